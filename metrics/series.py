@@ -1,7 +1,7 @@
 """The series of the experiments in one scrape, written as text.
 
-There are 65 for each running experiment, so this is most of a scrape. A state set is written from a template, in which
-only the labels that name the experiment are filled in. The labels of a line are in alphabetical order, as
+There are about 70 for each running experiment, so this is most of a scrape. A state set is written from a template, in
+which only the labels that name the experiment are filled in. The labels of a line are in alphabetical order, as
 prometheus_client has them.
 
 At most ``cap`` lines are written, and an experiment has all of its lines or none. Label values are made printable, and
@@ -12,7 +12,7 @@ cannot be read is left out alone. Those that are left out are counted by reason.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
-from itertools import chain
+from itertools import chain, product
 from typing import NamedTuple
 
 from muster.metrics.exposition import Block, quoted
@@ -21,7 +21,7 @@ from muster.metrics.rows.row import Metric
 from muster.state.diagnosis.cause import COUNTED, MissingCause
 from muster.state.plan import Engine, Plan
 from muster.state.record import Condition, ConditionType, Phase, Record
-from muster.state.rules import ClockName
+from muster.state.rules import ClockAction, ClockName
 from muster.state.summary.restart_reasons import EXPORTED as RESTART_REASONS
 from muster.state.summary.restart_reasons import by_reason
 from muster.state.transitions import queued, spent
@@ -179,7 +179,8 @@ def _running(facts: Facts | None, now: float, deadlines: Deadlines) -> _Text:
     for clock, end in deadlines(plan, record).items():
         if rule := plan.clock(clock):
             one = f'clock="{clock.value}",'
-            text.add_one(rows.CLOCK_REMAINING, f'action="{rule.action.value}",{one}', "", end - now)
+            text.add_one(rows.CLOCK_REMAINING, one, "", end - now)
+            text.add_set(rows.CLOCK_ACTION, _ACTIONS[clock, rule.action], len(ClockAction))
             text.add_one(rows.CLOCK_LIMIT, one, "", rule.after)
     text.add(rows.GANG_RESTARTS, record.gang_restarts)
     text.add(rows.DISRUPTIONS, record.disruptions)
@@ -253,5 +254,12 @@ def _templates(row: Metric, name: str, values: type[StrEnum]) -> dict[str, str]:
 
 _PHASES = _templates(rows.PHASE, "phase", Phase)
 _STATES = _templates(rows.COORDINATOR_STATE, "state", CoordinatorState)
+_ACTIONS = {
+    (clock, chosen): "".join(
+        f'{rows.CLOCK_ACTION.name}{{action="{each.value}",clock="{clock.value}",\0}} {float(each is chosen)!r}\n'
+        for each in ClockAction
+    )
+    for clock, chosen in product(ClockName, ClockAction)
+}
 _NO_CAUSES = "".join(f'{rows.RANKS_MISSING_BY_CAUSE.name}{{cause="{cause}",\0}} 0.0\n' for cause in COUNTED)
 _NO_RESTARTS = "".join(f'{rows.RESTARTS.name}{{\0,reason="{reason}"}} 0.0\n' for reason in RESTART_REASONS)

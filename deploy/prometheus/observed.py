@@ -47,7 +47,8 @@ OBSERVED = (
 and
   max by (namespace, experiment) (muster_experiment_info{engine="observe"}) == 1
 unless
-  max by (namespace, experiment) (muster_experiment_clock_remaining_seconds{action!="Alert"}) > 0""",
+  max by (namespace, experiment) (muster_experiment_clock_remaining_seconds > 0
+    and on (namespace, experiment, clock) muster_experiment_clock_action{action!="Alert"} == 1)""",
         Severity.CRITICAL,
         f"{ONE}: stuck for {{{{ $value | humanizeDuration }}}}, and nothing will end it: reason {WHY}"
         "its controller does not act.",

@@ -89,11 +89,16 @@ STUCK_SINCE = Metric(
 CLOCK_REMAINING = Metric(
     "muster_experiment_clock_remaining_seconds",
     Type.GAUGE,
-    "Time until a running clock runs out; negative once it has. Absent while the clock does not run. The label action "
-    "is what follows: Alert, Fail or Restart; of an observed run Fail ends it as its annotation asks. An edit of it "
-    "in the spec begins another series.",
-    (*ONE, "clock", "action"),
+    "Time until a running clock runs out; negative once it has. Absent while the clock does not run.",
+    (*ONE, "clock"),
     "seconds",
+)
+CLOCK_ACTION = Metric(
+    "muster_experiment_clock_action",
+    Type.GAUGE,
+    "1 for what follows when a running clock runs out (Alert, Fail or Restart), 0 for the others. Of an observed run "
+    "Fail ends it as its annotation asks. Absent while the clock does not run.",
+    (*ONE, "clock", "action"),
 )
 CLOCK_LIMIT = Metric(
     "muster_experiment_clock_limit_seconds",
@@ -204,6 +209,7 @@ ROWS = (
     STUCK_REASON,
     STUCK_SINCE,
     CLOCK_REMAINING,
+    CLOCK_ACTION,
     CLOCK_LIMIT,
     GANG_RESTARTS,
     DISRUPTIONS,

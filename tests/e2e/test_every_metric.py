@@ -223,6 +223,9 @@ async def test_every_row_of_the_catalogue_is_on_the_page_of_a_live_daemon(
         assert one(stuck, "ranks_missing") == one(stuck, "ranks_missing_by_cause", cause="NotArrived") == 1
         assert one(stuck, "coordinator_up") == one(stuck, "coordinator_state", state="serving") == 1
         assert (one(stuck, "clock_limit_seconds", clock="total") or 0) == 3600
+        assert 0 < (one(stuck, "clock_remaining_seconds", clock="total") or 0) < 3600
+        follows = [one(stuck, "clock_action", clock="total", action=action) for action in ("Alert", "Fail", "Restart")]
+        assert follows == [0, 1, 0]
         coordinator.arrive(1)
         found = await here.until(lambda found: one(found, "phase", phase="Running") == 1)
         assert one(found, "restarts_total", reason="Error") == 0, "nor one of an experiment"

@@ -87,12 +87,36 @@ def test_an_assembling_gang_shows_which_members_arrived() -> None:
     assert gauge("stuck_since_timestamp_seconds") == NOW
     assert gauge("gang_restarts_total") == 3, "one of the four losses ran a member again alone"
     assert gauge("disruptions_total") == 2
-    assert gauge("clock_remaining_seconds", clock="total", action="Fail") == 500
+    assert gauge("clock_remaining_seconds", clock="total") == 500
+    follows = {action: gauge("clock_action", clock="total", action=action) for action in ClockAction}
+    assert follows == dict.fromkeys(ClockAction, 0) | {ClockAction.FAIL: 1}
     assert gauge("clock_limit_seconds", clock="total") == 600
-    assert gauge("clock_remaining_seconds", clock="assembly", action="Fail") == -10  # passed, and seen to be
-    assert gauge("clock_remaining_seconds", clock="terminating", action="Alert") is None
+    assert gauge("clock_remaining_seconds", clock="assembly") == -10  # passed, and seen to be
+    assert gauge("clock_remaining_seconds", clock="terminating") is None
+    assert gauge("clock_action", clock="terminating", action="Alert") is None
     assert value(found, "muster_experiments", {"operator": "jax", "phase": "Assembling"}) == 1
     assert value(found, "muster_experiments", {"operator": "jax", "phase": "Failed"}) == 0
+
+
+def test_no_label_of_a_series_changes_while_its_experiment_lasts() -> None:
+    """An edit of what follows a clock, a restart, another phase, another answer of the coordinator, another reason."""
+
+    def found(action: ClockAction, phase: Phase, reason: str, heard: RankState, epoch: int) -> Scrape:
+        stuck = Condition(ConditionType.STUCK, True, reason, "", 1, NOW)
+        story = (StoryLine(NOW, 0, "Stuck", "RanksMissing: 3/4 ranks arrived", warning=True),)
+        now = record(phase=phase, epoch=epoch, conditions=(stuck,), story=story, started_at=NOW, gang_restarts=epoch)
+        seen = view(pod(0, epoch=epoch), heard=answer(ARRIVED, ARRIVED, ARRIVED, heard), epoch=epoch)
+        return scrape([Subject(plan(clocks={ClockName.TOTAL: Clock(600, action)}), now, seen)])
+
+    before = found(ClockAction.FAIL, Phase.ASSEMBLING, "RanksMissing", MISSING, 0)
+    after = found(ClockAction.RESTART, Phase.RUNNING, "NodeNotReady", ARRIVED, 1)
+    assert value(before, "muster_experiment_clock_action", ONE | {"clock": "total", "action": "Fail"}) == 1
+    assert value(after, "muster_experiment_clock_action", ONE | {"clock": "total", "action": "Restart"}) == 1
+    named = {name for name, _ in after}
+    gone = {key for key in before.keys() - after.keys() if key[0] in named}
+    assert gone == set(), "each goes on under the labels that it had"
+    begun = {key[0] for key in after.keys() - before.keys()}
+    assert begun == {"muster_experiment_stuck_reason"}, "a reason that is new has a series from then on"
 
 
 def test_before_the_first_probe_no_member_has_arrived_and_the_coordinator_has_no_series() -> None:
@@ -316,9 +340,12 @@ def test_2_000_experiments_are_reported_whole_whatever_happens_to_them() -> None
     stuck = Condition(ConditionType.STUCK, True, "RanksMissing", "", 1, NOW)
     story = tuple(StoryLine(NOW, 0, "Stuck", f"Reason{n}: x", warning=True) for n in range(5))
     times = dict.fromkeys(("started_at", "epoch_at", "assembling_at", "ending_at"), NOW)
-    now = record(phase=Phase.ASSEMBLING, conditions=(stuck,), story=story, **times)
+    now = record(phase=Phase.ASSEMBLING, conditions=(stuck,), story=story, queued_ms=1, **times)
     seen = view(heard=answer(ARRIVED, MISSING, MISSING, MISSING))
+    for step in (1, 2):
+        seen.observe_probe(answer(ARRIVED, MISSING, reports=(StepReport(0, step, step, float(step)),)), 0)
     found = scrape([Subject(plan(clocks=clocks), now, seen)])
+    assert value(found, "muster_experiment_steps_per_second", ONE) is not None
     one = sum(("experiment", "run") in labels for _, labels in found)
     assert 2000 * one <= SERIES
 

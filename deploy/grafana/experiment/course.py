@@ -5,6 +5,16 @@ from deploy.grafana.panels import listing, series
 from deploy.grafana.parts import BLUE, CYAN, GREEN, ORANGE, RED, TIME_LEFT, Column, Head, Query, page, runbook
 from deploy.grafana.promql import ONE, goodput
 
+
+def _of_each_clock(expr: str) -> str:
+    """A value of each running clock, with what follows as the label ``action``."""
+    follows = f"max by (clock, action) (muster_experiment_clock_action{{{ONE}}} == 1)"
+    return f"{follows} * on (clock) group_left () ({expr})"
+
+
+_LEFT = f"max by (clock) (muster_experiment_clock_remaining_seconds{{{ONE}}})"
+_LIMIT = f"max by (clock) (muster_experiment_clock_limit_seconds{{{ONE}}})"
+
 COURSE = Row(
     "Restarts and time",
     (
@@ -90,34 +100,33 @@ COURSE = Row(
                 width=14,
                 links=(runbook("MusterDeadlineNear"), page("guide.md#7-clocks", "Clocks")),
             ),
-            [Query(f"max by (clock) (muster_experiment_clock_remaining_seconds{{{ONE}}})", "{{clock}}")],
+            [Query(_LEFT, "{{clock}}")],
             "dtdurations",
         ),
         listing(
             Head(
                 number=41,
                 title="Clocks",
-                description="The clocks that run now: how much of each is left and what it was set to.",
+                description="The clocks that run now: what follows, how much of each is left and what it was set to.",
                 width=10,
                 links=(runbook("MusterDeadlineNear"), page("guide.md#7-clocks", "Clocks")),
             ),
             [
                 Column(
                     "runs out in",
-                    f"max by (clock) (muster_experiment_clock_remaining_seconds{{{ONE}}})",
+                    _of_each_clock(_LEFT),
                     "dtdurations",
                     TIME_LEFT,
                 ),
-                Column("set to", f"max by (clock) (muster_experiment_clock_limit_seconds{{{ONE}}})", "dtdurations"),
+                Column("set to", _of_each_clock(_LIMIT), "dtdurations"),
                 Column(
                     "used",
-                    f"1 - max by (clock) (muster_experiment_clock_remaining_seconds{{{ONE}}}) / "
-                    f"max by (clock) (muster_experiment_clock_limit_seconds{{{ONE}}})",
+                    _of_each_clock(f"1 - {_LEFT} / {_LIMIT}"),
                     "percentunit",
                     ((None, GREEN), (0.75, ORANGE), (0.9, RED)),
                 ),
             ],
-            labels=("clock",),
+            labels=("clock", "action"),
             empty="No clock runs.",
             sort="used",
         ),

@@ -145,6 +145,14 @@ def _anchor(title: str) -> str:
 
 
 @each_dashboard
+def test_a_dashboard_of_experiments_leads_to_their_roll_call(dashboard: Dashboard) -> None:
+    selected = {label for query in dashboard.queries for _, label in query.labels}
+    grouped = {label for query in dashboard.queries for label in query.grouped}
+    leads = [url for url in dashboard.links if url.startswith("${musterd}/experiments/")]
+    assert bool(leads) is ("experiment" in selected | grouped)
+
+
+@each_dashboard
 def test_every_link_elsewhere_leads_to_musterd_or_another_dashboard(dashboard: Dashboard) -> None:
     outside = [url for url in dashboard.links if url and not url.startswith(documentation())]
     targets = {f"/d/{one.path.stem}" for one in ALL}

@@ -12,7 +12,7 @@ from deploy.prometheus.row import Alert, Recording
 from muster.metrics.catalogue import CATALOGUE
 from muster.metrics.rows.row import Type
 from muster.state.record import Phase
-from muster.state.rules import ClockName
+from muster.state.rules import ClockAction, ClockName
 from tests.deploy.prometheus.case import Case
 from tests.deploy.prometheus.cases import CASES
 from tests.deploy.prometheus.promtool import ROOT
@@ -23,7 +23,11 @@ MATCHER = re.compile(r'([a-z_]+)(?:=~|!~|!=|=)(?:"([^"]*)"|%q)')
 
 OF_THE_SCRAPE = {"job", "instance", "namespace"}
 """Labels that the scrape adds."""
-CLOSED = {"phase": {phase.value for phase in Phase}, "clock": {clock.value for clock in ClockName}}
+CLOSED = {
+    "phase": {phase.value for phase in Phase},
+    "clock": {clock.value for clock in ClockName},
+    "action": {action.value for action in ClockAction},
+}
 
 RULES = [rule for group in GROUPS for rule in group.rules]
 

@@ -307,7 +307,8 @@ groups:
       and
         max by (namespace, experiment) (muster_experiment_info{engine="observe"}) == 1
       unless
-        max by (namespace, experiment) (muster_experiment_clock_remaining_seconds{action!="Alert"}) > 0
+        max by (namespace, experiment) (muster_experiment_clock_remaining_seconds > 0
+          and on (namespace, experiment, clock) muster_experiment_clock_action{action!="Alert"} == 1)
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:

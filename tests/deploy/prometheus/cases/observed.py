@@ -8,11 +8,19 @@ _MISSES = f"0x{ONSET // STEP - 1} 2x1000"
 _SINCE = f"_x{ONSET // STEP} {ONSET}x1000"
 """Since when it is stuck; absent before."""
 _CLOCK = "muster_experiment_clock_remaining_seconds"
-_TOTAL = 'clock="total",action="Fail"'
+_FOLLOWS = "muster_experiment_clock_action"
+_ACTIONS = ("Alert", "Fail", "Restart")
 
 
 def _one(experiment: str) -> str:
     return f'namespace="ray",experiment="{experiment}"'
+
+
+def _clock(experiment: str, name: str, values: str, action: str = "Fail") -> dict[str, str]:
+    """The time that is left of a clock, and what follows."""
+    one = f'{_one(experiment)},clock="{name}"'
+    follows = {f'{_FOLLOWS}{{{one},action="{each}"}}': f"{int(each == action)}x1000" for each in _ACTIONS}
+    return {f"{_CLOCK}{{{one}}}": values, **follows}
 
 
 def _known(experiment: str, operator: str, engine: str = "observe") -> dict[str, str]:
@@ -37,12 +45,9 @@ def _passes(alert: str, situation: str, why: str, values: str = "0x11 1x9 0x1000
     return Case(alert, situation, {**_known("raycluster/llama", "kuberay"), **reason(why, values, one)}, watched=600)
 
 
-def _long(
-    experiment: str, operator: str, engine: str = "observe", *, action: str = "Fail", **clock: str
-) -> Mapping[str, str]:
+def _long(experiment: str, operator: str, engine: str = "observe", **clocks: str) -> Mapping[str, str]:
     """Stuck since the onset, for a reason that has an alert for working hours."""
     one = _one(experiment)
-    clocks = {f'{_CLOCK}{{{one},clock="{name}",action="{action}"}}': values for name, values in clock.items()}
     return {
         **_known(experiment, operator, engine),
         **reason("StatusIsFalse", one=one),
@@ -98,25 +103,26 @@ OBSERVED = (
          {"namespace": "ray", "experiment": "rayjob/tune"},
          "ray/rayjob/tune: stuck for 15m 5s, and nothing will end it: reason StatusIsFalse, its controller does not"
          " act.", watched=1200, also=("MusterStatusIsFalse",)),
-    Case(_LATE, "a clock of the run will end it", _long("rayjob/tune", "kuberay", total="9000-5x1000"),
+    Case(_LATE, "a clock of the run will end it",
+         _long("rayjob/tune", "kuberay", **_clock("rayjob/tune", "total", "9000-5x1000")),
          watched=1200, also=("MusterStatusIsFalse",)),
     Case(_LATE, "a clock of the run runs and only alerts",
-         _long("rayjob/tune", "kuberay", action="Alert", total="9000-5x1000"), 905,
+         _long("rayjob/tune", "kuberay", **_clock("rayjob/tune", "total", "9000-5x1000", "Alert")), 905,
          {"namespace": "ray", "experiment": "rayjob/tune"},
          "ray/rayjob/tune: stuck for 15m 5s, and nothing will end it: reason StatusIsFalse, its controller does not"
          " act.", watched=1200, also=("MusterStatusIsFalse",)),
     Case(_LATE, "Muster runs it, and its own clocks end it", _long("jobset/train", "jobset", "native"),
          watched=1200, also=("MusterStatusIsFalse",)),
     Case(_PASSED, "JobSet's controller is away and does not suspend the run",
-         {**_known("jobset/train", "none"), f'{_CLOCK}{{{_one("jobset/train")},{_TOTAL}}}': f"{ONSET}-5x1000"},
+         {**_known("jobset/train", "none"), **_clock("jobset/train", "total", f"{ONSET}-5x1000")},
          125,
          {"namespace": "ray", "experiment": "jobset/train", "clock": "total"},
          "ray/jobset/train: its clock total ran out 2m 5s ago, and it goes on.", watched=600),
     Case(_PASSED, "the run ends within a minute of its deadline",
-         {**_known("job/train", "none"), f'{_CLOCK}{{{_one("job/train")},{_TOTAL}}}': f"{ONSET}-5x24 _x1000"},
+         {**_known("job/train", "none"), **_clock("job/train", "total", f"{ONSET}-5x24 _x1000")},
          watched=600),
     Case(_PASSED, "a clock that only alerts has an alert of its own",
          {**_known("job/train", "none"), **reason("AssemblyDeadlineExceeded", one=_one("job/train")),
-          f'{_CLOCK}{{{_one("job/train")},clock="assembly",action="Alert"}}': f"{ONSET}-5x1000"},
+          **_clock("job/train", "assembly", f"{ONSET}-5x1000", "Alert")},
          watched=600, also=("MusterAssemblyOverdue",)),
 )  # fmt: skip

@@ -5,7 +5,7 @@ from tests.deploy.prometheus.case import ONE, Case
 _LABELS = {"namespace": "vision", "experiment": "llama"}
 _RESTARTS = f"muster_experiment_gang_restarts_total{{{ONE}}}"
 _DISRUPTIONS = f"muster_experiment_disruptions_total{{{ONE}}}"
-_LEFT = f'muster_experiment_clock_remaining_seconds{{{ONE},clock="total",action="Fail"}}'
+_LEFT = f'muster_experiment_clock_remaining_seconds{{{ONE},clock="total"}}'
 _LIMIT = f'muster_experiment_clock_limit_seconds{{{ONE},clock="total"}}'
 
 RESTARTS = (
@@ -60,7 +60,7 @@ RESTARTS = (
         "MusterDeadlineNear",
         "another clock runs out",
         {
-            f'muster_experiment_clock_remaining_seconds{{{ONE},clock="starting",action="Alert"}}': "600-5x120",
+            f'muster_experiment_clock_remaining_seconds{{{ONE},clock="starting"}}': "600-5x120",
             f'muster_experiment_clock_limit_seconds{{{ONE},clock="starting"}}': "600x120",
         },
     ),
