@@ -22,6 +22,7 @@ from muster.api.errors import ApiError
 from muster.daemon import logs
 from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings, from_command_line
+from muster.daemon.web.certificate import ServerCertificate
 from muster.daemon.web.connections import Listener
 from muster.daemon.web.health import HealthServer
 from muster.daemon.web.live import Streams
@@ -62,6 +63,12 @@ async def serve(settings: Settings) -> int:
         log.critical("cannot send traces", error=missing)
         await connection.aclose()
         return UNUSABLE
+    try:
+        certificate = certificate_of(settings)
+    except OSError as error:
+        log.critical("cannot use the certificate; see --http-tls-cert and --http-tls-key", error=str(error))
+        await connection.aclose()
+        return UNUSABLE
     instance = f"{socket.gethostname()}-{os.getpid()}"
     traces = traces_to(settings.otlp_endpoint, version=muster.__version__, instance=instance)
     daemon = Daemon(
@@ -88,6 +95,7 @@ async def serve(settings: Settings) -> int:
         streams=Streams(daemon.changes),
         runbooks=settings.runbook_url,
         names={name.strip().lower() for name in settings.http_names.split(",")} - {""},
+        tls=certificate.context if certificate else None,
     )
     listeners: list[tuple[str, Listener]] = [("http", http)]
     if settings.health_port is not None:
@@ -100,7 +108,8 @@ async def serve(settings: Settings) -> int:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, daemon.stop)
-    log.info("musterd runs", http=f"http://{settings.http_host}:{ports[0]}", namespace=settings.namespace or "all")
+    scheme = "https" if certificate else "http"
+    log.info("musterd runs", http=f"{scheme}://{settings.http_host}:{ports[0]}", namespace=settings.namespace or "all")
     try:
         clean = await daemon.run()
     finally:
@@ -110,6 +119,13 @@ async def serve(settings: Settings) -> int:
         await connection.aclose()
     log.info("musterd has ended", clean=clean)
     return 0 if clean else 1
+
+
+def certificate_of(settings: Settings) -> ServerCertificate | None:
+    """What the server of metrics and page shows; None: it speaks plain http. Raises ``OSError``."""
+    if settings.http_tls_cert is None or settings.http_tls_key is None:
+        return None
+    return ServerCertificate(settings.http_tls_cert, settings.http_tls_key)
 
 
 async def _listen(listeners: Sequence[tuple[str, Listener]]) -> list[int] | None:

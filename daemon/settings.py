@@ -60,6 +60,12 @@ class Settings(BaseSettings):
     http_authentication: Literal["auto", "always"] = Field(
         "auto", description="auto asks readers for a token of the cluster unless http-host is a loopback address"
     )
+    http_tls_cert: Path | None = Field(
+        None,
+        description="PEM file of a certificate with its chain: the server of metrics and page then speaks https only; "
+        "files that change are loaded again",
+    )
+    http_tls_key: Path | None = Field(None, description="PEM file of its key")
     http_names: str = Field(
         "", description="Host names it is reached by (a Service, an Ingress), separated by commas; addresses are known"
     )
@@ -154,6 +160,12 @@ class Settings(BaseSettings):
         if unknown := self.foreign - FOREIGN_KINDS:
             known = ", ".join(sorted(FOREIGN_KINDS))
             raise ValueError(f"foreign_kinds: {', '.join(sorted(unknown))} is not one of {known}")
+        return self
+
+    @model_validator(mode="after")
+    def _certificate_has_a_key(self) -> Self:
+        if (self.http_tls_cert is None) != (self.http_tls_key is None):
+            raise ValueError("http_tls_cert and http_tls_key go together: a certificate and its key")
         return self
 
     @model_validator(mode="after")

@@ -14,6 +14,7 @@ pipelined requests that wait for their turn (it stops reading).
 """
 
 import asyncio
+import ssl
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
@@ -36,7 +37,7 @@ class Limits:
     per_peer: int = 32
     """Of one address. All readers behind a port-forward or a proxy share it."""
     first_request: float = 5.0
-    """From the accepted connection to a complete request."""
+    """From the accepted connection to a complete request. With TLS the handshake has as much before that."""
     idle: float = 15.0
     """Between the end of an answer and the next complete request."""
     answer: float = 30.0
@@ -54,14 +55,19 @@ class _Held:
 
 
 class Listener:
-    """Owns one listening socket; ``answer`` is called for each complete request. ``port`` 0 takes a free one."""
+    """Owns one listening socket; ``answer`` is called for each complete request. ``port`` 0 takes a free one.
 
-    def __init__(self, answer: Answer, host: str, port: int, limits: Limits) -> None:
+    With ``tls`` it speaks TLS only.
+    """
+
+    def __init__(self, answer: Answer, host: str, port: int, limits: Limits, tls: ssl.SSLContext | None = None) -> None:
         self._answer = answer
+        self._tls = tls
         self._host = host
         self._port = port
         self._limits = limits
         self._runner: web.ServerRunner | None = None
+        self._listening: asyncio.Server | None = None
         self._server: _LimitedServer | None = None
 
     async def start(self) -> int:
@@ -80,15 +86,23 @@ class Listener:
         self._runner = web.ServerRunner(server, shutdown_timeout=1.0)
         await self._runner.setup()
         try:
-            await web.TCPSite(self._runner, self._host, self._port).start()
+            self._listening = await asyncio.get_running_loop().create_server(
+                server,
+                self._host,
+                self._port,
+                ssl=self._tls,
+                ssl_handshake_timeout=self._limits.first_request if self._tls else None,
+            )
         except OSError:
             await self.stop()
             raise
-        return int(self._runner.addresses[0][1])
+        return int(self._listening.sockets[0].getsockname()[1])
 
     async def stop(self) -> None:
         """Stop listening and close every connection. May be called at any time, and twice."""
         runner, self._runner = self._runner, None
+        if self._listening is not None:
+            self._listening.close()
         if runner is not None:
             await runner.cleanup()
 

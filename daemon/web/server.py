@@ -22,6 +22,7 @@ answer it, and one scrape at a time. In a pod the kubelet's probes do not come h
 """
 
 import asyncio
+import ssl
 from collections.abc import Callable, Collection
 
 import msgspec
@@ -82,13 +83,14 @@ class HttpServer(Listener):
         limits: Limits = READERS,
         streams: Streams | None = None,
         runbooks: str = "",
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         """``authenticator`` decides who may read (None: everyone).
 
         ``names`` are Host names beside addresses and ``localhost``; ``streams`` serves the live pages; ``runbooks`` is
         where those are published.
         """
-        super().__init__(self._respond, host, port, limits)
+        super().__init__(self._respond, host, port, limits, tls)
         self._registry = registry
         self._health = health
         self._index = index
@@ -229,7 +231,9 @@ class HttpServer(Listener):
 def _refusal(refused: Refused, request: web.BaseRequest) -> web.Response:
     if refused.status != 401:
         return _text(refused.text, refused.status)
-    asked = asks_browsers(request.headers.get("Host", ""), request.headers.get("X-Forwarded-Proto", ""))
+    asked = request.secure or asks_browsers(
+        request.headers.get("Host", ""), request.headers.get("X-Forwarded-Proto", "")
+    )
     response = _text(refused.text if asked else f"{refused.text}\n{UNENCRYPTED}", 401)
     response.headers.extend([_PROGRAMS, _BROWSERS] if asked else [_PROGRAMS])
     return response

@@ -19,6 +19,8 @@ NOT_IN_THE_CHART = {
     "kueue": "kueue.enabled sets it, and grants the rights that go with it",
     "runbook_url": "prometheusRule.runbookUrl sets it, for the page and for the alerts",
     "observe_kinds": "observe.kinds sets it, and grants the rights that go with it",
+    "http_tls_cert": "tls.secretName sets it, and mounts the Secret",
+    "http_tls_key": "goes with http_tls_cert",
 }
 """Settings that are no value, and why. The environment reaches them all the same: extraEnv, MUSTER_KUBECONFIG."""
 
@@ -126,6 +128,16 @@ class Service(Strict):
     annotations: dict[str, str] = Field({}, description="its annotations")
 
 
+class Tls(Strict):
+    """Whether the page and the metrics are served by https."""
+
+    secret_name: str = Field(
+        "",
+        description="a Secret of the type kubernetes.io/tls, as cert-manager makes it: the page and the metrics are "
+        "then served by https only; a Secret that is renewed is loaded again",
+    )
+
+
 class NetworkPolicy(Strict):
     """Who may reach musterd, and what it may reach."""
 
@@ -158,6 +170,11 @@ class ServiceMonitor(Strict):
     )
     authorization: Object = Field(
         {}, description="authorization of the endpoint, in place of the token of Prometheus' own service account"
+    )
+    tls_config: Object = Field(
+        {},
+        description="tlsConfig of the endpoint where tls.secretName is set; by default ca.crt of that Secret, and the "
+        "name NAME.NAMESPACE.svc of the Service",
     )
     relabelings: list[Object] = Field([], description="relabelings of the endpoint")
     metric_relabelings: list[Object] = Field([], description="metricRelabelings of the endpoint")
@@ -247,6 +264,7 @@ class Values(Strict):
     rbac: Rbac = Field(Rbac(), description="roles and bindings")
     service_account: ServiceAccount = Field(ServiceAccount(), description="the identity of musterd")
     service: Service = Field(Service(), description="the Service of the roll-call page and the metrics")
+    tls: Tls = Field(Tls(), description="https for the page and the metrics")
     network_policy: NetworkPolicy = Field(NetworkPolicy(), description="who may reach musterd, and what it may reach")
     pod_disruption_budget: PodDisruptionBudget = Field(
         PodDisruptionBudget(), description="how many replicas a drain may take"

@@ -87,6 +87,18 @@ MATRIX = {
         f"image.digest=sha256:{'0' * 64}"
     ),
     "other ports": Case("settings.httpPort=9000,settings.healthPort=9001,service.port=80"),
+    "https": Case("tls.secretName=musterd-tls", monitoring=True, expect=MONITORING),
+    "https by an authority of the cluster": Case(
+        "tls.secretName=musterd-tls,serviceMonitor.namespace=monitoring,"
+        "serviceMonitor.tlsConfig.ca.configMap.name=authority,serviceMonitor.tlsConfig.ca.configMap.key=ca.pem,"
+        "serviceMonitor.tlsConfig.serverName=musterd.example.com",
+        as_json=(
+            'extraVolumes=[{"name":"ca","configMap":{"name":"ca"}}]',
+            'extraVolumeMounts=[{"name":"ca","mountPath":"/etc/ca","readOnly":true}]',
+        ),
+        monitoring=True,
+        expect=MONITORING,
+    ),
     "closed to all": Case(as_json=("networkPolicy.from=[]", "networkPolicy.apiServerPorts=[8443]")),
     "everything for the pod": Case(
         "priorityClassName=high,podLabels.team=ml,podAnnotations.note=x,terminationGracePeriodSeconds=60,"

@@ -1,6 +1,7 @@
 """Every setting of musterd is a value of the chart, and what the chart passes on is what musterd reads."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -76,7 +77,7 @@ def test_all_settings_together_reach_musterd(rendered: Rendered) -> None:
     values = {to_camel(name): value for name, value in OTHER.items()}
     objects = rendered("--set-json", f"settings={json.dumps(values)}", "--set", "replicas=1,service.create=false")
     expected = {**OTHER, "kubeconfig": None, "context": None, "kueue": False, "observe_kinds": ""}
-    expected["runbook_url"] = PUBLISHED
+    expected |= {"runbook_url": PUBLISHED, "http_tls_cert": None, "http_tls_key": None}
     assert from_command_line(arguments(objects)).model_dump() == expected
 
 
@@ -85,6 +86,30 @@ def test_the_page_and_the_alerts_lead_to_the_same_runbooks(rendered: Rendered) -
     assert from_command_line(arguments(objects)).runbook_url == "https://wiki.example/runbooks"
     rules = json.dumps(one(objects, "PrometheusRule"))
     assert "https://wiki.example/runbooks/MusterRankMissing.md" in rules
+
+
+def test_https_is_served_from_the_secret_and_asked_for_by_the_service_monitor(rendered: Rendered) -> None:
+    volume = '[{"name":"ca","configMap":{"name":"ca"}}]'
+    options = ("--set", "tls.secretName=own,serviceMonitor.create=always", "--set-json", f"extraVolumes={volume}")
+    objects = rendered(*options, namespace="team-b")
+    spec = one(objects, "Deployment")["spec"]["template"]["spec"]
+    assert [each["name"] for each in spec["volumes"]] == ["tls", "ca"]
+    assert spec["volumes"][0]["secret"] == {"secretName": "own"}
+    (mount,) = spec["containers"][0]["volumeMounts"]
+    settings = from_command_line(arguments(objects))
+    assert (settings.http_tls_cert, settings.http_tls_key) == tuple(
+        Path(mount["mountPath"], name) for name in ("tls.crt", "tls.key")
+    )
+    assert mount["readOnly"]
+    probes = [spec["containers"][0][probe]["httpGet"] for probe in ("livenessProbe", "readinessProbe")]
+    assert not [probe for probe in probes if "scheme" in probe], "the listener for the kubelet has no certificate"
+    (endpoint,) = one(objects, "ServiceMonitor")["spec"]["endpoints"]
+    assert endpoint["scheme"] == "https"
+    assert endpoint["tlsConfig"] == {
+        "ca": {"secret": {"name": "own", "key": "ca.crt"}},
+        "serverName": "musterd.team-b.svc",
+    }
+    check_host([endpoint["tlsConfig"]["serverName"]], settings.http_names.split(","))
 
 
 def test_the_lease_has_the_name_of_all_objects_unless_it_has_its_own(rendered: Rendered) -> None:

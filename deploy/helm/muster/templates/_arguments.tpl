@@ -11,6 +11,10 @@
 {{- if .Values.kueue.enabled }}
 - --kueue
 {{- end }}
+{{- if .Values.tls.secretName }}
+- --http-tls-cert=/etc/musterd/tls/tls.crt
+- --http-tls-key=/etc/musterd/tls/tls.key
+{{- end }}
 {{- with .Values.observe.kinds }}
 - --observe-kinds={{ . }}
 {{- end }}

@@ -1,0 +1,173 @@
+"""The listener of pages and metrics with a certificate, over real sockets."""
+
+import asyncio
+import ssl
+from pathlib import Path
+
+import pytest
+import trustme
+from aiohttp import ClientConnectorCertificateError, ClientSession, web
+from structlog.testing import capture_logs
+
+from muster.daemon.main import certificate_of
+from muster.daemon.settings import Settings
+from muster.daemon.web.certificate import ServerCertificate
+from muster.daemon.web.connections import Limits, Listener
+from muster.daemon.web.readers import UNENCRYPTED, TokenAuthenticator
+from muster.daemon.web.reviews import Reviews
+from muster.daemon.web.server import HttpServer
+from muster.metrics.instruments import Instruments
+from tests.builders import NOW
+from tests.daemon.web.ground import Daemon, Ground
+
+
+class Mounted:
+    """A Secret as the kubelet mounts it: two files that are replaced when it is renewed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.certificate, self.key = folder / "tls.crt", folder / "tls.key"
+
+    def renew(self) -> ssl.SSLContext:
+        """A certificate of a new authority. What a client needs that trusts this authority alone."""
+        authority = trustme.CA()
+        issued = authority.issue_cert("localhost", "127.0.0.1")
+        self._replace(self.key, issued.private_key_pem.bytes())
+        self._replace(self.certificate, b"".join(each.bytes() for each in issued.cert_chain_pems))
+        trusting = ssl.create_default_context()
+        authority.configure_trust(trusting)
+        return trusting
+
+    def spoil(self) -> None:
+        """The certificate of another key."""
+        issued = trustme.CA().issue_cert("localhost")
+        self._replace(self.certificate, issued.cert_chain_pems[0].bytes())
+
+    def _replace(self, file: Path, content: bytes) -> None:
+        new = file.with_suffix(".new")
+        new.write_bytes(content)
+        new.replace(file)
+
+
+@pytest.fixture
+def mounted(tmp_path: Path) -> Mounted:
+    return Mounted(tmp_path)
+
+
+async def scheme(request: web.BaseRequest) -> web.Response:
+    return web.Response(text="https" if request.secure else "http")
+
+
+def listener(mounted: Mounted, limits: Limits) -> Listener:
+    certificate = ServerCertificate(mounted.certificate, mounted.key)
+    return Listener(scheme, "127.0.0.1", 0, limits, certificate.context)
+
+
+async def read(host: str, port: int, trusting: ssl.SSLContext) -> str:
+    """The answer to a client of its own, so on a connection of its own."""
+    async with ClientSession() as session, session.get(f"https://{host}:{port}/", ssl=trusting) as answer:
+        return await answer.text()
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1"], ids=["by a name", "by an address, so without SNI"])
+async def test_a_certificate_that_is_renewed_is_shown_from_the_next_connection_on(mounted: Mounted, host: str) -> None:
+    before = mounted.renew()
+    serving = listener(mounted, Limits())
+    port = await serving.start()
+    try:
+        assert await read(host, port, before) == "https"
+        after = mounted.renew()
+        assert await read(host, port, after) == "https"
+        with pytest.raises(ClientConnectorCertificateError):
+            await read(host, port, before)
+    finally:
+        await serving.stop()
+
+
+async def test_a_pair_that_cannot_be_loaded_is_logged_once_and_the_one_before_stays(mounted: Mounted) -> None:
+    trusting = mounted.renew()
+    serving = listener(mounted, Limits())
+    port = await serving.start()
+    try:
+        mounted.spoil()
+        with capture_logs() as logs:
+            assert [await read("localhost", port, trusting) for _ in range(2)] == ["https", "https"]
+        assert [(each["log_level"], each["event"]) for each in logs] == [
+            ("warning", "certificate cannot be loaded, the one before stays")
+        ]
+        renewed = mounted.renew()
+        assert await read("localhost", port, renewed) == "https"
+    finally:
+        await serving.stop()
+
+
+async def test_a_peer_that_begins_no_handshake_is_cut_off(mounted: Mounted) -> None:
+    mounted.renew()
+    serving = listener(mounted, Limits(first_request=0.05))
+    port = await serving.start()
+    try:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        async with asyncio.timeout(10):
+            assert await reader.read() == b""
+        writer.close()
+    finally:
+        await serving.stop()
+
+
+async def test_a_browser_that_came_by_https_is_asked_for_its_token(mounted: Mounted) -> None:
+    """By a name that is no loopback one, without a proxy."""
+    trusting = mounted.renew()
+    here, daemon = Ground(), Daemon()
+    registry = Instruments("1", tracked_pods=lambda: 0, queue_depth=lambda: 0).registry
+    server = HttpServer(
+        registry,
+        daemon,
+        daemon,
+        "127.0.0.1",
+        0,
+        clock=lambda: NOW,
+        authenticator=TokenAuthenticator(Reviews(here.api, lambda: here.now)),
+        names={"musterd.example.com"},
+        tls=ServerCertificate(mounted.certificate, mounted.key).context,
+    )
+    port = await server.start()
+    address, name = f"https://127.0.0.1:{port}/", {"Host": "musterd.example.com"}
+    try:
+        async with ClientSession() as session, session.get(address, ssl=trusting, headers=name) as answer:
+            assert answer.status == 401
+            assert [each.split()[0] for each in answer.headers.getall("WWW-Authenticate")] == ["Bearer", "Basic"]
+            assert UNENCRYPTED not in await answer.text()
+    finally:
+        await server.stop()
+
+
+async def test_plain_http_is_not_answered(mounted: Mounted) -> None:
+    mounted.renew()
+    serving = listener(mounted, Limits())
+    port = await serving.start()
+    try:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        async with asyncio.timeout(10):
+            assert b"HTTP" not in await reader.read()
+        writer.close()
+    finally:
+        await serving.stop()
+
+
+def test_a_certificate_without_its_key_is_refused() -> None:
+    with pytest.raises(ValueError, match="http_tls_cert and http_tls_key go together"):
+        Settings(http_tls_cert=Path("tls.crt"))
+
+
+def test_without_a_certificate_the_listener_speaks_plain_http() -> None:
+    assert certificate_of(Settings()) is None
+
+
+def test_files_that_cannot_be_loaded_are_an_error_of_the_configuration(mounted: Mounted) -> None:
+    settings = Settings(http_tls_cert=mounted.certificate, http_tls_key=mounted.key)
+    with pytest.raises(OSError, match="No such file"):
+        certificate_of(settings)
+    mounted.renew()
+    mounted.spoil()
+    with pytest.raises(OSError, match="KEY_VALUES_MISMATCH"):
+        certificate_of(settings)
