@@ -36,6 +36,14 @@ def test_the_release_is_tested_on_every_python_that_is_supported() -> None:
     assert matrix["python"] == ["3.11", "3.12", "3.13"]
 
 
+@pytest.mark.parametrize(("job", "subject"), [("wheel", "dist/*"), ("image", "musterd"), ("chart", "dist/*.tgz")])
+def test_what_is_released_has_its_provenance(job: str, subject: str) -> None:
+    found = yaml.safe_load(WORKFLOWS["release"].read_text(encoding="utf-8"))["jobs"][job]
+    (attested,) = (each["with"] for each in found["steps"] if "attest-build-provenance" in each.get("uses", ""))
+    assert attested.get("subject-path", "musterd") == subject
+    assert {found["permissions"][right] for right in ("id-token", "attestations")} == {"write"}
+
+
 def test_the_nightly_plays_every_plan_and_mutates_the_decisions() -> None:
     workflow = yaml.safe_load(WORKFLOWS["nightly"].read_text(encoding="utf-8"))
     assert workflow["jobs"]["night"]["strategy"]["matrix"]["target"] == ["simulate-all", "mutants"]
