@@ -1,7 +1,7 @@
 """The recordings on docs/reading-the-roll-call.md: ``python docs/images/roll_call.py`` makes them anew, in two minutes.
 
-It starts a local cluster, runs the two examples with real JAX processes, kills a rank of the first, and records what
-the commands print in docs/images/roll-call. At the time of ``stuck`` Chromium takes pictures of the roll-call page.
+It starts a local cluster, runs two examples with real JAX processes, kills a rank of the first, which goes on until
+then, and records what the commands print in docs/images/roll-call. At the time of ``stuck`` Chromium takes pictures of the roll-call page.
 """
 
 import os
@@ -89,7 +89,7 @@ def main() -> None:
 
 def scene(shell: Recorder, address: str) -> None:
     """Run both examples and record them."""
-    shell.run("muster submit examples/jax/manifest.yaml --name train")
+    shell.run("muster submit examples/jax/killed.yaml --name train")
     shell.run("muster wait train --for Assembled --timeout 2m")
     shell.record("running", "muster get train")
     shell.run("muster local kill train --rank 2")

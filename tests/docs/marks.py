@@ -16,8 +16,7 @@ RUN_BY: Final[dict[tuple[str, str], str]] = {
         "chart.md",
         "helm upgrade muster",
     ): "tests/real/situations/test_chart.py::test_an_upgrade_changes_the_kind_and_uninstalling_keeps_it",
-    ("dashboards.md", "make pictures"): "tests/deploy/grafana/test_live.py",
-    ("guide.md", "make setup"): "tests/docs/test_pages.py::test_every_command_exists_with_its_options",
+    ("guide.md", "make setup"): LOCAL,
     ("guide.md", ". .venv/bin/activate"): LOCAL,
     ("guide.md", "kind: AIchorManifest"): MANIFESTS,
     ("guide.md", "from muster.jax import initialize"): "tests/jax/test_initialize.py",
@@ -40,6 +39,10 @@ NOT_RUN: Final[dict[tuple[str, str], str]] = {
         "dashboards.md",
         "kubectl create configmap",
     ): "needs a Grafana; the chart's ConfigMaps of the same files are tested",
+    (
+        "dashboards.md",
+        "make pictures",
+    ): "three minutes; tests/deploy/grafana/test_live.py puts the same queries to the same world",
     ("guide.md", "- job_name: musterd"): "a short form of deploy/prometheus/prometheus.yaml, which promtool checks",
     ("real-control-plane.md", "make real"): "20 minutes; it is the proof itself",
 }

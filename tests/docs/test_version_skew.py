@@ -1,9 +1,11 @@
 """What docs/upgrading.md says of versions that meet: an old status, a newer status, a kind of another version."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import muster
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.manifest.problems import SpecError
 from muster.api.schema.crd import custom_resource_definition
@@ -15,6 +17,7 @@ from tests.api.test_status_objects import FULL
 from tests.builders import plan
 from tests.state.story import Story
 
+DOCS = Path(__file__).parents[2] / "docs"
 WRITTEN = FULL.to_object()
 SINCE_013 = ("wallMilliseconds", "productiveMilliseconds", "brokenTime")
 """Fields that daemons before metrics of goodput did not write."""
@@ -26,6 +29,12 @@ def test_a_status_without_any_one_field_is_read(field: str) -> None:
     read = from_status(old)
     assert read is not None
     assert {name: value for name, value in to_status(read).items() if name != field} == old
+
+
+def test_this_version_has_its_notes_and_its_changes() -> None:
+    assert f"\n### To {muster.__version__}" in (DOCS / "upgrading.md").read_text(encoding="utf-8")
+    changes = (DOCS.parent / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"Version {muster.__version__} " in changes or f"\n## [{muster.__version__}]" in changes
 
 
 def test_a_field_of_a_newer_version_changes_nothing() -> None:

@@ -1,0 +1,44 @@
+"""``make demo``, the first command of the README, ends well and shows what the README says of it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SHOWN = (
+    "exited 137 (signal 9)",
+    "from step",
+    "Stuck=True",
+    "missing rank 2 (missing-rank",
+    "missing rank 2 (",
+    "muster_experiment_ranks_expected{",
+)
+"""In this order: the killed rank, the gang that resumes, the rank that never calls, the one of the labelled pods."""
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(420)
+def test_the_demo_names_the_killed_rank_resumes_and_names_the_missing_ones(tmp_path: Path) -> None:
+    pytest.importorskip("jax")
+    environment = {name: value for name, value in os.environ.items() if name != "KUBECONFIG"}
+    environment |= {"MUSTER_HOME": str(tmp_path / "home"), "JAX_PLATFORMS": "cpu"}
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / "demo.py"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+    )
+    shown = f"{done.stdout}\n--- standard error\n{done.stderr}"
+    assert done.returncode == 0, shown
+    place = 0
+    for words in SHOWN:
+        found = done.stdout.find(words, place)
+        assert found >= 0, f"{words}\n{shown}"
+        place = found + 1
