@@ -16,6 +16,8 @@ class Advice(NamedTuple):
     shown_by: str
     """Where the evidence comes from."""
     next_step: str
+    observed: str = ""
+    """The next step in a run that another controller carries out, where it is another one."""
 
 
 NEXT: Final[Mapping[MissingCause, Advice]] = {
@@ -43,6 +45,7 @@ NEXT: Final[Mapping[MissingCause, Advice]] = {
     MissingCause.IMAGE_PULL: Advice(
         "the waiting reason and message of the container",
         "check the name and tag of the image, the registry, and spec.template.spec.imagePullSecrets",
+        "check the name and tag of the image, the registry, and the imagePullSecrets of POD",
     ),
     MissingCause.CONTAINER_CANNOT_START: Advice(
         "the waiting reason and message of the container",
@@ -68,14 +71,17 @@ NEXT: Final[Mapping[MissingCause, Advice]] = {
     MissingCause.NODE_LOST: Advice(
         "the pod's condition DisruptionTarget of the node's controller, or of the pod garbage collector",
         "nothing for the gang: it starts again elsewhere and is not charged; the node: kubectl describe node NODE",
+        "its own controller decides whether it starts elsewhere; the node: kubectl describe node NODE",
     ),
     MissingCause.EVICTED: Advice(
         "the pod's condition DisruptionTarget, or the reason of its failure",
         "nothing, if it was meant to be so: it is a disruption and is not charged; else look at the node or the queue",
+        "its own controller decides whether it starts again; kubectl get events -n NAMESPACE shows why it was evicted",
     ),
     MissingCause.LOST: Advice(
         "the watch and a live list: the pod was there in this epoch and is not any more",
         "nothing: the gang starts again; kubectl get events -n NAMESPACE shows what deleted the pod",
+        "its own controller makes it again, or never does; kubectl get events -n NAMESPACE shows what deleted the pod",
     ),
     MissingCause.RESTARTED_IN_PLACE: Advice(
         "the restart count of its containers",
@@ -89,6 +95,7 @@ NEXT: Final[Mapping[MissingCause, Advice]] = {
     MissingCause.WRONG_PROTOCOL: Advice(
         "what the port answered",
         "check that the coordinator listens at the port of the experiment, and nothing else does; turn its TLS off",
+        "check that the coordinator listens at this port, and nothing else does; turn its TLS off",
     ),
     MissingCause.COORDINATOR_FROZEN: Advice(
         "the port accepts a connection, and no answer follows",
@@ -103,6 +110,8 @@ NEXT: Final[Mapping[MissingCause, Advice]] = {
         "connections to the coordinator's port are refused, though its pod runs",
         "read its log: muster logs NAME -n NAMESPACE --rank RANK; "
         "it is still importing, waits for data, or listens at another port than the experiment's",
+        "read its log: muster logs NAME -n NAMESPACE --rank RANK; "
+        "it is still importing, waits for data, or listens at another port than it is asked at",
     ),
     MissingCause.HEARTBEAT_LOST: Advice(
         "the coordinator's error for that member",
@@ -115,6 +124,7 @@ NEXT: Final[Mapping[MissingCause, Advice]] = {
     MissingCause.HUNG: Advice(
         "the steps that the program reports",
         "look at all stacks: muster stacks NAME -n NAMESPACE; then restart or cancel it",
+        "look at all stacks: muster stacks NAME -n NAMESPACE; then restart or end it by its own controller",
     ),
     MissingCause.SIDECAR_FAILS: Advice(
         "the waiting reason of that container",
@@ -167,7 +177,12 @@ NEXT: Final[Mapping[MissingCause, Advice]] = {
     MissingCause.SCHEDULING: Advice(
         "the pod has no node and no condition", "nothing for a moment; then look whether the scheduler runs"
     ),
-    MissingCause.NOT_CREATED: Advice("no pod of that rank exists", "nothing: Muster creates it"),
+    MissingCause.NOT_CREATED: Advice(
+        "no pod of that rank exists",
+        "nothing: Muster creates it",
+        "look why its own controller does not create it: kubectl get events -n NAMESPACE; "
+        "of labelled pods, create it, or correct the annotation muster.dev/size",
+    ),
     MissingCause.AWAITS_COORDINATOR: Advice(
         "its pod runs; the coordinator's does not, or does not serve", "nothing here: mend what keeps the coordinator"
     ),
@@ -179,13 +194,14 @@ _WORDS = re.compile(r"\b(NAME|NAMESPACE|POD|CONTAINER|RANK|NODE)\b")
 def next_step(context: Context, cause: MissingCause, rank: int, node: str) -> str:
     """What to do next about that member, with the names of its objects: a command can be copied as it stands."""
     plan, pod = context.plan, context.tally.members.get(rank)
-    subject = f"{plan.subject.kind.lower()}/{plan.name}" if plan.engine is Engine.OBSERVE else plan.name
     names = {
-        "NAME": subject,
+        "NAME": plan.title,
         "NAMESPACE": plan.namespace,
         "POD": pod.name if pod else expected_name(context, plan.member(rank)),
         "CONTAINER": pod.holder.rpartition(" ")[2] if pod else "",
         "RANK": str(rank),
         "NODE": node or (pod.node if pod else ""),
     }
-    return _WORDS.sub(lambda word: names[word[0]] or word[0], NEXT[cause].next_step)
+    advice = NEXT[cause]
+    text = advice.observed if advice.observed and plan.engine is Engine.OBSERVE else advice.next_step
+    return _WORDS.sub(lambda word: names[word[0]] or word[0], text)

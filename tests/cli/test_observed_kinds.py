@@ -156,6 +156,24 @@ def test_get_list_and_explain_show_the_members_of_every_kind(call: Call, run: st
 
 
 @every_kind
+def test_top_shows_what_hurts_a_run_of_every_kind(call: Call, run: str, read_only: list[str]) -> None:
+    kind = run.partition("/")[0]
+    shown = call("top", "--kind", kind)
+    assert shown.exit_code == 0, shown.stderr
+    assert shown.stdout.startswith("1 experiment, ")
+    (row,) = [line.split() for line in shown.stdout.splitlines() if run in line]
+    assert row[0] == run
+    assert call("top", "--kind", kind, "-o", "name").stdout == f"{run}\n"
+    assert read_only
+
+
+@pytest.mark.parametrize("command", ["top", "list"])
+def test_the_help_names_every_kind(call: Call, command: str) -> None:
+    named = " ".join(call(command, "--help").stdout.split()).partition("Objects of another kind: ")[2].partition(".")[0]
+    assert set(named.split(", ")) == {name_of(kind).partition("/")[0] for kind in RUNS}
+
+
+@every_kind
 def test_logs_of_every_kind_are_those_of_its_members(call: Call, run: str, read_only: list[str]) -> None:
     shown = call("logs", run)
     assert shown.exit_code == 0, shown.stderr

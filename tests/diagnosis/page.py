@@ -25,6 +25,7 @@ an experiment, in its JSON document (`findings`), and in `muster explain NAME` (
 
 The most decisive come first, as in a sentence; those at the end are steps of a normal start, or follow from others.
 The metric `muster_experiment_ranks_missing_by_cause` counts the finer causes under a wider one, in parentheses.
+Where another controller carries out the run, some next steps are others: they stand behind "Observed run".
 
 | cause | what it means | shown by | next step |
 |---|---|---|---|
@@ -50,7 +51,9 @@ def _causes() -> Iterator[str]:
     for cause in MissingCause:
         wider = causes.COUNTED_AS.get(cause)
         name = f"`{cause}`" + (f" (`{wider}`)" if wider else "")
-        cells = (meaning[cause.name], NEXT[cause].shown_by, NEXT[cause].next_step)
+        advice = NEXT[cause]
+        other = f" **Observed run:** {advice.observed}" if advice.observed else ""
+        cells = (meaning[cause.name], advice.shown_by, advice.next_step + other)
         yield f"| {name} | {' | '.join(map(_cell, cells))} |\n"
 
 

@@ -1,0 +1,96 @@
+"""The page of a run of each observed kind: its story, its causes with the next step, and its links."""
+
+import asyncio
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+
+from muster.daemon.web.page.runbooks import Runbooks
+from muster.daemon.web.pages import Pages
+from muster.metrics.runbooks import PUBLISHED
+from muster.state.observed.kinds import OBSERVED
+from tests.cli.test_observed_kinds import RUNS, name_of
+from tests.daemon.observed.world import World, virtually
+
+CODE = re.compile(r"<code>(.*?)</code>")
+HREF = re.compile(r'href="(.*?)"')
+
+
+async def run(world: World, kind: str, *, image: bool = True) -> str:
+    """Let a run of that kind stand for minutes, of which rank 1 waits for its image and rank 2 has no pod; its page."""
+    wanted, subject = RUNS[kind], OBSERVED[kind].subject
+    if kind != "pods":
+        world.serve(kind)
+    daemon = await world.daemon("all")
+    owner: list[dict[str, Any]] = []
+    path = f"/apis/{subject.api_version}/namespaces/team/{subject.plural}/train"
+    if kind != "pods":
+        spec = {"kind": subject.kind, "apiVersion": subject.api_version, "spec": wanted.spec}
+        metadata = {"namespace": "team", "labels": {"muster.dev/observe": "train"}}
+        made = world.api.put(path, {**spec, "metadata": metadata, "status": wanted.status or {}})
+        owner = [{**{name: made[name] for name in ("kind", "apiVersion")}, "name": "train", "controller": True}]
+        owner[0]["uid"] = made["metadata"]["uid"]
+    for rank in range(2):
+        labels = {**wanted.labels[rank]}
+        labels |= {"batch.kubernetes.io/controller-uid": owner[0]["uid"]} if kind == "jobs" else {}
+        labels |= {"jobset.sigs.k8s.io/jobset-uid": owner[0]["uid"]} if kind == "jobsets" else {}
+        own: dict[str, Any] = {"labels": labels, "annotations": wanted.annotations or {}}
+        if kind in ("rayclusters", "jaxjobs", "jobs"):
+            own["ownerReferences"] = owner
+        world.pod(f"train-{rank}", ip=f"10.0.0.{rank + 1}", **own)
+    waiting(world, "train-1", wanted.container)
+    await asyncio.sleep(400)
+    subject_found = world.found(name_of(kind))
+    pages = Pages(daemon, daemon.health.role, world.cluster.wall, Runbooks(PUBLISHED))
+    return pages.experiment(subject_found, {})[1]
+
+
+def waiting(world: World, name: str, container: str) -> None:
+    """Its image cannot be pulled."""
+    path = f"/api/v1/namespaces/team/pods/{name}"
+    found = world.api.objects[path]
+    why = {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "example.org/train:2"'}
+    states = [{"name": container, "ready": False, "state": {"waiting": why}}]
+    conditions = [{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": "False"}]
+    status = {"phase": "Pending", "containerStatuses": states, "conditions": conditions}
+    world.api.put(path, {**found, "status": status})
+
+
+def text(html: str, section: str) -> str:
+    """The words of a section."""
+    inside = re.search(rf'<section id="{section}"[^>]*>(.*?)</section>', html, re.DOTALL)
+    return unescape(" ".join(re.sub(r"<[^>]*>", " ", inside[1]).split())) if inside else ""
+
+
+@pytest.mark.parametrize("kind", RUNS)
+def test_the_page_of_every_observed_kind_has_its_story_causes_and_links(kind: str) -> None:
+    async def story(world: World) -> None:
+        page = await run(world, kind)
+        title = name_of(kind)
+        assert f"team/{title}" in page
+        assert "stuck: " in page
+        causes = text(page, "causes")
+        assert "rank 1" in causes
+        assert "ImagePull" in causes
+        assert "rank 2" in causes
+        assert "imagePullSecrets of train-1" in causes
+        for words in (
+            "Muster creates",
+            "spec.template",
+            "the experiment",
+            "muster cancel",
+            "NAMESPACE",
+            "is not charged",
+        ):
+            assert words not in causes
+        told = text(page, "story")
+        assert "Stuck" in told
+        assert f"muster explain {title} --namespace team" in CODE.findall(page)
+        links = HREF.findall(page)
+        assert f"/experiments/team/{title}.json" in links
+        assert any(link.startswith(PUBLISHED) for link in links)
+        assert 'data-events="/events/experiments/team/' + title in page
+
+    virtually(story)

@@ -1,0 +1,46 @@
+"""What is to be done next, in words that hold for whoever carries out the run."""
+
+from dataclasses import replace
+
+import pytest
+
+from muster.state.context import Context
+from muster.state.diagnosis.cause import MissingCause
+from muster.state.diagnosis.next_steps import NEXT, next_step
+from muster.state.foreign.subject import EXPERIMENT, JOBSET, Subject
+from muster.state.plan import Engine
+from tests.builders import NOW, plan, record, view
+
+MUSTERS_OWN = ("Muster creates", "Muster tries", "is not charged", "spec.template", "the experiment's", "cancel")
+
+
+def said(cause: MissingCause, subject: Subject, engine: Engine) -> str:
+    of = replace(plan(), subject=subject, engine=engine)
+    return next_step(Context(of, record(), view(), NOW), cause, 1, "n7")
+
+
+@pytest.mark.parametrize(
+    ("subject", "engine", "name"),
+    [
+        (EXPERIMENT, Engine.NATIVE, "run"),
+        (JOBSET, Engine.NATIVE, "jobset/run"),
+        (JOBSET, Engine.OBSERVE, "jobset/run"),
+    ],
+)
+def test_a_command_names_the_object_as_the_command_line_takes_it(subject: Subject, engine: Engine, name: str) -> None:
+    assert f"muster logs {name} -n team --rank 1" in said(MissingCause.CRASHED, subject, engine)
+
+
+def test_muster_creates_the_missing_pod_of_its_own_runs_only() -> None:
+    assert said(MissingCause.NOT_CREATED, JOBSET, Engine.NATIVE) == "nothing: Muster creates it"
+    assert "its own controller" in said(MissingCause.NOT_CREATED, JOBSET, Engine.OBSERVE)
+
+
+MUSTERS = {MissingCause.REFUSED, MissingCause.ADMISSION_DENIED}
+"""Answers to requests that Muster sends for its own runs only."""
+
+
+@pytest.mark.parametrize("cause", sorted(set(NEXT) - MUSTERS))
+def test_no_step_of_an_observed_run_relies_on_what_muster_does_for_its_own(cause: MissingCause) -> None:
+    step = said(cause, JOBSET, Engine.OBSERVE)
+    assert not [words for words in MUSTERS_OWN if words in step]
