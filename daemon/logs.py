@@ -1,4 +1,8 @@
-"""Logs: one JSON object per line, or coloured text on a terminal."""
+"""Logs: one JSON object per line, or coloured text on a terminal.
+
+A traceback is logged without the values of local variables, which structlog adds by default: those of a request or of a
+review hold tokens.
+"""
 
 import logging
 import sys
@@ -16,9 +20,12 @@ def configure(form: Literal["auto", "json", "pretty"], level: str) -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     rendering: list[structlog.typing.Processor] = (
-        [structlog.dev.ConsoleRenderer()]
+        [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
         if pretty
-        else [structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer()]
+        else [
+            structlog.processors.ExceptionRenderer(structlog.tracebacks.ExceptionDictTransformer(show_locals=False)),
+            structlog.processors.JSONRenderer(),
+        ]
     )
     structlog.configure(
         processors=shared + rendering,
