@@ -52,6 +52,8 @@ class _Held:
     peer: str
     deadline: asyncio.TimerHandle
     busy: bool = False
+    lost: Callable[[], None] | None = None
+    """What is to be called when it is lost."""
 
 
 class Listener:
@@ -106,10 +108,13 @@ class Listener:
         if runner is not None:
             await runner.cleanup()
 
-    def unhurried(self, request: web.BaseRequest) -> None:
-        """Lift the limit of time for the answer to that request, which bounds itself: a stream."""
+    def unhurried(self, request: web.BaseRequest, lost: Callable[[], None]) -> None:
+        """Lift the limit of time for the answer to that request, which bounds itself: a stream.
+
+        ``lost`` is called when its connection is lost.
+        """
         if self._server is not None:
-            self._server.unhurried(request)
+            self._server.unhurried(request, lost)
 
 
 class _LimitedServer(web.Server):
@@ -151,11 +156,14 @@ class _LimitedServer(web.Server):
             if self._held.pop(handler, None) is not None:
                 self._held[handler] = held
 
-    def unhurried(self, request: web.BaseRequest) -> None:
+    def unhurried(self, request: web.BaseRequest, lost: Callable[[], None]) -> None:
         """See ``Listener``."""
         held = self._held.get(request.protocol)
-        if held is not None:
+        if held is None:
+            lost()
+        else:
             held.deadline.cancel()
+            held.lost = lost
 
     def _make_room(self, peer: str) -> bool:
         """Whether one more connection of ``peer`` may stay; closes an idle one where a limit is reached."""
@@ -186,6 +194,8 @@ class _LimitedServer(web.Server):
         held = self._held.pop(handler, None)
         if held is not None:
             held.deadline.cancel()
+            if held.lost is not None:
+                held.lost()
 
 
 def _first(

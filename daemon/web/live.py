@@ -2,9 +2,10 @@
 
 A stream belongs to the request that opened it; there is no task of its own. It waits until something of its subject
 has changed, checks the reader again, renders, and sends the parts that differ from what it sent last. What streams may
-cost is bounded: their number, in all and for one peer and one reader; one rendering a second for each, and a pause of
-twenty times the processor time that a rendering took, so that a page of 10,000 ranks is rendered less often; and the
-seconds in which a reader must take what it is sent.
+cost is bounded: their number, in all and for one peer and one reader; one rendering a second for each, and a pause that
+grows with the processor time that a rendering took and with the number of streams, so that a page of 10,000 ranks is
+rendered less often; the seconds in which a reader must take what it is sent; and memory, for between two renderings a
+stream keeps an outline of its page only.
 """
 
 import asyncio
@@ -13,12 +14,13 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 from time import thread_time
 
 import msgspec
 
 from muster.daemon.web.page.document import version
-from muster.daemon.web.page.html import Part, changes
+from muster.daemon.web.page.html import Outline, Part, changes
 
 EVERYTHING = ""
 """The subject of a page that shows all experiments."""
@@ -27,6 +29,8 @@ PAUSE = 1.0
 """Seconds between two updates of one stream."""
 SHARE = 0.05
 """The most of a processor that the renderings of one stream may take."""
+TOGETHER = 0.25
+"""The most of a processor that those of all streams may take once they are open."""
 HEARTBEAT = 15.0
 """Seconds after which a page is rendered again although nothing changed, and a comment is sent if it is the same."""
 TAKE = 10.0
@@ -46,43 +50,61 @@ class StreamLimits:
     """Of one user, where users are known."""
 
 
+@dataclass(slots=True, eq=False)
+class Follower:
+    """One stream: ``woken`` is set when there may be something to send, ``over`` when it is to end."""
+
+    woken: asyncio.Event = field(default_factory=asyncio.Event)
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def end(self) -> None:
+        """Its reader has left, or the server stops."""
+        self.over.set()
+        self.woken.set()
+
+
 class Changes:
     """Wakes the streams of an experiment, and those of all experiments. ``changed`` is cheap where none is open."""
 
     def __init__(self) -> None:
-        self._streams: dict[str, set[asyncio.Event]] = {}
-        self.closing = asyncio.Event()
+        self._followers: dict[str, set[Follower]] = {}
+        self.closed = False
 
     def changed(self, uid: str) -> None:
         """Something of that experiment has changed."""
-        if self._streams:
+        if self._followers:
             for subject in (uid, EVERYTHING):
-                for woken in self._streams.get(subject, ()):
-                    woken.set()
+                for follower in self._followers.get(subject, ()):
+                    follower.woken.set()
 
     def everything(self) -> None:
         """All may have changed: this daemon leads from now on, or does not any more."""
-        for streams in self._streams.values():
-            for woken in streams:
-                woken.set()
+        for follower in self._all():
+            follower.woken.set()
 
     def close(self) -> None:
         """End all streams."""
-        self.closing.set()
-        self.everything()
+        self.closed = True
+        for follower in self._all():
+            follower.end()
+
+    def _all(self) -> Iterator[Follower]:
+        return chain.from_iterable(self._followers.values())
 
     @contextmanager
-    def following(self, uid: str) -> Iterator[asyncio.Event]:
-        """An event that is set when that experiment changes."""
-        woken = asyncio.Event()
-        streams = self._streams.setdefault(uid, set())
-        streams.add(woken)
+    def following(self, uid: str) -> Iterator[Follower]:
+        """A follower that is woken when that experiment changes."""
+        follower = Follower()
+        if self.closed:
+            follower.end()
+        followers = self._followers.setdefault(uid, set())
+        followers.add(follower)
         try:
-            yield woken
+            yield follower
         finally:
-            streams.discard(woken)
-            if not streams and self._streams.get(uid) is streams:
-                del self._streams[uid]
+            followers.discard(follower)
+            if not followers and self._followers.get(uid) is followers:
+                del self._followers[uid]
 
 
 class Full(Exception):
@@ -115,7 +137,7 @@ class Streams:
         keys = {("", ""): self.limits.streams, ("peer", peer): self.limits.per_peer}
         if reader:
             keys["reader", reader] = self.limits.per_reader
-        if self.changes.closing.is_set() or any(self._open[key] >= most for key, most in keys.items()):
+        if self.changes.closed or any(self._open[key] >= most for key, most in keys.items()):
             raise Full
         self._open.update(keys.keys())
         try:
@@ -125,29 +147,38 @@ class Streams:
             self._open += Counter()  # drops those that are zero
 
     async def serve(
-        self, uid: str, seen: str, render: Callable[[], Awaitable[Part]], send: Callable[[bytes], Awaitable[None]]
+        self,
+        uid: str,
+        seen: str,
+        render: Callable[[], Awaitable[Part]],
+        send: Callable[[bytes], Awaitable[None]],
+        left: Callable[[Callable[[], None]], None] = lambda _: None,
     ) -> None:
         """Send what changes until the reader leaves, or the streams are closed.
 
         ``seen`` is the version of the page that the reader has. ``render`` checks the reader and raises ``Ended``.
         ``send`` raises where the reader is gone; ``TimeoutError`` is raised where it does not take what it is sent.
+        ``left`` is given what is to be called when the reader has left: a stream that sends nothing would not notice.
         """
-        shown: Part | None = None
+        shown: Outline | None = None
         await self._send(send, f"retry: {RETRY * 1000}\n\n".encode())
-        with self.changes.following(uid) as woken:
-            while not self.changes.closing.is_set():
-                woken.clear()
+        with self.changes.following(uid) as follower:
+            left(follower.end)
+            while not follower.over.is_set():
+                follower.woken.clear()
                 began = thread_time()
                 try:
                     page = await render()
                 except Ended as ended:
                     await self._send(send, _event("refused", "", str(ended)))
                     return
-                await self._send(send, _update(shown, page, seen))
+                update, shown = _update(shown, page, seen), Outline.of(page)
+                del page
+                await self._send(send, update)
+                del update
                 spent = thread_time() - began
-                shown = page
-                await _within(max(self.pause, spent / SHARE), self.changes.closing)
-                await _within(self.heartbeat, woken)
+                await _within(max(self.pause, spent / SHARE, spent * self.open / TOGETHER), follower.over)
+                await _within(self.heartbeat, follower.woken)
 
     async def _send(self, send: Callable[[bytes], Awaitable[None]], data: bytes) -> None:
         async with asyncio.timeout(self.take):
@@ -161,11 +192,11 @@ async def _within(seconds: float, happened: asyncio.Event) -> None:
             await happened.wait()
 
 
-def _update(shown: Part | None, page: Part, seen: str) -> bytes:
+def _update(shown: Outline | None, page: Part, seen: str) -> bytes:
     """The parts that a reader of ``shown``, or of the version ``seen``, lacks."""
     now = version(page)
-    known = shown is not None or now == seen
-    parts = list(changes(shown or page, page)) if known else [page]
+    unseen = [] if now == seen else [page]
+    parts = unseen if shown is None else list(changes(shown, page))
     if not parts:
         return b": nothing has changed\n\n"
     return _event("parts", now, msgspec.json.encode([(part.id, str(part.html)) for part in parts]).decode())

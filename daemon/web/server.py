@@ -216,10 +216,11 @@ class HttpServer(Listener):
                 await response.prepare(request)
                 if request.method == "GET":
                     patience.reschedule(None)
-                    self.unhurried(request)
                     seen = request.headers.get("Last-Event-ID") or request.query.get("version", "")
                     try:
-                        await self._streams.serve(uid, seen, render, response.write)
+                        await self._streams.serve(
+                            uid, seen, render, response.write, lambda end: self.unhurried(request, end)
+                        )
                     except (TimeoutError, ConnectionError):  # the reader is gone, or does not read
                         if request.transport is not None:
                             request.transport.abort()

@@ -59,29 +59,38 @@ def join(children: Iterable[Child]) -> Html:
     return Html("".join(map(_inside, children)))
 
 
-def changes(old: Part, new: Part) -> Iterator[Part]:
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What `changes` asks of a part that is shown already, without its text: hashes, a small share of its memory."""
+
+    whole: int
+    frame: int
+    parts: "tuple[Outline, ...]"
+
+    @classmethod
+    def of(cls, one: Part) -> "Outline":
+        """The outline of that part."""
+        return cls(hash(one.html), _frame(one), tuple(cls.of(each) for each in _parts(one)))
+
+
+def changes(old: Outline, new: Part) -> Iterator[Part]:
     """The parts of ``new`` that must replace those of the same id, so that ``old`` becomes ``new``."""
-    if old.html == new.html:
+    if old.whole == hash(new.html):
         return
-    if old.opening != new.opening or not _alike(old, new):
+    if old.frame != _frame(new):
         yield new
         return
-    for before, after in zip(old.children, new.children, strict=True):
-        if isinstance(before, Part) and isinstance(after, Part):
-            yield from changes(before, after)
+    for before, after in zip(old.parts, _parts(new), strict=True):
+        yield from changes(before, after)
 
 
-def _alike(old: Part, new: Part) -> bool:
-    """Whether they differ in nothing but parts of the same ids at the same places."""
-    if len(old.children) != len(new.children):
-        return False
-    for before, after in zip(old.children, new.children, strict=True):
-        if isinstance(before, Part) and isinstance(after, Part):
-            if before.id != after.id:
-                return False
-        elif isinstance(before, Part) or isinstance(after, Part) or before != after:
-            return False
-    return True
+def _parts(one: Part) -> Iterator[Part]:
+    return (child for child in one.children if isinstance(child, Part))
+
+
+def _frame(one: Part) -> int:
+    """Equal for two parts that differ in nothing but what the parts of the same ids at the same places hold."""
+    return hash((one.opening, *((child.id,) if isinstance(child, Part) else child for child in one.children)))
 
 
 def _inside(child: Child) -> str:

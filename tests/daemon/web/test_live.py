@@ -1,7 +1,9 @@
 """Streams of live pages, in virtual time: when they send, what they send, and what bounds them."""
 
 import asyncio
+import gc
 from collections.abc import Callable, Coroutine
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -203,6 +205,36 @@ def test_a_page_that_costs_much_is_rendered_less_often(monkeypatch: pytest.Monke
             reader.streams.changes.changed("u")
             await asyncio.sleep(0.1)
         assert reader.rendered == [0.0, 10.0, 20.0]
+        task.cancel()
+
+    in_virtual_time(story)
+
+
+def test_many_streams_of_such_pages_share_a_quarter_of_a_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(reader: Reader) -> None:
+        spent = iter(range(1000))
+        monkeypatch.setattr("muster.daemon.web.live.thread_time", lambda: next(spent) * 0.5)
+        with ExitStack() as others:
+            for number in range(20):
+                others.enter_context(reader.streams.admitted("peer", f"reader-{number}"))
+            task = reader.follow()
+            for _ in range(900):
+                reader.streams.changes.changed("u")
+                await asyncio.sleep(0.1)
+        assert reader.rendered == [0.0, 40.0, 80.0]
+        task.cancel()
+
+    in_virtual_time(story)
+
+
+def test_between_two_renderings_a_stream_holds_no_page() -> None:
+    async def story(reader: Reader) -> None:
+        reader.words = [f"word {number} of this test" for number in range(50)]
+        task = reader.follow()
+        await asyncio.sleep(5)
+        assert reader.rendered
+        kept = [each for each in gc.get_objects() if isinstance(each, Part) and "of this test" in each.html]
+        assert kept == []
         task.cancel()
 
     in_virtual_time(story)

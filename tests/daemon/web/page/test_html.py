@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.daemon.web.page.html import Html, Part, changes, element, join, part
+from muster.daemon.web.page.html import Html, Outline, Part, changes, element, join, part
 
 
 def test_text_is_escaped_once_and_elements_are_not() -> None:
@@ -26,13 +26,13 @@ def page(*rows: tuple[str, str], head: str = "h") -> Part:
 
 
 def test_only_the_parts_that_differ_are_replaced() -> None:
-    old = page(("a", "1"), ("b", "2"))
+    old = Outline.of(page(("a", "1"), ("b", "2")))
     assert list(changes(old, page(("a", "1"), ("b", "2")))) == []
     assert [each.id for each in changes(old, page(("a", "1"), ("b", "3")))] == ["b"]
 
 
 def test_a_part_whose_frame_or_order_differs_is_replaced_whole() -> None:
-    old = page(("a", "1"), ("b", "2"))
+    old = Outline.of(page(("a", "1"), ("b", "2")))
     assert [each.id for each in changes(old, page(("b", "2"), ("a", "1")))] == ["t"]
     assert [each.id for each in changes(old, page(("a", "1")))] == ["t"]
     assert [each.id for each in changes(old, page(("a", "1"), ("b", "2"), head="other"))] == ["main"]
@@ -47,7 +47,7 @@ def test_replacing_those_parts_makes_the_old_page_the_new_one(
 ) -> None:
     before, after = page(*old), page(*new, head=head)
     text = str(before.html)
-    for each in changes(before, after):
+    for each in changes(Outline.of(before), after):
         text = text.replace(found(before, each.id), each.html)
     assert text == after.html
 
