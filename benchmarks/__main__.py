@@ -24,6 +24,8 @@ BENCHMARKS = (
     "at_rest",
     "scrape",
     "page",
+    "page_in_browser",
+    "page_of_fleet",
     "progress",
 )
 """The modules with a ``run() -> list[Result]``, in the order they run."""

@@ -45,7 +45,7 @@ class Measured:
         return self.look + self.write + self.compress
 
 
-def collector(running: int, finished: int) -> ExperimentCollector:
+def subjects(running: int, finished: int) -> list[Subject]:
     """The experiments of a large cluster, each with names of its own."""
     plan = gang(SIZE)
     stuck = Condition(ConditionType.STUCK, True, "RanksMissing", "7/8 ranks arrived", 1, NOW)
@@ -63,13 +63,18 @@ def collector(running: int, finished: int) -> ExperimentCollector:
     )
     over = Record(phase=Phase.SUCCEEDED, phase_at=NOW)
     view = seen([pod(plan, rank) for rank in range(SIZE)], roll(SIZE, NOW, absent=frozenset({5})))
-    subjects = [
+    return [
         Subject(
             replace(plan, namespace=f"team-{n % 50}", name=f"experiment-{n:06}"), going if n < running else over, view
         )
         for n in range(running + finished)
     ]
-    return ExperimentCollector(lambda: subjects, lambda: NOW + 60, deadline.ends)
+
+
+def collector(running: int, finished: int) -> ExperimentCollector:
+    """What is scraped of them."""
+    found = subjects(running, finished)
+    return ExperimentCollector(lambda: found, lambda: NOW + 60, deadline.ends)
 
 
 def measure(experiments: ExperimentCollector) -> tuple[Measured, bytes]:
