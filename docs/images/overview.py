@@ -17,7 +17,12 @@ BOXES = (
         218,
         132,
         "An AIchor manifest",
-        ("one file of InstaDeep's ML", "platform: framework, image,", "command, 4 workers, 8 hours;", "or an Experiment"),
+        (
+            "AIchor: InstaDeep's platform",
+            "one file: framework, image,",
+            "command, 4 workers, 8 hours;",
+            "or an Experiment",
+        ),
         INK,
     ),
     (20, 236, 218, 88, "People", ("muster get, logs, explain", "the roll-call page, kubectl"), INK),

@@ -1,7 +1,8 @@
 """The recordings on docs/reading-the-roll-call.md: ``python docs/images/roll_call.py`` makes them anew, in two minutes.
 
 It starts a local cluster, runs two examples with real JAX processes, kills a rank of the first, which goes on until
-then, and records what the commands print in docs/images/roll-call. At the time of ``stuck`` Chromium takes pictures of the roll-call page.
+then, and records what the commands print in docs/images/roll-call. At the time of ``stuck`` Chromium takes pictures of
+the roll-call page.
 """
 
 import os
@@ -60,10 +61,12 @@ class Recorder:
             raise SystemExit(f"{command} exits with {done.returncode}\n{done.stdout}{done.stderr}")
         return done.stdout
 
-    def record(self, name: str, command: str) -> None:
-        """Keep a command and what it prints, without spaces at the ends of lines."""
+    def record(self, name: str, command: str, shows: str) -> None:
+        """Keep a command and what it prints, without spaces at the ends of lines. ``shows`` must be in it."""
         lines = [f"$ {command}", *(line.rstrip() for line in self.run(command).splitlines())]
         (RECORDINGS / f"{name}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        if not any(shows in line for line in lines):
+            raise SystemExit(f"recorded too late, {shows!r} is not shown any more: {name}.txt. Run it again")
 
 
 def main() -> None:
@@ -91,23 +94,25 @@ def scene(shell: Recorder, address: str) -> None:
     """Run both examples and record them."""
     shell.run("muster submit examples/jax/killed.yaml --name train")
     shell.run("muster wait train --for Assembled --timeout 2m")
-    shell.record("running", "muster get train")
+    shell.record("running", "muster get train", "Running")
     shell.run("muster local kill train --rank 2")
     shell.run("muster wait train --for Restarting --timeout 1m")
-    shell.record("restarting", "muster get train")
+    shell.record("restarting", "muster get train", "Restarting")
     shell.run("muster wait train --timeout 4m")
-    shell.record("restarted", "muster explain train")
+    shell.record("restarted", "muster explain train", "Epoch 0 ended because rank 2")
     shell.run("muster submit examples/jax/missing-rank.yaml --name missing-rank")
     shell.run("muster wait missing-rank --for Stuck --timeout 2m")
     camera = [sys.executable, "-m", "tests.browser.pictures"]
     for name, (path, height) in PAGES.items():
         camera += ["--page", f"{address}{path}", str(RECORDINGS / f"{name}.png"), str(height)]
-    subprocess.run(camera, cwd=ROOT, check=True)
-    shell.record("stuck", "muster get missing-rank")
-    shell.record("stuck-explained", "muster explain missing-rank")
+    taking = subprocess.Popen(camera, cwd=ROOT)  # beside the commands: a clock ends the experiment soon
+    shell.record("stuck", "muster get missing-rank", "stuck (RanksMissing)")
+    shell.record("stuck-explained", "muster explain missing-rank", "stuck (RanksMissing)")
+    if taking.wait(timeout=60) or "Assembling" not in shell.run("muster get missing-rank"):
+        raise SystemExit("the pictures of the page were taken too late. Run it again")
     shell.run("muster wait missing-rank --timeout 2m", check=False)
-    shell.record("ended", "muster explain missing-rank")
-    shell.record("list", "muster list")
+    shell.record("ended", "muster explain missing-rank", "Failed")
+    shell.record("list", "muster list", "AssemblyDeadlineExceeded")
 
 
 if __name__ == "__main__":
