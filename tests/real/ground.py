@@ -65,6 +65,8 @@ class Ground:
     etcd_url: str
     etcd_pair: tuple[str, str, str]
     """Authority, certificate and key for etcd."""
+    kubelet: tuple[str, ...]
+    """The same for the node whose pods are processes; empty where the API server would not know them."""
     processes: bool
     """The project's node agent has joined: pods can be real processes."""
 
@@ -119,7 +121,7 @@ def _own(folder: Path, supervisor: Supervisor, more: Mapping[str, Sequence[str]]
     plane.start()
     token = folder / "musterd.token"
     daemon = kubeconfig.write(folder / "musterd.kubeconfig", url=plane.url, authority=plane.authority.file, token=token)
-    user = plane.etcd_user
+    user, node = plane.etcd_user, plane.authority.server("kubelet")
     return Ground(
         folder=str(folder),
         run=str(supervisor.folder),
@@ -134,6 +136,7 @@ def _own(folder: Path, supervisor: Supervisor, more: Mapping[str, Sequence[str]]
         audit_log=str(plane.audit_log),
         etcd_url=plane.etcd_url,
         etcd_pair=(str(plane.authority.file), str(user.certificate), str(user.key)),
+        kubelet=(str(plane.authority.file), str(node.certificate), str(node.key)),
         processes=True,
     )
 
@@ -158,6 +161,7 @@ def _given(folder: Path) -> Ground:
         audit_log="",
         etcd_url="",
         etcd_pair=("", "", ""),
+        kubelet=(),
         processes=True,
     )
 
@@ -209,7 +213,9 @@ def _nodes(kubectl: Kubectl, built: Ground, supervisor: Supervisor) -> None:
         body = {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {"taints": [TAINT]}}
         kubectl("apply", "--filename", "-", body=body)
     if built.processes:
-        options = ("--state", str(folder / "node"), "--workspace", str(ROOT))
+        options = ["--state", str(folder / "node"), "--workspace", str(ROOT)]
+        if built.kubelet:
+            options += ["--certificates", *built.kubelet]
         agent = Program(
             "agent",
             module("tests.real.nodes.agent", "--kubeconfig", built.admin, *options),

@@ -9,6 +9,8 @@ and a pod here is a process of this machine.
 Its pods find the API server as in any cluster: a token of their service account in a projected volume, and an address
 in their environment. The server listens on loopback, which a network namespace does not reach, so the address is that
 of a relay. The image `musterd` has the entrypoint of the Dockerfile.
+
+With certificates it takes commands for its pods from the API server, as a kubelet does (`nodes.kubelet`).
 """
 
 import argparse
@@ -17,6 +19,7 @@ import json
 import re
 import signal
 import sys
+from contextlib import AsyncExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -25,10 +28,13 @@ import structlog
 from muster.api.names import LABEL_EXPERIMENT
 from muster.cli.processes.stack import free_port
 from muster.kube.authentication.kubeconfig import KubeConfig
+from muster.kube.connection import Connection
+from muster.kube.resources import ResourceClient
 from muster.local.node import NodeAgent, agent, objects, registration
 from muster.local.node.objects import Object
 from muster.local.node.pods.assigned_pods import AssignedPods
 from muster.state.operators.observed.pods import OBSERVE
+from tests.real.nodes.kubelet import kubelet
 from tests.real.nodes.relay import relay
 
 ROOT = Path(__file__).parents[3]
@@ -67,8 +73,8 @@ def entrypoint() -> list[str]:
     return ["env", f"PYTHONPATH={ROOT}", *json.loads(found)]
 
 
-async def serve(kubeconfig: Path, state: Path, workspace: Path) -> None:
-    """Run the node until SIGTERM; print one line when it is ready."""
+async def serve(kubeconfig: Path, state: Path, workspace: Path, certificates: list[Path]) -> None:
+    """Run the node until SIGTERM; print one line when it is ready. ``certificates``: authority, certificate, key."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -85,9 +91,17 @@ async def serve(kubeconfig: Path, state: Path, workspace: Path) -> None:
     )
     try:
         await node.start()
-        passing = await relay(node.host_address, port, str(server.hostname), server.port or 443)
-        print(f"ready, isolation {node.isolation}", flush=True)
-        async with passing:
+        async with AsyncExitStack() as stack:
+            if certificates:
+                authority, certificate, key = certificates
+                transport = await Connection.open(KubeConfig(str(kubeconfig)))
+                stack.push_async_callback(transport.aclose)
+                api = ResourceClient(transport)
+                files = authority, certificate, key
+                await stack.enter_async_context(kubelet(api, NAME, node.host_address, files, node))
+            passing = await relay(node.host_address, port, str(server.hostname), server.port or 443)
+            await stack.enter_async_context(passing)
+            print(f"ready, isolation {node.isolation}", flush=True)
             await stop.wait()
     finally:
         await node.stop(2.0)
@@ -97,6 +111,7 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     for name in ("kubeconfig", "state", "workspace"):
         parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--certificates", type=Path, nargs=3, default=[], metavar=("AUTHORITY", "CERTIFICATE", "KEY"))
     chosen = parser.parse_args()
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     for module, name, value in (
@@ -107,7 +122,7 @@ def main() -> int:
         assert hasattr(module, name)
         setattr(module, name, value)
     chosen.state.mkdir(parents=True, exist_ok=True)
-    asyncio.run(serve(chosen.kubeconfig, chosen.state, chosen.workspace))
+    asyncio.run(serve(chosen.kubeconfig, chosen.state, chosen.workspace, chosen.certificates))
     return 0
 
 

@@ -114,6 +114,7 @@ class Plane:
 
     def _api_server(self) -> list[str]:
         pair, user, ca = self._authority.server("kube-apiserver"), self.etcd_user, self._authority.file
+        kubelet = self._authority.user("kube-apiserver-kubelet-client")
         return [
             f"--etcd-servers={self.etcd_url}",
             f"--etcd-cafile={ca}",
@@ -125,6 +126,10 @@ class Plane:
             f"--tls-cert-file={pair.certificate}",
             f"--tls-private-key-file={pair.key}",
             f"--client-ca-file={ca}",
+            f"--kubelet-certificate-authority={ca}",
+            f"--kubelet-client-certificate={kubelet.certificate}",
+            f"--kubelet-client-key={kubelet.key}",
+            "--kubelet-preferred-address-types=InternalIP",
             "--anonymous-auth=false",
             "--authorization-mode=RBAC",
             "--enable-admission-plugins=OwnerReferencesPermissionEnforcement",

@@ -52,18 +52,26 @@ class PodExec:
         commands = self._commands()
         if commands is None:
             raise ApiError(503, "ServiceUnavailable", "no node agent runs commands yet; try again")
-        socket = web.WebSocketResponse(protocols=PROTOCOLS)
-        if not socket.can_prepare(request).ok:
+        if not web.WebSocketResponse(protocols=PROTOCOLS).can_prepare(request).ok:
             raise bad_request("Upgrade request required: the local cluster takes exec over WebSocket only")
-        await socket.prepare(request)
+        return await answer(request, commands, (info.namespace, info.name, container), command)
 
-        async def write(data: bytes) -> None:
-            await socket.send_bytes(OUTPUT + data)
 
-        code = await commands.execute(info.namespace, info.name, container, command, write)
-        await socket.send_bytes(OUTCOME + json.dumps(_outcome(code, container, info.name)).encode())
-        await socket.close()
-        return socket
+async def answer(
+    request: web.BaseRequest, commands: PodCommands, where: tuple[str, str, str], command: Sequence[str]
+) -> web.StreamResponse:
+    """Run a command over this WebSocket, to its end. ``where`` is namespace, pod and container."""
+    namespace, pod, container = where
+    socket = web.WebSocketResponse(protocols=PROTOCOLS)
+    await socket.prepare(request)
+
+    async def write(data: bytes) -> None:
+        await socket.send_bytes(OUTPUT + data)
+
+    code = await commands.execute(namespace, pod, container, command, write)
+    await socket.send_bytes(OUTCOME + json.dumps(_outcome(code, container, pod)).encode())
+    await socket.close()
+    return socket
 
 
 def _outcome(code: int | None, container: str, pod: str) -> Json:

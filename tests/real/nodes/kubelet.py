@@ -1,0 +1,54 @@
+"""The kubelet's part of `kubectl exec`: the API server, once it has authorized a command, passes it on to the node.
+
+The node says in its status where it listens, and that it takes WebSockets as they are (KEP-4006: a kubelet of 1.36 says
+so, too). Both sides show a certificate: a command that did not come through the API server is not run.
+"""
+
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from aiohttp import web
+
+from muster.cli.processes.stack import free_port
+from muster.kube.resources import ResourceClient
+from muster.local.apiserver.http.pod_exec import PodCommands, answer
+from muster.local.node.paths import NODES
+
+EXEC = "/exec/{namespace}/{pod}/{container}"
+"""pkg/kubelet/server: the path of the API server's requests."""
+TAKES_WEB_SOCKETS = "ExtendWebSocketsToKubelet"
+
+
+@asynccontextmanager
+async def kubelet(
+    api: ResourceClient, node: str, address: str, certificates: tuple[Path, Path, Path], commands: PodCommands
+) -> AsyncIterator[None]:
+    """Serve commands in pods of that node. ``certificates``: authority, certificate and key."""
+
+    async def run(request: web.Request) -> web.StreamResponse:
+        found = request.match_info
+        where = found["namespace"], found["pod"], found["container"]
+        return await answer(request, commands, where, request.query.getall("command"))
+
+    application = web.Application()
+    application.router.add_get(EXEC, run)
+    runner = web.AppRunner(application, handler_cancellation=True)  # a command ends with the connection
+    await runner.setup()
+    try:
+        port = free_port()
+        await web.TCPSite(runner, address, port, ssl_context=_tls(*certificates)).start()
+        endpoints = {"kubeletEndpoint": {"Port": port}}
+        status = {"daemonEndpoints": endpoints, "declaredFeatures": [TAKES_WEB_SOCKETS]}
+        await api.merge(f"{NODES}/{node}/status", {"status": status})
+        yield
+    finally:
+        await runner.cleanup()
+
+
+def _tls(authority: Path, certificate: Path, key: Path) -> ssl.SSLContext:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(authority))
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.load_cert_chain(str(certificate), str(key))
+    return context
