@@ -76,6 +76,8 @@ def enter(record: Record, phase: Phase, now: float, **changes: Any) -> Record:
     if phase not in TRANSITIONS[record.phase]:
         raise IllegalTransition(f"phase {phase} cannot follow phase {record.phase}; please report this as a bug")
     wall, productive = (ceil(1000 * seconds) for seconds in _here(record, now))
+    if record.phase is Phase.ASSEMBLING and phase is Phase.SUCCEEDED:
+        productive = wall  # its work is done, so all ranks had met before anything was seen of that
     times = {"wall_ms": record.wall_ms + wall, "productive_ms": record.productive_ms + productive}
     if record.phase is Phase.QUEUED:
         times |= {"queued_ms": (record.queued_ms or 0) + wall}

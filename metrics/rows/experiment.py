@@ -138,7 +138,8 @@ PRODUCTIVE = Metric(
     "muster_experiment_productive_seconds_total",
     Type.COUNTER,
     "The part of muster_experiment_wall_seconds_total in which all ranks had arrived and ran (phase Running). Divided "
-    "by the whole it is the goodput.",
+    "by the whole it is the goodput. A gang that has succeeded before its roll was seen complete counts from its first "
+    "process on.",
     ONE,
     "seconds",
 )

@@ -40,6 +40,24 @@ def test_only_the_time_of_an_assembled_gang_is_productive() -> None:
     assert spent(story.kept, story.now + 50) == about(159, 150)
 
 
+@pytest.mark.parametrize(("code", "productive"), [(0, 3), (1, 0)])
+def test_a_gang_that_succeeds_before_its_roll_is_seen_complete_was_productive_since_its_first_process(
+    code: int, productive: float
+) -> None:
+    """A program of a second is over before its coordinator is asked. Of one that failed nothing is known."""
+    story = Story(plan(size=2, limit=0))
+    story.launch()
+    story.start()
+    story.look(2)
+    assert story.kept.phase is Phase.ASSEMBLING
+    story.now += 3
+    for rank in range(2):
+        story.end(rank, code)
+    story.look()
+    assert story.kept.finished
+    assert spent(story.kept, story.now + 50)[1] == pytest.approx(productive, abs=10 * MILLISECOND)
+
+
 def test_suspended_time_is_not_counted() -> None:
     story = restarting()
     story.plan = edit(story.plan, suspend=True)
