@@ -283,6 +283,20 @@ def test_a_right_on_an_observed_kind_that_musterd_lacks_is_named(
     assert "observe.kinds" in finding["next"]
 
 
+@pytest.mark.parametrize("verb", ["patch", "delete"])
+def test_a_deadline_that_musterd_could_not_keep_is_said_and_is_no_failure(
+    cluster: Cluster, check: Check, verb: str
+) -> None:
+    cluster.answers["/api/v1/pods"] = observing("pods,jobs,rayjobs")
+    (fine,) = check()["observed runs"]
+    assert "may not" not in fine["found"]
+    cluster.denied_to_musterd = {(verb, "batch", "jobs"), (verb, "", "pods")}
+    (finding,) = check()["observed runs"]
+    assert finding["state"] == "ok", "deadlines are a choice"
+    what = f"it may not {verb} jobs.batch, so there muster.dev/on-deadline ends nothing (the chart's observe.deadlines)"
+    assert finding["found"].endswith(what), "pods have a role of their own"
+
+
 def test_kinds_that_are_not_observed_are_not_asked_for(cluster: Cluster, check: Check) -> None:
     cluster.answers["/api/v1/pods"] = observing("jobs")
     cluster.denied_to_musterd = {("list", "ray.io", "rayjobs")}

@@ -1,6 +1,6 @@
 """Whether musterd may read the runs of other controllers that it is to watch over, and whether the caller may."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from typing import Final
 
 from muster.api.errors import Forbidden
@@ -9,10 +9,13 @@ from muster.cli.doctor.daemon import AREA, Daemons
 from muster.cli.doctor.findings import Finding
 from muster.cli.doctor.server import Asker
 from muster.kube.unstructured import mapping, text
+from muster.state.observed.deadlines import ASKS
 from muster.state.observed.kinds import OBSERVED
 
 CHECK: Final = "observed runs"
 VERBS: Final = ("get", "list", "watch")
+ENDING: Final = ("patch", "delete")
+"""What the deadlines take that an object's own annotation asks for."""
 FLAG: Final = "--observe-kinds"
 
 
@@ -34,7 +37,11 @@ async def observed(asker: Asker, daemons: Daemons, namespace: str) -> AsyncGener
         if lacking:
             yield Finding(AREA, CHECK, "failed", f"{place} musterd ({account}) may not {lacking}", remedy)
         else:
-            yield Finding(AREA, CHECK, "ok", f"{place} musterd may read {', '.join(kinds)}")
+            objects = [kind for kind in kinds if not OBSERVED[kind].virtual]
+            unending = await _denied(asker, objects, namespace, account, ENDING) if objects else ""
+            more = f"; it may not {unending}, so there {ASKS} ends nothing (the chart's observe.deadlines)"
+            what = f"{place} musterd may read {', '.join(kinds)}{more if unending else ''}"
+            yield Finding(AREA, CHECK, "ok", what)
     except Forbidden:
         what = f"musterd is to watch over {', '.join(kinds)}; whether it may read them you may not ask"
         yield Finding(AREA, CHECK, "ok", what)
@@ -49,13 +56,13 @@ def _account(daemons: Daemons) -> str:
     return printable(f"system:serviceaccount:{daemons.namespace}:{name or 'default'}")
 
 
-async def _denied(asker: Asker, kinds: list[str], namespace: str, user: str = "") -> str:
-    """What a user, or the caller, may not do with these kinds. Raises ``ApiError``."""
+async def _denied(asker: Asker, kinds: list[str], namespace: str, user: str = "", verbs: Sequence[str] = VERBS) -> str:
+    """What of these verbs a user, or the caller, may not do with these kinds. Raises ``ApiError``."""
     missing = []
     for kind in kinds:
         group = OBSERVED[kind].subject.api_version.partition("/")[0] if not OBSERVED[kind].virtual else ""
         wanted = {"namespace": namespace, "group": group, "resource": kind, "subresource": ""}
-        verbs = [verb for verb in VERBS if not await asker.allowed({**wanted, "verb": verb}, user)]
-        if verbs:
-            missing.append(f"{', '.join(verbs)} {kind}{f'.{group}' if group else ''}")
+        denied = [verb for verb in verbs if not await asker.allowed({**wanted, "verb": verb}, user)]
+        if denied:
+            missing.append(f"{', '.join(denied)} {kind}{f'.{group}' if group else ''}")
     return "; ".join(missing)
