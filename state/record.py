@@ -6,7 +6,7 @@ Every field is declared in ``muster.api.status``; here is what decisions ask of 
 from collections.abc import Mapping
 from functools import lru_cache
 
-from muster.api.gang import GroupSize, RollCall
+from muster.api.gang import GroupSize, RollCall, Steps
 from muster.api.manifest.groups import MAX_MEMBERS
 from muster.api.restart_counts import Attempts, JobRestarts, NodeFailures, RestartReason, RuleUse
 from muster.api.status import (
@@ -38,6 +38,7 @@ __all__ = [
     "RestartReason",
     "RollCall",
     "RuleUse",
+    "Steps",
     "StoryLine",
 ]
 

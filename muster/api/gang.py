@@ -1,10 +1,10 @@
-"""What a status holds of the gang: the last roll call, and the sizes of the groups that a run was begun with."""
+"""What a status holds of the gang: the last roll call, its steps, and the sizes of the groups of a run."""
 
 from typing import Annotated, Final
 
 import msgspec
 
-from muster.api.wire.kinds import Counter, Name
+from muster.api.wire.kinds import Counter, Name, Reason, Time
 from muster.api.wire.structs import Wire
 
 MAX_MISSING: Final = 64
@@ -20,6 +20,16 @@ class RollCall(msgspec.Struct, frozen=True, gc=False):
     missing: Annotated[
         tuple[Counter, ...], Wire(f"The lowest missing ranks, at most {MAX_MISSING}.", most=MAX_MISSING)
     ] = ()
+
+
+class Steps(msgspec.Struct, frozen=True, gc=False):
+    """How far the programs have come that report steps. What a program reports is a claim."""
+
+    epoch: Annotated[Counter, Wire("Epoch of the gang that reported them.")]
+    step: Annotated[Counter, Wire("The highest step that at least half of the reporting ranks have reached.")]
+    per_second: Annotated[Reason, Wire("Steps per second, such as 9.81; absent before two steps were reported.")] = ""
+    reporting: Annotated[Counter, Wire("Ranks that report.")] = 0
+    at: Annotated[Time, Wire("When they were read; while the gang works that may be a minute ago.", name="time")] = 0.0
 
 
 class GroupSize(msgspec.Struct, frozen=True, gc=False):

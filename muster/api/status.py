@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from muster.api.gang import MAX_GROUPS, GroupSize, RollCall
+from muster.api.gang import MAX_GROUPS, GroupSize, RollCall, Steps
 from muster.api.restart_counts import Attempts, JobRestarts, NodeFailures, RestartReason, RuleUse
 from muster.api.wire import structs as wire
 from muster.api.wire.kinds import (
@@ -268,6 +268,9 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
         Wire("The part of that in which it waited for the admission of a queue.", name="queuedMilliseconds"),
     ] = None
     roll: Annotated[RollCall | None, Wire("The last roll call.", summary=True)] = None
+    steps: Annotated[
+        Steps | None, Wire("How far the programs have come, where they report steps (muster.jax.report).", summary=True)
+    ] = None
     blocked: Annotated[Blocked | None, Wire("What keeps a member from starting or working, and since when.")] = None
     cause: Annotated[Cause | None, Wire("Why the last epoch ended.")] = None
     conditions: Annotated[

@@ -1,10 +1,11 @@
 """The summary of the status for people, computed from the record at every step, and when it is written.
 
-The rule. A status holds four kinds of things, and each has its own time:
+The rule. A status holds five kinds of things, and each has its own time:
 
 - *facts* (phase, epoch, restarts, cause, times): at once. They move with the life of the gang, which back-off bounds.
 - *turns* (status or reason of a condition that no fact carries: CoordinatorReady, Stuck): at once, from the budget.
 - *words* (the sentences and the reason): 4 s after the last write at the latest, from the budget.
+- *steps* that programs report: with the next write, and 60 s after the last one, from the budget (``.steps``).
 - *counts* (ready, roll) that no sentence shows: with the next write.
 
 The budget (``state.view.write_budget``) is six writes in a row and one more every 12 s. So a sentence that is not true
@@ -32,6 +33,7 @@ from muster.state.policies.failures import volume
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Condition, ConditionType, Phase, Record, RollCall
 from muster.state.rules import ClockName
+from muster.state.summary import steps
 from muster.state.summary.conditions import renew, unseen
 from muster.state.summary.messages import of_lingering, sentence, share
 from muster.state.view.read_only import ReadOnlyBudget
@@ -75,6 +77,7 @@ def summarize(context: Context, assembly: Assembly) -> Record:
         size=plan.size,
         ready=ready,
         roll=roll,
+        steps=steps.read(context),
         coordinator=plan.coordinator_address(record.epoch),
         dashboard=plan.dashboard_address(record.epoch),
         deadline=_deadline(context),
@@ -165,7 +168,11 @@ def due(before: Record | None, after: Record, budget: ReadOnlyBudget, now: float
     if before is None or before.facts != _as_obstacle_of(before, after).facts:
         return Due(True)
     if _words(before) == _words(after):
-        return Due(False)
+        step_at = steps.write_at(before, after, now)
+        if step_at is None:
+            return Due(False)
+        at = max(step_at, budget.free_at(now))
+        return Due(now >= at, at, paid=True)
     updated_at = min(before.updated_at, now)  # a wall clock that was set back must not silence the status
     soon = now if _turns(before) != _turns(after) else updated_at + WORDS_AFTER
     at = max(soon, budget.free_at(now))

@@ -77,6 +77,17 @@ def test_a_large_gang_is_cut_off() -> None:
     assert lines[-1] == "    └── and 6 more, 0 of them not running"
 
 
+def steps_shown(now: float, **steps: Any) -> str:
+    seen = experiment(phase="Running", epoch=1, steps={"time": "1970-01-01T00:00:10Z", "reporting": 4, **steps})
+    return tree(Explanation(seen, (), ()), now)[1]
+
+
+def test_how_far_the_programs_have_come_is_shown_with_its_age() -> None:
+    assert steps_shown(52, epoch=1, step=1840, perSecond="9.81") == "│ step 1,840, 9.81 steps/s (read 42s ago)"
+    assert steps_shown(52, epoch=0, step=7) == "│ step 7, in epoch 0 (read 42s ago)"
+    assert steps_shown(9, epoch=1, step=0) == "│ step 0 (read 0s ago)", "the daemon's clock is ahead"
+
+
 def test_a_member_that_is_stopped_after_the_end_has_not_failed() -> None:
     """A Ray head exits 1 when it is stopped because the program has succeeded."""
     pods = [{"metadata": {"name": f"p{r}", "labels": labels("mine", r)}, "status": ended(1)} for r in range(2)]

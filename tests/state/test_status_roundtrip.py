@@ -22,6 +22,7 @@ from muster.state.record import (
     RestartReason,
     RollCall,
     RuleUse,
+    Steps,
     StoryLine,
 )
 from muster.state.status import StatusError, from_status, to_status
@@ -49,6 +50,7 @@ RECORDS = st.builds(
     resume_at=st.none() | TIMES, finished_at=st.none() | TIMES, updated_at=TIMES,
     deadline=st.none() | st.integers(1, 2**37).map(float), ready=COUNTS, size=COUNTS, coordinator=WORDS,
     dashboard=WORDS,
+    steps=st.none() | st.builds(Steps, COUNTS, COUNTS, WORDS, COUNTS, TIMES),
     roll=st.none() | st.builds(RollCall, COUNTS, COUNTS, st.lists(COUNTS, max_size=64).map(tuple)),
     cause=st.none() | CAUSES, restart_reasons=st.lists(st.builds(RestartReason, WORDS, COUNTS), max_size=5).map(tuple),
     attempts=st.lists(st.builds(Attempts, st.sampled_from(["0", "1-2"]), COUNTS, st.none() | TIMES), max_size=3).map(
@@ -78,6 +80,7 @@ FULL = Record(
     resume_at=7.0, finished_at=8.0, updated_at=9.000001, deadline=10.0, ready=3, size=4,
     coordinator="w-0.run:1234", dashboard="w-0.run:8265",
     shape="image=1", pending_edits="spec.image", groups=(GroupSize("worker", 2, 4, 3),),
+    steps=Steps(2, 1840, "9.81", 4, 10.5),
     roll=RollCall(4, 3, (2,)), restart_reasons=(RestartReason("Error", 1), RestartReason("NodeLost", 1)),
     cause=Cause(1, "OOMKilled", "too big", 4.5, "p-2", "u-2", "worker", 2, "main", "node-a", 137, 9, True),
     conditions=(Condition(ConditionType.STUCK, True, "RanksMissing", "rank 2", 3, 5.5),),
@@ -134,6 +137,7 @@ WIRE: dict[str, Any] = {
     "productiveMilliseconds": 1_000,
     "queuedMilliseconds": 250,
     "deadline": "1970-01-01T00:00:10Z",
+    "steps": {"epoch": 2, "step": 1840, "perSecond": "9.81", "reporting": 4, "time": "1970-01-01T00:00:10.500000Z"},
     "roll": {"expected": 4, "arrived": 3, "missing": [2]},
     "cause": {
         "epoch": 1, "reason": "OOMKilled", "message": "too big", "time": "1970-01-01T00:00:04.500000Z", "pod": "p-2",

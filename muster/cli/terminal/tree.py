@@ -4,6 +4,7 @@ from itertools import groupby
 
 import click
 
+from muster.api.gang import Steps
 from muster.api.values.printable import printable
 from muster.cli.terminal.colours import BAD, BUSY, DIM, GOOD, phase_word
 from muster.cli.terminal.progress import clock_left, left, since
@@ -38,6 +39,8 @@ def tree(explanation: Explanation, now: float) -> list[str]:
         lines.append(f"│ {why}" if why.startswith("waiting for") else f"│ waiting because: {why}")
     elif seen.message:
         lines.append(f"│ {printable(seen.message)}")
+    if status.steps is not None:
+        lines.append(f"│ {steps_text(status.steps, status.epoch, now)}")
     lines += [f"│ {note}" for note in _observed(explanation)]
     if status.dashboard and not seen.finished:
         lines.append(f"│ dashboard: http://{printable(status.dashboard)} (inside the cluster)")
@@ -55,6 +58,16 @@ def tree(explanation: Explanation, now: float) -> list[str]:
     elif not groups:
         lines.append("└── no member has a pod")
     return lines + [f"not shown: {printable(why)}" for why in explanation.unreadable]
+
+
+def steps_text(steps: Steps, epoch: int, now: float) -> str:
+    """``step 1,840, 9.81 steps/s (read 42s ago)``; with its epoch where another one has begun."""
+    parts = [f"step {steps.step:,}"]
+    if steps.per_second:
+        parts.append(f"{printable(steps.per_second)} steps/s")
+    if steps.epoch != epoch:
+        parts.append(f"in epoch {steps.epoch}")
+    return f"{', '.join(parts)} (read {since(steps.at, now)} ago)"
 
 
 def _observed(explanation: Explanation) -> list[str]:
