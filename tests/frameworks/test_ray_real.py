@@ -89,7 +89,7 @@ async def test_a_killed_worker_is_named_and_runs_again_alone_and_the_program_goe
         last = await env.until(seen.name, lambda each: each.finished, 200)
         log = await log_of(env, seen, SUBMITTER)
         events = [each.message for each in (await env.client.explain(seen.name)).events]
-    assert any(f"rank 3 ({lost}) exited 137" in each for each in events), events
+    assert any(f"rank 3 (worker-1, {lost}) exited 137" in each for each in events), events
     assert (last.phase, last.status.epoch, last.status.restarts) == ("Succeeded", 0, 1), last.message
     assert sum(line.startswith("step 0:") for line in log) == 1, "the program itself was not run again"
     assert "done" in log
@@ -101,7 +101,7 @@ async def test_without_its_head_the_whole_epoch_runs_again(tmp_path: Path) -> No
         assert seen.status.dashboard.endswith(":8265")
         lost = await kill(env, seen, 0)
         broken = await env.until(seen.name, lambda each: each.phase == "Restarting", 60)
-        assert f"rank 0 ({lost}) exited 137" in broken.message
+        assert f"rank 0 (head-0, {lost}) exited 137" in broken.message
         assert broken.status.epoch == 1
         last = await env.until(seen.name, lambda each: each.finished, 200)
     assert (last.phase, last.status.epoch, last.status.restarts) == ("Succeeded", 1, 1), last.message
