@@ -95,3 +95,45 @@ spec:
         "limits": {"cpu": "100m", "memory": "1Gi"},
     }
     assert len(changes) == 5
+
+
+def test_objects_that_only_the_large_cluster_has_are_not_waited_for() -> None:
+    text = """
+metadata: {name: a, labels: {kueue.x-k8s.io/queue-name: q, team: vision}}
+spec:
+  storage: {sharedVolume: {mountPoint: /s, sizeGB: 1}, attachExistingPVCs: [{name: d, mountPoint: /d}]}
+  tensorboard: {enabled: true, usePVC: {enabled: true, name: boards}}
+  template:
+    spec:
+      volumes:
+        - {name: creds, secret: {secretName: creds}}
+        - {name: all, projected: {sources: [{configMap: {name: b, optional: false}}]}}
+        - {name: data, persistentVolumeClaim: {claimName: data}}
+      containers:
+        - name: main
+          envFrom: [{secretRef: {name: c}}, {configMapRef: {name: d, optional: true}}]
+          env: [{name: T, valueFrom: {secretKeyRef: {name: hf, key: token}}}]
+"""
+    found, changes = light(text)
+    assert found["metadata"]["labels"] == {"team": "vision"}
+    assert found["spec"]["storage"] == {"sharedVolume": {"mountPoint": "/s", "sizeGB": 1}}
+    assert found["spec"]["tensorboard"] == {"enabled": True}
+    pod = found["spec"]["template"]["spec"]
+    assert pod["volumes"] == [
+        {"name": "creds", "secret": {"secretName": "creds", "optional": True}},
+        {"name": "all", "projected": {"sources": [{"configMap": {"name": "b", "optional": True}}]}},
+        {"name": "data", "emptyDir": {}},
+    ]
+    (container,) = pod["containers"]
+    assert [str(each).count("True") for each in (*container["envFrom"], *container["env"])] == [1, 1, 1]
+    pod_at = "spec.template.spec"
+    assert changes == [
+        "metadata.labels['kueue.x-k8s.io/queue-name']: dropped (q)",
+        "spec.storage.attachExistingPVCs: dropped (/d is not there)",
+        "spec.tensorboard.usePVC: dropped",
+        f"{pod_at}.volumes[0].secret.optional: true, so that it may be missing here",
+        f"{pod_at}.volumes[1].projected.sources[0].configMap.optional: true, so that it may be missing here",
+        f"{pod_at}.volumes[2].persistentVolumeClaim: an empty folder in its place",
+        f"{pod_at}.containers[0].envFrom[0].secretRef.optional: true, so that it may be missing here",
+        f"{pod_at}.containers[0].env[0].valueFrom.secretKeyRef.optional: true, so that it may be missing here",
+    ]

@@ -10,11 +10,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from muster.api.convert.conversion import CONVERTERS, convert_node, kind_of
+from muster.api.convert.pod_fields import pod_fields
 from muster.api.convert.traps import traps_of
 from muster.api.foreign.jaxjob import MANAGER, parse_jaxjob
 from muster.api.foreign.jobset import parse_jobset
+from muster.api.manifest.error_text import position
 from muster.api.manifest.load import SERVER_FIELDS, Loaded, experiment_object, load_node
-from muster.api.manifest.problems import ManifestError, Problem, SpecError, bounded
+from muster.api.manifest.problems import ManifestError, Problem, SpecError, bounded, path
 from muster.api.manifest.yaml.reader import Mapping as Tree
 from muster.api.manifest.yaml.reader import Node, plain, read_yaml
 from muster.api.manifest.yaml.tree import tree_of
@@ -100,10 +102,13 @@ def _as_it_is(node: Tree, kind: str, file: str) -> LoadedObject:
     except SpecError as error:
         raise ManifestError(error.problems) from None
     document.pop("status", None)
+    metadata = document.get("metadata")
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
+        loc = ("metadata", "name")
+        raise ManifestError([Problem(file, *position(node, loc), path(loc), "a name is expected", "write one")])
     for key in SERVER_FIELDS:
-        document["metadata"].pop(key, None)
-    metadata = document["metadata"]
-    warnings = _traps(node, kind, file)
+        metadata.pop(key, None)
+    warnings = (*_traps(node, kind, file), *pod_fields(node, file=file))
     return LoadedObject(kind, metadata["name"], metadata.get("namespace"), document, warnings)
 
 

@@ -208,8 +208,14 @@ def _of_lists(where: tuple[str | int, ...], spec: Mapping[str, Any]) -> Iterator
 
 
 def _of_env(place: tuple[str | int, ...], env: object) -> Iterator[Found]:
-    if env is not None and not (isinstance(env, list) and all(isinstance(each, Mapping) for each in env)):
+    if env is None:
+        return
+    if not isinstance(env, list):
         yield (*place, "env"), "a list of variables is expected", "write name and value"
+        return
+    for number, each in enumerate(env):
+        if not isinstance(each, Mapping) or not isinstance(each.get("name"), str):
+            yield (*place, "env", number), "a variable with a name in text is expected", "write name and value"
 
 
 def _of_ports(place: tuple[str | int, ...], ports: object) -> Iterator[Found]:

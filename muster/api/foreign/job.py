@@ -28,13 +28,27 @@ def _pod_spec(spec: dict[str, Any]) -> dict[str, Any]:
     containers = spec.get("containers")
     if not isinstance(containers, list) or not containers:
         raise Wrong("the pod has no container", "write containers with a name and an image")
-    for container in containers:
+    inits = spec.get("initContainers") or []
+    if not isinstance(inits, list):
+        raise Wrong("initContainers is a list of containers", "begin each with - name:")
+    for container in (*containers, *inits):
         if not isinstance(container, dict) or not isinstance(container.get("name"), str) or not container["name"]:
             raise Wrong("a container has no name", "write its name")
+        _variables(container.get("env"))
     policy = spec.get("restartPolicy", "OnFailure")
     if policy not in ("OnFailure", "Never"):
         raise Wrong(f"restartPolicy {policy} is not allowed in a Job", "write OnFailure or Never")
     return spec
+
+
+def _variables(env: object) -> None:
+    """What the renderer walks over must have its shape."""
+    if env is not None and not (isinstance(env, list) and all(_named(each) for each in env)):
+        raise Wrong("env is a list of variables, each with a name in text", "begin each with - name:")
+
+
+def _named(variable: object) -> bool:
+    return isinstance(variable, dict) and isinstance(variable.get("name"), str)
 
 
 PodSpecObject = Annotated[dict[str, Any], Field(max_length=128), AfterValidator(check_json), AfterValidator(_pod_spec)]

@@ -1,7 +1,8 @@
 """``--ignore-resources``: a manifest of a large cluster, made to fit on one machine.
 
 What only the nodes of that cluster have is dropped: accelerators, node selectors, affinity, tolerations, priorities,
-network devices. CPUs and memory are cut to a share of this machine. Each change is one sentence with its field.
+network devices. CPUs and memory are cut to a share of this machine. Objects that only that cluster has are not waited
+for (``absent_objects``). Each change is one sentence with its field.
 """
 
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
+from muster.api.manifest.absent_objects import without_objects
 from muster.api.manifest.error_text import Loc
 from muster.api.manifest.problems import path, quoted
 from muster.api.manifest.yaml.reader import Entry, Mapping, Node, Scalar, Sequence, plain
@@ -59,6 +61,8 @@ def _walk(node: Node, loc: Loc, share: Share) -> Iterator[str]:
     if loc[-1:] in (("resources",), ("resourcesPerNode",)):
         yield from _container(node, loc, share)
         return
+    if loc:
+        yield from without_objects(node, loc)
     if "containers" in node.entries or loc[-2:] == ("template", "spec"):
         yield from _dropped(node, loc, POD_FIELDS)
     for key, entry in list(node.entries.items()):

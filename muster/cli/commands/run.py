@@ -50,7 +50,8 @@ from muster.state.plan import Plan
 @click.option(
     "--ignore-resources",
     is_flag=True,
-    help="Drop accelerators, selectors and tolerations of FILE, and cut CPUs and memory to fit on this machine.",
+    help="Drop accelerators, selectors, tolerations, queues and claims of FILE, and cut CPUs and memory to fit on this "
+    "machine.",
 )
 @click.option("--name", default=None, help="Name of the experiment; made from the manifest or the program by default.")
 @click.option("--keep", is_flag=True, help="Keep the state directory: logs, objects, the daemon's log.")

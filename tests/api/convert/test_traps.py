@@ -3,6 +3,7 @@
 import pytest
 
 from muster.api.convert.load import load_any
+from muster.api.manifest.problems import ManifestError
 
 TEXT = """\
 apiVersion: jobset.x-k8s.io/v1alpha2
@@ -50,3 +51,52 @@ def test_a_negative_priority_is_warned_about() -> None:
 @pytest.mark.parametrize("manager", ["  managedBy: muster.dev/muster\n", ""])
 def test_a_jobset_is_warned_about_however_it_is_run(manager: str) -> None:
     assert warned(TEXT.replace("  managedBy: muster.dev/muster\n", manager))
+
+
+MISSPELT = TEXT.replace("{name: m,", "{name: m, commandd: [a], env: [{name: A, valeu: b}],").replace(
+    "              containers:", "              terminationGracePeriodSecond: 1\n              containers:"
+)
+JAXJOB = """\
+apiVersion: kubeflow.org/v1
+kind: JAXJob
+metadata: {name: train}
+spec:
+  jaxReplicaSpecs:
+    Worker:
+      template:
+        spec:
+          containers:
+            - {name: jax, image: i, imagePullPolice: Always, command: run}
+"""
+
+
+def test_a_field_that_no_pod_has_is_warned_about_with_the_nearest_name() -> None:
+    found = {each.field: each for each in load_any(MISSPELT, filename="j.yaml").warnings}
+    assert found[f"{POD}.terminationGracePeriodSecond"].hint == "did you mean terminationGracePeriodSeconds?"
+    assert found[f"{POD}.containers[0].commandd"].hint == "did you mean command?"
+    variable = found[f"{POD}.containers[0].env[0].valeu"]
+    assert str(variable).startswith(f"j.yaml:16:60: {variable.field}: a variable has no such field, and it is dropped")
+
+
+def test_a_pod_of_a_jaxjob_is_looked_at_too() -> None:
+    assert warned(JAXJOB) == {
+        "spec.jaxReplicaSpecs.Worker.template.spec.containers[0].imagePullPolice": (
+            "a container has no such field, and it is dropped"
+        ),
+        "spec.jaxReplicaSpecs.Worker.template.spec.containers[0].command": "a list is expected",
+    }
+
+
+@pytest.mark.parametrize("text", [TEXT, JAXJOB])
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("metadata: {name: train}\n", "", "metadata.name: "),
+        ("{name: train}", "{name: [a]}", "metadata.name: "),
+        ("image: i,", "image: i, env: [{name: [a]}],", "env"),
+        ("image: i,", "image: i, env: {A: b},", "env"),
+    ],
+)
+def test_a_name_that_is_no_text_is_refused_with_its_place(text: str, old: str, new: str, said: str) -> None:
+    with pytest.raises(ManifestError, match=rf"j\.yaml:\d+:\d+: .*{said}"):
+        load_any(text.replace(old, new, 1), filename="j.yaml")

@@ -28,6 +28,8 @@ _LOADER: Any = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 _UNPRINTABLE: Final = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"
 )
+_OPENS: Final = re.compile(r"""[^"'#]*[:-][ ]+(["'])""")
+"""A line whose value begins with a quote."""
 _COLLECTION_TAGS: Final = frozenset((None, "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"))
 
 
@@ -281,4 +283,15 @@ class _Reader:
             hint = "put a value that begins with a special character in quotes"
         else:
             hint = "check quotes, brackets and indentation"
+        if opened := _left_open(rows[: line - 1]):
+            hint = f"close the quote that line {opened} opens, or {hint}"
         return self.stop(line, column, f"not YAML: {what}", hint)
+
+
+def _left_open(rows: list[str]) -> int:
+    """The last of these lines whose value begins with a quote that stands alone in it; 0 where there is none."""
+    for number in range(len(rows), 0, -1):
+        found = _OPENS.match(rows[number - 1])
+        if found and rows[number - 1].count(found[1]) == 1:
+            return number
+    return 0

@@ -1,0 +1,80 @@
+"""Fields of the pod templates of a JobSet or JAXJob file that no pod has, and values of another shape than a pod's.
+
+Such an object is created as it is written, and its API server drops a field that it does not know. So a misspelt field
+is a warning, with the nearest name. The levels that are looked at are the pod, its containers and their variables.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from muster.api.manifest.error_text import Loc, position
+from muster.api.manifest.problems import Problem, nearest, path
+from muster.api.manifest.template.container import EnvVar, ExtraContainer, InitContainer
+from muster.api.manifest.template.pod import PodSpec
+from muster.api.manifest.yaml.reader import Node, plain
+
+
+def _names(*models: type[BaseModel]) -> frozenset[str]:
+    return frozenset(field.alias or name for model in models for name, field in model.model_fields.items())
+
+
+_POD: Final = _names(PodSpec)
+_CONTAINER: Final = _names(ExtraContainer, InitContainer) | {"restartPolicyRules"}
+_VARIABLE: Final = _names(EnvVar)
+_TEXTS: Final = ("image", "imagePullPolicy", "workingDir", "name")
+_LISTS: Final = ("command", "args")
+_EXPECTED: Final = {
+    **dict.fromkeys(_TEXTS, (str, "text")),
+    **dict.fromkeys((*_LISTS, "env"), (list, "a list")),
+    "terminationGracePeriodSeconds": (int, "a number of seconds"),
+}
+
+
+def pod_fields(node: Node, *, file: str) -> tuple[Problem, ...]:
+    """What is wrong with the pod templates of the object in that tree, each with its place."""
+    document = plain(node)
+    spec = _mapping(document.get("spec")) if isinstance(document, Mapping) else {}
+    return tuple(Problem(file, *position(node, loc, key=True), path(loc), *said) for loc, *said in _found(spec))
+
+
+def _found(spec: Mapping[str, Any]) -> Iterator[tuple[Loc, str, str]]:
+    for number, job in enumerate(map(_mapping, _list(spec.get("replicatedJobs")))):
+        template = _mapping(_mapping(_mapping(job.get("template")).get("spec")).get("template"))
+        yield from _of_pod(("spec", "replicatedJobs", number, "template", "spec", "template", "spec"), template)
+    for name, replica in _mapping(spec.get("jaxReplicaSpecs")).items():
+        template = _mapping(_mapping(replica).get("template"))
+        yield from _of_pod(("spec", "jaxReplicaSpecs", str(name), "template", "spec"), template)
+
+
+def _of_pod(where: Loc, template: Mapping[str, Any]) -> Iterator[tuple[Loc, str, str]]:
+    pod = _mapping(template.get("spec"))
+    yield from _of(where, pod, _POD, "a pod")
+    for kind in ("initContainers", "containers"):
+        for number, container in enumerate(map(_mapping, _list(pod.get(kind)))):
+            place = (*where, kind, number)
+            yield from _of(place, container, _CONTAINER, "a container")
+            if container and not container.get("image"):
+                yield place, "the container has no image", "write image"
+            for index, variable in enumerate(map(_mapping, _list(container.get("env")))):
+                yield from _of((*place, "env", index), variable, _VARIABLE, "a variable")
+
+
+def _of(where: Loc, found: Mapping[str, Any], known: frozenset[str], what: str) -> Iterator[tuple[Loc, str, str]]:
+    for name, value in found.items():
+        if name not in known:
+            close = nearest(str(name), known)
+            hint = f"did you mean {close}?" if close else "remove it"
+            yield (*where, str(name)), f"{what} has no such field, and it is dropped", hint
+        kind, words = _EXPECTED.get(name, (object, ""))
+        if value is not None and not isinstance(value, kind):
+            yield (*where, name), f"{words} is expected", "correct it: the pod would be refused"
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
