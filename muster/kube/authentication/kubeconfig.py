@@ -6,6 +6,7 @@ every client in the process.
 """
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +22,10 @@ SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 DEFAULT_KUBECONFIG = Path("~/.kube/config")
 _SERVICE_HOST = "KUBERNETES_SERVICE_HOST"
 
-_UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError, AssertionError, yaml.YAMLError)
-"""What kubernetes_asyncio's loaders raise for a file that is missing or is not what it should be."""
+_SHAPELESS = (TypeError, AttributeError, RecursionError)
+"""What kubernetes_asyncio's loaders raise for a file that is no mapping of what a kubeconfig has."""
+_UNREADABLE = (OSError, ValueError, KeyError, AssertionError, yaml.YAMLError, *_SHAPELESS)
+"""What they raise for a file that is missing or is not what it should be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +85,12 @@ class KubeConfig:
 
         configuration = Configuration()
         try:
-            merger = KubeConfigMerger(self.paths)
-            if merger.config is None:
+            if not _any_exists(self.paths):
                 raise ApiError(
                     f"there is no kubeconfig at {self.paths}; name one with --kubeconfig or KUBECONFIG",
                     reason=CONFIGURATION,
                 )
+            merger = KubeConfigMerger(self.paths)
             writable = all(os.access(path, os.W_OK) for path in merger.paths)
             loader = KubeConfigLoader(
                 merger.config,
@@ -100,8 +103,9 @@ class KubeConfig:
             namespace = (loader.current_context or {}).get("context", {}).get("namespace")
         except (ConfigException, *_UNREADABLE) as error:
             context = f"context {self.context!r} of " if self.context else ""
+            why = "it is not a kubeconfig" if isinstance(error, _SHAPELESS) else _said(error)
             raise ApiError(
-                f"{context}the kubeconfig {self.paths} cannot be used: {error or type(error).__name__}; "
+                f"{context}the kubeconfig {self.paths} cannot be used: {why}; "
                 "`kubectl config view` shows what kubectl makes of it",
                 reason=CONFIGURATION,
             ) from error
@@ -165,6 +169,15 @@ def _token_file(merged: Any, context: Any) -> list[Path]:
         return []
     base = Path(entry.path).parent if entry.path else Path()
     return [base / str(entry["user"]["tokenFile"])]
+
+
+def _any_exists(paths: str) -> bool:
+    return any(path and Path(path).expanduser().exists() for path in paths.split(os.pathsep))
+
+
+def _said(error: Exception) -> str:
+    """The sentence of an error. kubernetes_asyncio names an entry by its whole content, which may be a token."""
+    return re.sub(r"/\{.*\}", ", one of its entries", str(error), flags=re.DOTALL) or type(error).__name__
 
 
 def _access(

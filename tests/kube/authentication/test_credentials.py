@@ -359,6 +359,8 @@ async def test_a_proxy_that_is_not_http_is_refused_with_what_to_do(tmp_path: Pat
         ("clusters: 3", "cannot be used"),
         ("current-context: x\ncontexts: []\nclusters: []\nusers: []", "Expected object with name x"),
         ("\x00", "cannot be used"),
+        ("words", "it is not a kubeconfig"),
+        ("[" * 5_000, "it is not a kubeconfig"),
     ],
 )
 async def test_a_kubeconfig_that_cannot_be_used_says_what_to_do(tmp_path: Path, text: str | None, says: str) -> None:
@@ -368,6 +370,18 @@ async def test_a_kubeconfig_that_cannot_be_used_says_what_to_do(tmp_path: Path, 
     with pytest.raises(ApiError, match=says) as caught:
         await Connection.from_settings(file)
     assert str(file) in str(caught.value)
+
+
+@pytest.mark.parametrize("entry", ["{name: u, token: secret}", "{token: secret}, {name: u, token: secret}"])
+async def test_a_token_in_the_wrong_place_is_not_printed(tmp_path: Path, entry: str) -> None:
+    file = tmp_path / "kubeconfig"
+    file.write_text(
+        "{current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}], "
+        f"clusters: [{{name: k, cluster: {{server: 'https://127.0.0.1:1'}}}}], users: [{entry}]}}"
+    )
+    with pytest.raises(ApiError, match=r"Expected key (user|name) in .*, one of its entries") as caught:
+        await Connection.from_settings(file)
+    assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("server", ["", "ftp://x", "127.0.0.1:6443", "https://"])
