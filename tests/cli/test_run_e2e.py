@@ -283,3 +283,23 @@ def test_a_mistyped_file_is_not_restarted(muster: Muster, manifest: Callable[...
     assert len([line for line in out.splitlines() if line.startswith("rank 0 |")]) <= 1
     assert "not restarted: " in err.splitlines()[-1]
     assert "tarin.py" in err.splitlines()[-1]
+
+
+def test_a_second_interruption_stops_the_programs_on_a_shared_cluster_at_once(muster: Muster, tmp_path: Path) -> None:
+    script = Path(f"stubborn-{tmp_path.name}.py")
+    (tmp_path / script).write_text(
+        "import signal, time\nsignal.signal(signal.SIGTERM, lambda *_: None)\nprint('up', flush=True)\n"
+        "while True: time.sleep(1)\n"
+    )
+    up = muster("local", "up")
+    until(up, "kubeconfig")
+    process = muster("run", "-n", 1, "--", "python3", script)
+    until(process, "up")
+    [program] = [pid for pid in processes_of(script) if pid != process.pid]
+    ended = os.pidfd_open(program)
+    process.send_signal(signal.SIGINT)
+    until(process, "interrupt again", err=True)
+    process.send_signal(signal.SIGINT)
+    assert process.wait() == 130
+    assert select.select([ended], [], [], 10)[0], "its grace period is 30 s"
+    os.close(ended)

@@ -1,12 +1,16 @@
 """``muster run``: one experiment on this machine, from its start to its end."""
 
 import asyncio
+import contextlib
 import os
+import signal
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 import click
 
+from muster.api.errors import MusterError
+from muster.cli.commands.local.kill import send
 from muster.cli.environment import Assignment, RunEnvironment, read_env_files, run_environment
 from muster.cli.exits import INTERRUPTED, status_of
 from muster.cli.manifests import Manifest, print_warnings, read_manifest
@@ -17,6 +21,7 @@ from muster.cli.processes.local_cluster import local_cluster
 from muster.cli.program import ProgramCommand, program_manifest, program_words
 from muster.cli.terminal.colours import plain, say
 from muster.cli.terminal.display import choose_display
+from muster.client import Client, Snapshot
 from muster.client.names import name_for
 from muster.local.caller import Caller, write_caller
 from muster.state.plan import Plan
@@ -130,12 +135,22 @@ async def _execute(manifest: Manifest, plan: Plan, environment: RunEnvironment, 
                     supervise=cluster.supervise,
                 )
                 last = await follower.to_the_end(interrupts)
+            if interrupts.count > 1 and cluster.supervise is None:
+                await _kill(client, seen)
             for line in follower.traceback():
                 say(line)
             for line in await follower.last_lines():
                 say(line)
             say(follower.outcome())
         return INTERRUPTED if interrupts.count else status_of(last)
+
+
+async def _kill(client: Client, seen: Snapshot) -> None:
+    """Kill the programs on a cluster that goes on: the grace period of their pods would outlive this command."""
+    with contextlib.suppress(MusterError, OSError):
+        for member in await client.members(seen.name, namespace=seen.namespace):
+            if member.running and member.process is not None:
+                send(member.process, signal.SIGKILL)
 
 
 def _experiment(
