@@ -11,7 +11,7 @@ import click
 
 from muster import __version__
 from muster.api.errors import Forbidden, MusterError
-from muster.api.manifest.problems import ProblemsError
+from muster.api.manifest.problems import ProblemsError, nearest
 from muster.cli.exits import FAILED, INTERRUPTED, INVALID
 from muster.cli.terminal.colours import plain, say
 from muster.cli.terminal.streams import prepare_streams
@@ -55,6 +55,17 @@ class LazyGroup(click.Group):
         module, _, name = where.partition(":")
         command: click.Command = getattr(importlib.import_module(module), name)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the verb; propose the nearest one for a word that is none."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            near = nearest(args[0], VERBS)
+            hint = f"Did you mean {near}?" if near else "`muster --help` lists the commands."
+            raise click.UsageError(f"{error.message} {hint}", ctx) from error
 
     def invoke(self, ctx: click.Context) -> object:
         """Run a verb; print an error that is meant for the user, and exit with its status."""

@@ -10,7 +10,7 @@ from muster.api.values.printable import printable
 from muster.cli.commands import explain
 from muster.cli.terminal.display import Block, Lines, choose_display
 from muster.cli.terminal.progress import NO_TIME, left, of_day, since, summary
-from muster.cli.terminal.rollcall import read_rollcall
+from muster.cli.terminal.rollcall import MARKS, read_rollcall
 from muster.cli.terminal.table import Table
 from muster.cli.terminal.tree import SHOWN, tree
 from muster.client import Explanation
@@ -196,6 +196,22 @@ def test_every_view_shows_stuck_with_its_reason() -> None:
     block = Block()
     block.show(seen)
     assert "Assembling  stuck (RanksMissing)  epoch 0" in str(block.__rich__().renderables[0])
+
+
+def test_a_program_in_its_grace_period_is_stopping_after_the_end() -> None:
+    status = running() | {"phase": "Failed", "reason": "DeadlineExceeded", "message": "Pod was active"}
+    member = member_of({"metadata": {"name": "p0", "labels": labels("mine", 0)}, "status": status})
+    over = experiment(phase="Failed", reason="Cancelled", finishTime="1970-01-01T00:00:05Z")
+    assert "Stopping" in click.unstyle(tree(Explanation(over, (member,), ()), 10)[-1])
+    alive = experiment(phase="Running")
+    assert "DeadlineExceeded" in click.unstyle(tree(Explanation(alive, (member,), ()), 10)[-1])
+
+
+@pytest.mark.parametrize(("arrived", "mark"), [(2, "arrived"), (1, "missing")])
+def test_a_rank_that_no_coordinator_names_has_the_mark_of_the_count(arrived: int, mark: str) -> None:
+    roll = read_rollcall({"size": 2, "arrived": arrived})
+    assert roll is not None
+    assert roll.marks() == [MARKS[mark]] * 2
 
 
 def test_a_tree_says_when_the_experiment_is_deleted() -> None:

@@ -54,6 +54,11 @@ def test_a_wrong_command_line_is_a_usage_error(call: Call, words: tuple[str, ...
     assert "Error: " in result.stderr
 
 
+def test_a_mistyped_verb_is_answered_with_the_nearest_one(call: Call) -> None:
+    assert "Did you mean list?" in call("lsit").stderr
+    assert "`muster --help` lists the commands" in call("xyz").stderr
+
+
 def test_an_error_without_a_cluster_names_the_next_step(call: Call) -> None:
     result = call("get")
     assert result.exit_code == 1

@@ -136,6 +136,8 @@ def test_logs_of_all_ranks_and_of_one(call: Call, server: LocalServer, mine: str
     assert call("logs", mine).stdout == "rank 0 | one\nrank 1 | one\nrank 0 | two\nrank 1 | two\n"
     assert call("logs", mine, "--rank", 1, "--tail", 1).stdout == "two\n"
     assert call("logs", mine, "--rank", 7).exit_code == 1
+    nothing = call("logs", mine, "--since", "1s")
+    assert (nothing.exit_code, nothing.stdout, nothing.stderr) == (0, "", "no line was logged in that time\n")
     server.status(mine, phase="Succeeded")
     assert sorted(call("logs", mine, "-f").stdout.splitlines()) == [
         "rank 0 | one",

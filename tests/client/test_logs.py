@@ -342,3 +342,12 @@ async def test_a_message_of_the_kubelet_itself_has_no_time() -> None:
 def test_times_are_compared_to_the_nanosecond(stamp: str, seconds: float | None) -> None:
     wanted = None if seconds is None else FIRST_SECOND * 10**9 + round(seconds * 10**9)
     assert nanoseconds(stamp) == wanted
+
+
+async def test_a_rank_that_the_gang_does_not_have_is_answered_with_its_size(
+    client: Client, server: LocalServer
+) -> None:
+    await client.submit(MANIFEST, name="mine")
+    server.status("mine", phase="Running", ready="2/2")
+    with pytest.raises(NoSuchRank, match="there is no rank 7: it has 2, counted from 0"):
+        await read(client.logs("mine", (7,)))

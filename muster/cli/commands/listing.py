@@ -86,7 +86,7 @@ def run_list(
                 return
             listed = client.list(namespace=chosen.namespace, everywhere=everywhere, kind=kind)
             found = await patient(listed, "listing experiments")
-            _print([seen for seen in found if in_phase(seen, phases)], everywhere, phases, output)
+            _print([seen for seen in found if in_phase(seen, phases)], everywhere, phases, output, kind)
 
     asyncio.run(run())
 
@@ -115,7 +115,7 @@ def _table(everywhere: bool) -> Table:
     return Table(("NAMESPACE", *HEADINGS) if everywhere else HEADINGS)
 
 
-def _print(found: Sequence[Snapshot], everywhere: bool, phases: Collection[str], output: str | None) -> None:
+def _print(found: Sequence[Snapshot], everywhere: bool, phases: Collection[str], output: str | None, kind: str) -> None:
     if output == "name":
         for seen in found:
             data(printable(seen.name))
@@ -123,7 +123,10 @@ def _print(found: Sequence[Snapshot], everywhere: bool, phases: Collection[str],
         show({"apiVersion": "v1", "kind": "List", "items": [seen.raw for seen in found]}, output)
     elif not found:
         which = f" in phase {', '.join(phases)}" if phases else ""
-        say(f"no experiments{which}" + ("" if everywhere else " in this namespace; -A looks in all"))
+        say(
+            f"no {f'{kind} objects' if kind else 'experiments'}{which}"
+            + ("" if everywhere else " in this namespace; -A looks in all")
+        )
     else:
         now = time.time()
         for line in _table(everywhere).lines((row(s, now, namespaced=everywhere) for s in found), headings=True):

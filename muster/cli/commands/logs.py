@@ -119,6 +119,8 @@ def logs(
             )
             async with contextlib.aclosing(lines) as stream:
                 line = await patient(_next(stream), "waiting for the first line")
+                if line is None:
+                    say("no line was logged" if since is None else "no line was logged in that time")
                 while line is not None:
                     if output is not None:
                         data(json_text(msgspec.structs.asdict(line), indent=-1))

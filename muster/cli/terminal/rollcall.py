@@ -52,7 +52,8 @@ class RollSummary:
         """Mark, plain mark and colour per rank, in order of rank; empty for a gang that is too large to be shown so."""
         if self.size > LARGEST_ROW:
             return []
-        return [MARKS.get(self.states.get(rank, "missing"), MARKS["missing"]) for rank in range(self.size)]
+        other = "arrived" if self.arrived == self.size else "missing"
+        return [MARKS.get(self.states.get(rank, other), MARKS["missing"]) for rank in range(self.size)]
 
 
 def read_rollcall(document: Any) -> RollSummary | None:

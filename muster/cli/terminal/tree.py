@@ -11,6 +11,7 @@ from muster.cli.terminal.progress import clock_left, left, since
 from muster.client import Explanation, Member
 
 NOT_WATCHED = "a Job needs the label muster.dev/observe, and a part of another run is watched over with that"
+GRACE = "the experiment has ended, and the program still has its grace period"
 SHOWN = 64
 """Members of one group that are shown; those that are not running come first in what is left out."""
 
@@ -112,6 +113,8 @@ def _members(found: list[Member], missing: frozenset[int], over: float | None) -
 
 
 def _state(member: Member, missing: frozenset[int], over: float | None) -> str:
+    if over is not None and member.running:
+        return f"{click.style('Stopping', fg=DIM)}  {click.style(f'on {printable(member.node)}', fg=DIM)}  {GRACE}"
     stopped = _stopped(member, over)
     colour = GOOD if _here(member) else DIM if stopped else BUSY
     if (member.phase == "Failed" or member.exit_code) and not stopped:

@@ -175,7 +175,9 @@ class GangLog:
             first = next(iter(found.values()))
             why = f": {first.why}" if first.why else ""
             return NoSuchRank(f"{who}: nothing is logged yet: rank {first.rank} ({first.pod}) is {first.state}{why}")
-        ranks = ", ".join(map(str, sorted(self.choice.ranks)))
+        ranks, size = ", ".join(map(str, sorted(self.choice.ranks))), self.seen.status.size
+        if self.choice.ranks and size and min(self.choice.ranks) >= size:
+            return NoSuchRank(f"{who}: there is no rank {ranks}: it has {size}, counted from 0")
         what = f"rank {ranks} has no pod" if self.choice.ranks else "it has no pods"
         return NoSuchRank(f"{who}: {what} now; `muster get {name}` shows its members, `muster explain {name}` says why")
 
