@@ -72,14 +72,15 @@ class Prometheus:
 
 
 @asynccontextmanager
-async def prometheus(folder: Path, target: str, *, interval: str = "1s") -> AsyncIterator[Prometheus]:
+async def prometheus(folder: Path, target: str, *, interval: str = "1s", **more: Any) -> AsyncIterator[Prometheus]:
     """A Prometheus that scrapes ``target`` (host:port) for the duration of the block, with its data in ``folder``.
 
-    Raises ``Unavailable`` where this machine has no Prometheus and cannot fetch one.
+    ``more`` are settings of the scrape. Raises ``Unavailable`` where this machine has no Prometheus and cannot fetch
+    one.
     """
     binary = await asyncio.to_thread(program, "prometheus")
     config = folder / "prometheus.json"
-    scrape = {"job_name": "musterd", "honor_labels": True, "static_configs": [{"targets": [target]}]}
+    scrape = {"job_name": "musterd", "honor_labels": True, "static_configs": [{"targets": [target]}], **more}
     settings = {"global": {"scrape_interval": interval, "scrape_timeout": interval}, "scrape_configs": [scrape]}
     await asyncio.to_thread(_write, config, json.dumps(settings))  # JSON is YAML
     port = free_port()
