@@ -108,7 +108,9 @@ def test_a_worker_that_was_killed_for_memory_is_named_while_it_starts_again() ->
 def test_an_eviction_that_shows_for_13_milliseconds_is_kept_as_an_event() -> None:
     ((at, message),) = [(at, text) for at, reason, text in story("b").events if reason == "MemberFailed"]
     assert at == pytest.approx(recorded("b").mark("fault: worker"), abs=0.2)
-    assert message.startswith("rank 3 (rc-a-big-worker-526tn) exited 137, Evicted in container ray-worker on node r2")
+    assert message.startswith(
+        "rank 3 (big-0, rc-a-big-worker-526tn) exited 137, Evicted in container ray-worker on node r2"
+    )
     assert "The node was low on resource: memory" in message
 
 
@@ -168,7 +170,7 @@ def test_while_the_gcs_is_frozen_it_is_not_known_who_has_arrived() -> None:
 def test_a_group_without_its_image_and_one_without_a_node_are_named_at_once() -> None:
     seen = story("d1")
     assert seen.first("rank 2 (pull-0, rc-d-pull-worker-5klvv, Pending: ErrImagePull") == pytest.approx(2.0, abs=0.2)
-    assert seen.first("rank 3 (rc-d-huge-worker-2xzlb, Pending: Unschedulable, 0/6 nodes are available") < 2.5
+    assert seen.first("rank 3 (huge-0, rc-d-huge-worker-2xzlb, Pending: Unschedulable, 0/6 nodes are available") < 2.5
     assert seen.stuck() == [(pytest.approx(17.0, abs=0.3), "ImagePullBackOff")]
 
 

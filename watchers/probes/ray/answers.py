@@ -113,6 +113,8 @@ def read_job(body: bytes, name: str) -> Work:
     job = _decode(body, _Job)
     first = printable((job.message or "").partition("\n")[0].removesuffix(LOGS_FOLLOW), MAX_TEXT)
     ended = job.status in ENDED
+    if job.status == "RUNNING":
+        first = ""  # "Job is currently running."
     if ended and job.error_type:
         code = "" if job.driver_exit_code is None else f", exit code {job.driver_exit_code}"
         first = f"{first} ({printable(job.error_type, 63)}{code})"

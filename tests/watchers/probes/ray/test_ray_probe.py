@@ -109,7 +109,10 @@ async def test_the_submitter_has_arrived_once_its_job_is_known(ray: FakeRay) -> 
 async def test_the_tasks_of_a_running_job_are_counted_after_the_roll_and_not_at_each_look(ray: FakeRay) -> None:
     tasks = {"train": {"state_counts": {"FINISHED": 7, "RUNNING": 1}}}
     counted = {"result": {"node_id_to_summary": {"cluster": {"summary": tasks}}}, "total": 8}
-    ray.answers |= {JOB: {"status": "RUNNING", "message": ""}, SUMMARY: {"data": {"result": counted}}}
+    ray.answers |= {
+        JOB: {"status": "RUNNING", "message": "Job is currently running."},
+        SUMMARY: {"data": {"result": counted}},
+    }
     probe = probe_of(ray)
     try:
         for _ in range(3):
