@@ -264,6 +264,8 @@ class Plan:
         """Host and port of the coordinator's web page in that epoch; empty where it has none."""
         ports = self.coordinator.ports if self.coordinator else ()
         number = next((port.number for port in ports if port.name == DASHBOARD), 0)
+        if self.coordinator and number and self.names is Names.OBSERVED:
+            return f"port {number} of rank {self.coordinator.rank}"
         return f"{self.coordinator_host(epoch)}:{number}" if number else ""
 
     def coordinator_address(self, epoch: int) -> str:

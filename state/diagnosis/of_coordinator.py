@@ -59,7 +59,7 @@ def of_coordinator(context: Context, coordinator: Coordinator) -> Diagnosis | No
         return None
     cause = MissingCause.COORDINATOR_FROZEN if _FROZEN.search(answer.detail) else _BY_PORT[answer.coordinator]
     before = "; it served before in this epoch" if probe.served else ""
-    evidence = with_message(f"pod {pod.name} runs, port at {address}: {answer.coordinator}{before}", answer.detail)
+    evidence = with_message(f"pod {pod.name} runs; at {address}: {answer.coordinator}{before}", answer.detail)
     return Diagnosis(cause, _SAID[cause], evidence)
 
 

@@ -7,6 +7,7 @@ from muster.state.coordinator import ProbeKind
 from muster.state.diagnosis.cause import MissingCause
 from muster.state.diagnosis.finding import Diagnosis, with_message
 from muster.state.diagnosis.of_coordinator import of_coordinator, serves
+from muster.state.plan import Engine
 from muster.state.policies import barrier, gates
 from muster.state.policies.queueing import queue
 from muster.state.record import Phase
@@ -63,6 +64,8 @@ def without_pod(context: Context, rank: int) -> Diagnosis:
         return Diagnosis(MissingCause.HELD_BACK, "waiting for another group, or the coordinator", waiting)
     if context.plan.sequential and context.tally.working >= context.plan.together:
         return Diagnosis(MissingCause.HELD_BACK, "waiting for a turn", f"{context.plan.together} run at a time")
+    if context.plan.engine is Engine.OBSERVE:
+        return Diagnosis(MissingCause.NOT_CREATED, "no pod yet", "its own controller has not created it")
     return Diagnosis(MissingCause.NOT_CREATED, "no pod yet", "nothing is known that keeps Muster from creating it")
 
 

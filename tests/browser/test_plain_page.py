@@ -1,13 +1,19 @@
 """The page for everyone: without a script, in the dark, on a narrow screen, on paper, and with little motion."""
 
+import time
+
 import pytest
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
+from muster.state.record import Phase
+from muster.state.view.roll import RankState
 from tests.browser.conftest import Open
 from tests.browser.contrast import ratio, texts
 from tests.browser.site import Site
+from tests.browser.virtual_fleet import failed, hung, made, rank_missing
+from tests.builders import answer
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.xdist_group("browser")]
 
@@ -71,6 +77,39 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(here: Site, browse: Open, w
         browser.get(f"{here.address}{path}")
         assert overflow(browser) <= 0, path
         assert browser.execute_script(clocks), path
+
+
+@pytest.fixture
+def night(here: Site) -> Site:
+    """40 experiments, of which three hurt."""
+    now = time.time()
+    here.fleet.here = [rank_missing(now), hung(now), failed(now)]
+    for number in range(37):
+        heard = answer(*[RankState.CONNECTED] * 8, at=now)
+        here.put(made("robots", f"sweep-{number}", phase=Phase.RUNNING, phase_at=now, heard=heard))
+    return here
+
+
+def test_a_phone_shows_at_first_sight_what_hurts_and_what_to_do(night: Site, browse: Open) -> None:
+    browser = browse()
+    metrics = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.get(f"{night.address}/?refresh=no")
+    seen = (
+        "return Array.from(document.querySelectorAll(arguments[0]))"
+        ".filter(e => e.getClientRects().length && e.getBoundingClientRect().bottom <= innerHeight)"
+        ".map(e => e.innerText)"
+    )
+    assert browser.execute_script(seen, "#rows th a") == ["grasp-rl", "vit-huge", "fold-small"]
+    says = browser.execute_script(seen, "#rows .says")
+    assert "missing rank 13" in says[1]
+    assert "ImagePullBackOff" in says[1]
+    assert not browser.find_element(By.ID, "filter-q").is_displayed()
+    browser.find_element(By.CSS_SELECTOR, "#choices summary").click()
+    assert browser.find_element(By.ID, "filter-q").is_displayed()
+    for name, step in (("vision/vit-huge", "kubectl describe node"), ("genomics/fold-small", "muster logs fold-small")):
+        browser.get(f"{night.address}/experiments/{name}?refresh=no")
+        assert step in " ".join(browser.execute_script(seen, ".next")), name
 
 
 def test_forced_colours_leave_the_trouble_to_be_seen(here: Site, browse: Open) -> None:

@@ -190,6 +190,7 @@ def failed(now: float) -> Subject:
     return made(
         "genomics", "fold-small", pods=pods, phase=Phase.FAILED, phase_at=now - 900, started_at=now - 2 * HOUR,
         finished_at=now - 900, epoch=0, restarts=3, reason="BackoffLimitExceeded", message=says,
+        cause=Cause(0, "Error", "", now - 902, pod=pods[3].name, rank=3, container="main", exit_code=1),
     )  # fmt: skip
 
 

@@ -33,12 +33,12 @@ def story(
     late = frozenset(from_ranges(one.progress.stragglers, one.size) if one.progress else ())
     parts: list[Child] = [head, _sentence(one, now, runbooks)]
     if one.size:  # else there is no plan of it
-        parts += [_numbers(one), *_why(one, runbooks), grid(benches, one.size, late)]
+        parts += [*_why(one, runbooks), _numbers(one), grid(benches, one.size, late)]
     if one.progress:
         parts.append(_progress(one.progress, now))
     if one.deadlines:
         parts.append(clocks(one.deadlines, now))
-    if phases := spans(one.story, one.finished_at):
+    if phases := spans(one.story, one.finished_at, one.phase):
         parts.append(timeline(phases, now))
     parts.append(_facts(one))
     if one.story:
@@ -55,11 +55,14 @@ def _sentence(one: Detail, now: float, runbooks: Runbooks) -> Part:
     tone = "bad" if one.stuck or one.phase == "Failed" else TONES.get(one.phase, "soon")
     words = one.message or one.reason or "Nothing is known yet."
     since = (" for ", ago(one.since, now)) if one.since else ()
+    lines = [element("p", state(one, runbooks), *since, class_="state"), element("p", words, class_="words")]
+    if one.phase == "Failed" and one.cause and one.cause.rank is not None:
+        log = f"muster logs {one.name} -n {one.namespace} --rank {one.cause.rank}"
+        lines.append(element("p", "the last lines of its log: ", element("code", log), class_="next"))
     return part(
         "section",
         "sentence",
-        element("p", state(one, runbooks), *since, class_="state"),
-        element("p", words, class_="words"),
+        *lines,
         class_=f"sentence {tone}",
         aria_label="What it waits for",
     )
@@ -139,7 +142,8 @@ def _facts(one: Detail) -> Part:
         facts.append(("Coordinator", f"{asked.address} {asked.state}{expected}{note}"))
         facts.append(("Protocol", asked.protocol or "none understood"))
     if one.dashboard:
-        facts.append(("Dashboard of the run", f"http://{one.dashboard} inside the cluster"))
+        where = f"http://{one.dashboard} inside the cluster" if ":" in one.dashboard else one.dashboard
+        facts.append(("Dashboard of the run", where))
     if cause := one.cause:
         text = join((f"epoch {cause.epoch}, ", moment(cause.at), f": {cause.sentence}"))
         facts.append(("Last epoch ended", text))

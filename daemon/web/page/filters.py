@@ -43,7 +43,16 @@ def chips(shown: Fleet, filters: Filters, query: dict[str, str]) -> Part:
     return part("nav", "hurts", element("ul", *items), class_="chips", aria_label="What hurts")
 
 
-def form(shown: Fleet, filters: Filters, query: dict[str, str]) -> Part:
+def choices(shown: Fleet, filters: Filters, query: dict[str, str]) -> Part:
+    """The form, which a narrow screen folds up below a line that names what is chosen."""
+    titles = {"q": "text", **{name: title.lower() for name, title in _SELECTS}}
+    chosen = filters.without("hurts").stated()  # what hurts is chosen above
+    stated = ", ".join(f"{titles[name]} {ENGINES.get(value, value)}" for name, value in chosen.items())
+    line = element("summary", f"Filters: {stated}" if stated else "Filters")
+    return part("details", "choices", line, _form(shown, filters, query), open=True)
+
+
+def _form(shown: Fleet, filters: Filters, query: dict[str, str]) -> Part:
     """Choices by namespace, phase, operator and kind, and a text."""
     fields = [
         element(

@@ -5,7 +5,7 @@ from urllib.parse import quote, urlencode
 
 from muster.daemon.web.fleet import Filters, Fleet
 from muster.daemon.web.page.document import document, steadiness
-from muster.daemon.web.page.filters import chips, form, link
+from muster.daemon.web.page.filters import chips, choices, link
 from muster.daemon.web.page.html import Child, Html, Part, element, join, part
 from muster.daemon.web.page.runbooks import OUTSIDE, Runbooks
 from muster.daemon.web.page.times import ago, coarse
@@ -52,7 +52,7 @@ def overview(
     here = element("header", element("h1", "Experiments"), steadiness("/", query), class_="top")
     parts: list[Child] = [here, part("p", "sums", caption, f" {scope}" if scope else "", class_="sums")]
     if shown.total:
-        parts += [chips(shown, filters, query), form(shown, filters, query), _table(rows, now, runbooks)]
+        parts += [chips(shown, filters, query), choices(shown, filters, query), _table(rows, now, runbooks)]
         parts.append(part("p", "range", *_range(shown, len(rows), filters, query), class_="sums"))
     stated = filters.stated()
     links = (("As JSON", f"/experiments.json?{urlencode(stated)}" if stated else "/experiments.json"), METRICS)

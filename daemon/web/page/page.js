@@ -46,8 +46,12 @@
     found.focus({ preventScroll: true });
   };
 
-  // A filter that is being edited is the reader's, not the server's.
+  // A filter that is being edited is the reader's, not the server's; so is what is folded up.
   const keepInput = (old, fresh) => {
+    for (const folded of old.querySelectorAll("details[id]")) {
+      const next = fresh.querySelector(`#${CSS.escape(folded.id)}`);
+      if (next) next.open = folded.open;
+    }
     for (const field of old.querySelectorAll("form input[id], form select[id]")) {
       const next = fresh.querySelector(`#${CSS.escape(field.id)}`);
       if (!next) continue;
@@ -230,6 +234,8 @@
 
   // ---- begin -----------------------------------------------------------------------------------------------------
 
+  const choices = document.getElementById("choices");
+  if (choices && matchMedia("(max-width: 48rem)").matches) choices.open = false;
   for (const field of document.querySelectorAll("form select")) {
     field.addEventListener("change", () => field.form.requestSubmit());
   }

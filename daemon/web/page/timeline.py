@@ -7,6 +7,7 @@ length: it is drawn anew rarely while time goes on.
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from muster.api.values.humanize import age
 from muster.daemon.web.page.html import Html, Part, element, part
@@ -29,12 +30,18 @@ _PHASES = {
     "Suspended": "Suspended",
     "Resumed": "Pending",
     "Restarted": "Pending",
+    "RestartedByController": "Pending",
     "GangRestart": "Restarting",
     "Evicted": "Queued",
     "Assembling": "Assembling",
     "Running": "Running",
 }
 """The phase that begins with a line of the story."""
+
+_WATCHING = "Watching"
+"""The line with which the story of an observed run begins, in whatever phase it is found."""
+_FOUND_IN = {"Resumed": "Suspended", "Assembling": "Pending", "Running": "Assembling"}
+"""That phase, by the line that ends it."""
 
 _ROUND = (60, 120, 240, 480, 1200, 2400, 3600, 7200, 4 * 3600, 8 * 3600, 16 * 3600, 86400)
 """Seconds an axis may be long, so that a quarter is a round number; beyond the last, whole multiples of it."""
@@ -50,12 +57,19 @@ class Span:
     end: float | None
 
 
-def spans(story: Sequence[StoryReport], finished_at: str) -> list[Span]:
-    """The phases in the story, in order."""
-    turns = [(line.epoch, _PHASES[line.reason], seconds_of(line.at)) for line in story if line.reason in _PHASES]
+def spans(story: Sequence[StoryReport], finished_at: str, phase: str) -> list[Span]:
+    """The phases in the story, in order; ``phase`` is the present one."""
+    lines = [line for line in story if line.reason in _PHASES or line.reason == _WATCHING]
     over = seconds_of(finished_at) if finished_at else None
-    ends: list[float | None] = [begin for _, _, begin in turns[1:]]
-    return [Span(*turn, end) for turn, end in zip(turns, [*ends, over], strict=True)] if turns else []
+    found = []
+    for line, following in zip_longest(lines, lines[1:]):
+        if following is not None:
+            first = _FOUND_IN.get(following.reason, "Running")
+        else:
+            first = "Running" if finished_at else phase
+        end = seconds_of(following.at) if following is not None else over
+        found.append(Span(line.epoch, _PHASES.get(line.reason, first), seconds_of(line.at), end))
+    return found
 
 
 def timeline(found: Sequence[Span], now: float) -> Part:

@@ -87,6 +87,9 @@ def test_the_page_of_every_observed_kind_has_its_story_causes_and_links(kind: st
             assert words not in causes
         told = text(page, "story")
         assert "Stuck" in told
+        assert "epoch 0: Assembling, goes on" in page
+        facts = text(page, "facts")
+        assert ("Dashboard of the run port 8265 of rank 0" in facts) is kind.startswith("ray")
         assert f"muster explain {title} --namespace team" in CODE.findall(page)
         links = HREF.findall(page)
         assert f"/experiments/team/{title}.json" in links

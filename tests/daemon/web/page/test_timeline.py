@@ -28,7 +28,10 @@ def bars(found: list[Span], now: float) -> list[tuple[str, ...]]:
 
 
 def test_a_phase_lasts_until_the_next_one_begins() -> None:
-    found = [(span.epoch, span.phase, span.begin - NOW, span.end and span.end - NOW) for span in spans(STORY, "")]
+    found = [
+        (span.epoch, span.phase, span.begin - NOW, span.end and span.end - NOW)
+        for span in spans(STORY, "", "Restarting")
+    ]
     assert found == [
         (0, "Pending", 0, 12),
         (0, "Assembling", 12, 24),
@@ -38,11 +41,32 @@ def test_a_phase_lasts_until_the_next_one_begins() -> None:
 
 
 def test_the_last_phase_ends_with_the_experiment() -> None:
-    assert spans(STORY, whole_time(NOW + 90))[-1].end == NOW + 90
+    assert spans(STORY, whole_time(NOW + 90), "Failed")[-1].end == NOW + 90
+
+
+def phases(*story: StoryReport, over: bool = False, phase: str = "Running") -> list[tuple[int, str, float]]:
+    found = spans(story, whole_time(NOW + 90) if over else "", phase)
+    return [(span.epoch, span.phase, span.begin - NOW) for span in found]
+
+
+def test_a_run_of_another_controller_begins_in_the_phase_in_which_it_was_found() -> None:
+    watching, assembling, running = line(0, 0, "Watching"), line(5, 0, "Assembling"), line(9, 0, "Running")
+    assert phases(watching, phase="Queued") == [(0, "Queued", 0)]
+    assert phases(watching, over=True, phase="Failed") == [(0, "Running", 0)]
+    assert phases(watching, assembling, running) == [(0, "Pending", 0), (0, "Assembling", 5), (0, "Running", 9)]
+    assert phases(watching, running) == [(0, "Assembling", 0), (0, "Running", 9)]
+    assert phases(watching, line(5, 0, "Resumed")) == [(0, "Suspended", 0), (0, "Pending", 5)]
+
+
+def test_its_controller_begins_the_next_epoch() -> None:
+    again = line(20, 1, "RestartedByController")
+    story = (line(0, 0, "Watching"), line(9, 0, "Running"), again, line(30, 1, "Running"))
+    assert phases(*story) == [(0, "Assembling", 0), (0, "Running", 9), (1, "Pending", 20), (1, "Running", 30)]
+    assert phases(line(0, 0, "Watching"), again) == [(0, "Running", 0), (1, "Pending", 20)]
 
 
 def test_bars_stand_at_their_times_each_epoch_in_its_lane() -> None:
-    assert bars(spans(STORY, ""), NOW + 120) == [
+    assert bars(spans(STORY, "", "Restarting"), NOW + 120) == [
         ("8.00", "2", "9.20", "pending", "epoch 0: Pending, for 12s"),
         ("17.20", "2", "9.20", "assembling", "epoch 0: Assembling, for 12s"),
         ("26.40", "2", "27.60", "running", "epoch 0: Running, for 36s"),
@@ -57,4 +81,4 @@ def test_only_the_last_epochs_are_drawn() -> None:
 
 
 def test_a_story_without_phases_has_no_spans() -> None:
-    assert spans((line(0, 0, "Stuck"),), "") == []
+    assert spans((line(0, 0, "Stuck"),), "", "Pending") == []
