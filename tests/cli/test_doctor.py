@@ -365,6 +365,12 @@ def test_a_user_with_few_rights_learns_what_they_are_and_what_cannot_be_seen(clu
     assert states(found)["daemon"] == states(found)["pod network"] == ["ok"]
 
 
+def test_a_coordinator_that_was_reached_before_leads_to_its_process(cluster: Cluster, check: Check) -> None:
+    for reason, words in (("CoordinatorUnreachable", "`muster explain "), ("CoordinatorNotServing", "NetworkPolicy")):
+        cluster.answers[EXPERIMENTS] = [stuck(reason)]
+        assert words in check()["pod network"][0]["next"]
+
+
 def test_without_the_right_to_read_experiments_it_fails(cluster: Cluster, check: Check) -> None:
     cluster.denied = {("list", "experiments")}
     found = check()

@@ -22,6 +22,11 @@ def test_lines_that_differ_in_numbers_share_a_row() -> None:
     ]
 
 
+def test_a_rank_that_stopped_among_ranks_that_log_the_same_has_a_row_of_its_own() -> None:
+    steps = [line(rank, f"step {rank}", 1.0 + rank) for rank in (0, 1, 2)] + [line(3, "step 9", 48.0)]
+    assert rows(steps, NOW) == ["rank 3     48s ago       step 9", "ranks 0-2  1s to 3s ago  step 2"]
+
+
 def test_ended_ranks_silent_ranks_and_unreadable_logs_have_rows_of_their_own() -> None:
     found = [line(0, "done"), line(1, "done", code=0), line(2, "", None), line(3, "", None, unread="no route to host")]
     assert rows(found, NOW) == [

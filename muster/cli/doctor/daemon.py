@@ -210,9 +210,12 @@ def pod_network(every: Sequence[Snapshot]) -> Finding:
         first = stuck[0]
         found = first.condition("Stuck")
         what = printable(f"{first.namespace}/{first.name}: {found.message if found else ''}", SHOWN)
+        explain = f"`muster explain {printable(first.name)} -n {printable(first.namespace)}`"
         remedy = (
-            "either the program does not get as far as its coordinator (muster logs NAME --rank 0), or musterd cannot "
-            "reach pods: it must run in the cluster's network, and no NetworkPolicy may keep it from port 1234"
+            f"it was reached before, so look at its process first: {explain} names the rank"
+            if _stuck(first) == "CoordinatorUnreachable"
+            else "either the program does not get as far as its coordinator (muster logs NAME --rank 0), or musterd "
+            "cannot reach pods: it must run in the cluster's network, and no NetworkPolicy may keep it from port 1234"
         )
         return Finding(AREA, check, "warning", what, remedy)
     if served:

@@ -14,22 +14,41 @@ ROWS = 10
 RANGES = 40
 """Characters of the ranks of a row."""
 
+GAP = 10.0
+"""Seconds between two lines of the same kind that put them into rows of their own: a rank may have stopped."""
+
 _NUMBER = re.compile(r"\d+(\.\d+)?")
 
 
 def rows(found: Sequence[LastLine], now: float, ended: float | None = None) -> list[str]:
     """``ranks 0,2-7  2s to 5s ago  step 120 loss 0.31``: lines that differ in numbers alone count as the same.
 
+    Ranks that have been silent for clearly longer than the others of their row have a row of their own.
+
     Of an experiment that has ended, ages are those at its end: ``5s before the end``.
     """
     ordered = sorted(found, key=_kind)
-    groups = [sorted(same, key=lambda line: line.at or 0.0) for _, same in groupby(ordered, key=_kind)]
+    groups = [
+        apart
+        for _, same in groupby(ordered, key=_kind)
+        for apart in _apart(sorted(same, key=lambda line: line.at or 0.0))
+    ]
     groups.sort(key=lambda same: (same[0].at or 0.0, same[0].rank))
     cells = [(_ranks(same), _when(same, now, ended), _what(same[0])) for same in groups[:ROWS]]
     widths = [max((len(row[column]) for row in cells), default=0) for column in (0, 1)]
     shown = [f"{ranks:<{widths[0]}}  {when:<{widths[1]}}  {what}" for ranks, when, what in cells]
     rest = sum(map(len, groups[ROWS:]))
     return [*shown, f"and {rest} more ranks, which logged later"] if rest else shown
+
+
+def _apart(same: Sequence[LastLine]) -> list[list[LastLine]]:
+    """Lines by time, parted where none was logged for more than ``GAP``."""
+    parted = [[same[0]]]
+    for line in same[1:]:
+        if (line.at or 0.0) - (parted[-1][-1].at or 0.0) > GAP:
+            parted.append([])
+        parted[-1].append(line)
+    return parted
 
 
 def _kind(line: LastLine) -> tuple[str, str, int]:
