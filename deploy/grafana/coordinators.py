@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from deploy.grafana.board import Board, Row, variable
+from deploy.grafana.missing import by_cause, waiting
 from deploy.grafana.palette import COORDINATOR_STATES
 from deploy.grafana.panels import Panel, listing, series, single
 from deploy.grafana.parts import BAD_FROM_ONE, GREEN, ORANGE, YELLOW, Column, Head, Query, page, runbook
@@ -54,17 +55,8 @@ def now(of: Framework) -> Row:
                 "short",
                 BAD_FROM_ONE,
             ),
-            single(
-                Head(
-                    number=2,
-                    title="Gangs that wait for ranks",
-                    description=f"{of.name} experiments with ranks that have not arrived.",
-                    width=6,
-                    links=(runbook("MusterRankMissing"),),
-                ),
-                [Query(f"sum(({missing}) > bool 0)")],
-                "short",
-                ((None, GREEN), (1, YELLOW)),
+            waiting(
+                2, "Gangs that wait for ranks", f"{of.name} experiments with ranks that have not arrived.", missing
             ),
             single(
                 Head(number=3, title="Coordinators that serve", description="Coordinators that answered.", width=6),
@@ -143,7 +135,6 @@ def history(of: Framework, *more: Panel) -> Row:
     """What went on."""
     operator, kind = f'operator="{of.operator}"', f'kind="{of.probe}"'
     by_state = of.series("muster_experiment_coordinator_state", "state")
-    by_cause = of.series("muster_experiment_ranks_missing_by_cause", "cause")
     return Row(
         "Over time",
         (
@@ -161,23 +152,11 @@ def history(of: Framework, *more: Panel) -> Row:
                 stepped=True,
                 colors=COORDINATOR_STATES,
             ),
-            series(
-                Head(
-                    number=21,
-                    title="Missing ranks by cause",
-                    description=f"Why ranks of {of.name} experiments have not arrived.",
-                    width=8,
-                    links=(runbook("MusterRankMissing"),),
-                ),
-                [
-                    Query(
-                        f"sum by (cause) ({by_cause}) > 0",
-                        "{{cause}}",
-                    )
-                ],
-                "short",
-                stacked=True,
-                stepped=True,
+            by_cause(
+                21,
+                "Missing ranks by cause",
+                f"Why ranks of {of.name} experiments have not arrived.",
+                of.series("muster_experiment_ranks_missing_by_cause", "cause"),
             ),
             series(
                 Head(

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from deploy.grafana.board import Board, Row, variable
+from deploy.grafana.missing import by_cause, waiting
 from deploy.grafana.palette import PHASES
 from deploy.grafana.panels import Panel, listing, series, single
-from deploy.grafana.parts import BAD_FROM_ONE, GREEN, ORANGE, RED, YELLOW, Column, Head, Query, page, runbook
+from deploy.grafana.parts import BAD_FROM_ONE, ORANGE, RED, YELLOW, Column, Head, Query, page, runbook
 from deploy.grafana.promql import CHOSEN, PAIR, each, stuck_reasons
 from deploy.grafana.restarts import READING, restarts
 from deploy.grafana.to_experiment import NAMES, TO_EXPERIMENT
@@ -37,17 +38,11 @@ def _now(only: str) -> Row:
                 "short",
                 BAD_FROM_ONE,
             ),
-            single(
-                Head(
-                    number=2,
-                    title="Runs with missing members",
-                    description="Runs with members that are not there, or have not arrived.",
-                    width=6,
-                    links=(runbook("MusterRankMissing"),),
-                ),
-                [Query(f"sum(({_MISSING} {only}) > bool 0)")],
-                "short",
-                ((None, GREEN), (1, YELLOW)),
+            waiting(
+                2,
+                "Runs with missing members",
+                "Runs with members that are not there, or have not arrived.",
+                f"{_MISSING} {only}",
             ),
             single(
                 Head(number=3, title="Runs", description="Runs that have not ended.", width=6),
@@ -111,19 +106,7 @@ def _history(only: str, more: Sequence[Panel]) -> Row:
                 stepped=True,
                 colors=PHASES,
             ),
-            series(
-                Head(
-                    number=21,
-                    title="Missing members by cause",
-                    description="Why members are not there.",
-                    width=8,
-                    links=(runbook("MusterRankMissing"),),
-                ),
-                [Query(f"sum by (cause) ({_BY_CAUSE} {only}) > 0", "{{cause}}")],
-                "short",
-                stacked=True,
-                stepped=True,
-            ),
+            by_cause(21, "Missing members by cause", "Why members are not there.", f"{_BY_CAUSE} {only}"),
             *more,
         ),
     )
