@@ -1,5 +1,7 @@
 """Help, usage errors and exit statuses."""
 
+import json
+
 import click
 import pytest
 
@@ -8,6 +10,7 @@ from muster.cli.exits import status_of
 from muster.cli.main import VERBS, main, muster
 from muster.client.snapshot import snapshot_of
 from tests.cli.conftest import Call
+from tests.client.localserver import MANIFEST
 
 LEAVES = [*((verb,) for verb in VERBS if verb != "local"), *(("local", name) for name in local.commands)]
 
@@ -72,6 +75,15 @@ def test_status_of_no_cluster(call: Call) -> None:
     assert call("local", "status").exit_code == 1
     assert call("local", "status", "-o", "json").stdout.startswith('{\n  "running": false')
     assert call("local", "down").exit_code == 0
+
+
+def test_a_dry_run_of_submit_prints_what_is_asked_for(call: Call) -> None:
+    def dry(*words: str) -> str:
+        return str(call("submit", "-", "--name", "mine", "--dry-run", *words, input=MANIFEST).stdout)
+
+    assert dry("-o", "name") == "mine\n"
+    assert json.loads(dry("-o", "json"))["metadata"]["name"] == "mine"
+    assert dry() == dry("-o", "yaml")
 
 
 def test_a_manifest_that_cannot_run_is_not_run(call: Call) -> None:

@@ -45,8 +45,12 @@ def submit(
     loaded, filename = manifest.loaded, manifest.file
     print_warnings(loaded.warnings)
     if dry_run:
-        space = chosen.namespace or loaded.namespace or "default"
-        show(object_of(loaded, name=name or name_for(loaded, filename), namespace=space), _format(output))
+        space, chosen_name = chosen.namespace or loaded.namespace or "default", name or name_for(loaded, filename)
+        document = object_of(loaded, name=chosen_name, namespace=space)
+        if output == "name":
+            data(chosen_name)
+        else:
+            show(document, output or "yaml")
         return
 
     async def run() -> Snapshot:
@@ -66,7 +70,3 @@ def submit(
     seen = asyncio.run(run())
     if wait:
         ctx.exit(status_of(seen))
-
-
-def _format(output: str | None) -> str:
-    return output if output in ("json", "yaml") else "yaml"
