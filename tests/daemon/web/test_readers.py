@@ -112,13 +112,22 @@ async def test_who_may_list_all_namespaces_sees_all_with_one_review(ground: Grou
     assert len(ground.api.asked) == 2
 
 
-@pytest.mark.parametrize("name", ["run", "run.json", "absent", "absent.json"])
+@pytest.mark.parametrize("name", ["run", "run.json", "absent", "absent.json", "jobset/run", "jobset/run.json"])
 async def test_one_experiment_needs_the_right_to_get_it_whether_it_exists_or_not(ground: Ground, name: str) -> None:
     ground.api.rights.add(("alice", "get", "red"))
     status, text = await ground.get(f"/experiments/green/{name}", "alice's")
     assert (status, text) == (403, "alice may not get experiments.muster.dev in namespace green.\n")
     status, _ = await ground.get(f"/experiments/red/{name}", "alice's")
     assert status == (200 if name.startswith("run") else 404)
+
+
+@pytest.mark.parametrize("name", ["token", "access_token", "authorization"])
+async def test_a_token_in_an_address_is_none(ground: Ground, name: str) -> None:
+    """It would stand in the logs of proxies and in the history of the browser."""
+    ground.api.rights.add(("alice", "list", ""))
+    assert (await ground.get(f"/?{name}=alice%27s"))[0] == 401
+    assert (await ground.get(f"/events/?{name}=alice%27s"))[0] == 401
+    assert ground.api.asked == []
 
 
 async def test_metrics_need_the_right_to_get_their_url(ground: Ground) -> None:
