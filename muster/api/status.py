@@ -230,10 +230,7 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
         Message,
         Wire("Digests of the fields of the spec that this epoch was begun with and that cannot change.", summary=True),
     ] = ""
-    pending_edits: Annotated[
-        Message,
-        Wire("Edited fields that pods which run do not follow, or what is wrong with an edit that cannot be run."),
-    ] = ""
+    pending_edits: Annotated[Message, Wire("Edits that pods which run do not follow, or what is wrong with one.")] = ""
     groups: Annotated[
         tuple[GroupSize, ...],
         Wire(
