@@ -25,6 +25,7 @@ OTHERS: Final = frozenset(
         "pip",
         "python",
         "python3",
+        "sed",
         "xargs",
         "git",
         "kill",
