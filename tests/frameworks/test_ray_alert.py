@@ -70,12 +70,12 @@ async def test_the_tasks_of_a_real_job_are_counted_and_its_frozen_gcs_pages(
         os.kill(gcs, signal.SIGSTOP)
         try:
             page = await monitoring.until(lambda one: is_about_it(one) and one.at > frozen, PATIENCE)
+            stuck = (await env.client.get(seen.name)).message
         finally:
             os.kill(gcs, signal.SIGCONT)
         assert (page.name, page.status) == ("MusterCoordinatorStuck", "firing")
         assert (page.labels["reason"], page.labels["severity"]) == ("CoordinatorUnreachable", "critical")
         assert page.annotations["summary"].startswith(f"default/{NAME}: ")
-        stuck = (await env.client.get(seen.name)).message
         assert "the GCS does not answer" in stuck or "comes and goes" in stuck
         thawed = time.monotonic()
         over = await monitoring.until(
