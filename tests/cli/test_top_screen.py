@@ -23,6 +23,14 @@ pytestmark = pytest.mark.timeout(300)
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 CURSOR_SHOWN = "\x1b[?25h"
+COMMAND = """
+import signal
+from muster.cli.main import main
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+main()
+"""
+"""As a shell starts it on a terminal. What runs in the background of a script inherits that SIGINT is ignored."""
 Open = Callable[..., "Terminal"]
 
 
@@ -34,7 +42,7 @@ class Terminal:
         ioctl(self._near, TIOCSWINSZ, pack("HHHH", lines, 100, 0, 0))
         self._before = tcgetattr(self._far)
         kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS", "LINES")}
-        command = [sys.executable, "-c", "from muster.cli.main import main; main()", "top", *words]
+        command = [sys.executable, "-c", COMMAND, "top", *words]
         self.process = subprocess.Popen(
             command,
             stdin=self._far,

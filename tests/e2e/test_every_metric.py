@@ -154,7 +154,7 @@ class Life:
 
     async def until(self, holds: Callable[[Scrape], bool]) -> Scrape:
         """Scrape until that is true."""
-        async with asyncio.timeout(40):
+        async with asyncio.timeout(90):
             while not holds(found := await self.scrape()):  # noqa: ASYNC110 - the daemon is another process
                 await asyncio.sleep(0.2)
         return found
@@ -237,7 +237,8 @@ async def test_every_row_of_the_catalogue_is_on_the_page_of_a_live_daemon(
         await here.until(lambda found: one(found, "step") == 1)
         coordinator.store["muster/progress/0"] = b'{"step":31,"calls":2,"at":4}'
         coordinator.store["muster/progress/1"] = b'{"step":31,"calls":2,"at":4}'
-        found = await here.until(lambda found: one(found, "steps_per_second") == 10)
+        # 10 at first. On a machine that stops for longer than 12 s it is less: nothing has been reported since.
+        found = await here.until(lambda found: 0 < (one(found, "steps_per_second") or 0) <= 10)
         assert (one(found, "step"), one(found, "straggler_ranks"), one(found, "hung_after_seconds")) == (31, 0, 60)
         assert one(found, "last_step_timestamp_seconds") is not None
 
