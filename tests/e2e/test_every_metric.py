@@ -9,6 +9,7 @@ import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -154,7 +155,7 @@ class Life:
 
     async def until(self, holds: Callable[[Scrape], bool]) -> Scrape:
         """Scrape until that is true."""
-        async with asyncio.timeout(90):
+        async with asyncio.timeout(40):
             while not holds(found := await self.scrape()):  # noqa: ASYNC110 - the daemon is another process
                 await asyncio.sleep(0.2)
         return found
@@ -235,11 +236,18 @@ async def test_every_row_of_the_catalogue_is_on_the_page_of_a_live_daemon(
         # Its ranks report steps.
         coordinator.store["muster/progress/0"] = coordinator.store["muster/progress/1"] = b'{"step":1,"at":1}'
         await here.until(lambda found: one(found, "step") == 1)
-        coordinator.store["muster/progress/0"] = b'{"step":31,"calls":2,"at":4}'
-        coordinator.store["muster/progress/1"] = b'{"step":31,"calls":2,"at":4}'
-        # 10 at first. On a machine that stops for longer than 12 s it is less: nothing has been reported since.
-        found = await here.until(lambda found: 0 < (one(found, "steps_per_second") or 0) <= 10)
-        assert (one(found, "step"), one(found, "straggler_ranks"), one(found, "hung_after_seconds")) == (31, 0, 60)
+        seconds = count(1)
+
+        def ten_steps_more(found: Scrape) -> bool:
+            """Both ranks report again: ten steps in one second of their clock. Then whether that rate is shown."""
+            second = next(seconds)
+            report = f'{{"step":{1 + 10 * second},"calls":{1 + second},"at":{1 + second}}}'.encode()
+            coordinator.store["muster/progress/0"] = coordinator.store["muster/progress/1"] = report
+            return one(found, "steps_per_second") == 10
+
+        found = await here.until(ten_steps_more)
+        assert (one(found, "step") or 0) % 10 == 1
+        assert (one(found, "straggler_ranks"), one(found, "hung_after_seconds")) == (0, 60)
         assert one(found, "last_step_timestamp_seconds") is not None
 
         # It fails: the gang restarts. Then its node is taken.
