@@ -24,6 +24,17 @@ def _edit(world: World, **spec: Any) -> None:
     world.api.put(PATH, {**stored, "spec": {**stored["spec"], **spec}})
 
 
+async def _suspend_and_resume(world: World) -> None:
+    _edit(world, suspend=True)
+    await asyncio.sleep(6)
+    for name in world.api.named("pods"):  # the kubelet has ended them
+        world.api.remove(f"{PODS}/{name}")
+    await asyncio.sleep(6)
+    assert conditions(world) == ["Suspended True/SuspendedJobs"]
+    _edit(world, suspend=False)
+    await asyncio.sleep(15)
+
+
 @pytest.mark.parametrize("size", [1, 3])
 @pytest.mark.parametrize("daemon", ["runs", "starts again", "was away"])
 def test_an_edit_of_how_many_pods_there_are_waits_until_the_jobset_is_suspended(size: int, daemon: str) -> None:
@@ -44,14 +55,7 @@ def test_an_edit_of_how_many_pods_there_are_waits_until_the_jobset_is_suspended(
         await asyncio.sleep(60)
         assert (world.api.named("pods"), conditions(world)) == (before, [])
         assert WAITS in said(world)
-        _edit(world, suspend=True)
-        await asyncio.sleep(6)
-        for name in world.api.named("pods"):  # the kubelet has ended them
-            world.api.remove(f"{PODS}/{name}")
-        await asyncio.sleep(6)
-        assert conditions(world) == ["Suspended True/SuspendedJobs"]
-        _edit(world, suspend=False)
-        await asyncio.sleep(15)
+        await _suspend_and_resume(world)
         assert len(world.api.named("pods")) == size
 
     virtually(story)
@@ -100,14 +104,7 @@ def test_a_daemon_that_starts_again_leaves_a_running_jobset_whose_jobs_were_rena
         await asyncio.sleep(600)
         assert len(world.written()) == written
         if mended == "suspended":
-            _edit(world, suspend=True)
-            await asyncio.sleep(6)
-            for name in world.api.named("pods"):  # the kubelet has ended them
-                world.api.remove(f"{PODS}/{name}")
-            await asyncio.sleep(6)
-            assert conditions(world) == ["Suspended True/SuspendedJobs"]
-            _edit(world, suspend=False)
-            await asyncio.sleep(15)
+            await _suspend_and_resume(world)
             assert {pod["metadata"]["labels"]["muster.dev/group"] for pod in pods(world)} == {"others"}
             return
         _edit(world, replicatedJobs=[job("worker", job=TWO, pod=NEVER)])
