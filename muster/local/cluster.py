@@ -18,10 +18,9 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from muster.api.errors import MusterError
-from muster.api.names import MANAGER
 from muster.api.schema.crd import custom_resource_definition
 from muster.kube.authentication.kubeconfig import KubeConfig
-from muster.local.apiserver import ApiServer, WriteOptions
+from muster.local.apiserver import ApiServer
 from muster.local.certificate import make_certificate
 from muster.local.foreign_crds import foreign_crds
 from muster.local.home import Announcement, Home
@@ -76,7 +75,7 @@ class Cluster:
         url = await self._start_api(api, token)
         kinds = api.store.resource("apiextensions.k8s.io/v1", "customresourcedefinitions")
         for crd in (custom_resource_definition(), *foreign_crds()):
-            api.store.apply(kinds, "", crd["metadata"]["name"], crd, WriteOptions(manager=MANAGER, force=True))
+            api.store.ensure(kinds, "", crd)
         isolation = await self._start_node(api)
         announcement = Announcement(
             pid=os.getpid(),

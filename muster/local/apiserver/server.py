@@ -15,6 +15,7 @@ from aiohttp import web
 
 from muster.local.apiserver.http.bodies import BODY_LIMIT
 from muster.local.apiserver.http.pod_exec import PodCommands, PodExec
+from muster.local.apiserver.http.pod_port_forward import PodPortForward
 from muster.local.apiserver.http.pod_subresources import PodLogs, PodSubresources
 from muster.local.apiserver.http.read_handlers import ReadHandlers
 from muster.local.apiserver.http.request_handler import RequestHandler
@@ -54,7 +55,7 @@ class ApiServer:
         """Why the objects cannot be stored any more."""
         self.failed = asyncio.Event()
         self._database = Database(database, self._fail)
-        versions = VersionedStore(self._database, self.registry.selectable, history=history)
+        versions = VersionedStore(self._database, history=history)
         self.store = ObjectStore(versions, self.registry, clock=clock, randomness=random.SystemRandom())
         try:
             self._load(versions)
@@ -66,7 +67,8 @@ class ApiServer:
         read = ReadHandlers(self.store, clock, self._closing, bookmark_seconds)
         pods = PodSubresources(self.store, clock, lambda: self.pod_logs)
         commands = PodExec(self.store, lambda: self.pod_commands)
-        self._handler = RequestHandler(self.registry, read, WriteHandlers(self.store, read), pods, commands, token)
+        write, ports = WriteHandlers(self.store, read), PodPortForward(self.store)
+        self._handler = RequestHandler(self.registry, read, write, pods, commands, ports, token)
         self._runner: web.ServerRunner | None = None
         self._collector: asyncio.Task[None] | None = None
 
@@ -133,10 +135,6 @@ class ApiServer:
         for stored in versions.load():
             if stored.group_resource == CRD_RESOURCE:
                 self.store.install(stored.object())
-        # Objects may have been loaded before their CRD.
-        for resource in self.registry.all():
-            if resource.custom is not None:
-                versions.reindex(resource.group_resource)
         namespaces = self.store.resource("v1", "namespaces")
         for name in FIRST_NAMESPACES:
             if versions.lookup(namespaces.group_resource, "", name) is None:

@@ -11,9 +11,6 @@ import aiohttp
 
 Json = dict[str, Any]
 MERGE = "application/merge-patch+json"
-STRATEGIC = "application/strategic-merge-patch+json"
-JSON_PATCH = "application/json-patch+json"
-APPLY = "application/apply-patch+yaml"
 
 
 class Clock:

@@ -11,13 +11,10 @@ import pytest
 
 from muster.local.apiserver import ApiServer
 from tests.local.apiserver.harness import (
-    APPLY,
     CONFIGS,
     CRDS,
-    JSON_PATCH,
     MERGE,
     PODS,
-    STRATEGIC,
     WIDGET_SCHEMA,
     WIDGETS,
     Api,
@@ -92,10 +89,6 @@ def corrupt(obj: Any, rng: random.Random) -> Any:
     return corrupted
 
 
-def pointer(obj: Any, rng: random.Random) -> str:
-    return "".join(f"/{part}" for part in rng.choice(list(paths(obj))))
-
-
 @pytest.mark.parametrize("seed", range(3))
 async def test_random_values_in_objects_never_cause_a_server_error(server: ApiServer, api: Api, seed: int) -> None:
     rng = random.Random(seed)
@@ -105,18 +98,13 @@ async def test_random_values_in_objects_never_cause_a_server_error(server: ApiSe
         path, obj = rng.choice(OBJECTS)
         one = f"{path}/{obj['metadata']['name']}"
         part = rng.choice(["", "/status"]) if path in (PODS, WIDGETS) else ""
-        kind = rng.choice(["POST", "PUT", MERGE, STRATEGIC, APPLY, JSON_PATCH])
+        kind = rng.choice(["POST", "PUT", MERGE])
         if kind == "POST":
             status, body = await api.call("POST", path, corrupt(obj, rng))
         elif kind == "PUT":
             status, body = await api.call("PUT", one + part, corrupt((await api.call("GET", one))[1], rng))
-        elif kind == JSON_PATCH:
-            verbs = ["add", "remove", "replace", "copy", "move", "test"]
-            step = {"op": rng.choice(verbs), "path": pointer(obj, rng), "from": pointer(obj, rng)}
-            status, body = await api.call("PATCH", one, [{**step, "value": rng.choice(VALUES)}], kind=kind)
         else:
-            query = "?fieldManager=m&force=true" if kind == APPLY else ""
-            status, body = await api.call("PATCH", one + part + query, corrupt(obj, rng), kind=kind)
+            status, body = await api.call("PATCH", one + part, corrupt(obj, rng), kind=kind)
         assert status < 500, (kind, one, body)
         assert (await api.call("GET", path, Accept=TABLE))[0] in (200, 404)
     assert server.collector is not None

@@ -1,31 +1,21 @@
-"""Request bodies: read up to a size limit and decoded from JSON, YAML or protobuf, with a limit on nesting."""
+"""Request bodies: read up to a size limit and decoded from JSON, with a limit on nesting."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import msgspec
-import yaml
 from aiohttp import web
 
 from muster.local.apiserver.errors import ApiError, bad_request, unsupported_media
-from muster.local.apiserver.http import protobuf
 
 BODY_LIMIT = 3 << 20
 """Bytes; kube-apiserver's MaxRequestBodyBytes."""
 DEPTH_LIMIT = 100
 JSON = "application/json"
-YAML = "application/yaml"
-PROTOBUF = "application/vnd.kubernetes.protobuf"
+_PROTOBUF = "application/vnd.kubernetes.protobuf"
+_PIPED = "pipe what kubectl makes from flags: kubectl create ... --dry-run=client -o yaml | kubectl apply -f -"
 _decode_json = msgspec.json.Decoder().decode
-# No timestamp type: Kubernetes reads timestamps as strings.
-_RESOLVERS = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-_Loader: Any = type(
-    "_Loader", (getattr(yaml, "CSafeLoader", yaml.SafeLoader),), {"yaml_implicit_resolvers": _RESOLVERS}
-)
 
 
 def _too_large() -> ApiError:
@@ -61,7 +51,8 @@ def _depth(value: Any) -> None:
     raise bad_request(f"the body is nested more than {DEPTH_LIMIT} levels deep")
 
 
-def _json(body: bytes) -> Any:
+def decode_json(body: bytes) -> Any:
+    """Decode JSON, whatever the request calls it; ApiError 400 if it is malformed or nested too deeply."""
     try:
         value = _decode_json(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as failure:
@@ -73,42 +64,10 @@ def _json(body: bytes) -> Any:
     return value
 
 
-def _yaml(body: bytes) -> Any:
-    try:
-        text = body.decode()
-        depth = 0
-        for event in yaml.parse(text, Loader=_Loader):
-            if isinstance(event, yaml.AliasEvent):
-                raise bad_request("the YAML body uses an alias; write the value out")
-            if isinstance(event, yaml.CollectionStartEvent):
-                depth += 1
-            elif isinstance(event, yaml.CollectionEndEvent):
-                depth -= 1
-            if depth > DEPTH_LIMIT:
-                raise bad_request(f"the body is nested more than {DEPTH_LIMIT} levels deep")
-        value = yaml.load(text, Loader=_Loader)  # noqa: S506 - derived from the safe loader
-        # Encoding to JSON and back removes what JSON cannot hold: keys that are no strings, dates, sets, binary data.
-        return _decode_json(msgspec.json.encode(value))
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError, TypeError, ValueError) as failure:
-        raise bad_request(f"the body is not YAML that can be written as JSON: {failure}") from failure
-
-
 def decode(body: bytes, content_type: str) -> Any:
-    """Decode a body; ApiError 400 if it is malformed, 415 if the media type is not supported."""
-    if content_type == PROTOBUF:
-        return protobuf.decode(body)
-    if content_type in (YAML, "application/x-yaml", "text/yaml"):
-        return _yaml(body)
-    if content_type == JSON:
-        return _json(body)
-    raise unsupported_media(content_type, [JSON, YAML, PROTOBUF])
-
-
-def decode_apply(body: bytes) -> Any:
-    """Decode an applied configuration. Its media type is YAML, but most clients send JSON."""
-    return _json(body) if body.lstrip()[:1] == b"{" else _yaml(body)
-
-
-def decode_patch(body: bytes) -> Any:
-    """Decode a JSON, merge or strategic merge patch. Some clients send YAML."""
-    return _json(body) if body.lstrip()[:1] in (b"{", b"[") else _yaml(body)
+    """Decode a body; ApiError 400 if it is malformed, 415 if it is not JSON."""
+    if content_type == _PROTOBUF:  # of `kubectl create configmap` and the like, which fall back on nothing
+        raise ApiError(415, "UnsupportedMediaType", f"protobuf is not read; {_PIPED}")
+    if content_type != JSON:
+        raise unsupported_media(content_type, [JSON])
+    return decode_json(body)

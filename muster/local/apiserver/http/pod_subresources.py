@@ -1,9 +1,8 @@
-"""The pod subresources log, binding and eviction."""
+"""The pod subresources log and binding."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from dataclasses import replace
 from typing import Protocol
 
 from aiohttp import web
@@ -14,7 +13,6 @@ from muster.local.apiserver.http import bodies
 from muster.local.apiserver.http.query import Query
 from muster.local.apiserver.http.request_info import RequestInfo
 from muster.local.apiserver.http.responses import json_reply
-from muster.local.apiserver.storage.deletion import check_preconditions
 from muster.local.apiserver.storage.object_store import ObjectStore
 from muster.local.apiserver.storage.stored_objects import Json, encode
 
@@ -67,22 +65,6 @@ class PodSubresources:
         self._set_condition(pod, {"type": "PodScheduled", "status": "True"})
         if not query.dry_run():
             self._store.versions.put(stored.group_resource, pod)
-        return json_reply(encode(_SUCCESS), 201)
-
-    async def evict(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
-        """Evict a pod: set DisruptionTarget and delete it. There are no PodDisruptionBudgets that could refuse it."""
-        raw = await bodies.read_body(request)
-        body = bodies.decode(raw, request.content_type) if raw else {}
-        options = query.delete((body.get("deleteOptions") if isinstance(body, dict) else None) or {})
-        if not options.dry_run:
-            stored = self._store.get(info.resource, info.namespace, info.name)
-            check_preconditions(info.resource, stored, options)
-            pod = stored.object()
-            reason = {"reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting"}
-            self._set_condition(pod, {"type": "DisruptionTarget", "status": "True", **reason})
-            self._store.versions.put(stored.group_resource, pod)
-            options = replace(options, version="")
-        self._store.delete(info.resource, info.namespace, info.name, options)
         return json_reply(encode(_SUCCESS), 201)
 
     async def log(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:

@@ -24,7 +24,6 @@ class Query:
     """Typed access to the parameters of one request. Every method raises ApiError 400 for an invalid value."""
 
     values: Mapping[str, str]
-    agent: str = ""
 
     def text(self, name: str) -> str:
         """The parameter as sent; empty if it is missing."""
@@ -56,20 +55,13 @@ class Query:
         return value == "All"
 
     def write(self, subresource: str = "") -> WriteOptions:
-        """The options of a create, update or patch. The manager defaults to the program name in the User-Agent."""
+        """The options of a create, update or patch."""
         strictness = self.values.get("fieldValidation", "") or "Warn"
         if strictness not in ("Ignore", "Warn", "Strict"):
             raise bad_request(
                 f'fieldValidation: Unsupported value: "{strictness}": supported values: "", "Ignore", "Strict", "Warn"'
             )
-        manager = self.values.get("fieldManager", "") or self._program()
-        if len(manager) > 128 or not manager.isprintable():
-            raise bad_request("fieldManager: must be no more than 128 printable characters")
-        return WriteOptions(self.dry_run(), manager, strictness, self.flag("force"), subresource)
-
-    def _program(self) -> str:
-        name = self.agent.partition("/")[0][:128]
-        return name if name and name.isprintable() else "unknown"
+        return WriteOptions(self.dry_run(), strictness, subresource)
 
     def delete(self, body: Any) -> DeleteOptions:
         """The options of a delete, from its body and its parameters."""

@@ -9,13 +9,13 @@ from aiohttp import web
 
 from muster.local.apiserver.errors import ApiError, bad_request, expired
 from muster.local.apiserver.http.query import Query, continue_token, read_continue, too_large
-from muster.local.apiserver.http.representation import Form, accepted_form, encode_object, list_of
+from muster.local.apiserver.http.representation import encode_object, list_of, wants_table
 from muster.local.apiserver.http.request_info import RequestInfo
 from muster.local.apiserver.http.responses import json_reply
 from muster.local.apiserver.http.watch import Watch, WatchRequest
 from muster.local.apiserver.storage.object_store import ObjectStore
 from muster.local.apiserver.storage.selectors import Selector, parse_fields, parse_labels
-from muster.local.apiserver.storage.stored_objects import Json, StoredObject, encode
+from muster.local.apiserver.storage.stored_objects import SELECTABLE, Json, StoredObject, encode
 from muster.local.apiserver.tables.table import TableBuilder
 
 _WATCH_SECONDS = 1800.0
@@ -36,7 +36,7 @@ class ReadHandlers:
 
     def selector(self, info: RequestInfo, query: Query) -> Selector:
         """The selector of a list, watch or deletecollection."""
-        selectable = self._store.registry.selectable(info.resource.group_resource)
+        selectable = SELECTABLE.get(info.resource.group_resource, ())
         fields = parse_fields(query.text("fieldSelector"), selectable)
         if info.name:
             fields = (*fields, *parse_fields(f"metadata.name={info.name}", ()))
@@ -46,11 +46,10 @@ class ReadHandlers:
         """Get one object."""
         self._asked_version(query)
         stored = self._store.get(info.resource, info.namespace, info.name)
-        form = accepted_form(request.headers.get("Accept", ""))
-        if form == "table":
+        if (tables := self._tables(request, query)) is not None:
             metadata = {"resourceVersion": str(stored.version)}
-            return json_reply(encode(self._tables(query).table(info.resource, [stored], metadata)))
-        return json_reply(encode_object(info.resource, stored, form))
+            return json_reply(encode(tables.table(info.resource, [stored], metadata)))
+        return json_reply(encode_object(info.resource, stored))
 
     def list(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
         """List objects, or one page of them.
@@ -90,16 +89,12 @@ class ReadHandlers:
         self, request: web.BaseRequest, info: RequestInfo, query: Query, found: Sequence[StoredObject], metadata: Json
     ) -> web.StreamResponse:
         """A list in the representation that the client accepts."""
-        form = accepted_form(request.headers.get("Accept", ""))
-        if form == "table":
-            return json_reply(encode(self._tables(query).table(info.resource, found, metadata)))
-        return json_reply(
-            list_of(info.resource, [encode_object(info.resource, s, form) for s in found], metadata, form)
-        )
+        if (tables := self._tables(request, query)) is not None:
+            return json_reply(encode(tables.table(info.resource, found, metadata)))
+        return json_reply(list_of(info.resource, found, metadata))
 
     async def watch(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
         """Stream changes. A client that reads nothing for 30 s is disconnected."""
-        form: Form = accepted_form(request.headers.get("Accept", ""))
         timeout = query.number("timeoutSeconds")
         version = self._watch_version(query)
         initial = query.flag("sendInitialEvents")
@@ -118,7 +113,6 @@ class ReadHandlers:
                 resource=info.resource,
                 selector=self.selector(info, query),
                 version=version,
-                form=form,
                 bookmarks=bookmarks,
                 initial_events=initial,
                 timeout=float(timeout) if timeout else _WATCH_SECONDS,
@@ -126,7 +120,7 @@ class ReadHandlers:
             self._store.versions,
             self._closing,
             self._bookmark_every,
-            self._tables(query) if form == "table" else None,
+            self._tables(request, query),
         )
         response = web.StreamResponse(
             headers={"Content-Type": "application/json", "Cache-Control": "no-cache, private"}
@@ -149,11 +143,11 @@ class ReadHandlers:
                 request.transport.abort()
         return response
 
-    def _tables(self, query: Query) -> TableBuilder:
-        include = query.text("includeObject") or "Metadata"
-        if include not in ("Metadata", "Object", "None"):
-            raise bad_request(f'includeObject: Unsupported value: "{include}"')
-        return TableBuilder(include, self._clock)
+    def _tables(self, request: web.BaseRequest, query: Query) -> TableBuilder | None:
+        """What makes the Tables of the response; None where the client takes the objects."""
+        if not wants_table(request.headers.get("Accept", "")):
+            return None
+        return TableBuilder(self._clock, whole=query.text("includeObject") == "Object")
 
     def _asked_version(self, query: Query) -> int:
         version = query.number("resourceVersion") or 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hmac
 import sqlite3
 from collections.abc import Awaitable, Callable
@@ -14,6 +13,7 @@ from muster.local.apiserver.errors import ApiError, method_not_allowed, unknown_
 from muster.local.apiserver.http import bodies, discovery
 from muster.local.apiserver.http.access_reviews import review
 from muster.local.apiserver.http.pod_exec import PodExec
+from muster.local.apiserver.http.pod_port_forward import PodPortForward
 from muster.local.apiserver.http.pod_subresources import PodSubresources
 from muster.local.apiserver.http.query import Query
 from muster.local.apiserver.http.read_handlers import ReadHandlers
@@ -41,6 +41,7 @@ class RequestHandler:
         write: WriteHandlers,
         pods: PodSubresources,
         commands: PodExec,
+        ports: PodPortForward,
         token: str | None,
     ) -> None:
         self._registry = registry
@@ -48,9 +49,8 @@ class RequestHandler:
         self._write = write
         self._pods = pods
         self._commands = commands
+        self._ports = ports
         self._token = token.encode() if token is not None else None
-        # OpenAPI documents are large, and change only when the registry does.
-        self._document = functools.lru_cache(maxsize=64)(self._make_document)
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request. Every refusal is a Status."""
@@ -74,12 +74,12 @@ class RequestHandler:
             # A web page must not reach a cluster on the loopback, neither by a form nor by DNS rebinding.
             raise ApiError(403, "Forbidden", "requests from web browsers are not served")
         self._authenticate(request)
-        if request.method == "GET" and (found := self._static(request, parts)) is not None:
+        if request.method == "GET" and (found := self._static(parts)) is not None:
             return found
         if first not in ("api", "apis") or len(parts) < 3:
             raise unknown_path()
         info = parse(parts, self._registry)
-        query = Query(request.query, request.headers.get("User-Agent", ""))
+        query = Query(request.query)
         return await self._verb(request, info, query)(request, info, query)
 
     def _authenticate(self, request: web.BaseRequest) -> None:
@@ -89,48 +89,36 @@ class RequestHandler:
         if scheme.lower() != "bearer" or not hmac.compare_digest(given.strip().encode("utf-8", "replace"), self._token):
             raise ApiError(401, "Unauthorized", "Unauthorized")
 
-    def _static(self, request: web.BaseRequest, parts: list[str]) -> web.Response | None:
-        accept = request.headers.get("Accept", "")
+    def _static(self, parts: list[str]) -> web.Response | None:
         match parts:
             case ["version"]:
                 return json_reply(encode(discovery.VERSION))
-            case ["api"] | ["apis"]:
-                return self._groups(accept, core=parts == ["api"])
+            case ["api"]:
+                return json_reply(encode(discovery.core()))
+            case ["apis"]:
+                return json_reply(encode(discovery.groups(self._registry)))
             case ["api", "v1"]:
-                return json_reply(encode(discovery.legacy_resources(self._registry, "", "v1")))
+                return json_reply(encode(discovery.resources(self._registry, "", "v1")))
             case ["apis", group]:
                 versions = discovery.api_versions(self._registry.all()).get(group)
                 if not versions:
                     raise unknown_path()
-                return json_reply(encode(discovery.legacy_group(group, versions)))
+                return json_reply(encode(discovery.one_group(group, versions)))
             case ["apis", group, version]:
                 if version not in discovery.api_versions(self._registry.all()).get(group, ()):
                     raise unknown_path()
-                return json_reply(encode(discovery.legacy_resources(self._registry, group, version)))
-            case ["openapi", "v2"]:
-                # kubectl up to 1.27 fails without a response; an empty document is valid.
-                return json_reply(b"", content_type=openapi.EMPTY_V2_TYPE)
+                return json_reply(encode(discovery.resources(self._registry, group, version)))
             case ["openapi", "v3"]:
                 return json_reply(encode(openapi.index(self._registry)))
             case ["openapi", "v3", "api", "v1"]:
-                return json_reply(self._document("", "v1", self._registry.generation))
+                return json_reply(encode(openapi.document(self._registry, "", "v1")))
             case ["openapi", "v3", "apis", group, version]:
                 if version not in discovery.api_versions(self._registry.all()).get(group, ()):
                     raise unknown_path()
-                return json_reply(self._document(group, version, self._registry.generation))
+                return json_reply(encode(openapi.document(self._registry, group, version)))
             case []:
                 return json_reply(encode({"paths": ["/api", "/apis", "/healthz", "/openapi/v3", "/version"]}))
         return None
-
-    def _make_document(self, group: str, version: str, _generation: int) -> bytes:
-        return openapi.document(self._registry, group, version)
-
-    def _groups(self, accept: str, *, core: bool) -> web.Response:
-        version = discovery.aggregated_version(accept)
-        if version:
-            found = discovery.aggregated(self._registry, version, core=core)
-            return json_reply(encode(found), content_type=discovery.AGGREGATED.format(version))
-        return json_reply(encode(discovery.legacy_core() if core else discovery.legacy_groups(self._registry)))
 
     def _verb(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> Handler:
         method, name = request.method, info.name
@@ -163,10 +151,10 @@ class RequestHandler:
                 return self._pods.log
             case "GET" | "POST", "exec":  # kubectl sends POST after a refused GET; its reader needs the reason
                 return self._commands.exec
+            case "GET", "portforward":
+                return self._ports.forward
             case "POST", "binding":
                 return self._pods.bind
-            case "POST", "eviction":
-                return self._pods.evict
         raise method_not_allowed(method)
 
     async def _get(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:

@@ -13,11 +13,9 @@ from muster.local.apiserver.storage.stored_objects import encode
 Json = dict[str, Any]
 
 
-def json_reply(
-    body: bytes, status: int = 200, warnings: Sequence[str] = (), content_type: str = "application/json"
-) -> web.Response:
+def json_reply(body: bytes, status: int = 200, warnings: Sequence[str] = ()) -> web.Response:
     """A JSON response. Each warning becomes a Warning header, which kubectl prints."""
-    response = web.Response(body=body, status=status, headers={"Content-Type": content_type})
+    response = web.Response(body=body, status=status, headers={"Content-Type": "application/json"})
     for warning in warnings:
         text = warning.replace("\\", "\\\\").replace('"', '\\"')
         response.headers.add("Warning", f'299 - "{text}"' if text.isprintable() else '299 - "unknown field"')

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from muster.local.apiserver.errors import ApiError, expired
-from muster.local.apiserver.http.representation import Form, encode_object
+from muster.local.apiserver.http.representation import encode_object
 from muster.local.apiserver.kinds.resources import Resource
 from muster.local.apiserver.storage.selectors import Selector
 from muster.local.apiserver.storage.stored_objects import Change, StoredObject, encode
@@ -31,7 +31,6 @@ class WatchRequest:
     resource: Resource
     selector: Selector
     version: int | None
-    form: Form
     bookmarks: bool
     initial_events: bool
     timeout: float
@@ -143,7 +142,7 @@ class Watch:
             return b""
         if self._tables is not None:
             return self._event(kind, change.current)
-        form = f"{kind} {self._request.form} {self._request.resource.api_version}"
+        form = f"{kind} {self._request.resource.api_version}"
         line = change.lines.get(form)
         if line is None:
             line = change.lines[form] = self._event(kind, change.current)
@@ -153,7 +152,7 @@ class Watch:
         request = self._request
         if self._tables is not None:
             return self._line(kind, encode(self._tables.table(request.resource, [stored])))
-        return self._line(kind, encode_object(request.resource, stored, request.form))
+        return self._line(kind, encode_object(request.resource, stored))
 
     def _bookmark(self, version: int, annotations: dict[str, str]) -> bytes:
         resource = self._request.resource

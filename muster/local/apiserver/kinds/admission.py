@@ -1,7 +1,4 @@
-"""Admission of new objects: what the admission plugins and allocators of kube-apiserver set.
-
-It runs after the managed fields were recorded, so these fields have no manager.
-"""
+"""Admission of new objects: what the admission plugins and allocators of kube-apiserver set."""
 
 from __future__ import annotations
 

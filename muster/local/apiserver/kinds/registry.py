@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from muster.local.apiserver.errors import unknown_path
 from muster.local.apiserver.kinds.resources import BUILT_INS, Resource
-from muster.local.apiserver.storage.stored_objects import SELECTABLE, GroupResource
+from muster.local.apiserver.storage.stored_objects import GroupResource
 
 
 class Registry:
@@ -17,7 +17,7 @@ class Registry:
         self._homes: dict[GroupResource, Resource] = {}
         self._custom: dict[str, tuple[Resource, ...]] = {}
         self.generation = 0
-        """Increases with each change; documents made from the registry are cached by it."""
+        """Increases with each change; clients keep documents that were made from the registry by it."""
         for resource in BUILT_INS:
             self._add(resource)
 
@@ -35,13 +35,6 @@ class Registry:
     def all(self) -> list[Resource]:
         """Every served resource, built-ins first."""
         return list(self._served.values())
-
-    def selectable(self, group_resource: GroupResource) -> tuple[str, ...]:
-        """Fields of this resource that a fieldSelector supports, besides name and namespace."""
-        home = self._homes.get(group_resource)
-        if home is not None and home.custom is not None:
-            return home.custom.selectable
-        return SELECTABLE.get(group_resource, ())
 
     def install(self, crd_name: str, resources: Iterable[Resource]) -> None:
         """Serve the versions of a CRD, in place of those it had before."""

@@ -22,7 +22,6 @@ class CrdVersion:
 
     schema: Json
     columns: tuple[Json, ...]
-    selectable: tuple[str, ...]
     crd_name: str
     check: Callable[[Json], list[Cause]]
     rules: Callable[[Json, Json | None], list[Cause]]
@@ -75,8 +74,6 @@ def _builtin(
     categories: tuple[str, ...] = (),
     subresources: tuple[str, ...] = (),
     verbs: tuple[str, ...] = ALL_VERBS,
-    group_resource: GroupResource | None = None,
-    storage_version: str = "",
 ) -> Resource:
     group, _, version = api_version.rpartition("/")
     return Resource(
@@ -90,8 +87,8 @@ def _builtin(
         categories=categories,
         subresources=subresources,
         verbs=verbs,
-        group_resource=group_resource or (group, plural),
-        storage_version=storage_version or api_version,
+        group_resource=(group, plural),
+        storage_version=api_version,
     )
 
 
@@ -105,7 +102,7 @@ BUILT_INS: tuple[Resource, ...] = (
         "Pod",
         "po",
         categories=("all",),
-        subresources=("status", "log", "exec", "binding", "eviction"),
+        subresources=("status", "log", "exec", "portforward", "binding"),
     ),
     _builtin("v1", "services", "Service", "svc", categories=("all",), subresources=("status",)),
     _builtin("v1", "endpoints", "Endpoints", "ep"),
@@ -115,7 +112,6 @@ BUILT_INS: tuple[Resource, ...] = (
     _builtin("v1", "nodes", "Node", "no", namespaced=False, subresources=("status",)),
     _builtin("v1", "events", "Event", "ev"),
     _builtin("v1", "persistentvolumeclaims", "PersistentVolumeClaim", "pvc", subresources=("status",)),
-    _builtin("events.k8s.io/v1", "events", "Event", "ev", group_resource=("", "events"), storage_version="v1"),
     _builtin("coordination.k8s.io/v1", "leases", "Lease"),
     _builtin("scheduling.k8s.io/v1", "priorityclasses", "PriorityClass", "pc", namespaced=False),
     _builtin("batch/v1", "jobs", "Job", categories=("all",), subresources=("status",)),
@@ -134,9 +130,6 @@ BUILT_INS: tuple[Resource, ...] = (
         "SelfSubjectAccessReview",
         namespaced=False,
         verbs=_REVIEW,
-    ),
-    _builtin(
-        "authorization.k8s.io/v1", "selfsubjectrulesreviews", "SelfSubjectRulesReview", namespaced=False, verbs=_REVIEW
     ),
     _builtin("authentication.k8s.io/v1", "selfsubjectreviews", "SelfSubjectReview", namespaced=False, verbs=_REVIEW),
 )

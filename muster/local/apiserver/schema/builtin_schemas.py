@@ -21,12 +21,11 @@ SCALARS: dict[str, Json] = {
     "datetime": {"type": "string", "format": "date-time"},
 }
 _QUANTITIES = frozenset(("limits", "requests", "capacity", "allocatable", "overhead", "default", "allocatedResources"))
-_OTHER_NAMES = {("", "Event"): "CoreV1Event", ("events.k8s.io", "Event"): "EventsV1Event"}
 
 
-def model_name(group: str, version: str, kind: str) -> str:
+def model_name(version: str, kind: str) -> str:
     """The name of the model class of a built-in kind."""
-    return _OTHER_NAMES.get((group, kind)) or f"{version.capitalize()}{kind}"
+    return "CoreV1Event" if kind == "Event" else f"{version.capitalize()}{kind}"
 
 
 def _models() -> Any:

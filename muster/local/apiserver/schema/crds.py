@@ -8,7 +8,7 @@ from muster.local.apiserver.errors import Cause, required, unsupported, wrong
 from muster.local.apiserver.kinds.resources import CrdVersion, Resource
 from muster.local.apiserver.schema.metadata_validation import label_1035, subdomain
 from muster.local.apiserver.schema.structural_schemas import make_schema_validator, schema_faults
-from muster.local.apiserver.tables.jsonpath import compile_path
+from muster.local.apiserver.tables.table import value_of
 
 Json = dict[str, Any]
 CRD_RESOURCE = ("apiextensions.k8s.io", "customresourcedefinitions")
@@ -80,22 +80,13 @@ def _check_version(version: Json, where: str) -> list[Cause]:
             except (ValueError, KeyError, TypeError, AttributeError) as failure:
                 found = [wrong(f"{where}.schema.openAPIV3Schema", "...", str(failure))]
         causes += found
-    return causes + _check_paths(version, where)
-
-
-def _check_paths(version: Json, where: str) -> list[Cause]:
-    causes: list[Cause] = []
-    for field in ("additionalPrinterColumns", "selectableFields"):
-        for index, declared in enumerate(version.get(field) or ()):
-            place = f"{where}.{field}[{index}].jsonPath"
-            path = declared.get("jsonPath")
-            if not path:
-                causes.append(required(place))
-                continue
-            try:
-                compile_path(path)
-            except ValueError as failure:
-                causes.append(wrong(place, path, str(failure)))
+    for index, declared in enumerate(version.get("additionalPrinterColumns") or ()):
+        try:
+            value_of(declared.get("jsonPath") or "")
+        except ValueError as failure:
+            causes.append(
+                wrong(f"{where}.additionalPrinterColumns[{index}].jsonPath", declared.get("jsonPath"), str(failure))
+            )
     return causes
 
 
@@ -135,7 +126,6 @@ def resources(crd: Json) -> list[Resource]:
         if not version.get("served"):
             continue
         schema: Json = version["schema"]["openAPIV3Schema"]
-        paths = [str(f["jsonPath"]).removeprefix(".") for f in version.get("selectableFields") or ()]
         found.append(
             Resource(
                 group=spec["group"],
@@ -152,7 +142,6 @@ def resources(crd: Json) -> list[Resource]:
                 custom=CrdVersion(
                     schema=schema or _OPEN,
                     columns=tuple(version.get("additionalPrinterColumns") or ()),
-                    selectable=tuple(paths),
                     crd_name=crd["metadata"]["name"],
                     check=make_schema_validator(schema),
                     rules=_rules(schema),

@@ -87,7 +87,7 @@ def metadata_types(meta: Json) -> str:
         pairs = meta.get(name)
         if pairs is not None and not (isinstance(pairs, dict) and all(isinstance(v, str) for v in pairs.values())):
             return f"metadata.{name} must be a map of strings; quote numbers and booleans"
-    for name in ("finalizers", "ownerReferences", "managedFields"):
+    for name in ("finalizers", "ownerReferences"):
         items = meta.get(name)
         inner = str if name == "finalizers" else dict
         if items is not None and not (isinstance(items, list) and all(isinstance(i, inner) for i in items)):

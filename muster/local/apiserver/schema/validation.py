@@ -25,7 +25,7 @@ def unreadable(resource: Resource, why: str) -> ApiError:
 def check_type(resource: Resource, obj: Any) -> Json:
     """Check that a body is an object of this kind. Missing apiVersion and kind of a built-in are filled in."""
     if not isinstance(obj, dict):
-        raise bad_request("the body must be a JSON or YAML object")
+        raise bad_request("the body must be a JSON object")
     for field, expected in (("apiVersion", resource.api_version), ("kind", resource.kind)):
         given = obj.get(field)
         if not given and not resource.custom:
@@ -49,7 +49,7 @@ def prune_unknown(resource: Resource, obj: Json) -> list[str]:
     """Remove unknown fields and return their paths; ApiError 400 if a field of a built-in has a wrong type."""
     if resource.custom is not None:
         return prune(obj, resource.custom.schema, embedded=True)
-    shape = schema(model_name(resource.group, resource.version, resource.kind))
+    shape = schema(model_name(resource.version, resource.kind))
     lost = prune(obj, shape)
     faults = decode_types(obj, shape)
     if faults:
@@ -112,7 +112,7 @@ def check(resource: Resource, obj: Json, old: Json | None) -> list[Cause]:
         # CEL rules are evaluated on valid values only.
         found = resource.custom.check(obj)
         return causes + (found or resource.custom.rules(obj, old))
-    shape = schema(model_name(resource.group, resource.version, resource.kind))
+    shape = schema(model_name(resource.version, resource.kind))
     if resource.kind == "CustomResourceDefinition":
         return causes + crds.check(obj)
     if "spec" in obj and "spec" in shape["properties"]:

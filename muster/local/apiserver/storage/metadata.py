@@ -14,6 +14,7 @@ Json = dict[str, Any]
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _GENERATED_BASE = 58
 _UNCOUNTED = frozenset(("Lease", "Namespace", "Node", "PersistentVolumeClaim", "Service"))
+_UNKEPT = ("selfLink", "managedFields")
 _KEPT = ("uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds", "generateName")
 
 
@@ -48,7 +49,7 @@ def prepare_for_create(resource: Resource, obj: Json, now: str, randomness: rand
         raise bad_request("resourceVersion should not be set on objects to be created")
     if not meta.get("name") and meta.get("generateName"):
         meta["name"] = generate_name(meta["generateName"], randomness)
-    for field in ("selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion", "generation"):
+    for field in (*_UNKEPT, "deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion", "generation"):
         meta.pop(field, None)
     meta["uid"] = str(uuid.UUID(int=randomness.getrandbits(128), version=4))
     meta["creationTimestamp"] = now
@@ -79,7 +80,8 @@ def prepare_for_update(resource: Resource, new: Json, old: Json, stored: StoredO
         cause = wrong("metadata.resourceVersion", "0x0", "must be specified for an update")
         raise invalid(resource.kind, resource.group, stored.name, [cause])
     meta["resourceVersion"] = str(stored.version)
-    meta.pop("selfLink", None)
+    for field in _UNKEPT:
+        meta.pop(field, None)
     for field in _KEPT:
         if field in held:
             meta[field] = held[field]

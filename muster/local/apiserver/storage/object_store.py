@@ -1,4 +1,4 @@
-"""Create, get, list, update, patch, apply and delete, for the HTTP handlers and for callers in this process.
+"""Create, get, list, update, patch and delete, for the HTTP handlers and for callers in this process.
 
 Every method is synchronous and runs on the event loop's thread, so each call is atomic: no other write happens between
 reading the old object and writing the new one.
@@ -14,25 +14,20 @@ from muster.api.values.timestamps import whole_time
 from muster.local.apiserver.errors import (
     Cause,
     already_exists,
-    bad_request,
-    conflict,
     forbidden,
     not_found,
-    required,
 )
-from muster.local.apiserver.errors import invalid as invalid_object
 from muster.local.apiserver.kinds.admission import admit
 from muster.local.apiserver.kinds.registry import Registry
 from muster.local.apiserver.kinds.resources import Resource
-from muster.local.apiserver.patch.managed_fields import merge_schema_of, tracked
-from muster.local.apiserver.patch.server_side_apply import apply_configuration, overlay
 from muster.local.apiserver.schema import crds, validation
 from muster.local.apiserver.storage import deletion, metadata, write_preparation
+from muster.local.apiserver.storage.merge_patch import merge_patch
 from muster.local.apiserver.storage.options import DeleteOptions, WriteOptions
 from muster.local.apiserver.storage.selectors import Selector
 from muster.local.apiserver.storage.stored_objects import Json, StoredObject
 from muster.local.apiserver.storage.versioned_store import VersionedStore
-from muster.local.apiserver.storage.write_preparation import Entries, served
+from muster.local.apiserver.storage.write_preparation import served
 
 _DEFAULT_WRITE = WriteOptions()
 _DEFAULT_DELETE = DeleteOptions()
@@ -114,44 +109,18 @@ class ObjectStore:
         metadata.set_namespace_and_name(resource, obj, namespace, name)
         return self._replace(resource, stored, obj, options, needs_version=False)
 
-    def apply(
-        self, resource: Resource, namespace: str, name: str, body: Any, options: WriteOptions = _DEFAULT_WRITE
-    ) -> tuple[StoredObject, bool]:
-        """Server-side apply; creates the object if it does not exist. Returns it, and whether it was created."""
-        if not options.manager:
-            raise invalid_object(
-                "PatchOptions", "meta.k8s.io", "", [required("fieldManager", "is required for apply patch")]
-            )
-        applied = validation.check_type(resource, body)
-        metadata.set_namespace_and_name(resource, applied, namespace, name)
-        if applied["metadata"].get("managedFields"):
-            raise bad_request("metadata.managedFields must be nil")
-        write_preparation.read_strictly(resource, applied, options)
-        writer = write_preparation.writer(resource, options, "Apply", self._clock())
-        shape = merge_schema_of(resource)
-        stored = self.versions.lookup(resource.group_resource, namespace if resource.namespaced else "", name)
-        if stored is None:
-            if options.subresource:
-                raise not_found(resource.qualified, name)
-            if applied["metadata"].get("uid"):
-                raise conflict(
-                    resource.qualified,
-                    name,
-                    "uid mismatch: the provided object specified uid of an object that does not exist",
-                )
-            _, managed = apply_configuration({"metadata": {}}, applied, shape, writer, force=True)
-            applied["metadata"]["managedFields"] = managed
-            creation = WriteOptions(options.dry_run, options.manager, "Ignore", subresource="apply")
-            return self.create(resource, namespace, applied, creation), True
-        live = served(resource, stored)
-        if tracked(resource):
-            merged, managed = apply_configuration(live, applied, shape, writer, force=options.force)
-        else:
-            merged, managed = overlay(live, applied), []
-        for field in ("resourceVersion", "uid"):
-            if applied["metadata"].get(field):
-                merged["metadata"][field] = applied["metadata"][field]
-        return self._replace(resource, stored, merged, options, needs_version=False, managed=managed), False
+    def ensure(
+        self, resource: Resource, namespace: str, body: Any, options: WriteOptions = _DEFAULT_WRITE
+    ) -> StoredObject:
+        """Create an object, or give the one of its name the fields of `body`; the metadata of both is merged."""
+        name = body["metadata"]["name"]
+        if self.versions.lookup(resource.group_resource, namespace if resource.namespaced else "", name) is None:
+            return self.create(resource, namespace, body, options)
+
+        def over(live: Json) -> Json:
+            return {**live, **body, "metadata": merge_patch(live["metadata"], body["metadata"])}
+
+        return self.patch(resource, namespace, name, over, options)
 
     def delete(
         self, resource: Resource, namespace: str, name: str, options: DeleteOptions = _DEFAULT_DELETE
@@ -185,11 +154,8 @@ class ObjectStore:
         options: WriteOptions,
         *,
         needs_version: bool,
-        managed: Entries | None = None,
     ) -> StoredObject:
-        new = write_preparation.replacement(
-            resource, stored, obj, options, self._clock(), needs_version=needs_version, managed=managed
-        )
+        new = write_preparation.replacement(resource, stored, obj, options, needs_version=needs_version)
         if new == served(resource, stored):
             return stored
         return self._write_or_remove(resource, stored, new, options)
@@ -221,10 +187,7 @@ class ObjectStore:
 
     def install(self, crd: Json) -> None:
         """Serve the resources that a stored CRD defines."""
-        served = crds.resources(crd)
-        self.registry.install(crd["metadata"]["name"], served)
-        if served:
-            self.versions.reindex(served[0].group_resource)
+        self.registry.install(crd["metadata"]["name"], crds.resources(crd))
 
     def _require_open_namespace(self, resource: Resource, namespace: str, obj: Json) -> None:
         if not resource.namespaced:

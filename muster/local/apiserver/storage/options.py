@@ -7,15 +7,13 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """Options of a create, update, patch or apply.
+    """Options of a create, update or patch.
 
     `strictness` is fieldValidation: Strict, Warn or Ignore. With Warn, unknown fields are added to `warnings`.
     """
 
     dry_run: bool = False
-    manager: str = "unknown"
     strictness: str = "Ignore"
-    force: bool = False
     subresource: str = ""
     warnings: list[str] = field(default_factory=list)
 

@@ -93,11 +93,11 @@ def value_at(obj: Any, path: str) -> Any:
     return obj
 
 
-def to_stored(group_resource: GroupResource, obj: Json, version: int, selectable: tuple[str, ...]) -> StoredObject:
+def to_stored(group_resource: GroupResource, obj: Json, version: int) -> StoredObject:
     """Encode an object whose metadata is complete."""
     meta: Json = obj["metadata"]
     fields: dict[str, str] = {}
-    for path in selectable:
+    for path in SELECTABLE.get(group_resource, ()):
         value = value_at(obj, path)
         fields[path] = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
     return StoredObject(

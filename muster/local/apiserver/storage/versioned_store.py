@@ -13,20 +13,13 @@ from muster.local.apiserver.storage.stored_objects import Change, GroupResource,
 from muster.local.apiserver.storage.watch_history import WatchHistory
 
 Key = tuple[GroupResource, str, str]
-Selectable = Callable[[GroupResource], tuple[str, ...]]
 
 
 class VersionedStore:
-    """`selectable` returns the fields of a resource that selectors support.
+    """`history` and `history_bytes` limit the watch history of each resource."""
 
-    `history` and `history_bytes` limit the watch history of each resource.
-    """
-
-    def __init__(
-        self, database: Database, selectable: Selectable, *, history: int = 4096, history_bytes: int = 16 << 20
-    ) -> None:
+    def __init__(self, database: Database, *, history: int = 4096, history_bytes: int = 16 << 20) -> None:
         self._database = database
-        self._selectable = selectable
         self._history_length = history
         self._history_bytes = history_bytes
         self._collections: dict[GroupResource, dict[str, dict[str, StoredObject]]] = {}
@@ -45,18 +38,13 @@ class VersionedStore:
             try:
                 group, plural, namespace, name = key.split("/")
                 bare = StoredObject((group, plural), namespace, name, "", version, {}, {}, (), False, data)
-                stored = to_stored(bare.group_resource, bare.object(), version, self._selectable(bare.group_resource))
+                stored = to_stored(bare.group_resource, bare.object(), version)
             except (ValueError, KeyError, TypeError, AttributeError) as failure:
                 raise Unusable(
                     f"the cluster's database holds an object that cannot be read ({key}: {failure}); move the file away"
                 ) from failure
             self._place(stored)
             yield stored
-
-    def reindex(self, group_resource: GroupResource) -> None:
-        """Recompute the selectable fields of a resource, after its CRD changed."""
-        for stored in self.scan(group_resource):
-            self._place(to_stored(group_resource, stored.object(), stored.version, self._selectable(group_resource)))
 
     def lookup(self, group_resource: GroupResource, namespace: str, name: str) -> StoredObject | None:
         """The object with this name; None if it does not exist."""
@@ -100,14 +88,14 @@ class VersionedStore:
 
     def render(self, group_resource: GroupResource, obj: Json) -> StoredObject:
         """The stored form of an object without storing it, for dry runs."""
-        return to_stored(group_resource, obj, self.version, self._selectable(group_resource))
+        return to_stored(group_resource, obj, self.version)
 
     def put(self, group_resource: GroupResource, obj: Json) -> StoredObject:
         """Write an object with the next version."""
         history = self.history(group_resource)
         version = self.version + 1
         obj["metadata"]["resourceVersion"] = str(version)
-        stored = to_stored(group_resource, obj, version, self._selectable(group_resource))
+        stored = to_stored(group_resource, obj, version)
         self._database.put(_key(stored), version, stored.data)
         previous = self.lookup(group_resource, stored.namespace, stored.name)
         self.version = version
@@ -122,7 +110,7 @@ class VersionedStore:
         history = self.history(stored.group_resource)
         version = self.version + 1
         final["metadata"]["resourceVersion"] = str(version)
-        last = to_stored(stored.group_resource, final, version, self._selectable(stored.group_resource))
+        last = to_stored(stored.group_resource, final, version)
         self._database.drop(_key(stored), version)
         self.version = version
         self._unlink(stored)

@@ -1,4 +1,1 @@
-"""Tables, the server-side output of `kubectl get`: columns of built-in kinds, and printer columns of CRDs.
-
-`jsonpath` also reads the selectable fields of CRDs.
-"""
+"""Tables, the server-side output of `kubectl get`: columns of pods, nodes and events, and printer columns of CRDs."""

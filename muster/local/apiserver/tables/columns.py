@@ -11,8 +11,6 @@ from muster.api.values.timestamps import seconds_of
 from muster.local.apiserver.storage.stored_objects import value_at
 
 Json = dict[str, Any]
-NONE = "<none>"
-UNKNOWN = "<unknown>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,19 +27,15 @@ class Column:
 def age(value: Any, now: float) -> str:
     """The time since an RFC 3339 timestamp, as kubectl shows ages."""
     if not isinstance(value, str) or not value:
-        return UNKNOWN
+        return "<unknown>"
     then = seconds_of(value)
     if not then or then - now >= 2:  # HumanDuration, too, shows a future time as invalid
         return "<invalid>"
     return ages.age(max(now - then, 0.0))
 
 
-def _at(path: str, missing: Any = NONE) -> Callable[[Json, float], Any]:
-    def cell(obj: Json, _now: float) -> Any:
-        value = value_at(obj, path)
-        return missing if value is None or value == "" else value
-
-    return cell
+def _at(path: str) -> Callable[[Json, float], Any]:
+    return lambda obj, _now: value_at(obj, path) or "<none>"
 
 
 def _age(obj: Json, now: float) -> str:
@@ -109,47 +103,10 @@ def _restarts(pod: Json, now: float) -> str:
     return f"{count} ({age(last, now)} ago)" if count and last else str(count)
 
 
-def _ports(service: Json, _now: float) -> str:
-    ports = []
-    for port in value_at(service, "spec.ports") or ():
-        node = f":{port['nodePort']}" if port.get("nodePort") else ""
-        ports.append(f"{port.get('port')}{node}/{port.get('protocol', 'TCP')}")
-    return ",".join(ports) or NONE
-
-
-def _selector(service: Json, _now: float) -> str:
-    return ",".join(f"{k}={v}" for k, v in sorted((value_at(service, "spec.selector") or {}).items())) or NONE
-
-
-def _count(*fields: str) -> Callable[[Json, float], int]:
-    return lambda obj, _now: sum(len(obj.get(field) or ()) for field in fields)
-
-
-def _endpoints(obj: Json, _now: float) -> str:
-    found = [
-        f"{address.get('ip')}:{port.get('port')}"
-        for subset in obj.get("subsets") or ()
-        for address in subset.get("addresses") or ()
-        for port in subset.get("ports") or ({"port": ""},)
-    ]
-    return ",".join(found[:3]) + (f" + {len(found) - 3} more..." if len(found) > 3 else "") or NONE
-
-
 def _node_status(node: Json, _now: float) -> str:
     ready = [c for c in value_at(node, "status.conditions") or () if c.get("type") == "Ready"]
     text = "Unknown" if not ready else "Ready" if ready[0].get("status") == "True" else "NotReady"
     return text + (",SchedulingDisabled" if value_at(node, "spec.unschedulable") else "")
-
-
-def _roles(node: Json, _now: float) -> str:
-    prefix = "node-role.kubernetes.io/"
-    labels = value_at(node, "metadata.labels") or {}
-    return ",".join(sorted(k.removeprefix(prefix) for k in labels if k.startswith(prefix))) or NONE
-
-
-def _node_address(node: Json, _now: float) -> str:
-    found = [a.get("address") for a in value_at(node, "status.addresses") or () if a.get("type") == "InternalIP"]
-    return str(found[0]) if found else NONE
 
 
 def _last_seen(event: Json, now: float) -> str:
@@ -158,37 +115,13 @@ def _last_seen(event: Json, now: float) -> str:
 
 
 def _event_object(event: Json, _now: float) -> str:
-    held = event.get("involvedObject") or event.get("regarding") or {}
+    held = event.get("involvedObject") or {}
     return f"{str(held.get('kind', '')).lower()}/{held.get('name', '')}"
-
-
-def _message(event: Json, _now: float) -> str:
-    return str(event.get("message") or event.get("note") or "").strip()
-
-
-def _completions(job: Json, _now: float) -> str:
-    done = value_at(job, "status.succeeded") or 0
-    return f"{done}/{value_at(job, 'spec.completions') or value_at(job, 'spec.parallelism') or 1}"
-
-
-def _job_status(job: Json, _now: float) -> str:
-    conditions = {c.get("type"): c.get("status") for c in value_at(job, "status.conditions") or ()}
-    for kind in ("Complete", "Failed", "Suspended"):
-        if conditions.get(kind) == "True":
-            return kind
-    return "Terminating" if value_at(job, "metadata.deletionTimestamp") else "Running"
-
-
-def _duration(job: Json, now: float) -> str:
-    start, end = value_at(job, "status.startTime"), value_at(job, "status.completionTime")
-    if not start:
-        return ""
-    return age(start, seconds_of(end) or now)
 
 
 NAME = Column("Name", lambda obj, _now: obj["metadata"].get("name", ""), format="name")
 AGE = Column("Age", _age)
-DEFAULT = (NAME, Column("Created At", lambda obj, _now: value_at(obj, "metadata.creationTimestamp") or "", "date"))
+DEFAULT = (NAME, AGE)
 
 BUILT_IN: Mapping[str, tuple[Column, ...]] = {
     "Pod": (
@@ -199,66 +132,14 @@ BUILT_IN: Mapping[str, tuple[Column, ...]] = {
         AGE,
         Column("IP", _at("status.podIP"), priority=1),
         Column("Node", _at("spec.nodeName"), priority=1),
-        Column("Nominated Node", _at("status.nominatedNodeName"), priority=1),
-        Column("Readiness Gates", lambda _obj, _now: NONE, priority=1),
     ),
-    "Namespace": (NAME, Column("Status", _at("status.phase", "")), AGE),
-    "Service": (
-        NAME,
-        Column("Type", _at("spec.type")),
-        Column("Cluster-IP", _at("spec.clusterIP")),
-        Column("External-IP", _at("spec.externalName")),
-        Column("Port(s)", _ports),
-        AGE,
-        Column("Selector", _selector, priority=1),
-    ),
-    "Endpoints": (NAME, Column("Endpoints", _endpoints), AGE),
-    "ConfigMap": (NAME, Column("Data", _count("data", "binaryData"), "integer"), AGE),
-    "Secret": (NAME, Column("Type", _at("type")), Column("Data", _count("data"), "integer"), AGE),
-    "ServiceAccount": (NAME, Column("Secrets", _count("secrets"), "integer"), AGE),
-    "Node": (
-        NAME,
-        Column("Status", _node_status),
-        Column("Roles", _roles),
-        AGE,
-        Column("Version", _at("status.nodeInfo.kubeletVersion", "")),
-        Column("Internal-IP", _node_address, priority=1),
-        Column("OS-Image", _at("status.nodeInfo.osImage", UNKNOWN), priority=1),
-        Column("Kernel-Version", _at("status.nodeInfo.kernelVersion", UNKNOWN), priority=1),
-        Column("Container-Runtime", _at("status.nodeInfo.containerRuntimeVersion", UNKNOWN), priority=1),
-    ),
+    "Node": (NAME, Column("Status", _node_status), AGE, Column("Version", _at("status.nodeInfo.kubeletVersion"))),
     "Event": (
         Column("Last Seen", _last_seen),
-        Column("Type", _at("type", "")),
-        Column("Reason", _at("reason", "")),
+        Column("Type", _at("type")),
+        Column("Reason", _at("reason")),
         Column("Object", _event_object),
-        Column("Message", _message),
-        Column("Count", lambda obj, _now: obj.get("count") or obj.get("deprecatedCount") or 1, "integer", 1),
-        Column("Name", NAME.cell, format="name", priority=1),
+        Column("Message", lambda event, _now: str(event.get("message") or "").strip()),
     ),
-    "Lease": (NAME, Column("Holder", _at("spec.holderIdentity", "")), AGE),
-    "PriorityClass": (
-        NAME,
-        Column("Value", _at("value", 0), "integer"),
-        Column("Global-Default", lambda obj, _now: bool(obj.get("globalDefault")), "boolean"),
-        AGE,
-        Column("PreemptionPolicy", _at("preemptionPolicy", "")),
-    ),
-    "Job": (
-        NAME,
-        Column("Status", _job_status),
-        Column("Completions", _completions),
-        Column("Duration", _duration),
-        AGE,
-    ),
-    "PersistentVolumeClaim": (
-        NAME,
-        Column("Status", _at("status.phase", "")),
-        Column("Volume", _at("spec.volumeName", "")),
-        Column("Capacity", _at("status.capacity.storage", "")),
-        Column("Access Modes", lambda obj, _now: ",".join(value_at(obj, "spec.accessModes") or ())),
-        Column("StorageClass", _at("spec.storageClassName", "")),
-        AGE,
-    ),
-    "CustomResourceDefinition": DEFAULT,
 }
+"""The kinds that are looked at on a local cluster; all others have a name and an age."""

@@ -2,44 +2,65 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from muster.local.apiserver.http.representation import converted, partial
+from muster.local.apiserver.http.representation import converted
 from muster.local.apiserver.kinds.resources import Resource
 from muster.local.apiserver.storage.stored_objects import StoredObject, encode
-from muster.local.apiserver.tables.columns import AGE, BUILT_IN, DEFAULT, NAME, Column, age
-from muster.local.apiserver.tables.jsonpath import compile_path
+from muster.local.apiserver.tables.columns import BUILT_IN, DEFAULT, NAME, Column, age
 
 Json = dict[str, Any]
 
 
+_STEP = re.compile(r"\.([A-Za-z_][\w-]*)|\[(-?\d{1,9})\]")
+
+
+def value_of(path: str) -> Callable[[Json], Any]:
+    """What finds the value at a path such as `.status.conditions[-1].type`, None where there is none.
+
+    Raises ValueError for a path of other steps than names and indices.
+    """
+    steps = [name or int(index) for name, index in _STEP.findall(path)]
+    if not re.fullmatch(rf"(?:{_STEP.pattern})+", path):
+        raise ValueError(f"{path!r} is not supported; write names and indices, such as .status.conditions[-1].type")
+
+    def find(obj: Json) -> Any:
+        value: Any = obj
+        for step in steps:
+            if not isinstance(value, dict if isinstance(step, str) else list):
+                return None
+            try:
+                value = value[step]
+            except LookupError:
+                return None
+        return value
+
+    return find
+
+
 def _custom_cell(declared: Json) -> Callable[[Json, float], Any]:
-    path = compile_path(str(declared.get("jsonPath", "")))
+    find = value_of(str(declared.get("jsonPath", "")))
     kind = declared.get("type")
 
     def cell(obj: Json, now: float) -> Any:
-        found = path(obj)
-        if not found:
+        value = find(obj)
+        if value is None:
             return None
-        value = found[0]
         if kind == "date":
             return age(value, now)
         if kind in ("integer", "number", "boolean"):
             return value if isinstance(value, bool | int | float) else None
-        if len(found) > 1 or isinstance(value, dict | list):
-            return ",".join(v if isinstance(v, str) else encode(v).decode() for v in found)
-        return str(value).lower() if isinstance(value, bool) else None if value is None else str(value)
+        return value if isinstance(value, str) else encode(value).decode()
 
     return cell
 
 
 def columns_of(resource: Resource) -> tuple[Column, ...]:
     """The columns of a resource."""
-    if resource.custom is None:
+    if resource.custom is None or not resource.custom.columns:
         return BUILT_IN.get(resource.kind, DEFAULT)
-    if not resource.custom.columns:
-        return (NAME, AGE)
     return (
         NAME,
         *(
@@ -58,11 +79,11 @@ def columns_of(resource: Resource) -> tuple[Column, ...]:
 class TableBuilder:
     """Builds the Tables of one response. In a watch, only the first Table has the column definitions.
 
-    `include` is what a row holds of its object: Metadata, Object or None. `now` returns the time that ages refer to.
+    A row holds the metadata of its object, with `whole` all of it. `now` returns the time that ages refer to.
     """
 
-    def __init__(self, include: str, now: Callable[[], float]) -> None:
-        self._include = include
+    def __init__(self, now: Callable[[], float], *, whole: bool = False) -> None:
+        self._whole = whole
         self._now = now
         self._defined = False
 
@@ -73,17 +94,13 @@ class TableBuilder:
         rows = []
         for stored in items:
             obj = converted(resource, stored)
-            row: Json = {"cells": [column.cell(obj, now) for column in columns]}
-            if self._include == "Object":
-                row["object"] = obj
-            elif self._include != "None":
-                row["object"] = partial(obj)
-            rows.append(row)
+            cells = [column.cell(obj, now) for column in columns]
+            rows.append({"cells": cells, "object": obj if self._whole else _partial(obj)})
         return self._wrap(columns, rows, metadata or {})
 
     def bookmark(self, resource: Resource, mark: Json) -> Json:
         """A bookmark in a watch of Tables: one row without cells."""
-        return self._wrap(columns_of(resource), [{"cells": [], "object": partial(mark)}], {})
+        return self._wrap(columns_of(resource), [{"cells": [], "object": _partial(mark)}], {})
 
     def _wrap(self, columns: tuple[Column, ...], rows: list[Json], metadata: Json) -> Json:
         definitions: list[Json] | None = None
@@ -106,3 +123,7 @@ class TableBuilder:
             "columnDefinitions": definitions,
             "rows": rows,
         }
+
+
+def _partial(obj: Json) -> Json:
+    return {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": obj["metadata"]}

@@ -52,8 +52,13 @@ def misfits(pod: Object, node_labels: Mapping[str, str], capacity: Amounts, used
     """Why the pod does not fit on the node; empty if it does."""
     if not _selected(pod, node_labels):
         return ["node(s) didn't match Pod's node affinity/selector"]
+    return insufficient(requests(pod), capacity, used)
+
+
+def insufficient(need: Amounts, capacity: Amounts, used: Amounts) -> list[str]:
+    """The reasons for which a need exceeds what is free; empty if it does not."""
     reasons: list[str] = []
-    for name, amount in requests(pod).items():
+    for name, amount in need.items():
         free = capacity.get(name, Decimal(0)) - used.get(name, Decimal(0))
         if amount > 0 and amount > free:
             reasons.append("Too many pods" if name == "pods" else f"Insufficient {name}")

@@ -1,12 +1,13 @@
 """The scheduler: binds pending pods to this node, oldest first, and sets PodScheduled=False on those that do not fit.
 
-It takes the place of kube-scheduler, with one node. It runs when a pod was created or has ended.
+It takes the place of kube-scheduler, with one node. It runs when a pod was created or has ended. The pods of a gang
+get their places together or not at all. What a placed gang has not created yet is kept free for it.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -19,6 +20,8 @@ from muster.local.node.objects import Object
 from muster.local.node.paths import pod_path
 from muster.local.node.pods.events import report
 from muster.local.node.scheduling import fit
+from muster.local.node.scheduling.gangs import Gangs, Key, key_of
+from muster.local.node.scheduling.shortage import Lack, Ledger, requests, sentence
 from muster.local.node.timestamps import Clock
 
 RETRY_SECONDS = 2.0
@@ -45,6 +48,7 @@ class Scheduler:
         self._clock = clock
         self._woken = asyncio.Event()
         self._bound: dict[str, Object] = {}
+        self._gangs = Gangs(api)
         self._log = structlog.get_logger("muster.local.node")
 
     def wake(self) -> None:
@@ -68,18 +72,34 @@ class Scheduler:
         waiting = sorted(filter(self._pending, self._pods.values()), key=_age)
         if not waiting:
             return True
-        here = [
-            pod for pod in self._pods.values() if objects.node_name(pod) == self._node and not objects.finished(pod)
-        ]
-        used = fit.add(map(_requests, [*here, *self._bound.values()]))
+        pods = list(self._pods.values())
+        here = [pod for pod in pods if objects.node_name(pod) == self._node and not objects.finished(pod)]
+        here += self._bound.values()
+        gangs = await self._gangs.of(pods)
+        begun = {key_of(pod): pod for pod in here}
+        ledger = Ledger(self._capacity, here)
+        for key, pod in begun.items():
+            if key in gangs:
+                ledger.take(pod, gangs[key].missing(pods))
         complete = True
-        for pod in waiting:
-            try:
-                if await self._place(pod, used):
-                    used = fit.add([used, _requests(pod)])
-            except ApiError as error:
-                self._log.info("pod not scheduled", pod=objects.key(pod), error=str(error))
-                complete = complete and error.status in {404, 409}  # deleted, or bound by another scheduler
+        for key, members in _by_gang(sorted(waiting, key=lambda pod: key_of(pod) not in begun)).items():
+            why = ""
+            if key in gangs and key not in begun:
+                missing = gangs[key].missing(pods)
+                need = fit.add([*map(requests, members), missing])
+                if reasons := fit.insufficient(need, ledger.capacity, ledger.used):
+                    why = _message(reasons, f"The {need['pods']} pods of the gang need", ledger.lacks(need), members[0])
+                else:
+                    ledger.take(members[0], missing)
+            for pod in members:
+                try:
+                    if why:
+                        await self._explain(pod, "Unschedulable", why)
+                    elif await self._place(pod, ledger):
+                        ledger.take(pod, requests(pod))
+                except ApiError as error:
+                    self._log.info("pod not scheduled", pod=objects.key(pod), error=str(error))
+                    complete = complete and error.status in {404, 409}  # deleted, or bound by another scheduler
         return complete
 
     def _pending(self, pod: Object) -> bool:
@@ -91,17 +111,17 @@ class Scheduler:
             and fit.ours(pod)
         )
 
-    async def _place(self, pod: Object, used: fit.Amounts) -> bool:
+    async def _place(self, pod: Object, ledger: Ledger) -> bool:
         if fit.gated(pod):
             await self._explain(pod, "SchedulingGated", "Scheduling is blocked due to non-empty scheduling gates")
             return False
         try:
-            reasons = fit.misfits(pod, self._labels, self._capacity, used)
+            reasons = fit.misfits(pod, self._labels, ledger.capacity, ledger.used)
+            why = _message(reasons, "Its containers need", ledger.lacks(fit.requests(pod)), pod) if reasons else ""
         except ValueError as error:
-            await self._explain(pod, "Unschedulable", f"the pod's resource requests cannot be read: {error}")
-            return False
-        if reasons:
-            await self._explain(pod, "Unschedulable", fit.message(reasons))
+            why = f"the pod's resource requests cannot be read: {error}"
+        if why:
+            await self._explain(pod, "Unschedulable", why)
             return False
         metadata = objects.metadata(pod)
         binding = {
@@ -133,12 +153,17 @@ class Scheduler:
             await report(self._api, pod, "default-scheduler", self._clock, ("FailedScheduling", message))
 
 
-def _requests(pod: Object) -> Mapping[str, Decimal]:
-    """The requests of a pod on the node; one pod and nothing else if they are invalid."""
-    try:
-        return fit.requests(pod)
-    except ValueError:
-        return {"pods": Decimal(1)}
+def _message(reasons: Sequence[str], who: str, lacks: Sequence[Lack], pod: Object) -> str:
+    """kube-scheduler's message, and what holds the rest."""
+    rest = f" {sentence(who, lacks, objects.namespace(pod))}" if lacks else ""
+    return f"{fit.message(reasons)}{rest}"
+
+
+def _by_gang(pods: Iterable[Object]) -> dict[Key, list[Object]]:
+    found: dict[Key, list[Object]] = {}
+    for pod in pods:
+        found.setdefault(key_of(pod), []).append(pod)
+    return found
 
 
 def _age(pod: Object) -> str:

@@ -91,85 +91,57 @@ async def kubectl(base: str, tmp_path: Path) -> Kubectl:
 
 async def test_create_and_get(kubectl: Kubectl) -> None:
     assert await kubectl("create -f -", POD) == "pod/p created"
-    assert await kubectl("create configmap c --from-literal=a=1") == "configmap/c created"
-    assert await kubectl("create secret generic s --from-literal=k=v") == "secret/s created"
-    assert await kubectl("create namespace team") == "namespace/team created"
-    assert await kubectl("create serviceaccount robot") == "serviceaccount/robot created"
-    assert await kubectl("create service clusterip svc --tcp=80:8080") == "service/svc created"
-    assert await kubectl("create priorityclass high --value=7") == "priorityclass.scheduling.k8s.io/high created"
-    assert "the local cluster runs no Jobs" in await kubectl.fails("create job once --image=busybox:1 -- true")
     assert await kubectl("run quick --image=busybox:1") == "pod/quick created"
-    assert 'configmaps "c" already exists' in await kubectl.fails("create configmap c")
-
+    assert 'pods "p" already exists' in await kubectl.fails("create -f -", POD)
     table = (await kubectl("get pods")).splitlines()
     assert table[0].split() == ["NAME", "READY", "STATUS", "RESTARTS", "AGE"]
     assert table[1].split()[:3] == ["p", "0/1", "Pending"]
-    assert "NOMINATED NODE" in await kubectl("get pods -o wide")
+    assert "NODE" in await kubectl("get pods -o wide")
     assert yaml.safe_load(await kubectl("get pod p -o yaml"))["spec"]["containers"][0]["name"] == "main"
     assert await kubectl("get pod p -o jsonpath={.spec.containers[0].image}") == "busybox:1"
     assert await kubectl("get pods -l app=web -o name") == "pod/p"
     assert await kubectl("get pods --field-selector=metadata.name=p,status.phase=Pending -o name") == "pod/p"
-    assert "WEB" in (await kubectl("get pods -L app")).upper()
-    every = await kubectl("get all -A")
-    assert "pod/p" in every
-    assert "service/svc" in every
-    assert "managedFields" in await kubectl("get pod p -o yaml --show-managed-fields")
+    assert "pod/p" in await kubectl("get all -A")
     assert "NotFound" in await kubectl.fails("get pod none")
     assert "the server doesn't have a resource type" in await kubectl.fails("get nonsense")
-    assert "pods" in await kubectl("api-resources --namespaced=true -o name")
-    assert "coordination.k8s.io/v1" in await kubectl("api-versions")
     assert await kubectl("get --raw /readyz") == "ok"
 
 
-async def test_client_side_and_server_side_apply(kubectl: Kubectl) -> None:
+async def test_apply_creates_changes_and_checks_fields(kubectl: Kubectl) -> None:
     assert await kubectl("apply -f -", POD) == "pod/p created"
     assert await kubectl("apply -f -", POD) == "pod/p unchanged"
-    assert await kubectl("apply -f -", POD.replace("busybox:1", "busybox:2")) == "pod/p configured"
-    assert await kubectl("get pod p -o jsonpath={.spec.containers[*].image}") == "busybox:2"
-    assert await kubectl("apply --server-side -f -", CONFIG) == "configmap/c serverside-applied"
+    assert await kubectl("apply -f -", CONFIG) == "configmap/c created"
     changed = CONFIG.replace("'1'", "'2'")
-    expected = await kubectl.fails("apply --server-side --field-manager=other -f -", changed)
-    assert 'conflict with "kubectl" using v1: .data.a' in expected
-    assert await kubectl("apply --server-side --force-conflicts --field-manager=other -f -", changed)
+    code, out, _ = await kubectl.run("diff", "-f", "-", text=changed)
+    assert code == 1
+    assert '+  a: "2"' in out
+    assert await kubectl("apply -f -", changed) == "configmap/c configured"
     assert await kubectl("get cm c -o jsonpath={.data.a}") == "2"
-    # From client-side to server-side apply.
-    assert await kubectl("apply --server-side --force-conflicts -f -", POD) == "pod/p serverside-applied"
     assert "ConfigMap" in await kubectl("apply -f - --dry-run=server -o yaml", CONFIG.replace("name: c", "name: d"))
     assert "NotFound" in await kubectl.fails("get cm d")
-    code, out, _ = await kubectl.run("diff", "-f", "-", text=changed.replace("'2'", "'3'"))
-    assert code == 1
-    assert '+  a: "3"' in out
-    assert 'unknown field "spec.comand"' in await kubectl.fails(
-        "apply -f -", POD.replace("name: p", "name: q") + "  comand: x\n"
-    )
+    misspelt = POD.replace("name: p", "name: q") + "  comand: x\n"
+    assert 'unknown field "spec.comand"' in await kubectl.fails("apply -f -", misspelt)
 
 
-async def test_patch_edit_label_replace(kubectl: Kubectl, tmp_path: Path) -> None:
+async def test_patch_label_and_replace(kubectl: Kubectl) -> None:
     await kubectl("create -f -", POD)
     await kubectl("create -f -", CONFIG)
     assert await kubectl('patch cm c --type=merge -p {"data":{"b":"2"}}') == "configmap/c patched"
-    await kubectl('patch cm c --type=json -p [{"op":"replace","path":"/data/a","value":"9"}]')
-    await kubectl('patch pod p -p {"spec":{"containers":[{"name":"main","image":"busybox:3"}]}}')
     await kubectl('patch pod p --subresource=status --type=merge -p {"status":{"phase":"Running"}}')
-    assert await kubectl("get pod p -o jsonpath={.status.phase}/{.spec.containers[0].image}") == "Running/busybox:3"
+    assert await kubectl("get pod p -o jsonpath={.status.phase}") == "Running"
     assert await kubectl("label pod p tier=front") == "pod/p labeled"
-    assert "already has a value" in await kubectl.fails("label pod p tier=back")
-    assert await kubectl("label pod p tier-") == "pod/p unlabeled"
     assert await kubectl("annotate pod p note=hello") == "pod/p annotated"
-    assert await kubectl("set image pod/p main=busybox:4") == "pod/p image updated"
-    editor = tmp_path / "editor"
-    editor.write_text('#!/bin/sh\nsed -i s/busybox:4/busybox:5/ "$1"\n')
-    editor.chmod(0o755)
-    kubectl.environment["KUBE_EDITOR"] = str(editor)
-    assert await kubectl("edit pod p") == "pod/p edited"
     held = json.loads(await kubectl("get cm c -o json"))
     await kubectl('patch cm c --type=merge -p {"data":{"c":"3"}}')
     assert "the object has been modified" in await kubectl.fails("replace -f -", json.dumps(held))
     del held["metadata"]["resourceVersion"]
     assert await kubectl("replace -f -", json.dumps(held)) == "configmap/c replaced"
-    assert "Forbidden: pod updates may not change fields" in await kubectl.fails(
-        'patch pod p -p {"spec":{"nodeName":"x"}}'
-    )
+
+
+async def test_what_is_made_from_flags_is_piped_to_apply(kubectl: Kubectl) -> None:
+    assert "kubectl apply -f -" in await kubectl.fails("create configmap c --from-literal=a=1")
+    made = await kubectl("create configmap c --from-literal=a=1 --dry-run=client -o yaml")
+    assert await kubectl("apply -f -", made) == "configmap/c created"
 
 
 async def test_wait_watch_and_delete(kubectl: Kubectl, api: Api) -> None:
@@ -199,7 +171,7 @@ async def test_wait_watch_and_delete(kubectl: Kubectl, api: Api) -> None:
     await kubectl("create -f -", CONFIG.replace("name: c", "name: d, labels: {a: b}"))
     assert await kubectl("delete cm -l a=b") == 'configmap "d" deleted'
     assert await kubectl("delete cm --all") == 'configmap "c" deleted'
-    await kubectl("create ns team")
+    await kubectl("create -f -", "apiVersion: v1\nkind: Namespace\nmetadata: {name: team}")
     await kubectl("create -n team -f -", CONFIG)
     assert await kubectl("delete ns team") == 'namespace "team" deleted'
     await kubectl("create -f -", POD)
@@ -224,8 +196,6 @@ async def test_custom_resources(kubectl: Kubectl) -> None:
     assert await kubectl("apply -f -", widget) == "widget.example.com/w unchanged"
     assert (await kubectl("get wd")).split() == ["NAME", "SIZE", "w", "2"]
     assert "widget.example.com/w" in await kubectl("get toys -o name")
-    assert "How big the widget is." in await kubectl("explain widgets.spec.size")
-    assert "colour" in await kubectl("explain widget.spec")
     assert "Colour:  red" in await kubectl("describe widget w")
     assert "spec.size: Invalid value" in await kubectl.fails("apply -f -", widget.replace("2", "20"))
     await kubectl('patch widget w --subresource=status --type=merge -p {"status":{"phase":"Busy"}}')
@@ -233,7 +203,7 @@ async def test_custom_resources(kubectl: Kubectl) -> None:
     assert "widgets.example.com" in await kubectl("delete crd widgets.example.com")
 
 
-async def test_describe_events_access_and_logs(kubectl: Kubectl, api: Api, server: ApiServer) -> None:
+async def test_describe_events_and_logs(kubectl: Kubectl, api: Api, server: ApiServer) -> None:
     await kubectl("create -f -", POD)
     uid = await kubectl("get pod p -o jsonpath={.metadata.uid}")
     event: dict[str, Any] = {
@@ -249,15 +219,12 @@ async def test_describe_events_access_and_logs(kubectl: Kubectl, api: Api, serve
     assert "Image:      busybox:1" in described
     assert "Successfully assigned default/p to laptop" in described
     assert "Scheduled" in await kubectl("events")
-    assert "pod/p" in await kubectl("get events")
-    assert await kubectl("auth can-i create pods") == "yes"
-    assert "system:admin" in await kubectl("auth whoami")
-    assert "IMAGE" in (await kubectl("explain pod.spec.containers.image")).upper()
+    assert "pod/p" in await kubectl("get events --sort-by=.lastTimestamp")
     assert "v1.34" in await kubectl("version")
     node = {"metadata": {"name": "laptop"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}
     await api.create("/api/v1/nodes", {"metadata": {"name": "laptop"}})
     await api.patch("/api/v1/nodes/laptop/status", {"status": node["status"]})
-    assert (await kubectl("get nodes")).split()[6] == "Ready"
+    assert (await kubectl("get nodes")).split()[5] == "Ready"
     assert "laptop" in await kubectl("describe node laptop")
 
     server.pod_logs = EchoLogs()

@@ -31,7 +31,6 @@ from tests.local.apiserver.harness import CONFIGS, Api
         (b'{"metadata":{"name":"a\\u0000b"}}', 422),
         (b'{"metadata":{"name":"a/b"}}', 422),
         (b'{"metadata":{"name":"\\ud800"}}', 400),
-        (b'{"metadata":{"name":"a","managedFields":[{"fieldsV1":7}]}}', 201),
         (b'{"metadata":{"name":"a"},"data":{"k":1}}', 400),
         (b'{"metadata":{"name":"a"},"binaryData":{"k":"*"}}', 422),
         (b'{"kind":"Secret","metadata":{"name":"a"}}', 400),
@@ -60,9 +59,16 @@ async def test_a_chunked_body_is_limited_too(api: Api) -> None:
         assert response.status == 413
 
 
-async def test_yaml_is_accepted_and_xml_is_not(api: Api) -> None:
-    text = b"metadata: {name: y}\ndata: {a: 'on'}\n"
-    status, made = await api.call("POST", CONFIGS, text, kind="application/yaml")
-    assert (status, made["data"]) == (201, {"a": "on"})
-    status, body = await api.call("POST", CONFIGS, b"<a/>", kind="application/xml")
+@pytest.mark.parametrize("kind", ["application/yaml", "application/xml"])
+async def test_a_body_that_is_not_json_is_refused(api: Api, kind: str) -> None:
+    status, body = await api.call("POST", CONFIGS, b"metadata: {name: y}", kind=kind)
     assert (status, body["reason"]) == (415, "UnsupportedMediaType")
+    assert "accepted media types include: application/json" in body["message"]
+
+
+async def test_managed_fields_that_a_client_sends_are_not_kept(api: Api) -> None:
+    sent = {"metadata": {"name": "a", "managedFields": [{"manager": "m"}]}}
+    made = await api.create(CONFIGS, sent)
+    status, changed = await api.call("PUT", f"{CONFIGS}/a", sent | {"data": {"k": "v"}})
+    assert (status, changed["data"]) == (200, {"k": "v"})
+    assert "managedFields" not in made["metadata"] | changed["metadata"]

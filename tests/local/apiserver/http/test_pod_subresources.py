@@ -1,9 +1,8 @@
-"""The pod subresources log and eviction."""
+"""The pod subresource log."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
 
 from muster.local.apiserver import ApiServer
 from tests.local.apiserver.harness import (
@@ -11,21 +10,6 @@ from tests.local.apiserver.harness import (
     Api,
     pod,
 )
-
-
-async def bound(api: Api, name: str, **spec: Any) -> dict[str, Any]:
-    await api.create(PODS, pod(name, **spec))
-    assert (await api.call("POST", f"{PODS}/{name}/binding", {"target": {"name": "n"}}))[0] == 201
-    return await api.get(f"{PODS}/{name}")
-
-
-async def test_an_evicted_pod_has_the_condition_disruption_target(api: Api) -> None:
-    await bound(api, "p")
-    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p"}}
-    assert (await api.call("POST", f"{PODS}/p/eviction", eviction))[0] == 201
-    left = await api.get(f"{PODS}/p")
-    assert left["metadata"]["deletionTimestamp"]
-    assert "DisruptionTarget" in {c["type"] for c in left["status"]["conditions"]}
 
 
 class FixedLogs:

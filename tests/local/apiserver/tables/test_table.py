@@ -1,7 +1,10 @@
-"""Tables and PartialObjectMetadata."""
+"""Tables: the columns of built-in kinds and of CRDs."""
 
 from __future__ import annotations
 
+import pytest
+
+from muster.local.apiserver.tables.table import value_of
 from tests.local.apiserver.harness import CONFIGS, PODS, Api, Clock, config, pod
 
 TABLE = (
@@ -23,7 +26,6 @@ async def test_a_list_of_pods_is_served_as_a_table(api: Api, clock: Clock) -> No
     assert table["rows"][0]["cells"][:6] == ["p", "0/1", "CrashLoopBackOff", "2 (60s ago)", "60s", "10.0.0.1"]
     whole = await api.get(f"{PODS}?includeObject=Object", Accept=TABLE)
     assert whole["rows"][0]["object"]["spec"]
-    assert (await api.call("GET", f"{PODS}?includeObject=Half", Accept=TABLE))[0] == 400
 
 
 async def test_only_the_first_event_of_a_table_watch_has_column_definitions(api: Api) -> None:
@@ -36,10 +38,34 @@ async def test_only_the_first_event_of_a_table_watch_has_column_definitions(api:
     stream.close()
 
 
-async def test_a_list_is_served_as_partial_object_metadata(api: Api) -> None:
-    await api.create(CONFIGS, config("c", a="b"))
-    accept = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
-    found = await api.get(CONFIGS, Accept=accept)
-    assert found["kind"] == "PartialObjectMetadataList"
-    assert found["items"][0]["kind"] == "PartialObjectMetadata"
-    assert "data" not in found["items"][0]
+async def test_a_kind_without_columns_has_name_and_age(api: Api, clock: Clock) -> None:
+    await api.create(CONFIGS, config("c"))
+    clock.now += 60
+    assert [row["cells"] for row in (await api.get(CONFIGS, Accept=TABLE))["rows"]] == [["c", "60s"]]
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (".spec.size", 3),
+        (".spec.dash-ed", 1),
+        (".status.conditions[0].type", "Other"),
+        (".status.conditions[-1].type", "Ready"),
+        (".status.conditions[9].type", None),
+        (".spec.size.deeper", None),
+        (".spec[0]", None),
+        (".status.conditions.type", None),
+        (".absent.field", None),
+    ],
+)
+def test_a_path_of_names_and_indices_finds_its_value(path: str, value: object) -> None:
+    status = {"conditions": [{"type": "Other"}, {"type": "Ready"}]}
+    assert value_of(path)({"spec": {"size": 3, "dash-ed": 1}, "status": status}) == value
+
+
+@pytest.mark.parametrize(
+    "path", ["", ".", "spec.size", "..a", ".a[*]", '.a[?(@.type=="Ready")].status', ".a[", ".a['b']"]
+)
+def test_any_other_path_is_refused(path: str) -> None:
+    with pytest.raises(ValueError, match="write names and indices"):
+        value_of(path)

@@ -1,0 +1,82 @@
+"""The pod subresource portforward, over a WebSocket: `muster port-forward`.
+
+A socket carries one connection to one port of the pod (v4.channel.k8s.io): channel 0 is the data, channel 1 an error
+in words, and the first frame of each brings the port.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from aiohttp import WSMsgType, web
+
+from muster.local.apiserver.errors import bad_request
+from muster.local.apiserver.http.query import Query
+from muster.local.apiserver.http.request_info import RequestInfo
+from muster.local.apiserver.storage.object_store import ObjectStore
+
+PROTOCOL = "v4.channel.k8s.io"
+DATA, ERRORS = b"\x00", b"\x01"
+"""First byte of a frame."""
+AT_ONCE = 2**16
+"""Bytes of one frame."""
+
+
+class PodPortForward:
+    """The handler. It connects to the pod's own address, which this machine reaches."""
+
+    def __init__(self, store: ObjectStore) -> None:
+        self._store = store
+
+    async def forward(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
+        """Carry one connection to a port of the pod."""
+        pod = self._store.get(info.resource, info.namespace, info.name).object()
+        port = query.text("ports")
+        if not (port.isascii() and port.isdecimal() and 0 < int(port[:6]) < 65_536):
+            raise bad_request("ports: one number from 1 to 65535 is expected")
+        address = pod.get("status", {}).get("podIP", "")
+        if not address:
+            raise bad_request(f"pod {info.name} has no address: it does not run")
+        if not web.WebSocketResponse(protocols=(PROTOCOL,)).can_prepare(request).ok:
+            raise bad_request("Upgrade request required: the local cluster forwards ports over WebSocket only")
+        return await answer(request, info.name, address, int(port))
+
+
+async def answer(request: web.BaseRequest, pod: str, address: str, port: int) -> web.StreamResponse:
+    """Carry one connection to that address over this WebSocket, until one side ends."""
+    socket = web.WebSocketResponse(protocols=(PROTOCOL,))
+    await socket.prepare(request)
+    for channel in (DATA, ERRORS):
+        await socket.send_bytes(channel + port.to_bytes(2, "little"))
+    try:
+        reader, writer = await asyncio.open_connection(address, port)
+    except OSError as error:
+        await socket.send_bytes(ERRORS + f"port {port} of pod {pod}: {error.strerror or error}".encode())
+        await socket.close()
+        return socket
+    await _carry(socket, reader, writer)
+    return socket
+
+
+async def _carry(socket: web.WebSocketResponse, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Carry data both ways until one side ends."""
+
+    async def there() -> None:
+        async for message in socket:
+            if message.type is WSMsgType.BINARY and message.data[:1] == DATA:
+                writer.write(message.data[1:])
+                await writer.drain()
+
+    async def back() -> None:
+        while data := await reader.read(AT_ONCE):
+            await socket.send_bytes(DATA + data)
+
+    tasks = (asyncio.create_task(there()), asyncio.create_task(back()))
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        writer.close()
+        await socket.close()
