@@ -7,6 +7,7 @@ from grafana_foundation_sdk.builders import dashboard
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models import dashboard as model
 
+from deploy.grafana.marks import Mark
 from deploy.grafana.panels import Panel
 from deploy.grafana.parts import SOURCE, Link
 
@@ -34,6 +35,7 @@ class Board:
     variables: Sequence[dashboard.QueryVariable]
     rows: Sequence[Row]
     links: Sequence[Link]
+    marks: Sequence[Mark] = ()
     since: str = "now-6h"
 
     def json(self) -> str:
@@ -61,6 +63,8 @@ class Board:
             .description("Address of musterd's roll-call page, which the links to single experiments lead to")
             .default_value("http://localhost:8080")
         )
+        for mark in self.marks:
+            built.annotation(mark)
         boards = dashboard.DashboardLink("Muster").type(model.DashboardLinkType.DASHBOARDS).tags([TAG])
         built.link(boards.as_dropdown(True).include_vars(True).keep_time(True))
         for link in self.links:

@@ -7,7 +7,7 @@ from deploy.grafana.missing import by_cause, waiting
 from deploy.grafana.palette import COORDINATOR_STATES
 from deploy.grafana.panels import Panel, listing, series, single
 from deploy.grafana.parts import BAD_FROM_ONE, GREEN, ORANGE, YELLOW, Column, Head, Query, page, runbook
-from deploy.grafana.promql import CHOSEN, PAIR, each, quantiles
+from deploy.grafana.promql import CHOSEN, PAIR, SPAN, each, quantiles
 from deploy.grafana.restarts import READING, WINDOW, restarts
 from deploy.grafana.to_experiment import NAMES, TO_EXPERIMENT
 
@@ -161,7 +161,7 @@ def history(of: Framework, *more: Panel) -> Row:
             series(
                 Head(
                     number=22,
-                    title="Time to assembled",
+                    title="Time to assembled, last hour",
                     description="From the first pod of an epoch that is asked for to its complete roll, over the hour "
                     "before each point, in all namespaces.",
                     width=8,
@@ -181,7 +181,12 @@ def history(of: Framework, *more: Panel) -> Row:
                     "coordinators die.",
                     width=8,
                 ),
-                [Query(f"sum by (state) (rate(muster_probe_requests_total{{{kind}}}[5m])) > 0", "{{state}}")],
+                [
+                    Query(
+                        f"sum by (state) (rate(muster_probe_requests_total{{{kind}}}[{SPAN}])) > 0",
+                        "{{state}}",
+                    )
+                ],
                 "reqps",
                 stacked=True,
                 colors=COORDINATOR_STATES,
@@ -190,11 +195,10 @@ def history(of: Framework, *more: Panel) -> Row:
                 Head(
                     number=24,
                     title="Duration of probes",
-                    description=f"Median and 95th percentile of all probes of coordinators of {of.name}, over five "
-                    "minutes.",
+                    description=f"Median and 95th percentile of all probes of coordinators of {of.name}.",
                     width=8,
                 ),
-                [Query(expr, name) for name, expr in quantiles("muster_probe_duration_seconds", "5m", kind).items()],
+                [Query(expr, name) for name, expr in quantiles("muster_probe_duration_seconds", SPAN, kind).items()],
                 "s",
             ),
             restarts(

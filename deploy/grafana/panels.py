@@ -7,6 +7,10 @@ from grafana_foundation_sdk.models import common as options
 from grafana_foundation_sdk.models import dashboard as model
 
 from deploy.grafana.parts import (
+    BLUE,
+    CYAN,
+    GREEN,
+    GREY,
     PLAIN,
     SOURCE,
     Column,
@@ -25,6 +29,10 @@ Panel = stat.Panel | timeseries.Panel | statetimeline.Panel | table.Panel
 STAT_HEIGHT = 4
 HEIGHT = 8
 
+_CALM = {GREEN, BLUE, CYAN, GREY}
+_WORDS = {"reason": 210, "alertname": 220}
+"""Columns whose longest words must not be cut, with their widths in pixels."""
+
 
 def single(
     head: Head,
@@ -36,12 +44,15 @@ def single(
     name_colors: Mapping[str, str] | None = None,
     decimals: int | None = None,
 ) -> Panel:
-    """The last value of each query. With ``name_colors`` the series' names are shown in place of their values."""
+    """The last value of each query. With ``name_colors`` the series' names are shown in place of their values.
+
+    The block is colored where it needs attention: calm colors are left out.
+    """
     by_name = name_colors is not None
     panel = (
         stat.Panel()
         .unit(unit)
-        .thresholds(thresholds(steps))
+        .thresholds(thresholds([(value, _block(color)) for value, color in steps]))
         .color_mode(options.BigValueColorMode.BACKGROUND)
         .graph_mode(options.BigValueGraphMode.NONE)
         .text_mode(options.BigValueTextMode.NAME if by_name else options.BigValueTextMode.AUTO)
@@ -53,8 +64,12 @@ def single(
     if decimals is not None:
         panel.decimals(decimals)
     for name, color in (name_colors or {}).items():
-        panel.override_by_name(name, [fixed(color)])
+        panel.override_by_name(name, [fixed(_block(color))])
     return _finished(panel, head)
+
+
+def _block(color: str) -> str:
+    return "transparent" if color in _CALM else color
 
 
 def series(
@@ -67,6 +82,7 @@ def series(
     steps: Steps | None = None,
     colors: Mapping[str, str] | None = None,
     top: float | None = None,
+    empty: str = "no data",
 ) -> Panel:
     """Values over time, from zero. ``steps`` are drawn as lines; ``colors`` belong to series by their names."""
     panel = (
@@ -79,6 +95,7 @@ def series(
         .show_points(options.VisibilityMode.AUTO)
         .legend(_legend(shown=True))
         .tooltip(common.VizTooltipOptions().mode(options.TooltipDisplayMode.MULTI).sort(options.SortOrder.DESCENDING))
+        .no_value(empty)
         .height(HEIGHT)
         .targets([*targets(queries)])
     )
@@ -124,11 +141,12 @@ def listing(
     empty: str,
     sort: str,
     descending: bool = True,
-    cell_links: Sequence[Link] = (),
+    cell_links: Mapping[str, Sequence[Link]] | None = None,
+    height: int = HEIGHT,
 ) -> Panel:
     """A table with one row for each set of labels: first their columns, then those of the queries.
 
-    ``cell_links`` open from the cells of the label ``experiment``.
+    ``cell_links`` open from the cells of the label that they are given for.
     """
     headings = {name: name for name in labels}
     for place, column in enumerate(columns):
@@ -141,13 +159,18 @@ def listing(
     panel = (
         table.Panel()
         .unit("none")
-        .height(HEIGHT)
+        .height(height)
         .no_value(empty)
         .targets([*targets([Query(column.expr) for column in columns], instant=True, table=True)])
         .with_transformation(model.DataTransformerConfig(id_val="merge", options={}))
         .with_transformation(model.DataTransformerConfig(id_val="organize", options=arranged))
         .sort_by([common.TableSortByFieldState().display_name(sort).desc(descending)])
     )
+    for name in labels:
+        words = [model.DynamicConfigValue("custom.cellOptions", {"type": "auto", "wrapText": True})]
+        if name in _WORDS:
+            words.append(model.DynamicConfigValue("custom.width", _WORDS[name]))
+        panel.override_by_name(name, words)
     for column in columns:
         properties = [model.DynamicConfigValue("unit", column.unit)]
         if column.decimals is not None:
@@ -159,9 +182,9 @@ def listing(
                 model.DynamicConfigValue("custom.cellOptions", {"type": "color-text"}),
             ]
         panel.override_by_name(column.title, properties)
-    if cell_links:
-        links = [{"title": link.title, "url": link.url, "targetBlank": link.outside} for link in cell_links]
-        panel.override_by_name("experiment", [model.DynamicConfigValue("links", links)])
+    for name, opened in (cell_links or {}).items():
+        links = [{"title": link.title, "url": link.url, "targetBlank": link.outside} for link in opened]
+        panel.override_by_name(name, [model.DynamicConfigValue("links", links)])
     return _finished(panel, head)
 
 

@@ -14,6 +14,15 @@ ONE = 'namespace="$namespace",experiment="$experiment"'
 
 PAIR = "namespace, experiment"
 
+STEP = "$__interval"
+"""Grafana's variable for the time between two points of a panel."""
+
+SPAN = "$__rate_interval"
+"""Grafana's variable for the window of a rate: the time between two points, and never less than four scrapes.
+
+No increase falls between two points, however long the range that is shown.
+"""
+
 
 def each(metric: str, selector: str, *more: str) -> str:
     """A metric of experiments, one series for each experiment and each value of the labels ``more``."""
@@ -40,9 +49,14 @@ def quantiles(histogram: str, window: str, selector: str = "") -> Mapping[str, s
 
 
 def goodput(selector: str, window: str, by: str = "", kind: str = "productive") -> str:
-    """The share of the wall time in which all ranks were there and running, or of another part of it."""
+    """The share of the wall time in which all ranks were there and running and it was not Stuck, or of another part."""
     group = f" by ({by})" if by else ""
     productive, wall = (
         f"sum{group} (rate(muster_experiment_{each}_seconds_total{{{selector}}}[{window}]))" for each in (kind, "wall")
     )
     return f"{productive} / {wall}"
+
+
+def has_run(selector: str) -> str:
+    """Something, once any of these experiments has been productive; empty before, when its goodput says nothing yet."""
+    return f"(max(muster_experiment_productive_seconds_total{{{selector}}}) > 0)"

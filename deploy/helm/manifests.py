@@ -14,6 +14,9 @@ KUBERNETES = "1.36.0"
 """Rendered for this version: without one, a helm built from its module takes one older than the chart admits."""
 MUSTERD = ROOT / "deploy/musterd.yaml"
 READERS = ROOT / "deploy/readers.yaml"
+RELEASE_LABELS = ("app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "helm.sh/chart")
+"""Labels that are true of a release of Helm only."""
+OF_RELEASE = re.compile(rf"^ +({'|'.join(map(re.escape, RELEASE_LABELS))}): .*\n", re.MULTILINE)
 SOURCE = re.compile(r"^# Source: muster/templates/(\S+)\n", re.MULTILINE)
 
 HEADS = {
@@ -54,6 +57,6 @@ def manifests(rendered: str) -> dict[Path, str]:
         found = SOURCE.search(document)
         if found is None or found[1] == "crd.yaml":
             continue
-        text = SOURCE.sub("", document)
+        text = OF_RELEASE.sub("", SOURCE.sub("", document))
         parts[READERS if found[1] == "readers.yaml" else MUSTERD].append(text)
     return {MUSTERD: "---\n".join(parts[MUSTERD]), READERS: HEADS[READERS] + "---\n".join(parts[READERS])}

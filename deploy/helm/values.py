@@ -3,15 +3,19 @@
 The settings of musterd are taken from ``muster.daemon.settings``, so each has the bounds that the program checks.
 """
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.alias_generators import to_camel
 
-from muster.daemon.settings import Settings
+from muster.daemon.settings import FOREIGN_KINDS, Settings
+from muster.state.observed.kinds import OBSERVED
 
 LABEL = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 """A DNS label (RFC 1123)."""
+NAME = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+"""A DNS subdomain (RFC 1123)."""
 
 NOT_IN_THE_CHART = {
     "kubeconfig": "in a cluster musterd is its service account, and has the rights that the chart grants to it",
@@ -21,6 +25,7 @@ NOT_IN_THE_CHART = {
     "observe_kinds": "observe.kinds sets it, and grants the rights that go with it",
     "http_tls_cert": "tls.secretName sets it, and mounts the Secret",
     "http_tls_key": "goes with http_tls_cert",
+    "alone": "it is for muster local: other controllers may run in a cluster",
 }
 """Settings that are no value, and why. The environment reaches them all the same: extraEnv, MUSTER_KUBECONFIG."""
 
@@ -32,10 +37,22 @@ AUTO = "auto: where the cluster serves monitoring.coreos.com/v1, as the Promethe
 DURATION = r"^([0-9]+(ms|[smhdwy]))+$"
 
 
+def listed(names: Iterable[str], *more: str) -> str:
+    """The pattern of a list of these names, separated by commas."""
+    one = f"({'|'.join((*names, *more))})"
+    return f"{one}(,{one})*"
+
+
 class Strict(BaseModel):
     """A mapping that refuses keys it does not know."""
 
     model_config = ConfigDict(extra="forbid", alias_generator=to_camel, populate_by_name=True)
+
+
+class PullSecret(Strict):
+    """A Secret in the namespace of the release."""
+
+    name: str = Field(min_length=1, description="its name")
 
 
 class Image(Strict):
@@ -47,7 +64,7 @@ class Image(Strict):
         "", pattern=r"^(sha256:[0-9a-f]{64})?$", description="digest (sha256:...); it is taken in place of the tag"
     )
     pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = Field(None, description="imagePullPolicy")
-    pull_secrets: list[str] = Field([], description="names of Secrets for the registry")
+    pull_secrets: list[PullSecret] = Field([], description="imagePullSecrets: `{name}` of each Secret for the registry")
 
 
 class Crds(Strict):
@@ -101,9 +118,9 @@ class Observe(Strict):
 
     kinds: str = Field(
         "",
-        pattern=r"^([a-z]+(,[a-z]+)*)?$",
-        description="kinds of runs of other controllers to watch over, separated by commas: trainjobs, rayjobs, "
-        "rayclusters, jobsets, jaxjobs, jobs, pods, or all; a role of its own lets musterd read them",
+        pattern=f"^({listed(OBSERVED, 'all')})?$",
+        description="kinds of runs of other controllers to watch over, separated by commas: "
+        f"{', '.join(OBSERVED)}, or all; a role of its own lets musterd read them",
     )
     deadlines: bool = Field(
         False,
@@ -124,8 +141,38 @@ class Service(Strict):
     """The Service of the roll-call page and the metrics."""
 
     create: bool = Field(True, description="create it; the ServiceMonitor needs it")
+    type: Literal["ClusterIP", "NodePort", "LoadBalancer"] = Field("ClusterIP", description="its type")
     port: Port = Field(8080, description="its port")
     annotations: dict[str, str] = Field({}, description="its annotations")
+
+
+class Ingress(Strict):
+    """The roll-call page for browsers."""
+
+    host: str = Field(
+        "", pattern=f"{NAME}|^$", description="host name by which browsers reach the page; no Ingress if empty"
+    )
+    class_name: str = Field("", description="ingressClassName; the cluster's default if empty")
+    tls_secret_name: str = Field("", description="Secret with the certificate of the host, for https")
+    annotations: dict[str, str] = Field({}, description="its annotations")
+
+
+class PriorityClass(Strict):
+    """What keeps the scheduler from evicting musterd for the runs that it looks after."""
+
+    create: bool = Field(
+        True, description="create a PriorityClass and give it to the pods, unless priorityClassName is set"
+    )
+    value: int = Field(1_000_000_000, ge=0, le=1_000_000_000, description="its value; the highest for users by default")
+
+
+class FlowSchema(Strict):
+    """API priority and fairness for the Lease."""
+
+    create: bool = Field(
+        True, description="give renewals of the Lease the priority level of Kubernetes' own leader elections"
+    )
+    matching_precedence: int = Field(150, ge=1, le=10_000, description="its matchingPrecedence")
 
 
 class Tls(Strict):
@@ -156,6 +203,7 @@ class PodDisruptionBudget(Strict):
 
     create: bool = Field(True, description="create the PodDisruptionBudget")
     max_unavailable: int = Field(1, ge=1, description="replicas that may be missing at the same time")
+    min_available: int | None = Field(None, ge=0, description="replicas that must be there, in place of maxUnavailable")
 
 
 class ServiceMonitor(Strict):
@@ -221,6 +269,7 @@ TYPES: dict[str, Any] = {
     "http_port": Port,
     "health_port": Port,
     "namespace": Annotated[str, Field(pattern=f"{LABEL}|^$", max_length=63)],
+    "foreign_kinds": Annotated[str, Field(pattern=f"^({listed(sorted(FOREIGN_KINDS))}|none)$")],
 }
 """Where the chart is stricter than the program."""
 
@@ -264,6 +313,7 @@ class Values(Strict):
     rbac: Rbac = Field(Rbac(), description="roles and bindings")
     service_account: ServiceAccount = Field(ServiceAccount(), description="the identity of musterd")
     service: Service = Field(Service(), description="the Service of the roll-call page and the metrics")
+    ingress: Ingress = Field(Ingress(), description="the roll-call page for browsers")
     tls: Tls = Field(Tls(), description="https for the page and the metrics")
     network_policy: NetworkPolicy = Field(NetworkPolicy(), description="who may reach musterd, and what it may reach")
     pod_disruption_budget: PodDisruptionBudget = Field(
@@ -286,9 +336,29 @@ class Values(Strict):
     topology_spread_constraints: list[Object] = Field([], description="topologySpreadConstraints of the pods")
     node_selector: dict[str, str] = Field({}, description="nodeSelector of the pods")
     tolerations: list[Object] = Field([], description="tolerations of the pods")
-    priority_class_name: str = Field("", description="priorityClassName of the pods")
+    priority_class: PriorityClass = Field(PriorityClass(), description="a PriorityClass for musterd")
+    priority_class_name: str = Field("", description="priorityClassName of the pods, in place of priorityClass")
+    flow_schema: FlowSchema = Field(FlowSchema(), description="API priority and fairness for the Lease")
+    dns_policy: Literal["ClusterFirst", "ClusterFirstWithHostNet", "Default"] | None = Field(
+        None, description="dnsPolicy of the pods"
+    )
+    revision_history_limit: int | None = Field(None, ge=0, description="revisionHistoryLimit of the Deployment")
+    pod_security_context: Object = Field(
+        {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+        description="securityContext of the pods; with the next, the Pod Security profile `restricted`",
+    )
+    security_context: Object = Field(
+        {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        description="securityContext of the container",
+    )
+    common_labels: dict[str, str] = Field({}, description="more labels of all objects and of the pods")
     pod_labels: dict[str, str] = Field({}, description="more labels of the pods")
     pod_annotations: dict[str, str] = Field({}, description="annotations of the pods")
+    extra_args: list[str] = Field([], description="more flags of musterd, after those of settings")
     extra_env: list[Object] = Field([], description="environment of the container, such as HTTPS_PROXY")
     extra_volumes: list[Object] = Field([], description="volumes of the pods")
     extra_volume_mounts: list[Object] = Field([], description="volumeMounts of the container")

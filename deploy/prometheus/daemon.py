@@ -2,14 +2,58 @@
 
 from deploy.prometheus.row import Alert, Severity, Threshold
 
+STANDS_BY = "on (job, instance) max by (job, instance) (muster_leader) == 0"
+STALE = (
+    "The watch of {{ $labels.resource }} has heard nothing for {{ $value | humanizeDuration }}"
+    " ({{ $labels.instance }})."
+)
+TOO_OLD = Threshold("seconds", 120, "Seconds without a sign of the API server that are too many.")
+
 DAEMON = (
     Alert(
         "MusterDaemonDown",
         'absent(muster_build_info{job="@job"})',
         Severity.CRITICAL,
         "No musterd of job {{ $labels.job }} is scraped.",
-        "No experiment is started, restarted or ended, and no other alert of Muster can fire. Gangs that run go on.",
+        "No other alert of Muster can fire. If none runs, no experiment is started, restarted or ended, and gangs that"
+        " run go on; if only the scrape fails (a token, a policy, the name of the job), they are looked after.",
         hold="1m",
+        placed=False,
+    ),
+    Alert(
+        "MusterScrapesFail",
+        'avg by (job) (avg_over_time(up{job="@job"}[@window])) < @share',
+        Severity.WARNING,
+        "Of the scrapes of musterd, job {{ $labels.job }}, {{ $value | humanizePercentage }} have succeeded.",
+        "musterd ends and starts again and again, or answers too late. Alerts come late, and while none runs no"
+        " experiment is started, restarted or ended.",
+        hold="1m",
+        thresholds=(
+            Threshold("window", "10m", "The window."),
+            Threshold("share", 0.6, "Share of scrapes that must succeed."),
+        ),
+        placed=False,
+    ),
+    Alert(
+        "MusterReplicaMissing",
+        'count by (job) (muster_build_info{job="@job"}) < @replicas',
+        Severity.WARNING,
+        "Of @replicas musterd of job {{ $labels.job }} {{ $value }} can be scraped.",
+        "Nothing is lost as long as the other one leads; when that one ends, none takes over.",
+        hold="15m",
+        placed=False,
+    ),
+    Alert(
+        "MusterLeaderChanges",
+        "count by (job, namespace) (max_over_time(muster_leader[@window]) == 1) > @leaders",
+        Severity.WARNING,
+        "{{ $value }} processes of musterd, job {{ $labels.job }}, have led within @window.",
+        "The leader ends or loses its Lease again and again. Each takeover takes up to 20 s, in which no experiment is"
+        " started, restarted or ended.",
+        thresholds=(
+            Threshold("window", "30m", "The window."),
+            Threshold("leaders", 4, "Processes that may have led within the window: an upgrade has three."),
+        ),
     ),
     Alert(
         "MusterNoLeader",
@@ -21,14 +65,23 @@ DAEMON = (
     ),
     Alert(
         "MusterWatchStale",
-        "muster_watch_staleness_seconds > @seconds",
+        f"muster_watch_staleness_seconds > @seconds unless {STANDS_BY}",
         Severity.CRITICAL,
-        "The watch of {{ $labels.resource }} has heard nothing for {{ $value | humanizeDuration }}"
-        " ({{ $labels.instance }}).",
-        "The cache from which this musterd decides, or would decide if it led, is this old. A watch that is silent for"
-        " 90 s is opened anew, so the API server does not answer.",
+        STALE,
+        "The cache from which this musterd decides is this old. A watch that is silent for 90 s is opened anew, so the"
+        " API server does not answer.",
         hold="30s",
-        thresholds=(Threshold("seconds", 120, "Seconds without a sign of the API server that are too many."),),
+        thresholds=(TOO_OLD,),
+    ),
+    Alert(
+        "MusterStandbyStale",
+        f"muster_watch_staleness_seconds > @seconds and {STANDS_BY}",
+        Severity.WARNING,
+        STALE,
+        "This musterd stands by. When it leads, it lists everything anew before it decides, which an API server that"
+        " does not answer it prevents.",
+        hold="5m",
+        thresholds=(TOO_OLD,),
     ),
     Alert(
         "MusterRightsMissing",

@@ -5,18 +5,38 @@ the daemon calls Stuck has lasted already (docs/failure-model.md has the times),
 those that a healthy run with a slow start could meet do.
 """
 
-from deploy.prometheus.reasons import stuck, stuck_otherwise
+from deploy.prometheus.reasons import GAP, stuck, stuck_otherwise, stuck_whatever
 from deploy.prometheus.row import Alert, Severity, Threshold
-from deploy.prometheus.text_of_experiment import CAUSES, FIRST, MISSING, ONE, REASON
+from deploy.prometheus.text_of_experiment import CAUSES, FIRST, MISSING, ONE, REASON, WHY
+from muster.state.summary.hurt import NEAR_SHARE
+
+REFUSED = 'muster_experiment_coordinator_state{state="refused"}'
 
 EXPERIMENTS = (
     Alert(
         "MusterCoordinatorStuck",
-        stuck("MusterCoordinatorStuck"),
+        f"""{stuck("MusterCoordinatorStuck")}
+unless on (namespace, experiment)
+  (
+    max by (namespace, experiment) (last_over_time({REFUSED}[{GAP}])) == 1
+  unless
+    (
+      max by (namespace, experiment) ({REFUSED}) == 1
+    and
+      max by (namespace, experiment) ({REFUSED} offset @closing) == 1
+    )
+  )""",
         Severity.CRITICAL,
         f"{ONE}: the coordinator served and does not any more ({REASON}).",
-        "Its process is frozen or cut off while its pod runs. No rank can join or go on, and nothing restarts the gang"
-        " until the other ranks end.",
+        "Its process is frozen or cut off, or has closed its port for longer than @closing, while its pod runs. No rank"
+        " can join or go on, and nothing restarts the gang until the other ranks end.",
+        thresholds=(
+            Threshold(
+                "closing",
+                "15s",
+                "Time in which a process that has closed its port may end: then its end is the news.",
+            ),
+        ),
     ),
     Alert(
         "MusterCoordinatorNotServing",
@@ -28,9 +48,9 @@ EXPERIMENTS = (
     ),
     Alert(
         "MusterRankMissing",
-        stuck("MusterRankMissing"),
+        stuck_whatever("MusterRankMissing"),
         Severity.CRITICAL,
-        f"{ONE}: the roll is not complete: {MISSING}{FIRST}{CAUSES}reason {REASON}.",
+        f"{ONE}: the roll is not complete: {MISSING}{FIRST}{CAUSES}reason {WHY}the others wait.",
         "The ranks that have arrived hold their machines and wait for the others.",
         hold="2m",
     ),
@@ -40,13 +60,15 @@ EXPERIMENTS = (
 or
   max by (namespace, experiment) (muster_experiment_phase{{phase="Assembling"}}) == 1
 and
-  max by (namespace, experiment) (muster_experiment_phase{{phase="Assembling"}} offset @overdue) == 1
+  max by (namespace, experiment) (muster_experiment_wall_seconds_total) > @seconds
 and
-  min by (namespace, experiment) (min_over_time(muster_experiment_phase{{phase="Assembling"}}[@overdue])) == 1""",
+  max by (namespace, experiment) (muster_experiment_phase{{phase="Assembling"}} offset @{{seconds}}s) == 1
+and
+  min by (namespace, experiment) (min_over_time(muster_experiment_phase{{phase="Assembling"}}[@{{seconds}}s])) == 1""",
         Severity.WARNING,
         f"{ONE}: the gang is not complete in time.",
-        "A clock of the experiment (starting, assembly) has run out, or it has been Assembling for @overdue.",
-        thresholds=(Threshold("overdue", "15m", "Time in the phase Assembling that is too long."),),
+        "A clock of the experiment (starting, assembly) has run out, or it has been Assembling for @seconds s.",
+        thresholds=(Threshold("seconds", 900, "Seconds in the phase Assembling that are too many."),),
     ),
     Alert(
         "MusterImageNotPulled",
@@ -81,6 +103,15 @@ and
         hold="1m",
     ),
     Alert(
+        "MusterHung",
+        stuck("MusterHung"),
+        Severity.CRITICAL,
+        f"{ONE}: no rank has reported a step for too long ({REASON}).",
+        "The whole gang holds its machines and does nothing. The message of its condition Stuck names the last step"
+        " and a rank that is behind.",
+        hold="10m",
+    ),
+    Alert(
         "MusterDisruptionLoop",
         stuck("MusterDisruptionLoop"),
         Severity.WARNING,
@@ -90,12 +121,13 @@ and
     ),
     Alert(
         "MusterRestartStorm",
-        "increase(experiment:gang_restarts:max[@window]) - increase(experiment:disruptions:max[@window]) >= @restarts",
+        "increase(experiment:muster_failures:max[@window]) >= @restarts",
         Severity.WARNING,
-        f'{ONE}: {{{{ $value | printf "%.0f" }}}} gang restarts in @window.',
-        "The program fails again and again. Disruptions by the platform are not counted.",
+        f'{ONE}: {{{{ $value | printf "%.0f" }}}} restarts after failures in @window.',
+        "The program, or a member of it that runs again alone, fails again and again. What the platform did is not"
+        " counted.",
         thresholds=(
-            Threshold("restarts", 3, "Gang restarts within the window that are too many."),
+            Threshold("restarts", 3, "Restarts after failures within the window that are too many."),
             Threshold("window", "30m", "The window."),
         ),
     ),
@@ -114,7 +146,7 @@ and
         hold="1m",
         thresholds=(
             Threshold("seconds", 3600, "Seconds left that are few."),
-            Threshold("share", 0.1, "Share of the limit left that is little; both must hold."),
+            Threshold("share", NEAR_SHARE, "Share of the limit left that is little; both must hold."),
         ),
     ),
 )

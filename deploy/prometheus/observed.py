@@ -4,11 +4,13 @@ The alerts about experiments fire for these runs, too. What is here is what only
 creates nothing for them and ends none of them, so it is for a person where the controller does nothing.
 """
 
+from deploy.prometheus.experiments import EXPERIMENTS
 from deploy.prometheus.reasons import stuck
 from deploy.prometheus.row import Alert, Severity, Threshold
 from deploy.prometheus.text_of_experiment import ONE, REASON, WHY
+from muster.metrics.runbooks import REASONS
 
-OBSERVED = (
+UNMENDED = (
     Alert(
         "MusterCoordinatorGone",
         stuck("MusterCoordinatorGone"),
@@ -41,18 +43,33 @@ OBSERVED = (
         "The program has ended or failed, and the object says that it goes on. Who waits for it waits for ever.",
         hold="1m",
     ),
+)
+
+PAGED = tuple(
+    reason
+    for alert in (*EXPERIMENTS, *UNMENDED)
+    if alert.severity is Severity.CRITICAL
+    for reason in REASONS.get(alert.name, ())
+)
+"""The reasons of alerts for which a person is called already."""
+
+OBSERVED = (
+    *UNMENDED,
     Alert(
         "MusterObservedRunStuck",
-        """max by (namespace, experiment) (time() - muster_experiment_stuck_since_timestamp_seconds) > @seconds
+        f"""max by (namespace, experiment) (time() - muster_experiment_stuck_since_timestamp_seconds) > @seconds
 and
-  max by (namespace, experiment) (muster_experiment_info{engine="observe"}) == 1
+  max by (namespace, experiment) (muster_experiment_info{{engine="observe"}}) == 1
 unless
   max by (namespace, experiment) (muster_experiment_clock_remaining_seconds > 0
-    and on (namespace, experiment, clock) muster_experiment_clock_action{action!="Alert"} == 1)""",
+    and on (namespace, experiment, clock) muster_experiment_clock_action{{action!="Alert"}} == 1)
+unless
+  max by (namespace, experiment) (muster_experiment_stuck_reason{{reason=~"{"|".join(PAGED)}"}}) == 1""",
         Severity.CRITICAL,
         f"{ONE}: stuck for {{{{ $value | humanizeDuration }}}}, and nothing will end it: reason {WHY}"
         "its controller does not act.",
-        "Muster only watches over it, and no clock will end it: it holds its machines until a person acts.",
+        "Muster only watches over it, and no clock will end it: it holds its machines until a person acts. Where its"
+        " reason has a critical alert of its own, that one calls the person.",
         thresholds=(Threshold("seconds", 900, "Seconds in which its own controller, or its owner, may act."),),
     ),
     Alert(

@@ -12,8 +12,10 @@ _HEAD = f"""\
 <!-- {GENERATED_BY} -->
 # Alerts and their runbooks
 
-Each alert has a runbook: what it means, what to look at, what to do, how to silence it. Its annotation `runbook_url`
-leads there; its labels name the experiment; its summary says the reason.
+Each alert has a runbook: what it means, what to look at, what to do, how to silence it. musterd serves this folder at
+`/runbooks/`, without a token, and its page and the annotation `runbook_url` of the alerts lead there: by the chart's
+`ingress.host`, or by its Service, which opens within the cluster only (`prometheusRule.runbookUrl` names another
+place); its labels name the experiment; its summary says the reason.
 
 ## How to install them
 
@@ -38,8 +40,15 @@ while another `musterd` takes over, no series of experiments are exported, and t
 With the usual 30 s of `group_wait` and 15 s of both intervals it is 70 s. `honor_labels: true` is needed: without it
 the label `namespace` is that of musterd's pod.
 
-`critical` wants a person now, `warning` in working hours, `info` only the owner of the experiment. Labels that route an
-alert to the owner's team can be added to each alert in the chart, and the label `namespace` is always there.
+`critical` wants a person now, `warning` in working hours, `info` only the owner of the experiment. Labels can be added
+to each alert in the chart, the same for all experiments; the label `namespace` is always there.
+
+The Alertmanager's file has inhibitions: a missing rank silences what follows from it, and while no `musterd` leads or
+hears the API server nothing is said of single experiments.
+
+A Prometheus operator that enforces a namespace label (`enforcedNamespaceLabel`) writes the namespace of musterd over
+that of each experiment: two experiments of one name become one alert, of the wrong namespace. No rule can mend that,
+as the label is gone. Exclude the ServiceMonitor and the PrometheusRule from it (`excludedFromEnforcement`).
 
 ## The alerts
 """

@@ -1,8 +1,16 @@
-"""The expressions of the alerts about a reason of the condition Stuck. ``muster.metrics.runbooks`` has the reasons."""
+"""The expressions of the alerts about a reason of the condition Stuck. ``muster.metrics.runbooks`` has the reasons.
+
+A series that is not there is looked back at for ``GAP``, as one scrape that fails ends it: the time of an alert
+(``for``) would begin anew with each of them. The last value counts, so a condition that is false for one sample ends
+all the same. Where scrapes are further apart than that, Prometheus' own five minutes hold.
+"""
 
 from itertools import chain
 
 from muster.metrics.runbooks import REASONS
+
+GAP = "30s"
+"""Of each three scrapes, 5 s apart, two may fail and more."""
 
 CLAIMED = tuple(chain.from_iterable(REASONS.values()))
 """Every reason that has an alert of its own."""
@@ -18,8 +26,12 @@ def stuck_otherwise() -> str:
     return _stuck("!~", CLAIMED)
 
 
-def _stuck(operator: str, reasons: tuple[str, ...]) -> str:
+def stuck_whatever(alert: str) -> str:
+    """The same without the reason in the labels, so that one reason of that alert may follow another one."""
+    return _stuck("=~", REASONS[alert], "namespace, experiment")
+
+
+def _stuck(operator: str, reasons: tuple[str, ...], by: str = "namespace, experiment, reason") -> str:
     pattern = "|".join(reasons)
-    return (
-        f'max by (namespace, experiment, reason) (muster_experiment_stuck_reason{{reason{operator}"{pattern}"}}) == 1'
-    )
+    selected = f'muster_experiment_stuck_reason{{reason{operator}"{pattern}"}}'
+    return f"max by ({by}) ({selected} or last_over_time({selected}[{GAP}])) == 1"

@@ -1,10 +1,15 @@
 """The recorded series.
 
-Those of one experiment take the maximum over the daemons that are scraped, so that a counter goes on as one series when
-another musterd leads.
+Their names hold ``muster``, so that they meet no rule of another project. Those of one experiment take the maximum over
+the daemons that are scraped, so that a counter goes on as one series when another musterd leads.
 """
 
 from deploy.prometheus.row import Recording
+from muster.state.policies.request import REASON as REQUESTED
+from muster.state.summary.restart_reasons import BY_THE_PLATFORM
+
+FAILURES = f'reason!~"{"|".join((*BY_THE_PLATFORM, REQUESTED))}"'
+"""Restarts for the other reasons: neither the platform nor a person wanted them."""
 
 
 def _experiment(name: str, metric: str, meaning: str) -> Recording:
@@ -16,47 +21,59 @@ def _p95(metric: str) -> str:
 
 
 RECORDINGS = (
-    _experiment("experiment:gang_restarts:max", "muster_experiment_gang_restarts_total", "Gang restarts so far."),
-    _experiment("experiment:disruptions:max", "muster_experiment_disruptions_total", "Those by the platform."),
-    _experiment("experiment:wall_seconds:max", "muster_experiment_wall_seconds_total", "Seconds since the start."),
     _experiment(
-        "experiment:productive_seconds:max",
-        "muster_experiment_productive_seconds_total",
-        "Seconds in which all ranks had arrived and the experiment was Running.",
+        "experiment:muster_gang_restarts:max", "muster_experiment_gang_restarts_total", "Gang restarts so far."
     ),
     Recording(
-        "experiment:goodput:ratio",
-        "experiment:productive_seconds:max / (experiment:wall_seconds:max > 0)",
+        "experiment:muster_failures:max",
+        "sum by (namespace, experiment) (max by (namespace, experiment, reason)"
+        f" (muster_experiment_restarts_total{{{FAILURES}}}))"
+        " or max by (namespace, experiment) (muster_experiment_gang_restarts_total) * 0",
+        "Restarts after failures: of the gang, of a job or of a member alone. Those by the platform are left out, and"
+        " those that a person asked for.",
+    ),
+    _experiment("experiment:muster_disruptions:max", "muster_experiment_disruptions_total", "Those by the platform."),
+    _experiment(
+        "experiment:muster_wall_seconds:max", "muster_experiment_wall_seconds_total", "Seconds since the start."
+    ),
+    _experiment(
+        "experiment:muster_productive_seconds:max",
+        "muster_experiment_productive_seconds_total",
+        "Seconds in which all ranks had arrived, and the experiment was Running and not Stuck.",
+    ),
+    Recording(
+        "experiment:muster_goodput:ratio",
+        "experiment:muster_productive_seconds:max / (experiment:muster_wall_seconds:max > 0)",
         "Goodput since the start: productive time by wall time.",
     ),
     Recording(
-        "experiment:goodput:ratio_rate1h",
-        "rate(experiment:productive_seconds:max[1h]) / (rate(experiment:wall_seconds:max[1h]) > 0)",
+        "experiment:muster_goodput:ratio_rate1h",
+        "rate(experiment:muster_productive_seconds:max[1h]) / (rate(experiment:muster_wall_seconds:max[1h]) > 0)",
         "Goodput of the last hour.",
     ),
     Recording(
-        "namespace:goodput:ratio_rate1h",
-        "sum by (namespace) (rate(experiment:productive_seconds:max[1h]))"
-        " / (sum by (namespace) (rate(experiment:wall_seconds:max[1h])) > 0)",
+        "namespace:muster_goodput:ratio_rate1h",
+        "sum by (namespace) (rate(experiment:muster_productive_seconds:max[1h]))"
+        " / (sum by (namespace) (rate(experiment:muster_wall_seconds:max[1h])) > 0)",
         "Goodput of the last hour over the experiments of a namespace, each by its time.",
     ),
     Recording(
-        "namespace:ranks_missing:sum",
+        "namespace:muster_ranks_missing:sum",
         "sum by (namespace) (max by (namespace, experiment) (muster_experiment_ranks_missing))",
         "Ranks that are missing.",
     ),
     Recording(
-        "namespace:experiments_stuck:sum",
+        "namespace:muster_experiments_stuck:sum",
         "sum by (namespace) (max by (namespace, experiment) (muster_experiment_stuck))",
         "Experiments that are stuck.",
     ),
     Recording(
-        "operator:time_to_assembled_seconds:p95_rate1h",
+        "operator:muster_time_to_assembled_seconds:p95_rate1h",
         _p95("muster_time_to_assembled_seconds"),
         "The time in which 95 % of the epochs of the last hour were assembled.",
     ),
     Recording(
-        "operator:restart_downtime_seconds:p95_rate1h",
+        "operator:muster_restart_downtime_seconds:p95_rate1h",
         _p95("muster_restart_downtime_seconds"),
         "The time in which 95 % of the restarts of the last hour had a complete gang again.",
     ),

@@ -1,7 +1,7 @@
 """What a row of the rules is: an alert with its thresholds, or a recording.
 
-In an expression and in the texts of an alert, ``@name`` stands for a threshold of that row, and ``@job`` for the job
-label of musterd's scrape. PromQL has an ``@`` modifier, which these rules do not use.
+In an expression and in the texts of an alert, ``@name`` stands for a threshold of that row, or for one of ``GIVEN``
+(``@{name}`` where a letter follows). PromQL has an ``@`` modifier, which these rules do not use.
 """
 
 import re
@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 JOB = "job"
-"""The placeholder that every alert may use."""
+REPLICAS = "replicas"
+GIVEN = {JOB: "musterd", REPLICAS: "2"}
+"""What every alert may use, with defaults: the job label of musterd's scrape, and how many replicas run."""
 
-DEFAULT_JOB = "musterd"
+DEFAULT_JOB = GIVEN[JOB]
 
-_PLACEHOLDER = re.compile(r"@([a-z]+)")
+_PLACEHOLDER = re.compile(r"@\{?([a-z]+)\}?")
 
 
 class Severity(StrEnum):
@@ -49,6 +51,8 @@ class Alert:
     hold: str = "0s"
     """How long the expression must be true: the rule's ``for``."""
     thresholds: tuple[Threshold, ...] = ()
+    placed: bool = True
+    """What the expression gives has the label namespace. Where not, the chart adds that of its release."""
 
     @property
     def placeholders(self) -> frozenset[str]:

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import yaml
 
-from deploy.prometheus.row import DEFAULT_JOB, JOB, Alert, Group, Recording, fill
+from deploy.prometheus.row import GIVEN, JOB, REPLICAS, Alert, Group, Recording, fill
 from deploy.prometheus.values import INTERVAL
 from muster.metrics.runbooks import PUBLISHED
 
@@ -27,7 +27,7 @@ class Target(Protocol):
     runbooks: str
 
     def value(self, alert: Alert, name: str) -> str:
-        """What stands for a threshold, or for ``severity``, ``for`` and ``job``."""
+        """What stands for a threshold, for ``severity`` and ``for``, or for what is given."""
         ...
 
     def literal(self, text: str) -> str:
@@ -47,7 +47,7 @@ class Plain:
 
     def value(self, alert: Alert, name: str) -> str:
         """The default."""
-        own = {"severity": alert.severity.value, "for": alert.hold, JOB: DEFAULT_JOB}
+        own = {"severity": alert.severity.value, "for": alert.hold, **GIVEN}
         own |= {threshold.name: str(threshold.value) for threshold in alert.thresholds}
         return own[name]
 
@@ -68,11 +68,12 @@ class Chart:
     """A template of the chart, in which ``.`` is the alert's block of values."""
 
     interval = "{{ $values.interval }}"
-    runbooks = "{{ $values.runbookUrl }}"
+    runbooks = "{{ $runbooks }}"
 
     def value(self, alert: Alert, name: str) -> str:  # noqa: ARG002 - the protocol's
         """The Go template that reads it."""
-        return "{{ $job }}" if name == JOB else f"{{{{ .{name} }}}}"
+        given = {JOB: "{{ $job }}", REPLICAS: "{{ $replicas }}"}
+        return given.get(name, f"{{{{ .{name} }}}}")
 
     def literal(self, text: str) -> str:
         """The text with each template of Prometheus as a raw string of Go."""
@@ -88,6 +89,8 @@ class Chart:
                 yield "      {{- with .labels }}"
                 yield "      {{- toYaml . | nindent 6 }}"
                 yield "      {{- end }}"
+                if not alert.placed:
+                    yield "      namespace: '{{ $namespace }}'"
         yield "{{- end }}"
         yield "{{- end }}"
 
@@ -104,6 +107,9 @@ def chart(groups: tuple[Group, ...]) -> str:
         '{{- define "muster.rules" -}}',
         "{{- $values := .Values.prometheusRule -}}",
         '{{- $job := $values.job | default (include "muster.fullname" .) -}}',
+        "{{- $replicas := .Values.replicas -}}",
+        '{{- $runbooks := include "muster.runbooks" . -}}',
+        "{{- $namespace := .Release.Namespace -}}",
     )
     return "\n".join([*head, *_lines(groups, Chart()), "{{- end }}"]) + "\n"
 

@@ -4,7 +4,6 @@ from typing import Any
 
 from deploy.prometheus.groups import ALERTS
 from deploy.prometheus.row import Alert, Severity
-from muster.metrics.runbooks import PUBLISHED
 
 INTERVAL = "5s"
 """How often the alerts are evaluated. With a scrape every 5 s and a group_wait of 5 s, a frozen coordinator is reported
@@ -18,7 +17,7 @@ def defaults() -> dict[str, Any]:
     """The values of the shipped rule."""
     return {
         "interval": INTERVAL,
-        "runbookUrl": PUBLISHED,
+        "runbookUrl": "",
         "job": "",
         "alerts": {alert.name: values_of(alert) for alert in ALERTS},
     }
@@ -30,8 +29,9 @@ def schema() -> dict[str, Any]:
         "interval": {**_DURATION, "description": "How often the alerts are evaluated."},
         "runbookUrl": {
             "type": "string",
-            "pattern": r"^https?://\S+$",
-            "description": "Where docs/runbooks is published; /<alert>.md follows. musterd's page leads there, too.",
+            "pattern": r"^(https?://\S+)?$",
+            "description": "Where docs/runbooks is published; /<alert>.md follows. musterd's page leads there, too. "
+            "Empty: musterd serves them itself, at ingress.host or, from within the cluster, at its Service.",
         },
         "job": {"type": "string", "description": "The job label of musterd's scrape; empty: the name of its Service."},
         "alerts": _object({alert.name: _alert(alert) for alert in ALERTS}, "The alerts and their thresholds."),

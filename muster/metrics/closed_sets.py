@@ -12,7 +12,7 @@ from muster.state.coordinator import ProbeKind
 from muster.state.operators.planning import REGISTRY
 from muster.state.record import FINISHED, Phase
 from muster.state.summary.invalid_spec import REASON as INVALID_SPEC
-from muster.state.summary.restart_reasons import CRASHED, DISRUPTED
+from muster.state.summary.restart_reasons import CRASHED, DISRUPTED, EXPORTED
 from muster.state.view.roll import CoordinatorState
 
 OPERATORS = tuple(REGISTRY)
@@ -68,7 +68,7 @@ RECONNECTS = ("ended", "early", "silent", "unreachable", "expired", "throttled",
 
 EACH_OPERATOR = tuple((operator,) for operator in OPERATORS)
 PHASES = tuple((operator, phase) for operator, phase in product(OPERATORS, Phase) if phase not in FINISHED)
-RESTARTS = tuple(product(OPERATORS, (*CRASHED, *DISRUPTED)))
+RESTARTS = tuple(product(OPERATORS, (reason for reason in (*CRASHED, *DISRUPTED) if reason in EXPORTED)))
 DISRUPTIONS = tuple(product(OPERATORS, DISRUPTED))
 MEMBER_RESTARTS = RESTARTS
 OUTCOMES = (

@@ -9,7 +9,7 @@ from muster.metrics.rows.row import Metric, Section
 _INTRODUCTION = f"""\
 # Metrics
 
-Written by `python -m muster.metrics.docs` from `metrics/catalogue.py`; do not edit.
+Written by `python -m muster.metrics.docs` from `muster/metrics/catalogue.py`; do not edit.
 
 The daemon serves these on `/metrics`, as OpenMetrics to scrapers that ask for it and in the Prometheus text format
 otherwise. Label values are printable and at most {LONGEST} characters long. A counter or histogram takes {LABEL_SETS}
@@ -21,7 +21,7 @@ beforehand begin at 0.
 | which experiments are stuck, why, and since when | `muster_experiment_stuck_reason == 1`, and `time() - muster_experiment_stuck_since_timestamp_seconds` |
 | what keeps the missing ranks | `muster_experiment_ranks_missing_by_cause > 0` |
 | goodput of an experiment, over its life | `muster_experiment_productive_seconds_total / muster_experiment_wall_seconds_total` |
-| goodput of all, with those too short for a scrape | `sum(rate(muster_phase_duration_seconds_sum{{phase="Running"}}[1d])) / sum(rate(muster_phase_duration_seconds_sum{{phase!="Suspended"}}[1d]))` |
+| share of the time in which gangs were assembled, Stuck or not, with those too short for a scrape | `sum(rate(muster_phase_duration_seconds_sum{{phase="Running"}}[1d])) / sum(rate(muster_phase_duration_seconds_sum{{phase!="Suspended"}}[1d]))` |
 | how long a restart keeps a gang down | `histogram_quantile(0.9, sum by (le) (rate(muster_restart_downtime_seconds_bucket[6h])))` |
 | any value with the operator as a label | `muster_experiment_stuck * on (namespace, experiment) group_left (operator) muster_experiment_info` |
 """  # noqa: E501

@@ -12,6 +12,7 @@ raw. So every value passes through `label`. Where values are not known beforehan
 """
 
 import gzip
+import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
@@ -120,12 +121,19 @@ class Families:
         return self._families.values()
 
 
+_WORD = re.compile(r"\w*", re.ASCII)
+"""Reasons of Kubernetes and of Muster are such words."""
 _Instrument = TypeVar("_Instrument", Counter, Histogram)
 
 
 def label(value: str) -> str:
     """A label value that every scraper can read."""
     return printable(value, LONGEST)
+
+
+def reason(value: str) -> str:
+    """A reason as a label value. That of a pod's status may be any text; one that is no word is ``_other``."""
+    return label(value) if _WORD.fullmatch(value) else OTHER
 
 
 def quoted(value: str) -> str:
@@ -149,6 +157,7 @@ class Bounded(Generic[_Instrument]):
         limit: int = LABEL_SETS,
     ) -> None:
         self._instrument: _Instrument = instrument
+        self._labels = row.labels
         self._folded = folded.labels(row.name)
         self._limit = limit
         self._series: dict[tuple[str, ...], _Instrument] = {values: instrument.labels(*values) for values in known}
@@ -157,7 +166,7 @@ class Bounded(Generic[_Instrument]):
         """The series with these label values, or the one that collects the overflow."""
         if values in self._series:  # the usual case: values that are as they may be, and were met before
             return self._series[values]
-        key = tuple(label(value) for value in values)
+        key = tuple(reason(v) if name == "reason" else label(v) for name, v in zip(self._labels, values, strict=True))
         if key not in self._series:
             if len(self._series) >= self._limit:
                 self._folded.inc()

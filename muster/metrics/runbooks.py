@@ -13,16 +13,20 @@ from typing import Final
 from muster.metrics.closed_sets import REFUSALS_BY_NAME
 from muster.state.diagnosis.cause import MissingCause
 
-PUBLISHED: Final = "https://muster.dev/docs/runbooks"
-"""Where docs/runbooks is published."""
+SERVED: Final = "/runbooks"
+"""Where musterd serves docs/runbooks."""
+
+PUBLISHED: Final = f"http://musterd.muster-system.svc:8080{SERVED}"
+"""The same from within the cluster, by the Service of deploy/musterd.yaml: the alerts lead there by default."""
 
 OTHERS: Final = "MusterExperimentStuck"
 """The runbook of every reason that is not below."""
 
 REASONS: Final[Mapping[str, tuple[str, ...]]] = {
     "MusterCoordinatorStuck": ("CoordinatorUnreachable",),
-    "MusterCoordinatorNotServing": ("CoordinatorNotServing",),
+    "MusterCoordinatorNotServing": ("CoordinatorNotServing", "DashboardNotServing"),
     "MusterRankMissing": ("RanksMissing", "RankFailed", "ProcessCountMismatch"),
+    "MusterHung": ("Hung",),
     "MusterAssemblyOverdue": ("StartingDeadlineExceeded", "AssemblyDeadlineExceeded"),
     "MusterImageNotPulled": (
         "ImagePullBackOff",
@@ -49,18 +53,19 @@ REASONS: Final[Mapping[str, tuple[str, ...]]] = {
 _C = MissingCause
 CAUSES: Final[Mapping[str, tuple[MissingCause, ...]]] = {
     "MusterCoordinatorStuck": (_C.COORDINATOR_FROZEN, _C.COORDINATOR_UNREACHABLE),
-    "MusterCoordinatorNotServing": (_C.COORDINATOR_NOT_SERVING, _C.WRONG_PROTOCOL),
+    "MusterCoordinatorNotServing": (_C.COORDINATOR_NOT_SERVING, _C.DASHBOARD_NOT_SERVING, _C.WRONG_PROTOCOL),
     "MusterRankMissing": (
         _C.OOM_KILLED, _C.CRASHED, _C.PROCESS_COUNT, _C.HEARTBEAT_LOST, _C.GIVEN_UP, _C.GHOST, _C.LEFT, _C.UNKNOWN,
         _C.NOT_ARRIVED, _C.RESTARTED_IN_PLACE,
     ),
+    "MusterHung": (_C.HUNG,),
     "MusterImageNotPulled": (_C.IMAGE_PULL,),
     "MusterUnschedulable": (_C.UNSCHEDULABLE,),
     "MusterCreateRefused": (
         _C.REFUSED, _C.QUOTA_EXCEEDED, _C.ADMISSION_DENIED, _C.RIGHTS_MISSING, _C.NAME_TAKEN,
     ),
     OTHERS: (
-        _C.NODE_NOT_READY, _C.CONTAINER_CANNOT_START, _C.INIT_CONTAINER_FAILS, _C.SIDECAR_FAILS, _C.HUNG, _C.ENDED,
+        _C.NODE_NOT_READY, _C.CONTAINER_CANNOT_START, _C.INIT_CONTAINER_FAILS, _C.SIDECAR_FAILS, _C.ENDED,
     ),
 }  # fmt: skip
 """The causes of each runbook. The others are a moment of a start or of an end, or follow from one of these."""

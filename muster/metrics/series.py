@@ -15,7 +15,7 @@ from enum import StrEnum
 from itertools import chain, product
 from typing import NamedTuple
 
-from muster.metrics.exposition import Block, quoted
+from muster.metrics.exposition import Block, quoted, reason
 from muster.metrics.rows import experiment as rows
 from muster.metrics.rows.row import Metric
 from muster.state.diagnosis.cause import COUNTED, MissingCause
@@ -219,8 +219,8 @@ def _restarts(text: _Text, record: Record) -> None:
     counts = by_reason(record)
     if not counts:
         text.add_set(rows.RESTARTS, _NO_RESTARTS, len(RESTART_REASONS))
-    for reason, count in counts.items():
-        text.add_one(rows.RESTARTS, "", f',reason="{reason}"', count)
+    for why, count in counts.items():
+        text.add_one(rows.RESTARTS, "", f',reason="{why}"', count)
 
 
 def _stuck(text: _Text, record: Record) -> None:
@@ -230,17 +230,17 @@ def _stuck(text: _Text, record: Record) -> None:
     text.add(rows.STUCK, holds)
     if holds and stuck is not None:
         text.add(rows.STUCK_SINCE, stuck.since)
-    for reason in _reasons(record, stuck if holds else None):
-        value = holds and stuck is not None and reason == quoted(stuck.reason)
-        text.add_one(rows.STUCK_REASON, "", f',reason="{reason}"', value)
+    for said in _reasons(record, stuck if holds else None):
+        value = holds and stuck is not None and said == reason(stuck.reason)
+        text.add_one(rows.STUCK_REASON, "", f',reason="{said}"', value)
 
 
 def _reasons(record: Record, stuck: Condition | None) -> dict[str, None]:
     """In the order in which they came, each once."""
     said = (line.message.partition(":")[0] for line in record.story if line.reason == "Stuck")
-    reasons = dict.fromkeys(map(quoted, said))
+    reasons = dict.fromkeys(map(reason, said))
     if stuck is not None:
-        reasons[quoted(stuck.reason)] = None
+        reasons[reason(stuck.reason)] = None
     return reasons
 
 

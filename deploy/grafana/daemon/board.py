@@ -5,6 +5,7 @@ from deploy.grafana.daemon.instances import SILENT
 from deploy.grafana.daemon.now import NOW
 from deploy.grafana.daemon.watches import WATCHES
 from deploy.grafana.daemon.work import PROCESS, PROMPT, REQUESTS
+from deploy.grafana.marks import LEADERS
 from deploy.grafana.parts import page
 
 DAEMON = Board(
@@ -14,4 +15,5 @@ DAEMON = Board(
     variables=(variable("instance", "Instance", "label_values(muster_build_info, instance)", many=True),),
     rows=(NOW, WATCHES, PROMPT, REQUESTS, PROCESS),
     links=(page("dashboards.md", "About these dashboards"), page("runbooks", "Runbooks"), SILENT),
+    marks=(LEADERS,),
 )

@@ -1,7 +1,7 @@
 """What is wrong with musterd now."""
 
 from deploy.grafana.board import Row
-from deploy.grafana.daemon.instances import CHOSEN, SILENT, WINDOW
+from deploy.grafana.daemon.instances import CHOSEN, SILENT
 from deploy.grafana.panels import listing, single
 from deploy.grafana.parts import BAD_FROM_ONE, GREEN, GREY, ORANGE, RED, YELLOW, Column, Head, Query, runbook
 
@@ -15,7 +15,13 @@ NOW = Row(
                 description="Exactly one with --leader-elect; zero for a few seconds while another daemon takes over. "
                 "Without an election there is none, and one daemon must run.",
                 width=3,
-                links=(runbook("MusterNoLeader"), runbook("MusterDaemonDown"), SILENT),
+                links=(
+                    *(
+                        runbook(f"Muster{alert}")
+                        for alert in ("NoLeader", "DaemonDown", "ReplicaMissing", "ScrapesFail")
+                    ),
+                    SILENT,
+                ),
             ),
             [Query("sum(muster_leader)")],
             "short",
@@ -29,7 +35,7 @@ NOW = Row(
                 description="Time since a watch last heard from the API server, bookmarks included: these come every "
                 "minute, and after 90 s of silence a watch is opened anew. Decisions and metrics may be as old.",
                 width=3,
-                links=(runbook("MusterWatchStale"), SILENT),
+                links=(runbook("MusterWatchStale"), runbook("MusterStandbyStale"), SILENT),
             ),
             [Query(f"max(muster_watch_staleness_seconds{{{CHOSEN}}})")],
             "s",
@@ -94,10 +100,11 @@ NOW = Row(
             Head(
                 number=7,
                 title="Processor",
-                description="Share of one core. musterd is one process with one event loop: near 1 it is late.",
+                description="Share of one core over five minutes. musterd is one process with one event loop: near 1 "
+                "it is late.",
                 width=3,
             ),
-            [Query(f"max(rate(process_cpu_seconds_total{{{CHOSEN}}}[{WINDOW}]))")],
+            [Query(f"max(rate(process_cpu_seconds_total{{{CHOSEN}}}[5m]))")],
             "percentunit",
             ((None, GREEN), (0.5, YELLOW), (0.8, RED)),
             decimals=0,

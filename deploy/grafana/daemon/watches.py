@@ -1,9 +1,10 @@
 """How musterd follows the cluster, and its part in the election."""
 
 from deploy.grafana.board import Row
-from deploy.grafana.daemon.instances import CHOSEN, SILENT, WINDOW, rate
+from deploy.grafana.daemon.instances import CHOSEN, SILENT, rate
 from deploy.grafana.panels import series
 from deploy.grafana.parts import RED, Head, Query, runbook
+from deploy.grafana.promql import SPAN
 
 WATCHES = Row(
     "Its picture of the cluster",
@@ -42,7 +43,7 @@ WATCHES = Row(
             ),
             [
                 Query(
-                    f"sum by (resource, reason) (increase(muster_watch_reconnects_total{{{CHOSEN}}}[{WINDOW}])) > 0",
+                    f"sum by (resource, reason) (increase(muster_watch_reconnects_total{{{CHOSEN}}}[{SPAN}])) > 0",
                     "{{resource}}: {{reason}}",
                 )
             ],
@@ -93,12 +94,13 @@ WATCHES = Row(
             Head(
                 number=26,
                 title="Changes of the leader",
-                description="acquired: this daemon began to lead. It ceased to: resigned (a normal end), expired (the "
-                "Lease could not be renewed in time), ousted (another daemon held it).",
+                description="How often, since the point before. acquired: a daemon began to lead. It ceased to: "
+                "resigned (a normal end), expired (the Lease could not be renewed in time), ousted (another daemon "
+                "held it). What a daemon did before its first scrape and after its last one is not counted.",
                 width=6,
-                links=(runbook("MusterNoLeader"),),
+                links=(runbook("MusterLeaderChanges"), runbook("MusterNoLeader")),
             ),
-            [Query("sum by (event) (muster_leader_transitions_total)", "{{event}}")],
+            [Query(f"sum by (event) (increase(muster_leader_transitions_total[{SPAN}]))", "{{event}}")],
             "short",
             stepped=True,
         ),

@@ -1,10 +1,10 @@
 """How promptly musterd decides, what it asks of others, and what its process uses."""
 
 from deploy.grafana.board import Row
-from deploy.grafana.daemon.instances import CHOSEN, WINDOW, rate, tails
+from deploy.grafana.daemon.instances import CHOSEN, rate, tails
 from deploy.grafana.panels import series
 from deploy.grafana.parts import ORANGE, Head, Query, runbook
-from deploy.grafana.promql import quantile
+from deploy.grafana.promql import SPAN, quantile
 
 PROMPT = Row(
     "How promptly it decides",
@@ -72,7 +72,7 @@ REQUESTS = Row(
             ),
             [
                 Query(
-                    quantile(0.99, "muster_api_request_duration_seconds", WINDOW, CHOSEN, "verb, resource") + " > 0",
+                    quantile(0.99, "muster_api_request_duration_seconds", SPAN, CHOSEN, "verb, resource") + " > 0",
                     "{{verb}} {{resource}}",
                 )
             ],
@@ -88,7 +88,7 @@ REQUESTS = Row(
             ),
             [
                 Query(
-                    f"sum by (verb, resource) (increase(muster_api_retries_total{{{CHOSEN}}}[{WINDOW}])) > 0",
+                    f"sum by (verb, resource) (increase(muster_api_retries_total{{{CHOSEN}}}[{SPAN}])) > 0",
                     "{{verb}} {{resource}}",
                 )
             ],
@@ -113,7 +113,12 @@ REQUESTS = Row(
                 description="By the kind of coordinator.",
                 width=8,
             ),
-            [Query(quantile(0.99, "muster_probe_duration_seconds", WINDOW, CHOSEN, "kind") + " > 0", "{{kind}}")],
+            [
+                Query(
+                    quantile(0.99, "muster_probe_duration_seconds", SPAN, CHOSEN, "kind") + " > 0",
+                    "{{kind}}",
+                )
+            ],
             "s",
         ),
         series(
@@ -127,10 +132,10 @@ REQUESTS = Row(
             ),
             [
                 Query(
-                    f"sum by (place) (increase(muster_internal_errors_total{{{CHOSEN}}}[{WINDOW}]))",
+                    f"sum by (place) (increase(muster_internal_errors_total{{{CHOSEN}}}[{SPAN}]))",
                     "error: {{place}}",
                 ),
-                Query(f"sum(increase(muster_clock_steps_total{{{CHOSEN}}}[{WINDOW}]))", "clock steps"),
+                Query(f"sum(increase(muster_clock_steps_total{{{CHOSEN}}}[{SPAN}]))", "clock steps"),
             ],
             "short",
         ),
@@ -147,7 +152,7 @@ PROCESS = Row(
                 description="Processor time of each daemon, as a share of one core.",
                 width=8,
             ),
-            [Query(f"rate(process_cpu_seconds_total{{{CHOSEN}}}[{WINDOW}])", "{{instance}}")],
+            [Query(f"rate(process_cpu_seconds_total{{{CHOSEN}}}[{SPAN}])", "{{instance}}")],
             "percentunit",
         ),
         series(

@@ -1,8 +1,10 @@
 """One experiment: what it waits for, who is missing, and what it has been through."""
 
+from deploy.grafana.alerts import alerts
 from deploy.grafana.board import Board, Row, variable
 from deploy.grafana.experiment.course import COURSE
 from deploy.grafana.experiment.steps import STEPS
+from deploy.grafana.marks import RESTARTS
 from deploy.grafana.palette import COORDINATOR_STATES, PHASES
 from deploy.grafana.panels import series, single, timeline
 from deploy.grafana.parts import (
@@ -20,7 +22,7 @@ from deploy.grafana.parts import (
     page,
     runbook,
 )
-from deploy.grafana.promql import ONE
+from deploy.grafana.promql import ONE, has_run
 
 _ROLL_CALL = Link("Roll call of this experiment", "${musterd}/experiments/${namespace}/${experiment}")
 _REASONS = page("guide.md#8-every-reason-and-what-to-do", "Every reason, and what to do")
@@ -126,19 +128,15 @@ NOW = Row(
             Head(
                 number=7,
                 title="Goodput so far",
-                description="Time in which all ranks were there and running, divided by the time since the start "
-                "(suspended time left out).",
+                description="Time in which all ranks were there and running, and it was not Stuck, divided by the time "
+                "since the start (suspended time left out). Empty before the experiment has run.",
                 width=3,
             ),
-            [
-                Query(
-                    f"max(muster_experiment_productive_seconds_total{{{ONE}}}) / "
-                    f"max(muster_experiment_wall_seconds_total{{{ONE}}})"
-                )
-            ],
+            [Query(f"{has_run(ONE)} / max(muster_experiment_wall_seconds_total{{{ONE}}})")],
             "percentunit",
             GOODPUT,
             decimals=0,
+            empty="not yet",
         ),
         timeline(
             Head(
@@ -158,6 +156,7 @@ NOW = Row(
             ],
             _STATES,
         ),
+        alerts(11, 24, ONE, labels=("reason",)),
     ),
 )
 
@@ -229,5 +228,6 @@ EXPERIMENT = Board(
     ),
     rows=(NOW, ROLL, STEPS, COURSE),
     links=(_ROLL_CALL, page("dashboards.md", "About these dashboards"), page("runbooks", "Runbooks")),
+    marks=(RESTARTS,),
     since="now-3h",
 )

@@ -3,7 +3,8 @@
 from deploy.grafana.board import Row
 from deploy.grafana.panels import listing, series
 from deploy.grafana.parts import BLUE, CYAN, GREEN, ORANGE, RED, TIME_LEFT, Column, Head, Query, page, runbook
-from deploy.grafana.promql import ONE, goodput
+from deploy.grafana.promql import ONE, SPAN, goodput
+from deploy.prometheus.recordings import FAILURES
 
 
 def _of_each_clock(expr: str) -> str:
@@ -11,6 +12,8 @@ def _of_each_clock(expr: str) -> str:
     follows = f"max by (clock, action) (muster_experiment_clock_action{{{ONE}}} == 1)"
     return f"{follows} * on (clock) group_left () ({expr})"
 
+
+_FAILURES = f"max by (reason) (muster_experiment_restarts_total{{{ONE},{FAILURES}}})"
 
 _LEFT = f"max by (clock) (muster_experiment_clock_remaining_seconds{{{ONE}}})"
 _LIMIT = f"max by (clock) (muster_experiment_clock_limit_seconds{{{ONE}}})"
@@ -21,16 +24,16 @@ COURSE = Row(
         series(
             Head(
                 number=30,
-                title="Gang restarts: failures and disruptions",
-                description="Failures (a container that failed, a clock with action Restart) cost the restart budget. "
-                "Disruptions (preemption, eviction, node loss, deleted pods) cost none.",
+                title="Restarts: failures and disruptions",
+                description="Of the gang, of a job or of a member alone. Failures: a container that failed, a clock "
+                "with action Restart. Disruptions: preemption, eviction, node loss, deleted pods. A restart that a "
+                "person asked for is neither.",
                 width=6,
                 links=(runbook("MusterRestartStorm"), runbook("MusterDisruptionLoop")),
             ),
             [
                 Query(
-                    f"clamp_min(max(muster_experiment_gang_restarts_total{{{ONE}}}) - "
-                    f"max(muster_experiment_disruptions_total{{{ONE}}}), 0)",
+                    f"sum({_FAILURES}) or max(muster_experiment_gang_restarts_total{{{ONE}}}) * 0",
                     "failures",
                 ),
                 Query(f"max(muster_experiment_disruptions_total{{{ONE}}})", "disruptions"),
@@ -43,7 +46,7 @@ COURSE = Row(
         series(
             Head(
                 number=34,
-                title="Gang restarts by reason",
+                title="Restarts by reason",
                 description="The reason of the cause of each restart, over the life of the experiment: the first "
                 "container that failed, the disruption, or the clock. Other is a reason that is rare.",
                 width=6,
@@ -71,11 +74,14 @@ COURSE = Row(
             Head(
                 number=32,
                 title="Goodput",
-                description="Share of the ten minutes before each point in which all ranks were there and running, and "
-                "in which the experiment waited for the admission of a queue.",
+                description="Share of the time since the point before in which all ranks were there and running and it "
+                "was not Stuck, and in which it waited for the admission of a queue.",
                 width=4,
             ),
-            [Query(goodput(ONE, "10m"), "goodput"), Query(goodput(ONE, "10m", kind="queued"), "queued")],
+            [
+                Query(goodput(ONE, SPAN), "goodput"),
+                Query(goodput(ONE, SPAN, kind="queued"), "queued"),
+            ],
             "percentunit",
             top=1,
             colors={"goodput": GREEN, "queued": CYAN},
@@ -83,7 +89,7 @@ COURSE = Row(
         series(
             Head(
                 number=33,
-                title="Time of the coordinator's answers",
+                title="Coordinator's answers",
                 description="How long the last probe of the coordinator took. It grows before a coordinator stops "
                 "answering.",
                 width=4,

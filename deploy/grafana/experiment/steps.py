@@ -2,14 +2,15 @@
 
 from deploy.grafana.board import Row
 from deploy.grafana.panels import series
-from deploy.grafana.parts import BLUE, ORANGE, RED, Head, Query, page
+from deploy.grafana.parts import BLUE, ORANGE, RED, Head, Query, page, runbook
 from deploy.grafana.promql import ONE
 
 _READING = page("guide.md#8-every-reason-and-what-to-do", "Every reason, and what to do")
+_EMPTY = "No steps reported in this range."
 _WITHOUT = "Empty unless the program reports steps (muster.jax.report)."
 
 STEPS = Row(
-    "Steps",
+    "Steps, of programs that report them",
     (
         series(
             Head(
@@ -20,6 +21,7 @@ STEPS = Row(
             ),
             [Query(f"max(muster_experiment_step{{{ONE}}})", "step")],
             "short",
+            empty=_EMPTY,
             colors={"step": BLUE},
         ),
         series(
@@ -31,6 +33,7 @@ STEPS = Row(
             ),
             [Query(f"max(muster_experiment_steps_per_second{{{ONE}}})", "steps per second")],
             "ops",
+            empty=_EMPTY,
         ),
         series(
             Head(
@@ -41,6 +44,7 @@ STEPS = Row(
             ),
             [Query(f"max(muster_experiment_straggler_ranks{{{ONE}}})", "ranks")],
             "short",
+            empty=_EMPTY,
             stepped=True,
             colors={"ranks": ORANGE},
         ),
@@ -51,13 +55,14 @@ STEPS = Row(
                 description="Time since any rank reported, and the time after which the gang is called hung. "
                 f"{_WITHOUT}",
                 width=6,
-                links=(_READING,),
+                links=(runbook("MusterHung"), _READING),
             ),
             [
                 Query(f"time() - max(muster_experiment_last_step_timestamp_seconds{{{ONE}}})", "since the last report"),
                 Query(f"max(muster_experiment_hung_after_seconds{{{ONE}}})", "hung after"),
             ],
             "s",
+            empty=_EMPTY,
             colors={"hung after": RED},
         ),
     ),

@@ -1,7 +1,9 @@
 """Fleet: which experiments need a person now, and how well the cluster does."""
 
+from deploy.grafana.alerts import alerts
 from deploy.grafana.board import Board, Row, variable
 from deploy.grafana.fleet.trends import TRENDS
+from deploy.grafana.marks import LEADERS
 from deploy.grafana.panels import listing, series, single
 from deploy.grafana.parts import (
     BAD_FROM_ONE,
@@ -17,7 +19,7 @@ from deploy.grafana.parts import (
     page,
     runbook,
 )
-from deploy.grafana.promql import CHOSEN, PAIR, each, goodput, stuck_reasons
+from deploy.grafana.promql import CHOSEN, PAIR, SPAN, each, goodput, has_run, stuck_reasons
 from deploy.grafana.to_experiment import NAMES, TO_EXPERIMENT
 
 _RUNNING = f'{CHOSEN},phase="Running"'
@@ -71,11 +73,12 @@ NOW = Row(
             Head(
                 number=4,
                 title="Goodput, last hour",
-                description="Productive time (all ranks arrived and running) divided by the wall time of all "
-                "experiments. What is missing to 100 % was spent on scheduling, assembling and restarts.",
+                description="Productive time (all ranks arrived and running, and the experiment not Stuck) divided by "
+                "the wall time of all experiments. What is missing to 100 % was spent on scheduling, assembling and "
+                "restarts, and while Stuck. Empty before the first of them has run.",
                 width=4,
             ),
-            [Query(goodput(CHOSEN, "1h"))],
+            [Query(f"{goodput(CHOSEN, '1h')} and on () {has_run(CHOSEN)}")],
             "percentunit",
             GOODPUT,
             decimals=0,
@@ -114,7 +117,7 @@ NOW = Row(
                 description="Each stuck experiment with the reason of its condition Stuck, for how long it has held, "
                 "how many ranks are missing, and the lowest of them. Click an experiment for its dashboard or its "
                 "roll call, which names the ranks.",
-                width=14,
+                width=24,
                 links=(page("guide.md#8-every-reason-and-what-to-do", "Every reason, and what to do"),),
             ),
             [
@@ -124,21 +127,23 @@ NOW = Row(
                     "dtdurations",
                     ((None, YELLOW), (300, ORANGE), (1800, RED)),
                 ),
-                Column("ranks missing", _of_stuck(each("muster_experiment_ranks_missing", CHOSEN)), "short"),
-                Column("first rank missing", _of_stuck(each("muster_experiment_first_missing_rank", CHOSEN)), "short"),
+                Column("missing", _of_stuck(each("muster_experiment_ranks_missing", CHOSEN)), "short"),
+                Column("first missing", _of_stuck(each("muster_experiment_first_missing_rank", CHOSEN)), "short"),
             ],
             labels=(*NAMES, "reason"),
             empty="No experiment is stuck.",
             sort="stuck for",
             cell_links=TO_EXPERIMENT,
+            height=6,
         ),
+        alerts(9, 16, CHOSEN, 'experiment=""', labels=(*NAMES, "reason"), cell_links=TO_EXPERIMENT),
         listing(
             Head(
                 number=8,
                 title="Clocks that run out next",
                 description="The ten deadlines that are nearest. The total clock ends the experiment; the others do "
                 "what their action says.",
-                width=10,
+                width=8,
                 links=(
                     runbook("MusterDeadlineNear"),
                     runbook("MusterDeadlinePassed"),
@@ -158,6 +163,7 @@ NOW = Row(
             sort="runs out in",
             descending=False,
             cell_links=TO_EXPERIMENT,
+            height=6,
         ),
     ),
 )
@@ -196,10 +202,10 @@ WHY = Row(
             Head(
                 number=12,
                 title="Goodput by namespace",
-                description="Share of the wall time that was productive, over the last ten minutes.",
+                description="Share of the time since the point before in which gangs ran assembled and not Stuck.",
                 width=8,
             ),
-            [Query(goodput(CHOSEN, "10m", "namespace"), "{{namespace}}")],
+            [Query(goodput(CHOSEN, SPAN, "namespace"), "{{namespace}}")],
             "percentunit",
             top=1,
         ),
@@ -214,4 +220,5 @@ FLEET = Board(
     variables=(variable("namespace", "Namespace", "label_values(muster_experiment_info, namespace)", many=True),),
     rows=(NOW, WHY, TRENDS),
     links=(page("dashboards.md", "About these dashboards"), page("runbooks", "Runbooks")),
+    marks=(LEADERS,),
 )

@@ -80,7 +80,7 @@ TRENDS = Row(
         series(
             Head(
                 number=25,
-                title="Time to assembled",
+                title="Time to assembled, last hour",
                 description="From the first pod that is asked for to a complete roll, per epoch, over the hour before "
                 "each point.",
                 width=8,
@@ -92,7 +92,7 @@ TRENDS = Row(
         series(
             Head(
                 number=26,
-                title="Downtime of a restart",
+                title="Downtime of a restart, last hour",
                 description="From the failure that is seen to the complete roll of the next epoch, over the hour "
                 "before each point.",
                 width=8,
@@ -103,9 +103,9 @@ TRENDS = Row(
         series(
             Head(
                 number=27,
-                title="Where the time went",
+                title="Where the time went, last hour",
                 description="Share of the hour before each point that experiments spent in each phase, counted when "
-                "they leave the phase.",
+                "they leave the phase. Running includes the time in which they were Stuck.",
                 width=8,
                 links=(page("guide.md#5-phases", "Phases"),),
             ),

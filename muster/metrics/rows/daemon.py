@@ -30,8 +30,9 @@ TRACKED_PODS = Metric("muster_tracked_pods", Type.GAUGE, "Pods in the cache.")
 FOREIGN_PODS = Metric(
     "muster_foreign_pods",
     Type.GAUGE,
-    "Pods in the cache that name an Experiment as their controller and are not members of it: they are in another "
-    "namespace, or their name and labels (identity) are not those of a member. They are ignored.",
+    "Pods that name an Experiment as their controller and are not members of it: they are in another namespace, or "
+    "their name and labels (identity) are not those of a member. They are ignored. And pods that were members and may "
+    "run, but had a label or the ownerReference changed (altered): no other pod of their rank is created.",
     ("reason",),
 )
 

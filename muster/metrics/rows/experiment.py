@@ -123,8 +123,8 @@ DISRUPTIONS = Metric(
 RESTARTS = Metric(
     "muster_experiment_restarts_total",
     Type.COUNTER,
-    "Gang restarts of its life by the reason of their cause, which is Other outside of a closed set. Their sum is "
-    "muster_experiment_gang_restarts_total. From the status.",
+    "Restarts of its life by the reason of their cause, which is Other outside of a closed set: of the gang, of a job "
+    "or of a member alone, and evictions by a queue. From the status.",
     (*ONE, "reason"),
 )
 WALL = Metric(
@@ -137,9 +137,9 @@ WALL = Metric(
 PRODUCTIVE = Metric(
     "muster_experiment_productive_seconds_total",
     Type.COUNTER,
-    "The part of muster_experiment_wall_seconds_total in which all ranks had arrived and ran (phase Running). Divided "
-    "by the whole it is the goodput. A gang that has succeeded before its roll was seen complete counts from its first "
-    "process on.",
+    "The part of muster_experiment_wall_seconds_total in which all ranks had arrived and ran (phase Running), and the "
+    "condition Stuck was not true. Divided by the whole it is the goodput. Work that a restart loses is in "
+    "it. A gang that has succeeded before its roll was seen complete counts from its first process on.",
     ONE,
     "seconds",
 )

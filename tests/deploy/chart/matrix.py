@@ -33,9 +33,10 @@ DEFAULT = frozenset(
         "ClusterRoleBinding",
         "CustomResourceDefinition",
         "Deployment",
-        "Lease",
+        "FlowSchema",
         "NetworkPolicy",
         "PodDisruptionBudget",
+        "PriorityClass",
         "Role",
         "RoleBinding",
         "Service",
@@ -48,8 +49,9 @@ MATRIX = {
     "default": Case(),
     "one namespace": Case("settings.namespace=lab"),
     "one namespace, no rights in the cluster": Case(
-        "settings.namespace=lab,rbac.reviews=false,rbac.userRoles=false",
-        without=frozenset({"ClusterRole", "ClusterRoleBinding"}),
+        "settings.namespace=lab,rbac.reviews=false,rbac.userRoles=false,priorityClass.create=false,"
+        "flowSchema.create=false",
+        without=frozenset({"ClusterRole", "ClusterRoleBinding", "PriorityClass", "FlowSchema"}),
     ),
     "monitoring where its kinds are served": Case(monitoring=True, expect=MONITORING),
     "monitoring by force": Case(
@@ -71,19 +73,22 @@ MATRIX = {
         monitoring=True,
         expect=MONITORING,
     ),
-    "one replica": Case("replicas=1,settings.leaderElect=false", without=frozenset({"Lease", "Role", "RoleBinding"})),
+    "one replica": Case(
+        "replicas=1,settings.leaderElect=false", without=frozenset({"FlowSchema", "Role", "RoleBinding"})
+    ),
     "a second release": Case("name=second,rbac.userRoles=false,crds.install=false", namespace="team-b"),
     "bare": Case(
         "rbac.create=false,rbac.userRoles=false,serviceAccount.create=false,serviceAccount.name=mine,"
-        "crds.install=false,service.create=false,networkPolicy.create=false,podDisruptionBudget.create=false",
-        without=DEFAULT - {"Deployment", "Lease"},
+        "crds.install=false,service.create=false,networkPolicy.create=false,podDisruptionBudget.create=false,"
+        "priorityClass.create=false,flowSchema.create=false",
+        without=DEFAULT - {"Deployment"},
     ),
     "queues of Kueue": Case("kueue.enabled=true"),
     "queues of Kueue in one namespace": Case("kueue.enabled=true,settings.namespace=lab"),
     "required anti-affinity": Case("antiAffinity=required,replicas=3"),
     "no anti-affinity": Case("antiAffinity=none"),
     "image by digest": Case(
-        "image.repository=registry.example.com/team/musterd,image.pullPolicy=Always,image.pullSecrets[0]=registry,"
+        "image.repository=registry.example.com/team/musterd,image.pullPolicy=Always,image.pullSecrets[0].name=registry,"
         f"image.digest=sha256:{'0' * 64}"
     ),
     "other ports": Case("settings.httpPort=9000,settings.healthPort=9001,service.port=80"),
@@ -99,10 +104,19 @@ MATRIX = {
         monitoring=True,
         expect=MONITORING,
     ),
+    "runs of other controllers": Case("observe.kinds=all"),
+    "runs of other controllers in one namespace": Case("observe.kinds=all,settings.namespace=lab"),
+    "a page for browsers": Case(
+        "ingress.host=muster.example.com,ingress.className=nginx,ingress.tlsSecretName=muster-tls,"
+        "ingress.annotations.note=x,service.type=NodePort",
+        expect=frozenset({"Ingress"}),
+    ),
     "closed to all": Case(as_json=("networkPolicy.from=[]", "networkPolicy.apiServerPorts=[8443]")),
     "everything for the pod": Case(
         "priorityClassName=high,podLabels.team=ml,podAnnotations.note=x,terminationGracePeriodSeconds=60,"
-        "nodeSelector.disk=ssd,serviceAccount.annotations.note=x,service.annotations.note=x",
+        "nodeSelector.disk=ssd,serviceAccount.annotations.note=x,service.annotations.note=x,commonLabels.cost=ml,"
+        "dnsPolicy=Default,revisionHistoryLimit=3,podDisruptionBudget.minAvailable=1,extraArgs[0]=--log-level=debug,"
+        "podSecurityContext.runAsUser=1000",
         as_json=(
             'tolerations=[{"key":"infra","operator":"Exists"}]',
             'affinity={"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"zone"}]}}',

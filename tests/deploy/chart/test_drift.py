@@ -11,7 +11,7 @@ import yaml
 
 from deploy.helm.__main__ import PAGE
 from deploy.helm.copies import CHART, CRD, ROOT, copies
-from deploy.helm.manifests import HEADS, MUSTERD, READERS, manifests, render
+from deploy.helm.manifests import HEADS, MUSTERD, READERS, RELEASE_LABELS, manifests, render
 from deploy.helm.pages import values_file, with_table
 from deploy.helm.schema import schema
 from muster import __version__
@@ -63,6 +63,10 @@ def test_the_manifests_and_the_kind_are_all_that_the_chart_renders(rendered: Ren
     (kind,) = (each for each in files if each["kind"] == "CustomResourceDefinition")
     kind["metadata"]["annotations"] = {"helm.sh/resource-policy": "keep"}
     chart = rendered()
+    for each in chart:
+        of_release = [each["metadata"].get("labels", {}).pop(label, None) for label in RELEASE_LABELS]
+        shared = each["kind"] == "CustomResourceDefinition" or each["metadata"]["name"].startswith("muster-")
+        assert shared or of_release == ["muster", "Helm", "muster-0.1.0"]
     assert len(chart) == len(files)
     assert all(each in chart for each in files)
 

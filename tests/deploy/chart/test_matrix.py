@@ -45,7 +45,7 @@ def test_no_object_comes_twice_and_each_is_labelled_as_a_part_of_muster(objects:
 
 
 def test_every_namespaced_object_names_its_namespace(case: Case, objects: list[Object]) -> None:
-    whole = {"ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition"}
+    whole = {"ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "FlowSchema", "PriorityClass"}
     named = {each["metadata"]["namespace"] for each in objects if each["kind"] not in whole}
     assert named <= {case.namespace, "lab", "monitoring", "grafana"}
     assert not [each for each in objects if each["kind"] in whole and "namespace" in each["metadata"]]
@@ -54,7 +54,9 @@ def test_every_namespaced_object_names_its_namespace(case: Case, objects: list[O
 def test_the_pod_satisfies_the_restricted_profile(objects: list[Object]) -> None:
     spec = pod(objects)["spec"]
     (container,) = spec["containers"]
-    assert spec["securityContext"] == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+    assert (
+        spec["securityContext"].items() >= {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}.items()
+    )
     assert container["securityContext"] == {
         "allowPrivilegeEscalation": False,
         "readOnlyRootFilesystem": True,
@@ -97,15 +99,15 @@ def test_probes_and_policy_name_ports_of_the_pod(objects: list[Object]) -> None:
         assert [port["targetPort"] for port in service["spec"]["ports"]] == ["http"]
 
 
-def test_no_values_give_musterd_more_rights_than_the_default_but_those_of_queues(
+def test_no_values_give_musterd_more_rights_than_the_default_but_those_of_queues_and_observed_runs(
     case: Case, objects: list[Object], rendered: Rendered
 ) -> None:
     account = pod(objects)["spec"]["serviceAccountName"]
-    queues = ("--set", "kueue.enabled=true") if "kueue.enabled=true" in case.values else ()
-    allowed = {right for _, right, _ in grants(rendered(*queues), "musterd")}
+    granting = [each for each in case.values.split(",") if each in ("kueue.enabled=true", "observe.kinds=all")]
+    allowed = {right for _, right, _ in grants(rendered("--set", ",".join(granting)), "musterd")}
     assert {right for _, right, _ in grants(objects, account)} <= allowed
-    leases = {name for _, right, name in grants(objects, account) if right[1] == "leases"}
-    assert leases <= {each["metadata"]["name"] for each in objects if each["kind"] == "Lease"}
+    named = {name for _, right, name in grants(objects, account) if right[1] == "leases" and right[2] != "create"}
+    assert "" not in named, "of the Leases of its namespace musterd reads and writes its own only"
 
 
 @pytest.mark.parametrize("case", OF_ONE_NAMESPACE.values(), ids=OF_ONE_NAMESPACE)
@@ -120,8 +122,25 @@ def test_for_one_namespace_only_reviews_are_granted_in_the_cluster(case: Case, o
     assert in_cluster == (set() if "rbac.reviews=false" in case.values else reviews)
     assert {where for where, _, _ in found} - {CLUSTER} == {"lab", case.namespace}
     assert {right[1] for where, right, _ in found if where == case.namespace} == {"leases"}
-    (coordinators,) = one(objects, "NetworkPolicy")["spec"]["egress"][-1]["to"]
-    assert coordinators["namespaceSelector"] == {"matchLabels": {"kubernetes.io/metadata.name": "lab"}}
+    assert coordinators(objects)["namespaceSelector"] == {"matchLabels": {"kubernetes.io/metadata.name": "lab"}}
+
+
+def test_the_policy_lets_probes_reach_the_pods_of_observed_runs(objects: list[Object], case: Case) -> None:
+    """Pods that other controllers make have no label in common, and none of Muster's own."""
+    for _ in (each for each in objects if each["kind"] == "NetworkPolicy"):
+        assert ("podSelector" in coordinators(objects)) is ("observe.kinds" not in case.values)
+
+
+def test_the_pod_cannot_be_preempted_by_the_runs_that_it_looks_after(objects: list[Object]) -> None:
+    made = {each["metadata"]["name"]: each["value"] for each in objects if each["kind"] == "PriorityClass"}
+    for name, value in made.items():
+        assert pod(objects)["spec"]["priorityClassName"] in (name, "high")
+        assert value == 1_000_000_000, "the highest that a user's class may have"
+
+
+def coordinators(objects: list[Object]) -> Any:
+    (peer,) = one(objects, "NetworkPolicy")["spec"]["egress"][-1]["to"]
+    return peer
 
 
 def pod(objects: list[Object]) -> Any:

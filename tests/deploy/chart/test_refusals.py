@@ -39,6 +39,16 @@ BAD = {
     "settings.leaseDuration=10": "settings.leaseDuration (10) must be longer than settings.renewDeadline (10)",
     "settings.retryPeriod=6": "settings.renewDeadline (10) must be at least twice settings.retryPeriod (6)",
     "serviceMonitor.create=always,service.create=false": "serviceMonitor needs the Service",
+    "observe.kinds=rayjob": "at '/observe/kinds': 'rayjob' does not match pattern",
+    "observe.kinds=jobs\\,all\\,job": "at '/observe/kinds': 'jobs,all,job' does not match pattern",
+    "settings.foreignKinds=jobset": "at '/settings/foreignKinds': 'jobset' does not match pattern",
+    "serviceMonitor.create=always,serviceMonitor.interval=1m,serviceMonitor.scrapeTimeout=1m1s": "(1m1s) must not be",
+    "serviceMonitor.scrapeTimeout=30s": "serviceMonitor.scrapeTimeout (30s) must not be longer than serviceMonitor",
+    "podLabels.app\\.kubernetes\\.io/name=x": "cannot set app.kubernetes.io/name: it is a label of the chart",
+    "image.pullSecrets[0]=registry": "at '/image/pullSecrets/0': got string, want object",
+    "ingress.host=Muster": "at '/ingress/host': 'Muster' does not match pattern",
+    "ingress.host=muster.example.com,service.create=false": "ingress.host needs the Service",
+    "priorityClass.value=2000000000": "at '/priorityClass/value': maximum: got 2",
 }
 """``--set``, and what Helm says."""
 

@@ -11,7 +11,7 @@ from deploy.helm.schema import schema
 from deploy.helm.values import NOT_IN_THE_CHART, SETTINGS
 from muster.daemon.settings import Settings, from_command_line
 from muster.daemon.web.readers import Refused, check_host, is_loopback
-from muster.metrics.runbooks import PUBLISHED
+from muster.metrics.runbooks import SERVED
 from tests.deploy.chart.conftest import Object, Rendered, one
 
 pytestmark = pytest.mark.timeout(1200)
@@ -76,8 +76,8 @@ def test_a_value_reaches_musterd_as_it_is(rendered: Rendered, name: str) -> None
 def test_all_settings_together_reach_musterd(rendered: Rendered) -> None:
     values = {to_camel(name): value for name, value in OTHER.items()}
     objects = rendered("--set-json", f"settings={json.dumps(values)}", "--set", "replicas=1,service.create=false")
-    expected = {**OTHER, "kubeconfig": None, "context": None, "kueue": False, "observe_kinds": ""}
-    expected |= {"runbook_url": PUBLISHED, "http_tls_cert": None, "http_tls_key": None}
+    expected = {**OTHER, "kubeconfig": None, "context": None, "kueue": False, "observe_kinds": "", "alone": False}
+    expected |= {"runbook_url": SERVED, "http_tls_cert": None, "http_tls_key": None}
     assert from_command_line(arguments(objects)).model_dump() == expected
 
 
@@ -86,6 +86,19 @@ def test_the_page_and_the_alerts_lead_to_the_same_runbooks(rendered: Rendered) -
     assert from_command_line(arguments(objects)).runbook_url == "https://wiki.example/runbooks"
     rules = json.dumps(one(objects, "PrometheusRule"))
     assert "https://wiki.example/runbooks/MusterRankMissing.md" in rules
+
+
+@pytest.mark.parametrize(("values", "place"), [
+    ("name=second", "http://second.muster-system.svc:8080/runbooks"),
+    ("tls.secretName=own", "https://musterd.muster-system.svc:8080/runbooks"),
+    ("ingress.host=muster.example.com,ingress.tlsSecretName=own", "https://muster.example.com/runbooks"),
+])  # fmt: skip
+def test_without_a_site_of_their_own_the_runbooks_are_those_that_musterd_serves(
+    rendered: Rendered, values: str, place: str
+) -> None:
+    objects = rendered("--set", f"prometheusRule.create=always,{values}")
+    assert f"{place}/MusterRankMissing.md" in json.dumps(one(objects, "PrometheusRule"))
+    assert from_command_line(arguments(objects)).runbook_url == SERVED
 
 
 def test_https_is_served_from_the_secret_and_asked_for_by_the_service_monitor(rendered: Rendered) -> None:
@@ -114,13 +127,29 @@ def test_https_is_served_from_the_secret_and_asked_for_by_the_service_monitor(re
 
 def test_the_lease_has_the_name_of_all_objects_unless_it_has_its_own(rendered: Rendered) -> None:
     named = rendered("--set", "name=second")
-    assert from_command_line(arguments(named)).lease_name == "second" == one(named, "Lease")["metadata"]["name"]
+    assert from_command_line(arguments(named)).lease_name == "second"
     own = rendered("--set", "name=second,settings.leaseName=own,settings.leaseNamespace=leases")
-    lease, role = one(own, "Lease"), one(own, "Role")
-    assert from_command_line(arguments(own)).lease_name == "own" == lease["metadata"]["name"]
-    assert role["rules"][0]["resourceNames"] == ["own"]
-    assert {each["metadata"]["namespace"] for each in (lease, role, one(own, "RoleBinding"))} == {"leases"}
+    role = one(own, "Role")
+    assert from_command_line(arguments(own)).lease_name == "own"
+    assert [rule.get("resourceNames") for rule in role["rules"]] == [None, ["own"]]
+    assert {each["metadata"]["namespace"] for each in (role, one(own, "RoleBinding"))} == {"leases"}
+    (rule,) = one(own, "FlowSchema")["spec"]["rules"]
+    assert rule["resourceRules"][0]["namespaces"] == ["leases"]
     assert from_command_line(arguments(own)).lease_namespace == "leases"
+
+
+def test_the_page_answers_by_the_host_of_its_ingress(rendered: Rendered) -> None:
+    objects = rendered("--set", "ingress.host=muster.example.com,ingress.tlsSecretName=tls")
+    check_host(["muster.example.com"], from_command_line(arguments(objects)).http_names.split(","))
+    (rule,) = one(objects, "Ingress")["spec"]["rules"]
+    backend = rule["http"]["paths"][0]["backend"]["service"]
+    service = one(objects, "Service")
+    assert (backend["name"], backend["port"]) == (service["metadata"]["name"], {"name": "http"})
+
+
+def test_more_flags_come_after_the_settings_and_win(rendered: Rendered) -> None:
+    objects = rendered("--set", "settings.logLevel=info,extraArgs[0]=--log-level=debug")
+    assert from_command_line(arguments(objects)).log_level == "debug"
 
 
 def test_the_page_answers_by_every_name_of_its_service(rendered: Rendered) -> None:

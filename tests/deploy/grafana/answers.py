@@ -12,7 +12,11 @@ Choice = Mapping[str, str]
 """A value for each variable of a query."""
 
 _LABEL_VALUES = re.compile(r"label_values\((.+), (\w+)\)")
-STEP = 1.0
+STEP = SCRAPE = 1.0
+"""Seconds between two points that are asked for, and between two scrapes of the server."""
+
+OF_GRAFANA = {"__interval": f"{STEP:g}s", "__rate_interval": f"{max(STEP + SCRAPE, 4 * SCRAPE):g}s"}
+"""The variables that Grafana sets itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +30,7 @@ class Answer:
 
 def interpolated(text: str, choice: Choice) -> str:
     """The text with variables replaced, as Grafana does."""
-    return re.sub(r"\$(\w+)", lambda found: choice[found[1]], text)
+    return re.sub(r"\$(\w+)", lambda found: {**OF_GRAFANA, **choice}[found[1]], text)
 
 
 async def choices(server: Prometheus, dashboard: Dashboard) -> list[Choice]:

@@ -14,7 +14,7 @@ FILES = sorted(FOLDER.glob("*.json"))
 _SELECTOR = re.compile(r"\b([a-z_]+)\{([^}]*)\}")
 _NAME = re.compile(r"\b(?:muster|process|python)_[a-z0-9_]+")
 _MATCHER = re.compile(r"(\w+)\s*(?:=~|!~|!=|=)")
-_GROUPED = re.compile(r"\b(?:by|on|group_left|group_right)\s*\(([^)]*)\)")
+_GROUPED = re.compile(r"\b(?:by|on|ignoring|group_left|group_right)\s*\(([^)]*)\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,8 @@ class Query:
 
     @property
     def variables(self) -> frozenset[str]:
-        """The dashboard variables that it reads."""
-        return frozenset(re.findall(r"\$(\w+)", self.expr))
+        """The dashboard variables that it reads, without those that Grafana sets."""
+        return frozenset(re.findall(r"\$(?!__)(\w+)", self.expr))
 
     @property
     def metrics(self) -> frozenset[str]:
@@ -70,7 +70,7 @@ class Dashboard:
 
     @property
     def queries(self) -> list[Query]:
-        """All queries of its panels."""
+        """All queries: of its panels, and those whose moments it marks."""
         return [
             Query(
                 self.content["uid"],
@@ -83,7 +83,15 @@ class Dashboard:
             )
             for panel in self.panels
             for target in panel["targets"]
+        ] + [
+            Query(self.content["uid"], mark["name"], -place, "Anno", mark["expr"], mark["titleFormat"], over_time=True)
+            for place, mark in enumerate(self.marks, 1)
         ]
+
+    @property
+    def marks(self) -> list[dict[str, Any]]:
+        """Its annotations, without the one that every dashboard has."""
+        return [mark for mark in self.content["annotations"].get("list", ()) if not mark.get("builtIn")]
 
     @property
     def variables(self) -> dict[str, dict[str, Any]]:

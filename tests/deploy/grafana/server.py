@@ -72,16 +72,22 @@ class Prometheus:
 
 
 @asynccontextmanager
-async def prometheus(folder: Path, target: str, *, interval: str = "1s", **more: Any) -> AsyncIterator[Prometheus]:
+async def prometheus(
+    folder: Path, target: str, *, interval: str = "1s", rules: Sequence[Path] = (), **more: Any
+) -> AsyncIterator[Prometheus]:
     """A Prometheus that scrapes ``target`` (host:port) for the duration of the block, with its data in ``folder``.
 
-    ``more`` are settings of the scrape. Raises ``Unavailable`` where this machine has no Prometheus and cannot fetch
-    one.
+    It evaluates the files of ``rules``. ``more`` are settings of the scrape. Raises ``Unavailable`` where this machine
+    has no Prometheus and cannot fetch one.
     """
     binary = await asyncio.to_thread(program, "prometheus")
     config = folder / "prometheus.json"
     scrape = {"job_name": "musterd", "honor_labels": True, "static_configs": [{"targets": [target]}], **more}
-    settings = {"global": {"scrape_interval": interval, "scrape_timeout": interval}, "scrape_configs": [scrape]}
+    settings = {
+        "global": {"scrape_interval": interval, "scrape_timeout": interval},
+        "scrape_configs": [scrape],
+        "rule_files": [str(path) for path in rules],
+    }
     await asyncio.to_thread(_write, config, json.dumps(settings))  # JSON is YAML
     port = free_port()
     command = (

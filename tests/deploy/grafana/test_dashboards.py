@@ -9,8 +9,10 @@ import pytest
 from prometheus_client import CollectorRegistry, ProcessCollector
 
 from deploy.grafana.__main__ import BOARDS
+from deploy.prometheus.groups import ALERTS
 from muster.metrics.catalogue import CATALOGUE
 from muster.metrics.rows.row import Metric, Type
+from muster.metrics.runbooks import REASONS
 from tests.deploy.grafana.dashboards import FILES, ROOT, Dashboard, dashboards
 
 ALL = dashboards()
@@ -18,6 +20,7 @@ UNITS = {"none", "short", "s", "dtdurations", "percentunit", "reqps", "ops", "by
 """Units of Grafana's own list that these dashboards use; Grafana shows one it does not know as a suffix."""
 
 OF_THE_SCRAPE = {"instance", "job", "le"}
+OF_ALERTS = {"alertname", "alertstate", "severity"}
 
 each_dashboard = pytest.mark.parametrize("dashboard", ALL, ids=lambda dashboard: dashboard.path.stem)
 
@@ -61,6 +64,8 @@ def test_every_label_is_one_of_its_metric(dashboard: Dashboard) -> None:
             allowed = {*rows[metric].labels} if metric in rows else set()
             assert label in allowed | OF_THE_SCRAPE, f"{metric} has no label {label}: {query}"
         of_all = {label for metric in query.metrics if metric in rows for label in rows[metric].labels}
+        if "ALERTS{" in query.expr:
+            of_all = {*OF_ALERTS, *(label for row in rows.values() for label in row.labels)}
         assert query.grouped <= of_all | OF_THE_SCRAPE, query
 
 
@@ -124,6 +129,102 @@ def documentation() -> str:
 
 
 @each_dashboard
+def test_the_window_of_a_rate_is_the_time_between_two_points_or_the_hour_that_the_title_names(
+    dashboard: Dashboard,
+) -> None:
+    for query in dashboard.queries:
+        windows = set(re.findall(r"(?:rate|increase)\([^()]*\[([^\]]+)\]", query.expr))
+        if query.over_time and "hour" not in query.panel:
+            assert windows <= {"$__rate_interval"}, query
+        else:
+            assert "$__rate_interval" not in windows, query
+
+
+@each_dashboard
+def test_a_counter_of_the_daemon_is_drawn_as_what_it_rose(dashboard: Dashboard) -> None:
+    counters = {row.name for row in CATALOGUE if row.type is Type.COUNTER and "experiment" not in row.labels}
+    for query in dashboard.queries:
+        raw = {name for name in counters & query.metrics if not re.search(rf"(rate|increase)\({name}\b", query.expr)}
+        assert not raw, query
+
+
+def board(name: str) -> Dashboard:
+    return next(dashboard for dashboard in ALL if dashboard.path.stem == name)
+
+
+def panel_of(name: str, title: str) -> dict[str, Any]:
+    return next(panel for panel in board(name).panels if panel["title"] == title)
+
+
+@pytest.mark.parametrize(
+    ("name", "marks"),
+    [
+        ("muster-experiment", {"Restarts": "muster_experiment_restarts_total"}),
+        ("muster-fleet", {"Changes of the leader": "muster_leader"}),
+        ("muster-daemon", {"Changes of the leader": "muster_leader"}),
+    ],
+)
+def test_restarts_and_changes_of_the_leader_are_marked_and_can_be_switched_off(
+    name: str, marks: dict[str, str]
+) -> None:
+    shown = {mark["name"]: mark for mark in board(name).marks}
+    assert shown.keys() == marks.keys()
+    for title, metric in marks.items():
+        assert metric in shown[title]["expr"]
+        assert (shown[title]["enable"], shown[title]["hide"]) == (True, False)
+        assert shown[title]["datasource"]["uid"] == "${datasource}"
+
+
+@pytest.mark.parametrize(
+    ("name", "chosen"),
+    [
+        ("muster-fleet", {'namespace=~"$namespace"', 'experiment=""'}),
+        ("muster-experiment", {'namespace="$namespace",experiment="$experiment"'}),
+    ],
+)
+def test_alerts_that_fire_are_listed_for_what_is_chosen(name: str, chosen: set[str]) -> None:
+    (target,) = panel_of(name, "Alerts that fire")["targets"]
+    firing = re.findall(r'ALERTS\{alertname=~"Muster\.\+",alertstate="firing",([^}]*)\}', target["expr"])
+    assert {*firing} == chosen
+
+
+@each_dashboard
+def test_a_column_of_reasons_or_alerts_holds_the_longest_of_them(dashboard: Dashboard) -> None:
+    reasons = {reason for known in REASONS.values() for reason in known if reason.isalpha()}
+    words = {"reason": reasons, "alertname": {alert.name for alert in ALERTS}}
+    for panel in (panel for panel in dashboard.panels if panel["type"] == "table"):
+        arranged = next(one for one in panel["transformations"] if one["id"] == "organize")["options"]
+        for name in words.keys() & arranged["indexByName"].keys():
+            overrides = [one for one in panel["fieldConfig"]["overrides"] if one["matcher"]["options"] == name]
+            values = {one["id"]: one["value"] for override in overrides for one in override["properties"]}
+            assert values["custom.cellOptions"]["wrapText"], panel["title"]
+            assert values["custom.width"] >= 8 * max(map(len, words[name])), panel["title"]
+
+
+@each_dashboard
+def test_a_block_is_colored_only_where_it_needs_attention(dashboard: Dashboard) -> None:
+    for panel in dashboard.panels:
+        if panel["type"] == "stat":
+            colors = {step["color"] for step in panel["fieldConfig"]["defaults"]["thresholds"]["steps"]}
+            colors |= {color["value"]["fixedColor"] for color in _properties(panel, "color")}
+            assert colors <= {"transparent", "yellow", "orange", "red", "purple"}, panel["title"]
+
+
+def test_panels_of_steps_say_why_they_are_empty() -> None:
+    panels = [panel for panel in board("muster-experiment").panels if 50 <= panel["id"] < 60]
+    assert len(panels) == 4
+    assert {panel["fieldConfig"]["defaults"]["noValue"] for panel in panels} == {"No steps reported in this range."}
+
+
+@each_dashboard
+def test_goodput_says_that_time_in_which_it_was_stuck_does_not_count(dashboard: Dashboard) -> None:
+    described = {panel["id"]: panel["description"] for panel in dashboard.panels}
+    for query in dashboard.queries:
+        if "muster_experiment_productive_seconds_total" in query.metrics:
+            assert "Stuck" in described[query.number], query
+
+
+@each_dashboard
 def test_every_link_into_the_documentation_leads_somewhere(dashboard: Dashboard) -> None:
     inside = [url.removeprefix(documentation()) for url in dashboard.links if url.startswith(documentation())]
     assert any(path.startswith("/runbooks") for path in inside)
@@ -157,4 +258,6 @@ def test_every_link_elsewhere_leads_to_musterd_or_another_dashboard(dashboard: D
     outside = [url for url in dashboard.links if url and not url.startswith(documentation())]
     targets = {f"/d/{one.path.stem}" for one in ALL}
     for url in outside:
-        assert url.startswith("${musterd}/experiments/") or url.partition("?")[0] in targets, url
+        assert (
+            url.startswith(("${musterd}/experiments/", "${musterd}/runbooks/")) or url.partition("?")[0] in targets
+        ), url

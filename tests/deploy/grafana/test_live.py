@@ -72,3 +72,22 @@ async def test_every_query_returns_data(answers: list[Answer], dashboard: Dashbo
 @pytest.mark.parametrize("situation", SITUATIONS, ids=lambda situation: situation.name)
 async def test_the_dashboard_of_an_experiment_shows_its_situation(answers: list[Answer], situation: Situation) -> None:
     assert not _wrong(situation, answers)
+
+
+async def test_each_restart_and_each_leader_is_marked_once(answers: list[Answer]) -> None:
+    assert _marked(answers, "muster-experiment", "restarted") == ["Restart: Error"]
+    assert _marked(answers, "muster-experiment", "disrupted") == ["Restart: PodDeleted"]
+    assert _marked(answers, "muster-experiment", "healthy") == []
+    assert len(_marked(answers, "muster-daemon")) == 1
+
+
+def _marked(answers: list[Answer], dashboard: str, experiment: str | None = None) -> list[str]:
+    """The titles of the moments that a dashboard marks."""
+    return [
+        legend(answer.query, series)
+        for answer in answers
+        if answer.query.ref == "Anno" and answer.query.dashboard == dashboard
+        if answer.choice.get("experiment") == experiment
+        for series in answer.series
+        for _ in series.points
+    ]

@@ -10,6 +10,7 @@ from pathlib import Path
 from muster.cli.processes.child import Child, module
 from muster.client import Client, Snapshot
 from muster.kube.paths import core
+from tests.deploy.grafana.dashboards import ROOT
 from tests.deploy.grafana.proxy import Proxy, proxy
 from tests.deploy.grafana.ray.callers import stand_ins
 from tests.deploy.grafana.server import Prometheus, prometheus
@@ -27,6 +28,8 @@ from tests.e2e.environment import Environment, environment
 
 PATIENCE = 240.0
 """Seconds in which every situation must come: sixteen processes start at once, and eight of them import jax."""
+
+RULES = ROOT / "deploy" / "prometheus" / "muster.rules.yaml"
 
 LEASE = ("--lease-duration", "90", "--renew-deadline", "60")
 """A machine that runs nine experiments and all queries on two processors may hold musterd up for 10 s."""
@@ -51,7 +54,7 @@ async def world(folder: Path) -> AsyncIterator[World]:
             await _make_lease(here.client)
             daemon = await _daemon(here, through)
             try:
-                async with prometheus(folder / "prometheus", f"127.0.0.1:{here.port}") as server:
+                async with prometheus(folder / "prometheus", f"127.0.0.1:{here.port}", rules=(RULES,)) as server:
                     running = World(server, between, here.client, time.time())
                     with stand_ins(here.home.callers, folder / "ray", RAY_NAMESPACE, RAY):
                         await _play(running)

@@ -21,6 +21,8 @@ BEGINS = f"{BEFORE} {AFTER}"
 ENDS = f"1x{ONSET // STEP - 1} 0x1000"
 
 DAEMON = {
+    'up{job="musterd",instance="a"}': "1x1000",
+    'up{job="musterd",instance="b"}': "1x1000",
     'muster_build_info{job="musterd",instance="a"}': "1x1000",
     'muster_build_info{job="musterd",instance="b"}': "1x1000",
     'muster_leader{job="musterd",instance="a",identity="a"}': "1x1000",
@@ -38,6 +40,7 @@ EXPERIMENT = {
     f"muster_experiment_stuck{{{ONE}}}": "0x1000",
     f"muster_experiment_ranks_missing{{{ONE}}}": "0x1000",
     f"muster_experiment_gang_restarts_total{{{ONE}}}": "0x1000",
+    f'muster_experiment_coordinator_state{{{ONE},state="refused"}}': "0x1000",
     f"muster_experiment_disruptions_total{{{ONE}}}": "0x1000",
     f'muster_experiment_clock_remaining_seconds{{{ONE},clock="total"}}': "86400-5x1000",
     f'muster_experiment_clock_action{{{ONE},clock="total",action="Fail"}}': "1x1000",

@@ -34,6 +34,7 @@ RULES = [rule for group in GROUPS for rule in group.rules]
 
 def exported() -> Iterator[tuple[str, set[str]]]:
     """What a query can name, and the labels it has."""
+    yield "up", set()  # Prometheus' own, of each scrape
     for row in CATALOGUE:
         yield row.name, set(row.labels)
         if row.type is Type.HISTOGRAM:

@@ -17,6 +17,10 @@ SERIES = {
     'muster_experiment_productive_seconds_total{namespace="vision",experiment="b"}': "0+15x240",
     'muster_experiment_gang_restarts_total{namespace="vision",experiment="a",instance="x"}': "3x100 stale",
     'muster_experiment_gang_restarts_total{namespace="vision",experiment="a",instance="y"}': "_x101 4x140",
+    'muster_experiment_gang_restarts_total{namespace="vision",experiment="b"}': "0x240",
+    'muster_experiment_restarts_total{namespace="vision",experiment="a",reason="Error"}': "2x240",
+    'muster_experiment_restarts_total{namespace="vision",experiment="a",reason="OOMKilled"}': "1x240",
+    'muster_experiment_restarts_total{namespace="vision",experiment="a",reason="NodeLost"}': "1x240",
     'muster_experiment_disruptions_total{namespace="vision",experiment="a"}': "1x240",
     'muster_experiment_ranks_missing{namespace="vision",experiment="a"}': "2x240",
     'muster_experiment_ranks_missing{namespace="vision",experiment="b"}': "1x240",
@@ -33,17 +37,18 @@ SERIES = {
 A = 'namespace="vision",experiment="a"'
 B = 'namespace="vision",experiment="b"'
 EXPECTED: dict[str, dict[str, float]] = {
-    "experiment:gang_restarts:max": {A: 4},
-    "experiment:disruptions:max": {A: 1},
-    "experiment:wall_seconds:max": {A: 7200, B: 7200},
-    "experiment:productive_seconds:max": {A: 3600, B: 3600},
-    "experiment:goodput:ratio": {A: 0.5, B: 0.5},
-    "experiment:goodput:ratio_rate1h": {A: 0, B: 0.5},
-    "namespace:goodput:ratio_rate1h": {'namespace="vision"': 0.25},
-    "namespace:ranks_missing:sum": {'namespace="vision"': 3},
-    "namespace:experiments_stuck:sum": {'namespace="vision"': 1},
-    "operator:time_to_assembled_seconds:p95_rate1h": {'operator="jax"': 28},
-    "operator:restart_downtime_seconds:p95_rate1h": {'operator="jax"': 57},
+    "experiment:muster_gang_restarts:max": {A: 4, B: 0},
+    "experiment:muster_failures:max": {A: 3, B: 0},
+    "experiment:muster_disruptions:max": {A: 1},
+    "experiment:muster_wall_seconds:max": {A: 7200, B: 7200},
+    "experiment:muster_productive_seconds:max": {A: 3600, B: 3600},
+    "experiment:muster_goodput:ratio": {A: 0.5, B: 0.5},
+    "experiment:muster_goodput:ratio_rate1h": {A: 0, B: 0.5},
+    "namespace:muster_goodput:ratio_rate1h": {'namespace="vision"': 0.25},
+    "namespace:muster_ranks_missing:sum": {'namespace="vision"': 3},
+    "namespace:muster_experiments_stuck:sum": {'namespace="vision"': 1},
+    "operator:muster_time_to_assembled_seconds:p95_rate1h": {'operator="jax"': 28},
+    "operator:muster_restart_downtime_seconds:p95_rate1h": {'operator="jax"': 57},
 }
 
 

@@ -7,7 +7,7 @@ import pytest
 from deploy.prometheus import reasons
 from deploy.prometheus.__main__ import GENERATED, ROOT
 from deploy.prometheus.groups import ALERTS, GROUPS
-from deploy.prometheus.row import JOB, Alert, Recording
+from deploy.prometheus.row import GIVEN, Alert, Recording
 from deploy.prometheus.text import chart, plain
 from deploy.prometheus.values import defaults, schema
 from muster.state.clocks import CLOCKS
@@ -24,7 +24,7 @@ def test_a_generated_file_is_what_the_rows_say(name: str) -> None:
 
 @PER_ALERT
 def test_every_threshold_is_used_and_every_placeholder_is_a_threshold(alert: Alert) -> None:
-    assert alert.placeholders - {JOB} == {threshold.name for threshold in alert.thresholds}
+    assert alert.placeholders - set(GIVEN) == {threshold.name for threshold in alert.thresholds}
 
 
 @PER_ALERT
@@ -36,7 +36,7 @@ def test_the_summary_of_an_alert_about_an_experiment_names_it(alert: Alert) -> N
 
 @PER_ALERT
 def test_a_reason_that_an_alert_is_about_is_in_its_summary(alert: Alert) -> None:
-    by_reason = "max by (namespace, experiment, reason)" in alert.expr and "or\n" not in alert.expr
+    by_reason = "max by (namespace, experiment, reason)" in alert.expr and "\nor\n" not in alert.expr
     assert by_reason == ("{{ $labels.reason }}" in alert.summary)
 
 
@@ -56,10 +56,11 @@ def test_a_reason_that_the_guide_explains_reaches_one_alert(reason: str) -> None
     assert len(alerts_about(reason)) == 1
 
 
-def alerts_about(reason: str) -> list[str]:
+def alerts_about(reason: str) -> set[str]:
     """The alerts that fire on that reason."""
-    matchers = [(alert.name, found) for alert in ALERTS for found in re.findall(r'reason(=~|!~)"([^"]*)"', alert.expr)]
-    return [name for name, (how, pattern) in matchers if bool(re.fullmatch(pattern, reason)) == (how == "=~")]
+    fires = [(alert.name, alert.expr.partition("unless")[0]) for alert in ALERTS]
+    matchers = [(name, found) for name, expr in fires for found in re.findall(r'reason(=~|!~)"([^"]*)"', expr)]
+    return {name for name, (how, pattern) in matchers if bool(re.fullmatch(pattern, reason)) == (how == "=~")}
 
 
 @pytest.mark.parametrize("clock", CLOCKS, ids=lambda clock: clock.name.value)
@@ -72,6 +73,7 @@ def test_names_are_unique_and_of_their_kind() -> None:
     assert len(set(names)) == len(names)
     for group in GROUPS:
         for rule in group.rules:
+            assert "muster" in rule.name.lower(), "rules of other projects have other names"
             form = r"[a-z]+:[a-z_]+:[a-z0-9_]+" if isinstance(rule, Recording) else r"Muster[A-Z][A-Za-z]+"
             assert re.fullmatch(form, rule.name)
 

@@ -31,10 +31,18 @@
 {{- end }}
 {{- end }}
 
+{{/* Where the runbooks are that the alerts lead to: a site of yours, or musterd's own. */}}
+{{- define "muster.runbooks" -}}
+{{- $own := printf "%s://%s.%s.svc:%v" (ternary "https" "http" (not (empty .Values.tls.secretName))) .Values.name .Release.Namespace .Values.service.port -}}
+{{- with .Values.ingress.host }}{{ $own = printf "%s://%s" (ternary "https" "http" (not (empty $.Values.ingress.tlsSecretName))) . }}{{ end -}}
+{{ .Values.prometheusRule.runbookUrl | default (printf "%s/runbooks" $own) }}
+{{- end }}
+
 {{/* The Host names under which the Service is reached, and those of the settings. */}}
 {{- define "muster.hostNames" -}}
 {{- $service := printf "%s.%s" .Values.name .Release.Namespace -}}
 {{- $names := list .Values.name $service (printf "%s.svc" $service) (printf "%s.svc.cluster.local" $service) -}}
+{{- with .Values.ingress.host }}{{ $names = append $names . }}{{ end -}}
 {{- with .Values.settings.httpNames }}{{ $names = append $names . }}{{ end -}}
 {{ join "," $names }}
 {{- end }}

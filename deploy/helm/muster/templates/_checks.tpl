@@ -16,8 +16,29 @@
 {{- if lt (float64 $renew) (mulf 2 $retry) }}
 {{- fail (printf "settings.renewDeadline (%v) must be at least twice settings.retryPeriod (%v), or one slow answer costs the leadership" $renew $retry) }}
 {{- end }}
+{{- $own := include "muster.podLabels" . | fromYaml }}
+{{- range $label := concat (keys .Values.podLabels) (keys .Values.commonLabels) | uniq | sortAlpha }}
+{{- if hasKey $own $label }}
+{{- fail (printf "podLabels and commonLabels cannot set %s: it is a label of the chart" $label) }}
+{{- end }}
+{{- end }}
+{{- with .Values.serviceMonitor.scrapeTimeout }}
+{{- if gt (include "muster.seconds" . | float64) (include "muster.seconds" $.Values.serviceMonitor.interval | float64) }}
+{{- fail (printf "serviceMonitor.scrapeTimeout (%s) must not be longer than serviceMonitor.interval (%s): the Prometheus operator leaves such a ServiceMonitor out" . $.Values.serviceMonitor.interval) }}
+{{- end }}
+{{- end }}
 {{- $stop := $settings.shutdownTimeout | default 20 }}
 {{- if ge (float64 $stop) (float64 .Values.terminationGracePeriodSeconds) }}
 {{- fail (printf "terminationGracePeriodSeconds (%v) must be longer than settings.shutdownTimeout (%v): the kubelet would kill musterd before it has ended" .Values.terminationGracePeriodSeconds $stop) }}
 {{- end }}
+{{- end }}
+
+{{/* Seconds of a duration as Prometheus writes it: 1m30s is 90. */}}
+{{- define "muster.seconds" -}}
+{{- $of := dict "ms" 0.001 "s" 1.0 "m" 60.0 "h" 3600.0 "d" 86400.0 "w" 604800.0 "y" 31536000.0 }}
+{{- $sum := 0.0 }}
+{{- range regexFindAll "[0-9]+(ms|[smhdwy])" . -1 }}
+{{- $sum = addf $sum (mulf (regexFind "[0-9]+" . | float64) (get $of (regexFind "[a-z]+" .))) }}
+{{- end }}
+{{- $sum }}
 {{- end }}

@@ -24,10 +24,25 @@
 app.kubernetes.io/name: {{ .Values.name }}
 {{- end }}
 
-{{- define "muster.labels" -}}
+{{- define "muster.podLabels" -}}
 {{ include "muster.selector" . }}
 app.kubernetes.io/part-of: muster
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+{{- end }}
+
+{{/* The labels of every object, but not of the pods: another release of the chart alone must not restart musterd. */}}
+{{- define "muster.labels" -}}
+{{ include "muster.podLabels" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "muster.priorityClassName" -}}
+{{ .Values.priorityClassName | default (ternary .Values.name "" .Values.priorityClass.create) }}
 {{- end }}
 
 {{/* "true" if an object is wanted whose kind the Prometheus operator defines: (list $ .Values.x.create) */}}

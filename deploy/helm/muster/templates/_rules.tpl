@@ -2,31 +2,36 @@
 {{- define "muster.rules" -}}
 {{- $values := .Values.prometheusRule -}}
 {{- $job := $values.job | default (include "muster.fullname" .) -}}
+{{- $replicas := .Values.replicas -}}
+{{- $runbooks := include "muster.runbooks" . -}}
+{{- $namespace := .Release.Namespace -}}
 groups:
 - name: muster-recordings
   interval: 30s
   rules:
-  - record: experiment:gang_restarts:max
+  - record: experiment:muster_gang_restarts:max
     expr: max by (namespace, experiment) (muster_experiment_gang_restarts_total)
-  - record: experiment:disruptions:max
+  - record: experiment:muster_failures:max
+    expr: sum by (namespace, experiment) (max by (namespace, experiment, reason) (muster_experiment_restarts_total{reason!~"PreemptionByScheduler|EvictionByEvictionAPI|DeletionByTaintManager|DeletionByPodGC|TerminationByKubelet|NodeLost|PodDeleted|PodAltered|Refused|NodeNotReady|Unschedulable|Queued|CoordinatorLost|RanksNotStarted|Preempted|FlavorMigration|PodsReadyTimeout|AdmissionCheck|ClusterQueueStopped|LocalQueueStopped|NodeFailures|EvictedOnManagerCluster|WorkloadSliceReplaced|Deactivated|QueueUnavailable|WorkloadOutdated|NotAdmitted|WorkloadDeleted|WorkloadFinished|AdmissionLost|Requested"})) or max by (namespace, experiment) (muster_experiment_gang_restarts_total) * 0
+  - record: experiment:muster_disruptions:max
     expr: max by (namespace, experiment) (muster_experiment_disruptions_total)
-  - record: experiment:wall_seconds:max
+  - record: experiment:muster_wall_seconds:max
     expr: max by (namespace, experiment) (muster_experiment_wall_seconds_total)
-  - record: experiment:productive_seconds:max
+  - record: experiment:muster_productive_seconds:max
     expr: max by (namespace, experiment) (muster_experiment_productive_seconds_total)
-  - record: experiment:goodput:ratio
-    expr: experiment:productive_seconds:max / (experiment:wall_seconds:max > 0)
-  - record: experiment:goodput:ratio_rate1h
-    expr: rate(experiment:productive_seconds:max[1h]) / (rate(experiment:wall_seconds:max[1h]) > 0)
-  - record: namespace:goodput:ratio_rate1h
-    expr: sum by (namespace) (rate(experiment:productive_seconds:max[1h])) / (sum by (namespace) (rate(experiment:wall_seconds:max[1h])) > 0)
-  - record: namespace:ranks_missing:sum
+  - record: experiment:muster_goodput:ratio
+    expr: experiment:muster_productive_seconds:max / (experiment:muster_wall_seconds:max > 0)
+  - record: experiment:muster_goodput:ratio_rate1h
+    expr: rate(experiment:muster_productive_seconds:max[1h]) / (rate(experiment:muster_wall_seconds:max[1h]) > 0)
+  - record: namespace:muster_goodput:ratio_rate1h
+    expr: sum by (namespace) (rate(experiment:muster_productive_seconds:max[1h])) / (sum by (namespace) (rate(experiment:muster_wall_seconds:max[1h])) > 0)
+  - record: namespace:muster_ranks_missing:sum
     expr: sum by (namespace) (max by (namespace, experiment) (muster_experiment_ranks_missing))
-  - record: namespace:experiments_stuck:sum
+  - record: namespace:muster_experiments_stuck:sum
     expr: sum by (namespace) (max by (namespace, experiment) (muster_experiment_stuck))
-  - record: operator:time_to_assembled_seconds:p95_rate1h
+  - record: operator:muster_time_to_assembled_seconds:p95_rate1h
     expr: histogram_quantile(0.95, sum by (operator, le) (rate(muster_time_to_assembled_seconds_bucket[1h])))
-  - record: operator:restart_downtime_seconds:p95_rate1h
+  - record: operator:muster_restart_downtime_seconds:p95_rate1h
     expr: histogram_quantile(0.95, sum by (operator, le) (rate(muster_restart_downtime_seconds_bucket[1h])))
 - name: muster-experiments
   interval: {{ $values.interval }}
@@ -34,7 +39,18 @@ groups:
 {{- with $values.alerts.MusterCoordinatorStuck }}
 {{- if .enabled }}
   - alert: MusterCoordinatorStuck
-    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"CoordinatorUnreachable"}) == 1
+    expr: |-
+      max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"CoordinatorUnreachable"} or last_over_time(muster_experiment_stuck_reason{reason=~"CoordinatorUnreachable"}[30s])) == 1
+      unless on (namespace, experiment)
+        (
+          max by (namespace, experiment) (last_over_time(muster_experiment_coordinator_state{state="refused"}[30s])) == 1
+        unless
+          (
+            max by (namespace, experiment) (muster_experiment_coordinator_state{state="refused"}) == 1
+          and
+            max by (namespace, experiment) (muster_experiment_coordinator_state{state="refused"} offset {{ .closing }}) == 1
+          )
+        )
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -44,14 +60,14 @@ groups:
       severity: '{{ .severity }}'
     annotations:
       summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the coordinator served and does not any more ({{`{{ $labels.reason }}`}}).'
-      description: Its process is frozen or cut off while its pod runs. No rank can join or go on, and nothing restarts the gang until the other ranks end.
-      runbook_url: '{{ $values.runbookUrl }}/MusterCoordinatorStuck.md'
+      description: Its process is frozen or cut off, or has closed its port for longer than {{ .closing }}, while its pod runs. No rank can join or go on, and nothing restarts the gang until the other ranks end.
+      runbook_url: '{{ $runbooks }}/MusterCoordinatorStuck.md'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterCoordinatorNotServing }}
 {{- if .enabled }}
   - alert: MusterCoordinatorNotServing
-    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"CoordinatorNotServing"}) == 1
+    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"CoordinatorNotServing|DashboardNotServing"} or last_over_time(muster_experiment_stuck_reason{reason=~"CoordinatorNotServing|DashboardNotServing"}[30s])) == 1
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -62,13 +78,13 @@ groups:
     annotations:
       summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the coordinator has never opened its port ({{`{{ $labels.reason }}`}}).'
       description: The program of the coordinator runs, and no other rank can join it.
-      runbook_url: '{{ $values.runbookUrl }}/MusterCoordinatorNotServing.md'
+      runbook_url: '{{ $runbooks }}/MusterCoordinatorNotServing.md'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterRankMissing }}
 {{- if .enabled }}
   - alert: MusterRankMissing
-    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"RanksMissing|RankFailed|ProcessCountMismatch"}) == 1
+    expr: max by (namespace, experiment) (muster_experiment_stuck_reason{reason=~"RanksMissing|RankFailed|ProcessCountMismatch"} or last_over_time(muster_experiment_stuck_reason{reason=~"RanksMissing|RankFailed|ProcessCountMismatch"}[30s])) == 1
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -77,22 +93,24 @@ groups:
       {{- end }}
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the roll is not complete: {{`{{ range query (printf "max by (experiment) (muster_experiment_ranks_missing{namespace=%q,experiment=%q})" $labels.namespace $labels.experiment) }}`}}{{`{{ .Value }}`}} missing, {{`{{ end }}`}}{{`{{ range query (printf "max by (experiment) (muster_experiment_first_missing_rank{namespace=%q,experiment=%q})" $labels.namespace $labels.experiment) }}`}}first rank {{`{{ .Value }}`}}, {{`{{ end }}`}}{{`{{ range query (printf "sort_desc(max by (cause) (muster_experiment_ranks_missing_by_cause{namespace=%q,experiment=%q}) > 0)" $labels.namespace $labels.experiment) }}`}}{{`{{ .Value }}`}} {{`{{ .Labels.cause }}`}}, {{`{{ end }}`}}reason {{`{{ $labels.reason }}`}}.'
+      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the roll is not complete: {{`{{ range query (printf "max by (experiment) (muster_experiment_ranks_missing{namespace=%q,experiment=%q})" $labels.namespace $labels.experiment) }}`}}{{`{{ .Value }}`}} missing, {{`{{ end }}`}}{{`{{ range query (printf "max by (experiment) (muster_experiment_first_missing_rank{namespace=%q,experiment=%q})" $labels.namespace $labels.experiment) }}`}}first rank {{`{{ .Value }}`}}, {{`{{ end }}`}}{{`{{ range query (printf "sort_desc(max by (cause) (muster_experiment_ranks_missing_by_cause{namespace=%q,experiment=%q}) > 0)" $labels.namespace $labels.experiment) }}`}}{{`{{ .Value }}`}} {{`{{ .Labels.cause }}`}}, {{`{{ end }}`}}reason {{`{{ range query (printf "max by (reason) (muster_experiment_stuck_reason{namespace=%q,experiment=%q}) == 1" $labels.namespace $labels.experiment) }}`}}{{`{{ .Labels.reason }}`}}, {{`{{ end }}`}}the others wait.'
       description: The ranks that have arrived hold their machines and wait for the others.
-      runbook_url: '{{ $values.runbookUrl }}/MusterRankMissing.md'
+      runbook_url: '{{ $runbooks }}/MusterRankMissing.md'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterAssemblyOverdue }}
 {{- if .enabled }}
   - alert: MusterAssemblyOverdue
     expr: |-
-      max by (namespace, experiment) (max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"StartingDeadlineExceeded|AssemblyDeadlineExceeded"}) == 1)
+      max by (namespace, experiment) (max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"StartingDeadlineExceeded|AssemblyDeadlineExceeded"} or last_over_time(muster_experiment_stuck_reason{reason=~"StartingDeadlineExceeded|AssemblyDeadlineExceeded"}[30s])) == 1)
       or
         max by (namespace, experiment) (muster_experiment_phase{phase="Assembling"}) == 1
       and
-        max by (namespace, experiment) (muster_experiment_phase{phase="Assembling"} offset {{ .overdue }}) == 1
+        max by (namespace, experiment) (muster_experiment_wall_seconds_total) > {{ .seconds }}
       and
-        min by (namespace, experiment) (min_over_time(muster_experiment_phase{phase="Assembling"}[{{ .overdue }}])) == 1
+        max by (namespace, experiment) (muster_experiment_phase{phase="Assembling"} offset {{ .seconds }}s) == 1
+      and
+        min by (namespace, experiment) (min_over_time(muster_experiment_phase{phase="Assembling"}[{{ .seconds }}s])) == 1
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -102,14 +120,14 @@ groups:
       severity: '{{ .severity }}'
     annotations:
       summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the gang is not complete in time.'
-      description: A clock of the experiment (starting, assembly) has run out, or it has been Assembling for {{ .overdue }}.
-      runbook_url: '{{ $values.runbookUrl }}/MusterAssemblyOverdue.md'
+      description: A clock of the experiment (starting, assembly) has run out, or it has been Assembling for {{ .seconds }} s.
+      runbook_url: '{{ $runbooks }}/MusterAssemblyOverdue.md'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterImageNotPulled }}
 {{- if .enabled }}
   - alert: MusterImageNotPulled
-    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed"}) == 1
+    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed"} or last_over_time(muster_experiment_stuck_reason{reason=~"ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed"}[30s])) == 1
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -120,13 +138,13 @@ groups:
     annotations:
       summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: an image cannot be pulled ({{`{{ $labels.reason }}`}}).'
       description: The kubelet goes on trying. No program of that member runs until the image is there.
-      runbook_url: '{{ $values.runbookUrl }}/MusterImageNotPulled.md'
+      runbook_url: '{{ $runbooks }}/MusterImageNotPulled.md'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterUnschedulable }}
 {{- if .enabled }}
   - alert: MusterUnschedulable
-    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"Unschedulable|SchedulerError|PendingDeadlineExceeded"}) == 1
+    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"Unschedulable|SchedulerError|PendingDeadlineExceeded"} or last_over_time(muster_experiment_stuck_reason{reason=~"Unschedulable|SchedulerError|PendingDeadlineExceeded"}[30s])) == 1
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -137,13 +155,13 @@ groups:
     annotations:
       summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: no node fits all members ({{`{{ $labels.reason }}`}}).'
       description: Members that have a node hold it while the others wait for theirs.
-      runbook_url: '{{ $values.runbookUrl }}/MusterUnschedulable.md'
+      runbook_url: '{{ $runbooks }}/MusterUnschedulable.md'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterCreateRefused }}
 {{- if .enabled }}
   - alert: MusterCreateRefused
-    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)"}) == 1
+    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)"} or last_over_time(muster_experiment_stuck_reason{reason=~"WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)"}[30s])) == 1
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -154,13 +172,13 @@ groups:
     annotations:
       summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the API server refuses what the experiment needs ({{`{{ $labels.reason }}`}}).'
       description: Quota, admission, rights or the API server itself stand in the way. Muster tries again every 5 to 30 s.
-      runbook_url: '{{ $values.runbookUrl }}/MusterCreateRefused.md'
+      runbook_url: '{{ $runbooks }}/MusterCreateRefused.md'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterExperimentStuck }}
 {{- if .enabled }}
   - alert: MusterExperimentStuck
-    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason!~"CoordinatorUnreachable|CoordinatorNotServing|RanksMissing|RankFailed|ProcessCountMismatch|StartingDeadlineExceeded|AssemblyDeadlineExceeded|ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed|Unschedulable|SchedulerError|PendingDeadlineExceeded|WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)|DisruptionLoop|CoordinatorGone|MemberFailed|RestartedInPlace|PodsMissing|StatusIsFalse|FailureReported"}) == 1
+    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason!~"CoordinatorUnreachable|CoordinatorNotServing|DashboardNotServing|RanksMissing|RankFailed|ProcessCountMismatch|Hung|StartingDeadlineExceeded|AssemblyDeadlineExceeded|ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed|Unschedulable|SchedulerError|PendingDeadlineExceeded|WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)|DisruptionLoop|CoordinatorGone|MemberFailed|RestartedInPlace|PodsMissing|StatusIsFalse|FailureReported"} or last_over_time(muster_experiment_stuck_reason{reason!~"CoordinatorUnreachable|CoordinatorNotServing|DashboardNotServing|RanksMissing|RankFailed|ProcessCountMismatch|Hung|StartingDeadlineExceeded|AssemblyDeadlineExceeded|ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed|Unschedulable|SchedulerError|PendingDeadlineExceeded|WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)|DisruptionLoop|CoordinatorGone|MemberFailed|RestartedInPlace|PodsMissing|StatusIsFalse|FailureReported"}[30s])) == 1
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -171,13 +189,30 @@ groups:
     annotations:
       summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the experiment does not go on ({{`{{ $labels.reason }}`}}).'
       description: The message of its condition Stuck says what stands in the way.
-      runbook_url: '{{ $values.runbookUrl }}/MusterExperimentStuck.md'
+      runbook_url: '{{ $runbooks }}/MusterExperimentStuck.md'
+{{- end }}
+{{- end }}
+{{- with $values.alerts.MusterHung }}
+{{- if .enabled }}
+  - alert: MusterHung
+    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"Hung"} or last_over_time(muster_experiment_stuck_reason{reason=~"Hung"}[30s])) == 1
+    for: '{{ .for }}'
+    keep_firing_for: 1m
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      severity: '{{ .severity }}'
+    annotations:
+      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: no rank has reported a step for too long ({{`{{ $labels.reason }}`}}).'
+      description: The whole gang holds its machines and does nothing. The message of its condition Stuck names the last step and a rank that is behind.
+      runbook_url: '{{ $runbooks }}/MusterHung.md'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterDisruptionLoop }}
 {{- if .enabled }}
   - alert: MusterDisruptionLoop
-    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"DisruptionLoop"}) == 1
+    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"DisruptionLoop"} or last_over_time(muster_experiment_stuck_reason{reason=~"DisruptionLoop"}[30s])) == 1
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -188,13 +223,13 @@ groups:
     annotations:
       summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the platform ends one epoch after another ({{`{{ $labels.reason }}`}}).'
       description: At least three disruptions in a row (preemption, eviction, node loss) came before the gang had run for 5 minutes. They use no restart budget, so nothing ends this.
-      runbook_url: '{{ $values.runbookUrl }}/MusterDisruptionLoop.md'
+      runbook_url: '{{ $runbooks }}/MusterDisruptionLoop.md'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterRestartStorm }}
 {{- if .enabled }}
   - alert: MusterRestartStorm
-    expr: increase(experiment:gang_restarts:max[{{ .window }}]) - increase(experiment:disruptions:max[{{ .window }}]) >= {{ .restarts }}
+    expr: increase(experiment:muster_failures:max[{{ .window }}]) >= {{ .restarts }}
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -203,9 +238,9 @@ groups:
       {{- end }}
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: {{`{{ $value | printf "%.0f" }}`}} gang restarts in {{ .window }}.'
-      description: The program fails again and again. Disruptions by the platform are not counted.
-      runbook_url: '{{ $values.runbookUrl }}/MusterRestartStorm.md'
+      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: {{`{{ $value | printf "%.0f" }}`}} restarts after failures in {{ .window }}.'
+      description: The program, or a member of it that runs again alone, fails again and again. What the platform did is not counted.
+      runbook_url: '{{ $runbooks }}/MusterRestartStorm.md'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterDeadlineNear }}
@@ -228,13 +263,13 @@ groups:
     annotations:
       summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: {{`{{ $value | humanizeDuration }}`}} are left until its deadline.'
       description: 'When the clock total runs out, the experiment does what its spec says: it fails, unless another action is set.'
-      runbook_url: '{{ $values.runbookUrl }}/MusterDeadlineNear.md'
+      runbook_url: '{{ $runbooks }}/MusterDeadlineNear.md'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterCoordinatorGone }}
 {{- if .enabled }}
   - alert: MusterCoordinatorGone
-    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"CoordinatorGone"}) == 1
+    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"CoordinatorGone"} or last_over_time(muster_experiment_stuck_reason{reason=~"CoordinatorGone"}[30s])) == 1
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -245,13 +280,13 @@ groups:
     annotations:
       summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the pod of the coordinator is gone or not at work ({{`{{ $labels.reason }}`}}).'
       description: Its own controller has not brought it back for a minute. Members of a Ray cluster run on in no cluster.
-      runbook_url: '{{ $values.runbookUrl }}/MusterCoordinatorGone.md'
+      runbook_url: '{{ $runbooks }}/MusterCoordinatorGone.md'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterMemberNotReplaced }}
 {{- if .enabled }}
   - alert: MusterMemberNotReplaced
-    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"MemberFailed|RestartedInPlace"}) == 1
+    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"MemberFailed|RestartedInPlace"} or last_over_time(muster_experiment_stuck_reason{reason=~"MemberFailed|RestartedInPlace"}[30s])) == 1
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -262,13 +297,13 @@ groups:
     annotations:
       summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: a member has failed, and its controller does not bring it back ({{`{{ $labels.reason }}`}}).'
       description: It has not been replaced for a minute, or was started again in its pod and has not been ready for two.
-      runbook_url: '{{ $values.runbookUrl }}/MusterMemberNotReplaced.md'
+      runbook_url: '{{ $runbooks }}/MusterMemberNotReplaced.md'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterPodsMissing }}
 {{- if .enabled }}
   - alert: MusterPodsMissing
-    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"PodsMissing"}) == 1
+    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"PodsMissing"} or last_over_time(muster_experiment_stuck_reason{reason=~"PodsMissing"}[30s])) == 1
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -279,13 +314,13 @@ groups:
     annotations:
       summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: its controller has not made all of its pods ({{`{{ $labels.reason }}`}}).'
       description: A controller that is down, a quota, or an admission webhook. Of a Ray worker group fewer pods are there than its replicas.
-      runbook_url: '{{ $values.runbookUrl }}/MusterPodsMissing.md'
+      runbook_url: '{{ $runbooks }}/MusterPodsMissing.md'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterStatusIsFalse }}
 {{- if .enabled }}
   - alert: MusterStatusIsFalse
-    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"StatusIsFalse|FailureReported"}) == 1
+    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"StatusIsFalse|FailureReported"} or last_over_time(muster_experiment_stuck_reason{reason=~"StatusIsFalse|FailureReported"}[30s])) == 1
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -296,7 +331,7 @@ groups:
     annotations:
       summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the status that its controller shows is not what has happened ({{`{{ $labels.reason }}`}}).'
       description: The program has ended or failed, and the object says that it goes on. Who waits for it waits for ever.
-      runbook_url: '{{ $values.runbookUrl }}/MusterStatusIsFalse.md'
+      runbook_url: '{{ $runbooks }}/MusterStatusIsFalse.md'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterObservedRunStuck }}
@@ -309,6 +344,8 @@ groups:
       unless
         max by (namespace, experiment) (muster_experiment_clock_remaining_seconds > 0
           and on (namespace, experiment, clock) muster_experiment_clock_action{action!="Alert"} == 1)
+      unless
+        max by (namespace, experiment) (muster_experiment_stuck_reason{reason=~"CoordinatorUnreachable|RanksMissing|RankFailed|ProcessCountMismatch|Hung|CoordinatorGone"}) == 1
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -318,8 +355,8 @@ groups:
       severity: '{{ .severity }}'
     annotations:
       summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: stuck for {{`{{ $value | humanizeDuration }}`}}, and nothing will end it: reason {{`{{ range query (printf "max by (reason) (muster_experiment_stuck_reason{namespace=%q,experiment=%q}) == 1" $labels.namespace $labels.experiment) }}`}}{{`{{ .Labels.reason }}`}}, {{`{{ end }}`}}its controller does not act.'
-      description: 'Muster only watches over it, and no clock will end it: it holds its machines until a person acts.'
-      runbook_url: '{{ $values.runbookUrl }}/MusterObservedRunStuck.md'
+      description: 'Muster only watches over it, and no clock will end it: it holds its machines until a person acts. Where its reason has a critical alert of its own, that one calls the person.'
+      runbook_url: '{{ $runbooks }}/MusterObservedRunStuck.md'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterDeadlinePassed }}
@@ -339,7 +376,7 @@ groups:
     annotations:
       summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: its clock {{`{{ $labels.clock }}`}} ran out {{`{{ $value | humanizeDuration }}`}} ago, and it goes on.'
       description: 'What was to follow has been asked for and has not happened: its own controller does not suspend it, a finalizer holds it, or musterd cannot write.'
-      runbook_url: '{{ $values.runbookUrl }}/MusterDeadlinePassed.md'
+      runbook_url: '{{ $runbooks }}/MusterDeadlinePassed.md'
 {{- end }}
 {{- end }}
 - name: muster-daemon
@@ -354,11 +391,62 @@ groups:
       {{- with .labels }}
       {{- toYaml . | nindent 6 }}
       {{- end }}
+      namespace: '{{ $namespace }}'
       severity: '{{ .severity }}'
     annotations:
       summary: No musterd of job {{`{{ $labels.job }}`}} is scraped.
-      description: No experiment is started, restarted or ended, and no other alert of Muster can fire. Gangs that run go on.
-      runbook_url: '{{ $values.runbookUrl }}/MusterDaemonDown.md'
+      description: No other alert of Muster can fire. If none runs, no experiment is started, restarted or ended, and gangs that run go on; if only the scrape fails (a token, a policy, the name of the job), they are looked after.
+      runbook_url: '{{ $runbooks }}/MusterDaemonDown.md'
+{{- end }}
+{{- end }}
+{{- with $values.alerts.MusterScrapesFail }}
+{{- if .enabled }}
+  - alert: MusterScrapesFail
+    expr: avg by (job) (avg_over_time(up{job="{{ $job }}"}[{{ .window }}])) < {{ .share }}
+    for: '{{ .for }}'
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      namespace: '{{ $namespace }}'
+      severity: '{{ .severity }}'
+    annotations:
+      summary: Of the scrapes of musterd, job {{`{{ $labels.job }}`}}, {{`{{ $value | humanizePercentage }}`}} have succeeded.
+      description: musterd ends and starts again and again, or answers too late. Alerts come late, and while none runs no experiment is started, restarted or ended.
+      runbook_url: '{{ $runbooks }}/MusterScrapesFail.md'
+{{- end }}
+{{- end }}
+{{- with $values.alerts.MusterReplicaMissing }}
+{{- if .enabled }}
+  - alert: MusterReplicaMissing
+    expr: count by (job) (muster_build_info{job="{{ $job }}"}) < {{ $replicas }}
+    for: '{{ .for }}'
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      namespace: '{{ $namespace }}'
+      severity: '{{ .severity }}'
+    annotations:
+      summary: Of {{ $replicas }} musterd of job {{`{{ $labels.job }}`}} {{`{{ $value }}`}} can be scraped.
+      description: Nothing is lost as long as the other one leads; when that one ends, none takes over.
+      runbook_url: '{{ $runbooks }}/MusterReplicaMissing.md'
+{{- end }}
+{{- end }}
+{{- with $values.alerts.MusterLeaderChanges }}
+{{- if .enabled }}
+  - alert: MusterLeaderChanges
+    expr: count by (job, namespace) (max_over_time(muster_leader[{{ .window }}]) == 1) > {{ .leaders }}
+    for: '{{ .for }}'
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      severity: '{{ .severity }}'
+    annotations:
+      summary: '{{`{{ $value }}`}} processes of musterd, job {{`{{ $labels.job }}`}}, have led within {{ .window }}.'
+      description: The leader ends or loses its Lease again and again. Each takeover takes up to 20 s, in which no experiment is started, restarted or ended.
+      runbook_url: '{{ $runbooks }}/MusterLeaderChanges.md'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterNoLeader }}
@@ -374,13 +462,13 @@ groups:
     annotations:
       summary: No musterd of job {{`{{ $labels.job }}`}} leads.
       description: Each one stands by, so no experiment is started, restarted or ended. A takeover takes up to 20 s.
-      runbook_url: '{{ $values.runbookUrl }}/MusterNoLeader.md'
+      runbook_url: '{{ $runbooks }}/MusterNoLeader.md'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterWatchStale }}
 {{- if .enabled }}
   - alert: MusterWatchStale
-    expr: muster_watch_staleness_seconds > {{ .seconds }}
+    expr: muster_watch_staleness_seconds > {{ .seconds }} unless on (job, instance) max by (job, instance) (muster_leader) == 0
     for: '{{ .for }}'
     labels:
       {{- with .labels }}
@@ -389,8 +477,24 @@ groups:
       severity: '{{ .severity }}'
     annotations:
       summary: The watch of {{`{{ $labels.resource }}`}} has heard nothing for {{`{{ $value | humanizeDuration }}`}} ({{`{{ $labels.instance }}`}}).
-      description: The cache from which this musterd decides, or would decide if it led, is this old. A watch that is silent for 90 s is opened anew, so the API server does not answer.
-      runbook_url: '{{ $values.runbookUrl }}/MusterWatchStale.md'
+      description: The cache from which this musterd decides is this old. A watch that is silent for 90 s is opened anew, so the API server does not answer.
+      runbook_url: '{{ $runbooks }}/MusterWatchStale.md'
+{{- end }}
+{{- end }}
+{{- with $values.alerts.MusterStandbyStale }}
+{{- if .enabled }}
+  - alert: MusterStandbyStale
+    expr: muster_watch_staleness_seconds > {{ .seconds }} and on (job, instance) max by (job, instance) (muster_leader) == 0
+    for: '{{ .for }}'
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      severity: '{{ .severity }}'
+    annotations:
+      summary: The watch of {{`{{ $labels.resource }}`}} has heard nothing for {{`{{ $value | humanizeDuration }}`}} ({{`{{ $labels.instance }}`}}).
+      description: This musterd stands by. When it leads, it lists everything anew before it decides, which an API server that does not answer it prevents.
+      runbook_url: '{{ $runbooks }}/MusterStandbyStale.md'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterRightsMissing }}
@@ -406,7 +510,7 @@ groups:
     annotations:
       summary: The API server does not let musterd {{`{{ $labels.verb }}`}} {{`{{ $labels.resource }}`}}.
       description: A right of deploy/musterd.yaml is not granted, or the credentials of musterd are not accepted.
-      runbook_url: '{{ $values.runbookUrl }}/MusterRightsMissing.md'
+      runbook_url: '{{ $runbooks }}/MusterRightsMissing.md'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterScrapeCapReached }}
@@ -422,7 +526,7 @@ groups:
     annotations:
       summary: '{{`{{ $value }}`}} experiments have no series of their own.'
       description: The scrape is full. Finished experiments are left out first; for those left out no alert can fire.
-      runbook_url: '{{ $values.runbookUrl }}/MusterScrapeCapReached.md'
+      runbook_url: '{{ $runbooks }}/MusterScrapeCapReached.md'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterInternalErrors }}
@@ -438,7 +542,7 @@ groups:
     annotations:
       summary: musterd had an unexpected exception in {{`{{ $labels.place }}`}}.
       description: It is a bug of Muster. The experiment that caused it is tried again with a growing delay; the others go on.
-      runbook_url: '{{ $values.runbookUrl }}/MusterInternalErrors.md'
+      runbook_url: '{{ $runbooks }}/MusterInternalErrors.md'
 {{- end }}
 {{- end }}
 {{- end }}

@@ -66,7 +66,7 @@ async def picture(here: World, dashboard: Dashboard, experiment: str, until: flo
     """Ask and draw; ``experiment`` is empty for a dashboard that shows them all."""
     every = await choices(here.server, dashboard)
     choice = next(one for one in every if one.get("experiment", "") == experiment)
-    answers: dict[int, list[Answer]] = {panel["id"]: [] for panel in dashboard.panels}
+    answers: dict[int, list[Answer]] = {query.number: [] for query in dashboard.queries}
     for query in dashboard.queries:
         answers[query.number].append(await ask(here.server, query, choice, here.began, until))
     title = dashboard.content["title"] + (f": {choice['namespace']}/{experiment}" if experiment else "")

@@ -70,8 +70,9 @@ def stat(panel: Panel, answers: Sequence[Answer], frame: Frame) -> str:
     text = ", ".join(shown)
     size = min(30.0, (frame.width - 16) / max(len(text) * BOLD, 1))
     middle = {"text_anchor": "middle", "font_weight": "600"}
+    ink = INK if color == COLORS["transparent"] else "#ffffff"
     return box(frame.x, frame.y, frame.width, frame.height, color, rx=3) + words(
-        frame.x + frame.width / 2, frame.y + frame.height / 2 + size * 0.35, text, size, "#ffffff", **middle
+        frame.x + frame.width / 2, frame.y + frame.height / 2 + size * 0.35, text, size, ink, **middle
     )
 
 
@@ -82,6 +83,8 @@ def timeseries(panel: Panel, answers: Sequence[Answer], frame: Frame) -> str:
     stacked = custom.get("stacking", {}).get("mode") == "normal"
     stepped = custom.get("lineInterpolation") == "stepAfter"
     lines = _lines(panel, answers)
+    if not lines:
+        return _nothing(panel, frame)
     keys, used = _keys(lines, frame)
     inner = Frame(frame.x + 46, frame.y + 6, frame.width - 52, frame.height - 26 - used, frame.since, frame.until)
     layers = _stacked(lines) if stacked else [line.points for line in lines]
@@ -138,10 +141,10 @@ def table(panel: Panel, answers: Sequence[Answer], frame: Frame) -> str:
         column = columns[0] if len(columns) == 1 else f"Value #{answer.query.ref}"
         for one in answer.series:
             rows.setdefault(tuple(one.labels.get(name, "") for name in labels), {})[column] = one.last
-    drawn, wide = [], frame.width / len(headings)
+    drawn, edges = [], _edges(panel, [*labels, *columns], frame)
     for place, name in enumerate([*labels, *columns]):
-        bold = cut(headings[name], wide - 8, SMALL)
-        drawn.append(words(frame.x + 6 + place * wide, frame.y + 14, bold, SMALL, FAINT, font_weight="600"))
+        bold = cut(headings[name], edges[place + 1] - edges[place] - 8, SMALL)
+        drawn.append(words(edges[place], frame.y + 14, bold, SMALL, FAINT, font_weight="600"))
     sort = panel["options"]["sortBy"][0]
     key = next(name for name in headings if headings[name] == sort["displayName"])
     if key in columns:
@@ -153,16 +156,31 @@ def table(panel: Panel, answers: Sequence[Answer], frame: Frame) -> str:
         y = frame.y + 36 + line * 20
         drawn.append(tag("path", d=f"M{frame.x:.0f} {y - 14:.0f}h{frame.width:.0f}", stroke=LINES))
         for place, text in enumerate(row):
-            drawn.append(words(frame.x + 6 + place * wide, y, cut(text, wide - 8, SMALL), SMALL))
+            drawn.append(words(edges[place], y, cut(text, edges[place + 1] - edges[place] - 8, SMALL), SMALL))
         for place, name in enumerate(columns, len(labels)):
             if name in rows[row]:
                 text, color = _cell(panel, headings[name], rows[row][name])
-                drawn.append(words(frame.x + 6 + place * wide, y, text, SMALL, color))
+                drawn.append(words(edges[place], y, text, SMALL, color))
     if not rows:
-        empty = panel["fieldConfig"]["defaults"]["noValue"]
-        x, y = frame.x + frame.width / 2, frame.y + frame.height / 2
-        drawn.append(words(x, y, empty, 13, FAINT, text_anchor="middle"))
+        drawn.append(_nothing(panel, frame))
     return "".join(drawn)
+
+
+def _edges(panel: Panel, names: Sequence[str], frame: Frame) -> list[float]:
+    """The left edges of the columns, and the right one: those with a width of their own have it, if there is room."""
+    wanted = [_properties(panel, name).get("custom.width") for name in names]
+    rest = [width for width in wanted if width is None]
+    free = frame.width - sum(width or 0 for width in wanted)
+    share = max(free / max(len(rest), 1), frame.width / len(names) / 2)
+    widths = [width or share for width in wanted]
+    scale = min(1.0, frame.width / sum(widths))
+    return [frame.x + 6 + scale * sum(widths[:place]) for place in range(len(names) + 1)]
+
+
+def _nothing(panel: Panel, frame: Frame) -> str:
+    """What stands in a panel without data."""
+    x, y = frame.x + frame.width / 2, frame.y + frame.height / 2
+    return words(x, y, panel["fieldConfig"]["defaults"]["noValue"], 13, FAINT, text_anchor="middle")
 
 
 KINDS = {"stat": stat, "timeseries": timeseries, "state-timeline": state_timeline, "table": table}

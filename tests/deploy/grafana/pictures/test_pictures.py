@@ -7,7 +7,8 @@ import pytest
 
 from tests.deploy.grafana.answers import Answer
 from tests.deploy.grafana.dashboards import ROOT, Dashboard, dashboards
-from tests.deploy.grafana.pictures.__main__ import IMAGES, LABEL, drawn, files
+from tests.deploy.grafana.pictures.__main__ import COLUMN, GAP, IMAGES, LABEL, drawn, files
+from tests.deploy.grafana.pictures.svg import cut
 from tests.deploy.grafana.pictures.units import written
 from tests.deploy.grafana.server import Series
 
@@ -24,7 +25,7 @@ def texts(svg: str) -> list[str]:
 
 def synthetic(dashboard: Dashboard, value: float) -> str:
     labels = {"phase": "Running", "reason": "RanksMissing", "namespace": "vision", "experiment": "a&b"}
-    answers: dict[int, list[Answer]] = {panel["id"]: [] for panel in dashboard.panels}
+    answers: dict[int, list[Answer]] = {query.number: [] for query in dashboard.queries}
     for query in dashboard.queries:
         points = [(10.0, value), (20.0, value), (40.0, value)] if query.over_time else [(40.0, value)]
         answers[query.number].append(Answer(query, {}, [Series(labels, points)]))
@@ -43,6 +44,12 @@ def test_a_dashboard_without_data_can_be_drawn(dashboard: Dashboard) -> None:
     empty = {panel["fieldConfig"]["defaults"].get("noValue") for panel in dashboard.panels} - {None}
     assert empty
     assert empty <= {*shown}
+
+
+@pytest.mark.parametrize("dashboard", ALL, ids=lambda dashboard: dashboard.path.stem)
+def test_no_title_is_too_long_for_its_panel(dashboard: Dashboard) -> None:
+    for panel in dashboard.content["panels"]:
+        assert cut(panel["title"], panel["gridPos"]["w"] * COLUMN - GAP - 12, 12) == panel["title"]
 
 
 @each_picture

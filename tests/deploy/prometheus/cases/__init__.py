@@ -5,5 +5,7 @@ from tests.deploy.prometheus.cases.daemon import DAEMON
 from tests.deploy.prometheus.cases.observed import OBSERVED
 from tests.deploy.prometheus.cases.obstacles import OBSTACLES
 from tests.deploy.prometheus.cases.restarts import RESTARTS
+from tests.deploy.prometheus.cases.scrapes import SCRAPES
+from tests.deploy.prometheus.cases.slow_scrapes import SLOW_SCRAPES
 
-CASES = (*ASSEMBLY, *OBSTACLES, *OBSERVED, *RESTARTS, *DAEMON)
+CASES = (*ASSEMBLY, *OBSTACLES, *OBSERVED, *RESTARTS, *SCRAPES, *SLOW_SCRAPES, *DAEMON)

@@ -3,6 +3,9 @@
 from tests.deploy.prometheus.case import BEGINS, ONE, Case, reason
 
 _LABELS = {"namespace": "vision", "experiment": "llama"}
+_REFUSED = f'muster_experiment_coordinator_state{{{ONE},state="refused"}}'
+_ONE_MISSING = "vision/llama: the roll is not complete: 1 missing, first rank 5"
+_ENFORCED = 'namespace="muster-system",experiment="llama"'
 _HOSTILE = r'''namespace="vision",experiment="a\"}) or vector(7) # {{ 7 }}"'''
 
 
@@ -59,6 +62,19 @@ ASSEMBLY = (
     ),
     Case(
         "MusterCoordinatorStuck",
+        "it has closed its port, and the end of its container is reported 10 s later",
+        {**reason("CoordinatorUnreachable", "0x11 1x1 0x1000"), _REFUSED: "0x11 1x1 0x1000"},
+    ),
+    Case(
+        "MusterCoordinatorStuck",
+        "it has closed its port, and its container runs on",
+        {**reason("CoordinatorUnreachable"), _REFUSED: BEGINS},
+        fires_after=15,
+        labels={**_LABELS, "reason": "CoordinatorUnreachable"},
+        summary="vision/llama: the coordinator served and does not any more (CoordinatorUnreachable).",
+    ),
+    Case(
+        "MusterCoordinatorStuck",
         "a slow start: the coordinator is probed for 4 minutes before it serves",
         {
             **_phase("1x48 0x1000", "0x48 1x1000"),
@@ -93,17 +109,37 @@ ASSEMBLY = (
             **_missing("0x11 3x1000", "_x12 5x1000", ImagePull="0x11 2x1000", Crashed=BEGINS, Lost="0x1000"),
         },
         fires_after=120,
-        labels={**_LABELS, "reason": "RanksMissing"},
+        labels=_LABELS,
         summary="vision/llama: the roll is not complete: 3 missing, first rank 5, 2 ImagePull, 1 Crashed, "
-        "reason RanksMissing.",
+        "reason RanksMissing, the others wait.",
+    ),
+    Case(
+        "MusterRankMissing",
+        "of three scrapes of the leader one succeeds",
+        {**reason("RanksMissing", "_x12 " + "1 _ _ " * 100), **_missing("0x11 1x1000", "_x12 5x1000")},
+        fires_after=120,
+        labels=_LABELS,
+        summary=f"{_ONE_MISSING}, reason RanksMissing, the others wait.",
+    ),
+    Case(
+        "MusterRankMissing",
+        "the reason alternates every 90 s: a rank is missing, and the coordinator gives it up",
+        {
+            **reason("RanksMissing", "0x11 " + "1x17 0x17 " * 10),
+            f'muster_experiment_stuck_reason{{{ONE},reason="RankFailed"}}': "0x11 " + "0x17 1x17 " * 10,
+            **_missing("0x11 1x1000", "_x12 5x1000"),
+        },
+        fires_after=120,
+        labels=_LABELS,
+        summary=f"{_ONE_MISSING}, reason RankFailed, the others wait.",
     ),
     Case(
         "MusterRankMissing",
         "the coordinator waits for another number of processes",
         reason("ProcessCountMismatch"),
         fires_after=120,
-        labels={**_LABELS, "reason": "ProcessCountMismatch"},
-        summary="vision/llama: the roll is not complete: 0 missing, reason ProcessCountMismatch.",
+        labels=_LABELS,
+        summary="vision/llama: the roll is not complete: 0 missing, reason ProcessCountMismatch, the others wait.",
     ),
     Case(
         "MusterRankMissing",
@@ -114,9 +150,9 @@ ASSEMBLY = (
             f"muster_experiment_first_missing_rank{{{_HOSTILE}}}": "1x1000",
         },
         fires_after=120,
-        labels={"namespace": "vision", "experiment": 'a"}) or vector(7) # {{ 7 }}', "reason": "RanksMissing"},
+        labels={"namespace": "vision", "experiment": 'a"}) or vector(7) # {{ 7 }}'},
         summary='vision/a"}) or vector(7) # {{ 7 }}: the roll is not complete: 2 missing, first rank 1, '
-        "reason RanksMissing.",
+        "reason RanksMissing, the others wait.",
     ),
     Case(
         "MusterRankMissing",
@@ -125,6 +161,29 @@ ASSEMBLY = (
             **reason("RanksMissing", "0x11 1x17 0x1 1x17 0x1 1x17 0x1000"),
             **_missing("3x29 2x18 1x18 0x1000", "1x29 2x18 3x18 _x1"),
         },
+    ),
+    Case(
+        "MusterRankMissing",
+        "ranks arrive one by one with pauses of four minutes, three of them as Stuck: their runs need a longer `for`",
+        {
+            **reason("RanksMissing", "0x11 1x35 0x11 1x35 0x11 1x35 0x1000"),
+            **_missing("3x47 2x47 1x47 0x1000", "1x47 2x47 3x47 _x1"),
+        },
+        fires_after=120,
+        labels=_LABELS,
+        summary="vision/llama: the roll is not complete: 3 missing, first rank 1, "
+        "reason RanksMissing, the others wait.",
+    ),
+    Case(
+        "MusterRankMissing",
+        "the label namespace is enforced: two experiments of one name are one alert, of the namespace of musterd",
+        {
+            **reason("RanksMissing", "0x23 1x1000", one=_ENFORCED),
+            f'muster_experiment_stuck_reason{{{_ENFORCED},reason="RankFailed"}}': "0x11 1x11 0x1000",
+        },
+        fires_after=120,
+        labels={**_LABELS, "namespace": "muster-system"},
+        summary="muster-system/llama: the roll is not complete: reason RanksMissing, the others wait.",
     ),
     Case(
         "MusterAssemblyOverdue",
@@ -141,6 +200,15 @@ ASSEMBLY = (
         fires_after=0,
         labels=_LABELS,
         summary="vision/llama: the gang is not complete in time.",
+    ),
+    Case(
+        "MusterAssemblyOverdue",
+        "a run of the same name is deleted after a minute and made anew 13 minutes later, with scrapes 60 s apart",
+        {
+            **_phase("_x11 1 _x11 1 _x154 stale _ 1 " + "_x11 1 " * 20, "0x11 stale"),
+            f"muster_experiment_wall_seconds_total{{{ONE}}}": "_x11 5 _x11 65 _x154 stale _ 5 " + "_x11 65 " * 20,
+        },
+        watched=1300,
     ),
     Case(
         "MusterAssemblyOverdue",

@@ -36,7 +36,9 @@ def _fires(
     alert: str, situation: str, experiment: str, operator: str, why: str, after: int, summary: str, **more: str
 ) -> Case:
     series = {**_known(experiment, operator), **reason(why, one=_one(experiment)), **more}
-    labels = {"namespace": "ray", "experiment": experiment, "reason": why}
+    labels = {"namespace": "ray", "experiment": experiment}
+    if alert != "MusterRankMissing":  # one of its reasons may follow another
+        labels["reason"] = why
     return Case(alert, situation, series, after, labels, f"ray/{experiment}: {summary}", watched=600)
 
 
@@ -69,17 +71,17 @@ OBSERVED = (
            "CoordinatorUnreachable", 0, _GCS),
     _fires("MusterRankMissing", "workers of a lost head are stale in the new cluster", "raycluster/llama", "kuberay",
            "RanksMissing", 120,
-           "the roll is not complete: 2 missing, reason RanksMissing.",
+           "the roll is not complete: 2 missing, reason RanksMissing, the others wait.",
            **{f"muster_experiment_ranks_missing{{{_one('raycluster/llama')}}}": _MISSES}),
     _fires("MusterRankMissing", "a member of a JobSet has not called", "jobset/train", "jax", "RanksMissing", 120,
-           "the roll is not complete: 2 missing, reason RanksMissing.",
+           "the roll is not complete: 2 missing, reason RanksMissing, the others wait.",
            **{f"muster_experiment_ranks_missing{{{_one('jobset/train')}}}": _MISSES}),
     _fires("MusterImageNotPulled", "the image of a Ray worker group cannot be pulled", "raycluster/llama", "kuberay",
            "ImagePullBackOff", 60, "an image cannot be pulled (ImagePullBackOff)."),
     _fires("MusterUnschedulable", "no node fits a Ray worker group", "rayjob/tune", "kuberay", "Unschedulable", 300,
            "no node fits all members (Unschedulable)."),
-    _fires("MusterExperimentStuck", "an observed JobSet hangs", "jobset/train", "jax", "Hung", 60,
-           "the experiment does not go on (Hung)."),
+    _fires("MusterHung", "an observed JobSet hangs", "jobset/train", "jax", "Hung", 600,
+           "no rank has reported a step for too long (Hung)."),
     _fires("MusterCreateRefused", "an observed run cannot be ended for want of a right", "job/train", "none",
            "RightsMissing", 60, "the API server refuses what the experiment needs (RightsMissing)."),
     _fires("MusterCoordinatorGone", "the head of a RayCluster is not made again", "raycluster/llama", "kuberay",
@@ -106,6 +108,10 @@ OBSERVED = (
     Case(_LATE, "a clock of the run will end it",
          _long("rayjob/tune", "kuberay", **_clock("rayjob/tune", "total", "9000-5x1000")),
          watched=1200, also=("MusterStatusIsFalse",)),
+    Case(_LATE, "the coordinator is gone, for which a person is called already",
+         {**_long("raycluster/llama", "kuberay"), **reason("StatusIsFalse", "0x1000", _one("raycluster/llama")),
+          **reason("CoordinatorGone", one=_one("raycluster/llama"))},
+         watched=1200, also=("MusterCoordinatorGone",)),
     Case(_LATE, "a clock of the run runs and only alerts",
          _long("rayjob/tune", "kuberay", **_clock("rayjob/tune", "total", "9000-5x1000", "Alert")), 905,
          {"namespace": "ray", "experiment": "rayjob/tune"},

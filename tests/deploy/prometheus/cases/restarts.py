@@ -5,6 +5,13 @@ from tests.deploy.prometheus.case import ONE, Case
 _LABELS = {"namespace": "vision", "experiment": "llama"}
 _RESTARTS = f"muster_experiment_gang_restarts_total{{{ONE}}}"
 _DISRUPTIONS = f"muster_experiment_disruptions_total{{{ONE}}}"
+
+
+def _for(reason: str) -> str:
+    """The series of restarts for that reason; absent before the first restart of the experiment."""
+    return f'muster_experiment_restarts_total{{{ONE},reason="{reason}"}}'
+
+
 _LEFT = f'muster_experiment_clock_remaining_seconds{{{ONE},clock="total"}}'
 _LIMIT = f'muster_experiment_clock_limit_seconds{{{ONE},clock="total"}}'
 
@@ -12,21 +19,54 @@ RESTARTS = (
     Case(
         "MusterRestartStorm",
         "the program fails at once in every epoch: three restarts in two minutes",
-        {_RESTARTS: "0x11 1x11 2x11 3x1000"},
+        {_RESTARTS: "0x11 1x11 2x11 3x1000", _for("Error"): "_x12 1x11 2x11 3x1000"},
         fires_after=120,
         labels=_LABELS,
-        summary="vision/llama: 3 gang restarts in 30m.",
+        summary="vision/llama: 3 restarts after failures in 30m.",
+    ),
+    Case(
+        "MusterRestartStorm",
+        "as many disruptions of members that run again alone as failures of the gang",
+        {
+            _RESTARTS: "0x11 1x11 2x11 3x1000",
+            _DISRUPTIONS: "0x11 1x11 2x11 3x1000",
+            _for("Error"): "_x12 1x11 2x11 3x1000",
+            _for("PreemptionByScheduler"): "_x12 1x11 2x11 3x1000",
+        },
+        fires_after=120,
+        labels=_LABELS,
+        summary="vision/llama: 3 restarts after failures in 30m.",
     ),
     Case(
         "MusterRestartStorm",
         "three disruptions by the platform and one failure",
-        {_RESTARTS: "0x11 1x11 2x11 3x11 4x1000", _DISRUPTIONS: "0x11 1x11 2x11 3x1000"},
+        {
+            _RESTARTS: "0x11 1x11 2x11 3x11 4x1000",
+            _DISRUPTIONS: "0x11 1x11 2x11 3x1000",
+            _for("NodeLost"): "_x12 1x11 2x11 3x1000",
+            _for("Error"): "_x12 0x35 1x1000",
+        },
     ),
-    Case("MusterRestartStorm", "one failure every 20 minutes", {_RESTARTS: "0x239 1x239 2x239 3x1000"}, watched=4200),
+    Case(
+        "MusterRestartStorm",
+        "a person asks for three restarts in two minutes",
+        {_RESTARTS: "0x11 1x11 2x11 3x1000", _for("Requested"): "_x12 1x11 2x11 3x1000"},
+    ),
+    Case(
+        "MusterRestartStorm",
+        "one failure every 20 minutes",
+        {_RESTARTS: "0x239 1x239 2x239 3x1000", _for("Error"): "0x239 1x239 2x239 3x1000"},
+        watched=4200,
+    ),
     Case(
         "MusterRestartStorm",
         "another musterd leads, and reports the restarts of the last days",
-        {f'{_RESTARTS[:-1]},instance="a"}}': "7x20 stale", f'{_RESTARTS[:-1]},instance="b"}}': "_x22 7x1000"},
+        {
+            f'{_RESTARTS[:-1]},instance="a"}}': "7x20 stale",
+            f'{_RESTARTS[:-1]},instance="b"}}': "_x22 7x1000",
+            f'{_for("Error")[:-1]},instance="a"}}': "7x20 stale",
+            f'{_for("Error")[:-1]},instance="b"}}': "_x22 7x1000",
+        },
         without=("muster_experiment_gang_restarts_total",),
     ),
     Case(

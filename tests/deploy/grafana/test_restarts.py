@@ -1,0 +1,58 @@
+"""The panel of restarts shows each failure, however many members the platform took meanwhile."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.deploy.grafana.answers import interpolated
+from tests.deploy.grafana.dashboards import dashboards
+from tests.deploy.prometheus.binaries import Unavailable, program
+
+ONE = 'namespace="vision",experiment="llama"'
+OTHER = 'namespace="vision",experiment="other"'
+
+
+def restarts(one: str, **reasons: int) -> dict[str, str]:
+    """The restarts by reason, as the leader exports them."""
+    return {
+        f'muster_experiment_restarts_total{{{one},reason="{name}"}}': f"{count}x9" for name, count in reasons.items()
+    }
+
+
+SERIES = {
+    f"muster_experiment_gang_restarts_total{{{ONE}}}": "4x9",
+    f"muster_experiment_disruptions_total{{{ONE}}}": "4x9",
+    **restarts(ONE, Error=3, AssemblyDeadlineExceeded=1, PreemptionByScheduler=3, NodeLost=1, Requested=1),
+    f'muster_experiment_restarts_total{{{ONE},reason="Error",instance="b"}}': "2x9",
+    f"muster_experiment_gang_restarts_total{{{OTHER}}}": "0x9",
+    f"muster_experiment_disruptions_total{{{OTHER}}}": "0x9",
+}
+"""Four failures, three of a container and one of a clock, and four disruptions of members that run again alone."""
+
+EXPECTED = {"llama": {"failures": 4, "disruptions": 4}, "other": {"failures": 0, "disruptions": 0}}
+
+
+def test_failures_are_shown_beside_as_many_disruptions_and_zero_before_the_first(tmp_path: Path) -> None:
+    try:
+        promtool = program("promtool")
+    except Unavailable as reason:
+        pytest.skip(str(reason))
+    board = next(one for one in dashboards() if one.path.stem == "muster-experiment")
+    shown = {query.legend: query.expr for query in board.queries if query.number == 30}
+    tests = [
+        {
+            "expr": interpolated(shown[legend], {"namespace": "vision", "experiment": experiment}),
+            "eval_time": "30s",
+            "exp_samples": [{"labels": "{}", "value": value}],
+        }
+        for experiment, values in EXPECTED.items()
+        for legend, value in values.items()
+    ]
+    series = [{"series": name, "values": values} for name, values in SERIES.items()]
+    document = {"tests": [{"interval": "30s", "input_series": series, "promql_expr_test": tests}]}
+    (tmp_path / "panel.yaml").write_text(yaml.safe_dump(document))
+    command = [str(promtool), "test", "rules", str(tmp_path / "panel.yaml")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,75 @@
+"""What the shipped Alertmanager says and keeps to itself where several alerts of one incident fire; on a real one."""
+
+import asyncio
+import json
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deploy.prometheus.groups import ALERTS
+from muster.cli.processes.stack import free_port
+from tests.deploy.prometheus.binaries import Unavailable, program
+from tests.deploy.prometheus.live.pipeline import SHIPPED, serve
+
+RUN = {"namespace": "vision", "experiment": "llama"}
+OTHER = {"namespace": "vision", "experiment": "other"}
+DAEMON = {"job": "musterd"}
+SEVERITY = {alert.name: alert.severity.value for alert in ALERTS}
+
+Fired = tuple[str, Mapping[str, str]]
+INCIDENTS: dict[str, tuple[list[Fired], set[str]]] = {
+    "a rank is missing, then the coordinator ends of it and the gang is overdue": (
+        [("MusterRankMissing", RUN), ("MusterCoordinatorStuck", RUN), ("MusterAssemblyOverdue", RUN)],
+        {"MusterRankMissing llama"},
+    ),
+    "a rank of one run is missing, and the coordinator of another is frozen": (
+        [("MusterRankMissing", RUN), ("MusterCoordinatorStuck", OTHER)],
+        {"MusterRankMissing llama", "MusterCoordinatorStuck other"},
+    ),
+    "the coordinator of a watched run is gone": (
+        [("MusterCoordinatorGone", RUN), ("MusterObservedRunStuck", RUN)],
+        {"MusterCoordinatorGone llama"},
+    ),
+    "no musterd leads while a run was stuck": (
+        [("MusterNoLeader", DAEMON), ("MusterRankMissing", RUN), ("MusterUnschedulable", OTHER)],
+        {"MusterNoLeader"},
+    ),
+    "no musterd can be scraped": (
+        [("MusterDaemonDown", DAEMON), ("MusterScrapesFail", DAEMON), ("MusterReplicaMissing", DAEMON)],
+        {"MusterDaemonDown"},
+    ),
+    "a standby's watch is old, which concerns no run": (
+        [("MusterStandbyStale", DAEMON), ("MusterHung", RUN)],
+        {"MusterStandbyStale", "MusterHung llama"},
+    ),
+}
+
+
+@pytest.mark.parametrize("incident", INCIDENTS)
+async def test_of_one_incident_only_its_cause_is_reported(incident: str, tmp_path: Path) -> None:
+    try:
+        program("alertmanager")
+    except Unavailable as reason:
+        pytest.skip(str(reason))
+    fired, expected = INCIDENTS[incident]
+    (tmp_path / "alertmanager.yaml").write_bytes((SHIPPED / "alertmanager.yaml").read_bytes())
+    port = free_port()
+    async with serve("alertmanager", tmp_path, port):
+        url = f"http://127.0.0.1:{port}/api/v2/alerts"
+        body = [{"labels": {"alertname": name, "severity": SEVERITY[name], **labels}} for name, labels in fired]
+        await asyncio.to_thread(ask, url, body)
+        listed = await asyncio.to_thread(ask, f"{url}?active=true&inhibited=false&silenced=false")
+    shown = {" ".join(filter(None, (each["labels"]["alertname"], each["labels"].get("experiment")))) for each in listed}
+    assert shown == expected
+
+
+def ask(url: str, body: Any = None) -> Any:
+    """POST the body, or GET."""
+    data = json.dumps(body).encode() if body is not None else None
+    request = urllib.request.Request(url, data, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        text = answer.read()
+    return json.loads(text) if text else None
