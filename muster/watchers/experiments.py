@@ -1,14 +1,23 @@
 """Experiments: the metadata that is used, and spec and status as undecoded JSON.
 
 Only the metadata is decoded here, because the API server guarantees its form. The spec may be wrong; ``muster.api``
-parses it later, where an error can be reported on the experiment. Annotations, managed fields and whatever else an
-object may hold up to its 1.5 MB are not kept, nor are spec and status once they have been read (``stripped``).
+parses it later, where an error can be reported on the experiment. Other annotations than Muster's own, managed fields
+and whatever else an object may hold up to its 1.5 MB are not kept, nor are spec and status once they have been read
+(``stripped``).
 """
 
 import msgspec
 
-from muster.api.names import API_VERSION, KIND, PLURAL, PRIORITY_LABEL, QUEUE_LABEL
-from muster.api.values.printable import word
+from muster.api.names import (
+    ANNOTATION_CANCELLED,
+    ANNOTATION_RESTART,
+    API_VERSION,
+    KIND,
+    PLURAL,
+    PRIORITY_LABEL,
+    QUEUE_LABEL,
+)
+from muster.api.values.printable import clean, word
 from muster.api.wire.kinds import MAX_COUNTER
 from muster.kube.listwatch.decoder import Projection, version_of
 
@@ -48,6 +57,10 @@ class ExperimentRecord(msgspec.Struct, frozen=True, gc=False):
     """The queue that its label names."""
     priority_class: str = ""
     """The WorkloadPriorityClass that its label names."""
+    restart_request: str = ""
+    """Who asked last for a restart, and when."""
+    cancelled_by: str = ""
+    """Who cancelled it, and when."""
 
 
 class Metadata(msgspec.Struct, gc=False):
@@ -70,8 +83,16 @@ class Document(msgspec.Struct, gc=False):
     status: msgspec.Raw = msgspec.Raw(b"null")
 
 
+class _Requests(msgspec.Struct, gc=False):
+    """The annotations that are read."""
+
+    restart: str | None = msgspec.field(default=None, name=ANNOTATION_RESTART)
+    cancelled: str | None = msgspec.field(default=None, name=ANNOTATION_CANCELLED)
+
+
 class _Labelled(Metadata, gc=False):
     labels: dict[str, str] | None = None
+    annotations: _Requests | None = None
 
 
 class _Document(Document, gc=False):
@@ -97,11 +118,15 @@ def flatten(document: Document) -> ExperimentRecord:
 
 
 def _flatten(document: _Document) -> ExperimentRecord:
-    """The same, with what its labels say."""
+    """The same, with what its labels and annotations say."""
     labels = document.metadata.labels or {}
     queue, priority_class = word(labels.get(QUEUE_LABEL)), word(labels.get(PRIORITY_LABEL))
     record = flatten(document)
-    return msgspec.structs.replace(record, queue=queue, priority_class=priority_class) if queue else record
+    record = msgspec.structs.replace(record, queue=queue, priority_class=priority_class) if queue else record
+    asked = document.metadata.annotations
+    if asked is None or not (asked.restart or asked.cancelled):
+        return record
+    return msgspec.structs.replace(record, restart_request=clean(asked.restart), cancelled_by=clean(asked.cancelled))
 
 
 def stripped(record: ExperimentRecord) -> ExperimentRecord:

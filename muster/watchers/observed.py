@@ -1,7 +1,8 @@
 """Objects and pods of observed runs, as the same flat records as those of Muster's own.
 
 A pod is read by the labels of its kind (``PodSource``). One that belongs to a run of another watch, or to none, is a
-record without an owner, which nothing looks at.
+record without an owner, which nothing looks at. It belongs to the first watch that has a place for it: the label alone
+says little, as the jobs of all kinds of Kubeflow's training operator label their pods as a JAXJob does.
 """
 
 import json
@@ -98,11 +99,13 @@ def pod_decoder_of(source: PodSource, outer: Sequence[PodSource]) -> Projection[
 
 def pod_reader_of(source: PodSource, outer: Sequence[PodSource]) -> Callable[[PodDocument], Pod]:
     """What makes the records of one watch of pods; of a pod that it leaves to another, a record without an owner."""
-    labels = (LABEL_UID, *(each.label for each in outer))
 
     def flatten(document: PodDocument) -> Pod:
         facts = _facts(document.metadata)
-        place = None if any(label in facts.labels for label in labels) else source.place_of(facts)
+        others = LABEL_UID in facts.labels or any(
+            each.label in facts.labels and each.place_of(facts) is not None for each in outer
+        )
+        place = None if others else source.place_of(facts)
         by_phase = restarted_in_place(document.spec)
         created = seconds_of(document.metadata.creationTimestamp)
         if place is None:

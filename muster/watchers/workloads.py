@@ -1,10 +1,12 @@
-"""Workloads of Kueue (v1beta2) that Experiments control, as flat records.
+"""Workloads of Kueue (v1beta2), as flat records: those that Muster makes, and those that Kueue makes for its own kinds.
 
-Watched by Muster's own label, so Workloads of other controllers cost nothing.
+Of the latter the owner's queue and Kueue's conditions are kept: they say why a JobSet or a RayJob is suspended.
 """
 
 import msgspec
 
+from muster.api.names import LABEL_UID
+from muster.api.values.printable import MESSAGE, clean
 from muster.api.values.timestamps import seconds_of
 from muster.api.wire.kinds import MAX_COUNTER
 from muster.kube.listwatch.decoder import Projection, version_of
@@ -13,11 +15,21 @@ from muster.state.view.workload import Assignment, Workload, WorkloadCondition
 API_VERSION = "kueue.x-k8s.io/v1beta2"
 PLURAL = "workloads"
 PATH = f"/apis/{API_VERSION}/{PLURAL}"
+JOB_UID = "kueue.x-k8s.io/job-uid"
+"""Label of a Workload that Kueue made: the uid of its owner (kueue: pkg/controller/constants)."""
+MOST = 32
+"""Conditions that are kept of a Workload that Kueue made; it writes fewer than 12."""
 
 
 class _Owner(msgspec.Struct, gc=False):
     uid: str | None = None
     controller: bool | None = None
+
+
+class _ManagedFields(msgspec.Struct, gc=False):
+    manager: str | None = None
+    subresource: str | None = None
+    time: str | None = None
 
 
 class _Metadata(msgspec.Struct, gc=False):
@@ -29,7 +41,9 @@ class _Metadata(msgspec.Struct, gc=False):
     creationTimestamp: str | None = None  # noqa: N815
     deletionTimestamp: str | None = None  # noqa: N815
     finalizers: list[str] | None = None
+    labels: dict[str, str] | None = None
     ownerReferences: list[_Owner] | None = None  # noqa: N815
+    managedFields: list[_ManagedFields] | None = None  # noqa: N815
 
 
 class _Spec(msgspec.Struct, gc=False):
@@ -73,7 +87,8 @@ def flatten(document: WorkloadDocument) -> Workload:
     metadata, spec, status = document.metadata, document.spec or _Spec(), document.status or _Status()
     if not metadata.uid or not metadata.name:
         raise ValueError("a Workload without uid or name")
-    assignments = (status.admission.podSetAssignments or ()) if status.admission else ()
+    ours = LABEL_UID in (metadata.labels or {})
+    assignments = (status.admission.podSetAssignments or ()) if status.admission and ours else ()
     return Workload(
         uid=metadata.uid,
         name=metadata.name,
@@ -84,21 +99,31 @@ def flatten(document: WorkloadDocument) -> Workload:
         queue=spec.queueName or "",
         active=spec.active is not False,  # absent means true
         deleting=metadata.deletionTimestamp is not None,
-        finalizers=tuple(metadata.finalizers or ()),
-        conditions=tuple(_condition(each) for each in status.conditions or ()),
+        finalizers=tuple(metadata.finalizers or ()) if ours else (),
+        conditions=tuple(_condition(each, whole=ours) for each in (status.conditions or ())[: None if ours else MOST]),
         assignments=tuple(
             Assignment(each.name, tuple(dict.fromkeys((each.flavors or {}).values()))) for each in assignments
         ),
         created=seconds_of(metadata.creationTimestamp),
+        kueue_wrote=max(
+            (seconds_of(each.time) for each in metadata.managedFields or () if _by_kueue(each)), default=0.0
+        ),
+        ours=ours,
     )
 
 
-def _condition(read: _Condition) -> WorkloadCondition:
+def _by_kueue(fields: _ManagedFields) -> bool:
+    """Kueue's managers are ``kueue`` and, for server-side apply, names that begin with it (kueue: pkg/constants)."""
+    return fields.subresource == "status" and (fields.manager or "").startswith("kueue")
+
+
+def _condition(read: _Condition, *, whole: bool) -> WorkloadCondition:
+    """One condition; ``whole``: as it was, because a patch sends it back."""
     return WorkloadCondition(
         type=read.type,
         status=read.status,
         reason=read.reason or "",
-        message=read.message or "",
+        message=(read.message or "") if whole else clean(read.message, MESSAGE),
         since=read.lastTransitionTime or "",
         generation=read.observedGeneration or 0,
     )

@@ -43,6 +43,14 @@ def test_of_an_experiment_spec_and_status_are_kept_and_what_is_used_of_its_metad
     assert (kept.uid, kept.resource_version, kept.spec, kept.status) == ("e1", 12, b"", b"")
 
 
+def test_of_its_annotations_the_requests_of_people_are_kept() -> None:
+    asked = {"muster.dev/restart": "anna\x1b[31m at noon", "muster.dev/cancelled": "x" * 1000, "other": "y" * 1000}
+    got = experiments.DECODER.event(event("MODIFIED", experiment(annotations=asked))).obj
+    assert got is not None
+    assert got.restart_request == "anna\N{REPLACEMENT CHARACTER}[31m at noon"
+    assert (got.cancelled_by[:4], len(got.cancelled_by)) == ("xxxx", 253)
+
+
 @pytest.mark.parametrize(
     "wrong", [{"uid": None}, {"uid": ""}, {"name": ""}, {"resourceVersion": "x"}, {"generation": "2"}]
 )

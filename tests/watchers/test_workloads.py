@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from muster.api.values.timestamps import seconds_of
 from muster.watchers.workloads import DECODER
 from tests.fakes.apiserver import event
 
@@ -15,6 +16,7 @@ def workload(**changes: Any) -> dict[str, Any]:
         "metadata": {
             "uid": "w1", "name": "own", "namespace": "kq", "resourceVersion": "7", "generation": 2,
             "creationTimestamp": "2026-11-22T00:55:18Z", "finalizers": ["muster.dev/quota"],
+            "labels": {"muster.dev/experiment-uid": "e1"},
             "ownerReferences": [{"uid": "p1"}, {"uid": "e1", "controller": True}],
         },
         "spec": {"queueName": "q", "active": True},
@@ -60,3 +62,27 @@ def test_an_inactive_workload_is_not_admitted_whatever_its_conditions_say() -> N
 def test_a_workload_without_metadata_is_a_problem_and_not_an_error(wrong: dict[str, Any]) -> None:
     obj = workload()
     assert DECODER.event(event("ADDED", {**obj, "metadata": {**obj["metadata"], **wrong}})).problem
+
+
+def test_the_last_write_of_kueue_is_read_from_the_managed_fields() -> None:
+    fields = [
+        {"manager": "kueue-admission", "operation": "Apply", "subresource": "status", "time": "2026-11-22T01:00:00Z"},
+        {"manager": "kueue", "operation": "Update", "subresource": "status", "time": "2026-11-22T00:59:00Z"},
+        {"manager": "kueue", "operation": "Update", "time": "2026-11-22T02:00:00Z", "fieldsV1": {"f:spec": {}}},
+        {"manager": "muster", "operation": "Update", "subresource": "status", "time": "2026-11-22T03:00:00Z"},
+    ]
+    got = DECODER.event(event("ADDED", workload(metadata=workload()["metadata"] | {"managedFields": fields}))).obj
+    assert got is not None
+    assert got.kueue_wrote == seconds_of("2026-11-22T01:00:00Z")
+
+
+def test_of_a_workload_that_kueue_made_its_words_are_kept_and_bounded() -> None:
+    metadata = workload()["metadata"] | {"labels": {"kueue.x-k8s.io/job-uid": "e1"}}
+    condition = {"type": "QuotaReserved", "status": "False", "message": "x" * 100_000}
+    assigned = {"podSetAssignments": [{"name": "worker", "flavors": {"cpu": "a"}}]}
+    status = {"conditions": [condition] * 100, "admission": assigned}
+    got = DECODER.event(event("ADDED", workload(metadata=metadata, status=status))).obj
+    assert got is not None
+    assert (got.ours, got.owner, got.queue, got.assignments, got.finalizers) == (False, "e1", "q", (), ())
+    assert len(got.conditions) <= 32
+    assert all(len(each.message) < 1_000 for each in got.conditions)

@@ -15,7 +15,7 @@ import msgspec
 
 from muster.api.names import CONTAINER
 from muster.api.values.printable import MESSAGE, clean, word
-from muster.api.values.termination_message import gist
+from muster.api.values.termination_message import words
 from muster.api.values.timestamps import seconds_of
 from muster.state.view.pod import PATIENT, Exit, PodPhase
 from muster.watchers.pods.document import ContainerStatus, Spec, Status, Terminated
@@ -210,13 +210,16 @@ def _ends_of(container: ContainerStatus, phase: PodPhase) -> Iterator[Terminated
 
 
 def _exit(container: str, ended: Terminated) -> Exit:
+    said = words(ended.message)
     return Exit(
         container=word(container),
         code=_code(ended),
         signal=_bounded(ended.signal),
         reason=word(ended.reason),
-        message=gist(ended.message),
+        message=said.text,
         finished_at=seconds_of(ended.finishedAt),
+        explains=said.explains,
+        last_line=said.last_line,
     )
 
 

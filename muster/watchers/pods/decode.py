@@ -85,6 +85,7 @@ def flatten(document: PodDocument) -> Pod:
         rank=small_number(labels.rank),
         epoch=small_number(labels.epoch),
         attempt=small_number(labels.attempt) if labels.attempt else 0,
+        parent="" if labels.uid is None or labels.uid == owner else word(labels.uid) or "no uid",
     )
 
 

@@ -9,12 +9,13 @@ from typing import Protocol
 
 import msgspec
 
-from muster.api.names import LABEL_ATTEMPT, LABEL_EPOCH, LABEL_GROUP, LABEL_JOB, LABEL_POD, LABEL_RANK
+from muster.api.names import LABEL_ATTEMPT, LABEL_EPOCH, LABEL_GROUP, LABEL_JOB, LABEL_POD, LABEL_RANK, LABEL_UID
 
 
 class Labels(msgspec.Struct, gc=False):
     """The labels that Muster sets on a member's pod."""
 
+    uid: str | None = msgspec.field(name=LABEL_UID, default=None)
     group: str | None = msgspec.field(name=LABEL_GROUP, default=None)
     job: str | None = msgspec.field(name=LABEL_JOB, default=None)
     pod: str | None = msgspec.field(name=LABEL_POD, default=None)

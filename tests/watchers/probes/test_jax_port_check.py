@@ -11,7 +11,8 @@ from threading import Thread
 import pytest
 
 from muster.state.view.roll import CoordinatorState
-from muster.watchers.probes.jax.port_check import Address, check_port
+from muster.watchers.probes.bounded.connection import Address
+from muster.watchers.probes.jax.port_check import check_port
 from muster.watchers.probes.jax.probe import JaxProbe
 from tests.fakes.coordinator import FakeCoordinator
 

@@ -8,8 +8,9 @@ import grpc
 import pytest
 
 from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer
+from muster.watchers.probes.bounded.connection import Address, PortState
 from muster.watchers.probes.jax import probe as module
-from muster.watchers.probes.jax.port_check import Address, PortState, check_port
+from muster.watchers.probes.jax.port_check import check_port
 from muster.watchers.probes.jax.probe import JaxProbe
 from tests.fakes.coordinator import FakeCoordinator
 
@@ -232,7 +233,7 @@ async def test_every_grpc_status_becomes_an_answer(coordinator: FakeCoordinator,
 
 
 async def test_a_compressed_answer_is_not_decompressed() -> None:
-    # A few kilobytes could decompress to gigabytes; an answer that gRPC leaves compressed is malformed.
+    # A few kilobytes could decompress to gigabytes; an answer that is compressed, unasked, is refused.
     async with FakeCoordinator(300, compression=grpc.Compression.Gzip) as fake:
         probe = probe_of(fake)
         answer = await probe.snapshot()

@@ -1,5 +1,6 @@
 """Probes that an annotation states, against real servers on loopback."""
 
+import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -14,6 +15,9 @@ from muster.watchers.probes.jax.protobuf import integer_field
 from muster.watchers.probes.stated import StatedProbe
 
 SERVING, UNHEALTHY = CoordinatorState.SERVING, CoordinatorState.UNHEALTHY
+
+NEVER = b"never"
+"""Instead of an answer: none comes."""
 
 
 def closed_port() -> int:
@@ -58,7 +62,10 @@ async def grpc_server(answer: Callable[[], bytes] | None) -> AsyncIterator[int]:
 
     async def check(_request: bytes, _context: object) -> bytes:
         assert answer is not None
-        return answer()
+        said = answer()
+        if said is NEVER:
+            await asyncio.Event().wait()
+        return said
 
     server = grpc.aio.server()
     if answer is not None:
@@ -132,3 +139,10 @@ async def test_what_speaks_no_grpc_is_another_protocol() -> None:
 def test_a_name_is_no_address() -> None:
     with pytest.raises(ValueError, match="use the pod IP"):
         StatedProbe("metadata.internal:80", kind=ProbeKind.HTTP, path="/", clock=lambda: 0.0)
+
+
+async def test_a_grpc_server_without_an_answer_does_not_serve() -> None:
+    async with grpc_server(lambda: NEVER) as port:
+        answer = await ask(ProbeKind.GRPC, port)
+    assert answer.coordinator is CoordinatorState.TIMEOUT
+    assert answer.detail.startswith("speaks HTTP/2, but /grpc.health.v1.Health/Check got no answer: DEADLINE_EXCEEDED")

@@ -32,12 +32,12 @@ async def _closed() -> AsyncIterator[None]:
         await OPEN.pop().close()
 
 
-def probe_of(store: FakeStore, expected: int = 3, deadline: float = 2.0) -> TorchProbe:
+def probe_of(store: FakeStore, expected: int = 3, deadline: float = 30.0) -> TorchProbe:
     OPEN.append(TorchProbe(store.address, clock=lambda: 1000.0, expected=expected, deadline=deadline))
     return OPEN[-1]
 
 
-async def look(address: str, deadline: float = 2.0) -> RollAnswer:
+async def look(address: str, deadline: float = 30.0) -> RollAnswer:
     probe = TorchProbe(address, clock=lambda: 1000.0, expected=3, deadline=deadline)
     try:
         return await probe.snapshot()
@@ -169,7 +169,7 @@ async def test_what_is_no_store_is_said(said: bytes | None, state: CoordinatorSt
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     host, port = server.sockets[0].getsockname()
-    answer = await look(f"{host}:{port}", deadline=0.1 if said is None else 2.0)
+    answer = await look(f"{host}:{port}", deadline=0.1 if said is None else 30.0)
     await done.wait()
     server.close()
     await server.wait_closed()

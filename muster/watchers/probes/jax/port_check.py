@@ -10,60 +10,18 @@ completed, so the other side sees a client that disconnected. Source of the pref
 
 import asyncio
 import contextlib
-import errno
-import ipaddress
-import socket
 import ssl
-from dataclasses import dataclass
 
 from muster.api.values.printable import printable
 from muster.state.view.roll import CoordinatorState
+from muster.watchers.probes.bounded.connection import BUFFER, Address, Connection, Guard, PortState, Unreached
 
 _EMPTY_SETTINGS = b"\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + _EMPTY_SETTINGS
 _FRAME_HEADER = 9
 _SETTINGS = 4
-_FIRST_BYTES = 512
 _DYING = 0.1
 """Seconds within which the kernel closes the port of a killed process."""
-_REFUSALS = frozenset({errno.ECONNREFUSED, errno.ECONNRESET})
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """An IP address and a port."""
-
-    host: str
-    port: int
-    v6: bool
-
-    @classmethod
-    def parse(cls, text: str) -> "Address":
-        """Parse "10.1.2.3:1234" or "[fd00::1]:1234". Raises ValueError for anything else, host names included.
-
-        A pod is probed by the address in its status, without name resolution.
-        """
-        host, colon, port = text.rpartition(":")
-        try:
-            ip = ipaddress.ip_address(host.removeprefix("[").removesuffix("]"))
-        except ValueError:
-            ip = None
-        bracketed = host.startswith("[") and host.endswith("]")
-        if ip is None or not colon or bracketed != (ip.version == 6) or not (port.isascii() and port.isdigit()):
-            raise ValueError(
-                f'address {printable(text, 80)!r} is not "ip:port": use the pod IP, such as "10.1.2.3:1234"'
-            )
-        if not 0 < int(port[:6]) < 65536:
-            raise ValueError(f"address {printable(text, 80)!r}: the port must be between 1 and 65535")
-        return cls(str(ip), int(port), ip.version == 6)
-
-
-@dataclass(frozen=True, slots=True)
-class PortState:
-    """What is behind the port. SERVING means only that the expected protocol is spoken."""
-
-    state: CoordinatorState
-    detail: str
 
 
 _CLOSES = PortState(
@@ -106,44 +64,32 @@ async def connect(address: Address, deadline: float) -> PortState:
 
 async def _exchange(address: Address, hello: bytes, deadline: float) -> tuple[PortState | None, bytes]:
     """Connect and send `hello`; return the first bytes of the answer (none if it was closed), or the failure."""
-    loop = asyncio.get_running_loop()
-    connected = False
+    connection: Connection | None = None
     try:
-        with socket.socket(socket.AF_INET6 if address.v6 else socket.AF_INET, socket.SOCK_STREAM) as connection:
-            connection.setblocking(False)
-            async with asyncio.timeout(deadline):
-                await loop.sock_connect(connection, (address.host, address.port))
-                connected = True
-                if not hello:
-                    return None, b""
-                await loop.sock_sendall(connection, hello)
-                return None, await _first_bytes(loop, connection)
+        async with asyncio.timeout(deadline):
+            connection = await Connection.open(address, Guard())
+            connection.write(hello)
+            return None, await _first_bytes(connection) if hello else b""
     except TimeoutError:
-        if connected:
-            return PortState(
-                CoordinatorState.SILENT, f"the port accepts connections and does not answer within {deadline:g} s"
-            ), b""
+        if connection is not None:
+            said = f"the port accepts connections and does not answer within {deadline:g} s"
+            return PortState(CoordinatorState.SILENT, said), b""
         return PortState(CoordinatorState.TIMEOUT, f"no connection within {deadline:g} s"), b""
-    except OSError as error:
-        if connected:
-            return None, b""
-        refused = error.errno in _REFUSALS
-        state = CoordinatorState.REFUSED if refused else CoordinatorState.TIMEOUT
-        return PortState(
-            state, "connection refused" if refused else f"no connection: {printable(str(error), 200)}"
-        ), b""
+    except Unreached as error:
+        return error.port, b""
+    except OSError:
+        return None, b""
+    finally:
+        if connection is not None:
+            connection.abort()
 
 
-async def _first_bytes(loop: asyncio.AbstractEventLoop, connection: socket.socket) -> bytes:
+async def _first_bytes(connection: Connection) -> bytes:
     """The first bytes of the answer: enough for a frame header, unless the stream ends before."""
+    connection.grant(_FRAME_HEADER * BUFFER, _FRAME_HEADER, "parts of a frame's header")
     first = b""
-    while len(first) < _FRAME_HEADER:
-        more = await loop.sock_recv(connection, _FIRST_BYTES)
-        if not more:
-            break
+    while len(first) < _FRAME_HEADER and _may_be_settings(first) and (more := await connection.some()):
         first += more
-        if not _may_be_settings(first):
-            break
     return first
 
 

@@ -4,26 +4,25 @@ It reads the task list in two ways, used together. `snapshot` asks for the curre
 answers. `changes` keeps one call parked at the coordinator (jaxlib 0.10 on) and so receives each change at once; this
 is the only reliable way to get the last error text before process 0 exits. Both yield a `RollAnswer` in every case.
 
-When the connection is lost, the port is checked without gRPC (`port_check`): gRPC's own error says too little, and its
-back-off would hide a coordinator that has come back.
+When the connection is lost, the port is checked without gRPC (`port_check`): the error of a call says too little.
 """
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
 
-import grpc
-
 from muster.api.progress import KEYS
 from muster.api.values.printable import printable
 from muster.state.view.progress import StepReport
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
-from muster.watchers.probes.jax.channel import Channel
+from muster.watchers.probes.bounded.channel import Channel
+from muster.watchers.probes.bounded.connection import Address, PortState
+from muster.watchers.probes.bounded.grpc import NoAnswer, Status
 from muster.watchers.probes.jax.generations import Generation, ProtocolNegotiation
-from muster.watchers.probes.jax.port_check import Address, PortState, check_port
+from muster.watchers.probes.jax.port_check import check_port
 from muster.watchers.probes.jax.protobuf import Malformed
 from muster.watchers.probes.jax.reports import ReportReader
-from muster.watchers.probes.jax.rpc import Method, NoAnswer, Question, Seen, send
+from muster.watchers.probes.jax.rpc import Method, Question, Seen, send
 from muster.watchers.probes.jax.task_list import MAX_TEXT, RollReader, most_tasks, read_entries, read_mismatch, summary
 
 PREEMPTION_KEY = "RECEIVED_PREEMPTION_NOTICE"
@@ -40,9 +39,7 @@ _SNAPSHOT_DEADLINES = 3
 _MISSES = 3
 """Consecutive calls that exceed the deadline although the port speaks HTTP/2, before a new connection is opened."""
 _HANDSHAKES = 3
-_UNREACHED = frozenset(
-    {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED},
-)
+_UNREACHED = frozenset({Status.UNAVAILABLE, Status.DEADLINE_EXCEEDED, Status.CANCELLED})
 
 
 class JaxProbe:
@@ -96,7 +93,7 @@ class JaxProbe:
         while (seen := self._since()) is not None:
             started, reader = _monotonic(), self._reader
             try:
-                body = await send(self._channel.channel, Question(Method.V2_WATCH_TASKS, seen.incarnation, seen))
+                body = await send(self._channel, Question(Method.V2_WATCH_TASKS, seen.incarnation, seen))
                 if self._reader is not reader:
                     continue  # meanwhile a snapshot has found a newer coordinator
                 answer = self._read(body, Generation.V2, reader, 0.0)
@@ -131,20 +128,22 @@ class JaxProbe:
         await self._channel.close()
 
     async def _once(self) -> RollAnswer | PortState:
-        port = await self._reach()
-        if port is not None:
-            return port
         try:
-            return await self._ask()
+            port = await self._reach()
+            return port if port is not None else await self._ask()
         except NoAnswer as error:
             return await self._explain(error)
         except Malformed as error:
             return _unreadable(error)
 
     async def _reach(self) -> PortState | None:
-        """None if there is a connection or the port speaks HTTP/2; otherwise the state of the port."""
+        """None if there is a connection or the port speaks HTTP/2; otherwise the state of the port.
+
+        Raises `NoAnswer` while the coordinator is left alone for what it sent.
+        """
         if self._channel.connected:
             return None
+        self._channel.check()
         self._negotiation.reset()
         port = await check_port(self._address, self._deadline)
         if port.state is not CoordinatorState.SERVING:
@@ -154,17 +153,17 @@ class JaxProbe:
 
     async def _ask(self) -> RollAnswer:
         """Try the generations until one answers. Raises `NoAnswer`, `Malformed`."""
-        refusal = NoAnswer(grpc.StatusCode.UNIMPLEMENTED, "")
+        refusal = NoAnswer(Status.UNIMPLEMENTED, "")
         for generation in self._negotiation.candidates():
             started = _monotonic()
             try:
                 if generation is Generation.V2:
                     body, reader = await self._ask_by_incarnation(Method.V2_WATCH_TASKS)
                 else:
-                    body = await send(self._channel.channel, Question(generation.roll), self._deadline)
+                    body = await send(self._channel, Question(generation.roll), self._deadline)
                     reader = self._reader if generation is self._negotiation.current else self._new_reader()
             except NoAnswer as error:
-                if error.code is not grpc.StatusCode.UNIMPLEMENTED:
+                if error.code is not Status.UNIMPLEMENTED:
                     raise
                 refusal = error
                 continue
@@ -183,7 +182,7 @@ class JaxProbe:
             reader = self._reader
             try:
                 return await send(
-                    self._channel.channel, Question(method, reader.incarnation or 0, key=key), self._deadline
+                    self._channel, Question(method, reader.incarnation or 0, key=key), self._deadline
                 ), reader
             except NoAnswer as error:
                 incarnation = _mismatch(error)
@@ -229,14 +228,16 @@ class JaxProbe:
     async def _explain(self, error: NoAnswer) -> PortState:
         """The state of the port after a call without an answer, from the error and a check of the port."""
         said = printable(error.text, 300)
-        if error.code is grpc.StatusCode.UNIMPLEMENTED:
+        if error.excess:
+            return PortState(CoordinatorState.OTHER_PROTOCOL, said)
+        if error.code is Status.UNIMPLEMENTED:
             return PortState(CoordinatorState.OTHER_PROTOCOL, "a gRPC server that is no JAX coordinator")
         if error.code not in _UNREACHED:
             return PortState(CoordinatorState.OTHER_PROTOCOL, f"the call was refused: {error.code.name}: {said}")
         port = await check_port(self._address, self._deadline)
         if port.state is not CoordinatorState.SERVING:
             return port
-        if error.code is grpc.StatusCode.DEADLINE_EXCEEDED:
+        if error.code is Status.DEADLINE_EXCEEDED:
             self._negotiation.reset()
             self._misses += 1
             if self._misses >= _MISSES:
@@ -271,16 +272,16 @@ class JaxProbe:
     async def _stored(self, key: str, *, directory: bool) -> bytes:
         """The raw answer to a key-value call. Raises `NoAnswer`, `Malformed`."""
         if self._negotiation.current is None:
-            raise NoAnswer(grpc.StatusCode.UNAVAILABLE, "no protocol has been negotiated yet")
+            raise NoAnswer(Status.UNAVAILABLE, "no protocol has been negotiated yet")
         if self._negotiation.current is Generation.V2:
             method = Method.V2_GET_KEY_VALUE_DIR if directory else Method.V2_TRY_GET_KEY_VALUE
             return (await self._ask_by_incarnation(method, key))[0]
         method = Method.V1_GET_KEY_VALUE_DIR if directory else Method.V1_TRY_GET_KEY_VALUE
-        return await send(self._channel.channel, Question(method, key=key), self._deadline)
+        return await send(self._channel, Question(method, key=key), self._deadline)
 
 
 def _mismatch(error: NoAnswer) -> int | None:
-    if error.code is not grpc.StatusCode.INTERNAL:
+    if error.code is not Status.INTERNAL:
         return None
     return read_mismatch(error.text, error.status_details)
 

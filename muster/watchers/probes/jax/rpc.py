@@ -10,13 +10,10 @@ query for a task id outside the job, or a heartbeat in the name of a task makes 
 - Only task 0 is queried by itself: every job has it.
 """
 
-import asyncio
 from dataclasses import dataclass
 from enum import Enum
 
-import grpc
-import grpc.aio
-
+from muster.watchers.probes.bounded.channel import Channel
 from muster.watchers.probes.jax.protobuf import bytes_field, fixed64_field, integer_field
 
 _EVERYTHING_NOW = -1
@@ -43,16 +40,6 @@ class Seen:
 
     incarnation: int
     version: int
-
-
-class NoAnswer(Exception):
-    """The call ended without an answer: the status, its text, and the trailing `grpc-status-details-bin`."""
-
-    def __init__(self, code: grpc.StatusCode, text: str, status_details: bytes = b"") -> None:
-        super().__init__(f"{code.name}: {text}")
-        self.code = code
-        self.text = text
-        self.status_details = status_details
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,30 +89,11 @@ class Question:
         return bytes_field(1, fixed64_field(3, self.incarnation))
 
 
-async def send(channel: grpc.aio.Channel, question: Question, deadline: float = 0.0) -> bytes:
+async def send(channel: Channel, question: Question, deadline: float = 0.0) -> bytes:
     """Send one question and return the raw answer; the only function that uses a channel.
 
     A call that waits for changes has no deadline: each one that is cancelled costs process 0 memory until its next
     change. Every other call has `deadline` seconds. Raises `NoAnswer` for every end but an answer.
     """
-    call = channel.unary_unary(question.method.value, request_serializer=None, response_deserializer=None)
-    try:
-        answer: bytes = await call(question.encode(), timeout=None if question.seen is not None else deadline)
-    except grpc.aio.AioRpcError as error:
-        raise NoAnswer(error.code(), error.details() or "", _status_details(error)) from None
-    except grpc.aio.UsageError as error:
-        raise NoAnswer(grpc.StatusCode.CANCELLED, str(error)) from None
-    except asyncio.CancelledError:
-        # Closing the channel raises this exception in its calls, too; only a cancelled task may propagate it.
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            raise
-        raise NoAnswer(grpc.StatusCode.CANCELLED, "the channel was closed") from None
-    return answer
-
-
-def _status_details(error: grpc.aio.AioRpcError) -> bytes:
-    for key, value in error.trailing_metadata() or ():
-        if key == "grpc-status-details-bin" and isinstance(value, bytes):
-            return value
-    return b""
+    patience = None if question.seen is not None else deadline
+    return await channel.unary(question.method.value, question.encode(), patience)

@@ -2,7 +2,8 @@
 
 The list of nodes decides: the dashboard reads it from the GCS at each request, so an answer shows that both are at
 work. Where it fails, the health checks of dashboard and head agent say which of the two it is. A TCP connection says
-nothing: the port of a frozen GCS accepts them (measured with Ray 2.60; docs/operators/kuberay.md).
+little: the port of a frozen GCS accepts them (measured with Ray 2.60; docs/operators/kuberay.md). It counts only where
+neither dashboard nor agent listens, as in an image without ``ray[default]``.
 
 A node that outlives the GCS it joined shows as a running, ready pod for up to a minute, and is in no list. Its own
 agent says so (503, WrongClusterID), and is asked where the daemon suspects it (``suspects``).
@@ -16,7 +17,8 @@ from urllib.parse import quote
 
 from muster.api.values.printable import printable
 from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer, Work, of_rank
-from muster.watchers.probes.jax.port_check import Address
+from muster.watchers.probes.bounded.connection import Address
+from muster.watchers.probes.bounded.http import Asker, Asking, Reply
 from muster.watchers.probes.ray.answers import (
     AGENT_HEALTH,
     GCS_HEALTH,
@@ -31,7 +33,7 @@ from muster.watchers.probes.ray.answers import (
     read_nodes,
     read_session,
 )
-from muster.watchers.probes.ray.http import Asker, Asking, Reply
+from muster.watchers.probes.ray.demands import Demands
 from muster.watchers.probes.ray.tasks import TaskCounter
 
 MAX_TEXT = 1_000
@@ -39,9 +41,10 @@ MAX_ERRORS = 16
 """Nodes whose end is quoted."""
 MAX_SUSPECTS = 16
 """Agents that are asked in one look."""
-BASE_BYTES, BYTES_PER_NODE = 1 << 20, 2_048
+BASE_BYTES, BYTES_PER_NODE = 1 << 20, 640
 """Size of the longest list that is read: a node takes about 500 bytes, and Ray keeps 1,000 dead ones."""
 _NO_TOKEN = frozenset({401, 403})
+UNAUTHORIZED = "Ray wants a token that the pod template does not hold (RAY_AUTH_TOKEN); who has joined is unknown"
 
 
 class RayProbe:
@@ -67,15 +70,15 @@ class RayProbe:
         ask: Asking | None = None,
     ) -> None:
         parsed = Address.parse(address)
-        host = f"[{parsed.host}]" if parsed.v6 else parsed.host
-        most = BASE_BYTES + BYTES_PER_NODE * min(expected, MAX_NODES)
-        self._ask = ask or Asker(host, token=token, deadline=deadline, most=most)
-        self._dashboard, self._agent = dashboard, agent
+        self._most = BASE_BYTES + BYTES_PER_NODE * min(expected, MAX_NODES)
+        self._ask = ask or Asker(parsed.host, token=token, deadline=deadline)
+        self._gcs, self._dashboard, self._agent = parsed.port, dashboard, agent
         self._clock, self._expected = clock, expected
         self._job_path, self._job_name, self._submitter = JOBS + quote(job, safe=""), job, submitter
         self._session: int | None = None
         self._job: Work | None = None
         self._tasks = TaskCounter(self._ask, dashboard, _monotonic)
+        self._demands = Demands(self._ask, dashboard, _monotonic)
         self.suspects: tuple[str, ...] = ()
         """IPs of members whose agents are asked whether their nodes belong to an earlier GCS."""
 
@@ -83,14 +86,16 @@ class RayProbe:
         """Ask once. Raises nothing, whatever the network or the head does."""
         started = _monotonic()
         nodes, version, job, stale = await asyncio.gather(
-            self._ask.get(self._dashboard, NODES),
+            self._ask.get(self._dashboard, NODES, most=self._most),
             self._ask.get(self._dashboard, VERSION),
             self._ask_job(),
             self._stale_nodes(),
         )
         latency = _monotonic() - started
         if nodes.status in _NO_TOKEN:
-            return self._without_roll(latency)
+            return self._without_roll(latency, UNAUTHORIZED)
+        if nodes.state is CoordinatorState.REFUSED and (lacks := await self._without_dashboard(nodes)):
+            return self._without_roll(latency, f"{lacks}; who has joined is unknown", lacks)
         if not nodes.good:
             return self._silence(await self._explain(nodes), _monotonic() - started)
         try:
@@ -103,6 +108,9 @@ class RayProbe:
             return self._silence(Reply(0, state=CoordinatorState.REFUSED, detail=what), latency)
         if self._job is not None and self._job.status == "RUNNING":
             await self._tasks.look()
+            await self._demands.look()
+        else:
+            self._demands.forget()
         return self._roll(_with_stale(found, stale), total, latency)
 
     async def changes(self) -> AsyncGenerator[RollAnswer, None]:
@@ -111,8 +119,7 @@ class RayProbe:
         yield
 
     async def close(self) -> None:
-        """Close the connections."""
-        await self._ask.close()
+        """Nothing is open between two snapshots."""
 
     async def _ask_job(self) -> Reply | None:
         return await self._ask.get(self._dashboard, self._job_path) if self._job_name else None
@@ -134,6 +141,7 @@ class RayProbe:
             if session is not None and session != self._session:
                 self._session, self._job = session, None
                 self._tasks.forget()
+                self._demands.forget()
             if job is None:
                 return
             if job.good:
@@ -162,6 +170,7 @@ class RayProbe:
             partial=f"the dashboard lists {MAX_NODES} of {total} nodes" if cut else "",
             errors=tuple(RankError(index, 0, why) for index, why in dead[:MAX_ERRORS]),
             work=self._job,
+            unmet=self._demands.sentence,
             incarnation=self._session,
             protocol="ray",
         )
@@ -173,14 +182,28 @@ class RayProbe:
             return joined
         return "; ".join(filter(None, (joined, self._job.sentence, self._tasks.sentence)))[:MAX_TEXT]
 
-    def _without_roll(self, latency: float) -> RollAnswer:
-        """The head serves, and does not say who has joined: it wants a token that is not in the pod template."""
+    async def _without_dashboard(self, nodes: Reply) -> str:
+        """What is said where the GCS serves and the dashboard's port is closed; empty where nothing shows that it does.
+
+        The dashboard gives up where one of its parts does not start in time, and Ray goes on without it.
+        """
+        agent = await self._ask.get(self._agent, AGENT_HEALTH)
+        if agent.good:
+            return printable(f"Ray's GCS serves, its dashboard does not ({nodes.detail})", MAX_TEXT)
+        if not agent.status and await self._ask.accepts(self._gcs):
+            what = f"Ray's GCS accepts connections at port {self._gcs}, its dashboard does not serve ({nodes.detail})"
+            return printable(what, MAX_TEXT)
+        return ""
+
+    def _without_roll(self, latency: float, partial: str, lacks: str = "") -> RollAnswer:
+        """The head serves, and does not say who has joined: ``partial`` says why."""
         return RollAnswer(
             at=self._clock(),
             coordinator=CoordinatorState.SERVING,
             latency=latency,
             states=(RankState.CONNECTED,),
-            partial="Ray wants a token that the pod template does not hold (RAY_AUTH_TOKEN); who has joined is unknown",
+            partial=partial,
+            lacks=lacks,
             protocol="ray",
         )
 
@@ -194,7 +217,7 @@ class RayProbe:
         if agent.good:
             what = "the GCS is healthy, but the dashboard does not list the nodes"
         elif gcs.status == 503 or agent.status == 503:
-            what = f"the GCS does not answer: {printable(gcs.body or agent.body, 200)}"
+            what = f"the GCS does not answer: {printable(bytes(gcs.body or agent.body), 200)}"
         elif nodes.status:
             return Reply(0, state=CoordinatorState.OTHER_PROTOCOL, detail=f"the list of nodes: HTTP {nodes.status}")
         else:

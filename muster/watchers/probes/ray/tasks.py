@@ -10,12 +10,14 @@ from collections.abc import Callable
 
 import msgspec
 
-from muster.watchers.probes.ray.http import Asking
+from muster.watchers.probes.bounded.http import Asking
 
 SUMMARY = "/api/v0/tasks/summarize"
 PACE = 60.0
 LOAD = 0.005
 REST = 600.0
+MOST_BYTES = 1 << 20
+"""Of a summary: a name of a task takes about 200 bytes."""
 FINISHED, FAILED, RUNNING = "FINISHED", "FAILED", "RUNNING"
 
 
@@ -66,7 +68,7 @@ class TaskCounter:
         if began < self._due:
             return
         self._due = began + REST
-        reply = await self._ask.get(self._port, SUMMARY)
+        reply = await self._ask.get(self._port, SUMMARY, most=MOST_BYTES)
         if not reply.good:
             return
         try:
@@ -77,7 +79,7 @@ class TaskCounter:
         self._due = now + max(PACE, (now - began) / LOAD)
 
 
-def read_tasks(body: bytes) -> str:
+def read_tasks(body: bytes | bytearray) -> str:
     """How many tasks there are, and how far they are. Raises ``msgspec.DecodeError``."""
     answer = _decoder.decode(body).data.result
     counts: dict[str, int] = {}

@@ -1,11 +1,10 @@
 """One question to gRPC's health service: does the whole server serve? (grpc/grpc doc/health-checking.md)."""
 
-import grpc
-import grpc.aio
-
 from muster.state.view.roll import CoordinatorState
-from muster.watchers.probes.jax.channel import Channel
-from muster.watchers.probes.jax.port_check import Address, PortState
+from muster.watchers.probes.bounded.channel import Channel
+from muster.watchers.probes.bounded.connection import Address, PortState
+from muster.watchers.probes.bounded.grpc import NoAnswer, Status
+from muster.watchers.probes.jax.port_check import check_port
 from muster.watchers.probes.jax.protobuf import Malformed, fields
 
 CHECK = "/grpc.health.v1.Health/Check"
@@ -14,25 +13,28 @@ WHOLE_SERVER = b""
 SERVING = 1
 NAMES = {0: "UNKNOWN", 1: "SERVING", 2: "NOT_SERVING", 3: "SERVICE_UNKNOWN"}
 """HealthCheckResponse.ServingStatus."""
-NO_CONNECTION = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+NO_CONNECTION = (Status.UNAVAILABLE, Status.DEADLINE_EXCEEDED)
 
 
 class Health:
     """Asks over one channel, which opens with the first question."""
 
     def __init__(self, address: Address) -> None:
-        self._channel = Channel(address, expected=1)
+        self._address, self._channel = address, Channel(address, expected=1)
 
-    async def check(self, deadline: float) -> PortState | None:
-        """What the service says; None where no gRPC server answers, and the port has to say why."""
-        call = self._channel.channel.unary_unary(CHECK, request_serializer=None, response_deserializer=None)
+    async def check(self, deadline: float) -> PortState:
+        """What the service says, or the port where no gRPC server answers."""
         try:
-            answer: bytes = await call(WHOLE_SERVER, timeout=deadline)
-        except grpc.aio.AioRpcError as error:
+            answer = await self._channel.unary(CHECK, WHOLE_SERVER, deadline)
+        except NoAnswer as error:
             await self._channel.renew()
-            if error.code() in NO_CONNECTION:
-                return None
-            return PortState(CoordinatorState.UNHEALTHY, f"{CHECK}: {error.code().name}: {error.details() or ''}")
+            if error.excess:
+                return PortState(CoordinatorState.OTHER_PROTOCOL, error.text)
+            if error.code in NO_CONNECTION:
+                port = await check_port(self._address, deadline)
+                said = f"speaks HTTP/2, but {CHECK} got no answer: {error.code.name}: {error.text}"
+                return PortState(CoordinatorState.TIMEOUT, said) if port.state.serving else port
+            return PortState(CoordinatorState.UNHEALTHY, f"{CHECK}: {error.code.name}: {error.text}")
         try:
             status = next((value for number, value in fields(answer) if number == 1), 0)
         except Malformed as error:

@@ -11,13 +11,12 @@ from time import monotonic
 from muster.api.values.printable import printable
 from muster.state.coordinator import ProbeKind
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
-from muster.watchers.probes.jax.port_check import Address, PortState, check_port, connect
-from muster.watchers.probes.ray.http import Asker
+from muster.watchers.probes.bounded.connection import Address, PortState
+from muster.watchers.probes.bounded.http import Asker
+from muster.watchers.probes.jax.port_check import connect
 from muster.watchers.probes.stated.health import Health
 
 MAX_TEXT = 1_000
-MOST = 64 * 1024
-"""Bytes of a body; none is used."""
 GOOD = range(200, 400)
 """Statuses of an HTTP server that serves, as for a kubelet."""
 
@@ -30,8 +29,7 @@ class StatedProbe:
     ) -> None:
         self._address, self._kind, self._path = Address.parse(address), kind, path or "/"
         self._clock, self._deadline = clock, deadline
-        host = f"[{self._address.host}]" if self._address.v6 else self._address.host
-        self._http = Asker(host, token="", deadline=deadline, most=MOST)
+        self._http = Asker(self._address.host, token="", deadline=deadline)
         self._health = Health(self._address)
         ask: dict[ProbeKind, Callable[[], Awaitable[PortState]]] = {
             ProbeKind.TCP: self._by_tcp,
@@ -60,20 +58,18 @@ class StatedProbe:
         yield
 
     async def close(self) -> None:
-        """Close the connections."""
-        await self._http.close()
+        """Close the connection."""
         await self._health.close()
 
     async def _by_tcp(self) -> PortState:
         return await connect(self._address, self._deadline)
 
     async def _by_http(self) -> PortState:
-        reply = await self._http.get(self._address.port, self._path)
+        reply = await self._http.get(self._address.port, self._path, most=0)
         if not reply.status:
             return PortState(reply.state, reply.detail)
         state = CoordinatorState.SERVING if reply.status in GOOD else CoordinatorState.UNHEALTHY
         return PortState(state, f"GET {self._path}: {reply.status}")
 
     async def _by_grpc(self) -> PortState:
-        found = await self._health.check(self._deadline)
-        return found if found is not None else await check_port(self._address, self._deadline)
+        return await self._health.check(self._deadline)

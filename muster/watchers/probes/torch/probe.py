@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Callable
 
 from muster.api.values.printable import printable
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
-from muster.watchers.probes.jax.port_check import Address
+from muster.watchers.probes.bounded.connection import Address
 from muster.watchers.probes.torch.store import NoStore, Store, open_store, translated
 
 COUNT_KEY = "init/"

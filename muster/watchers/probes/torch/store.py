@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from muster.api.values.printable import printable
 from muster.state.view.roll import CoordinatorState
-from muster.watchers.probes.jax.port_check import Address, PortState
+from muster.watchers.probes.bounded.connection import Address, Connection, Guard, PortState, Unreached
 from muster.watchers.probes.torch.queries import COUNTS, NUMBER, OPENING, READY, Dialect
 
 MAX_VALUE = 20
@@ -28,64 +28,65 @@ class NoStore(Exception):
 class Store:
     """An open connection to a store that has answered once."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, dialect: Dialect) -> None:
-        self._reader, self._writer = reader, writer
+    def __init__(self, connection: Connection, dialect: Dialect) -> None:
+        self._connection = connection
         self.dialect = dialect
 
     def close(self) -> None:
         """Close the connection."""
-        self._writer.transport.abort()
+        self._connection.abort()
 
     async def has(self, keys: Sequence[str]) -> list[bool]:
         """Which of the keys are there."""
         found: list[bool] = []
+        self._connection.grant(len(keys), 1 + len(keys) // BATCH, "answers")
         for first in range(0, len(keys), BATCH):
             batch = keys[first : first + BATCH]
-            self._writer.write(self.dialect.check(batch))
-            found += [answer == READY for answer in await self._reader.readexactly(len(batch))]
+            self._connection.write(self.dialect.check(batch))
+            found += [answer == READY for answer in await self._connection.exactly(len(batch))]
         return found
 
     async def size(self) -> int:
         """How many keys it has."""
-        self._writer.write(self.dialect.size())
-        return int(NUMBER.unpack(await self._reader.readexactly(NUMBER.size))[0])
+        return await self._number(self.dialect.size())
 
     async def number(self, key: str) -> int | None:
         """The number under the key; None where the key is missing."""
         if not (await self.has([key]))[0]:
             return None
-        self._writer.write(self.dialect.get(key))
-        (size,) = NUMBER.unpack(await self._reader.readexactly(NUMBER.size))
+        size = await self._number(self.dialect.get(key))
         if not 0 < size <= MAX_VALUE:
             raise NoStore(_other(f"a value of {size} bytes where a number was expected"))
-        text = await self._reader.readexactly(size)
+        text = await self._connection.exactly(size)
         if not text.isdigit():
             raise NoStore(_other(f"{printable(text, 80)!r} where a number was expected"))
         return int(text)
 
+    async def _number(self, query: bytes) -> int:
+        self._connection.grant(NUMBER.size + MAX_VALUE, 2, "answers")
+        self._connection.write(query)
+        return int(NUMBER.unpack(await self._connection.exactly(NUMBER.size))[0])
+
 
 async def open_store(address: Address) -> Store:
     """Connect to the store behind that address and find its dialect. Raises NoStore."""
-    reader, writer = await _connect(address)
+    connection = await _connect(address)
     try:
         with translated():
-            if await _greets(reader, writer):
-                return Store(reader, writer, Dialect.VALIDATED)
+            if await _greets(connection):
+                return Store(connection, Dialect.VALIDATED)
     except BaseException:
-        writer.transport.abort()
+        connection.abort()
         raise
-    writer.transport.abort()
-    return Store(*await _connect(address), Dialect.PLAIN)
+    connection.abort()
+    return Store(await _connect(address), Dialect.PLAIN)
 
 
-async def _connect(address: Address) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def _connect(address: Address) -> Connection:
     try:
-        return await asyncio.open_connection(address.host, address.port)
-    except ConnectionRefusedError:
-        raise NoStore(PortState(CoordinatorState.REFUSED, "connection refused")) from None
-    except OSError as error:
-        said = f"no connection: {printable(str(error), 200)}"
-        raise NoStore(PortState(CoordinatorState.TIMEOUT, said)) from None
+        return await Connection.open(address, Guard())
+    except Unreached as error:
+        raise NoStore(error.port) from None
 
 
 @contextmanager
@@ -100,11 +101,12 @@ def translated() -> Iterator[None]:
         raise NoStore(_other("closes connections")) from None
 
 
-async def _greets(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+async def _greets(connection: Connection) -> bool:
     """Whether a store that validates answers; False where the connection is closed without a word."""
-    writer.write(OPENING)
+    connection.grant(COUNTS.size, 1, "answers")
+    connection.write(OPENING)
     try:
-        counts = COUNTS.unpack(await reader.readexactly(COUNTS.size))
+        counts = COUNTS.unpack(await connection.exactly(COUNTS.size))
     except asyncio.IncompleteReadError as error:
         if error.partial:
             raise

@@ -3,7 +3,7 @@
 import gzip
 import json
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -238,6 +238,48 @@ async def test_a_head_that_does_not_list_its_nodes_is_not_serving(
 async def test_a_false_alarm_of_the_health_check_does_not_count_where_nodes_are_listed(ray: FakeRay) -> None:
     ray.answers |= {GCS: 503, AGENT: 503}
     assert (await look(ray)).coordinator is CoordinatorState.SERVING
+
+
+# --- a dashboard that is gone ------------------------------------------------------------------------------------
+
+CLOSED = "Ray's GCS serves, its dashboard does not (port {}: connection refused)"
+
+
+@pytest.fixture
+def closed() -> Iterator[int]:
+    """A port at which nothing listens."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield held.getsockname()[1]
+
+
+async def without_dashboard(closed: int, agent: int, gcs: int) -> RollAnswer:
+    probe = RayProbe(f"127.0.0.1:{gcs}", dashboard=closed, agent=agent, clock=lambda: 1000.0, expected=3, deadline=10.0)
+    return await probe.snapshot()
+
+
+async def test_a_head_whose_dashboard_is_gone_serves_and_does_not_say_who_has_joined(ray: FakeRay, closed: int) -> None:
+    answer = await without_dashboard(closed, agent=ray.port, gcs=closed)
+    assert (answer.coordinator, answer.states) == (CoordinatorState.SERVING, (ALIVE,))
+    assert answer.lacks == CLOSED.format(closed)
+    assert answer.partial == f"{CLOSED.format(closed)}; who has joined is unknown"
+
+
+async def test_a_head_without_dashboard_and_agent_serves_where_the_port_of_its_gcs_accepts(
+    ray: FakeRay, closed: int
+) -> None:
+    answer = await without_dashboard(closed, agent=closed, gcs=ray.port)
+    assert answer.coordinator is CoordinatorState.SERVING
+    assert answer.lacks.startswith(f"Ray's GCS accepts connections at port {ray.port}, its dashboard does not serve")
+    assert ray.asked == [], "nothing is sent to the GCS"
+
+
+@pytest.mark.parametrize("agent", [503, 404])
+async def test_an_agent_that_does_not_call_the_gcs_healthy_is_believed(ray: FakeRay, closed: int, agent: int) -> None:
+    ray.answers |= {AGENT: agent}
+    answer = await without_dashboard(closed, agent=ray.port, gcs=ray.port)
+    assert (answer.coordinator, answer.lacks) == (CoordinatorState.REFUSED, "")
+    assert answer.detail == f"port {closed}: connection refused"
 
 
 # --- tokens ------------------------------------------------------------------------------------------------------

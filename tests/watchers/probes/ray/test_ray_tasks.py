@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from muster.state.view.roll import CoordinatorState
-from muster.watchers.probes.ray.http import Reply
+from muster.watchers.probes.bounded.http import Reply
 from muster.watchers.probes.ray.tasks import LOAD, PACE, REST, SUMMARY, TaskCounter, read_tasks
 
 
@@ -25,13 +25,15 @@ class Dashboard:
         self.replies, self.took, self.now = list(replies), took, 1000.0
         self.asked: list[float] = []
 
-    async def get(self, port: int, path: str, *, host: str = "") -> Reply:
+    async def accepts(self, port: int) -> bool:
+        """No connection was recorded."""
+        return False
+
+    async def get(self, port: int, path: str, *, host: str = "", most: int = 0) -> Reply:
         assert (port, path, host) == (8265, SUMMARY, "")
         self.asked.append(self.now)
         self.now += self.took
         return self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
-
-    async def close(self) -> None: ...
 
     def counter(self) -> TaskCounter:
         return TaskCounter(self, 8265, lambda: self.now)

@@ -1,0 +1,70 @@
+"""The CPU time that the probes of one coordinator take, so that it can be asked less often the more its answers cost.
+
+A grant bounds what an answer has, and a large gang's answer is large: 16,384 ranks take 90 ms to decode. What counts is
+the share of the daemon's time, whatever a byte of an answer costs. The steps of a coroutine are measured, in the task
+that asks and in the tasks that it starts; what other tasks do between two steps is not.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Generator
+from contextvars import ContextVar
+from types import coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+SHARE = 0.02
+"""Of a core, for one coordinator."""
+LONGEST = 4.0
+"""Seconds that a coordinator waits for its share at most, beside the pause that it has anyway. One that dies is known
+within ten, and no answer that is granted takes more than 0.1 s: what took longer was a pause of the interpreter."""
+
+_meter: ContextVar["Meter | None"] = ContextVar("meter", default=None)
+
+
+class Meter:
+    """Adds up the time that one coordinator has cost; ``cpu`` is a clock of this thread's CPU seconds."""
+
+    def __init__(self, cpu: Callable[[], float]) -> None:
+        self.cpu = cpu
+        self._due = 0.0
+
+    def start(self) -> None:
+        """Measure what runs as ``metered`` in this task, and in those that it starts from now on."""
+        _meter.set(self)
+
+    def add(self, seconds: float) -> None:
+        """So many CPU seconds more."""
+        self._due = max(self._due, _monotonic()) + seconds / SHARE
+
+    def owed(self) -> float:
+        """Seconds until the coordinator has no more than its share."""
+        return min(LONGEST, max(0.0, self._due - _monotonic()))
+
+
+@coroutine
+def metered(work: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
+    """The result of ``work``, whose steps the meter of this task measures."""
+    meter = _meter.get()
+    if meter is None:
+        result: T = yield from work
+        return result
+    step: Callable[[Any], Any] = work.send
+    given: Any = None
+    while True:
+        began = meter.cpu()
+        try:
+            wanted = step(given)
+        except StopIteration as end:
+            result = end.value
+            return result
+        finally:
+            meter.add(meter.cpu() - began)
+        try:
+            given, step = (yield wanted), work.send
+        except BaseException as error:  # noqa: BLE001  # whatever is thrown in goes to the work
+            given, step = error, work.throw
+
+
+def _monotonic() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,127 @@
+"""What tasks and actors of a Ray job ask for and no node of the cluster has: they wait for ever, and Ray's job runs.
+
+``/api/cluster_status`` is what Ray's own monitor wrote last, every 5 s: the resources that waiting tasks and actors ask
+for, and those of each node (Ray 2.60, python/ray/autoscaler/_private/load_metrics.py; recorded in
+tests/watchers/probes/ray/test_ray_demands.py). The dashboard answers in a few milliseconds.
+
+Nothing is said while Ray's autoscaler brings nodes, of requests inside a placement group (their resources exist once
+the group has its place), and where the monitor has written nothing new for ``STALE`` seconds. An answer that does not
+come in time, as on a busy machine, refutes nothing: until then what was said last stays.
+"""
+
+import contextlib
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from muster.api.values.printable import printable
+from muster.watchers.probes.bounded.http import Asking
+
+STATUS: Final = "/api/cluster_status"
+PACE: Final = 10.0
+"""Seconds between two looks."""
+STALE: Final = 30.0
+"""Seconds after which a report that does not change is of a monitor that is gone."""
+MOST_BYTES: Final = 1 << 20
+NAMED: Final = 3
+"""Kinds of requests that are named."""
+_GROUPED: Final = "_group_"
+"""In the name of each resource of a placement group (ray: src/ray/common/bundle_spec.cc)."""
+_BYTES: Final = frozenset({"memory", "object_store_memory"})
+_ROUNDING: Final = 1e-4
+"""Ray counts resources in steps of this size."""
+
+Demand = tuple[dict[str, float], int]
+
+
+class _Report(msgspec.Struct, rename="camel"):
+    resource_demand: list[Demand] = []
+    node_types: list[Demand] = []
+
+
+class _Autoscaler(msgspec.Struct, rename="camel"):
+    pending_nodes: list[Any] | None = None
+    pending_launches: dict[str, Any] | None = None
+
+
+class _Status(msgspec.Struct, rename="camel"):
+    time: float = 0.0
+    autoscaler_report: _Autoscaler | None = None
+    load_metrics_report: _Report | None = None
+
+
+class _Data(msgspec.Struct, rename="camel"):
+    cluster_status: _Status | None = None
+
+
+class _Answer(msgspec.Struct):
+    data: _Data
+
+
+_decoder = msgspec.json.Decoder(_Answer)
+
+
+class Demands:
+    """Asks one dashboard what cannot be had, and keeps what it said last."""
+
+    def __init__(self, ask: Asking, port: int, clock: Callable[[], float]) -> None:
+        self._ask, self._port, self._clock = ask, port, clock
+        self._due = 0.0
+        self._written, self._read_at = 0.0, 0.0
+        """The time that the last report bears, and when it was first read."""
+        self.sentence = ""
+        """``no Ray node has what 3 waiting tasks or actors ask for: CPU 1 and GPU 2``; empty where there are none."""
+
+    def forget(self) -> None:
+        """Another GCS, or a job that does not run: what was waiting is not its."""
+        self.sentence = ""
+
+    async def look(self) -> None:
+        """Ask if it is time to. Raises nothing."""
+        if self._clock() < self._due:
+            return
+        reply = await self._ask.get(self._port, STATUS, most=MOST_BYTES)
+        self._due = self._clock() + PACE
+        status = None
+        if reply.good:
+            self.sentence = ""
+            with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                status = _decoder.decode(reply.body).data.cluster_status
+        if status is not None:
+            if status.time != self._written:
+                self._written, self._read_at = status.time, self._clock()
+            self.sentence = sentence(status)
+        if self._clock() >= self._read_at + STALE:
+            self.sentence = ""
+
+
+def sentence(status: _Status) -> str:
+    """What no node has, in words."""
+    report, autoscaler = status.load_metrics_report, status.autoscaler_report
+    if report is None or (autoscaler and (autoscaler.pending_nodes or autoscaler.pending_launches)):
+        return ""
+    nodes = [node for node, _ in report.node_types]
+    lacking = [(asked, count) for asked, count in report.resource_demand if count > 0 and _in_vain(asked, nodes)]
+    if not nodes or not lacking:
+        return ""
+    count = sum(count for _, count in lacking)
+    waiting = "a waiting task or actor asks" if count == 1 else f"{count:,} waiting tasks or actors ask"
+    kinds = [_words(asked) for asked, _ in lacking]
+    more = f", and {len(kinds) - NAMED} more kinds" if len(kinds) > NAMED else ""
+    return f"no Ray node has what {waiting} for: {', or '.join(kinds[:NAMED])}{more}"
+
+
+def _in_vain(asked: Mapping[str, float], nodes: list[dict[str, float]]) -> bool:
+    """No node has all of it, even while it is idle."""
+    if not asked or any(_GROUPED in name for name in asked):
+        return False
+    return not any(all(node.get(name, 0.0) >= amount - _ROUNDING for name, amount in asked.items()) for node in nodes)
+
+
+def _words(asked: Mapping[str, float]) -> str:
+    return " and ".join(f"{printable(name, 63)} {_amount(name, asked[name])}" for name in sorted(asked))
+
+
+def _amount(name: str, amount: float) -> str:
+    return f"{amount / 1e9:.4g} GB" if name in _BYTES else f"{amount:.6g}"

@@ -1,0 +1,69 @@
+"""Whose a pod is that the watches of several observed kinds bring: the first of them that has a place for it."""
+
+from itertools import combinations
+from typing import Any
+
+import msgspec
+import pytest
+
+from muster.daemon.observed.watches import sources_of
+from muster.state.observed.kinds import OBSERVED
+from muster.state.observed.observed_kind import PodSource
+from muster.watchers.observed import PodDocument, pod_reader_of
+
+SOURCES = sources_of(OBSERVED.values())
+LABELS: dict[str, dict[str, str]] = {
+    "jobsets": {"jobset.sigs.k8s.io/jobset-name": "t", "jobset.sigs.k8s.io/replicatedjob-name": "workers"},
+    "rayclusters": {"ray.io/cluster": "t", "ray.io/group": "workers"},
+    "rayjobs": {"ray.io/originated-from-crd": "RayJob", "ray.io/originated-from-cr-name": "t"},
+    "jaxjobs": {"training.kubeflow.org/job-name": "t", "training.kubeflow.org/replica-index": "1"},
+    "jobs": {"batch.kubernetes.io/controller-uid": "u", "batch.kubernetes.io/job-name": "t"},
+    "pods": {"muster.dev/observe": "t"},
+}
+"""What the pods of each source bear at least."""
+CONTROLLERS = {"jaxjobs": "JAXJob", "jobs": "Job"}
+"""The kind of the controller, where a place follows from it."""
+PAIRS = [pytest.param(*pair, id="-".join(each.name for each in pair)) for pair in combinations(SOURCES, 2)]
+
+
+def owners(labels: dict[str, str], controller: str, *sources: PodSource) -> list[str]:
+    """The owner of one pod by each watch of these sources; only the watches whose selector it fits bring it."""
+    metadata: dict[str, Any] = {"name": "t-0", "namespace": "team", "uid": "u1", "resourceVersion": "1"}
+    metadata["ownerReferences"] = [{"kind": controller, "name": "t", "uid": "u", "controller": True}]
+    metadata["labels"] = labels
+    document = msgspec.convert({"metadata": metadata, "spec": {}, "status": {}}, PodDocument)
+    read = (pod_reader_of(each, sources[:n])(document) for n, each in enumerate(sources) if each.label in labels)
+    return [pod.owner for pod in read if pod.owner]
+
+
+def test_each_source_has_a_sample() -> None:
+    assert set(LABELS) == {each.name for each in SOURCES}
+    for each in SOURCES:
+        assert len(owners(LABELS[each.name], CONTROLLERS.get(each.name, "Other"), each)) == 1
+
+
+@pytest.mark.parametrize(("outer", "inner"), PAIRS)
+def test_a_pod_with_a_place_in_both_is_of_the_outer_kind_alone(outer: PodSource, inner: PodSource) -> None:
+    labels, controller = LABELS[outer.name] | LABELS[inner.name], CONTROLLERS.get(outer.name, "Job")
+    alone = owners(labels, controller, outer)
+    assert owners(labels, controller, outer, inner) == alone
+    assert len(alone) == 1
+
+
+@pytest.mark.parametrize(("outer", "inner"), PAIRS)
+def test_a_pod_that_only_bears_the_label_of_an_outer_kind_is_of_the_inner(outer: PodSource, inner: PodSource) -> None:
+    controller = CONTROLLERS.get(inner.name, "PyTorchJob")
+    labels = {outer.label: "t"} | LABELS[inner.name]
+    assert owners({outer.label: "t"}, controller, outer) == [], "the label alone is no place"
+    alone = owners(labels, controller, inner)
+    assert owners(labels, controller, outer, inner) == alone
+    assert len(alone) == ((outer.name, inner.name) != ("rayclusters", "rayjobs")), (
+        "a submitter bears no cluster's label"
+    )
+
+
+@pytest.mark.parametrize("number", range(len(SOURCES)))
+def test_a_pod_of_an_experiment_is_of_no_observed_run(number: int) -> None:
+    source = SOURCES[number]
+    labels = LABELS[source.name] | {"muster.dev/experiment-uid": "e1"}
+    assert owners(labels, CONTROLLERS.get(source.name, "Experiment"), source) == []
