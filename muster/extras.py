@@ -6,13 +6,15 @@ before they import anything else, so that a missing extra is one line and not a 
 
 from importlib.util import find_spec
 
+DISTRIBUTION = "musterd"
+
 _CLI = ("click", "dotenv", "rich")
-_DAEMON = ("grpc", "prometheus_client", "pydantic_settings", "structlog")
+_DAEMON = ("h2", "markdown_it", "prometheus_client", "pydantic_settings", "structlog")
 
 MODULES = {
     "cli": _CLI,
     "daemon": _DAEMON,
-    "local": (*_CLI, *_DAEMON, "celpy", "jsonpatch", "jsonpath", "openapi_schema_validator", "trustme"),
+    "local": (*_CLI, *_DAEMON, "celpy", "openapi_schema_validator", "trustme"),
     "tracing": ("opentelemetry.exporter.otlp.proto.http", "opentelemetry.sdk", "opentelemetry.trace"),
 }
 """The modules that each extra brings and that its code cannot do without. pyroute2 (extra ``local``) is absent: where
@@ -24,7 +26,23 @@ def problem(extra: str) -> str | None:
     missing = [module for module in MODULES[extra] if not _installed(module)]
     if not missing:
         return None
-    return f"not installed: {', '.join(missing)}; run: pip install 'musterd[{extra}]'"
+    return f"not installed: {', '.join(missing)}; run: pip install '{pip_argument(extra)}'"
+
+
+def pip_argument(extra: str = "") -> str:
+    """What pip is asked for to get this distribution, with the extra, from where it was installed (PEP 610)."""
+    import json
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    name = f"{DISTRIBUTION}[{extra}]" if extra else DISTRIBUTION
+    try:
+        origin = json.loads(distribution(DISTRIBUTION).read_text("direct_url.json") or "{}")
+    except (PackageNotFoundError, ValueError):
+        return name
+    url = str(origin.get("url", ""))
+    if vcs := origin.get("vcs_info"):
+        return f"{name} @ {vcs.get('vcs')}+{url}"
+    return f"{name} @ {url}" if url else name
 
 
 def _installed(module: str) -> bool:

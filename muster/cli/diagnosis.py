@@ -5,7 +5,7 @@ status, and a refusal of the API server is the reason of the condition Stuck.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 from msgspec.structs import asdict
@@ -14,6 +14,7 @@ from muster.api.errors import MusterError
 from muster.api.manifest.experiment import parse_experiment
 from muster.client import Explanation
 from muster.state.context import Context
+from muster.state.diagnosis.cause import LOOKS_WELL
 from muster.state.diagnosis.diagnose import diagnose
 from muster.state.diagnosis.finding import Finding
 from muster.state.diagnosis.of_member import REFUSED_BY
@@ -30,6 +31,11 @@ _REFUSED = re.compile(r"(Missing|Forbidden|Refused|Altered|Rejected)$|^ApiServer
 """Reasons of refusals by the API server (``muster.reconcilers.native.refusals``) that are no cause of their own.
 
 ``RanksMissing`` is none of them."""
+
+
+def marks(diagnosed: Iterable[Finding]) -> dict[int, str]:
+    """What is wrong with the members whose pods look well, by rank."""
+    return {rank: each.what for each in diagnosed if each.cause in LOOKS_WELL for rank in each.ranks}
 
 
 def findings(found: Explanation, now: float) -> tuple[Finding, ...]:

@@ -36,6 +36,11 @@ class RunEnvironment:
         """The file that a pod runs for ``name``; None where there is none."""
         return shutil.which(name, path=self.variables.get("PATH"))
 
+    def python(self, words: Sequence[str]) -> str | None:
+        """The Python that a pod runs for these words: the one they name, else the active one."""
+        named = bool(words) and Path(words[0]).name.startswith("python")
+        return self.program(words[0] if named else "python3")
+
     def remarks(self, directory: Path) -> Iterator[str]:
         """What a person should know about it, in lines."""
         python = self.program("python3")

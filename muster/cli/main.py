@@ -1,9 +1,5 @@
-"""The command group, and the entry point of the ``muster`` program.
+"""The command group, and the entry point of the ``muster`` program."""
 
-A verb's module, and with it everything it imports, is loaded only when that verb is used.
-"""
-
-import importlib
 import sys
 from collections.abc import Sequence
 
@@ -11,61 +7,40 @@ import click
 
 from muster import __version__
 from muster.api.errors import Forbidden, MusterError
-from muster.api.manifest.problems import ProblemsError, nearest
+from muster.api.manifest.problems import ProblemsError
 from muster.cli.exits import FAILED, INTERRUPTED, INVALID
+from muster.cli.lazy_group import LazyGroup, Verb
 from muster.cli.terminal.colours import plain, say
 from muster.cli.terminal.streams import prepare_streams
 
 VERBS = {
-    "init": "muster.cli.commands.init:init",
-    "lint": "muster.cli.commands.files.lint:lint",
-    "convert": "muster.cli.commands.files.convert:convert",
-    "render": "muster.cli.commands.files.render:render",
-    "run": "muster.cli.commands.run:run",
-    "submit": "muster.cli.commands.submit:submit",
-    "list": "muster.cli.commands.listing:list_experiments",
-    "top": "muster.cli.commands.top:top",
-    "get": "muster.cli.commands.get:get",
-    "explain": "muster.cli.commands.explain:explain",
-    "logs": "muster.cli.commands.logs:logs",
-    "stacks": "muster.cli.commands.stacks:stacks",
-    "wait": "muster.cli.commands.wait:wait",
-    "cancel": "muster.cli.commands.cancel:cancel",
-    "delete": "muster.cli.commands.delete:delete",
-    "prune": "muster.cli.commands.prune:prune",
-    "local": "muster.cli.commands.local:local",
-    "doctor": "muster.cli.commands.doctor:doctor",
-    "version": "muster.cli.commands.version:version",
+    "init": Verb("muster.cli.commands.init:init", "Write a commented manifest to start from."),
+    "lint": Verb("muster.cli.commands.files.lint:lint", "Print everything that is wrong with manifests."),
+    "convert": Verb("muster.cli.commands.files.convert:convert", "Print the Experiment that a manifest becomes."),
+    "render": Verb("muster.cli.commands.files.render:render", "Print the Kubernetes objects that a manifest becomes."),
+    "run": Verb("muster.cli.commands.run:run", "Run an experiment on this machine and show it live."),
+    "submit": Verb("muster.cli.commands.submit:submit", "Create an experiment from a manifest."),
+    "list": Verb("muster.cli.commands.listing:list_experiments", "List experiments."),
+    "top": Verb("muster.cli.commands.top:top", "Show experiments by what hurts most."),
+    "get": Verb("muster.cli.commands.get:get", "Show an experiment, its members and what it waits for."),
+    "explain": Verb("muster.cli.commands.explain:explain", "Show what it waits for, why, and what happened."),
+    "logs": Verb("muster.cli.commands.logs:logs", "Print the lines of all ranks by time."),
+    "stacks": Verb("muster.cli.commands.stacks:stacks", "Show what each rank does at this moment."),
+    "port-forward": Verb("muster.cli.commands.port_forward:port_forward", "Open a port of a member on this machine."),
+    "wait": Verb("muster.cli.commands.wait:wait", "Wait until an experiment has finished, or for a condition."),
+    "cancel": Verb("muster.cli.commands.cancel:cancel", "End an experiment; the object stays."),
+    "restart": Verb("muster.cli.commands.restart:restart", "Restart the gang of an experiment."),
+    "delete": Verb("muster.cli.commands.delete:delete", "Delete experiments with their pods and logs."),
+    "prune": Verb("muster.cli.commands.prune:prune", "Delete the experiments that ended long ago."),
+    "local": Verb("muster.cli.commands.local:local", "A Kubernetes cluster on this machine, with musterd."),
+    "doctor": Verb("muster.cli.commands.doctor:doctor", "Check this machine and this cluster."),
+    "version": Verb("muster.cli.commands.version:version", "Print the version of this command and of its API."),
 }
-"""Verb to ``module:function``, in the order in which the help lists them."""
+"""The verbs, in the order in which the help lists them."""
 
 
-class LazyGroup(click.Group):
-    """A group that imports a command when it is used, and prints errors as sentences instead of tracebacks."""
-
-    def list_commands(self, _ctx: click.Context) -> list[str]:
-        """The verbs, in the order a new user needs them."""
-        return list(VERBS)
-
-    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a verb."""
-        where = VERBS.get(cmd_name)
-        if where is None:
-            return None
-        module, _, name = where.partition(":")
-        command: click.Command = getattr(importlib.import_module(module), name)
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the verb; propose the nearest one for a word that is none."""
-        try:
-            return super().resolve_command(ctx, args)
-        except click.UsageError as error:
-            near = nearest(args[0], VERBS)
-            hint = f"Did you mean {near}?" if near else "`muster --help` lists the commands."
-            raise click.UsageError(f"{error.message} {hint}", ctx) from error
+class Program(LazyGroup):
+    """The verbs. Errors are printed as sentences instead of tracebacks."""
 
     def invoke(self, ctx: click.Context) -> object:
         """Run a verb; print an error that is meant for the user, and exit with its status."""
@@ -91,7 +66,11 @@ class LazyGroup(click.Group):
             ctx.exit(FAILED)
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=Program,
+    verbs=VERBS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, message="muster %(version)s")
 def muster() -> None:
     """Run distributed ML experiments on Kubernetes, and see who is missing.

@@ -1,9 +1,8 @@
 """Manifests on the command line: read from a file or from standard input, checked, and turned into objects."""
 
-import os
 import random
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,13 +16,10 @@ from muster.api.manifest.problems import ManifestError, Problem, SpecError, boun
 from muster.api.manifest.yaml.reader import MAX_BYTES, Node, read_yaml
 from muster.cli.terminal.colours import say
 from muster.client.names import name_for
-from muster.state.foreign import kinds
 from muster.state.operators.planning import PlanError, plan_of
 from muster.state.plan import Plan
 
 STDIN = "<stdin>"
-PART = 0.9
-"""The part of this machine's CPUs and memory that the members of an experiment get together."""
 PLACEHOLDER_UID = "00000000-0000-4000-8000-000000000000"
 """Stands for the uid that only the API server can assign."""
 
@@ -52,6 +48,21 @@ class Manifest:
         except PlanError as error:
             raise ManifestError([self._problem(str(error))]) from error
 
+    def assisted(self, wanted: bool | None, *, default: bool) -> "Manifest":
+        """The same with ``spec.assist`` as it is wanted; without a wish the default, where the manifest states none.
+
+        Raises ``ManifestError`` where it is wanted of a kind that has no such field.
+        """
+        loaded = self.loaded
+        if isinstance(loaded, LoadedObject):
+            if wanted:
+                raise ManifestError([Problem(self.file, 0, 0, "kind", f"a {loaded.kind} has no spec.assist")])
+            return self
+        if wanted is None and (not default or "assist" in loaded.spec.model_fields_set):
+            return self
+        spec = loaded.spec.model_copy(update={"assist": default if wanted is None else wanted})
+        return replace(self, loaded=replace(loaded, spec=spec))
+
     def stable_name(self) -> str:
         """The name that is stated, or the one `muster submit` makes up, with the same last characters every time."""
         return name_for(self.loaded, self.file, random.Random(0))  # noqa: S311 - must be the same every time
@@ -66,6 +77,8 @@ class Manifest:
 
 def _plan_of_object(loaded: LoadedObject, *, name: str, namespace: str, uid: str) -> Plan:
     """The plan of an object that is run as it is. Raises ``PlanError`` and ``SpecError``."""
+    from muster.state.foreign import kinds  # an Experiment is planned without them
+
     kind = kinds.SUBJECTS.get(loaded.kind)
     if kind is None:
         raise PlanError(f"kind: {loaded.kind} objects are not run by this release")
@@ -74,18 +87,21 @@ def _plan_of_object(loaded: LoadedObject, *, name: str, namespace: str, uid: str
     return kind.plan_of(document)
 
 
-def read_manifest(file: str, assignments: Sequence[str] = (), *, light: bool = False) -> Manifest:
+def read_manifest(
+    file: str, assignments: Sequence[str] = (), *, share: Callable[[int], Share] | None = None
+) -> Manifest:
     """Read ``file`` (``-`` is standard input). Raises ``ManifestError`` with all of its problems.
 
-    ``assignments`` (``PATH=VALUE``) change it before it is checked; a ``light`` one is cut to fit on this machine.
+    ``assignments`` (``PATH=VALUE``) change it before it is checked. With ``share``, which is what each of so many
+    members may ask for, it is cut to that.
     """
     text, name = read_text(file)
     node, problems = _tree(text, name, assignments)
     manifest = Manifest(name, text, load_any_node(node, problems, filename=name))
-    if not light:
+    if share is None:
         return manifest
     node, problems = _tree(text, name, assignments)
-    changes = lighten(node, share_of(manifest.plan(name="light").size))
+    changes = lighten(node, share(manifest.plan(name="light").size))
     return Manifest(name, text, load_any_node(node, problems, filename=name), tuple(changes))
 
 
@@ -96,15 +112,6 @@ def _tree(text: str, name: str, assignments: Sequence[str]) -> tuple[Node, list[
     for assignment in assignments:
         override(node, assignment)
     return node, problems
-
-
-def share_of(members: int) -> Share:
-    """What each of so many members gets of this machine."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return Share(
-        cpus=max(1, int((os.cpu_count() or 1) * PART * 1000 / max(members, 1))) / 1000,
-        memory=max(1, int(memory * PART / max(members, 1) / 10**6)) / 1000,
-    )
 
 
 def read_text(file: str) -> tuple[str, str]:

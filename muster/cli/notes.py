@@ -1,7 +1,9 @@
 """What a valid manifest does not say, but its author may want to know of the program it runs."""
 
+import ast
 import shlex
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from muster.api.manifest.load import Loaded
@@ -9,8 +11,14 @@ from muster.cli.manifests import Manifest
 
 MODULE = "muster.jax"
 PLAIN_JAX = (
-    "an exception in one rank of a jax program hangs every rank for up to 300 s unless the program joins with "
-    "muster.jax.initialize(), or has spec.assist of kind: Experiment: see `A jax program` in docs/guide.md"
+    "a failure in one rank of a jax program hangs every rank for up to 300 s unless the program joins with "
+    "muster.jax.initialize(), or has spec.assist (muster submit --assist, muster run): see `A jax program` in "
+    "docs/guide.md"
+)
+TORCH = "torch.distributed"
+PLAIN_TORCH = (
+    "{script} uses torch.distributed and not jax: with {instead} Muster sees which ranks have arrived; with the "
+    "operator jax it waits for a coordinator that torch does not open"
 )
 LARGEST = 1 << 20
 """Bytes of a script that are searched for the module."""
@@ -21,9 +29,12 @@ def notes_on(manifest: Manifest) -> Iterator[str]:
     plan = manifest.plan(name="checked")
     loaded = manifest.loaded
     assisted = any(group.pod.assist for group in plan.groups)
-    jax = plan.operator == "jax" and plan.size > 1 and not assisted
-    if isinstance(loaded, Loaded) and jax and not _joins_with_muster(loaded.spec.command):
-        yield f"{manifest.file}: {PLAIN_JAX}"
+    if isinstance(loaded, Loaded) and plan.operator == "jax":
+        words = _words(loaded.spec.command)
+        if note := torch_note(words, "spec.operator: pytorch"):
+            yield f"{manifest.file}: {note}"
+        elif plan.size > 1 and not assisted and not _joins_with_muster(words):
+            yield f"{manifest.file}: {PLAIN_JAX}"
     if (grace := max((group.pod.grace for group in plan.groups), default=0)) > plan.longest_grace:
         yield (
             f"{manifest.file}: a gang restart cuts the grace period of {grace} s after {plan.longest_grace:g} s; "
@@ -31,12 +42,47 @@ def notes_on(manifest: Manifest) -> Iterator[str]:
         )
 
 
-def _joins_with_muster(line: str) -> bool:
-    """Some word of the command is a file of this directory that names the module. Another place cannot be known."""
+def torch_note(words: Sequence[str], instead: str) -> str:
+    """What to say where these words run a script of this directory as jax that uses torch.distributed. Else empty.
+
+    ``instead`` says how the operator pytorch is chosen. The script is the first word that ends in ``.py``.
+    """
+    script = next((word for word in words if word.endswith(".py")), "")
+    names = _modules(Path(script)) if script else frozenset()
+    torch = any(name == TORCH or name.startswith(f"{TORCH}.") for name in names)
+    if not torch or any(name == "jax" or name.startswith(("jax.", MODULE)) for name in names):
+        return ""
+    return PLAIN_TORCH.format(script=script, instead=instead)
+
+
+def _modules(script: Path) -> frozenset[str]:
+    """The dotted names that a script imports, or reads of what it imported; none where it cannot be parsed."""
     try:
-        words = shlex.split(line)
+        with script.open("rb") as file, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(file.read(LARGEST))
+    except (OSError, ValueError, SyntaxError, RecursionError):  # not here; a name with a NUL; no Python
+        return frozenset()
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            names.add(f"{node.value.id}.{node.attr}")
+    return frozenset(names)
+
+
+def _words(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
     except ValueError:
-        return False
+        return []
+
+
+def _joins_with_muster(words: Sequence[str]) -> bool:
+    """Some word of the command is a file of this directory that names the module. Another place cannot be known."""
     return any(word.endswith(".py") and _names_module(Path(word)) for word in words)
 
 

@@ -4,7 +4,11 @@ Where neither an option, nor the environment, nor the user's own configuration n
 ``muster local up`` is used if it runs.
 
 ``-o json`` and ``-o yaml``: the same data, for programs.
+
+The client and what writes JSON and YAML are imported when they are used: help and completion need neither.
 """
+
+from __future__ import annotations
 
 import json
 import os
@@ -12,18 +16,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
-import msgspec
-import yaml
 
-from muster.api.errors import ApiError
 from muster.api.values.durations import DurationError, parse_duration
 from muster.cli.terminal.colours import data, plain, say
-from muster.client import Client
-from muster.kube.authentication.kubeconfig import kubeconfig_paths
-from muster.local.home import Home, default_home
+
+if TYPE_CHECKING:
+    from muster.api.errors import ApiError
+    from muster.client import Client
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -36,18 +38,32 @@ class ClusterChoice:
     kubeconfig: Path | None
     context: str | None
     namespace: str | None
+    quiet: bool = False
+    """Interruptions of a watch, and waits that the server asks for, are not printed."""
 
     def client(self) -> Client:
         """A client for it, not yet open."""
+        from muster.kube.authentication.kubeconfig import kubeconfig_paths
+        from muster.local.home import Home, default_home
+
         kubeconfig = self.kubeconfig
         if not kubeconfig_paths(kubeconfig, os.environ) and (local := Home(default_home()).running()):
             kubeconfig = Path(local.kubeconfig)
-        return client_of(kubeconfig, self.context)
+        return client_of(kubeconfig, self.context, quiet=self.quiet)
+
+    def is_local(self, client: Client) -> bool:
+        """Whether the cluster of this open client is that of ``muster local up``."""
+        from muster.local.home import Home, default_home
+
+        running = Home(default_home()).running()
+        return running is not None and client.place.startswith(f"{running.url} ")
 
 
-def client_of(kubeconfig: Path | None, context: str | None = None) -> Client:
-    """A client that prints on standard error when a watch is interrupted."""
-    return Client(kubeconfig, context, retrying=_print_retry)
+def client_of(kubeconfig: Path | None, context: str | None = None, *, quiet: bool = False) -> Client:
+    """A client that prints on standard error when a watch is interrupted, unless it is ``quiet``."""
+    from muster.client import Client
+
+    return Client(kubeconfig, context, retrying=None if quiet else _print_retry)
 
 
 def cluster_options(command: Callable[Concatenate[ClusterChoice, P], T]) -> Callable[..., T]:
@@ -97,6 +113,8 @@ def output_option(*more: str) -> Callable[[F], F]:
 
 def show(value: Any, form: str) -> None:
     """Print ``value`` (of JSON types, Structs or dataclasses) as ``json`` or ``yaml``."""
+    import msgspec
+
     builtins = msgspec.to_builtins(value)
     if form == "json":
         data(json_text(builtins, indent=2))
@@ -106,6 +124,8 @@ def show(value: Any, form: str) -> None:
 
 def json_text(value: Any, *, indent: int) -> str:
     """JSON in which every character is printable: the others are written as escapes, which is the same JSON."""
+    import msgspec
+
     text = msgspec.json.format(msgspec.json.encode(value), indent=indent).decode()
     lines = text.split("\n")
     return text if all(map(str.isprintable, lines)) else "\n".join("".join(map(_escaped, line)) for line in lines)
@@ -113,6 +133,8 @@ def json_text(value: Any, *, indent: int) -> str:
 
 def yaml_text(value: Any) -> str:
     """YAML in which every character is printable."""
+    import yaml
+
     text = yaml.safe_dump(value, sort_keys=False, allow_unicode=True).rstrip("\n")
     if all(map(str.isprintable, text.split("\n"))):
         return text

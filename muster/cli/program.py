@@ -1,37 +1,96 @@
-"""A program without a manifest: ``muster run -n 4 -- python train.py`` is a jax experiment of four equal workers."""
+"""A program without a manifest: ``muster run -n 4 -- python train.py`` is an experiment of four equal workers.
+
+``--operator`` says how the workers find each other; it is jax by default. They get the variables of their operator and,
+where they meet at rank 0, those that ``torchrun`` sets for a program with one process on each node.
+"""
 
 import shlex
-from collections.abc import Sequence
+import shutil
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import PurePath
+from typing import Any, Final
 
 import click
 from pydantic import ValidationError
 
 from muster.api.manifest.error_text import explain
 from muster.api.manifest.experiment import ExperimentSpec
+from muster.api.manifest.lighten import Share
 from muster.api.manifest.load import AICHOR, Loaded
 from muster.api.manifest.problems import ManifestError
+from muster.api.names import CONTAINER, PYTORCH_PORT
 from muster.api.naming import check_name, slug
-from muster.cli.manifests import share_of
+from muster.state.operators.kuberay import SUBMITTER_RESOURCES
 
 IMAGE = "local"
 """Any name does: the local cluster pulls no image."""
+GRACE = 3
+"""Seconds from SIGTERM to SIGKILL. jax takes SIGTERM for a preemption notice and runs on: Ctrl-C lasts so long."""
+OPERATORS: Final = {"jax": "jax", "pytorch": "pytorch", "ray": "kuberay", "xgboost": "xgboost", "jobset": "jobset"}
+"""The operator of a manifest, by the name that the command line has for it."""
+SUBMITTER: Final = Share(SUBMITTER_RESOURCES.cpus, SUBMITTER_RESOURCES.memory or 0)
+"""What Ray's submitter asks for beside the workers."""
+Resources = Mapping[str, float]
+_ONE_PROCESS: Final = {"LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1"}
 
 
-def program_manifest(words: Sequence[str], *, workers: int, restarts: int) -> Loaded:
-    """The experiment that runs ``words`` in ``workers`` members. Raises ``ManifestError`` for words it cannot hold."""
+def _workers(count: int, resources: Resources) -> dict[str, Any]:
+    return {"worker": {"count": count, "resources": resources}}
+
+
+def _ray(count: int, resources: Resources) -> dict[str, Any]:
+    """A head, at which the program runs, and one Ray worker fewer than there are nodes."""
+    workers = [{"name": "worker", "count": count - 1, "resources": resources}]
+    return {"Head": {"resources": resources}, "Workers": workers if count > 1 else []}
+
+
+_TYPES: Final[Mapping[str, Callable[[int, Resources], dict[str, Any]]]] = {"ray": _ray}
+
+
+def _torchrun(operator: str, workers: int) -> Mapping[str, str]:
+    """The variables of ``torchrun`` that the operator does not set itself."""
+    if operator in ("pytorch", "xgboost"):
+        return _ONE_PROCESS
+    if operator != "jax":
+        return {}
+    return _ONE_PROCESS | {
+        "RANK": "$(JAXOPERATOR_PROCESS_ID)",
+        "WORLD_SIZE": str(workers),
+        "MASTER_ADDR": "$(JAXOPERATOR_COORDINATOR_HOST)",
+        "MASTER_PORT": str(PYTORCH_PORT),
+    }
+
+
+def program_manifest(
+    words: Sequence[str],
+    *,
+    workers: int,
+    restarts: int,
+    share: Share,
+    operator: str = "jax",
+    given: Collection[str] = (),
+) -> Loaded:
+    """The experiment that runs ``words`` in ``workers`` members, each with a ``share`` of the machine.
+
+    ``given`` are variables that the caller sets, which win over those of ``torchrun``. Raises ``ManifestError`` for
+    words it cannot hold.
+    """
+    variables = {name: value for name, value in _torchrun(operator, workers).items() if name not in given}
+    env = [{"name": name, "value": value} for name, value in variables.items()]
     spec = {
-        "operator": "jax",
+        "operator": OPERATORS[operator],
         "image": IMAGE,
         "command": shell_line(words),
         "restartPolicy": {"backoffLimit": restarts},
-        "types": {"worker": {"count": workers, "resources": asdict(share_of(workers))}},
+        "gracefulTermination": {"terminationGracePeriodSeconds": GRACE},
+        "types": _TYPES.get(operator, _workers)(workers, asdict(share)),
+        **({"template": {"spec": {"containers": [{"name": CONTAINER, "env": env}]}}} if env else {}),
     }
     try:
         read = ExperimentSpec.read(spec)
     except ValidationError as error:
-        raise ManifestError(explain(error, ExperimentSpec, operator="jax", root=("spec",))) from error
+        raise ManifestError(explain(error, ExperimentSpec, operator=OPERATORS[operator], root=("spec",))) from error
     name = program_name(words)
     return Loaded(AICHOR, None if check_name(name, ()) else name, None, read, {}, {}, ())
 
@@ -62,17 +121,40 @@ class ProgramCommand(click.Command):
         """Parse what stands before ``--``; keep the rest for ``program_words``."""
         before, after = (args[: args.index("--")], args[args.index("--") + 1 :]) if "--" in args else (args, None)
         ctx.meta[__name__] = after
-        misplaced = after is None and not {"-n", "--workers"}.isdisjoint(args)
+        hint = "" if after is not None else _with_dashes(args)
         try:
-            return super().parse_args(ctx, before)
+            rest = super().parse_args(ctx, list(before))
         except click.UsageError as error:
-            if not misplaced:
+            if not hint:
                 raise
-            hint = "A program and its own options come after --: muster run -n 4 -- python train.py"
             raise click.UsageError(f"{error.format_message()}\n{hint}", ctx) from error
+        if hint and ctx.params.get("file") == _program_in(args):
+            raise click.UsageError(hint, ctx)
+        return rest
 
 
 def program_words(ctx: click.Context) -> list[str] | None:
     """The words after ``--``; None where there is no ``--``."""
     words: list[str] | None = ctx.meta[__name__]
     return words
+
+
+def _program_in(args: Sequence[str]) -> str | None:
+    """The first word that is a script or a program of this machine, and no manifest."""
+    for word in args:
+        suffix = PurePath(word).suffix
+        if suffix in (".py", ".sh") or (not word.startswith("-") and not suffix and shutil.which(word)):
+            return word
+    return None
+
+
+def _with_dashes(args: Sequence[str]) -> str:
+    """The command line that was probably meant; empty where no word of it is a program."""
+    program = _program_in(args)
+    if program is None:
+        return ""
+    before, words = list(args[: args.index(program)]), list(args[args.index(program) :])
+    interpreter = {".py": ["python3"], ".sh": ["sh"]}.get(PurePath(program).suffix, [])
+    workers = [] if {"-n", "--workers"} & set(before) else ["-n", "1"]
+    meant = shlex.join(["muster", "run", *before, *workers, "--", *interpreter, *words])
+    return f"A program and its own options come after --: did you mean: {meant}"

@@ -10,7 +10,7 @@ from muster.cli.main import muster
 from muster.daemon.settings import Settings
 
 _INTRODUCTION = """\
-<!-- Made by `python -m muster.cli.reference` from muster/cli and daemon/settings.py. Do not edit. -->
+<!-- Made by `python -m muster.cli.reference` from muster/cli and muster/daemon/settings.py. Do not edit. -->
 # Commands
 
 Results go to standard output, messages to standard error. `-o json` and `-o yaml` print data for programs.
@@ -28,7 +28,8 @@ The verbs that need a cluster take `--kubeconfig`, `--context` and `-n`. Without
 use; where nothing is configured, the cluster of `muster local up`, if it runs. A wait of more than 2 s is named on
 standard error.
 
-**Shell completion** of verbs, options and their values: put the line of your shell into its start-up file.
+**Shell completion** of verbs, options, their values and the names of experiments: put the line of your shell into its
+start-up file.
 
 ```
 eval "$(_MUSTER_COMPLETE=bash_source muster)"                 # ~/.bashrc (bash 4.4 or newer)

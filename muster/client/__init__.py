@@ -1,17 +1,31 @@
 """The SDK: submit, watch, wait for, explain and cancel experiments from a program.
 
 ``Client`` is asynchronous; ``BlockingClient`` (in ``muster.client.blocking``) has the same methods without ``await``.
+
+The names are imported when they are used: a program that needs one part of the SDK does not wait for the others.
 """
 
-from muster.client.client import Client
-from muster.client.errors import LogsGone, NoCluster, NoSuchExperiment, NoSuchRank, NotInstalled, Vanished, WaitTimeout
-from muster.client.events import EventSummary
-from muster.client.explanation import Explanation
-from muster.client.logs.last_lines import LastLine
-from muster.client.logs.lines import LogLine, LogNote
-from muster.client.member import Member
-from muster.client.snapshot import ExperimentChange, Outcome, Snapshot
-from muster.client.until import Until
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from muster.client.client import Client
+    from muster.client.errors import (
+        LogsGone,
+        NoCluster,
+        NoSuchExperiment,
+        NoSuchRank,
+        NotInstalled,
+        Vanished,
+        WaitTimeout,
+    )
+    from muster.client.events import EventSummary
+    from muster.client.explanation import Explanation
+    from muster.client.logs.last_lines import LastLine
+    from muster.client.logs.lines import LogLine, LogNote
+    from muster.client.member import Member
+    from muster.client.snapshot import ExperimentChange, Outcome, Snapshot
+    from muster.client.until import Until
 
 __all__ = [
     "Client",
@@ -33,3 +47,23 @@ __all__ = [
     "Vanished",
     "WaitTimeout",
 ]
+
+_MODULES = {
+    "client": ("Client",),
+    "errors": ("LogsGone", "NoCluster", "NoSuchExperiment", "NoSuchRank", "NotInstalled", "Vanished", "WaitTimeout"),
+    "events": ("EventSummary",),
+    "explanation": ("Explanation",),
+    "logs.last_lines": ("LastLine",),
+    "logs.lines": ("LogLine", "LogNote"),
+    "member": ("Member",),
+    "snapshot": ("ExperimentChange", "Outcome", "Snapshot"),
+    "until": ("Until",),
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """The name, from the module that defines it."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

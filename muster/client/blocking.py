@@ -84,4 +84,6 @@ class BlockingClient:
     explain = _blocking(Client.explain)
     logs = _stepping(Client.logs)
     cancel = _blocking(Client.cancel)
+    restart = _blocking(Client.restart)
+    rerun = _blocking(Client.rerun)
     delete = _blocking(Client.delete)

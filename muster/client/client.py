@@ -10,40 +10,41 @@ It is asynchronous; ``muster.client.blocking`` has the same methods for plain co
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import random
 from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from muster.api.convert.load import LoadedObject, load_any, object_of
-from muster.api.errors import AlreadyExists, ApiError, Conflict
-from muster.api.manifest.load import AICHOR, Loaded
-from muster.api.names import ANNOTATION_COMMAND_SOURCE
-from muster.client import observing
-from muster.client.cluster_choice import connect
+from muster.api.errors import ApiError, Conflict
+from muster.api.names import ANNOTATION_CANCELLED, ANNOTATION_RESTART
 from muster.client.errors import OnlyObserved
-from muster.client.events import EventSummary
+from muster.client.events import EventSummary, events_of
 from muster.client.explanation import Explanation, explain
 from muster.client.logs.follow import FollowedLog
 from muster.client.logs.last_lines import LastLine, read_last_lines
 from muster.client.logs.lines import LogLine
 from muster.client.logs.of_gang import AT_ONCE, GangLog, LogChoice, Noted, newest
 from muster.client.member import Member, MemberChange, member_of, members_of, read_members
-from muster.client.names import name_for
 from muster.client.snapshot import ExperimentChange, Snapshot, experiments_path, known_kind, snapshot_of
-from muster.client.subjects import collection_path, ours, parse, refuse_observed, refuse_to_cancel, subject_of
+from muster.client.subjects import collection_path, ours, parse, refuse_observed, refuse_to_ask, subject_of
 from muster.client.until import Until
 from muster.client.waiting import wait
-from muster.kube.connection import Connection
 from muster.kube.listwatch.changes import changes
 from muster.kube.paths import core
 from muster.kube.resources import ResourceClient
 from muster.kube.transport import Transport
+from muster.kube.unstructured import Json
+from muster.state.foreign.subject import EXPERIMENT
+
+if TYPE_CHECKING:  # the manifest's models take longer to import than a request takes
+    from muster.api.convert.load import LoadedObject
+    from muster.api.manifest.load import Loaded
+    from muster.kube.connection import Connection
 
 ATTEMPTS = 8
-"""How often a write is tried again after a conflict, and how many generated names are tried."""
+"""How often a write is tried again after a conflict."""
 
 
 class Client:
@@ -76,6 +77,8 @@ class Client:
 
     async def __aenter__(self) -> Client:
         if self._resources is None:
+            from muster.client.cluster_choice import connect  # aiohttp: a program that opens no connection needs none
+
             self._connection = await connect(self._kubeconfig, self._context)
             self._resources = ResourceClient(self._connection)
             self.namespace = self._connection.namespace
@@ -116,46 +119,42 @@ class Client:
         characters. Raises ``ManifestError`` for a manifest that cannot be used, ``AlreadyExists`` if the name is
         taken.
         """
-        if isinstance(manifest, Path):
-            filename = filename or str(manifest)
-            manifest = await asyncio.to_thread(manifest.read_text, "utf-8", "surrogateescape")
-        loaded = load_any(manifest, filename=filename or "<manifest>") if isinstance(manifest, str) else manifest
-        space = namespace or loaded.namespace or self.namespace
-        fixed = name or (loaded.name if loaded.kind != AICHOR else None)
-        subject = subject_of(loaded.kind if isinstance(loaded, LoadedObject) else "")
-        for attempt in range(ATTEMPTS):
-            chosen = name or name_for(loaded, filename, self._rng)
-            document = object_of(loaded, name=chosen, namespace=space)
-            if filename:
-                document["metadata"].setdefault("annotations", {}).setdefault(ANNOTATION_COMMAND_SOURCE, filename)
-            try:
-                path = collection_path(space, subject)
-                with known_kind(f"{subject.kind}/"):
-                    return snapshot_of(await self.resources.create(path, document))
-            except AlreadyExists as error:
-                if fixed:
-                    raise AlreadyExists(
-                        f"experiment {space}/{fixed} exists already: choose another with --name, or delete it first",
-                        status=error.status,
-                        reason=error.reason,
-                    ) from error
-                if attempt == ATTEMPTS - 1:
-                    raise
-        raise AssertionError("unreachable: the last attempt returned or raised")
+        from muster.client.submitting import submit
+
+        return await submit(
+            self.resources,
+            manifest,
+            name=name,
+            namespace=namespace,
+            default=self.namespace,
+            filename=filename,
+            rng=self._rng,
+        )
 
     async def get(self, name: str, *, namespace: str | None = None) -> Snapshot:
         """One experiment, or an object of another kind. Raises ``NoSuchExperiment``.
 
         The status of one that another controller runs is computed from its pods, see ``Snapshot.observed``.
         """
-        return await observing.get(self.resources, parse(name)[0], namespace or self.namespace, name)
+        space, subject = namespace or self.namespace, parse(name)[0]
+        if subject == EXPERIMENT:
+            with known_kind(name, space):
+                return snapshot_of(await self.resources.get(experiments_path(space, name)))
+        from muster.client import observing  # with the rules by which runs of others are understood
+
+        return await observing.get(self.resources, subject, space, name)
 
     async def list(
         self, *, namespace: str | None = None, everywhere: bool = False, kind: str = ""
     ) -> Sequence[Snapshot]:
         """The experiments of one namespace, or of all that may be read; or the objects of another ``kind``."""
-        space = None if everywhere else namespace or self.namespace
-        return await observing.list_all(self.resources, subject_of(kind), space)
+        space, subject = None if everywhere else namespace or self.namespace, subject_of(kind)
+        if subject == EXPERIMENT:
+            with known_kind():
+                return [snapshot_of(obj) for obj in await self.resources.list(collection_path(space))]
+        from muster.client import observing
+
+        return await observing.list_all(self.resources, subject, space)
 
     async def watch(
         self, name: str | None = None, *, namespace: str | None = None, everywhere: bool = False
@@ -214,7 +213,7 @@ class Client:
 
         They are those of the experiment that has the name now. Raises ``NoSuchExperiment``.
         """
-        return await observing.events_of(self.resources, await self.get(name, namespace=namespace))
+        return await events_of(self.resources, await self.get(name, namespace=namespace))
 
     async def explain(self, name: str, *, last_lines: bool = False, namespace: str | None = None) -> Explanation:
         """What an experiment waits for, its members and its Events.
@@ -254,15 +253,40 @@ class Client:
             async for line in stream:
                 yield line
 
-    async def cancel(self, name: str, *, namespace: str | None = None) -> Snapshot:
-        """Cancel an experiment: it fails as cancelled, its pods get their grace period. It can be repeated."""
+    async def cancel(self, name: str, *, by: str = "", namespace: str | None = None) -> Snapshot:
+        """Cancel an experiment: it fails as cancelled, its pods get their grace period. It can be repeated.
+
+        ``by`` says who asks, and when: its message will name them.
+        """
+        said = {"annotations": {ANNOTATION_CANCELLED: by}} if by else {}
+        return await self._ask(name, {"metadata": said, "spec": {"cancel": True}}, namespace, "cancelled")
+
+    async def restart(self, name: str, *, by: str, namespace: str | None = None) -> Snapshot:
+        """Ask for a restart of the gang, which is charged to no budget; an experiment that has ended stays as it is.
+
+        ``by`` says who asks, and when. Another text is another request: with the same one it can be repeated.
+        """
+        wish = {"metadata": {"annotations": {ANNOTATION_RESTART: by}}}
+        return await self._ask(name, wish, namespace, "restarted")
+
+    async def rerun(self, name: str, *, namespace: str | None = None) -> Snapshot:
+        """Submit the spec of an experiment once more, under a new name; the experiment and its logs stay."""
+        from muster.client.submitting import again
+
+        refuse_to_ask(name, "submitted again")
+        seen = await self.get(name, namespace=namespace)
+        manifest, new = again(seen, self._rng)
+        return await self.submit(manifest, name=new, namespace=seen.namespace)
+
+    async def _ask(self, name: str, wish: Json, namespace: str | None, verb: str) -> Snapshot:
+        """Merge a wish into an experiment that has not finished; with it, it is ``verb``."""
         space = namespace or self.namespace
-        refuse_to_cancel(name)
+        refuse_to_ask(name, verb)
         for _ in range(ATTEMPTS):
             seen = await self.get(name, namespace=space)
             if seen.finished:
                 return seen
-            patch = {"metadata": {"resourceVersion": seen.version, "uid": seen.uid}, "spec": {"cancel": True}}
+            patch = {**wish, "metadata": {**wish["metadata"], "resourceVersion": seen.version, "uid": seen.uid}}
             try:
                 with known_kind(name, space):
                     return snapshot_of(await self.resources.merge(experiments_path(space, name), patch))

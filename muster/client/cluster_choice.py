@@ -9,6 +9,9 @@ from muster.kube.authentication.access import CONFIGURATION
 from muster.kube.authentication.kubeconfig import users_source
 from muster.kube.connection import Connection
 
+USER_AGENT = "muster-client"
+"""Not the daemon's: ``managedFields`` and audit logs distinguish what people wrote from what musterd wrote."""
+
 
 async def connect(kubeconfig: Path | None, context: str | None) -> Connection:
     """A connection to the cluster that kubectl would use. Raises ``NoCluster`` with what to do."""
@@ -19,7 +22,7 @@ async def connect(kubeconfig: Path | None, context: str | None) -> Connection:
             "or start a cluster on this machine with `muster local up`"
         )
     try:
-        return await Connection.open(source)
+        return await Connection.open(source, agent=USER_AGENT)
     except ApiError as error:
         if error.reason != CONFIGURATION:
             raise

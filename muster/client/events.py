@@ -1,9 +1,18 @@
 """Kubernetes Events as people read them."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from muster.kube.paths import core
+from muster.kube.resources import ResourceClient
 from muster.kube.unstructured import Json, mapping, moment, text, whole
+from muster.state.foreign.subject import PODS
+
+if TYPE_CHECKING:
+    from muster.client.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +50,15 @@ def event_summary(event: Json) -> EventSummary:
 def oldest_first(found: Iterable[EventSummary]) -> tuple[EventSummary, ...]:
     """Oldest first; Events without a time come first."""
     return tuple(sorted(found, key=lambda event: event.at or 0.0))
+
+
+async def events_of(resources: ResourceClient, seen: Snapshot) -> Sequence[EventSummary]:
+    """The Events about an object, oldest first. Those of labelled pods are on the pods."""
+    if seen.subject != PODS:
+        chosen = f"involvedObject.kind={seen.subject.kind},involvedObject.uid={seen.uid}"
+        found = await resources.list(core(seen.namespace, "events"), {"fieldSelector": chosen})
+        return list(oldest_first(map(event_summary, found)))
+    members = {member.uid for member in seen.observed.all_members} if seen.observed is not None else set()
+    found = await resources.list(core(seen.namespace, "events"), {"fieldSelector": "involvedObject.kind=Pod"})
+    about = [each for each in found if text(mapping(each.get("involvedObject")), "uid") in members]
+    return list(oldest_first(map(event_summary, about)))

@@ -12,7 +12,7 @@ from muster.api.names import (
     LABEL_RANK,
     selector_of,
 )
-from muster.api.values.termination_message import gist
+from muster.api.values.termination_message import are_a_reason, words
 from muster.api.values.timestamps import seconds_of
 from muster.kube.listwatch.informer import Kind
 from muster.kube.paths import core
@@ -121,11 +121,18 @@ def _state_of(status: Json, state: Json, terminating: bool) -> tuple[str, str]:
     if terminating and phase not in ("Succeeded", "Failed"):
         return "Terminating", ""
     if ended and phase != "Succeeded":
-        code = whole(ended, "exitCode")
-        return text(ended, "reason") or "Error", gist(text(ended, "message")) or f"exit code {code}"
+        return text(ended, "reason") or "Error", _how(whole(ended, "exitCode"), text(ended, "message"))
     if waiting and text(waiting, "reason"):
         return text(waiting, "reason"), text(waiting, "message")
     for condition in items(status.get("conditions")):
         if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
             return text(condition, "reason") or phase, text(condition, "message")
     return text(status, "reason") or phase, text(status, "message")
+
+
+def _how(code: int, message: str) -> str:
+    """``exit code 1: ValueError: loss is NaN``, or the last line of the log where nothing in it says why."""
+    said = words(message)
+    if are_a_reason(said.explains, code):
+        return f"exit code {code}: {said.text}"
+    return f"exit code {code}; its last line: {said.last_line}" if said.last_line else f"exit code {code}"

@@ -22,20 +22,26 @@ from muster.client.member import Member, member_of
 from muster.kube.unstructured import Json, items, mapping, moment, text
 from muster.state.coordinator import ProbeKind
 from muster.state.foreign import kinds
+from muster.state.foreign.subject import PODS
 from muster.state.machine import decide
+from muster.state.observed import ends
 from muster.state.observed.attempts import Attempts
 from muster.state.observed.kinds import OBSERVED
 from muster.state.observed.membership import ObservedMembership
 from muster.state.observed.observed_kind import Claim, ObservedKind, Said
-from muster.state.operators.observed.pods import OBSERVE, PODS
+from muster.state.operators.observed.pods import OBSERVE
 from muster.state.plan import Plan
 from muster.state.record import Record
 from muster.state.view.pod import Pod
+from muster.state.view.stale_members import STALE_MEMBERS
 from muster.state.view.view import View
+from muster.state.view.workload import Workload
 from muster.watchers.observed import PodDocument, pod_reader_of
 
 UNKNOWN: Final = "Unknown"
 """The phase of a run whose pods may not be read."""
+LASTING: Final = frozenset({"Stuck", STALE_MEMBERS})
+"""Reasons of Events that say how a run is until another Event takes it back."""
 SETTLED_WITHIN: Final = 8
 """Decisions in a row; each moves a run at most one phase on."""
 
@@ -127,9 +133,17 @@ def _set(namespace: str, owner: str, pods: Sequence[Pod]) -> Json:
 
 
 def look(
-    kind: ObservedKind, obj: Json, pods: Sequence[ReadPod] | None, now: float, unreadable: Sequence[str] = ()
+    kind: ObservedKind,
+    obj: Json,
+    pods: Sequence[ReadPod] | None,
+    now: float,
+    unreadable: Sequence[str] = (),
+    admission: Workload | None = None,
 ) -> tuple[ExperimentStatus, Observed]:
-    """What can be said of one object and its pods; ``pods`` is None where they may not be read."""
+    """What can be said of one object and its pods; ``pods`` is None where they may not be read.
+
+    ``admission`` is the Workload that Kueue has made for the object; None where none was read.
+    """
     members, wanted = ObservedMembership(), kind.wanted(obj)
     try:
         plan = kind.plan_of(obj)
@@ -140,6 +154,8 @@ def look(
     roll = plan.coordinator is not None and not plan.coordinator.probe.passive
     if plan.coordinator is not None:
         plan = replace(plan, coordinator=replace(plan.coordinator, probe=ProbeKind.NONE))
+    members.view.admission = admission
+    members.view.queue_problem = "" if admission is not None else "no Workload was read"
     members.view.own, claims = Attempts().follow(kind.own_state(obj), kind.claims(obj))
     claimed: Mapping[str, Claim] = {each.owner: each for each in claims}
     own = [each for each in pods or () if each.record.owner in claimed and each.record.namespace == plan.namespace]
@@ -163,9 +179,8 @@ def look(
     status: ExperimentStatus = structs.replace(record, roll=None, story=(), conditions=conditions)
     said = members.view.own.said if members.view.own is not None else Said.NOTHING
     if pods is None and said in (Said.NOTHING, Said.ASK_PODS):
-        status = structs.replace(
-            status, phase=UNKNOWN, reason="PodsForbidden", message="its pods may not be read", ready=0, size=0
-        )
+        message = "; ".join(filter(None, (ends.held(plan) if plan.deleting else "", "its pods may not be read")))
+        status = structs.replace(status, phase=UNKNOWN, reason="PodsForbidden", message=message, ready=0, size=0)
     return status, seen
 
 
@@ -202,12 +217,20 @@ def _news(raw: Json, now: float) -> float:
 
 
 def as_musterd_said(status: ExperimentStatus, seen: Observed, events: Iterable[EventSummary]) -> ExperimentStatus:
-    """The status with musterd's last Event as its sentence, if nothing has changed in the pods since it.
+    """The status with musterd's last Event as its sentence, if it says what lasts and no pod has changed since.
 
-    musterd knows the roll, and how long a run has been as it is. A verdict of the object's own controller stands.
+    musterd knows the roll, and how long a run has been as it is. A verdict of the object's own controller stands. An
+    Event of what happened once, such as the end of a member that was replaced, is no sentence of how the run is now.
+    Events have whole seconds: of those of one second the one that says what lasts counts.
     """
     said = [each for each in events if each.source == MANAGER and each.at is not None]
-    last = max(said, key=lambda each: each.at or 0.0, default=None)
-    if last is None or seen.record is None or not seen.record.gathering or (last.at or 0.0) < seen.news_at:
+    last = max(said, key=lambda each: (each.at or 0.0, each.reason in LASTING), default=None)
+    if (
+        last is None
+        or last.reason not in LASTING
+        or seen.record is None
+        or not seen.record.gathering
+        or (last.at or 0.0) < seen.news_at
+    ):
         return status
     return structs.replace(status, reason=last.reason, message=f"{last.message} (musterd's last Event)")

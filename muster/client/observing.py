@@ -4,18 +4,23 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+import msgspec
+
 from muster.api.errors import ApiError, Forbidden
 from muster.client.errors import NoSuchExperiment
-from muster.client.events import EventSummary, event_summary, oldest_first
+from muster.client.events import events_of
 from muster.client.observed import ReadPod, as_musterd_said, kind_of, look, read, selectors, sets_of
 from muster.client.snapshot import Snapshot, known_kind, snapshot_of
 from muster.client.subjects import collection_path, object_path
-from muster.kube.paths import core
+from muster.kube.paths import core, custom
 from muster.kube.resources import ResourceClient
 from muster.kube.unstructured import Json, mapping, text
-from muster.state.foreign.subject import Subject
+from muster.state.foreign.subject import PODS, Subject
 from muster.state.observed.observed_kind import ObservedKind
-from muster.state.operators.observed.pods import LABELLED_PODS, OBSERVE, PODS
+from muster.state.operators.observed.pods import LABELLED_PODS, OBSERVE
+from muster.state.operators.planning import local_queue_of
+from muster.state.view.workload import Workload
+from muster.watchers import workloads
 
 
 async def get(resources: ResourceClient, subject: Subject, namespace: str, name: str) -> Snapshot:
@@ -39,7 +44,8 @@ async def get(resources: ResourceClient, subject: Subject, namespace: str, name:
         pods = [pod for n in range(len(observed.pods)) for pod in await _read(resources, namespace, observed, n, obj)]
     except Forbidden as error:
         return _snapshot(observed, obj, None, (error.message,))
-    return await _with_events(resources, _snapshot(observed, obj, pods))
+    admission = await _admission(resources, namespace, obj)
+    return await _with_events(resources, _snapshot(observed, obj, pods, admission=admission))
 
 
 async def list_all(resources: ResourceClient, subject: Subject, namespace: str | None) -> list[Snapshot]:
@@ -72,18 +78,6 @@ async def list_all(resources: ResourceClient, subject: Subject, namespace: str |
     return seen
 
 
-async def events_of(resources: ResourceClient, seen: Snapshot) -> Sequence[EventSummary]:
-    """The Events about an object, oldest first. Those of labelled pods are on the pods."""
-    if seen.subject != PODS:
-        chosen = f"involvedObject.kind={seen.subject.kind},involvedObject.uid={seen.uid}"
-        found = await resources.list(core(seen.namespace, "events"), {"fieldSelector": chosen})
-        return list(oldest_first(map(event_summary, found)))
-    members = {member.uid for member in seen.observed.all_members} if seen.observed is not None else set()
-    found = await resources.list(core(seen.namespace, "events"), {"fieldSelector": "involvedObject.kind=Pod"})
-    about = [each for each in found if text(mapping(each.get("involvedObject")), "uid") in members]
-    return list(oldest_first(map(event_summary, about)))
-
-
 async def _with_events(resources: ResourceClient, seen: Snapshot) -> Snapshot:
     """The snapshot with musterd's last word, where Events may be read."""
     if seen.observed is None:
@@ -95,6 +89,20 @@ async def _with_events(resources: ResourceClient, seen: Snapshot) -> Snapshot:
     return replace(seen, status=as_musterd_said(seen.status, seen.observed, events))
 
 
+async def _admission(resources: ResourceClient, namespace: str, obj: Json) -> Workload | None:
+    """The Workload that Kueue has made for an object with a queue label; None where it cannot be read."""
+    meta = mapping(obj.get("metadata"))
+    if not local_queue_of(meta.get("labels")):
+        return None
+    params = {"labelSelector": f"{workloads.JOB_UID}={text(meta, 'uid')}"}
+    try:
+        found = await resources.list(custom(workloads.API_VERSION, namespace, workloads.PLURAL), params)
+        read = [workloads.flatten(msgspec.convert(raw, workloads.WorkloadDocument)) for raw in found]
+    except (ApiError, msgspec.ValidationError, ValueError):  # Kueue's kinds may not be served, or not be readable
+        return None
+    return max(read, key=lambda each: (not each.deleting, each.created), default=None)
+
+
 async def _read(
     resources: ResourceClient, namespace: str | None, kind: ObservedKind, number: int, obj: Json | None
 ) -> list[ReadPod]:
@@ -103,9 +111,13 @@ async def _read(
 
 
 def _snapshot(
-    kind: ObservedKind, obj: Json, pods: Sequence[ReadPod] | None, unreadable: tuple[str, ...] = ()
+    kind: ObservedKind,
+    obj: Json,
+    pods: Sequence[ReadPod] | None,
+    unreadable: tuple[str, ...] = (),
+    admission: Workload | None = None,
 ) -> Snapshot:
     """The snapshot of an object of another controller."""
     obj = {**obj, "kind": kind.subject.kind}  # lists of built-in kinds leave it out
-    status, seen = look(kind, obj, pods, time.time(), unreadable)
+    status, seen = look(kind, obj, pods, time.time(), unreadable, admission)
     return replace(snapshot_of(obj), status=status, observed=seen)

@@ -4,26 +4,28 @@ The object itself is in ``raw``, its status as ``muster.api.status`` reads it in
 read counts as empty; its object can still be shown, listed and cancelled.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import structs
 
 from muster.api.errors import NotFound
-from muster.api.manifest.groups import MAX_MEMBERS
+from muster.api.gang import MAX_MEMBERS
 from muster.api.names import KIND
 from muster.api.status import Condition, ExperimentStatus
 from muster.api.wire.kinds import WireError
 from muster.client.errors import NoSuchExperiment, NotInstalled
-from muster.client.observed import Observed
 from muster.client.subjects import collection_path, object_path, parse
 from muster.kube.listwatch.informer import Kind
 from muster.kube.unstructured import Json, mapping, moment, text
-from muster.state.foreign.record_condition import from_object
 from muster.state.foreign.subject import EXPERIMENT, Subject, title
-from muster.state.status import StatusError
+
+if TYPE_CHECKING:  # an Experiment is shown without the rules by which runs of others are understood
+    from muster.client.observed import Observed
 
 Outcome = Literal["Succeeded", "Failed", "Deadline"]
 
@@ -73,7 +75,7 @@ class Snapshot:
     @property
     def message(self) -> str:
         """What it waits for, or how it ended."""
-        if not self.deleting:
+        if not self.deleting or self.observed is not None:
             return self.status.message
         finalizers = mapping(self.raw.get("metadata")).get("finalizers")
         held = ", ".join(map(str, finalizers)) if isinstance(finalizers, list) else ""
@@ -137,9 +139,12 @@ def snapshot_of(obj: Json) -> Snapshot:
     meta, kind = mapping(obj.get("metadata")), text(obj, "kind") or KIND
     foreign = kind != KIND
     status = ExperimentStatus.from_object(None)
-    with suppress(WireError, StatusError):
-        raw = mapping(obj.get("status"))
-        status = (from_object(raw) or status) if foreign else ExperimentStatus.from_object(raw)
+    raw = mapping(obj.get("status"))
+    if foreign:
+        status = _status_of_foreign(raw) or status
+    else:
+        with suppress(WireError):
+            status = ExperimentStatus.from_object(raw)
     if status.size > MAX_MEMBERS:  # musterd writes no such size, and readers make lists of all ranks
         status = structs.replace(status, size=MAX_MEMBERS)
     return Snapshot(
@@ -152,6 +157,16 @@ def snapshot_of(obj: Json) -> Snapshot:
         status=status,
         raw=obj,
     )
+
+
+def _status_of_foreign(raw: Json) -> ExperimentStatus | None:
+    """The status of the record in an object of another kind; None without one, or where it cannot be read."""
+    from muster.state.foreign.record_condition import from_object
+    from muster.state.status import StatusError
+
+    with suppress(WireError, StatusError):
+        return from_object(raw)
+    return None
 
 
 @contextmanager

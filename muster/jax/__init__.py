@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from muster.api.errors import MusterError
-from muster.jax.excepthook import exit_on_exception
+from muster.assist.mounted.sitecustomize import help_this_process
 from muster.jax.reporting import pause, report
 
 __all__ = ["NotAMember", "arguments", "initialize", "pause", "report"]
@@ -53,8 +53,10 @@ def initialize(**options: Any) -> None:
 
     Returns when every rank has arrived. Raises ``NotAMember`` outside of an experiment, and what jax raises.
 
-    From then on an uncaught exception prints its traceback and ends the process at once, and a rank that ends waits
-    ``SHUTDOWN_SECONDS`` for the others; where ranks end further apart, pass ``shutdown_timeout_seconds``.
+    From then on a failure (an uncaught exception, or a SystemExit with another code than 0) ends the process without
+    waiting for the others, and SIGURG writes its stacks for ``muster stacks``, as with ``spec.assist``. A rank that
+    succeeds waits ``SHUTDOWN_SECONDS`` for the others; where ranks end further apart, pass
+    ``shutdown_timeout_seconds``.
     """
     found = arguments(os.environ)
     import jax
@@ -63,5 +65,5 @@ def initialize(**options: Any) -> None:
         found["cluster_detection_method"] = "deactivate"
     if "shutdown_timeout_seconds" in inspect.signature(jax.distributed.initialize).parameters:  # not in jax 0.7.0
         found["shutdown_timeout_seconds"] = SHUTDOWN_SECONDS
-    exit_on_exception()  # before the rendezvous: it may raise, too
+    help_this_process()  # before the rendezvous: it may raise, too
     jax.distributed.initialize(**{**found, **options})

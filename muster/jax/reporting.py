@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from muster.api.progress import KEYS, MAX_SCALAR_NAME, MAX_SCALARS, MAX_STEP, MAX_VALUE, report_interval
+from muster.assist.mounted.sitecustomize import MARK, answer_a_signal, guarded
 
 JAX = "jax._src.distributed"
 """The module of jax that holds the client of the coordination service; the same from jax 0.4.35 to 0.12."""
@@ -72,6 +73,8 @@ class Reporter:
             self._thread = threading.Thread(target=self._write, name="muster report", daemon=True)
             atexit.register(self.close)  # runs before jax's own hook, which closes the client
             self._thread.start()
+            if MARK not in sys.modules:
+                guarded(answer_a_signal)  # a gang that reports can hang, and is asked for its stacks then
 
     def pause(self, seconds: float) -> None:
         """Repeat the newest report with an announced pause of so many seconds; 0: it is over."""

@@ -20,7 +20,7 @@ import os, signal
 def inside():
     os.kill(os.getpid(), signal.SIGURG)
 inside()
-print(int(name) >= 100, open("/proc/self/fd/" + name).read())
+print(int(name) >= 1000, open("/proc/self/fd/" + name).read())
 """
 
 
@@ -49,6 +49,28 @@ def test_sigurg_writes_all_stacks_to_the_file_in_memory_and_not_to_the_log(tmp_p
     assert "(most recent call first):\n" in done.stdout
     assert "in inside\n" in done.stdout
     assert done.stderr == ""
+
+
+def test_a_program_that_joins_with_muster_answers_too(tmp_path: Path) -> None:
+    join = "from muster.assist.mounted.sitecustomize import help_this_process; help_this_process()\n"
+    done = subprocess.run([sys.executable, "-c", join + ANSWERS], capture_output=True, text=True, timeout=50)
+    assert done.stdout.startswith("True "), done.stderr
+    assert "in inside\n" in done.stdout
+
+
+def test_the_file_has_a_low_number_where_the_limit_of_open_files_is_low(tmp_path: Path) -> None:
+    mounted = tmp_path / "mounted"
+    mounted.mkdir()
+    low = "import os\nimport resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))\n"
+    (mounted / FILE).write_text(CODE.replace("import os\n", low, 1))
+    done = subprocess.run(
+        [sys.executable, "-c", "import os; print(sorted(map(int, os.listdir('/proc/self/fd')))[-1])"],
+        env={**os.environ, "PYTHONPATH": str(mounted)},
+        capture_output=True,
+        text=True,
+        timeout=50,
+    )
+    assert (done.stdout, done.stderr) == ("100\n", "")
 
 
 def test_without_memfd_the_file_has_no_name_in_a_folder(tmp_path: Path) -> None:

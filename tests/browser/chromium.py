@@ -1,7 +1,8 @@
-"""Chromium and its driver: those on PATH, else Debian's, unpacked once into a cache.
+"""Chromium and its driver: each from PATH, else Debian's, unpacked once into a cache.
 
 Nothing is installed: `apt-get download` fetches the packages that this machine lacks as any user, verified by apt's
 signatures, and `dpkg-deb -x` unpacks them below ~/.cache/muster-chromium. MUSTER_CHROMIUM_CACHE names another folder.
+A machine that has one of the two gets the other one only. Where the browser is Debian's, both are of one version.
 """
 
 import fcntl
@@ -19,7 +20,11 @@ from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 
 CACHE_VARIABLE = "MUSTER_CHROMIUM_CACHE"
-PACKAGES = ("chromium", "chromium-driver")
+PACKAGES = {"chromium": "chromium", "chromedriver": "chromium-driver"}
+"""The Debian package of each program."""
+UNPACKED = {"chromium": "usr/lib/chromium/chromium", "chromedriver": "usr/bin/chromedriver"}
+"""Where a package has its program; Debian's script /usr/bin/chromium reads files of an installed one."""
+INSTALL = "install it: apt-get install chromium chromium-driver"
 FLAGS = (
     "--headless",
     "--no-sandbox",  # of the renderer: it needs a namespace that containers often lack, and loads our own page only
@@ -36,27 +41,30 @@ _PATIENCE = 300.0
 
 
 class Unavailable(Exception):
-    """There is no Chromium on this machine, and it cannot be fetched."""
+    """A program is not on this machine, and cannot be fetched; the text says which, and what to install."""
 
 
 @cache
 def programs() -> tuple[str, str, str]:
     """Paths of Chromium and its driver, and of the libraries that come with them. Raises ``Unavailable``."""
-    if (browser := shutil.which("chromium")) and (driver := shutil.which("chromedriver")):
-        return browser, driver, ""
+    found = {name: path for name in PACKAGES if (path := shutil.which(name))}
+    missing = [name for name in PACKAGES if name not in found]
+    if not missing:
+        return found["chromium"], found["chromedriver"], ""
     folder = Path(os.environ.get(CACHE_VARIABLE) or Path.home() / ".cache" / "muster-chromium")
-    root = folder / "root"
-    if not root.is_dir():
-        try:
+    root = folder / "-".join(("root", *missing))
+    try:
+        if not root.is_dir():
             folder.mkdir(parents=True, exist_ok=True)
             with (folder / ".lock").open("w") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)  # the workers of pytest-xdist ask at the same time
                 if not root.is_dir():
-                    _fetch(folder, root)
-        except OSError as error:
-            raise Unavailable(f"chromium is not on PATH, and {folder} cannot hold it: {error}") from error
+                    _fetch(folder, root, [PACKAGES[name] for name in missing])
+    except OSError as error:
+        raise Unavailable(f"no {' and no '.join(missing)} on PATH, and {folder} cannot hold it: {error}") from error
+    found |= {name: str(root / UNPACKED[name]) for name in missing}
     libraries = ":".join(str(each) for each in (*root.glob("usr/lib/*-linux-gnu"), *root.glob("usr/lib/*/pulseaudio")))
-    return str(root / "usr/lib/chromium/chromium"), str(root / "usr/bin/chromedriver"), libraries
+    return found["chromium"], found["chromedriver"], libraries
 
 
 @contextmanager
@@ -87,18 +95,20 @@ def chromium(*, script: bool = True, dark: bool = False, width: int = 1280, heig
             started.quit()
 
 
-def _fetch(folder: Path, root: Path) -> None:
-    """Unpack the packages that are not installed here; the folder appears whole or not at all."""
+def _fetch(folder: Path, root: Path, packages: list[str]) -> None:
+    """Unpack those packages and what they need that is not installed. The folder appears whole or not at all."""
+    wanted = " and ".join(packages)
     if not (shutil.which("apt-get") and shutil.which("dpkg-deb")):
-        raise Unavailable("chromium is not installed, and without apt-get and dpkg-deb it cannot be fetched")
-    planned = _run(["apt-get", "--simulate", "install", "--no-install-recommends", *PACKAGES])
+        raise Unavailable(f"{wanted} cannot be fetched without apt-get and dpkg-deb; {INSTALL}")
+    planned = _run(["apt-get", "--simulate", "install", "--no-install-recommends", *packages])
     missing = [line.split()[1] for line in planned.stdout.splitlines() if line.startswith("Inst ")]
     if planned.returncode or not missing:
-        raise Unavailable(f"apt-get knows no way to install chromium: {planned.stderr.strip()[-300:]}")
+        why = planned.stderr.strip()[-300:] or "it is installed, and not on PATH"
+        raise Unavailable(f"apt-get knows no way to {wanted}: {why}; {INSTALL}")
     with tempfile.TemporaryDirectory(dir=folder) as work:
         fetched = _run(["apt-get", "download", *missing], Path(work))
         if fetched.returncode:
-            raise Unavailable(f"`apt-get download chromium` failed: {fetched.stderr.strip()[-300:]}")
+            raise Unavailable(f"`apt-get download {wanted}` failed: {fetched.stderr.strip()[-300:]}; {INSTALL}")
         unpacked = Path(work) / "root"
         for archive in sorted(Path(work).glob("*.deb")):
             extracted = _run(["dpkg-deb", "-x", str(archive), str(unpacked)])

@@ -79,6 +79,24 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(here: Site, browse: Open, w
         assert browser.execute_script(clocks), path
 
 
+def test_on_a_narrow_screen_no_bar_covers_the_name_of_its_epoch(here: Site, browse: Open) -> None:
+    browser = browse()
+    metrics = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.get(f"{here.address}/experiments/vision/vit-huge?refresh=no")
+    edges = (
+        "return Array.from(document.querySelectorAll(arguments[0])).map(e => e.getBoundingClientRect())"
+        ".map(box => [box.left, box.right])"
+    )
+    labels = browser.execute_script(edges, ".timeline .lane")
+    bars = browser.execute_script(edges, ".timeline rect")
+    ((left, _),) = browser.execute_script(edges, ".timeline")
+    assert labels
+    assert bars
+    assert left <= min(begin for begin, _ in labels)
+    assert max(end for _, end in labels) < min(begin for begin, _ in bars)
+
+
 @pytest.fixture
 def night(here: Site) -> Site:
     """40 experiments, of which three hurt."""

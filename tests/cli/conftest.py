@@ -16,7 +16,7 @@ Call = Callable[..., Result]
 @pytest.fixture(autouse=True)
 def isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Hide the cluster, the colours and the files of the user who runs the tests."""
-    for name in ("KUBECONFIG", "NO_COLOR", "KUBERNETES_SERVICE_HOST"):
+    for name in ("KUBECONFIG", "NO_COLOR", "KUBERNETES_SERVICE_HOST", "CI"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("MUSTER_HOME", str(tmp_path / "muster"))

@@ -56,7 +56,7 @@ def test_a_manifest_that_cannot_become_an_experiment_is_an_error(call: Call, tmp
 def test_the_other_verbs_take_every_kind(call: Call) -> None:
     lint = call("lint", CORPUS / "raycluster.yaml", CORPUS / "xgboostjob.yaml", CORPUS / "rayjob.yaml")
     assert lint.exit_code == 0, lint.output
-    assert "warning: spec.runtimeEnvYAML: not carried over" in lint.stdout
+    assert "warning: spec.rayClusterSpec.enableInTreeAutoscaling: not carried over" in lint.stdout
     assert "a RayJob is run as an Experiment" in lint.stderr
     rendered = call("render", CORPUS / "xgboostjob.yaml")
     objects = [each["kind"] for each in yaml.safe_load_all(rendered.stdout)]

@@ -247,6 +247,26 @@ def test_what_is_wrong_with_the_cluster_is_named(
     assert any(words in f["found"] and f["state"] == state for f in findings), findings
 
 
+def test_daemons_outside_of_the_cluster_that_were_killed_are_missed(cluster: Cluster, check: Check) -> None:
+    """Their Lease is in the namespace default, and experiments say still what they wrote last."""
+    cluster.answers["/api/v1/pods"] = []
+    cluster.answers[LEASE] = NOT_FOUND
+    cluster.answers[LEASE.replace("muster-system", "default")] = lease(age=600)
+    found = check()
+    assert states(found)["leader"] == ["failed"]
+    assert "the Lease default/musterd of musterd-0_x was renewed" in found["leader"][0]["found"]
+    (network,) = found["pod network"]
+    assert (network["state"], "of the past" in network["found"]) == ("warning", True)
+
+
+def test_a_daemon_outside_of_the_cluster_that_leads_is_found(cluster: Cluster, check: Check) -> None:
+    cluster.answers["/api/v1/pods"] = []
+    cluster.answers[LEASE] = NOT_FOUND
+    cluster.answers[LEASE.replace("muster-system", "default")] = lease()
+    found = check()
+    assert states(found)["leader"] == states(found)["pod network"] == ["ok"]
+
+
 def observing(kinds: str) -> list[Json]:
     return [pod(args=("--leader-elect", f"--observe-kinds={kinds}"))]
 
@@ -354,7 +374,10 @@ def test_a_user_with_few_rights_learns_what_they_are_and_what_cannot_be_seen(clu
     found = check()
     assert "you may not read the definition" in found["CRD"][0]["found"]
     granted, *denied = found["rights"]
-    assert "list, get, explain, wait, cancel, members in get and explain, stacks, Events in explain" in granted["found"]
+    assert (
+        "list, get, explain, wait, cancel, restart, members in get and explain, stacks, port-forward, Events in explain"
+        in granted["found"]
+    )
     view, edit = denied
     assert (view["state"], edit["state"]) == ("warning", "warning")
     assert "you may not get pods/log. That is: no logs" in view["found"]

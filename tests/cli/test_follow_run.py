@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from muster.cli.processes import follow_run
+from muster.cli.processes import evidence, follow_run
 from muster.cli.processes.follow_run import RunFollower
 from muster.cli.processes.interrupts import Interrupts
 from muster.cli.terminal.display import Lines
@@ -99,6 +99,10 @@ async def run(tmp_path: Path) -> AsyncIterator[Run]:
             await asyncio.gather(followed.task, return_exceptions=True)
 
 
+def at(seconds: int) -> str:
+    return f"2026-01-31T12:00:{seconds:02}.000000Z"
+
+
 async def cancelled(run: Run) -> None:
     """The daemon has seen the cancellation."""
     await run.said.heard("cancelling mine: its pods have 60 s to end")
@@ -115,6 +119,31 @@ async def test_an_interruption_waits_until_the_pods_have_ended(run: Run) -> None
     assert not run.task.done(), "rank 1 still has its grace period"
     await run.end(1)
     assert (await run.last()).reason == "Cancelled"
+
+
+async def test_after_an_interruption_a_countdown_says_how_many_ranks_are_waited_for(run: Run) -> None:
+    await run.start()
+    run.interrupts.press()
+    await cancelled(run)
+    await run.said.heard("waiting for 2 ranks to end, 60 s left; Ctrl-C again stops them now")
+    await run.end(0)
+    await run.said.heard("waiting for 1 rank to end, ")
+    await run.end(1)
+    await run.last()
+    assert run.follower.outcome().endswith(": cancelled, because this command was interrupted")
+
+
+async def test_the_time_in_which_the_pods_end_belongs_to_the_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    await run.start()
+    now = [1000.0]
+    monkeypatch.setattr(follow_run, "monotonic", lambda: now[0])
+    await run.status(phase="Failed", reason="DeadlineExceeded", startTime=at(0), finishTime=at(6), message="too late")
+    await run.said.heard("s left; Ctrl-C stops them now")
+    now[0] += 30
+    for rank in (0, 1):
+        await run.end(rank)
+    await run.last()
+    assert run.follower.outcome() == "mine Failed after 36s: too late"
 
 
 async def test_a_second_interruption_does_not_wait_for_the_pods(run: Run) -> None:
@@ -161,6 +190,18 @@ async def test_pods_of_a_failed_experiment_are_not_waited_for(run: Run) -> None:
     assert (await run.last()).outcome == "Failed"
 
 
+async def test_a_member_that_runs_again_alone_does_not_end_its_epoch(run: Run) -> None:
+    await run.start()
+    cause = {"epoch": 0, "pod": "pod-1", "rank": 1, "node": "local", "exitCode": 137, "signal": 9}
+    await run.status(phase="Running", attempts=[{"ranks": "1", "attempt": 1}], cause=cause)
+    await run.said.heard("rank 1 (pod-1) exited 137 (signal 9, SIGKILL) on node local; it runs again, and the others")
+    assert not any("ended because" in each for each in run.said.words)
+    await run.end(0)
+    await run.end(1)
+    await run.status(phase="Succeeded", reason="AllMembersSucceeded")
+    assert (await run.last()).outcome == "Succeeded"
+
+
 async def fail(run: Run, code: int, *lines: str) -> None:
     """Rank 1 fails and the daemon restarts the gang."""
     cause = {"epoch": 0, "pod": "pod-1", "rank": 1, "node": "local", "exitCode": code, "reason": "Error"}
@@ -177,7 +218,9 @@ async def test_a_script_that_is_not_there_is_not_restarted(run: Run) -> None:
     await run.said.heard("not restarted, as it would end in the same way: python3: can't open")
     await run.asked_to_cancel()
     await run.status(phase="Failed", reason="Cancelled", message="cancelled by spec.cancel")
-    assert (await run.last()).outcome == "Failed"
+    last = await run.last()
+    assert last.outcome == "Failed"
+    assert last.raw["metadata"]["annotations"]["muster.dev/cancelled"].startswith("muster run of ")
     assert run.follower.outcome().endswith(f"rank 1 (pod-1) exited 2 on node local; not restarted: {line}")
     assert not any("cancelling" in words for words in run.said.words)
 
@@ -197,6 +240,29 @@ async def test_a_traceback_of_any_rank_is_shown_at_once_and_again_at_the_end(run
     await run.said.heard("[1] waiting for the others")
     assert sum(words == f"[1] {TRACEBACK[-1]}" for words in run.said.words) == 1, "the last lines repeat no traceback"
     assert run.follower.traceback() == ["the traceback of rank 1 was:", *(f"  {line}" for line in TRACEBACK)]
+
+
+async def test_a_rank_that_runs_on_after_its_traceback_is_named_and_so_is_its_exception_at_the_end(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evidence, "RUNS_ON", 0.01)
+    await run.start()
+    await run.on_server(lambda: run.server.print("pod-1", *TRACEBACK))
+    await run.said.heard("rank 1 has raised ValueError and has neither ended nor printed anything")
+    cause = {"epoch": 0, "pod": "pod-1", "rank": 1, "exitCode": 134, "reason": "Error"}
+    await run.status(phase="Failed", reason="BackoffLimitExceeded", message="rank 1 exited 134", cause=cause)
+    await run.last()
+    assert run.follower.outcome().endswith("rank 1 exited 134; rank 1 had raised ValueError: loss is NaN")
+
+
+async def test_the_state_dump_of_raylet_is_one_line(run: Run) -> None:
+    await run.start()
+    dump = [f"[state-dump] resource {number}" for number in range(20)]
+    await run.on_server(lambda: run.server.print("pod-0", *dump, "rank 1 is lost", *dump, "goes on"))
+    await run.said.heard("[0] goes on")
+    assert not any("[state-dump]" in words for words in run.said.words)
+    folded = [words for words in run.said.words if "state dump" in words]
+    assert folded == ["rank 0: raylet's state dump is left out; muster logs mine shows it"]
 
 
 async def test_a_success_shows_no_traceback_at_the_end(run: Run) -> None:

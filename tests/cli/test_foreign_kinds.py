@@ -56,10 +56,31 @@ def test_delete_deletes_it_by_kind(call: Call, server: LocalServer, job: str) ->
 def test_what_cannot_be_done_says_what_can(call: Call, server: LocalServer, job: str) -> None:
     cancelled = call("cancel", job)
     assert cancelled.exit_code == 1
-    assert "suspend or delete it" in cancelled.stderr
+    assert "or delete it" in cancelled.stderr
     unknown = call("get", "cronjob/train")
     assert unknown.exit_code == 1
     assert "the kinds are experiment, jobset, jaxjob" in unknown.stderr
     assert "rayjob, raycluster, job, pods" in unknown.stderr
     server.remove_kind("jaxjobs.kubeflow.org")
     assert "does not know JAXJob objects: its CRD is not installed" in call("get", job).stderr
+
+
+@pytest.mark.usefixtures("server")
+@pytest.mark.parametrize(
+    ("arguments", "instead"),
+    [
+        (("restart", "jobset/train"), "set spec.suspend to true with kubectl, and to false when its pods have ended"),
+        (("restart", "rayjob/train"), "set spec.suspend to true with kubectl, and to false when its pods have ended"),
+        (("restart", "jaxjob/train"), "set spec.runPolicy.suspend to true with kubectl, and to false when its pods"),
+        (("restart", "pods/train"), "its pods are made by another program, which has to do it"),
+        (("restart", "--rerun", "jobset/train"), "create it with kubectl under another name"),
+        (("cancel", "jobset/train"), "set spec.suspend to true with kubectl, or delete it"),
+    ],
+)
+def test_what_only_experiments_can_do_says_what_to_do_with_another_kind(
+    call: Call, arguments: tuple[str, ...], instead: str
+) -> None:
+    result = call(*arguments)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert f"{arguments[-1]} is not an Experiment" in result.stderr
+    assert instead in result.stderr

@@ -153,6 +153,15 @@ def test_a_log_line_is_printable_on_a_terminal_and_unchanged_elsewhere(
     assert click.unstyle(log_line(line, "rank 3 | ")) == shown
 
 
+def test_in_a_job_of_a_ci_service_a_log_line_keeps_its_colours_and_no_other_control_character(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CI", "true")
+    line = "10%\r\x1b[1;31mloss\t3\x1b[0m\x1b[2J\x1b]0;owned\x07\x1b[0Ksection_start:1:a"
+    kept = "\x1b[1;31mloss\t3\x1b[0m\ufffd[2J\ufffd]0;owned\ufffd\ufffd[0Ksection_start:1:a"
+    assert log_line(line, "rank 3 | ") == f"rank 3 | {kept}"
+
+
 def test_what_was_missed_is_replaced_before_it_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     colours.say(f"a\tb\x1b[31mred\x1b[0m{EVIL}\udcff")
     assert harmless(unstyled(capsys.readouterr().err).replace("\t", ""))

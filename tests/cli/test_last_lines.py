@@ -17,14 +17,23 @@ def line(rank: int, text: str, ago: float | None = 5.0, code: int | None = None,
 def test_lines_that_differ_in_numbers_share_a_row() -> None:
     steps = [line(rank, f"step {100 + rank} loss 0.{rank}", 2.0 + rank) for rank in (0, 1, 2, 4, 5)]
     assert rows([*steps, line(3, "reading shard 12 of 64", 2_400.0)], NOW) == [
-        "rank 3         40m ago       reading shard 12 of 64",
-        "ranks 0-2,4-5  2s to 7s ago  step 105 loss 0.5",
+        "rank 3                    40m ago       reading shard 12 of 64",
+        "rank 5 (and 0-2,4 alike)  2s to 7s ago  step 105 loss 0.5",
     ]
+
+
+def test_no_rank_is_said_to_have_printed_the_line_of_another() -> None:
+    done = [line(rank, f"rank {rank} done", code=0) for rank in range(3)]
+    assert rows(done, NOW) == ["rank 0 (and 1-2 alike)  5s ago  (exit code 0)  rank 0 done"]
+    assert rows([line(rank, "done") for rank in range(3)], NOW) == ["ranks 0-2  5s ago  done"]
 
 
 def test_a_rank_that_stopped_among_ranks_that_log_the_same_has_a_row_of_its_own() -> None:
     steps = [line(rank, f"step {rank}", 1.0 + rank) for rank in (0, 1, 2)] + [line(3, "step 9", 48.0)]
-    assert rows(steps, NOW) == ["rank 3     48s ago       step 9", "ranks 0-2  1s to 3s ago  step 2"]
+    assert rows(steps, NOW) == [
+        "rank 3                  48s ago       step 9",
+        "rank 2 (and 0-1 alike)  1s to 3s ago  step 2",
+    ]
 
 
 def test_ended_ranks_silent_ranks_and_unreadable_logs_have_rows_of_their_own() -> None:

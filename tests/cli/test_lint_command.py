@@ -36,7 +36,37 @@ def test_a_jax_program_that_may_hide_an_exception_is_noted(
     file.write_text(yaml.dump(yaml.safe_load(MANIFEST) | {"spec": with_command("python3 train.py --name 'a b'")}))
     result = call("lint", file)
     assert result.exit_code == 0, result.output
-    assert (f"note: {file}: an exception in one rank of a jax program hangs" in result.stderr) is noted
+    assert (f"note: {file}: a failure in one rank of a jax program hangs" in result.stderr) is noted
+
+
+TORCH_NOTE = "train.py uses torch.distributed and not jax: with spec.operator: pytorch"
+
+
+@pytest.mark.parametrize(
+    ("program", "noted"),
+    [
+        ("import torch.distributed as dist", True),
+        ("from torch import distributed", True),
+        ("from torch.distributed.fsdp import FullyShardedDataParallel", True),
+        ("import torch\nif True:\n    torch.distributed.init_process_group('gloo')", True),
+        ("import torch, jax\ntorch.distributed.init_process_group('gloo')", False),
+        ("import torch.distributed\nfrom muster.jax import initialize", False),
+        ("import torch", False),
+        ("# torch.distributed", False),
+        ("import torch.distributed as", False),
+    ],
+)
+def test_a_jax_manifest_of_a_torch_program_is_noted(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, noted: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(program)
+    file = tmp_path / "manifest.yaml"
+    file.write_text(yaml.dump(yaml.safe_load(MANIFEST) | {"spec": with_command("python3 train.py")}))
+    result = call("lint", file)
+    assert result.exit_code == 0, result.output
+    assert result.stderr.count(TORCH_NOTE) == noted
+    assert not (noted and "hangs every rank" in result.stderr), "that note is for programs of jax"
 
 
 def test_with_assist_an_exception_is_not_hidden(call: Call, tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_get_shows_the_members_of_a_job(call: Call, job: str) -> None:
     assert "1  train-1  Error" in shown.stdout
     assert "rank 1 (train-1) exited 3" in shown.stdout
     assert "other-0" not in shown.stdout
-    assert "another controller runs it" in shown.stdout
+    assert "Muster does not run it" in shown.stdout
     assert json.loads(call("get", "jobs/train", "-o", "json").stdout)["kind"] == "Job"
 
 
@@ -112,6 +112,58 @@ def test_what_musterd_said_after_the_last_change_of_a_pod_is_the_sentence(
     assert "said by another" not in call("get", job).stdout
     event(server, uid, "Job", "2099-01-01T00:00:00Z")
     assert "1/3 ranks have arrived; missing 1, 2 (musterd's last Event)" in call("get", job).stdout
+
+
+def test_a_pod_that_runs_after_the_end_of_its_run_is_not_said_to_stop(
+    call: Call, server: LocalServer, job: str
+) -> None:
+    done = [{"type": "Failed", "status": "True", "reason": "DeadlineExceeded", "message": "too late"}]
+    done[0]["lastTransitionTime"] = "2026-01-01T00:01:00Z"
+    status = {"startTime": "2026-01-01T00:00:00Z", "conditions": done}
+    server.put(
+        "batch/v1", "jobs", "default", {"kind": "Job", "metadata": {"name": "train"}, "status": status}, "status"
+    )
+    shown = call("get", job).stdout
+    assert "too late; 1 pod still runs (train-0), and what it holds is not free" in shown
+    assert "0  train-0  Running  on local  the run has ended, and its pod runs on and holds what it asked for" in shown
+    assert "Stopping" not in shown
+    assert "grace period" not in shown
+
+
+def test_a_run_that_is_being_deleted_is_what_its_pods_are(
+    call: Call, server: LocalServer, pods: Callable[..., None]
+) -> None:
+    template = {"spec": {"completions": 2, "parallelism": 2, "completionMode": "Indexed"}}
+    spec = {"replicatedJobs": [{"name": "workers", "replicas": 1, "template": template}]}
+    metadata = {"name": "held", "finalizers": ["example.org/keeps"]}
+    made = server.put(
+        JOBSET.api_version, JOBSET.plural, "default", {"kind": "JobSet", "metadata": metadata, "spec": spec}
+    )
+    labels = {
+        "jobset.sigs.k8s.io/jobset-name": "held",
+        "jobset.sigs.k8s.io/jobset-uid": made["metadata"]["uid"],
+        "jobset.sigs.k8s.io/replicatedjob-name": "workers",
+        "jobset.sigs.k8s.io/job-index": "0",
+    }
+    pods("held-workers", labels, running(), running(), index="batch.kubernetes.io/job-completion-index")
+    server.drop(JOBSET.api_version, JOBSET.plural, "default", "held")
+    shown = call("get", "jobset/held").stdout
+    assert "default/jobset/held  Running" in shown
+    left = "2 pods still run (first: held-workers-0), and what they hold is not free"
+    assert f"being deleted; held by the finalizer example.org/keeps; {left}" in shown
+
+
+@pytest.mark.parametrize("reason", ["MemberFailed", "FailedDeleteHeadPod", "NotStuck", "Running"])
+def test_what_happened_once_is_not_the_sentence_of_a_run_that_has_moved_on(
+    call: Call, server: LocalServer, job: str, reason: str
+) -> None:
+    uid = json.loads(call("get", job, "-o", "json").stdout)["metadata"]["uid"]
+    event(server, uid, "Job", "2098-01-01T00:00:00Z")
+    event(server, uid, "Job", "2099-01-01T00:00:00Z", reason=reason, message="said of something that is over")
+    shown = call("get", job).stdout
+    assert "musterd's last Event" not in shown
+    assert "rank 1 (train-1) exited 3" in shown
+    assert f"{reason}: said of something that is over" in call("explain", job).stdout
 
 
 def test_list_shows_jobs_with_the_label(call: Call, server: LocalServer, job: str) -> None:

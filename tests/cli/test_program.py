@@ -2,18 +2,22 @@
 
 import json
 import subprocess
+from typing import Any
 
 import click
 import pytest
 
+from muster.api.manifest.lighten import Share
 from muster.api.manifest.problems import ManifestError
 from muster.cli.commands.run import run
 from muster.cli.manifests import Manifest
 from muster.cli.program import program_manifest, program_name, program_words, shell_line
 from muster.local.node.containers.environment import arguments
+from muster.local.node.containers.variable_expansion import expand
 from muster.reconcilers.render.pod import render_pod
 from tests.cli.conftest import Call
 
+SHARE = Share(cpus=0.5, memory=2.0)
 WORDS = [
     "it's",
     'say "hello"',
@@ -38,7 +42,7 @@ WORDS = [
 
 def test_every_argument_arrives_as_it_was_written() -> None:
     program = ["python3", "-c", "import json, sys; print(json.dumps(sys.argv[1:]))", *WORDS]
-    plan = Manifest("", "", program_manifest(program, workers=2, restarts=0)).plan(name="mine")
+    plan = Manifest("", "", program_manifest(program, workers=2, restarts=0, share=SHARE)).plan(name="mine")
     member = plan.member(1)
     assert member is not None
     (container,) = render_pod(plan, member, 0)["spec"]["containers"]
@@ -73,24 +77,72 @@ def test_the_shell_is_replaced_by_the_program() -> None:
 )
 def test_the_name_is_that_of_the_script(words: list[str], name: str) -> None:
     assert program_name(words) == name
-    assert program_manifest(words, workers=1, restarts=0).name == (name or None)
+    assert program_manifest(words, workers=1, restarts=0, share=SHARE).name == (name or None)
 
 
-def test_it_is_a_jax_experiment_of_equal_workers_that_share_the_machine() -> None:
-    one, four = (program_manifest(["true"], workers=number, restarts=2).spec for number in (1, 4))
-    assert (four.operator, four.restart_policy.backoff_limit) == ("jax", 2)
-    assert [(group.name, group.members) for group in four.groups] == [("worker", 4)]
-    whole, quarter = one.groups[0].resources, four.groups[0].resources
-    assert whole.memory is not None
-    assert quarter.memory is not None
-    assert 3.9 < whole.memory / quarter.memory < 4.1
-    assert whole.cpus >= 4 * quarter.cpus > 0
+def test_it_is_a_jax_experiment_of_equal_workers_unless_another_operator_is_named() -> None:
+    spec = program_manifest(["true"], workers=4, restarts=2, share=SHARE).spec
+    assert (spec.operator, spec.restart_policy.backoff_limit) == ("jax", 2)
+    assert [(group.name, group.members) for group in spec.groups] == [("worker", 4)]
+    assert (spec.groups[0].resources.cpus, spec.groups[0].resources.memory) == (SHARE.cpus, SHARE.memory)
+
+
+def test_its_grace_is_short_because_jax_takes_a_signal_to_end_for_a_notice() -> None:
+    plan = Manifest("", "", program_manifest(["true"], workers=2, restarts=0, share=SHARE)).plan(name="mine")
+    member = plan.member(0)
+    assert member is not None
+    assert render_pod(plan, member, 0)["spec"]["terminationGracePeriodSeconds"] == 3
+
+
+def environment_of(operator: str, **options: Any) -> list[dict[str, str]]:
+    """The variables of both workers, as the node agent expands them."""
+    loaded = program_manifest(["true"], workers=2, restarts=0, share=SHARE, operator=operator, **options)
+    plan = Manifest("", "", loaded).plan(name="mine")
+    found = []
+    for rank in (0, 1):
+        member = plan.member(rank)
+        assert member is not None
+        (container,) = render_pod(plan, member, 0)["spec"]["containers"]
+        known: dict[str, str] = {}
+        for entry in container["env"]:
+            known[entry["name"]] = expand(entry.get("value", "10.0.0.1"), known)
+        found.append(known)
+    return found
+
+
+@pytest.mark.parametrize("operator", ["jax", "pytorch"])
+def test_the_variables_of_torchrun_are_set_where_the_workers_meet_at_rank_0(operator: str) -> None:
+    for rank, known in enumerate(environment_of(operator)):
+        assert (known["RANK"], known["WORLD_SIZE"]) == (str(rank), "2")
+        assert (known["LOCAL_RANK"], known["LOCAL_WORLD_SIZE"]) == ("0", "1")
+        assert known["MASTER_ADDR"] == known.get("JAXOPERATOR_COORDINATOR_HOST", known["MASTER_ADDR"])
+        assert "$" not in known["MASTER_ADDR"]
+        assert known["MASTER_PORT"].isdigit()
+
+
+def test_a_variable_that_the_caller_sets_wins_over_that_of_torchrun() -> None:
+    assert "MASTER_PORT" not in environment_of("jax", given={"MASTER_PORT": "29500"})[0]
+
+
+def test_xgboost_gets_the_variables_of_its_tracker() -> None:
+    _, second = environment_of("xgboost")
+    assert (second["DMLC_TASK_ID"], second["DMLC_NUM_WORKER"]) == ("1", "2")
+    assert second["DMLC_TRACKER_URI"] == second["MASTER_ADDR"]
+
+
+@pytest.mark.parametrize(("nodes", "groups"), [(1, ["head", "submitter"]), (3, ["head", "worker", "submitter"])])
+def test_a_ray_program_is_submitted_to_a_head_with_one_worker_fewer_than_nodes(nodes: int, groups: list[str]) -> None:
+    loaded = program_manifest(["python3", "x.py"], workers=nodes, restarts=0, share=SHARE, operator="ray")
+    plan = Manifest("", "", loaded).plan(name="mine")
+    assert [group.name for group in plan.groups] == groups
+    assert plan.size == nodes + 1
+    assert plan.groups[-1].pod.argv[-1] == "exec python3 x.py"
 
 
 @pytest.mark.parametrize("word", ["a\x1b[31m", "x" * 70_000, "\udcff"])
 def test_an_argument_that_a_manifest_cannot_hold_is_explained(call: Call, word: str) -> None:
     with pytest.raises(ManifestError) as refused:
-        program_manifest(["echo", word], workers=1, restarts=0)
+        program_manifest(["echo", word], workers=1, restarts=0, share=SHARE)
     assert str(refused.value).startswith("spec.command: ")
 
 
@@ -103,10 +155,14 @@ def test_everything_after_the_dashes_belongs_to_the_program() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["-n", "2", "python", "train.py"], "come after --: muster run"),
-        (["-n", "2", "python", "--steps", "3"], "come after --: muster run"),
-        (["-n", "2", "train.yaml"], "go with a program after --"),
-        (["--restarts", "1", "train.yaml"], "go with a program after --"),
+        (["-n", "2", "sh", "train.sh"], "did you mean: muster run -n 2 -- sh train.sh"),
+        (["-n", "2", "sh", "--steps", "3"], "did you mean: muster run -n 2 -- sh --steps 3"),
+        (["train.py"], "did you mean: muster run -n 1 -- python3 train.py"),
+        (["sh", "train.sh"], "did you mean: muster run -n 1 -- sh train.sh"),
+        (["--name", "x", "train.py", "--name"], "did you mean: muster run --name x -n 1 -- python3 train.py --name"),
+        (["-n", "2", "train.yaml"], "-n goes with a program after --"),
+        (["--restarts", "1", "train.yaml"], "--restarts goes with a program after --"),
+        (["--operator", "ray", "train.yaml"], "--operator goes with a program after --"),
         (["-n", "2", "--"], "no program after --"),
         (["--", "python", "train.py"], "how many workers"),
         (["-n", "2", "train.yaml", "--", "python"], "not both"),

@@ -7,8 +7,8 @@ import pytest
 
 from muster.api.values.humanize import age
 from muster.api.values.printable import printable
-from muster.cli.commands import explain
-from muster.cli.terminal.display import Block, Lines, choose_display
+from muster.cli.commands import explain, listing
+from muster.cli.terminal.display import Block, Ending, Lines, choose_display
 from muster.cli.terminal.progress import NO_TIME, left, of_day, since, summary
 from muster.cli.terminal.rollcall import MARKS, read_rollcall
 from muster.cli.terminal.table import Table
@@ -77,8 +77,22 @@ def test_a_large_gang_is_cut_off() -> None:
     assert lines[-1] == "    └── and 6 more, 0 of them not running"
 
 
-def steps_shown(now: float, **steps: Any) -> str:
-    seen = experiment(phase="Running", epoch=1, steps={"time": "1970-01-01T00:00:10Z", "reporting": 4, **steps})
+def test_a_run_that_was_cancelled_before_its_restart_began_is_shown_in_the_epoch_that_it_had() -> None:
+    cause = {"epoch": 0, "reason": "NonZeroExitCode", "time": "1970-01-01T00:00:05Z"}
+    announced = {"epoch": 1, "restarts": 1, "cause": cause, "steps": {"epoch": 0, "step": 7, "reporting": 4}}
+    seen = experiment(phase="Failed", reason="Cancelled", **announced)
+    head, steps = tree(Explanation(seen, (), ()), 10)[:2]
+    assert (click.unstyle(head), steps) == ("team/mine  Failed  jax, epoch 0, 10s old", "│ last step that was read: 7")
+    cells = dict(
+        zip(listing.HEADINGS[:-1] + listing.WIDE, listing.row(seen, 10, namespaced=False, wide=True), strict=False)
+    )
+    assert (cells["RESTARTS"], cells["EPOCH"]) == ("0", "0")
+    going_on = tree(Explanation(experiment(phase="Restarting", **announced), (), ()), 10)[0]
+    assert click.unstyle(going_on) == "team/mine  Restarting  jax, epoch 1, 1 restart, 10s old"
+
+
+def steps_shown(now: float, phase: str = "Running", **steps: Any) -> str:
+    seen = experiment(phase=phase, epoch=1, steps={"time": "1970-01-01T00:00:10Z", "reporting": 4, **steps})
     return tree(Explanation(seen, (), ()), now)[1]
 
 
@@ -86,6 +100,24 @@ def test_how_far_the_programs_have_come_is_shown_with_its_age() -> None:
     assert steps_shown(52, epoch=1, step=1840, perSecond="9.81") == "│ step 1,840, 9.81 steps/s (read 42s ago)"
     assert steps_shown(52, epoch=0, step=7) == "│ step 7, in epoch 0 (read 42s ago)"
     assert steps_shown(9, epoch=1, step=0) == "│ step 0 (read 0s ago)", "the daemon's clock is ahead"
+
+
+def test_the_dashboard_is_named_by_what_opens_from_here() -> None:
+    seen = experiment(phase="Running", dashboard="mine-head.mine:8265")
+
+    def shown(process: int | None) -> str:
+        status = {**running(process), "podIP": "10.245.0.7"}
+        head = member_of({"metadata": {"name": "head", "labels": labels("mine", 0)}, "status": status})
+        return next(line for line in tree(Explanation(seen, (head,), ()), 10) if "dashboard" in line)
+
+    assert shown(process=17) == "│ dashboard: http://10.245.0.7:8265"
+    inside = "│ dashboard: http://mine-head.mine:8265 inside the cluster"
+    assert shown(process=None) == f"{inside}; from here: muster port-forward mine 8265"
+
+
+def test_after_the_end_the_last_step_that_was_read_is_said_as_such() -> None:
+    shown = steps_shown(52, "Succeeded", epoch=1, step=95, perSecond="9.81")
+    assert shown == "│ last step that was read: 95, 9.81 steps/s"
 
 
 def test_a_member_that_is_stopped_after_the_end_has_not_failed() -> None:
@@ -188,6 +220,20 @@ def test_the_block_shows_phase_message_roll_and_clock(monkeypatch: pytest.Monkey
     assert why.strip() == "rank 2 (mine-2, running, but it never called the coordinator)"
 
 
+def test_the_block_counts_down_the_grace_period_in_place_of_the_clocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("muster.cli.terminal.display.time.time", lambda: 30.0)
+    monkeypatch.setattr("muster.cli.terminal.display.time.monotonic", lambda: 1.2)
+    block = Block()
+    block.show(experiment(phase="Failed", message="cancelled by spec.cancel"))
+    roll = read_rollcall(DOCUMENT)
+    assert roll is not None
+    block.show_roll(roll)
+    block.show_ending(Ending(2, 5.0, again=True))
+    head, message, *_ = (str(line) for line in block.__rich__().renderables)
+    assert head[2:] == "mine  Failed  epoch 0, 30s old"
+    assert message == "  waiting for 2 ranks to end, 4 s left; Ctrl-C again stops them now"
+
+
 def test_every_view_shows_stuck_with_its_reason() -> None:
     stuck = {"type": "Stuck", "status": "True", "reason": "RanksMissing", "message": "3/4 ranks arrived"}
     seen = experiment(phase="Assembling", message="3/4 ranks arrived", conditions=[stuck])
@@ -225,6 +271,6 @@ def test_without_a_terminal_lines_are_printed() -> None:
 
 
 def test_a_member_that_has_succeeded_counts_as_ready() -> None:
-    seen = snapshot_of({"metadata": {"namespace": "n", "name": "x"}, "status": {"phase": "Succeeded", "ready": "1/1"}})
+    seen = snapshot_of({"metadata": {"namespace": "n", "name": "x"}, "status": {"phase": "Running", "ready": "1/1"}})
     pod = {"metadata": {"name": "x-0", "labels": labels("x", 0)}, "status": {"phase": "Succeeded"}}
     assert "└── worker  1/1 ready" in tree(Explanation(seen, (member_of(pod),), ()), 10)

@@ -36,19 +36,20 @@ def test_the_last_traceback_of_a_rank_is_kept() -> None:
     tracebacks = Tracebacks()
     for rank, error in ((2, "handled"), (1, "first"), (1, "last")):
         shown(tracebacks, rank, traceback(error))
-    assert tracebacks.of(1) == (1, traceback("last"))
-    assert tracebacks.of(3) == (2, traceback("handled"))
-    assert tracebacks.of(None) == (2, traceback("handled"))
+    assert tracebacks.of(1) == traceback("last")
+    assert tracebacks.of(3) == []
+    assert tracebacks.first() == (2, traceback("handled"))
 
 
 def test_without_a_traceback_none_is_kept() -> None:
-    assert Tracebacks().of(0) == (-1, [])
+    assert Tracebacks().of(0) == []
+    assert Tracebacks().first() == (-1, [])
 
 
 def test_of_a_long_traceback_the_end_is_kept() -> None:
     tracebacks, lines = Tracebacks(), traceback("RecursionError: too deep", frames=1000)
     assert shown(tracebacks, 1, lines) == lines
-    assert tracebacks.of(1) == (1, lines[-LONGEST:])
+    assert tracebacks.of(1) == lines[-LONGEST:]
 
 
 def test_an_empty_line_does_not_end_a_traceback() -> None:

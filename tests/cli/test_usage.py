@@ -1,6 +1,7 @@
 """Help, usage errors and exit statuses."""
 
 import json
+from pathlib import Path
 
 import click
 import pytest
@@ -12,7 +13,7 @@ from muster.client.snapshot import snapshot_of
 from tests.cli.conftest import Call
 from tests.client.localserver import MANIFEST
 
-LEAVES = [*((verb,) for verb in VERBS if verb != "local"), *(("local", name) for name in local.commands)]
+LEAVES = [*((verb,) for verb in VERBS if verb != "local"), *(("local", name) for name in local.verbs)]
 
 
 @pytest.mark.parametrize("words", LEAVES, ids=" ".join)
@@ -60,6 +61,14 @@ def test_a_wrong_command_line_is_a_usage_error(call: Call, words: tuple[str, ...
 def test_a_mistyped_verb_is_answered_with_the_nearest_one(call: Call) -> None:
     assert "Did you mean list?" in call("lsit").stderr
     assert "`muster --help` lists the commands" in call("xyz").stderr
+
+
+@pytest.mark.parametrize(
+    ("word", "verb"),
+    [("stop", "cancel"), ("kill", "cancel"), ("status", "get"), ("describe", "explain"), ("ps", "list")],
+)
+def test_the_word_of_another_program_is_answered_with_the_verb(call: Call, word: str, verb: str) -> None:
+    assert f"Did you mean {verb}?" in call(word).stderr
 
 
 def test_an_error_without_a_cluster_names_the_next_step(call: Call) -> None:
@@ -157,3 +166,14 @@ def test_every_shell_of_the_docs_gets_its_completion(
         main([])
     assert ended.value.code == 0
     assert "_MUSTER_COMPLETE" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("chosen", "noted"), [((), 1), (("--operator", "pytorch"), 0), (("--operator", "jax"), 0)])
+def test_a_torch_program_without_an_operator_is_noted_before_it_starts(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chosen: tuple[str, ...], noted: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text("import torch.distributed as dist\n")
+    result = call("run", "-n", "1", *chosen, "--", "no-such-program", "train.py")
+    assert (result.exit_code, "there is no program 'no-such-program'" in result.stderr) == (2, True)
+    assert result.stderr.count("train.py uses torch.distributed and not jax: with --operator pytorch") == noted

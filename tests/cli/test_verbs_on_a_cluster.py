@@ -1,13 +1,23 @@
 """The verbs against a real API server: both streams and the exit status."""
 
+import getpass
 import json
+import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import click
+import pytest
 import yaml
+from aiohttp import web
 
+from muster.api.values.timestamps import micro_time
+from muster.cli.completion import experiment_names
+from muster.local.apiserver.http.request_handler import RequestHandler
 from tests.cli.conftest import Call
 from tests.client.localserver import MANIFEST, LocalServer, ended, labels, running
 
@@ -100,7 +110,7 @@ def test_explain_prints_cause_history_and_conditions(call: Call, server: LocalSe
         conditions=[{"type": "Stuck", "status": "False", "reason": "NotStuck"}],
     )
     shown = call("explain", mine).stdout
-    assert "Epoch 0 ended because rank 1 (mine-worker-1-0-x) exited 137 (signal 9) on node a" in shown
+    assert "Epoch 0 ended because rank 1 (mine-worker-1-0-x) exited 137 (signal 9, SIGKILL) on node a" in shown
     assert "epoch 0  Started: starting 2 members" in shown
     assert "Stuck False  (NotStuck)" in shown
     document = json.loads(call("explain", mine, "-o", "json").stdout)
@@ -127,6 +137,20 @@ def test_explain_names_what_keeps_each_member_with_evidence_and_the_next_step(
     assert "next: check the name and tag of the image" in shown
     (found,) = json.loads(call("explain", mine, "-o", "json").stdout)["findings"]
     assert (found["cause"], found["ranks"], found["group"]) == ("ImagePull", [1], "worker")
+
+
+@pytest.mark.parametrize("verb", ["get", "explain"])
+def test_the_line_of_a_frozen_rank_says_so(call: Call, server: LocalServer, mine: str, verb: str) -> None:
+    for rank in (0, 1):
+        server.pod(f"pod-{rank}", labels(mine, rank), **running())
+    said = "the coordinator served and does not any more: silent"
+    stuck = {"type": "Stuck", "status": "True", "reason": "CoordinatorUnreachable", "message": said}
+    server.status(mine, phase="Running", size=2, conditions=[stuck])
+    first, second = [line for line in call(verb, mine).stdout.splitlines() if "── " in line and "pod-" in line]
+    assert "pod-0  Running  the coordinator's process is frozen" in first
+    assert "frozen" not in second
+    server.status(mine, phase="Running", size=2, conditions=[{**stuck, "status": "False"}])
+    assert "frozen" not in call(verb, mine).stdout
 
 
 def test_logs_of_all_ranks_and_of_one(call: Call, server: LocalServer, mine: str) -> None:
@@ -184,6 +208,110 @@ def test_cancel_sets_spec_cancel(call: Call, server: LocalServer, mine: str) -> 
     assert json.loads(call("get", mine, "-o", "json").stdout)["spec"]["cancel"] is True
     server.status(mine, phase="Failed", reason="Cancelled")
     assert "has finished already" in call("cancel", mine).stderr
+
+
+def test_cancel_says_who_asked_and_writes_as_the_client(
+    call: Call, server: LocalServer, mine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agents: set[str] = set()
+    route = RequestHandler._route  # noqa: SLF001 - what every request passes
+
+    async def seen(self: RequestHandler, request: web.BaseRequest) -> web.StreamResponse:
+        agents.add(request.headers["User-Agent"])
+        return await route(self, request)
+
+    monkeypatch.setattr(RequestHandler, "_route", seen)
+    call("cancel", mine)
+    metadata = json.loads(call("get", mine, "-o", "json").stdout)["metadata"]
+    assert f"{getpass.getuser()}@{socket.gethostname()} at " in metadata["annotations"]["muster.dev/cancelled"]
+    assert {agent.partition("/")[0] for agent in agents} == {"muster-client"}
+
+
+def test_restart_asks_for_a_restart_of_the_gang(call: Call, server: LocalServer, mine: str) -> None:
+    server.status(mine, phase="Running")
+    result = call("restart", mine)
+    assert (result.exit_code, result.stdout) == (0, "mine\n")
+    assert "epoch 1 begins when its pods have ended" in result.stderr
+    metadata = json.loads(call("get", mine, "-o", "json").stdout)["metadata"]
+    assert f"{getpass.getuser()}@{socket.gethostname()} at " in metadata["annotations"]["muster.dev/restart"]
+
+
+def test_what_has_ended_is_submitted_again_under_a_new_name(call: Call, server: LocalServer, mine: str) -> None:
+    call("cancel", mine)
+    server.status(mine, phase="Failed", reason="Cancelled")
+    refused = call("restart", mine)
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "muster restart mine --rerun submits it again" in refused.stderr
+    new = call("restart", mine, "--rerun").stdout.strip()
+    assert new.startswith("mine-")
+    old, again = (json.loads(call("get", name, "-o", "json").stdout) for name in (mine, new))
+    assert old["spec"] == again["spec"] | {"cancel": True}
+    assert "muster.dev/cancelled" not in again["metadata"].get("annotations", {})
+    third = call("restart", new, "--rerun").stdout.strip()
+    assert len(third) == len(new), "five characters take the place of five"
+
+
+def test_a_phase_can_be_waited_for(call: Call, server: LocalServer, mine: str) -> None:
+    soon(lambda: server.status(mine, phase="Running"))
+    assert call("wait", mine, "--for", "Running", "--timeout", "30").exit_code == 0
+    server.status(mine, phase="Failed", reason="Cancelled")
+    assert call("wait", mine, "--for", "phase=running", "--timeout", "30").exit_code == 1
+
+
+def test_what_has_ended_is_not_called_ready(call: Call, server: LocalServer, mine: str) -> None:
+    server.status(mine, phase="Failed", reason="Cancelled", ready="2/2")
+    assert "ready" not in call("get", mine).stdout
+    assert call("get").stdout.splitlines()[1].split()[3] == "-"
+
+
+def test_wide_adds_columns(call: Call, server: LocalServer, mine: str) -> None:
+    server.status(mine, phase="Running", message="2/2 ranks arrived")
+    heading, row = call("get", "-o", "wide").stdout.splitlines()
+    assert heading.split()[-4:] == ["OPERATOR", "EPOCH", "STEP", "MESSAGE"]
+    assert "jax" in row
+    assert call("get", mine, "-o", "wide").stdout.startswith("default/mine  Running")
+
+
+def test_that_no_musterd_looks_after_it_is_said(call: Call, server: LocalServer, mine: str) -> None:
+    server.status(mine, phase="Running")
+    assert "looks after" not in call("get", mine).stderr
+    server.lease("2026-01-01T00:00:00.000000Z")
+    assert "no musterd looks after it: the Lease default/musterd was renewed last" in call("get", mine).stderr
+    server.lease(micro_time(time.time()))
+    assert "looks after" not in call("get", mine).stderr
+
+
+def test_a_tab_completes_the_names_of_experiments(
+    call: Call, server: LocalServer, mine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = click.Context(click.Command("get"))
+    assert [each.value for each in experiment_names(context, click.Argument(["name"]), "mi")] == [mine]
+    assert experiment_names(context, click.Argument(["name"]), "x") == []
+    monkeypatch.setenv("KUBECONFIG", "/nonexistent")
+    assert experiment_names(context, click.Argument(["name"]), "mi") == []
+
+
+IMPORTED_MEANWHILE = """
+import asyncio, sys
+import click
+from muster.cli.completion import experiment_names
+
+bounded, before = asyncio.timeout, set()
+
+def timeout(seconds):
+    before.update(sys.modules)
+    return bounded(seconds)
+
+asyncio.timeout = timeout
+names = experiment_names(click.Context(click.Command("get")), click.Argument(["name"]), "mi")
+late = [each for each in set(sys.modules) - before if each.partition(".")[0] in ("muster", "aiohttp", "yaml", "ssl")]
+print(bool(before), [each.value for each in names], late)
+"""
+
+
+def test_the_time_that_a_tab_waits_for_the_cluster_is_not_spent_on_imports(server: LocalServer, mine: str) -> None:
+    done = subprocess.run([sys.executable, "-c", IMPORTED_MEANWHILE], capture_output=True, text=True, check=True)
+    assert done.stdout == f"True ['{mine}'] []\n"
 
 
 def test_a_cluster_without_muster(call: Call, server: LocalServer) -> None:

@@ -15,6 +15,8 @@ from muster.api.names import API_VERSION, LABEL_EXPERIMENT, LABEL_UID
 from muster.api.schema.crd import custom_resource_definition
 from muster.local.apiserver import ApiServer, WriteOptions
 from muster.local.apiserver.errors import ApiError
+from muster.local.apiserver.storage.merge_patch import merge_patch
+from muster.local.apiserver.storage.options import DeleteOptions
 from muster.local.foreign_crds import foreign_crds
 from muster.local.kubeconfig import write_kubeconfig
 
@@ -94,8 +96,12 @@ class LocalServer:
 
         def write() -> Any:
             kind, body = store.resource(api_version, plural), {"apiVersion": api_version, **deepcopy(obj)}
-            options = WriteOptions(manager="tests", force=True, subresource=subresource)
-            return store.apply(kind, namespace, obj["metadata"]["name"], body, options)[0].object()
+            known = any(each.name == obj["metadata"]["name"] for each in store.list(kind, namespace))
+            if known and not subresource:
+                return store.patch(
+                    kind, namespace, obj["metadata"]["name"], lambda now: merge_patch(now, body)
+                ).object()
+            return store.ensure(kind, namespace, body, WriteOptions(subresource=subresource)).object()
 
         return self.do(write)
 
@@ -126,10 +132,10 @@ class LocalServer:
 
         return str(self.do(read))
 
-    def drop(self, api_version: str, plural: str, namespace: str, name: str) -> None:
-        """Delete an object."""
-        store = self._api.store
-        self.do(lambda: store.delete(store.resource(api_version, plural), namespace, name))
+    def drop(self, api_version: str, plural: str, namespace: str, name: str, grace: int | None = None) -> None:
+        """Delete an object; with a grace of 0 a pod is gone at once."""
+        store, options = self._api.store, DeleteOptions(grace=grace)
+        self.do(lambda: store.delete(store.resource(api_version, plural), namespace, name, options))
 
     def print(self, pod: str, *lines: str, ends: bool = False) -> None:
         """Let a pod print lines; with ``ends`` they are its last."""
@@ -158,6 +164,16 @@ class LocalServer:
 
     async def _stop(self) -> None:
         await self._api.stop()
+
+    def lease(self, renewed: str) -> None:
+        """Write the Lease of a musterd that renewed it last at that time."""
+        spec = {"holderIdentity": "musterd-0", "leaseDurationSeconds": 15, "renewTime": renewed}
+        self.put(
+            "coordination.k8s.io/v1",
+            "leases",
+            "default",
+            {"kind": "Lease", "metadata": {"name": "musterd"}, "spec": spec},
+        )
 
     def uninstall(self) -> None:
         """Remove the kind Experiment."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.api.manifest.groups import MAX_MEMBERS
+from muster.api.gang import MAX_MEMBERS
 from muster.api.manifest.load import load_manifest
 from muster.api.naming import check_name
 from muster.client import Until
@@ -44,7 +44,11 @@ def test_conditions_are_parsed_as_kubectl_wait_has_them() -> None:
     assert Until.parse("finished") == Until.parse("condition=Finished=true") == Until()
     assert Until.parse("Stuck=False") == Until("Stuck", "False")
     assert Until.parse("delete").deleted
-    for wrong, hint in (("Stucc", "did you mean Stuck"), ("zzz", "the conditions are"), ("Stuck=maybe", "True, False")):
+    for wrong, hint in (
+        ("Stucc", "did you mean Stuck"),
+        ("zzz", "these are Suspended, Scheduled"),
+        ("Stuck=maybe", "True, False"),
+    ):
         with pytest.raises(ValueError, match=hint):
             Until.parse(wrong)
 
@@ -74,7 +78,7 @@ def test_a_condition_is_met_or_can_no_longer_be_met() -> None:
         (
             ended(1, '\x1b[32mstep 1\x1b[0m\nTraceback:\n  File "a.py", line 1\nValueError: bad\n'),
             "Error",
-            "ValueError: bad",
+            "exit code 1: ValueError: bad",
         ),
         (
             {"phase": "Pending", "containerStatuses": [{"state": {"waiting": {"reason": "ImagePullBackOff"}}}]},

@@ -50,7 +50,7 @@ def _install_environment(folder: Path, lock: Path, what: str) -> str:
     state = f"{hashlib.sha256(lock.read_bytes()).hexdigest()} {sys.version}"
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == state:
         return ""
-    print(f"installing {what} into {folder} (a minute) ...", flush=True)
+    print(f"installing {what} into {folder} (this takes minutes) ...", flush=True)
     stamp.unlink(missing_ok=True)
     if problem := _run([sys.executable, "-m", "venv", "--clear", str(folder)]):
         return problem

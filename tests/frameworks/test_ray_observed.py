@@ -151,10 +151,11 @@ async def lost_head(env: Environment, page: Page, head: str, workers: list[str])
     for pid in processes_of(head):
         with contextlib.suppress(ProcessLookupError):  # Ray's processes end with the one that started them
             os.kill(pid, signal.SIGKILL)
-    stale = await page.until(lambda each: bool(stale_ranks(each.message)))
+    # a head that starts slowly answers now and then at first, and is called unreachable with the same words behind
+    stale = await page.until(lambda each: each.reason == "StaleMembers" and bool(stale_ranks(each.message)))
     named = [workers[rank - 1] for rank in stale_ranks(stale.message)]
     running = [name for name in named if before[name][1] & set(processes_of(name))]
-    assert (stale.phase, stale.reason) == ("Running", "StaleMembers")
+    assert stale.phase == "Running"
     assert running, "it still runs the processes that joined the head before"
     assert {name: await restarts(env, name) for name in running} == {name: before[name][0] for name in running}
     again = await page.until(complete, 300)

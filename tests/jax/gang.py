@@ -1,4 +1,4 @@
-"""Four real jax processes that join with ``muster.jax.initialize`` and gather for ever; one of them may raise."""
+"""Four real jax processes that join with ``muster.jax.initialize`` and gather for ever; one of them may fail."""
 
 import os
 import subprocess
@@ -12,24 +12,29 @@ from muster.cli.processes.stack import free_port
 SIZE = 4
 PROGRAM = """
 import os
+import sys
 import jax
 import jax.numpy as jnp
-from muster.jax import initialize
+import muster.jax
 
 rank = int(os.environ["JAXOPERATOR_PROCESS_ID"])
+muster.jax.SHUTDOWN_SECONDS = 3600  # a rank that waits for the others at its end waits for longer than any test
 jax.config.update("jax_cpu_collectives_implementation", "gloo")
-initialize()
+muster.jax.initialize()
 from jax.experimental import multihost_utils
 
 for step in range(1_000_000):
     multihost_utils.process_allgather(jnp.arange(4) + rank)
-    if step == 20 and rank == int(os.environ["RAISES"]):
-        raise ValueError("loss is NaN")
+    if step == 20 and rank == int(os.environ["FAILS"]):
+        exec(os.environ["FAILURE"])
 """
+RAISES = "raise ValueError('loss is NaN')"
 
 
 @contextmanager
-def gang(folder: Path, raises: int, python: str = sys.executable) -> Iterator[list["subprocess.Popen[bytes]"]]:
+def gang(
+    folder: Path, fails: int, failure: str = RAISES, python: str = sys.executable
+) -> Iterator[list["subprocess.Popen[bytes]"]]:
     """The processes by rank; the output of each is in ``<rank>.log``. Those left at the end are killed."""
     processes = []
     try:
@@ -41,7 +46,8 @@ def gang(folder: Path, raises: int, python: str = sys.executable) -> Iterator[li
                 "JAXOPERATOR_COORDINATOR_ADDRESS": address,
                 "JAXOPERATOR_NUM_PROCESSES": str(SIZE),
                 "JAXOPERATOR_PROCESS_ID": str(rank),
-                "RAISES": str(raises),
+                "FAILS": str(fails),
+                "FAILURE": failure,
             }
             with (folder / f"{rank}.log").open("wb") as log:
                 processes.append(

@@ -1,8 +1,10 @@
 """Runs in every Python process of a member with ``spec.assist``, before the program (docs/researcher.md of Muster).
 
-It makes a bare ``jax.distributed.initialize()`` work, ends a process that its gang or its threads would keep after an
-exception, and writes the stacks of all threads on SIGURG to a file in memory, for ``muster stacks``. Then it runs the
+It makes a bare ``jax.distributed.initialize()`` work, ends a process that its gang or its threads would keep after a
+failure, and writes the stacks of all threads on SIGURG to a file in memory, for ``muster stacks``. Then it runs the
 image's own sitecustomize. MUSTER_ASSIST=off leaves a process alone. It works on Python 3.8 and later.
+
+``muster.jax.initialize`` takes ``help_this_process`` from here; nothing runs when this is imported under another name.
 """
 
 from __future__ import annotations
@@ -17,8 +19,22 @@ if TYPE_CHECKING:  # `typing` would be an import of every process
 FOLDER = os.path.dirname(__file__)
 GANG = ("JAXOPERATOR_COORDINATOR_ADDRESS", "JAXOPERATOR_NUM_PROCESSES", "JAXOPERATOR_PROCESS_ID")
 CLUSTERS = "jax._src.clusters"
-FIRST_FILE = 100
-"""Lowest number of the file for stacks: programs may expect the numbers from 3 on."""
+FIRST_FILES = (1000, 100)
+"""Lowest numbers of the file for stacks, where the process may have so many: programs expect the numbers from 3 on.
+
+The signal is answered in C, which cannot ask whether the number still means this file. A program that has closed all
+its files gets a number as high as this again only when a thousand are open.
+"""
+MARK = "muster-assist"
+"""Key of this module in ``sys.modules`` once it has helped: only once in a process."""
+LAST_SECONDS = 10.0
+"""What threads and exit hooks get after a failure, where a gang or a thread would keep the process."""
+WAITS_FOR_RANKS = (
+    ("jax._src.api", "clean_up"),
+    ("jax._src.distributed", "shutdown"),  # jax 0.4
+    ("jax._src.dispatch", "wait_for_tokens"),
+)
+"""Exit hooks that wait for other ranks."""
 
 
 def guarded(part: Any, *arguments: Any) -> Any:
@@ -38,7 +54,9 @@ def answer_a_signal() -> None:
 
     if signal.getsignal(signal.SIGURG) is not signal.SIG_DFL:
         return
-    name = f"muster-stacks-{_thread.get_ident():x}"
+    threading = sys.modules.get("threading")
+    main = threading.main_thread().ident if threading else _thread.get_ident()
+    name = f"muster-stacks-{main:x}"
     if hasattr(os, "memfd_create"):  # not in a Python that was built with an older libc
         made = os.memfd_create(name)
     else:
@@ -46,7 +64,8 @@ def answer_a_signal() -> None:
 
         made, path = tempfile.mkstemp("", name + ".", "/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
         os.unlink(path)
-    kept = fcntl.fcntl(made, fcntl.F_DUPFD_CLOEXEC, FIRST_FILE)
+    high, low = FIRST_FILES
+    kept = guarded(fcntl.fcntl, made, fcntl.F_DUPFD_CLOEXEC, high) or fcntl.fcntl(made, fcntl.F_DUPFD_CLOEXEC, low)
     os.close(made)
     fcntl.fcntl(kept, fcntl.F_SETFL, os.O_APPEND)  # its reader empties it
     # chain=False restarts system calls that the signal interrupts.
@@ -54,7 +73,7 @@ def answer_a_signal() -> None:
 
 
 def end_on_an_exception() -> None:
-    """After an uncaught exception the process ends at once where a gang or a thread would keep it."""
+    """After an uncaught exception the process ends where a gang or a thread would keep it."""
     if sys.flags.interactive:
         return
     before = sys.excepthook
@@ -64,11 +83,72 @@ def end_on_an_exception() -> None:
             before(kind, error, trace)
         finally:
             if guarded(program_is_over) and any(map(guarded, (in_a_jax_gang, in_a_torch_gang, has_threads))):
-                for stream in (sys.stdout, sys.stderr):
-                    guarded(stream.flush)
-                os._exit(130 if issubclass(kind, KeyboardInterrupt) else 1)
+                leave(130 if issubclass(kind, KeyboardInterrupt) else 1)
 
     sys.excepthook = hook
+
+
+def end_on_an_exit() -> None:
+    """After an uncaught SystemExit that is a failure the process ends where a gang would keep it.
+
+    No hook is called for a SystemExit. The interpreter asks it for its code, though, when no frame of Python is left;
+    a program has a frame when it asks. The attribute of the built-in type can be replaced in its dictionary only (ADR
+    63).
+    """
+    import gc
+
+    attributes = next(each for each in gc.get_referents(SystemExit.__dict__) if isinstance(each, dict))
+    member = attributes["code"]
+
+    def code(error: Any) -> Any:
+        found = member.__get__(error)
+        if sys._getframe().f_back is None:
+            guarded(leave_with, found)
+        return found
+
+    attributes["code"] = property(code, member.__set__, member.__delete__)
+    getattr(sys, "_clear_type_cache", int)()  # where the attribute was read before
+    if sys.version_info < (3, 12):
+        plain = sys.exit
+
+        def sys_exit(*status: Any) -> None:
+            try:
+                plain(*status)
+            except SystemExit:  # noqa: TRY203 - it becomes an object here, which is asked; sys.exit alone makes none
+                raise
+
+        sys.exit = sys_exit  # type: ignore[assignment]
+
+
+def leave_with(given: Any) -> None:
+    """What the interpreter does with the code of a SystemExit, where that is a failure in a gang."""
+    number = 0 if given is None else given & 255 if isinstance(given, int) else 1
+    if number and any(map(guarded, (in_a_jax_gang, in_a_torch_gang))):
+        if not isinstance(given, int):
+            guarded(lambda: sys.stderr.write(f"{given}\n"))
+        leave(number)
+
+
+def leave(code: int) -> None:
+    """End the process, after its threads and exit hooks without those that wait for other ranks."""
+    import _thread
+    import atexit
+    import time
+
+    def at_last() -> None:
+        time.sleep(LAST_SECONDS)
+        os._exit(code)
+
+    try:
+        _thread.start_new_thread(at_last, ())
+        for module, name in WAITS_FOR_RANKS:
+            guarded(atexit.unregister, getattr(sys.modules.get(module), name, None))
+        guarded(getattr(sys.modules.get("threading"), "_shutdown", int))
+        guarded(atexit._run_exitfuncs)
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            guarded(getattr(stream, "flush", int))
+        os._exit(code)
 
 
 def program_is_over() -> bool:
@@ -165,10 +245,19 @@ def run_the_images() -> None:
         spec.loader.exec_module(module)
 
 
-if os.environ.get("MUSTER_ASSIST") != "off":
-    guarded(answer_a_signal)
-    guarded(end_on_an_exception)
-    if all(map(os.environ.get, GANG)):
-        sys.meta_path.insert(0, Clusters())
-sys.path[:] = [entry for entry in sys.path if entry != FOLDER]
-run_the_images()
+def help_this_process() -> None:
+    """Everything but the way into the gang, once."""
+    if MARK in sys.modules:
+        return
+    sys.modules[MARK] = sys.modules[__name__]
+    for part in (answer_a_signal, end_on_an_exception, end_on_an_exit):
+        guarded(part)
+
+
+if __name__ == "sitecustomize":
+    if os.environ.get("MUSTER_ASSIST") != "off":
+        help_this_process()
+        if all(map(os.environ.get, GANG)):
+            sys.meta_path.insert(0, Clusters())
+    sys.path[:] = [entry for entry in sys.path if entry != FOLDER]
+    run_the_images()

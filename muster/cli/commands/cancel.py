@@ -5,6 +5,8 @@ import asyncio
 import click
 
 from muster.api.values.printable import printable
+from muster.cli.asker import asker
+from muster.cli.completion import experiment_names
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.patience import patient
@@ -12,7 +14,7 @@ from muster.client import Snapshot
 
 
 @click.command(epilog="\b\nExamples:\n  muster cancel train-x7k2p\n  muster cancel train-x7k2p -o json\n")
-@click.argument("name")
+@click.argument("name", shell_complete=experiment_names)
 @output_option()
 @cluster_options
 def cancel(chosen: ClusterChoice, name: str, output: str | None) -> None:
@@ -20,7 +22,7 @@ def cancel(chosen: ClusterChoice, name: str, output: str | None) -> None:
 
     async def run() -> Snapshot:
         async with chosen.client() as client:
-            return await patient(client.cancel(name, namespace=chosen.namespace), f"cancelling {name}")
+            return await patient(client.cancel(name, by=asker(), namespace=chosen.namespace), f"cancelling {name}")
 
     seen = asyncio.run(run())
     if output is not None:

@@ -7,6 +7,7 @@ import click
 
 from muster.api.errors import MusterError
 from muster.api.values.printable import printable
+from muster.cli.completion import experiment_names
 from muster.cli.deletion import confirmed, delete_all, deletion_options, need_answer
 from muster.cli.exits import FAILED
 from muster.cli.options import ClusterChoice, cluster_options, output_option
@@ -20,7 +21,7 @@ from muster.client import Client, Snapshot
     epilog="\b\nExamples:\n  muster delete train-x7k2p\n  muster delete train-x7k2p eval-b2c4d --yes\n"
     "  muster delete train-x7k2p --dry-run\n  muster list --phase Failed -o name | xargs muster delete --yes\n"
 )
-@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=experiment_names)
 @deletion_options
 @output_option("name")
 @cluster_options

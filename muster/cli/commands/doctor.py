@@ -103,13 +103,15 @@ async def _cluster(client: Client, chosen: ClusterChoice) -> AsyncGenerator[Find
     seen = await _experiments(asker, namespace)
     home = Home(default_home())
     note, running = home.noted_daemon(), home.running()
+    led = True
     if note is not None and running is not None and client.place.startswith(f"{running.url} "):
         checks = daemon.local_daemon(note.url, str(home.daemon_log))
     else:
         checks = _in_cluster(asker, seen, namespace)
     async for finding in _guarded(checks, daemon.AREA, "daemon"):
+        led = led and (finding.check not in daemon.LEADS or finding.state != "failed")
         yield finding
-    yield daemon.pod_network(seen)
+    yield daemon.pod_network(seen, led=led)
 
 
 async def _in_cluster(asker: server.Asker, seen: Sequence[Snapshot], namespace: str) -> AsyncGenerator[Finding, None]:

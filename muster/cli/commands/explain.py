@@ -2,13 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import click
 
 from muster.api.status import Cause
 from muster.api.values.printable import printable
-from muster.cli.diagnosis import findings
+from muster.cli.completion import experiment_names
+from muster.cli.diagnosis import findings, marks
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import data
 from muster.cli.terminal.last_lines import rows
@@ -18,11 +19,11 @@ from muster.cli.terminal.tree import tree
 from muster.client import Explanation
 from muster.kube.unstructured import mapping
 from muster.state.diagnosis.finding import Finding
-from muster.state.summary.messages import sentence
+from muster.state.summary.messages import of_last_failure, sentence
 
 
 @click.command(epilog="\b\nExamples:\n  muster explain train-x7k2p\n  muster explain train-x7k2p -o json\n")
-@click.argument("name")
+@click.argument("name", shell_complete=experiment_names)
 @output_option()
 @cluster_options
 def explain(chosen: ClusterChoice, name: str, output: str | None) -> None:
@@ -74,9 +75,8 @@ def _finding(found: Finding) -> dict[str, object]:
     }
 
 
-def _diagnosis(found: Explanation, now: float) -> Iterator[str]:
+def _diagnosis(diagnosed: Collection[Finding]) -> Iterator[str]:
     """Each finding with its evidence and the next step."""
-    diagnosed = findings(found, now)
     if not diagnosed:
         return
     yield ""
@@ -90,8 +90,9 @@ def _diagnosis(found: Explanation, now: float) -> Iterator[str]:
 def lines(found: Explanation, now: float) -> Iterator[str]:
     """The explanation for people."""
     status = found.experiment.status
-    yield from tree(found, now)
-    yield from _diagnosis(found, now)
+    diagnosed = findings(found, now)
+    yield from tree(found, now, marks(diagnosed))
+    yield from _diagnosis(diagnosed)
     if found.last_lines:
         yield ""
         yield "Last line of each rank:"
@@ -104,9 +105,9 @@ def lines(found: Explanation, now: float) -> Iterator[str]:
         yield f"Roll call:   {status.roll.arrived}/{status.roll.expected} arrived" + (
             f"; missing {missing}" if missing else ""
         )
-    if status.cause is not None:
+    if said := printable(of_last_failure(status)):
         yield ""
-        yield f"Epoch {status.cause.epoch} ended because {cause_sentence(status.cause)}"
+        yield f"{said[:1].upper()}{said[1:]}"
     yield ""
     yield "What happened:"
     yield from (f"  {line}" for line in _happened(found))

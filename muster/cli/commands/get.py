@@ -2,17 +2,19 @@
 
 import asyncio
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import click
 
 from muster.api.values.printable import printable
 from muster.cli.commands.listing import listing_options, run_list, watch_experiments
+from muster.cli.completion import experiment_names
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
-from muster.cli.terminal.colours import data
+from muster.cli.terminal.colours import BAD, data, say
 from muster.cli.terminal.patience import patient
 from muster.cli.terminal.tree import tree
-from muster.client import Client
+from muster.client import Client, Explanation
+from muster.client.attention import unattended
 from muster.client.debug_address import debug_addresses
 
 
@@ -20,9 +22,9 @@ from muster.client.debug_address import debug_addresses
     epilog="\b\nExamples:\n  muster get train-x7k2p\n  muster get train-x7k2p -w\n"
     "  muster get train-x7k2p -o json | jq .status.roll\n  muster get -A\n"
 )
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=experiment_names)
 @listing_options
-@output_option("name")
+@output_option("name", "wide")
 @cluster_options
 def get(
     chosen: ClusterChoice,
@@ -57,10 +59,12 @@ def get(
 
 
 async def _one(client: Client, chosen: ClusterChoice, name: str, output: str | None) -> None:
-    if output is None:
+    if output in (None, "wide"):
         explanation = await client.explain(name, namespace=chosen.namespace)
-        for line in tree(explanation, time.time()):
+        for line in tree(explanation, time.time(), _marks(explanation)):
             data(line)
+        if not explanation.experiment.finished and (warning := await unattended(client.resources, time.time())):
+            say(click.style(warning, fg=BAD))
         for address in await debug_addresses(client, explanation.experiment):
             data(printable(f"debug server of {address}"))
         return
@@ -69,3 +73,12 @@ async def _one(client: Client, chosen: ClusterChoice, name: str, output: str | N
         data(printable(seen.name))
     else:
         show(seen.raw, output)
+
+
+def _marks(explanation: Explanation) -> Mapping[int, str]:
+    """What is wrong with members that look well, in a run that is stuck: the diagnosis takes a while to import."""
+    if not explanation.experiment.holds("Stuck"):
+        return {}
+    from muster.cli.diagnosis import findings, marks
+
+    return marks(findings(explanation, time.time()))

@@ -18,6 +18,8 @@ from muster.cli.terminal.table import Table
 from muster.client import Client, Snapshot
 
 HEADINGS = ("NAME", "PHASE", "REASON", "READY", "RESTARTS", "DEADLINE", "AGE", "MESSAGE")
+WIDE = ("OPERATOR", "EPOCH", "STEP")
+"""What stands before the message with ``-o wide``."""
 SUBMITTED = "Submitted"
 """What an experiment is called that musterd has not processed yet; it has no phase."""
 PHASES = (SUBMITTED, *(phase.value for phase in Phase))
@@ -52,7 +54,7 @@ def phase_option(phases: Sequence[str], text: str) -> Callable[[F], F]:
     "--kind", default="", help="Objects of another kind: jobset, jaxjob, trainjob, rayjob, raycluster, job, pods."
 )
 @listing_options
-@output_option("name")
+@output_option("name", "wide")
 @cluster_options
 def list_experiments(
     chosen: ClusterChoice, kind: str, watch: bool, everywhere: bool, phases: Collection[str], output: str | None
@@ -96,30 +98,34 @@ def in_phase(seen: Snapshot, phases: Collection[str]) -> bool:
     return not phases or (seen.phase or SUBMITTED) in phases
 
 
-def row(seen: Snapshot, now: float, *, namespaced: bool) -> tuple[str, ...]:
+def row(seen: Snapshot, now: float, *, namespaced: bool, wide: bool = False) -> tuple[str, ...]:
     """The cells of one experiment."""
-    cells = (
+    cells: tuple[str, ...] = (
         printable(seen.name),
         phase_word(seen.phase) if seen.phase else "-",
         printable(seen.reason) or "-",
-        seen.status.readiness or "-",
-        str(seen.status.restarts),
+        ("" if seen.phase == "Failed" else seen.status.readiness) or "-",
+        str(seen.status.restarts_begun),
         clock_left(seen, now) or "-",
         since(seen.created, now) or "-",
-        printable(seen.message),
     )
+    if wide:
+        step = f"{seen.status.steps.step}" if seen.status.steps is not None else "-"
+        cells += (printable(seen.operator), str(seen.status.epoch_begun), step)
+    cells += (printable(seen.message),)
     return (printable(seen.namespace), *cells) if namespaced else cells
 
 
-def _table(everywhere: bool) -> Table:
-    return Table(("NAMESPACE", *HEADINGS) if everywhere else HEADINGS)
+def _table(everywhere: bool, output: str | None) -> Table:
+    headings = (*HEADINGS[:-1], *WIDE, HEADINGS[-1]) if output == "wide" else HEADINGS
+    return Table(("NAMESPACE", *headings) if everywhere else headings)
 
 
 def _print(found: Sequence[Snapshot], everywhere: bool, phases: Collection[str], output: str | None, kind: str) -> None:
     if output == "name":
         for seen in found:
             data(printable(seen.name))
-    elif output is not None:
+    elif output not in (None, "wide"):
         show({"apiVersion": "v1", "kind": "List", "items": [seen.raw for seen in found]}, output)
     elif not found:
         which = f" in phase {', '.join(phases)}" if phases else ""
@@ -129,7 +135,8 @@ def _print(found: Sequence[Snapshot], everywhere: bool, phases: Collection[str],
         )
     else:
         now = time.time()
-        for line in _table(everywhere).lines((row(s, now, namespaced=everywhere) for s in found), headings=True):
+        rows = (row(each, now, namespaced=everywhere, wide=output == "wide") for each in found)
+        for line in _table(everywhere, output).lines(rows, headings=True):
             data(line)
 
 
@@ -142,7 +149,7 @@ async def watch_experiments(
     output: str | None,
 ) -> None:
     """Print each experiment, then every change, without an end."""
-    table, first = _table(everywhere), True
+    table, first = _table(everywhere, output), True
     shown: set[str] = set()
     changes = client.watch(name, namespace=chosen.namespace, everywhere=everywhere)
     async with contextlib.aclosing(changes) as stream:
@@ -153,10 +160,10 @@ async def watch_experiments(
             shown.add(seen.uid)
             if not in_phase(seen, phases) or change.kind == "DELETED":
                 shown.discard(seen.uid)
-            if output is not None:
+            if output not in (None, "wide"):
                 _stream(seen.raw, seen.name, output)
                 continue
-            cells = row(seen, time.time(), namespaced=everywhere)
+            cells = row(seen, time.time(), namespaced=everywhere, wide=output == "wide")
             if change.kind == "DELETED":
                 cells = (*cells[:-1], "deleted")
             for line in table.lines([cells], headings=first):

@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import os
+import re
 import sys
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
@@ -11,6 +13,7 @@ import click
 import msgspec
 
 from muster.api.values.printable import printable
+from muster.cli.completion import experiment_names
 from muster.cli.exits import FAILED
 from muster.cli.options import ClusterChoice, Span, cluster_options, json_text
 from muster.cli.terminal.colours import DIM, data, say
@@ -19,6 +22,7 @@ from muster.client import LogLine, LogNote, Snapshot
 from muster.client.logs.of_gang import AT_ONCE
 from muster.kube.unstructured import mapping
 
+_COLOUR = re.compile(r"(\x1b\[[0-9;]*m)")
 LONGEST_GROUP = 20
 """Characters of a group's name that are shown before each line."""
 
@@ -51,7 +55,7 @@ class Since(Span):
     "  muster logs train-x7k2p -f --tail 5 --timestamps\n  muster logs train-x7k2p --since 10m\n"
     "  muster logs train-x7k2p --rank 2 --previous\n  muster logs train-x7k2p -o json | jq 'select(.rank == 3).text'\n"
 )
-@click.argument("name")
+@click.argument("name", shell_complete=experiment_names)
 @click.option("--rank", "ranks", type=click.IntRange(0), multiple=True, help="Only this rank; may be given often.")
 @click.option("-f", "--follow", is_flag=True, help="Continue over restarts until the experiment has finished.")
 @click.option(
@@ -87,8 +91,9 @@ def logs(
     """Print the log of NAME: the lines of all ranks by time, each after its rank (of one --rank as they are).
 
     With --follow, what was written before is merged by time, and new lines follow as they arrive; the lowest 50 of the
-    chosen ranks are followed. Ranks that are not read are named on standard error, with the reason. Exit status: 0,
-    or 1 where there is no such log or a log could not be read.
+    chosen ranks are followed. Ranks that are not read are named on standard error, with the reason. A file or a pipe
+    gets the lines as they are; on a terminal, and in a job of a CI service (CI=true), control characters are replaced.
+    Exit status: 0, or 1 where there is no such log or a log could not be read.
     """
     if follow and (previous or epoch is not None):
         raise click.UsageError("an epoch that has ended cannot be followed: use either --follow or --previous, --epoch")
@@ -165,11 +170,19 @@ def rank_prefix(rank: int, width: int = 1) -> str:
 
 
 def log_line(line: str, prefix: str = "") -> str:
-    """A line of a member's log. A file or a pipe gets it unchanged.
+    """A line of a member's log. A file or a pipe gets it unchanged: it is data, as with kubectl.
 
-    On a terminal it is printable; of a line that is overwritten by carriage returns (a progress bar) the last is shown.
+    On a terminal it is printable, and in a job of a CI service, whose viewer acts on control characters, but for its
+    colours. Of a line that is overwritten by carriage returns (a progress bar) the last is shown there.
     """
     if sys.stdout.isatty():
-        line = "\t".join(map(printable, line.rstrip("\r").rpartition("\r")[2].split("\t")))
+        line = _printable(line)
         prefix = click.style(prefix, fg=DIM) if prefix else ""
+    elif os.environ.get("CI", "").lower() in ("true", "1"):  # set by GitHub, GitLab, Buildkite and others
+        parts = _COLOUR.split(line.rstrip("\r").rpartition("\r")[2])
+        line = "".join(part if number % 2 else _printable(part) for number, part in enumerate(parts))
     return f"{prefix}{line}"
+
+
+def _printable(line: str) -> str:
+    return "\t".join(map(printable, line.rstrip("\r").rpartition("\r")[2].split("\t")))

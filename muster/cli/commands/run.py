@@ -4,26 +4,32 @@ import asyncio
 import contextlib
 import os
 import signal
+from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 import click
 
 from muster.api.errors import MusterError
+from muster.api.manifest.lighten import Share
 from muster.cli.commands.local.kill import send
 from muster.cli.environment import Assignment, RunEnvironment, read_env_files, run_environment
 from muster.cli.exits import INTERRUPTED, status_of
 from muster.cli.manifests import Manifest, print_warnings, read_manifest
+from muster.cli.notes import torch_note
 from muster.cli.options import client_of
 from muster.cli.processes.follow_run import RunFollower
 from muster.cli.processes.interrupts import Interrupts
 from muster.cli.processes.local_cluster import local_cluster
-from muster.cli.program import ProgramCommand, program_manifest, program_words
+from muster.cli.processes.missing_muster import hint
+from muster.cli.program import OPERATORS, SUBMITTER, ProgramCommand, program_manifest, program_words
+from muster.cli.room import Room, read_room
 from muster.cli.terminal.colours import plain, say
 from muster.cli.terminal.display import choose_display
 from muster.client import Client, Snapshot
 from muster.client.names import name_for
 from muster.local.caller import Caller, write_caller
+from muster.local.home import Home, default_home
 from muster.state.plan import Plan
 
 
@@ -36,6 +42,11 @@ from muster.state.plan import Plan
 )
 @click.argument("file", required=False, metavar="FILE | -n N -- PROGRAM [ARGUMENT]...")
 @click.option("-n", "--workers", type=click.IntRange(1), default=None, help="Run PROGRAM in N workers.")
+@click.option(
+    "--operator", type=click.Choice(list(OPERATORS)), default=None, help="How the workers find each other. [jax]"
+)
+@click.option("--cpus", type=click.FloatRange(0.001), default=None, help="CPUs of each worker of PROGRAM.")
+@click.option("--memory", type=click.FloatRange(0.001), default=None, help="GB of memory of each worker of PROGRAM.")
 @click.option("--restarts", type=click.IntRange(0), default=None, help="Restarts of PROGRAM after a failure. [0]")
 @click.option("--env", "assigned", type=Assignment(), multiple=True, help="Set a variable; may be given often.")
 @click.option(
@@ -54,9 +65,15 @@ from muster.state.plan import Plan
 )
 @click.option(
     "--ignore-resources",
+    "light",
     is_flag=True,
     help="Drop accelerators, selectors, tolerations, queues and claims of FILE, and cut CPUs and memory to fit on this "
     "machine.",
+)
+@click.option(
+    "--assist/--no-assist",
+    default=None,
+    help="Set spec.assist: help Python in the members without a change to the program. [on]",
 )
 @click.option("--name", default=None, help="Name of the experiment; made from the manifest or the program by default.")
 @click.option("--keep", is_flag=True, help="Keep the state directory: logs, objects, the daemon's log.")
@@ -65,43 +82,67 @@ def run(
     ctx: click.Context,
     file: str | None,
     workers: int | None,
+    operator: str | None,
+    cpus: float | None,
+    memory: float | None,
     restarts: int | None,
     assigned: tuple[tuple[str, str], ...],
     files: tuple[Path, ...],
     assignments: tuple[str, ...],
     name: str | None,
     keep: bool,
-    ignore_resources: bool,
+    light: bool,
+    assist: bool | None,
 ) -> None:
     """Run an experiment on this machine, show it live, and exit with its outcome.
 
-    It is either the experiment in FILE (- is standard input), or PROGRAM as a jax experiment of N equal workers.
-    Everything after -- reaches PROGRAM exactly as written. The workers share this machine's CPUs and memory equally.
+    It is either the experiment in FILE (- is standard input), or PROGRAM in N equal workers. Everything after --
+    reaches PROGRAM exactly as written. --operator says how the workers find each other: jax and pytorch (the variables
+    of torchrun are set for both), xgboost, ray (a head and N - 1 workers; PROGRAM runs at the head), or jobset (they do
+    not). Without --cpus and --memory they share what is free on this machine equally.
 
-    A cluster and the daemon are started for it and end with it; where `muster local up` runs, that cluster is used.
+    A cluster and the daemon are started for it and end with it; where `muster local up` runs, that cluster is used, and
+    a run that does not fit beside what runs there is refused.
     Pods are processes of this machine: they begin in this directory and get this shell's environment, with its active
     Python. Run what you would run as a script.
 
-    Ctrl-C cancels: the pods get SIGTERM and their grace period. A second one stops them at once. A program that does
-    not exist is not restarted, whatever the manifest says.
+    Python in the pods is helped (spec.assist), unless the manifest or --no-assist says otherwise: a bare
+    jax.distributed.initialize() joins, a failure of one rank does not wait for the others, `muster stacks` works.
+
+    Ctrl-C cancels: the pods get SIGTERM and their grace period, which is 3 s for PROGRAM. A second one stops them at
+    once. A program that does not exist is not restarted, whatever the manifest says.
 
     Exit status: 0 succeeded, 1 failed, 2 invalid manifest, 3 ended by a deadline, 130 interrupted.
     """
     words = program_words(ctx)
-    manifest = _experiment(file, words, workers, restarts, assignments, light=ignore_resources)
+    stated = {"-n": workers, "--operator": operator, "--cpus": cpus, "--memory": memory, "--restarts": restarts}
+    _check_usage(file, words, [name for name, value in stated.items() if value is not None], bool(assignments), light)
+    given = read_env_files(files) | dict(assigned)
+    room = asyncio.run(_room())
+    if words is not None and workers is not None:
+        manifest = _program(words, room, workers, operator or "jax", cpus, memory, restarts or 0, given)
+    else:
+        manifest = read_manifest(file or "", assignments, share=room.share if light else None)
+    manifest = manifest.assisted(assist, default=True)
     loaded = manifest.loaded
+    notes = [*map(str, loaded.notes), *manifest.changes]
+    if words is not None and operator is None and (note := torch_note(words, "--operator pytorch")):
+        notes.append(note)
     name = name or name_for(loaded, manifest.file)
     plan = manifest.plan(name=name, namespace=loaded.namespace or "default")
     print_warnings(loaded.warnings)
-    for line in (*map(str, loaded.notes), *manifest.changes):
+    for line in notes:
         say(f"note: {plain(line)}")
-    environment = run_environment(os.environ, read_env_files(files) | dict(assigned), plan)
+    room.refuse(plan, _who(manifest, workers), cut=not words and not light)
+    environment = run_environment(os.environ, given, plan)
     if words and environment.program(words[0]) is None:
         raise click.UsageError(f"there is no program {words[0]!r} here or on PATH, or it is not executable")
-    ctx.exit(asyncio.run(_execute(manifest, plan, environment, keep=keep)))
+    ctx.exit(asyncio.run(_execute(manifest, plan, environment, words or (), keep=keep)))
 
 
-async def _execute(manifest: Manifest, plan: Plan, environment: RunEnvironment, *, keep: bool) -> int:
+async def _execute(
+    manifest: Manifest, plan: Plan, environment: RunEnvironment, words: Sequence[str], *, keep: bool
+) -> int:
     """Run the experiment; its exit status."""
     directory = Path.cwd()
     with Interrupts() as interrupts:
@@ -133,15 +174,19 @@ async def _execute(manifest: Manifest, plan: Plan, environment: RunEnvironment, 
                     grace=max((group.pod.grace for group in plan.groups), default=0),
                     daemon_url=cluster.daemon_url,
                     supervise=cluster.supervise,
+                    survivor_text=plan.survivor_text,
+                    assisted=any(group.pod.assist for group in plan.groups),
                 )
                 last = await follower.to_the_end(interrupts)
-            if interrupts.count > 1 and cluster.supervise is None:
+            if follower.cut_short and cluster.supervise is None:
                 await _kill(client, seen)
             for line in follower.traceback():
                 say(line)
             for line in await follower.last_lines():
                 say(line)
             say(follower.outcome())
+            if advice := hint(follower.printed(), environment.python(words)):
+                say(plain(advice))
         return INTERRUPTED if interrupts.count else status_of(last)
 
 
@@ -153,30 +198,58 @@ async def _kill(client: Client, seen: Snapshot) -> None:
                 send(member.process, signal.SIGKILL)
 
 
-def _experiment(
-    file: str | None,
-    words: list[str] | None,
-    workers: int | None,
-    restarts: int | None,
-    assignments: tuple[str, ...],
-    *,
-    light: bool,
+async def _room() -> Room:
+    """What is free where the experiment will run."""
+    running = Home(default_home()).running()
+    if not running:
+        return Room.of_this_machine()
+    async with client_of(Path(running.kubeconfig)) as client:
+        return await read_room(client)
+
+
+def _check_usage(
+    file: str | None, words: list[str] | None, stated: Sequence[str], assignments: bool, light: bool
+) -> None:
+    """Raise ``UsageError`` unless there is a manifest, or a program after ``--``, with the options that go with it."""
+    if words is None:
+        if stated:
+            raise click.UsageError(f"{stated[0]} goes with a program after --; a manifest states it itself")
+        if file is None:
+            raise click.UsageError(
+                "no FILE, and no program: muster run manifest.yaml, or muster run -n 4 -- python train.py"
+            )
+        return
+    if file is not None:
+        raise click.UsageError(f"either a manifest ({file}) or a program after --, not both")
+    if not words:
+        raise click.UsageError("no program after --; write for instance: muster run -n 4 -- python train.py")
+    if "-n" not in stated:
+        raise click.UsageError("say how many workers run the program: muster run -n 4 -- ...")
+    if assignments or light:
+        raise click.UsageError("--set and --ignore-resources change a manifest; PROGRAM has none")
+
+
+def _who(manifest: Manifest, workers: int | None) -> str:
+    """Who needs the resources of the experiment, for a sentence."""
+    if workers is None:
+        return f"the pods of {manifest.file} need"
+    return f"{workers} workers need" if workers > 1 else "1 worker needs"
+
+
+def _program(
+    words: list[str],
+    room: Room,
+    workers: int,
+    operator: str,
+    cpus: float | None,
+    memory: float | None,
+    restarts: int,
+    given: Collection[str],
 ) -> Manifest:
-    """What to run: a manifest, or a program after ``--``."""
-    if words is not None:
-        if file is not None:
-            raise click.UsageError(f"either a manifest ({file}) or a program after --, not both")
-        if not words:
-            raise click.UsageError("no program after --; write for instance: muster run -n 4 -- python train.py")
-        if workers is None:
-            raise click.UsageError("say how many workers run the program: muster run -n 4 -- ...")
-        if assignments or light:
-            raise click.UsageError("--set and --ignore-resources change a manifest; PROGRAM has none")
-        return Manifest("", "", program_manifest(words, workers=workers, restarts=restarts or 0))
-    if workers is not None or restarts is not None:
-        raise click.UsageError("-n and --restarts go with a program after --; a manifest states both itself")
-    if file is None:
-        raise click.UsageError(
-            "no FILE, and no program: muster run manifest.yaml, or muster run -n 4 -- python train.py"
-        )
-    return read_manifest(file, assignments, light=light)
+    """The experiment of a program, and what each worker gets beside what runs already."""
+    share = room.share(workers, SUBMITTER if operator == "ray" else None)
+    share = Share(cpus or share.cpus, memory or share.memory)
+    if others := room.note("default"):
+        say(f"note: {others}; each worker gets {share.cpus:g} CPU and {share.memory:g} GB of memory")
+    loaded = program_manifest(words, workers=workers, restarts=restarts, share=share, operator=operator, given=given)
+    return Manifest("", "", loaded)

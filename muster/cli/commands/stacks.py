@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 import click
 
 from muster.api.values.printable import printable
+from muster.cli.completion import experiment_names
 from muster.cli.exits import FAILED, PARTIAL
 from muster.cli.options import ClusterChoice, Span, cluster_options, output_option, show
 from muster.cli.terminal.colours import data, say
@@ -22,7 +23,7 @@ DEEPEST = 40
     epilog="\b\nExamples:\n  muster stacks train-x7k2p\n  muster stacks train-x7k2p --rank 37 --raw\n"
     "  muster stacks jobset/train -o json | jq .groups[].ranks\n"
 )
-@click.argument("name")
+@click.argument("name", shell_complete=experiment_names)
 @click.option("--rank", "ranks", type=click.IntRange(0), multiple=True, help="Only this rank; may be given often.")
 @click.option("--raw", is_flag=True, help="All threads of every process, as py-spy or Python wrote them.")
 @click.option("--timeout", type=Span(), default=PATIENCE, show_default=False, help=f"For each rank. [{PATIENCE:g} s]")

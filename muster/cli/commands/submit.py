@@ -21,6 +21,11 @@ from muster.client.snapshot import Snapshot
 )
 @click.argument("file")
 @click.option("--name", default=None, help="Name of the experiment; made from the manifest by default.")
+@click.option(
+    "--assist/--no-assist",
+    default=None,
+    help="Set spec.assist: help Python in the members without a change to program or image. [on for the local cluster]",
+)
 @click.option("--wait", is_flag=True, help="Wait for its end, and exit with its outcome.")
 @click.option("--dry-run", is_flag=True, help="Print the object that would be created, and create nothing.")
 @output_option("name")
@@ -31,6 +36,7 @@ def submit(
     chosen: ClusterChoice,
     file: str,
     name: str | None,
+    assist: bool | None,
     wait: bool,
     dry_run: bool,
     output: str | None,
@@ -42,9 +48,10 @@ def submit(
     0 succeeded, 1 failed, 3 ended by a deadline.
     """
     manifest = read_manifest(file)
-    loaded, filename = manifest.loaded, manifest.file
-    print_warnings(loaded.warnings)
+    filename = manifest.file
+    print_warnings(manifest.loaded.warnings)
     if dry_run:
+        loaded = manifest.assisted(assist, default=False).loaded
         space, chosen_name = chosen.namespace or loaded.namespace or "default", name or name_for(loaded, filename)
         document = object_of(loaded, name=chosen_name, namespace=space)
         if output == "name":
@@ -55,6 +62,7 @@ def submit(
 
     async def run() -> Snapshot:
         async with chosen.client() as client:
+            loaded = manifest.assisted(assist, default=chosen.is_local(client)).loaded
             submitting = client.submit(loaded, name=name, namespace=chosen.namespace, filename=filename)
             seen = await patient(submitting, "submitting")
             if output in ("json", "yaml"):

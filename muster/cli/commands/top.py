@@ -104,7 +104,7 @@ def _row(seen: Snapshot, now: float, namespaced: bool) -> tuple[str, ...]:
         phase_word(seen.phase or SUBMITTED),
         since(status.phase_at or seen.created, now) or "-",
         f"{status.roll.arrived}/{status.size}" if status.roll is not None else "-",
-        str(status.restarts),
+        str(status.restarts_begun),
         clock_left(seen, now) or "-",
         printable(seen.message or seen.reason),
     )

@@ -5,6 +5,7 @@ import asyncio
 import click
 
 from muster.api.values.printable import printable
+from muster.cli.completion import experiment_names
 from muster.cli.exits import DEADLINE, FAILED, status_of
 from muster.cli.options import ClusterChoice, Span, cluster_options, output_option, show
 from muster.cli.terminal.colours import data, plain, say
@@ -29,11 +30,12 @@ class Goal(click.ParamType[Until]):
 
 @click.command(
     epilog="\b\nExamples:\n  muster wait train-x7k2p\n  muster wait train-x7k2p --for=Assembled --timeout 5m\n"
-    "  muster wait train-x7k2p --for=Stuck=False\n  muster wait train-x7k2p --for=delete\n"
+    "  muster wait train-x7k2p --for=Stuck=False\n  muster wait train-x7k2p --for=Running\n"
+    "  muster wait train-x7k2p --for=delete\n"
 )
-@click.argument("name")
+@click.argument("name", shell_complete=experiment_names)
 @click.option(
-    "--for", "goal", type=Goal(), default="Finished", help="Condition, Condition=False, or delete. [Finished]"
+    "--for", "goal", type=Goal(), default="Finished", help="Condition, Condition=False, phase, or delete. [Finished]"
 )
 @click.option("--timeout", type=Span(), default=None, help="Give up after this time: 90, 5m, 1h 30m.")
 @output_option()

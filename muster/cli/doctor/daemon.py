@@ -20,8 +20,12 @@ from muster.kube.paths import core, custom
 from muster.kube.unstructured import Json, items, mapping, moment, text, whole
 
 AREA = "musterd"
+LEADS = frozenset({"daemon", "leader"})
+"""Checks that hold while a daemon leads."""
 NAMESPACE = "muster-system"
 """Where deploy/ installs it; the only place that is looked at where pods of all namespaces may not be listed."""
+OUTSIDE = "default"
+"""Where a musterd that runs outside of the cluster has its Lease, unless its settings name another namespace."""
 LABELS = ("app.kubernetes.io/part-of=muster", "app.kubernetes.io/name=musterd")
 """Of the chart's pods whatever their name, and of the pods of deploy/musterd.yaml."""
 INSTALL = "install musterd: docs/guide.md, section 3"
@@ -87,6 +91,14 @@ async def read_lease(asker: Asker, daemons: Daemons) -> Lease:
     """The Lease that musterd's flags name. Raises ``ApiError``."""
     name = daemons.argument("--lease-name", "musterd")
     namespace = daemons.argument("--lease-namespace", daemons.namespace)
+    found = await _lease_in(asker, namespace, name)
+    if found.there or daemons.pods:
+        return found
+    outside = await _lease_in(asker, OUTSIDE, name)
+    return outside if outside.there else found
+
+
+async def _lease_in(asker: Asker, namespace: str, name: str) -> Lease:
     where = printable(f"{namespace}/{name}")
     try:
         spec = mapping((await asker.get(custom("coordination.k8s.io/v1", namespace, "leases", name))).get("spec"))
@@ -200,9 +212,15 @@ def leader(daemons: Daemons, lease: Lease) -> Finding:
     return Finding(AREA, check, "ok", f"{lease.holder} renewed the Lease {where} {age(lease.age)} ago")
 
 
-def pod_network(every: Sequence[Snapshot]) -> Finding:
-    """Whether musterd reaches pods, by what it says of the coordinators of running experiments."""
+def pod_network(every: Sequence[Snapshot], *, led: bool = True) -> Finding:
+    """Whether musterd reaches pods, by what it says of the coordinators of running experiments.
+
+    What an experiment's status says is of the past where no daemon leads.
+    """
     check = "pod network"
+    if not led:
+        what = "no daemon leads, so what the experiments say of their coordinators is of the past"
+        return Finding(AREA, check, "warning", what, "start musterd, then muster doctor again")
     running = [seen for seen in every if not seen.finished and seen.status.coordinator]
     stuck = [s for s in running if _stuck(s) in ("CoordinatorNotServing", "CoordinatorUnreachable")]
     served = [s for s in running if s.status.roll is not None and s.holds("CoordinatorReady")]

@@ -27,11 +27,12 @@ class _Need:
 NEEDS = (
     _Need(("list", "get", "explain", "wait"), GROUP, PLURAL, ("get", "list", "watch"), essential=True),
     _Need(("submit",), GROUP, PLURAL, ("create",)),
-    _Need(("cancel",), GROUP, PLURAL, ("patch",)),
+    _Need(("cancel", "restart"), GROUP, PLURAL, ("patch",)),
     _Need(("delete", "prune"), GROUP, PLURAL, ("delete",)),
     _Need(("members in get and explain", "logs"), "", "pods", ("get", "list", "watch")),
     _Need(("logs",), "", "pods/log", ("get",)),
     _Need(("stacks",), "", "pods/exec", ("get", "create")),
+    _Need(("port-forward",), "", "pods/portforward", ("get", "create")),
     _Need(("Events in explain",), "", "events", ("list",)),
 )
 

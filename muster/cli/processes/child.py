@@ -6,11 +6,13 @@ children in order.
 
 import asyncio
 import contextlib
+import os
 import sys
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from muster.api.errors import MusterError
 from muster.local import tether
@@ -38,8 +40,16 @@ class Child:
     process: asyncio.subprocess.Process
 
     @classmethod
-    async def start(cls, name: str, program: Sequence[str], log: Path, *, announces: bool = False) -> "Child":
-        """Start ``program`` with its output in ``log``.
+    async def start(
+        cls,
+        name: str,
+        program: Sequence[str],
+        log: Path,
+        *,
+        announces: bool = False,
+        environ: Mapping[str, str] = MappingProxyType({}),
+    ) -> "Child":
+        """Start ``program`` with its output in ``log``, and ``environ`` added to the environment of this process.
 
         With ``announces`` its standard output is read by the caller.
         """
@@ -49,6 +59,7 @@ class Child:
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE if announces else file,
                 stderr=file,
+                env={**os.environ, **environ},
                 start_new_session=True,
             )
         return cls(name, log, process)

@@ -5,7 +5,8 @@ import contextlib
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection
-from typing import Any, NamedTuple
+from time import monotonic
+from typing import Any
 
 import aiohttp
 
@@ -13,15 +14,20 @@ from muster.api.errors import ApiError, MusterError
 from muster.api.status import Cause
 from muster.api.values.humanize import age
 from muster.api.values.printable import printable
+from muster.cli.asker import asker
 from muster.cli.commands.explain import cause_sentence
+from muster.cli.processes import evidence
+from muster.cli.processes.evidence import Printed
 from muster.cli.processes.futile import futile
 from muster.cli.processes.interrupts import Interrupts
 from muster.cli.processes.tracebacks import Tracebacks
 from muster.cli.terminal.colours import plain
-from muster.cli.terminal.display import Display
+from muster.cli.terminal.display import Display, Ending
 from muster.cli.terminal.last_lines import rows
 from muster.cli.terminal.rollcall import fetch_roll
-from muster.client import Client, NoSuchExperiment, Snapshot, Vanished
+from muster.client import Client, LogLine, NoSuchExperiment, Snapshot, Vanished
+from muster.kube.unstructured import moment
+from muster.state.summary.messages import of_last_failure
 
 ROLL_SECONDS = 0.5
 """Between two requests for the daemon's roll call. It is only displayed; nothing is decided by it."""
@@ -37,16 +43,13 @@ REMEMBERED = 20
 """Last lines kept of each rank; those of a rank that is not shown are printed if it is the one that fails."""
 
 
-class _Line(NamedTuple):
-    text: str
-    shown: bool
-
-
 class RunFollower:
     """Follows ``seen`` on ``display``. Use once.
 
     ``size`` is the number of members and ``grace`` the seconds each gets to end. ``supervise`` waits for the end of the
     cluster and the daemon, if they were started for this run. ``leader`` is the rank whose log is shown.
+    ``survivor_text`` is the plan's: what a rank says that has lost another one. ``assisted``: the members have
+    ``spec.assist``.
     """
 
     def __init__(
@@ -60,6 +63,8 @@ class RunFollower:
         grace: float,
         daemon_url: str,
         supervise: Callable[[], Awaitable[None]] | None,
+        survivor_text: str = "",
+        assisted: bool = True,
     ) -> None:
         self._client = client
         self._seen = seen
@@ -68,17 +73,26 @@ class RunFollower:
         self._grace = grace
         self._daemon_url = daemon_url
         self._supervise = supervise
+        self._survivor_text = survivor_text
+        self._assisted = assisted
         self._leader = leader
         self._shown = {leader}
-        self._recent: dict[int, deque[_Line]] = {}
+        self._recent: dict[int, deque[Printed]] = {}
         self._tracebacks = Tracebacks()
+        self._folded: set[int] = set()
         self._epoch = 0
         self._cause: Cause | None = None
         self._futile = ""
         self._stop = asyncio.Event()
-        self._alive: set[str] = set()
+        self._alive: dict[str, int] = {}
         self._pods_changed = asyncio.Event()
-        self._began = time.monotonic()
+        self._began = monotonic()
+        self._grace_ends: float | None = None
+        self._counted = 0
+        self._waited = 0.0
+        self._interrupted = False
+        self.cut_short = False
+        """An interruption ended the wait for the pods, or for the daemon: they may still run."""
 
     async def to_the_end(self, interrupts: Interrupts) -> Snapshot:
         """Return the experiment when it has finished, or as it is after a second interruption.
@@ -99,13 +113,19 @@ class RunFollower:
             answered = 0  # interruptions; one that comes together with the end must not be lost
             if not ended:
                 answered = interrupts.count
+                self._interrupted = answered > 0
                 await self._cancel()
                 ended = await self._until(deciding, (interrupts.next(), asyncio.sleep(CANCEL_SECONDS)))
             if ended and self._graceful and interrupts.count == answered:
                 ending = asyncio.create_task(self._pods_end(), name="run-pods-end")
                 tasks.append(ending)
+                began = monotonic()
+                self._grace_ends = began + self._grace
+                self._count_down()
                 patience = asyncio.sleep(self._grace + GRACE_MARGIN)
                 await self._until([ending, *deciding[1:]], (interrupts.next(), patience))
+                self._waited = monotonic() - began
+            self.cut_short = interrupts.count > answered if ended else interrupts.count > 1
             if self._seen.finished and interrupts.count < 2:
                 await asyncio.wait({logs}, timeout=LOG_SECONDS)
             return self._seen
@@ -120,20 +140,36 @@ class RunFollower:
         if not seen.finished:
             return f"{seen.name} was left as {printable(seen.phase) or 'Submitted'}"
         began, ended = status.started_at, status.finished_at
-        took = ended - began if began is not None and ended is not None else time.monotonic() - self._began
-        restarts = f", {status.restarts} restart{'s' if status.restarts > 1 else ''}" if status.restarts else ""
+        took = monotonic() - self._began
+        if began is not None and ended is not None:
+            took = ended - began + self._waited
+        begun = status.restarts_begun
+        restarts = f", {begun} restart{'s' if begun > 1 else ''}" if begun else ""
         why = seen.message or seen.reason
+        if self._interrupted and seen.reason == "Cancelled":
+            why = "cancelled, because this command was interrupted"
         if self._futile and self._cause is not None:
             why = f"{cause_sentence(self._cause)}; not restarted: {self._futile}"
+        raised = evidence.exception_before(self._last_cause, self._tracebacks)
+        if raised and seen.outcome == "Failed":
+            why = f"{why}; {raised}"
         return printable(f"{seen.name} {seen.phase} after {age(took)}{restarts}: {why}")
 
+    def printed(self) -> list[str]:
+        """The last lines of all ranks that are followed."""
+        return [line.text for lines in self._recent.values() for line in lines]
+
     def traceback(self) -> list[str]:
-        """The traceback behind a failure, once more: later lines may have scrolled it away."""
+        """What the logs say of a failure, once more: later lines may have scrolled it away."""
         if not self._seen.finished or self._seen.outcome == "Succeeded":
             return []
-        cause = self._cause if self._cause is not None and self._cause.epoch == self._epoch else None
-        rank, lines = self._tracebacks.of(cause.rank if cause is not None else None)
-        return [f"the traceback of rank {rank} was:", *(f"  {printable(line)}" for line in lines)] if lines else []
+        last = {rank: lines[-1] for rank, lines in self._recent.items() if lines}
+        return evidence.of_end(self._last_cause, self._tracebacks, last, self._survivor_text)
+
+    @property
+    def _last_cause(self) -> Cause | None:
+        """Why the epoch ended whose logs were read last."""
+        return self._cause if self._cause is not None and self._cause.epoch == self._epoch else None
 
     async def last_lines(self) -> list[str]:
         """After a deadline: what each rank logged last, and how long ago. What it waited for is among them."""
@@ -174,7 +210,7 @@ class RunFollower:
             )
         try:
             async with asyncio.timeout(CANCEL_SECONDS):
-                await self._client.cancel(name, namespace=self._seen.namespace)
+                await self._client.cancel(name, by=f"muster run of {asker()}", namespace=self._seen.namespace)
         except (ApiError, NoSuchExperiment, TimeoutError) as error:
             self._display.say(plain(f"it could not be cancelled: {error}"))
 
@@ -196,11 +232,12 @@ class RunFollower:
             if seen.status.epoch != self._epoch:
                 self._epoch = seen.status.epoch
                 self._recent.clear()
+                self._folded.clear()
                 self._tracebacks = Tracebacks()
         cause = seen.status.cause
         if cause is not None and cause != self._cause:
             self._cause = cause
-            self._display.say(f"epoch {cause.epoch} ended because {cause_sentence(cause)}")
+            self._display.say(printable(of_last_failure(seen.status)))
             if cause.rank is not None and cause.rank not in self._shown:
                 self._shown.add(cause.rank)
                 for line in self._recent.get(cause.rank, ()):
@@ -225,14 +262,32 @@ class RunFollower:
         try:
             async with contextlib.aclosing(lines) as stream:
                 async for found in stream:
-                    rank, line = found.rank, found.text
-                    shown = self._tracebacks.take(rank, line) or rank in self._shown
-                    self._recent.setdefault(rank, deque(maxlen=REMEMBERED)).append(_Line(line, shown))
-                    if shown:
-                        self._display.log(rank, line)
+                    self._take_line(found)
                     self._consider_restart()
         except MusterError as error:
             self._display.say(plain(f"the log cannot be followed any further: {error}"))
+
+    def _take_line(self, found: LogLine) -> None:
+        rank, line = found.rank, found.text
+        shown = self._tracebacks.take(rank, line) or rank in self._shown
+        if shown and evidence.STATE_DUMP in line:
+            shown = False
+            if rank not in self._folded:
+                self._folded.add(rank)
+                name = self._seen.name
+                self._display.say(f"rank {rank}: raylet's state dump is left out; muster logs {name} shows it")
+        printed = Printed(line, shown, moment(found.time))
+        self._recent.setdefault(rank, deque(maxlen=REMEMBERED)).append(printed)
+        if shown:
+            self._display.log(rank, line)
+        if self._tracebacks.ended_with(rank, line):
+            asyncio.get_running_loop().call_later(evidence.RUNS_ON, self._look_again, rank, printed)
+
+    def _look_again(self, rank: int, exception: Printed) -> None:
+        """Say that a rank runs on after its traceback, where it has printed nothing since."""
+        silent = self._recent.get(rank, (None,))[-1] is exception
+        if silent and self._seen.phase == "Running" and rank in self._alive.values():
+            self._display.say(evidence.runs_on(rank, exception.text, assisted=self._assisted))
 
     async def _roll(self) -> None:
         if not self._daemon_url:
@@ -251,12 +306,19 @@ class RunFollower:
             async with contextlib.aclosing(changes) as stream:
                 async for change in stream:
                     if change.kind == "DELETED" or change.member.phase in ("Succeeded", "Failed"):
-                        self._alive.discard(change.member.pod)
+                        self._alive.pop(change.member.pod, None)
                     else:
-                        self._alive.add(change.member.pod)
+                        self._alive[change.member.pod] = change.member.rank
                     self._pods_changed.set()
+                    self._count_down()
         except MusterError as error:
             self._display.say(plain(f"the pods cannot be watched any further: {error}"))
+
+    def _count_down(self) -> None:
+        """Show how many ranks have not ended, and how long they may take, if they are waited for and it changed."""
+        if self._grace_ends is not None and len(self._alive) != self._counted:
+            self._counted = len(self._alive)
+            self._display.show_ending(Ending(self._counted, self._grace_ends, self._interrupted))
 
     async def _pods_end(self) -> None:
         while self._alive:

@@ -25,8 +25,11 @@ ASK_AGAIN = 0.1
 HOST = "127.0.0.1"
 FOREIGN = ("--foreign-kinds", "jobsets,jaxjobs")
 """On a local cluster no other controller is there to run them."""
-OBSERVED = ("--observe-kinds", "pods")
-"""Pods that a user labels are watched over there, too."""
+OBSERVED = ("--observe-kinds", "pods,jobsets", "--alone")
+"""Pods that a user labels are watched over there, too; a JobSet that is not Muster's says that nothing runs it."""
+
+DAEMON_ENVIRON = {"MALLOC_ARENA_MAX": "1"}
+"""As in the image and the chart: memory that a burst took goes back."""
 
 
 class Stack:
@@ -106,7 +109,8 @@ class Stack:
         self.daemon_url = f"http://{HOST}:{port}"
         served = ("--http-host", HOST, "--http-port", str(port))
         options = ("--kubeconfig", self.cluster.kubeconfig, *served, *FOREIGN, *OBSERVED)
-        daemon = await Child.start("daemon", module("muster.daemon.main", *options), self.home.daemon_log)
+        program = module("muster.daemon.main", *options)
+        daemon = await Child.start("daemon", program, self.home.daemon_log, environ=DAEMON_ENVIRON)
         self._children.append(daemon)
         await self._until_ready(daemon)
         self.home.note_daemon(DaemonNote(pid=daemon.process.pid, url=self.daemon_url, keeper=os.getpid()))

@@ -46,8 +46,15 @@ class Tracebacks:
                 self._first = None
         return shown
 
-    def of(self, rank: int | None) -> tuple[int, list[str]]:
-        """The last traceback of that rank; where it has none, of the rank that was the first to have one."""
-        if rank is None or rank not in self._last:
-            rank = next(iter(self._last), -1)
-        return rank, list(self._last.get(rank, ()))
+    def of(self, rank: int) -> list[str]:
+        """The last traceback of that rank; empty where it has none."""
+        return list(self._last.get(rank, ()))
+
+    def first(self) -> tuple[int, list[str]]:
+        """The rank that was the first to have a traceback, and its last one; -1 where none has."""
+        rank = next(iter(self._last), -1)
+        return rank, self.of(rank)
+
+    def ended_with(self, rank: int, line: str) -> bool:
+        """That line of the rank has ended its traceback."""
+        return rank not in self._open and rank in self._last and self._last[rank][-1] == line

@@ -7,8 +7,9 @@ standard output.
 
 import sys
 import time
+from math import ceil
 from types import TracebackType
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import click
 from rich.console import Console, Group
@@ -25,6 +26,24 @@ from muster.client.snapshot import Snapshot
 
 FRAMES_PER_SECOND = 4
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
+
+class Ending(NamedTuple):
+    """The ranks of an experiment that has ended and whose grace period runs."""
+
+    ranks: int
+    until: float
+    """The end of the grace period, on the monotonic clock."""
+    again: bool
+    """Ctrl-C was pressed already."""
+
+    def words(self, now: float) -> str:
+        """How many are waited for, and how long; empty if all have ended."""
+        if not self.ranks:
+            return ""
+        left = max(0, ceil(self.until - now))
+        ranks = f"{self.ranks} rank{'s' if self.ranks > 1 else ''}"
+        return f"waiting for {ranks} to end, {left} s left; Ctrl-C {'again ' if self.again else ''}stops them now"
 
 
 class Display(Protocol):
@@ -47,6 +66,9 @@ class Display(Protocol):
 
     def show_roll(self, roll: RollSummary) -> None:
         """Show the roll call, whether it changed or not."""
+
+    def show_ending(self, ending: Ending) -> None:
+        """Show which ranks are waited for, after each of them that has ended."""
 
 
 def stuck_because(seen: Snapshot) -> str:
@@ -82,6 +104,11 @@ class Lines:
     def show_roll(self, roll: RollSummary) -> None:
         """Print nothing: the experiment's message has it too, once per change."""
 
+    def show_ending(self, ending: Ending) -> None:
+        """Print how many ranks are waited for."""
+        if words := ending.words(time.monotonic()):
+            self.say(words)
+
 
 class Block:
     """The display for a terminal."""
@@ -93,6 +120,7 @@ class Block:
         self._utf8 = "utf" in (sys.stderr.encoding or "").lower()
         self._seen: Snapshot | None = None
         self._roll: RollSummary | None = None
+        self._ending: Ending | None = None
 
     def __enter__(self) -> "Block":
         self._live.__enter__()
@@ -126,12 +154,17 @@ class Block:
         """Show the roll call at the next frame."""
         self._roll = roll
 
+    def show_ending(self, ending: Ending) -> None:
+        """Count down from the next frame on."""
+        self._ending = ending
+
     def __rich__(self) -> Group:
         """The block as it is now; rich asks for it at every frame."""
         if self._seen is None:
             return Group()
         lines = [self._head(self._seen, time.time())]
-        if message := printable(self._seen.message or self._seen.reason):
+        waiting = self._ending.words(time.monotonic()) if self._ending is not None else ""
+        if message := waiting or printable(self._seen.message or self._seen.reason):
             lines.append(Text(f"  {message}", overflow="ellipsis", no_wrap=True))
         if self._roll is not None:
             lines += self._ranks(self._roll)
@@ -147,10 +180,12 @@ class Block:
         )
         if reason := stuck_because(seen).partition(":")[0]:
             head.append(f"  stuck ({reason})", BAD)
-        facts = [f"epoch {status.epoch}"]
-        if status.restarts:
-            facts.append(f"{status.restarts} restart{'s' if status.restarts > 1 else ''}")
+        facts = [f"epoch {status.epoch_begun}"]
+        if restarts := status.restarts_begun:
+            facts.append(f"{restarts} restart{'s' if restarts > 1 else ''}")
         facts.append(f"{since(seen.created, now) or '0s'} old")
+        if self._ending is not None:
+            return head.append("  " + ", ".join(facts), DIM)
         clocks = self._roll.clocks if self._roll is not None else {}
         facts += [f"{age(max(0.0, seconds))} on the {name} clock" for name, seconds in clocks.items()]
         if not clocks and (remaining := left(seen.deadline, now)):

@@ -21,8 +21,9 @@ _NUMBER = re.compile(r"\d+(\.\d+)?")
 
 
 def rows(found: Sequence[LastLine], now: float, ended: float | None = None) -> list[str]:
-    """``ranks 0,2-7  2s to 5s ago  step 120 loss 0.31``: lines that differ in numbers alone count as the same.
+    """``rank 2 (and 0,3-7 alike)  2s to 5s ago  step 120 loss 0.31``: the others' lines differ in numbers alone.
 
+    The line is that of the rank that is named; ranks that say the very same are ``ranks 0-3``.
     Ranks that have been silent for clearly longer than the others of their row have a row of their own.
 
     Of an experiment that has ended, ages are those at its end: ``5s before the end``.
@@ -57,10 +58,16 @@ def _kind(line: LastLine) -> tuple[str, str, int]:
 
 
 def _ranks(same: Sequence[LastLine]) -> str:
+    first = same[0]
+    if any((line.text, line.unread) != (first.text, first.unread) for line in same):
+        return f"rank {first.rank} (and {_ranges(same[1:])} alike)"
+    return f"{'rank' if len(same) == 1 else 'ranks'} {_ranges(same)}"
+
+
+def _ranges(same: Sequence[LastLine]) -> str:
     ranks = sorted(line.rank for line in same)
     text = to_ranges(ranks, RANGES)
-    shortened = "" if text == to_ranges(ranks) else f",… ({len(ranks)})"
-    return f"{'rank' if len(same) == 1 else 'ranks'} {text}{shortened}"
+    return text if text == to_ranges(ranks) else f"{text},… ({len(ranks)})"
 
 
 def _when(same: Sequence[LastLine], now: float, ended: float | None) -> str:

@@ -35,8 +35,8 @@ def summary(seen: Snapshot) -> str:
     parts = [phase_word(seen.phase or "Submitted")]
     if status.size:
         parts.append(status.readiness)
-    if status.restarts:
-        parts.append(f"{status.restarts} restart{'s' if status.restarts > 1 else ''}")
+    if restarts := status.restarts_begun:
+        parts.append(f"{restarts} restart{'s' if restarts > 1 else ''}")
     if (stuck := seen.condition("Stuck")) is not None and stuck.status:
         parts.append(click.style(f"stuck ({printable(stuck.reason or '')})", fg=BAD))
     message = seen.message or seen.reason

@@ -1,6 +1,9 @@
 """An experiment as a tree: experiment, groups, members, and the line that says what it waits for."""
 
+from collections.abc import Mapping
 from itertools import groupby
+from types import MappingProxyType
+from typing import NamedTuple
 
 import click
 
@@ -12,18 +15,19 @@ from muster.client import Explanation, Member
 
 NOT_WATCHED = "a Job needs the label muster.dev/observe, and a part of another run is watched over with that"
 GRACE = "the experiment has ended, and the program still has its grace period"
+RUNS_ON = "the run has ended, and its pod runs on and holds what it asked for"
 SHOWN = 64
 """Members of one group that are shown; those that are not running come first in what is left out."""
 
 
-def tree(explanation: Explanation, now: float) -> list[str]:
-    """The lines of the tree."""
+def tree(explanation: Explanation, now: float, marks: Mapping[int, str] = MappingProxyType({})) -> list[str]:
+    """The lines of the tree. ``marks`` says what is wrong with members whose pods look well, by rank."""
     seen = explanation.experiment
     status = seen.status
-    facts = [printable(seen.operator), f"epoch {status.epoch}"]
-    if status.restarts:
-        facts.append(f"{status.restarts} restart{'s' if status.restarts > 1 else ''}")
-    if status.size:
+    facts = [printable(seen.operator), f"epoch {status.epoch_begun}"]
+    if restarts := status.restarts_begun:
+        facts.append(f"{restarts} restart{'s' if restarts > 1 else ''}")
+    if status.size and not seen.finished:
         facts.append(f"{_readiness(explanation)} ready")
     if (stuck := seen.condition("Stuck")) is not None and stuck.status:
         facts.append(click.style(f"stuck ({printable(stuck.reason or '')})", fg=BAD))
@@ -41,19 +45,22 @@ def tree(explanation: Explanation, now: float) -> list[str]:
     elif seen.message:
         lines.append(f"│ {printable(seen.message)}")
     if status.steps is not None:
-        lines.append(f"│ {steps_text(status.steps, status.epoch, now)}")
+        lines.append(f"│ {steps_text(status.steps, status.epoch_begun, None if seen.finished else now)}")
     lines += [f"│ {note}" for note in _observed(explanation)]
     if status.dashboard and not seen.finished:
-        lines.append(f"│ dashboard: http://{printable(status.dashboard)} (inside the cluster)")
+        lines.append(f"│ dashboard: {_dashboard(explanation)}")
     members = sorted(explanation.members, key=lambda member: (member.group, member.rank))
     groups = [(name, list(found)) for name, found in groupby(members, key=lambda member: member.group)]
-    end = status.finished_at if seen.finished else None
+    end = _End(status.finished_at, theirs=seen.observed is not None) if seen.finished else None
+    missing = dict.fromkeys(status.roll.missing if status.roll else (), "missing from the roll")
     for number, (name, found) in enumerate(groups):
         last = number == len(groups) - 1
-        ready = sum(_here(member) for member in found)
-        lines.append(f"{'└' if last else '├'}── {printable(name) or 'members'}  {ready}/{len(found)} ready")
+        count = f"{len(found)} member{'s' if len(found) > 1 else ''}"  # ready is nothing that has ended
+        if not seen.finished:
+            count = f"{sum(_here(member) for member in found)}/{len(found)} ready"
+        lines.append(f"{'└' if last else '├'}── {printable(name) or 'members'}  {count}")
         stem = "    " if last else "│   "
-        lines += [stem + line for line in _members(found, frozenset(status.roll.missing if status.roll else ()), end)]
+        lines += [stem + line for line in _members(found, {**missing, **marks}, end)]
     if not explanation.members_read:
         lines.append("└── the members may not be read")
     elif not groups:
@@ -61,14 +68,28 @@ def tree(explanation: Explanation, now: float) -> list[str]:
     return lines + [f"not shown: {printable(why)}" for why in explanation.unreadable]
 
 
-def steps_text(steps: Steps, epoch: int, now: float) -> str:
-    """``step 1,840, 9.81 steps/s (read 42s ago)``; with its epoch where another one has begun."""
-    parts = [f"step {steps.step:,}"]
+def steps_text(steps: Steps, epoch: int, now: float | None) -> str:
+    """``step 1,840, 9.81 steps/s (read 42s ago)``; with its epoch where another one has begun.
+
+    ``now`` is None after the end: the coordinator ends with the gang, and its last steps can be read no more.
+    """
+    parts = [f"step {steps.step:,}" if now is not None else f"last step that was read: {steps.step:,}"]
     if steps.per_second:
         parts.append(f"{printable(steps.per_second)} steps/s")
     if steps.epoch != epoch:
         parts.append(f"in epoch {steps.epoch}")
-    return f"{', '.join(parts)} (read {since(steps.at, now)} ago)"
+    return ", ".join(parts) + (f" (read {since(steps.at, now)} ago)" if now is not None else "")
+
+
+def _dashboard(explanation: Explanation) -> str:
+    """The address that opens from here; of a local cluster the pod's own, elsewhere what makes one."""
+    seen = explanation.experiment
+    head = next((member for member in explanation.members if member.rank == 0), None)
+    port = seen.status.dashboard.rpartition(":")[2]
+    if head is not None and head.process is not None and head.ip:
+        return f"http://{printable(head.ip)}:{printable(port)}"
+    inside = f"http://{printable(seen.status.dashboard)} inside the cluster"
+    return f"{inside}; from here: muster port-forward {printable(seen.name)} {printable(port)}"
 
 
 def _observed(explanation: Explanation) -> list[str]:
@@ -76,7 +97,7 @@ def _observed(explanation: Explanation) -> list[str]:
     seen = explanation.experiment.observed
     if seen is None:
         return []
-    lines = ["another controller runs it: this is what its object and its pods say now"]
+    lines = ["Muster does not run it: this is what its object and its pods say now"]
     if seen.roll:
         lines[0] += "; the roll of its coordinator is on musterd's page and in its Events, not here"
     if not seen.wanted:
@@ -87,7 +108,7 @@ def _observed(explanation: Explanation) -> list[str]:
 def _readiness(explanation: Explanation) -> str:
     """``3/4``. Where no coordinator is asked, it counts the pods that are shown below it: they are newer."""
     status = explanation.experiment.status
-    if status.roll is not None or explanation.experiment.finished or not explanation.members:
+    if status.roll is not None or not explanation.members:
         return status.readiness
     here = sum(map(_here, explanation.members))
     return f"{here}/{status.size}"
@@ -98,39 +119,49 @@ def _here(member: Member) -> bool:
     return member.ready or member.phase == "Succeeded"
 
 
-def _members(found: list[Member], missing: frozenset[int], over: float | None) -> list[str]:
+def _members(found: list[Member], marks: Mapping[int, str], over: "_End | None") -> list[str]:
     shown, rest = found[:SHOWN], found[SHOWN:]
     pods = [printable(member.pod) for member in shown]
     size = max(map(len, pods), default=0)
     lines = []
     for member, pod in zip(shown, pods, strict=True):
         end = "└" if member is shown[-1] and not rest else "├"
-        lines.append(f"{end}── {member.rank:>3}  {pod:<{size}}  {_state(member, missing, over)}")
+        lines.append(f"{end}── {member.rank:>3}  {pod:<{size}}  {_state(member, marks, over)}")
     if rest:
         away = sum(not member.running for member in rest)
         lines.append(f"└── and {len(rest)} more, {away} of them not running")
     return lines
 
 
-def _state(member: Member, missing: frozenset[int], over: float | None) -> str:
+class _End(NamedTuple):
+    """When it ended; ``theirs``: another controller runs it, and decides which of its pods go."""
+
+    at: float | None
+    theirs: bool
+
+
+def _state(member: Member, marks: Mapping[int, str], over: _End | None) -> str:
     if over is not None and member.running:
-        return f"{click.style('Stopping', fg=DIM)}  {click.style(f'on {printable(member.node)}', fg=DIM)}  {GRACE}"
+        word, why = (printable(member.state), RUNS_ON) if over.theirs else ("Stopping", GRACE)
+        parts = [click.style(word, fg=DIM), click.style(f"on {printable(member.node)}", fg=DIM)]
+        return "  ".join(parts if over.theirs and member.terminating else [*parts, why])
     stopped = _stopped(member, over)
     colour = GOOD if _here(member) else DIM if stopped else BUSY
     if (member.phase == "Failed" or member.exit_code) and not stopped:
         colour = BAD
     parts = [click.style("Stopped" if stopped else printable(member.state), fg=colour)]
-    if member.rank in missing:
-        parts.append(click.style("missing from the roll", fg=BAD))
+    if mark := marks.get(member.rank):
+        parts.append(click.style(printable(mark), fg=BAD))
     if member.node:
         parts.append(click.style(f"on {printable(member.node)}", fg=DIM))
     if stopped:
-        parts.append(f"after the experiment's end, exit code {member.exit_code}")
+        whose = "run" if over is not None and over.theirs else "experiment"
+        parts.append(f"after the {whose}'s end, exit code {member.exit_code}")
     elif member.why:
         parts.append(printable(member.why))
     return "  ".join(parts)
 
 
-def _stopped(member: Member, over: float | None) -> bool:
+def _stopped(member: Member, over: _End | None) -> bool:
     """It failed in a second after that of the experiment's end, which Muster had asked for: no fault of its own."""
-    return bool(member.exit_code and member.ended_at and over and member.ended_at > over)
+    return bool(member.exit_code and member.ended_at and over and over.at and member.ended_at > over.at)

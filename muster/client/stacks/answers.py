@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from muster.client.stacks.faulthandler import read_faulthandler
 from muster.client.stacks.frames import ProcessStacks
@@ -59,20 +60,33 @@ def read_stacks(chosen: Sequence[Process], answers: Sequence[Answer]) -> tuple[t
     return tuple(found.values()), said
 
 
+WITHOUT_STACKS: Final = {
+    "T": "is stopped (SIGSTOP, or Ctrl-Z in its terminal): it goes on after SIGCONT",
+    "t": "is stopped by a debugger",
+    "D": "waits in the kernel for a disk or a network file system",
+    "Z": "has ended, and its parent has not asked for its exit code",
+}
+"""What a process that answers no signal does, by its state (proc(5))."""
+SPY: Final = "put it there (pip install py-spy)"
+ASSIST: Final = f"set spec.assist (muster submit --assist) for pods that are created from then on, or {SPY}"
+
+
 def why_none(listing: Listing, chosen: Sequence[Process], said: str, assist: bool | None) -> str:
-    """Why no process has given its stacks. ``assist`` is None where the kind has no such field."""
+    """Why no process has given its stacks, and what to do. ``assist`` is None where the kind has no such field."""
     if not listing.complete:
         return "its container has no shell with ls, grep and tr"
     if not chosen:
         return "no Python process runs in its container"
+    if held := next((each for each in chosen if each.state in WITHOUT_STACKS), None):
+        return f"its process {held.pid} {WITHOUT_STACKS[held.state]}"
     spy = f"py-spy: {said}" if said else "no py-spy in the image"
     if any(each.file is not None for each in chosen):
         return f"{spy}, and its process did not answer SIGURG within 3 s"
     if assist is None:
-        return spy
+        return f"{spy}: {SPY}; a jax program that joins with muster.jax.initialize() needs none"
     if assist:
         return (
             f"{spy}, and its process runs without spec.assist: it began before that was set, or its command sets "
             "PYTHONPATH, MUSTER_ASSIST=off or an option of Python that ignores them"
         )
-    return f"{spy} and spec.assist is off"
+    return f"{spy} and spec.assist is off: {ASSIST}"

@@ -16,7 +16,7 @@ MOST = 16
 _LINK = re.compile(r"\s/proc/(\d+|self)/(exe|ns/mnt) -> (.*)$")
 _FOLDER = re.compile(r"/proc/(\d+)/fd:$")
 _FILE = re.compile(rf"\s(\d+) -> .*{STACKS}([0-9a-f]{{1,16}})\b")
-_STAT = re.compile(r"(\d+) \(.*\) \S (\d+) ")
+_STAT = re.compile(r"(\d+) \(.*\) (\S) (\d+) ")
 _PYTHON = re.compile(r"(?:^|/)(?:python|pypy)[\d.]*t?(?: \(deleted\))?$")
 _LAUNCHER = re.compile(
     r"\btorchrun\b|\btorch\.distributed\.(?:run|launch)\b|\baccelerate(?:\.commands)?[ .]launch\b|\bdeepspeed\b"
@@ -36,6 +36,8 @@ class Process:
     command: str
     file: int | None = None
     main: int | None = None
+    state: str = ""
+    """One letter of proc(5): R, S, D, T, t, Z."""
 
     @property
     def python(self) -> bool:
@@ -62,8 +64,8 @@ def read_listing(text: str, nonce: str) -> Listing:
     section, spy, root, folder = "", "", 0, 0
     programs: dict[int, str] = {}
     mounts: dict[str, str] = {}
-    files: dict[int, tuple[int, int]] = {}
-    commands: dict[int, tuple[int, str]] = {}
+    files: dict[int, tuple[int | None, int | None]] = {}
+    commands: dict[int, tuple[int, str, str]] = {}
     last = 0
     for line in text.splitlines():
         if line.startswith(f"{nonce} "):
@@ -81,14 +83,14 @@ def read_listing(text: str, nonce: str) -> Listing:
             files[folder] = int(found[1]), int(found[2], 16)
         elif section == "commands" and (found := _STAT.match(line)):
             last = int(found[1])
-            commands[last] = int(found[2]), ""
+            commands[last] = int(found[3]), found[2], ""
         elif section == "commands" and last in commands and line.startswith(" "):
-            commands[last] = commands[last][0], line.strip()
-    parents = {pid: parent for pid, (parent, _) in commands.items()}
+            commands[last] = *commands[last][:2], line.strip()
+    parents = {pid: parent for pid, (parent, *_) in commands.items()}
     own = mounts.get("self")
     found_all = tuple(
-        Process(pid, parent, programs[pid], command, *files.get(pid, (None, None)))
-        for pid, (parent, command) in sorted(commands.items())
+        Process(pid, parent, programs[pid], command, *files.get(pid, (None, None)), state)
+        for pid, (parent, state, command) in sorted(commands.items())
         if pid in programs and nonce not in command and mounts.get(str(pid)) == own and _below(pid, root, parents)
     )
     return Listing(spy, found_all, section == "end")

@@ -1,5 +1,7 @@
 """Which processes of a container are asked, and what is said where none answers."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,7 +49,7 @@ def test_a_program_below_shells_is_found_with_its_file_and_main_thread() -> None
     )
     found = read_listing(text, N)
     assert (found.spy, found.complete) == ("/usr/bin/py-spy", True)
-    assert workers(found.processes) == (Process(7, 1, PYTHON, "python3 train.py", 100, 0x7F1CA155CB80),)
+    assert workers(found.processes) == (Process(7, 1, PYTHON, "python3 train.py", 100, 0x7F1CA155CB80, "S"),)
 
 
 def test_a_file_without_memfd_is_found_too() -> None:
@@ -153,8 +155,10 @@ PLAIN = Process(7, 1, PYTHON, "python3 train.py")
     ("chosen", "said", "assist", "why"),
     [
         ((), "", True, "no Python process runs in its container"),
-        ((PLAIN,), "", False, "no py-spy in the image and spec.assist is off"),
-        ((PLAIN,), "", None, "no py-spy in the image"),
+        ((PLAIN,), "", False, "no py-spy in the image and spec.assist is off: set spec.assist (muster submit"),
+        ((PLAIN,), "", None, "no py-spy in the image: put it there (pip install py-spy)"),
+        ((replace(PLAIN, state="T"),), "", False, "its process 7 is stopped (SIGSTOP"),
+        ((ASSISTED, replace(ASSISTED, pid=8, state="D")), "", True, "its process 8 waits in the kernel for a disk"),
         ((PLAIN,), "Permission denied", False, "py-spy: Permission denied and spec.assist is off"),
         ((PLAIN,), "", True, "no py-spy in the image, and its process runs without spec.assist"),
         ((ASSISTED,), "", True, "no py-spy in the image, and its process did not answer SIGURG within 3 s"),

@@ -1,13 +1,10 @@
 """``muster lint``: what is wrong with manifests, without a cluster, and what one lacks for them where it is asked."""
 
-import asyncio
 from collections.abc import Sequence
 
 import click
 
 from muster.api.manifest.problems import ManifestError, Problem
-from muster.cli.cluster_needs import lacking
-from muster.cli.doctor.server import Asker
 from muster.cli.exits import INVALID
 from muster.cli.manifests import Manifest, read_manifest
 from muster.cli.notes import notes_on
@@ -43,6 +40,8 @@ def lint(ctx: click.Context, chosen: ClusterChoice, files: tuple[str, ...], outp
         notes += more
         good += [manifest] if manifest is not None else []
     if cluster or chosen.kubeconfig is not None or chosen.context is not None:
+        import asyncio
+
         found += asyncio.run(_ask(chosen, good))
     if output is not None:
         show([{"severity": severity, **_fields(problem)} for severity, problem in found], output)
@@ -63,6 +62,9 @@ def lint(ctx: click.Context, chosen: ClusterChoice, files: tuple[str, ...], outp
 
 async def _ask(chosen: ClusterChoice, manifests: Sequence[Manifest]) -> list[tuple[str, Problem]]:
     """What the cluster lacks. Raises ``MusterError`` where there is none, or it does not answer."""
+    from muster.cli.cluster_needs import lacking
+    from muster.cli.doctor.server import Asker
+
     found = []
     async with chosen.client() as client:
         asker = Asker(client.transport)

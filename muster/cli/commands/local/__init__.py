@@ -2,20 +2,20 @@
 
 import click
 
-from muster.cli.commands.local.down import down
-from muster.cli.commands.local.kill import kill
-from muster.cli.commands.local.status import status
-from muster.cli.commands.local.up import up
+from muster.cli.lazy_group import LazyGroup, Verb
+
+VERBS = {
+    "up": Verb("muster.cli.commands.local.up:up", "Start a cluster and musterd, and keep both running."),
+    "down": Verb("muster.cli.commands.local.down:down", "End the local cluster and its pods."),
+    "status": Verb("muster.cli.commands.local.status:status", "Show the running local cluster."),
+    "kill": Verb("muster.cli.commands.local.kill:kill", "Send a signal to the process of one member."),
+}
 
 
-@click.group()
+@click.group(cls=LazyGroup, verbs=VERBS)
 def local() -> None:
     """A Kubernetes cluster on this machine, with musterd, for trying things out.
 
-    Its pods are processes of this machine. kubectl and every Kubernetes client work on it. Its files are in
-    $MUSTER_HOME, by default ~/.local/state/muster.
+    Its pods are processes of this machine. kubectl and clients that send JSON work on it. Its files are
+    in $MUSTER_HOME, by default ~/.local/state/muster.
     """
-
-
-for command in (up, down, status, kill):
-    local.add_command(command)

@@ -1,0 +1,1 @@
+"""The module that is mounted; it imports nothing of Muster."""
