@@ -7,6 +7,8 @@ import msgspec
 from muster.api.wire.kinds import Counter, Name, Reason, Time
 from muster.api.wire.structs import Wire
 
+MAX_MEMBERS: Final = 100_000
+"""Members of an experiment."""
 MAX_MISSING: Final = 64
 MAX_GROUPS: Final = 1_024
 """Groups whose sizes a status holds: as many replicated jobs a JobSet may have."""
@@ -29,7 +31,10 @@ class Steps(msgspec.Struct, frozen=True, gc=False):
     step: Annotated[Counter, Wire("The highest step that at least half of the reporting ranks have reached.")]
     per_second: Annotated[Reason, Wire("Steps per second, such as 9.81; absent before two steps were reported.")] = ""
     reporting: Annotated[Counter, Wire("Ranks that report.")] = 0
-    at: Annotated[Time, Wire("When they were read; while the gang works that may be a minute ago.", name="time")] = 0.0
+    at: Annotated[
+        Time,
+        Wire("When they were read; while the gang works that may be a minute ago.", name="time", stays="it is over"),
+    ] = 0.0
 
 
 class GroupSize(msgspec.Struct, frozen=True, gc=False):

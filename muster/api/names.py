@@ -45,6 +45,11 @@ ANNOTATION_COMMAND_SOURCE = "muster.dev/manifest"
 ANNOTATION_ASSIST = "muster.dev/assist"
 """Annotation of a pod with ``spec.assist``: the code that is mounted in it."""
 
+ANNOTATION_RESTART = "muster.dev/restart"
+"""Annotation of an Experiment: who asks for a restart of its gang, and when. Each other value is another restart."""
+ANNOTATION_CANCELLED = "muster.dev/cancelled"
+"""Annotation of an Experiment with ``spec.cancel``: who cancelled it, and when."""
+
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 """Label of an Experiment: the LocalQueue it waits in. Kueue's own owner check reads it, too."""
 PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
@@ -127,6 +132,12 @@ RAY_DASHBOARD_PORT = 8265
 RAY_AGENT_PORT = 52365
 """Port of the dashboard's agent on each Ray node."""
 RAY_METRICS_PORT = 8080
+RAY_NODE_TYPE = "RAY_NODE_TYPE_NAME"
+"""Variable of a Ray node: the name of its group, ``headgroup`` of the head, as KubeRay sets it."""
+RAY_HEAD_TYPE = "headgroup"
+RAY_RUNTIME_ENV = "RAY_JOB_RUNTIME_ENV"
+"""Variable that a pod template may set: the runtime environment of the Ray job, as JSON. The submitter hands it to Ray.
+"""
 
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"  # no vowels and no look-alikes: a suffix never spells a word
 

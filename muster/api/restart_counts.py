@@ -5,14 +5,14 @@ from typing import Annotated
 import msgspec
 
 from muster.api.wire.kinds import Count, Counter, Flag, Name, RankRanges, Reason, Time
-from muster.api.wire.structs import Wire
+from muster.api.wire.structs import Life, Wire
 
 
 class RestartReason(msgspec.Struct, frozen=True, gc=False):
-    """How often the gang was restarted for one reason."""
+    """How often the gang, or a part of it, was restarted for one reason."""
 
     reason: Annotated[Reason, Wire("The reason of the cause, or Other.")]
-    count: Annotated[Counter, Wire("Gang restarts for it.")]
+    count: Annotated[Counter, Wire("Restarts for it.")]
 
 
 class Attempts(msgspec.Struct, frozen=True, gc=False):
@@ -20,7 +20,9 @@ class Attempts(msgspec.Struct, frozen=True, gc=False):
 
     ranks: Annotated[RankRanges, Wire("Ranks, such as 0-5,7.")]
     attempt: Annotated[Counter, Wire("Their attempt: how often they were run again in this epoch.")]
-    resume_at: Annotated[Time | None, Wire("Earliest start of that attempt (back-off).", name="resumeTime")] = None
+    resume_at: Annotated[
+        Time | None, Wire("Earliest start of that attempt (back-off).", name="resumeTime", moves=True)
+    ] = None
 
 
 class JobRestarts(msgspec.Struct, frozen=True, gc=False):
@@ -30,10 +32,19 @@ class JobRestarts(msgspec.Struct, frozen=True, gc=False):
     restarts: Annotated[Count, Wire("Restarts of the whole job (RestartJob).")] = 0
     counted: Annotated[Count, Wire("Those of them that were charged to restartPolicy.backoffLimit.")] = 0
     failures: Annotated[
-        Count, Wire("Counted failures of single members since the job was last started (batch/v1 Job: failed).")
+        Count,
+        Wire(
+            "Counted failures of single members since the job was last started (batch/v1 Job: failed).", life=Life.EPOCH
+        ),
     ] = 0
     started_at: Annotated[
-        Time | None, Wire("When these jobs were started, where that is not the start of the epoch.", name="startTime")
+        Time | None,
+        Wire(
+            "When these jobs were started, where that is not the start of the epoch.",
+            name="startTime",
+            life=Life.EPOCH,
+            moves=True,
+        ),
     ] = None
 
 

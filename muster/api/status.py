@@ -1,9 +1,10 @@
 """The status of an Experiment: what Muster knows and has decided.
 
 It is all that survives the daemon, and people and other versions of Muster read it. Each field is declared once, here:
-its type, its bounds, what it means, and whether it is a fact, which is persisted the moment it changes, or part of the
-summary for people (sentences, counts), which follows within seconds from a budget, so that a gang of
-512 does not cost 512 status writes (``muster.state.summary.status``). The daemon adds to it in ``muster.state.record``.
+its type, its bounds, what it means, how long it holds, whether a time moves with the wall clock, and whether it is a
+fact, which is persisted the moment it changes, or part of the summary for people (sentences, counts), which follows
+within seconds from a budget, so that a gang of 512 does not cost 512 status writes (``muster.state.summary.status``).
+The daemon adds to it in ``muster.state.record``.
 
 The classes are msgspec structs: a decision copies and compares them more than anything else. Times are wall seconds
 since 1970; None means "not yet in this epoch".
@@ -34,10 +35,10 @@ from muster.api.wire.kinds import (
     WholeTime,
     member_of,
 )
-from muster.api.wire.structs import Wire
+from muster.api.wire.structs import Life, Wire
 
 MAX_CONDITIONS: Final = 32
-MAX_RESTART_REASONS: Final = 24
+MAX_RESTART_REASONS: Final = 64
 MAX_ATTEMPTS: Final = 256
 """Different attempts that a status holds."""
 MAX_JOB_COUNTS: Final = 1_024
@@ -80,8 +81,8 @@ class Cause(msgspec.Struct, frozen=True, gc=False):
 
     epoch: Annotated[Counter, Wire("The epoch that ended.")]
     reason: Annotated[Reason, Wire("The failure in one word.")]
-    message: Annotated[Message, Wire("The failure in a sentence.")] = ""
-    at: Annotated[Time, Wire("When the container ended.", name="time")] = 0.0
+    message: Annotated[Message, Wire("What is known of it: its exception, or what kubelet or scheduler say.")] = ""
+    at: Annotated[Time, Wire("When the container ended.", name="time", stays="it is over")] = 0.0
     pod: Annotated[Name, Wire("Pod of the first container that failed.")] = ""
     uid: Annotated[Name, Wire("Uid of that pod.")] = ""
     group: Annotated[Name, Wire("Group of that pod.")] = ""
@@ -95,6 +96,17 @@ class Cause(msgspec.Struct, frozen=True, gc=False):
     ] = False
     """Such an end is not charged to restartPolicy.backoffLimit."""
     place: Annotated[Name, Wire("Where there are several groups: the member by its group, as worker-1.")] = ""
+    last_line: Annotated[
+        Message, Wire("The last line that the container printed, where nothing in its log says why it ended.")
+    ] = ""
+    evidence: Annotated[
+        Message,
+        Wire("Where the member held the gang up and did not fail itself: how the first of those that gave up ended."),
+    ] = ""
+    known_for: Annotated[
+        Count, Wire("Where it held the gang up: for how many seconds that was known.", name="knownForSeconds")
+    ] = 0
+    job: Annotated[Name, Wire("Where a Job of a JobSet has failed: its name. The pod is the one that led to it.")] = ""
 
 
 class Condition(msgspec.Struct, frozen=True, gc=False):
@@ -107,7 +119,10 @@ class Condition(msgspec.Struct, frozen=True, gc=False):
     generation: Annotated[
         Counter, Wire("Generation of the spec this was decided on.", name="observedGeneration", summary=True)
     ]
-    since: Annotated[Time, Wire("When status last changed.", name="lastTransitionTime", summary=True)]
+    since: Annotated[
+        Time,
+        Wire("When status last changed.", name="lastTransitionTime", summary=True, stays="no clock counts from it"),
+    ]
 
     @property
     def status_text(self) -> str:
@@ -119,15 +134,29 @@ class Blocked(msgspec.Struct, frozen=True, gc=False):
     """What keeps a member of this epoch from starting or working."""
 
     reason: Annotated[Reason, Wire("The obstacle in one word, such as ImagePullBackOff.")]
-    since: Annotated[Time, Wire("Since when there is an obstacle of this kind.", name="time")]
-    gone_at: Annotated[Time | None, Wire("Since when it is not seen, while it may come back.", name="goneTime")] = None
+    since: Annotated[Time, Wire("Since when there is an obstacle of this kind.", name="time", moves=True)]
+    gone_at: Annotated[
+        Time | None, Wire("Since when it is not seen, while it may come back.", name="goneTime", moves=True)
+    ] = None
+
+
+class Known(msgspec.Struct, frozen=True, gc=False):
+    """Which members the gang waits for, and why: what its end is charged to where the others give up."""
+
+    cause: Annotated[Reason, Wire("Why they keep the gang, in one word of docs/diagnosis.md.", required=True)]
+    message: Annotated[Message, Wire("The same in a sentence.")]
+    ranks: Annotated[RankRanges, Wire("Their ranks, such as 2 or 8-15; empty where it is the whole gang.")]
+    since: Annotated[Time, Wire("Since when it is known.", name="time", moves=True)]
+    until: Annotated[
+        Time | None, Wire("When it was mended, while they have not arrived.", name="untilTime", moves=True)
+    ] = None
 
 
 class StoryLine(msgspec.Struct, frozen=True, gc=False):
     """An event in the life of the experiment."""
 
     # It becomes a Kubernetes Event too, once the status that holds it is persisted.
-    at: Annotated[Time, Wire("When it happened.", name="time")]
+    at: Annotated[Time, Wire("When it happened.", name="time", stays="it is over")]
     epoch: Annotated[Counter, Wire("Epoch in which it happened.")]
     reason: Annotated[Reason, Wire("What happened, in one word.", required=True)]
     message: Annotated[Message, Wire("What happened, in a sentence.")]
@@ -145,19 +174,26 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
             "Failed."
         ),
     ] = ""
-    phase_at: Annotated[Time, Wire("When this phase began.", name="phaseTime", summary=True)] = 0.0
+    phase_at: Annotated[Time, Wire("When this phase began.", name="phaseTime", summary=True, moves=True)] = 0.0
     reason: Annotated[Reason, Wire("Reason of this phase, in one word.", summary=True)] = ""
     message: Annotated[Message, Wire("What it waits for, or how it ended.", summary=True)] = ""
     generation: Annotated[Counter, Wire("Generation of the spec this status is about.", name="observedGeneration")] = 0
     epoch: Annotated[Counter, Wire("Number of this life of the gang, from 0.")] = 0
     restarts: Annotated[Counter, Wire("Restarts counted against restartPolicy.backoffLimit.")] = 0
-    disruptions: Annotated[Counter, Wire("Gang restarts that the platform caused; they are not counted.")] = 0
+    disruptions: Annotated[
+        Counter, Wire("Losses that the platform caused, of the gang or of a member alone; they are not counted.")
+    ] = 0
     consecutive_disruptions: Annotated[
-        Counter, Wire("Disruptions since the gang last made progress: it was assembled and ran for 5 minutes.")
+        Counter,
+        Wire("Disruptions since the gang last made progress: it was assembled and ran for 5 minutes.", life=Life.START),
     ] = 0
     restart_reasons: Annotated[
         tuple[RestartReason, ...],
-        Wire("Gang restarts by the reason of their cause, those after disruptions too.", most=MAX_RESTART_REASONS),
+        Wire(
+            "Restarts of the gang, of a job or of a member alone, and evictions by a queue, by the reason of their "
+            "cause.",
+            most=MAX_RESTART_REASONS,
+        ),
     ] = ()
     ready: Annotated[
         Counter, Wire("Arrived ranks (or ready members) of those expected, such as 3/4.", summary=True, of="size")
@@ -165,15 +201,25 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
     size: int = 0
     completed: Annotated[
         RankRanges,
-        Wire("Ranks that have succeeded in this epoch, such as 0-5,7.", name="completedRanks", summary=True),
+        Wire(
+            "Ranks that have succeeded in this epoch, such as 0-5,7.",
+            name="completedRanks",
+            summary=True,
+            life=Life.EPOCH,
+        ),
     ] = ""
     """A rank in it stays done when its pod is removed. Written with every status, and soon after a rank succeeds."""
     attempts: Annotated[
         tuple[Attempts, ...],
-        Wire("Ranks whose attempt in this epoch is not 0.", most=MAX_ATTEMPTS, sparse=True),
+        Wire("Ranks whose attempt in this epoch is not 0.", most=MAX_ATTEMPTS, sparse=True, life=Life.EPOCH),
     ] = ()
     ignored: Annotated[
-        RankRanges, Wire("Ranks that failed in this epoch and are not run again (action Ignore).", name="ignoredRanks")
+        RankRanges,
+        Wire(
+            "Ranks that failed in this epoch and are not run again (action Ignore).",
+            name="ignoredRanks",
+            life=Life.EPOCH,
+        ),
     ] = ""
     job_restarts: Annotated[
         tuple[JobRestarts, ...],
@@ -191,10 +237,15 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
             most=MAX_RESTART_TIMES,
             newest=True,
             sparse=True,
+            moves=True,
         ),
     ] = ()
     without_progress: Annotated[
-        Count, Wire("Gang restarts since the gang last made progress, where restartPolicy.noProgressLimit is set.")
+        Count,
+        Wire(
+            "Gang restarts since the gang last made progress, where restartPolicy.noProgressLimit is set.",
+            life=Life.START,
+        ),
     ] = 0
     node_failures: Annotated[
         tuple[NodeFailures, ...],
@@ -205,30 +256,52 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
             sparse=True,
         ),
     ] = ()
-    coordinator: Annotated[Name, Wire("Address of the coordinator in this epoch.")] = ""
-    dashboard: Annotated[Name, Wire("Address of the coordinator's web page in this epoch, where it has one.")] = ""
-    started_at: Annotated[Time | None, Wire("When the experiment was started, or last resumed.", name="startTime")] = (
+    coordinator: Annotated[Name, Wire("Address of the coordinator in this epoch.", life=Life.EPOCH)] = ""
+    dashboard: Annotated[
+        Name, Wire("Address of the coordinator's web page in this epoch, where it has one.", life=Life.EPOCH)
+    ] = ""
+    started_at: Annotated[
+        Time | None,
+        Wire("When the experiment was started, or last resumed.", name="startTime", life=Life.START, moves=True),
+    ] = None
+    epoch_at: Annotated[Time | None, Wire("When this epoch began.", name="epochTime", life=Life.EPOCH, moves=True)] = (
         None
     )
-    epoch_at: Annotated[Time | None, Wire("When this epoch began.", name="epochTime")] = None
-    scheduled_at: Annotated[Time | None, Wire("When all pods of this epoch were scheduled.", name="scheduledTime")] = (
-        None
-    )
-    assembling_at: Annotated[Time | None, Wire("When the first process of this epoch ran.", name="assemblingTime")] = (
-        None
-    )
-    assembled_at: Annotated[Time | None, Wire("When the roll of this epoch was complete.", name="assembledTime")] = None
+    scheduled_at: Annotated[
+        Time | None,
+        Wire("When all pods of this epoch were scheduled.", name="scheduledTime", life=Life.EPOCH, moves=True),
+    ] = None
+    assembling_at: Annotated[
+        Time | None,
+        Wire("When the first process of this epoch ran.", name="assemblingTime", life=Life.EPOCH, moves=True),
+    ] = None
+    assembled_at: Annotated[
+        Time | None,
+        Wire("When the roll of this epoch was complete.", name="assembledTime", life=Life.EPOCH, moves=True),
+    ] = None
     progressed_at: Annotated[
         Time | None,
         Wire(
-            "Last sign of progress in this epoch, where spec.clocks.progress is set.", name="progressTime", summary=True
+            "Last sign of progress in this epoch, where spec.clocks.progress is set.",
+            name="progressTime",
+            summary=True,
+            life=Life.EPOCH,
+            moves=True,
         ),
     ] = None
-    ending_at: Annotated[Time | None, Wire("When the wait for pods that must end began.", name="endingTime")] = None
-    finished_at: Annotated[Time | None, Wire("When it succeeded or failed.", name="finishTime")] = None
+    ending_at: Annotated[
+        Time | None, Wire("When the wait for pods that must end began.", name="endingTime", moves=True, after_end=True)
+    ] = None
+    finished_at: Annotated[Time | None, Wire("When it succeeded or failed.", name="finishTime", stays="it is over")] = (
+        None
+    )
     shape: Annotated[
         Message,
-        Wire("Digests of the fields of the spec that this epoch was begun with and that cannot change.", summary=True),
+        Wire(
+            "Digests of the fields of the spec that this epoch was begun with and that cannot change.",
+            summary=True,
+            life=Life.EPOCH,
+        ),
     ] = ""
     pending_edits: Annotated[Message, Wire("Edits that pods which run do not follow, or what is wrong with one.")] = ""
     groups: Annotated[
@@ -238,37 +311,85 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
         ),
     ] = ()
     delete_at: Annotated[
-        Time | None, Wire("When the experiment is deleted (spec.ttlAfterFinished).", name="deleteTime")
+        Time | None,
+        Wire("When the experiment is deleted (spec.ttlAfterFinished).", name="deleteTime", moves=True, after_end=True),
     ] = None
-    resume_at: Annotated[Time | None, Wire("Earliest start of the next epoch (back-off).", name="resumeTime")] = None
-    updated_at: Annotated[Time, Wire("When this status was written.", name="updateTime", summary=True)] = 0.0
+    resume_at: Annotated[
+        Time | None,
+        Wire("Earliest start of the next epoch (back-off).", name="resumeTime", life=Life.EPOCH, moves=True),
+    ] = None
+    updated_at: Annotated[
+        Time,
+        Wire("When this status was written.", name="updateTime", summary=True, stays="it says when this was written"),
+    ] = 0.0
+    restart_request: Annotated[
+        Name, Wire("The last request for a restart (annotation muster.dev/restart) that was followed.")
+    ] = ""
     volume_at: Annotated[
-        Time | None, Wire("When the claim of the shared volume was made or found.", name="volumeTime", summary=True)
+        Time | None,
+        Wire(
+            "When the claim of the shared volume was made or found.",
+            name="volumeTime",
+            summary=True,
+            stays="it is over",
+        ),
     ] = None
     volume_lost_at: Annotated[
         Time | None,
-        Wire("When that claim was found to be gone; it was made anew, without its data.", name="volumeLostTime"),
+        Wire(
+            "When that claim was found to be gone; it was made anew, without its data.",
+            name="volumeLostTime",
+            stays="it is over",
+        ),
     ] = None
-    deadline: Annotated[WholeTime | None, Wire("When the total clock (timeout) runs out.")] = None
-    broken_at: Annotated[Time | None, Wire("When the gang broke; until it is assembled again.", name="brokenTime")] = (
-        None
-    )
+    deadline: Annotated[
+        WholeTime | None, Wire("When the total clock (timeout) runs out.", stays="it is computed anew from startTime")
+    ] = None
+    broken_at: Annotated[
+        Time | None,
+        Wire("When the gang broke; until it is assembled again.", name="brokenTime", life=Life.START, moves=True),
+    ] = None
     wall_ms: Annotated[
         Counter,
         Wire("Time from the start to the beginning of this phase, without the suspended.", name="wallMilliseconds"),
     ] = 0
     productive_ms: Annotated[
-        Counter, Wire("The part of that in which the gang was assembled and ran.", name="productiveMilliseconds")
+        Counter,
+        Wire("The part of that in which the gang ran assembled and was not Stuck.", name="productiveMilliseconds"),
     ] = 0
+    stuck_ms: Annotated[
+        Counter | None,
+        Wire(
+            "Time of this phase, Running, in which it was Stuck before.",
+            name="stuckMilliseconds",
+            summary=True,
+            life=Life.PHASE,
+        ),
+    ] = None
+    stuck_at: Annotated[
+        Time | None,
+        Wire(
+            "Since when it is Stuck in this phase, Running.",
+            name="stuckTime",
+            summary=True,
+            life=Life.PHASE,
+            moves=True,
+        ),
+    ] = None
     queued_ms: Annotated[
         Counter | None,
         Wire("The part of that in which it waited for the admission of a queue.", name="queuedMilliseconds"),
     ] = None
-    roll: Annotated[RollCall | None, Wire("The last roll call.", summary=True)] = None
+    roll: Annotated[RollCall | None, Wire("The last roll call.", summary=True, life=Life.EPOCH)] = None
     steps: Annotated[
         Steps | None, Wire("How far the programs have come, where they report steps (muster.jax.report).", summary=True)
     ] = None
     blocked: Annotated[Blocked | None, Wire("What keeps a member from starting or working, and since when.")] = None
+    known: Annotated[
+        Known | None,
+        Wire("Which members keep the gang of this epoch, while it is Stuck.", summary=True, life=Life.EPOCH),
+    ] = None
+    """It outlives the answers of a coordinator that ends because of it, and the daemon."""
     cause: Annotated[Cause | None, Wire("Why the last epoch ended.")] = None
     conditions: Annotated[
         tuple[Condition, ...],
@@ -287,6 +408,23 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
     def readiness(self) -> str:
         """``3/4``: how many of how many are ready; empty before the daemon has counted."""
         return f"{self.ready}/{self.size}" if self.size else ""
+
+    @property
+    def restarts_begun(self) -> int:
+        """The counted restarts, without one whose epoch never began because the experiment was ended before."""
+        announced = self._never_began and self.cause is not None and not self.cause.disruption
+        return max(0, self.restarts - announced)
+
+    @property
+    def epoch_begun(self) -> int:
+        """The epoch, or the one before it where the experiment was ended before its epoch began."""
+        return self.epoch - self._never_began
+
+    @property
+    def _never_began(self) -> bool:
+        """A restart had been announced when the experiment was ended, and nothing of its epoch was started."""
+        ended = self.phase == Phase.FAILED and self.epoch_at is None
+        return ended and self.cause is not None and self.cause.epoch + 1 == self.epoch
 
     @staticmethod
     def from_object(raw: Mapping[str, Any] | None) -> "ExperimentStatus":

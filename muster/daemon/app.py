@@ -77,12 +77,14 @@ class Daemon:
         instance: str,
         version: str,
         make_prober: Callable[[ProbeTarget], Prober] | None = None,
+        cpu: Callable[[], float] = lambda: 0.0,
         settle: Callable[[], None] = lambda: None,
         traced: Traced = lambda _plan, _old, _new: None,
     ) -> None:
         """Call this on the event loop that will run the daemon.
 
-        ``instance`` names this daemon in Events and in the Lease. ``settle`` is called once, when the first full lists
+        ``instance`` names this daemon in Events and in the Lease. ``cpu`` is a clock of this thread's CPU seconds, by
+        which probes are paced. ``settle`` is called once, when the first full lists
         have arrived. ``traced`` is called with each transition of a record.
         """
         self.settings = settings
@@ -101,7 +103,11 @@ class Daemon:
         self.border = ErrorBorder(self.index, self._requeue, self.instruments.failed)
         self.loop_lag = LoopLagMonitor(self.instruments.lagged)
         self.probers = ProberPool(
-            self._heard, make=make_prober or prober_of(clock), lag=lambda: self.loop_lag.lag, observe=self._probed
+            self._heard,
+            make=make_prober or prober_of(clock),
+            lag=lambda: self.loop_lag.lag,
+            observe=self._probed,
+            cpu=cpu,
         )
         self.recorder = EventRecorder(writing, others, instance, self.instruments.failed)
         self.informers = Informers(
@@ -118,7 +124,11 @@ class Daemon:
         self.observed = ObservedWatches(
             transport,
             ObservedIndex(
-                self.index, settings.observed, ours=partial(runs, settings.foreign), count=self.instruments.failed
+                self.index,
+                settings.observed,
+                ours=partial(runs, settings.foreign),
+                count=self.instruments.failed,
+                alone=settings.alone,
             ),
             settings.observed,
             reflector=self.informers.reflector,
@@ -286,7 +296,7 @@ class Daemon:
     def _queue_turned(self) -> None:
         """Workloads can be read now, or not any more: that concerns all experiments that have a queue."""
         for entry in self.index:
-            if entry.plan is not None and entry.plan.queue is not None:
+            if entry.plan is not None and (entry.plan.queue is not None or entry.plan.local_queue):
                 self._requeue(entry.seen.uid)
 
     def _gone(self, uid: str) -> None:

@@ -71,8 +71,8 @@ class Informers:
     ) -> None:
         """``advanced`` is called whenever a cache has advanced. An empty ``namespace`` means every namespace.
 
-        The kinds of ``foreign`` are watched from when the API server serves them. ``kueue``: so are the Workloads of
-        Experiments, and ``queue_turned`` is called when they can be read, or not any more.
+        The kinds of ``foreign`` are watched from when the API server serves them. ``kueue``: so are Workloads, and
+        ``queue_turned`` is called when they can be read, or not any more.
         """
         self._transport = transport
         self._border = border
@@ -138,7 +138,7 @@ class Informers:
             )
         if kueue:
             self.reflectors["workloads"] = reflector(
-                workloads.PATH, OURS, workloads.DECODER, self._workloads, self._workloads_failed
+                workloads.PATH, {}, workloads.DECODER, self._workloads, self._workloads_failed
             )
 
     @property
@@ -202,7 +202,7 @@ class Informers:
                 any(store.get(uid) is not None for store in (self._experiments, *self._foreign.values())),
                 [pod for pod in self._pods if pod.owner == uid],
                 [service for service in self._services if service.owner == uid],
-                [workload for workload in self._workloads if workload.owner == uid],
+                [workload for workload in self._workloads if workload.ours and workload.owner == uid],
             )
 
     def _close(self, resource: str) -> None:

@@ -79,6 +79,7 @@ async def serve(settings: Settings) -> int:
         random=SystemRandom(),
         instance=instance,
         version=muster.__version__,
+        cpu=time.thread_time,
         settle=settle_memory,
         traced=traces.transition,
     )

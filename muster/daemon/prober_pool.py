@@ -4,11 +4,14 @@ A task probes every second until the roll is complete and every three seconds af
 falls silent is known within ten seconds. Beside it, one parked call (where the protocol has it) returns each arrival,
 and the last error text of a coordinator that ends, at once.
 
+A coordinator whose answers cost more of the daemon's CPU time than its share is asked less often.
+
 Answers without a serving coordinator are dropped while the daemon's own event loop lags: the lag may be the cause.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from typing import Protocol, runtime_checkable
 
 import structlog
@@ -16,6 +19,7 @@ import structlog
 from muster.state.actions import ProbeTarget
 from muster.state.coordinator import AGENT, DASHBOARD, ProbeKind
 from muster.state.view.roll import RollAnswer
+from muster.watchers.probes.bounded.metered import Meter, metered
 from muster.watchers.probes.ray import RayProbe
 from muster.watchers.probes.torch import TorchProbe
 
@@ -34,7 +38,7 @@ class Prober(Protocol):
         """Ask once."""
         ...
 
-    def changes(self) -> AsyncIterator[RollAnswer]:
+    def changes(self) -> AsyncGenerator[RollAnswer, None]:
         """Yield an answer whenever the coordinator reports a change."""
         ...
 
@@ -60,11 +64,14 @@ class ProberPool:
         make: Callable[[ProbeTarget], Prober],
         lag: Callable[[], float],
         observe: Callable[[str, RollAnswer], None],
+        cpu: Callable[[], float],
     ) -> None:
+        """``cpu`` is a clock of this thread's CPU seconds."""
         self._heard = heard
         self._make = make
         self._lag = lag
         self._observe = observe
+        self._cpu = cpu
         self._tasks: dict[str, tuple[ProbeTarget, asyncio.Task[None]]] = {}
 
     def __len__(self) -> int:
@@ -98,7 +105,11 @@ class ProberPool:
             log.error("probe failed", task=task.get_name(), exc_info=error)
 
     async def _ask(self, uid: str, target: ProbeTarget) -> None:
-        prober = self._make(target)
+        prober, meter = self._make(target), Meter(self._cpu)
+        meter.start()
+        await metered(self._probe(uid, target, prober, meter))
+
+    async def _probe(self, uid: str, target: ProbeTarget, prober: Prober, meter: Meter) -> None:
         parked: asyncio.Task[None] | None = None
         try:
             while True:
@@ -108,18 +119,25 @@ class ProberPool:
                 self._take(uid, target, answer)
                 serving = answer.coordinator.serving
                 if serving and not answer.left and (parked is None or parked.done()):
-                    parked = asyncio.create_task(self._park(uid, target, prober), name=f"parked probe {uid}")
+                    parked = asyncio.create_task(self._park(uid, target, prober, meter), name=f"parked probe {uid}")
                 gathered = serving and answer.passed and len(answer.arrived) >= target.expected
                 await asyncio.sleep(RUNNING_PAUSE if gathered else ASSEMBLING_PAUSE)
+                await asyncio.sleep(meter.owed())
         finally:
             if parked is not None:
                 parked.cancel()
                 await asyncio.gather(parked, return_exceptions=True)
             await prober.close()
 
-    async def _park(self, uid: str, target: ProbeTarget, prober: Prober) -> None:
-        async for answer in prober.changes():
-            self._take(uid, target, answer)
+    async def _park(self, uid: str, target: ProbeTarget, prober: Prober, meter: Meter) -> None:
+        await metered(self._follow(uid, target, prober, meter))
+
+    async def _follow(self, uid: str, target: ProbeTarget, prober: Prober, meter: Meter) -> None:
+        async with aclosing(prober.changes()) as changes:
+            async for answer in changes:
+                self._take(uid, target, answer)
+                await asyncio.sleep(0)  # a step is measured when it ends
+                await asyncio.sleep(meter.owed())
 
     def _take(self, uid: str, target: ProbeTarget, answer: RollAnswer) -> None:
         self._observe(target.kind, answer)
@@ -146,13 +164,13 @@ def _ray_probe(target: ProbeTarget, clock: Callable[[], float]) -> Prober:
 
 
 def _jax_probe(target: ProbeTarget, clock: Callable[[], float]) -> Prober:
-    from muster.watchers.probes.jax.probe import JaxProbe  # grpc: 8 MB that other daemons do without
+    from muster.watchers.probes.jax.probe import JaxProbe  # h2: a megabyte that other daemons do without
 
     return JaxProbe(target.address, clock=clock, expected=target.expected)
 
 
 def _stated_probe(target: ProbeTarget, clock: Callable[[], float]) -> Prober:
-    from muster.watchers.probes.stated import StatedProbe  # grpc, as for JAX
+    from muster.watchers.probes.stated import StatedProbe  # h2, as for JAX
 
     return StatedProbe(target.address, kind=ProbeKind(target.kind), path=target.path, clock=clock)
 

@@ -16,7 +16,7 @@ from pydantic_settings import (
 
 from muster.kube.leaderelection.rules import LONGEST
 from muster.kube.listwatch.reflector import ReflectorSettings
-from muster.metrics.runbooks import PUBLISHED
+from muster.metrics.runbooks import SERVED
 from muster.state.foreign.subject import JAXJOB, JOBSET
 from muster.state.observed.kinds import OBSERVED
 from muster.state.observed.observed_kind import ObservedKind
@@ -70,10 +70,10 @@ class Settings(BaseSettings):
         "", description="Host names it is reached by (a Service, an Ingress), separated by commas; addresses are known"
     )
     runbook_url: str = Field(
-        PUBLISHED,
-        pattern=r"^(https?://[^\s\"'<>]+)?$",
-        description="where docs/runbooks is published; the page leads there from each reason of Stuck and each cause; "
-        "no links if empty",
+        SERVED,
+        pattern=rf"^(https?://[^\s\"'<>]+|{SERVED})?$",
+        description="where the runbooks are, to which the page leads from each reason of Stuck and each cause: "
+        "musterd's own, or a site of yours with docs/runbooks; no links if empty",
     )
     health_host: str = Field("0.0.0.0", description="address of the listener for the kubelet's probes")  # noqa: S104
     health_port: int | None = Field(
@@ -132,6 +132,11 @@ class Settings(BaseSettings):
         pattern=r"^(https?://\S+)?$",
         description="address of an OpenTelemetry collector, such as http://collector:4318, for a trace of each "
         "experiment (extra tracing); none by default. OTEL_EXPORTER_OTLP_HEADERS and its like hold",
+    )
+    alone: bool = Field(
+        False,
+        description="no other controller runs in this cluster, as on the local one: an object of an observed kind that "
+        "has no pods says that nothing runs it, and what to do",
     )
     observe_kinds: str = Field(
         "",

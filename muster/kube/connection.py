@@ -26,6 +26,7 @@ from muster.kube.status_errors import LONGEST_STATUS, error_from_answer
 from muster.kube.transport import Answer
 
 USER_AGENT = "muster"
+"""The daemon's. The API server names the field manager of a write after it."""
 
 TIMEOUT = 30.0
 """Seconds for a request that states no limit of its own."""
@@ -49,6 +50,7 @@ class Connection:
         *,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        agent: str = USER_AGENT,
     ) -> None:
         """Call it on the loop that will use it."""
         self.credentials = credentials
@@ -63,18 +65,18 @@ class Connection:
             trust_env=False,
             read_bufsize=2**21,
             # identity: inside a cluster, compressing costs both sides more than the bytes it saves
-            headers={"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": USER_AGENT},
+            headers={"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": agent},
         )
 
     @classmethod
-    async def open(cls, source: Source) -> "Connection":
+    async def open(cls, source: Source, *, agent: str = USER_AGENT) -> "Connection":
         """A connection with the credentials of ``source``; no request is sent yet.
 
         Raises ``ApiError`` if the source cannot be used.
         """
         credentials = Credentials(source, clock=time.monotonic, wall=time.time)
         await credentials.current()
-        return cls(credentials)
+        return cls(credentials, agent=agent)
 
     @classmethod
     async def from_settings(

@@ -27,6 +27,18 @@ class Outcome:
     """All pods of the epoch that run together exist already: the daemon created them before it was restarted."""
     lost: bool | None = None
     """Whether a member's pod of that epoch is gone for good; None unless the action was ``ConfirmLoss``."""
+    lost_ranks: tuple[int, ...] = ()
+    """The first eight of the ranks whose pods are gone, if they are known."""
+    gone: tuple[Pod, ...] = ()
+    """Pods that were not seen any more, and that do not exist or have ended."""
+    succeeded: tuple[Pod, ...] = ()
+    """Of those, the pods that have ended with success."""
+    ended: tuple[Pod, ...] = ()
+    """Of those, the pods that exist and have ended otherwise, as no watch has shown."""
+    altered: tuple[Pod, ...] = ()
+    """Pods that may run and that no watch shows: a label or their ownerReference was changed."""
+    searched: bool = False
+    """The namespace was searched for pods of the experiment that no watch shows; ``altered`` has them."""
     workloads: int = 0
     """The highest resourceVersion of a Workload among the answers: the same, for the cache of Workloads."""
     placement: Placement | None = None

@@ -1,30 +1,30 @@
 """The second half of a decision: what must be done so that the world follows the record."""
 
+from collections.abc import Mapping
+
 from muster.state.actions import Action, ConfirmLoss
 from muster.state.context import Context
-from muster.state.observed import deadlines
-from muster.state.plan import Engine
 from muster.state.policies import barrier, startup
 from muster.state.policies.ending import retention
 from muster.state.policies.failures import absent, coordinator, jobs
 from muster.state.policies.queueing import queue, quota
 from muster.state.record import Phase
+from muster.state.view.pod import Pod
 
 
 def act(context: Context) -> tuple[Action, ...]:
-    """The actions of this step, in order. Runs that Muster only observes have none but the deadlines they ask for."""
-    record, tally = context.record, context.tally
-    if context.plan.engine is Engine.OBSERVE:
-        return deadlines.end(context)
+    """The actions of this step, in order, for a run of our own."""
+    record = context.record
     if record.finished:
-        return (*barrier.end(context), *quota.close(context), *retention.expire(context))
+        ends = (*barrier.end(context), *quota.close(context), *retention.expire(context))
+        return (*ends, *quota.confirm(context))
     if record.phase is Phase.SUSPENDED:
-        return (*barrier.end(context), *quota.close(context), *startup.prepare(context))
+        return (*barrier.end(context), *quota.close(context), *startup.prepare(context), *quota.confirm(context))
     if not context.settled:
         return ()  # the next decision sees which pods are of an older attempt
     swept: tuple[Action, ...] = tuple(barrier.sweep(context))
     if record.phase is Phase.QUEUED:
-        return (*swept, *quota.ask(context))
+        return (*swept, *quota.ask(context), *quota.confirm(context))
     if not barrier.clear(context) or record.phase is Phase.RESTARTING:
         return (*swept, *quota.report(context))
     swept += jobs.surplus(context)
@@ -32,15 +32,27 @@ def act(context: Context) -> tuple[Action, ...]:
     if context.plan.piecewise:
         started = startup.launch(context) if leader is None and queue.admits(context) else ()
         return (*swept, *_confirm_losses(context, leader), *started, *quota.report(context))
-    gone = tuple(sorted(tally.gone)) if context.plan.sequential else ()  # of the others no rank is made again
-    missing = context.launched and bool(gone or tally.pods < context.plan.together)
-    if not missing and leader is not None:
-        missing, gone = True, (leader,)
-    if missing and context.view.engine.lost != record.epoch:
-        return (*swept, ConfirmLoss(record.epoch, gone))
-    if not queue.admits(context):
-        return (*swept, *quota.report(context))
-    return (*swept, *startup.launch(context), *quota.report(context))
+    unseen, known = absent.unseen(context), context.view.engine
+    lost: tuple[Action, ...] = ()
+    if (ranks := _missing(context, leader, unseen)) is not None and known.lost != record.epoch:
+        lost = (ConfirmLoss(record.epoch, ranks, unseen=_vanished(context)),)
+        if context.launched or leader is not None or any(pod.uid not in known.altered for pod in unseen.values()):
+            return (*swept, *lost)
+    if not queue.admits(context) or known.lost == record.epoch:
+        return (*swept, *quota.report(context), *lost)
+    return (*swept, *startup.launch(context), *quota.report(context), *lost)
+
+
+def _missing(context: Context, leader: int | None, unseen: Mapping[int, Pod]) -> tuple[int, ...] | None:
+    """The ranks whose pods seem to be lost; empty: any of a complete gang; None: nothing seems to be lost.
+
+    Before the gang is complete, those are pods that vanished (``unseen``) and that of a coordinator that has served.
+    """
+    gone = sorted(context.tally.gone.keys() | unseen.keys()) if context.plan.sequential else ()
+    if context.launched and (gone or context.tally.pods < context.plan.together):
+        return tuple(gone)  # of members that run all at once no rank is made again: any of them
+    ranks = unseen.keys() if leader is None else {leader, *unseen}
+    return tuple(sorted(ranks)) or None
 
 
 def _confirm_losses(context: Context, leader: int | None) -> tuple[Action, ...]:
@@ -51,7 +63,14 @@ def _confirm_losses(context: Context, leader: int | None) -> tuple[Action, ...]:
     their name does not exist.
     """
     record, tally, known = context.record, context.tally, context.view.engine.lost_attempts
-    missing = tally.gone | absent.ranks(context) | ({leader} if leader is not None else set())
+    missing = tally.gone.keys() | absent.ranks(context) | absent.unseen(context).keys()
+    if leader is not None:
+        missing.add(leader)
     attempts = ((rank, tally.attempts.get(rank, 0)) for rank in sorted(missing))
     asked = tuple(each for each in attempts if (record.epoch, *each) not in known)
-    return (ConfirmLoss(record.epoch, attempts=asked),) if asked else ()
+    return (ConfirmLoss(record.epoch, attempts=asked, unseen=_vanished(context)),) if asked else ()
+
+
+def _vanished(context: Context) -> tuple[Pod, ...]:
+    """The pods of the epoch that are not seen any more and may run."""
+    return tuple(pod for pod in context.view.engine.vanished.values() if pod.epoch == context.record.epoch)

@@ -26,6 +26,10 @@ class ConfirmLaunch:
 
     epoch: int
     attempts: tuple[tuple[int, int], ...] = ()
+    unseen: tuple[Pod, ...] = ()
+    """Pods that vanished, and may run: they are asked for by name. Those of other epochs and attempts prevent it."""
+    search: bool = False
+    """What vanished before is not known: the namespace is searched for the names of members."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,19 @@ class ConfirmLoss:
     """The ranks whose pods seem to be gone; empty: any of a gang whose members all run together."""
     attempts: tuple[tuple[int, int], ...] = ()
     """Instead of ``ranks``, where members run again one by one: (rank, attempt) of the pods that seem to be gone."""
+    unseen: tuple[Pod, ...] = ()
+    """Pods of the epoch that vanished, as they were seen last."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmEnd:
+    """Ask the live API whether pods that vanished have ended: what they hold is given back only then."""
+
+    epoch: int
+    unseen: tuple[Pod, ...] = ()
+    """Pods of every epoch that vanished, as they were seen last."""
+    search: bool = False
+    """What vanished before is not known: the namespace is searched for the names of members."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +168,9 @@ class EndRun:
 
 QueueAction = EnsureWorkload | ReadAdmission | PatchWorkloadStatus | MoveWorkload | DeleteWorkload | ReleaseWorkload
 """What follows for the Workload of an experiment that has a queue."""
-MemberAction = ConfirmLaunch | ConfirmLoss | EnsureService | EnsureClaims | CreatePods | DeletePods | StopPods
+MemberAction = (
+    ConfirmLaunch | ConfirmLoss | ConfirmEnd | EnsureService | EnsureClaims | CreatePods | DeletePods | StopPods
+)
 """What follows for the members."""
 Action = MemberAction | DeleteSubject | QueueAction | EndRun
 

@@ -5,8 +5,10 @@ members, never loops over the gang, and cannot change the view.
 """
 
 from dataclasses import dataclass
+from typing import Self
 
 import msgspec
+from msgspec.structs import replace
 
 from muster.state.plan import Plan
 from muster.state.record import Cause, Record, attempts_of
@@ -24,9 +26,9 @@ class Context(msgspec.Struct, frozen=True):
     view: ReadOnlyView
     now: float
 
-    def with_record(self, record: Record) -> "Context":
+    def with_record(self, record: Record) -> Self:
         """The same context with another record."""
-        return Context(self.plan, record, self.view, self.now)
+        return replace(self, record=record)
 
     @property
     def tally(self) -> Tally:
@@ -92,12 +94,14 @@ class Fail:
 class Restart:
     """This epoch is over; the gang starts again. ``counted`` restarts use the restart budget.
 
-    ``rule`` names the failure rule if it has a limit.
+    ``rule`` names the failure rule if it has a limit. One that was ``requested`` follows at once, and is no part of the
+    row of disruptions.
     """
 
     cause: Cause
     counted: bool
     rule: str = ""
+    requested: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ Theory of operation
 ===================
 ``decide(plan, record, view, now)`` considers the whole state each time (level-triggered). It does not know which
 event woke it, so a lost or doubled event cannot matter, and calling it twice in a row changes nothing the second
-time. It has two halves: ``observe`` (phase, conditions, story, wake-up, verdicts) and ``act`` (what must be done).
+time. No call has to come before it: it lets the view take in the record (``View.remember``), which is all that it
+changes. It has two halves: ``observe`` (phase, conditions, story, wake-up, verdicts) and ``act`` (what must be done).
 
 The four inputs
     plan     what is wanted          (from the spec; immutable per generation)
@@ -36,9 +37,13 @@ Invariants
         was a reason for it: a late cache may hide that what a clock waits for has come, or what a failure came of.
     I8  A phase is followed only by the phases that ``state.transitions`` lists for it.
 
-Policies are asked in one fixed order, and the first verdict wins: success, cancel and suspend, the clocks, failure,
-refusals. Success comes first because it is monotone: work that is done stays done, whatever else is true.
+Policies are asked in one fixed order (``state.judge``), and the first verdict wins: success, cancel and suspend, the
+queue, requests, the clocks, failure, refusals. Success comes first because it is monotone: work that is done stays
+done, whatever else is true. Only a job of a JobSet that has failed is judged before it, as JobSet's controller does.
 """
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -46,15 +51,17 @@ from msgspec.structs import replace
 from muster.state.act import act
 from muster.state.actions import Action, DeletePods, ProbeTarget
 from muster.state.context import Context
-from muster.state.observe import observe
-from muster.state.observed import following
+from muster.state.observe import OWN, WATCHED, Read, Step, observe
+from muster.state.observed import deadlines, following
 from muster.state.plan import Engine, Plan
 from muster.state.policies import refusal
 from muster.state.policies.ending import deletion
 from muster.state.policies.queueing import quota
 from muster.state.record import Phase, Record, StoryLine
+from muster.state.transitions import IllegalTransition
 from muster.state.view.pod import Pod
 from muster.state.view.read_only import ReadOnlyView
+from muster.state.view.view import View
 from muster.state.wall_time import moved, not_in_the_future
 
 
@@ -91,42 +98,72 @@ class Decision(msgspec.Struct, frozen=True):
         return pod.epoch > self.record.epoch or (of_epoch and pod.attempt > self.record.attempt_of(pod.rank))
 
 
-def decide(plan: Plan, record: Record | None, view: ReadOnlyView, now: float, *, step: float = 0.0) -> Decision:
-    """Decide; see the module's docstring for the theory.
+def decide(plan: Plan, record: Record | None, view: View, now: float, *, step: float = 0.0) -> Decision:
+    """Decide; see the module's docstring for the theory. Raises ``IllegalTransition``, which is a bug of Muster.
 
-    ``step``: seconds by which the wall clock was set since the record was persisted (``state.wall_time``).
+    ``record`` is the record as it is persisted. ``step``: seconds by which the wall clock was set since it was
+    (``state.wall_time``).
     """
-    current = not_in_the_future(plan, moved(record, step), now) if record else _first(plan, view, now)
+    if record is not None:
+        view.remember(plan, record, now)
+    try:
+        return _decide(plan, record, view, now, step)
+    except IllegalTransition as error:
+        raise error.of(plan.uid) from None
+
+
+def _decide(plan: Plan, record: Record | None, view: ReadOnlyView, now: float, step: float) -> Decision:
+    course = COURSES[plan.engine]
+    current = not_in_the_future(plan, moved(record, step), now) if record else course.first(plan, view, now)
     context = Context(plan, current, view, now)
-    if plan.deleting:
-        cleared: tuple[Action, ...] = (*deletion.clear_away(context), *quota.leave(context))
-        return Decision(context.record, write=False, actions=cleared)
-    seen = observe(context, record)
-    if seen is None:
-        return Decision(context.record, write=False, read_first=True)
-    actions, held = refusal.hold(seen.context, () if seen.read_first else act(seen.context))
-    again = seen.context.record.gathering and not seen.context.settled
+    if plan.deleting and course.clear_away is not None:
+        return Decision(context.record, write=False, actions=course.clear_away(context))
+    seen = observe(context, record, course.steps)
+    if seen.read is Read.FIRST:
+        return Decision(seen.record, write=False, read_first=True)
+    actions, held = refusal.hold(seen, () if seen.read is Read.REFUSED else course.act(seen))
+    again = seen.record.gathering and not seen.settled
     return Decision(
-        record=seen.record,
+        record=seen.status,
         write=seen.write,
         actions=actions,
         wake_at=now if again else seen.wake_at,
         story=seen.story,
-        probe=seen.probe,
-        read_first=seen.read_first,
+        probe=seen.target,
+        read_first=seen.read is Read.REFUSED,
         paid=seen.paid,
         held=held,
         moved=step,
     )
 
 
-def _first(plan: Plan, view: ReadOnlyView, now: float) -> Record:
+def _first(plan: Plan, _: ReadOnlyView, now: float) -> Record:
     """The record of an experiment that has none yet."""
-    if plan.engine is Engine.OBSERVE:
-        return following.first(plan, view.own, now)
-    base = Record(generation=plan.generation, phase=Phase.PENDING, phase_at=now)
+    base = Record(generation=plan.generation, phase=Phase.PENDING, phase_at=now, restart_request=plan.restart_request)
     if plan.suspend:
         return replace(base, phase=Phase.SUSPENDED)
-    if plan.queue is not None and plan.engine is Engine.NATIVE:
+    if plan.queue is not None:
         return replace(base, phase=Phase.QUEUED, started_at=now)
     return replace(base, started_at=now, epoch_at=now)
+
+
+def _clear_away(context: Context) -> tuple[Action, ...]:
+    """What is done while the object is being deleted: nothing else is decided about it any more."""
+    return (*deletion.clear_away(context), *quota.leave(context), *quota.confirm(context))
+
+
+class Course(NamedTuple):
+    """How a run is decided upon, by who makes its pods."""
+
+    first: Callable[[Plan, ReadOnlyView, float], Record]
+    """The record of a run that has none."""
+    steps: tuple[Step, ...]
+    act: Callable[[Context], tuple[Action, ...]]
+    clear_away: Callable[[Context], tuple[Action, ...]] | None = None
+    """All that is done while it is being deleted; None: it is observed as before."""
+
+
+COURSES: Final = {
+    Engine.NATIVE: Course(_first, OWN, act, _clear_away),
+    Engine.OBSERVE: Course(following.first, WATCHED, deadlines.end),
+}

@@ -1,30 +1,23 @@
 """The first half of a decision: what is true of the experiment now, and what has been decided about it.
 
-``observe`` moves the record forward, asks the policies for a verdict, and computes what people see. It asks for no
-change of the world, so it is the whole decision for runs whose pods another controller owns.
+``observe`` takes the experiment through named steps, each of which knows what those before it have found: they move the
+record forward, ask the policies for a verdict, and compute what people see. Runs of our own and runs that another
+controller carries out have each their tuple of steps, in the order that counts. No step asks for a change of the world,
+so this is the whole decision for a watched run, but for the end that it asks for itself.
 """
 
-import msgspec
+from collections.abc import Callable
+from enum import Enum
+from typing import Final
+
 from msgspec.structs import replace
 
 from muster.state.actions import ProbeTarget
-from muster.state.context import (
-    Context,
-    Fail,
-    ReadFirst,
-    Repair,
-    Requeue,
-    Restart,
-    Resume,
-    Succeed,
-    Suspend,
-    Verdict,
-    Wait,
-)
+from muster.state.context import Context, ReadFirst, Wait
 from muster.state.coordinator import ProbeKind
 from muster.state.group import Role
+from muster.state.judge import apply, judge
 from muster.state.observed import following, times
-from muster.state.plan import Engine
 from muster.state.policies import (
     barrier,
     blocked,
@@ -35,237 +28,263 @@ from muster.state.policies import (
     progress,
     refusal,
     rendezvous,
+    request,
 )
-from muster.state.policies.ending import retention, success, suspension
-from muster.state.policies.failures import avoidance, backoff, budget, disruptions, failure, jobs, repair, volume
+from muster.state.policies.ending import retention
+from muster.state.policies.failures import disruptions, jobs, repair, volume
 from muster.state.policies.queueing import queue
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Phase, Record, StoryLine
-from muster.state.summary import restart_reasons
-from muster.state.summary.history import append, new_lines
+from muster.state.summary import history
 from muster.state.summary.status import due, summarize
-from muster.state.transitions import enter, next_epoch
+from muster.state.transitions import enter
+
+NOT_GATHERED: Final = Assembly(False, False, 0, (), "", None, None)
 
 
-class Observation(msgspec.Struct, frozen=True):
-    """What one look at an experiment gave.
+class Read(Enum):
+    """Whether a verdict depends on what a late cache may hide, so that the live API must be read before it."""
 
-    ``context`` holds the record with its new facts, ``record`` the same with its summary for people, as it is written
-    to ``status``.
+    NOT_NEEDED = "not needed"
+    FIRST = "first"
+    """Nothing follows before the view holds the pods as the live API has them."""
+    REFUSED = "refused"
+    """The API server refuses the read, and that is said: the verdict waits, and all else goes on."""
+
+
+class Observation(Context, frozen=True):
+    """An experiment while it is observed. ``record`` holds its facts, ``status`` also what people see.
+
+    ``before`` is the record as it is persisted.
     """
 
-    context: Context
-    record: Record
-    write: bool
-    wake_at: float | None
-    story: tuple[StoryLine, ...]
-    probe: ProbeTarget | None
-    paid: bool
+    before: Record | None
+    status: Record
+    assembly: Assembly = NOT_GATHERED
+    read: Read = Read.NOT_NEEDED
+    write: bool = False
+    paid: bool = False
     """The write costs one of the experiment's budget."""
-    read_first: bool = False
-    """A verdict waits for a live read that the API server refuses."""
+    story: tuple[StoryLine, ...] = ()
+    """The new lines."""
+    due_at: tuple[float | None, ...] = ()
+    """When a step has something else to say, by the passing of time."""
+    wake_at: float | None = None
+    target: ProbeTarget | None = None
+    """The coordinator to ask."""
 
 
-def observe(context: Context, before: Record | None) -> Observation | None:
+Step = Callable[[Observation], Observation]
+
+
+def observe(context: Context, before: Record | None, steps: tuple[Step, ...]) -> Observation:
     """Observe the experiment; ``before`` is the record as persisted.
 
-    None: a verdict depends on what a late cache may hide, so the pods must be read from the live API first.
+    Where the pods must be read first, nothing that a step has found counts.
     """
-    now, read_first = context.now, False
-    observed = context.plan.engine is Engine.OBSERVE
-    decide_at = None
-    if observed:
-        followed = following.follow(context)
-        context, decide_at = context.with_record(followed.record), followed.wake_at
-    context = context.with_record(_await_ends(context))  # first, so that no clock runs out over pods that ended unseen
-    assembly = _assess(context)
-    if not context.record.finished:
-        progressed = _progress(context, assembly)  # nor over progress that the record does not show
-        if progressed is not context.record:
-            context = context.with_record(progressed)
-            assembly = _assess(context)
-        verdict = None if observed else _judge(context)
-        if isinstance(verdict, ReadFirst):
-            if not refusal.reading_refused(context):
-                return None
-            read_first = True
-        elif isinstance(verdict, Wait):
-            decide_at = verdict.until
-        elif verdict:
-            context = context.with_record(_apply(context, verdict))
-            context = context.with_record(blocked.track(context, obstacles.current(context)))
-            assembly = _assess(context)
-    context = context.with_record(_await_ends(context))
-    context = context.with_record(retention.schedule(context))
-    context = context.with_record(edits.track(context))
-    context = context.with_record(volume.track(context))
-    after = summarize(context, assembly)
-    write, refresh_at, paid = due(before, after, context.view.writes, now)
-    save_at = completion.save_at(context)
-    if write or (save_at is not None and save_at <= now):
-        after = replace(after, completed=completion.completed(context))
-        write = write or before is None or after.completed != before.completed
-    lines = new_lines(before, after, now, observed=observed) if write else ()
-    if lines:
-        after = replace(after, story=append(after.story, lines))
-    return Observation(
-        context=context,
-        record=replace(after, updated_at=now) if write else (before or after),
-        write=write,
-        wake_at=_wake(context, assembly, refresh_at, decide_at, save_at),
-        story=lines,
-        probe=_probe(context),
-        paid=paid,
-        read_first=read_first,
-    )
+    begun = Observation(context.plan, context.record, context.view, context.now, before, status=context.record)
+    seen = begun
+    for step in steps:
+        seen = step(seen)
+        if seen.read is Read.FIRST:
+            return replace(begun, read=Read.FIRST)
+    return seen
 
 
-def _judge(context: Context) -> Verdict | None:
-    """Ask the policies, in order.
+def follow_object(seen: Observation) -> Observation:
+    """Follow what the object of a watched run says."""
+    followed = following.follow(seen)
+    return replace(seen, record=followed.record, due_at=(*seen.due_at, followed.wake_at))
 
-    Of a JobSet a failed job is judged before the success of others (jobset_controller.go, reconcile).
+
+def follow_request(seen: Observation) -> Observation:
+    """Let the next epoch follow a request for a restart, before it begins."""
+    return seen.with_record(request.track(seen))
+
+
+def await_ends(seen: Observation) -> Observation:
+    """Start the terminating clock where pods that must go are there, and stop it where they are gone.
+
+    It comes first, so that the clock does not run out over pods that ended unseen, and again after the verdict.
     """
-    suspended = context.record.phase is Phase.SUSPENDED
-    if not suspended and context.plan.of_jobs and (first := _broken(context)) and not isinstance(first, Repair | Wait):
-        return first
-    if not suspended and (done := success.judge(context)):
-        return done
-    if wish := suspension.judge(context):
-        return wish
-    if suspended:
-        return None
-    if evicted := queue.judge(context):
-        return evicted
-    if over := deadline.judge(context):
-        return over
-    return _broken(context) or refusal.judge(context)
+    record = seen.record
+    over = record.finished or record.phase is Phase.SUSPENDED
+    waiting = bool(seen.lingering) or (over and bool(seen.tally.alive))
+    if waiting == (record.ending_at is not None):
+        return seen
+    return seen.with_record(replace(record, ending_at=seen.now if waiting else None))
 
 
-def _broken(context: Context) -> Verdict | None:
-    """What follows a failure of the epoch that runs."""
-    return None if context.record.phase in (Phase.RESTARTING, Phase.QUEUED) else failure.judge(context)
+def gather(seen: Observation) -> Observation:
+    """See how far the gang has come together, where it is wanted at all."""
+    assembly = rendezvous.assess(seen) if seen.record.gathering else rendezvous.at_rest(seen)
+    return replace(seen, assembly=assembly)
 
 
-def _apply(context: Context, verdict: Succeed | Fail | Restart | Repair | Requeue | Suspend | Resume) -> Record:
-    """The record after a verdict."""
-    record, now = context.record, context.now
-    match verdict:
-        case Succeed(message, reason):
-            return enter(
-                record,
-                Phase.SUCCEEDED,
-                now,
-                finished_at=now,
-                reason=reason,
-                message=message,
-                ready=min(context.tally.ready + context.tally.succeeded, context.plan.size),
-            )
-        case Fail(reason, message, cause):
-            return enter(
-                record, Phase.FAILED, now, finished_at=now, reason=reason, message=message, cause=cause or record.cause
-            )
-        case Repair(repaired):
-            return repaired
-        case Restart(cause, counted, rule):
-            plan, record = context.plan, budget.charged(context.plan, record, counted=counted, rule=rule, now=now)
-            record = avoidance.failed_on(plan, record, cause)
-            row = record.consecutive_disruptions + (not counted)
-            number = budget.used(plan, record, now) if counted else row
-            wait = (backoff.counted if counted else backoff.disrupted)(plan, number, record.epoch + 1)
-            return replace(
-                next_epoch(record, Phase.RESTARTING, now),
-                gang_restarts=record.gang_restarts + 1,
-                disruptions=record.disruptions + cause.disruption,
-                consecutive_disruptions=row,
-                without_progress=record.without_progress + (plan.no_progress_limit is not None),
-                restart_reasons=restart_reasons.counted(record.restart_reasons, cause.reason),
-                cause=cause,
-                resume_at=now + wait,
-                broken_at=now if record.broken_at is None else record.broken_at,
-            )
-        case Requeue(cause):
-            if record.phase is Phase.RESTARTING:  # the epoch has not begun: nothing is disrupted
-                return enter(record, Phase.QUEUED, now)
-            return replace(
-                next_epoch(record, Phase.QUEUED, now),
-                disruptions=record.disruptions + 1,
-                restart_reasons=restart_reasons.counted(record.restart_reasons, cause.reason),
-                cause=cause,
-                broken_at=now if record.broken_at is None else record.broken_at,
-            )
-        case Suspend():
-            stopped = next_epoch(record, Phase.SUSPENDED, now)
-            return replace(stopped, started_at=None, consecutive_disruptions=0, without_progress=0, broken_at=None)
-        case Resume():
-            if queue.applies(context):
-                return enter(record, Phase.QUEUED, now, started_at=now)
-            # Until the barrier is clear nothing can start: the clock over nodes waits for it.
-            return enter(record, Phase.PENDING, now, started_at=now, epoch_at=now if barrier.clear(context) else None)
+def advance(seen: Observation) -> Observation:
+    """Move the record forward, before the verdict: a clock must not run out over progress that it does not show."""
+    due = seen.now >= (seen.record.resume_at or 0.0) and barrier.clear(seen) and queue.admits(seen)
+    return _advanced(seen, _progress(seen, begins=due, begins_at=lambda: seen.now))
 
 
-def _assess(context: Context) -> Assembly:
-    """How far the gang has come together, where it is wanted at all."""
-    return rendezvous.assess(context) if context.record.gathering else rendezvous.at_rest(context)
+def advance_watched(seen: Observation) -> Observation:
+    """Move the record forward. Another controller begins the epochs, so their pods say when."""
+    due = following.begins(seen)
+    return _advanced(seen, _progress(seen, begins=due, begins_at=lambda: times.epoch_at(seen)))
 
 
-def _progress(context: Context, assembly: Assembly) -> Record:
-    """Move the record forward: scheduled, assembling, running, or pending again after a restart."""
-    record, tally, now = context.record, context.tally, context.now
-    due = barrier.clear(context) and now >= (record.resume_at or 0.0)
-    if context.plan.engine is Engine.OBSERVE:
-        due = following.begins(context)
-    if record.phase in (Phase.RESTARTING, Phase.QUEUED) and due and queue.admits(context):
-        at = times.epoch_at(context) if context.plan.engine is Engine.OBSERVE else now
-        return enter(record, Phase.PENDING, now, epoch_at=at, resume_at=None)
+def reach_verdict(seen: Observation) -> Observation:
+    """Ask the policies for a verdict, and follow it."""
+    verdict = None if seen.record.finished else judge(seen)
+    if verdict is None:
+        return seen
+    if isinstance(verdict, ReadFirst):
+        return replace(seen, read=Read.REFUSED if refusal.reading_refused(seen) else Read.FIRST)
+    if isinstance(verdict, Wait):
+        return replace(seen, due_at=(*seen.due_at, verdict.until))
+    after = seen.with_record(apply(seen, verdict))
+    return gather(after.with_record(blocked.track(after, obstacles.current(after))))
+
+
+def schedule_deletion(seen: Observation) -> Observation:
+    """Set when an experiment that has ended is deleted."""
+    return seen.with_record(retention.schedule(seen))
+
+
+def track_edits(seen: Observation) -> Observation:
+    """Keep what its pods are made of, and which edits they do not follow."""
+    return seen.with_record(edits.track(seen))
+
+
+def track_volume(seen: Observation) -> Observation:
+    """Keep whether the shared volume is there."""
+    return seen.with_record(volume.track(seen))
+
+
+def sum_up(seen: Observation) -> Observation:
+    """Compute what people see, of a record in which all else is decided."""
+    return replace(seen, status=summarize(seen, seen.assembly))
+
+
+def persist(seen: Observation) -> Observation:
+    """Decide whether the status is written now, and what it says of ranks that are done."""
+    before, status = seen.before, seen.status
+    write, refresh_at, paid = due(before, status, seen.view.writes, seen.now)
+    save_at = completion.save_at(seen)
+    if write or (save_at is not None and save_at <= seen.now):
+        status = replace(status, completed=completion.completed(seen))
+        write = write or before is None or status.completed != before.completed
+    status = replace(status, updated_at=seen.now) if write else (before or status)
+    return replace(seen, status=status, write=write, paid=paid, due_at=(*seen.due_at, refresh_at, save_at))
+
+
+def tell(seen: Observation) -> Observation:
+    """Add to the story what is persisted now, and was not before."""
+    return _told(seen, history.turns)
+
+
+def tell_of_watched(seen: Observation) -> Observation:
+    """Add to the story what the other controller did."""
+    return _told(seen, history.turns_of_watched)
+
+
+def wake(seen: Observation) -> Observation:
+    """Find the next instant at which time alone changes the decision."""
+    ends = deadline.ends(seen.plan, seen.record).values()
+    times = [
+        *ends,
+        *seen.due_at,
+        seen.record.resume_at,
+        seen.assembly.look_again,
+        disruptions.progress_at(seen),
+        refusal.retry_at(seen),
+        repair.resume_at(seen),
+        jobs.wake_at(seen),
+        barrier.cut_at(seen),
+        barrier.give_up_at(seen),
+        retention.wake_at(seen),
+    ]
+    return replace(seen, wake_at=min((at for at in times if at is not None and at > seen.now), default=None))
+
+
+def aim(seen: Observation) -> Observation:
+    """Name the coordinator to ask, while it has a process that can be asked."""
+    return replace(seen, target=_target(seen))
+
+
+OWN: Final[tuple[Step, ...]] = (
+    follow_request,
+    await_ends,
+    gather,
+    advance,
+    reach_verdict,
+    await_ends,
+    schedule_deletion,
+    track_edits,
+    track_volume,
+    sum_up,
+    persist,
+    tell,
+    wake,
+    aim,
+)
+"""The steps over a run whose pods Muster makes."""
+WATCHED: Final[tuple[Step, ...]] = (
+    follow_object,
+    await_ends,
+    gather,
+    advance_watched,
+    await_ends,
+    sum_up,
+    persist,
+    tell_of_watched,
+    wake,
+    aim,
+)
+"""The steps over a run whose pods another controller makes: the verdict is what its object says."""
+
+
+def _advanced(seen: Observation, record: Record) -> Observation:
+    return seen if record is seen.record else gather(seen.with_record(record))
+
+
+def _progress(seen: Observation, *, begins: bool, begins_at: Callable[[], float]) -> Record:
+    """The record moved forward: scheduled, assembling, running, or pending again where an epoch begins."""
+    record, tally, now = seen.record, seen.tally, seen.now
+    if record.finished:
+        return record
+    if record.phase in (Phase.RESTARTING, Phase.QUEUED) and begins:
+        return enter(record, Phase.PENDING, now, epoch_at=begins_at(), resume_at=None)
     if not record.gathering:
         return record
-    if record.epoch_at is None and barrier.clear(context):  # it was resumed while old pods were ending
-        record = replace(record, epoch_at=times.epoch_at(context) if context.plan.engine is Engine.OBSERVE else now)
-    if record.scheduled_at is None and tally.scheduled >= context.plan.together:
+    if record.epoch_at is None and barrier.clear(seen):  # it was resumed while old pods were ending
+        record = replace(record, epoch_at=begins_at())
+    if record.scheduled_at is None and tally.scheduled >= seen.plan.together:
         record = replace(record, scheduled_at=now)
     if record.phase is Phase.PENDING and tally.started:
         record = enter(record, Phase.ASSEMBLING, now, assembling_at=now)
-    if record.phase is Phase.ASSEMBLING and assembly.complete:
+    if record.phase is Phase.ASSEMBLING and seen.assembly.complete:
         record = enter(record, Phase.RUNNING, now, assembled_at=now, broken_at=None)
-    record = progress.note(context.with_record(record))
-    if context.plan.of_jobs:
-        record = jobs.started(context.with_record(record))
-    progressed = disruptions.progress_at(context.with_record(record))
+    record = progress.note(seen.with_record(record))
+    if seen.plan.of_jobs:
+        record = jobs.started(seen.with_record(record))
+    progressed = disruptions.progress_at(seen.with_record(record))
     if progressed is not None and now >= progressed:
         record = replace(record, consecutive_disruptions=0, without_progress=0)
-    return blocked.track(context.with_record(record), assembly.obstacle)
+    return blocked.track(seen.with_record(record), seen.assembly.obstacle)
 
 
-def _await_ends(context: Context) -> Record:
-    """Start the terminating clock where pods that must go are there, and stop it where they are gone."""
-    record = context.record
-    over = record.finished or record.phase is Phase.SUSPENDED
-    waiting = bool(context.lingering) or (over and bool(context.tally.alive))
-    if waiting == (record.ending_at is not None):
-        return record
-    return replace(record, ending_at=context.now if waiting else None)
+def _told(seen: Observation, turns: history.Turns) -> Observation:
+    lines = history.new_lines(seen.before, seen.status, seen.now, turns) if seen.write else ()
+    if not lines:
+        return seen
+    return replace(seen, story=lines, status=replace(seen.status, story=history.append(seen.status.story, lines)))
 
 
-def _wake(context: Context, assembly: Assembly, *others: float | None) -> float | None:
-    """The next instant at which time alone changes the decision."""
-    record = context.record
-    ends = deadline.ends(context.plan, record).values()
-    times = [*ends, record.resume_at, disruptions.progress_at(context), assembly.look_again, *others]
-    times += [
-        refusal.retry_at(context),
-        repair.resume_at(context),
-        jobs.wake_at(context),
-        barrier.cut_at(context),
-        barrier.give_up_at(context),
-        retention.wake_at(context),
-    ]
-    return min((at for at in times if at is not None and at > context.now), default=None)
-
-
-def _probe(context: Context) -> ProbeTarget | None:
+def _target(context: Context) -> ProbeTarget | None:
     """The coordinator to ask, while it has a process that can be asked."""
     coordinator = context.plan.coordinator
-    if coordinator is None or coordinator.probe.passive or not context.record.gathering:
+    if coordinator is None or coordinator.probe.passive or not context.record.gathering or context.plan.deleting:
         return None
     pod = context.tally.members.get(coordinator.rank)
     if pod is None or not pod.live or not pod.started or not pod.ip or pod.terminating:

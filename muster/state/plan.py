@@ -114,8 +114,16 @@ class Plan:
     """Seconds after its end for which the object stays; None: until it is deleted."""
     suspend: bool = False
     cancel: bool = False
+    cancelled_by: str = ""
+    """Who cancelled it, and when, as far as that is said."""
+    restart_request: str = ""
+    """Who asked last for a restart of the gang, and when; each other text is another request."""
     deleting: bool = False
     """A deletionTimestamp is set: the object is gone as soon as its last finalizer is."""
+    deleted_at: float | None = None
+    """When the deletion of an observed object was asked for."""
+    finalizers: tuple[str, ...] = ()
+    """Of an observed object: what holds its deletion."""
     orphans: bool = False
     """It was deleted and its pods are to stay (``kubectl delete --cascade=orphan``)."""
     foreground: bool = False
@@ -138,6 +146,10 @@ class Plan:
     rivals: str = ""
     """Label selector by which pods that another controller makes for this object are found; empty: none can be."""
     queue: Queue | None = None
+    unrun: str = ""
+    """What a person does about an observed object that no controller of this cluster runs; empty where one may."""
+    local_queue: str = ""
+    """The LocalQueue that the label of a foreign or observed object names: Kueue itself suspends and resumes it."""
     on_deadline: str = ""
     """Of an observed run: ``suspend`` or ``delete`` when a clock with the action Fail runs out."""
     submits_as: str = ""

@@ -6,8 +6,7 @@ Every field is declared in ``muster.api.status``; here is what decisions ask of 
 from collections.abc import Mapping
 from functools import lru_cache
 
-from muster.api.gang import GroupSize, RollCall, Steps
-from muster.api.manifest.groups import MAX_MEMBERS
+from muster.api.gang import MAX_MEMBERS, GroupSize, RollCall, Steps
 from muster.api.restart_counts import Attempts, JobRestarts, NodeFailures, RestartReason, RuleUse
 from muster.api.status import (
     STORY_LINES,
@@ -16,6 +15,7 @@ from muster.api.status import (
     Condition,
     ConditionType,
     ExperimentStatus,
+    Known,
     Phase,
     StoryLine,
 )
@@ -32,6 +32,7 @@ __all__ = [
     "ConditionType",
     "GroupSize",
     "JobRestarts",
+    "Known",
     "NodeFailures",
     "Phase",
     "Record",

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.api.values.printable import MESSAGE
-from muster.api.values.termination_message import gist
+from muster.api.values.termination_message import LAST_LINE, words
 
 TRACEBACK = """step 12: loss 0.3
 Traceback (most recent call last):
@@ -15,6 +15,7 @@ Traceback (most recent call last):
     raise ValueError("loss is NaN")
 ValueError: loss is NaN
 """
+GREETING = "[Gloo] Rank 1 is connected to 3 peer ranks. Expected number of connected peer ranks is : 3\n"
 CHAINED = f"""{TRACEBACK}
 During handling of the above exception, another exception occurred:
 
@@ -52,14 +53,16 @@ The first task at the barrier: 1. Some timed out task names:{" x" * 300}
         ("first\x1b[2J\n", "first\N{REPLACEMENT CHARACTER}[2J"),
         ("", ""),
         (None, ""),
+        (GREETING, ""),
+        (f"{GREETING}step 12: loss 0.3\n{GREETING}", "step 12: loss 0.3"),
     ],
 )
 def test_the_exception_of_the_last_traceback_is_kept_else_the_text(text: str | None, kept: str) -> None:
-    assert gist(text) == kept
+    assert words(text).text == kept
 
 
 def test_of_a_long_text_without_a_traceback_the_end_is_kept() -> None:
-    kept = gist("x" * 3000 + " F: out of space\n")
+    kept = words("x" * 3000 + " F: out of space\n").text
     assert kept.startswith("…x")
     assert kept.endswith("x F: out of space")
     assert len(kept) == MESSAGE
@@ -67,27 +70,59 @@ def test_of_a_long_text_without_a_traceback_the_end_is_kept() -> None:
 
 @pytest.mark.parametrize("mark", ["F1122 04:48:57.736753   27271 ", "2026-11-22 05:06:00.352244: F external/xla/"])
 def test_of_a_fatal_error_of_native_code_the_status_is_kept(mark: str) -> None:
-    kept = gist(BARRIER.replace("F1122 04:48:57.736753   27271 ", mark))
+    kept = words(BARRIER.replace("F1122 04:48:57.736753   27271 ", mark)).text
     assert kept.startswith("INTERNAL: Shutdown barrier has failed. # of tasks that reached the barrier: 1/4.")
     assert "The first task at the barrier: 1." in kept
 
 
 def test_the_stack_of_native_code_is_not_kept() -> None:
-    assert gist(f"out of room\n{STACK}") == "out of room"
-    assert gist(f"out of room\n{STACK.partition(chr(10))[2]}aborted") == "out of room aborted"
+    assert words(f"out of room\n{STACK}").text == "out of room"
+    assert words(f"out of room\n{STACK.partition(chr(10))[2]}aborted").text == "out of room aborted"
 
 
 def test_frames_without_an_exception_line_are_no_traceback() -> None:
     text = 'Current thread (most recent call first):\n  File "/app/train.py", line 5 in f\nExtension modules: numpy'
-    assert gist(text).startswith("Current thread")
+    assert words(text).text.startswith("Current thread")
 
 
 @given(st.text(max_size=3000) | st.text(alphabet='\n File"1, linex:\x1b', max_size=3000))
 def test_no_text_is_kept_that_is_long_or_not_printable(text: str) -> None:
-    kept = gist(text)
-    assert len(kept) <= MESSAGE
-    assert kept.isprintable()
+    kept = words(text)
+    assert len(kept.text) <= MESSAGE
+    assert len(kept.last_line) <= LAST_LINE
+    assert (kept.text + kept.last_line).isprintable()
 
 
 def test_colours_of_a_terminal_are_left_out() -> None:
-    assert gist("\x1b[32mRay runtime started.\x1b[39m\n\x1b[1mray stop\x1b[22m") == "Ray runtime started. ray stop"
+    said = words("\x1b[32mRay runtime started.\x1b[39m\n\x1b[1mray stop\x1b[22m")
+    assert said.text == "Ray runtime started. ray stop"
+
+
+REGISTER = f"""F1122 04:48:57.736753 27271 client.h:80] absl::Status: DEADLINE_EXCEEDED: Deadline Exceeded
+
+RPC: /xla.coordination.CoordinationService/RegisterTask
+{STACK}"""
+
+
+def test_the_status_of_a_fatal_error_is_kept_without_the_stack_of_native_code() -> None:
+    said = words(REGISTER)
+    assert said.text == "DEADLINE_EXCEEDED: Deadline Exceeded  RPC: /xla.coordination.CoordinationService/RegisterTask"
+    assert (said.explains, said.last_line) == (True, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "explains", "last_line"),
+    [
+        (TRACEBACK, True, "ValueError: loss is NaN"),
+        (f"{TRACEBACK}wandb: synced\n", True, "wandb: synced"),
+        ("[Gloo] Rank 2 is connected to 3 peer ranks.\nhello from 2/4\n\n", False, "hello from 2/4"),
+        ("hello from 2/4\n[Gloo] Rank 2 is connected to 3 peer ranks.\n\n", False, ""),
+        (f"out of room\n{STACK}", False, ""),
+        ("To monitor Ray\n  If connection to the dashboard fails, check your firewall settings", False, ""),
+        ("Ray runtime started.\nSome Ray subprocesses exited unexpectedly:\n  gcs_server [exit code=-9]", False,
+         "gcs_server [exit code=-9]"),
+    ],
+)  # fmt: skip
+def test_the_last_line_is_no_reason_and_no_banner_or_stack_frame(text: str, explains: bool, last_line: str) -> None:
+    said = words(text)
+    assert (said.explains, said.last_line) == (explains, last_line)

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
 from random import Random
 from typing import Any
@@ -77,7 +77,7 @@ class Silent:
         await asyncio.sleep(AWAY)
         raise AssertionError("never")
 
-    async def changes(self) -> AsyncIterator[RollAnswer]:
+    async def changes(self) -> AsyncGenerator[RollAnswer, None]:
         raise AssertionError("nobody serves")
         yield
 

@@ -3,6 +3,8 @@
 import asyncio
 from typing import Any
 
+from structlog.testing import capture_logs
+
 from muster.api.names import LABEL_RANK
 from muster.daemon.app import Daemon
 from tests.daemon.virtual_daemon import RUN, Cluster, experiment, scraped, virtually
@@ -94,5 +96,20 @@ def test_a_queued_gang_is_not_restarted_by_its_clocks() -> None:
         assert cluster.status["phase"] == "Running"
         await asyncio.sleep(30)
         assert cluster.status["reason"] == "DeadlineExceeded"
+
+    virtually(story)
+
+
+def test_stuck_is_logged_as_a_warning_with_the_uid() -> None:
+    async def story(cluster: Cluster, _daemon: Daemon) -> None:
+        cluster.api.put(RUN, experiment(2))
+        await asyncio.sleep(2)
+        cluster.start(0)
+        waits(cluster, 1, "ErrImagePull", 'image "x:typo": not found')
+        with capture_logs() as lines:
+            await asyncio.sleep(20)
+        (stuck,) = (line for line in lines if line.get("reason") == "Stuck")
+        uid = cluster.api.objects[RUN]["metadata"]["uid"]
+        assert (stuck["log_level"], stuck["uid"]) == ("warning", uid)
 
     virtually(story)

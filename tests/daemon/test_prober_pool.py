@@ -3,7 +3,8 @@
 import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, Coroutine
+from itertools import pairwise
 
 import pytest
 from msgspec.structs import replace
@@ -13,6 +14,7 @@ from muster.state.actions import ProbeTarget
 from muster.state.coordinator import ProbeKind
 from muster.state.pod_spec import Port
 from muster.state.view.roll import CoordinatorState, RollAnswer
+from muster.watchers.probes.bounded.metered import Meter, metered
 from tests.simulation.world.virtual_loop import VirtualLoop
 
 
@@ -21,8 +23,8 @@ def target(kind: ProbeKind) -> ProbeTarget:
     return ProbeTarget(epoch=1, uid="uid-1", address="127.0.0.1:1", kind=kind, expected=2, ports=ports)
 
 
-def test_a_daemon_loads_grpc_with_the_first_coordinator_that_needs_it() -> None:
-    program = "import sys, muster.daemon.main; print('grpc' in sys.modules)"
+def test_a_daemon_loads_h2_with_the_first_coordinator_that_needs_it() -> None:
+    program = "import sys, muster.daemon.main; print('h2' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
 
@@ -58,7 +60,7 @@ class Asked:
         self.seen.append(self.suspects)
         return RollAnswer(at=0.0, coordinator=CoordinatorState.REFUSED)
 
-    async def changes(self) -> AsyncIterator[RollAnswer]:
+    async def changes(self) -> AsyncGenerator[RollAnswer, None]:
         await asyncio.Event().wait()
         yield RollAnswer(at=0.0, coordinator=CoordinatorState.REFUSED)
 
@@ -74,7 +76,7 @@ def test_other_suspects_of_the_same_coordinator_do_not_begin_its_probe_anew() ->
         return made[-1]
 
     async def story() -> None:
-        pool = ProberPool(lambda *_: None, make=make, lag=lambda: 0.0, observe=lambda *_: None)
+        pool = ProberPool(lambda *_: None, make=make, lag=lambda: 0.0, observe=lambda *_: None, cpu=lambda: 0.0)
         first = target(ProbeKind.RAY)
         pool.aim("uid", first)
         await asyncio.sleep(0.5)
@@ -89,3 +91,100 @@ def test_other_suspects_of_the_same_coordinator_do_not_begin_its_probe_anew() ->
 
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         runner.run(story())
+
+
+class Costly:
+    """A prober whose answers take CPU time, and a clock of what they have taken. They are whole at every second."""
+
+    def __init__(self, cost: float, *, elsewhere: bool = False) -> None:
+        self.taken = 0.0
+        self.asked: list[float] = []
+        self._cost, self._elsewhere = cost, elsewhere
+
+    async def snapshot(self) -> RollAnswer:
+        self.asked.append(asyncio.get_running_loop().time())
+        await asyncio.gather(self._measured()) if self._elsewhere else await self._work()
+        return RollAnswer(at=0.0, coordinator=CoordinatorState.SERVING, expected=4, states=())
+
+    async def changes(self) -> AsyncGenerator[RollAnswer, None]:
+        await asyncio.Event().wait()
+        yield RollAnswer(at=0.0, coordinator=CoordinatorState.REFUSED)
+
+    async def close(self) -> None: ...
+
+    async def _measured(self) -> None:
+        await metered(self._work())
+
+    async def _work(self) -> None:
+        await asyncio.sleep(0)
+        self.taken += self._cost
+
+
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["in the task", "in a task of its own"])
+@pytest.mark.parametrize(("cost", "pause"), [(0.0, 1.0), (0.01, 1.0), (0.04, 2.0), (9.0, 5.0)])
+def test_a_coordinator_takes_at_most_its_share_of_a_core(cost: float, pause: float, elsewhere: bool) -> None:
+    prober = Costly(cost, elsewhere=elsewhere)
+
+    async def story() -> None:
+        pool = ProberPool(
+            lambda *_: None, make=lambda _: prober, lag=lambda: 0.0, observe=lambda *_: None, cpu=lambda: prober.taken
+        )
+        pool.aim("uid", target(ProbeKind.RAY))
+        await asyncio.sleep(60)
+        await pool.close()
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        runner.run(story())
+    assert [after - before for before, after in pairwise(prober.asked)] == pytest.approx(
+        [pause] * (len(prober.asked) - 1)
+    )
+
+
+def test_the_answers_of_a_parked_call_are_measured_too() -> None:
+    class Chatty(Costly):
+        async def changes(self) -> AsyncGenerator[RollAnswer, None]:
+            while True:
+                await self._work()
+                self.asked.append(asyncio.get_running_loop().time())
+                yield RollAnswer(at=0.0, coordinator=CoordinatorState.SERVING, expected=4, states=())
+
+    prober = Chatty(0.02)
+
+    async def story() -> None:
+        pool = ProberPool(
+            lambda *_: None, make=lambda _: prober, lag=lambda: 0.0, observe=lambda *_: None, cpu=lambda: prober.taken
+        )
+        pool.aim("uid", target(ProbeKind.JAX))
+        await asyncio.sleep(100)
+        await pool.close()
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        runner.run(story())
+    assert prober.taken == pytest.approx(2.0, abs=0.1), "2 % of 100 s, by both together"
+
+
+async def test_a_measured_coroutine_is_cancelled_and_fails_as_any_other() -> None:
+    async def fails() -> None:
+        await asyncio.sleep(0)
+        raise ValueError("mine")
+
+    async def waits() -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            ended.append("cancelled")
+            raise
+
+    async def run(work: Coroutine[None, None, None]) -> None:
+        Meter(lambda: 0.0).start()
+        await metered(work)
+
+    ended: list[str] = []
+    with pytest.raises(ValueError, match="mine"):
+        await run(fails())
+    waiting = asyncio.create_task(run(waits()))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert ended == ["cancelled"]

@@ -1,7 +1,7 @@
 """One whole daemon on an API server in memory, in virtual time, with a cluster that the test plays itself."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
 from random import Random
 from typing import Any
@@ -91,7 +91,7 @@ class Cluster(Prompt):
         of_rank = [
             (path, obj)
             for path, obj in self.api.objects.items()
-            if path.split("/")[-2] == "pods" and obj["metadata"]["labels"][LABEL_RANK] == str(rank)
+            if path.split("/")[-2] == "pods" and obj["metadata"]["labels"].get(LABEL_RANK) == str(rank)
         ]
         path, found = max(of_rank, key=lambda one: int(one[1]["metadata"]["labels"][LABEL_EPOCH]))
         spec = {**found["spec"], "nodeName": f"node-{rank}"}
@@ -139,7 +139,7 @@ class Prober:
     async def snapshot(self) -> RollAnswer:
         return self._cluster.roll(self._cluster.wall())
 
-    async def changes(self) -> AsyncIterator[RollAnswer]:
+    async def changes(self) -> AsyncGenerator[RollAnswer, None]:
         await asyncio.Event().wait()
         yield RollAnswer(at=0.0, coordinator=CoordinatorState.REFUSED)
 

@@ -8,6 +8,7 @@ import msgspec
 
 from muster.state.actions import (
     Action,
+    ConfirmEnd,
     ConfirmLaunch,
     ConfirmLoss,
     CreatePods,
@@ -56,7 +57,6 @@ class Story:
     def look(self, after: float = 0.0) -> tuple[Action, ...]:
         """Time passes, then one decision; its actions."""
         self.now += after
-        self._remember()
         decision = decide(self.plan, self.record, self.view, self.now)
         if decision.read_first:
             assert (decision.write, decision.actions, decision.story) == (False, (), ())
@@ -70,7 +70,6 @@ class Story:
                 self.view.writes.spend(self.now)
             self.record = decision.record
             self.told += [line.reason for line in decision.story]
-            self._remember()
             if decision.wake_at == self.now:  # attempts begin with the record: what follows is decided once it is there
                 assert decision.actions == ()
                 return self.look()
@@ -83,10 +82,6 @@ class Story:
         self.last = decision
         return decision.actions
 
-    def _remember(self) -> None:
-        if self.record is not None:
-            self.view.remember(self.plan, self.record, self.now)
-
     def launch(self) -> None:
         """Do what the decisions ask until every pod is there, not yet scheduled."""
         for _ in range(20):
@@ -96,6 +91,14 @@ class Story:
             for action in actions:
                 self.do(action)
         raise AssertionError("the launch does not come to an end")
+
+    def create(self, *but: int) -> None:
+        """Do what the decisions ask until pods are there, of all ranks but those: no decision has seen theirs."""
+        while not self.pods:
+            for action in self.look():
+                self.do(action)
+        for rank in but:
+            self.gone(rank)
 
     def do(self, action: Action) -> None:
         """The world obeys at once; deleted pods are gone unless they ignore it."""
@@ -107,6 +110,9 @@ class Story:
                 self.view.engine.lost_attempts.update((epoch, *each) for each in attempts)
             case ConfirmLoss(epoch):
                 self.view.engine.lost = epoch
+            case ConfirmEnd(_, unseen, search):
+                self.view.engine.found(unseen, ())
+                self.view.engine.searched = self.view.engine.searched or search
             case EnsureService():
                 self.view.engine.service = True
             case EnsureClaims(epoch):

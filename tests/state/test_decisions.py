@@ -269,7 +269,7 @@ def test_the_backoff_ends_on_the_dot(resume_at: float, phase: Phase) -> None:
     if phase is Phase.PENDING:
         kept = next_life.record
         assert (kept.phase_at, kept.epoch_at, kept.resume_at) == (NOW + 100, NOW + 100, None)
-        assert next_life.actions == (ConfirmLaunch(3),)
+        assert next_life.actions == (ConfirmLaunch(3, search=True),)
     else:
         assert (next_life.actions, next_life.wake_at) == ((), resume_at)
 
@@ -339,7 +339,7 @@ def test_beside_old_pods_nothing_is_created_whatever_is_missing() -> None:
 def test_what_ended_is_swept_while_the_next_epoch_is_launched() -> None:
     dead = pod(0, epoch=1, phase=PodPhase.FAILED)
     swept = DeletePods((dead,), 0, "they have ended and belong to an older epoch or attempt")
-    assert look(view(dead), epoch=2).actions == (swept, ConfirmLaunch(2))
+    assert look(view(dead), epoch=2).actions == (swept, ConfirmLaunch(2, search=True))
     assert look(view(dead), epoch=2, phase=Phase.RESTARTING, resume_at=NOW + 500).actions == (swept,)
     assert look(view(dead), epoch=2, scheduled_at=NOW).actions == (swept, ConfirmLoss(2))
 

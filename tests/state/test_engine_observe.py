@@ -18,6 +18,12 @@ def test_an_observed_run_that_has_ended_keeps_its_pods() -> None:
     assert decide(plan(engine=Engine.OBSERVE), over, view(pod(0)), NOW).actions == ()
 
 
+def test_an_observed_run_that_is_being_deleted_keeps_its_pods() -> None:
+    going = record(phase=Phase.RUNNING)
+    assert decide(plan(deleting=True), going, view(pod(0)), NOW).actions
+    assert decide(plan(deleting=True, engine=Engine.OBSERVE), going, view(pod(0)), NOW).actions == ()
+
+
 def test_an_observed_coordinator_is_probed() -> None:
     run = plan(engine=Engine.OBSERVE)
     assert decide(run, record(phase=Phase.ASSEMBLING), view(pod(0)), NOW).probe is not None

@@ -6,10 +6,11 @@ import pytest
 
 from muster.state.actions import ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, EnsureService, StopPods
 from muster.state.coordinator import ProbeKind
-from muster.state.record import ConditionType, Phase
+from muster.state.machine import decide
+from muster.state.record import Attempts, ConditionType, Phase
 from muster.state.rules import Backoff, ClockAction, ClockName, Gate, GateCondition
 from muster.state.view.roll import CoordinatorState, RankState
-from tests.builders import NOW, Clock, plan
+from tests.builders import NOW, Clock, plan, pod, record, view
 from tests.state.story import Story
 
 
@@ -413,12 +414,10 @@ def test_the_coordinator_is_probed_by_pod_ip_while_it_runs() -> None:
     assert (story.last.probe.address, story.last.probe.expected) == ("10.0.0.1:1234", 4)
 
 
-def test_a_missing_pod_is_created_again_before_the_gang_was_complete() -> None:
+def test_a_missing_pod_is_created_again_before_all_were_there_at_once() -> None:
     story = Story(plan())
-    story.launch()
+    story.create(3)
     story.start(0, 1)
-    story.look(1)
-    story.gone(3)
     (create,) = story.look(1)
     assert isinstance(create, CreatePods)
     assert [member.rank for member in create.members] == [3]
@@ -438,3 +437,12 @@ def test_an_empty_gang_has_succeeded() -> None:
     story = Story(plan(size=0))
     story.look()
     assert story.kept.phase is Phase.SUCCEEDED
+
+
+def test_a_decision_needs_no_call_before_it() -> None:
+    seen = view(*(pod(rank) for rank in range(4)), pod(1, attempt=1))
+    kept = record(attempts=(Attempts("1", 1),), scheduled_at=NOW)
+    found = decide(plan(), kept, seen, NOW)
+    assert seen.of(0).attempts == {1: 1}
+    assert (seen.engine.launched, found.wake_at == NOW) == (0, False)
+    assert decide(plan(), kept, seen, NOW) == found

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from muster.api.names import name_suffix, pod_name
 from muster.state.plan import MAX_EPOCH, Plan
 from muster.state.view.membership import Membership
-from muster.state.view.pod import Pod
+from muster.state.view.pod import Pod, PodPhase
 from tests.builders import plan, pod, worker_group
 
 PLAN = plan(size=4)
@@ -82,6 +82,37 @@ def test_a_plan_with_other_groups_judges_all_pods_anew() -> None:
     assert members.follow(PLAN)
     assert members.view.of(0).pods == 4
     assert members.foreign == 0
+
+
+def test_a_member_that_is_not_seen_any_more_is_kept_until_it_is_known_to_be_gone() -> None:
+    members = membership()
+    members.change(None, pod(1))
+    members.change(pod(1), None)
+    engine = members.view.engine
+    assert set(engine.vanished) == {pod(1).uid}
+    members.change(None, pod(1, resource_version=2))
+    assert engine.vanished == {}
+    members.change(pod(1, resource_version=2), None)
+    engine.found([pod(1)], [])
+    assert engine.vanished == {}
+
+
+@pytest.mark.parametrize("last", [{"phase": PodPhase.FAILED}, {"scheduled": False, "terminating": True}])
+def test_a_member_whose_last_state_says_that_it_does_not_run_is_gone(last: dict[str, Any]) -> None:
+    members = membership()
+    members.change(None, pod(1, **last))
+    members.change(pod(1, **last), None)
+    assert members.view.engine.vanished == {}
+
+
+def test_a_member_with_the_uid_of_another_owner_in_its_label_has_vanished_and_is_foreign() -> None:
+    members = membership()
+    members.change(None, pod(1))
+    assert members.change(pod(1), pod(1, parent="another", resource_version=2))
+    assert (members.foreign, set(members.view.engine.vanished)) == (1, {pod(1).uid})
+    assert members.view.epochs == {}
+    assert members.change(pod(1, parent="another", resource_version=2), pod(1, resource_version=3))
+    assert (members.foreign, members.view.engine.vanished, members.view.of(0).pods) == (0, {}, 1)
 
 
 def test_a_member_whose_labels_are_edited_stays_that_member() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from muster.api import status
 
-STATE = Path(__file__).parents[2] / "state"
+STATE = Path(__file__).parents[2] / "muster" / "state"
 STRUCTS = {
     name: found
     for name, found in vars(status).items()

@@ -1,6 +1,6 @@
 """What every kind has in common: metadata, and the one image, line and grace period that an Experiment has."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from muster.api.convert.command import by_case
@@ -54,17 +54,23 @@ def members_of(draft: Draft, pods: Mapping[str, Pod], variable: str) -> None:
     draft.spec["image"] = first.image
     lines = {name: pod.line for name, pod in pods.items()}
     draft.spec["command"] = first.line if len(set(lines.values())) == 1 else by_case(variable, lines)
-    graceful: dict[str, object] = {}
-    if stated := [pod.grace for pod in pods.values() if pod.grace is not None]:
-        graceful["terminationGracePeriodSeconds"] = max(stated)
-        if len(set(stated)) > 1:
-            message = f"not carried over for each group: the grace period of all members is {max(stated)} s"
-            draft.report.losses.append(draft.report.problem(first.source.loc, message))
     hooks = {pod.pre_stop for pod in pods.values()}
-    if len(hooks) == 1 and first.pre_stop:
-        graceful["shutdownCommand"] = [*first.pre_stop]
-    elif len(hooks) > 1:
+    if len(hooks) > 1:
         message = "preStop is not carried over: an Experiment has one shutdownCommand for all members"
         draft.report.losses.append(draft.report.problem(first.source.loc, message))
+    stopping_of(draft, [*pods.values()], first.pre_stop if len(hooks) == 1 else ())
+
+
+def stopping_of(draft: Draft, pods: Sequence[Pod], command: Sequence[str]) -> None:
+    """Write the grace period, the longest that a pod states, and what runs before the request to stop."""
+    graceful: dict[str, object] = {}
+    if stated := [pod.grace for pod in pods if pod.grace is not None]:
+        graceful["terminationGracePeriodSeconds"] = max(stated)
+        for pod in pods:
+            if pod.grace not in (None, max(stated)):
+                message = f"not carried over for each group: the grace period of all members is {max(stated)} s"
+                pod.source.lost(message, "", "spec", "terminationGracePeriodSeconds")
+    if command:
+        graceful["shutdownCommand"] = [*command]
     if graceful:
         draft.spec["gracefulTermination"] = graceful

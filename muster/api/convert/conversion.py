@@ -16,10 +16,9 @@ from muster.api.convert.kubeflow import JAXJOB, PYTORCHJOB, XGBOOSTJOB, job_of
 from muster.api.convert.ray import raycluster, rayjob
 from muster.api.convert.source import Fields, Report
 from muster.api.convert.trainjob import trainjob
-from muster.api.manifest.load import KINDS, load_node
+from muster.api.manifest.load import KINDS, kind_of, load_node
 from muster.api.manifest.problems import ManifestError, Problem, bounded, nearest, quoted
-from muster.api.manifest.yaml.reader import Mapping, Node, Scalar, read_yaml
-from muster.api.names import AICHOR_KIND
+from muster.api.manifest.yaml.reader import Mapping, Node, read_yaml
 
 CONVERTERS: Final[dict[str, tuple[str, Callable[[Draft, Fields], None]]]] = {
     "JobSet": ("jobset.x-k8s.io/v1alpha2", jobset),
@@ -73,14 +72,6 @@ def convert_node(node: Node, problems: Iterable[Problem] = (), *, filename: str 
     converter(draft, fields)
     document = draft.document()
     return Conversion(str(kind), document, _ordered(report.losses), _ordered(report.notes))
-
-
-def kind_of(node: Node) -> object:
-    """The kind that a manifest names; without one it is AIchor's."""
-    entry = node.entries.get("kind") if isinstance(node, Mapping) else None
-    if entry is None:
-        return AICHOR_KIND
-    return entry.node.value if isinstance(entry.node, Scalar) else None
 
 
 def _ordered(problems: list[Problem]) -> tuple[Problem, ...]:

@@ -1,21 +1,16 @@
 """Load a manifest of any kind.
 
 A JAXJob, and a JobSet whose ``managedBy`` names Muster, stay what they are. Every other object of another controller is
-read as the Experiment that it converts into.
+read as the Experiment that it converts into. What knows these kinds is imported for them only.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from muster.api.convert.conversion import CONVERTERS, convert_node, kind_of
-from muster.api.convert.pod_fields import pod_fields
-from muster.api.convert.traps import traps_of
-from muster.api.foreign.jaxjob import MANAGER, parse_jaxjob
-from muster.api.foreign.jobset import parse_jobset
 from muster.api.manifest.error_text import position
-from muster.api.manifest.load import SERVER_FIELDS, Loaded, experiment_object, load_node
+from muster.api.manifest.load import KINDS, SERVER_FIELDS, Loaded, experiment_object, kind_of, load_node
 from muster.api.manifest.problems import ManifestError, Problem, SpecError, bounded, path
 from muster.api.manifest.yaml.reader import Mapping as Tree
 from muster.api.manifest.yaml.reader import Node, plain, read_yaml
@@ -38,15 +33,14 @@ class LoadedObject:
 class _OwnKind:
     """A kind whose objects stay what they are. ``manager`` is the field that says who runs one."""
 
-    parse: Callable[..., object]
     manager: tuple[str, ...]
     unsaid: bool
     """An object without a manager is Muster's, too."""
 
 
 OWN: Final = {
-    "JobSet": _OwnKind(parse_jobset, ("spec", "managedBy"), unsaid=False),
-    "JAXJob": _OwnKind(parse_jaxjob, ("spec", "runPolicy", "managedBy"), unsaid=True),
+    "JobSet": _OwnKind(("spec", "managedBy"), unsaid=False),
+    "JAXJob": _OwnKind(("spec", "runPolicy", "managedBy"), unsaid=True),
 }
 
 
@@ -63,6 +57,11 @@ def load_any_node(
 ) -> Loaded | LoadedObject:
     """The manifest in a tree that was read with these problems. Raises ``ManifestError``."""
     kind = kind_of(node)
+    if kind in KINDS:
+        return load_node(node, problems, filename=filename)
+    from muster.api.convert.conversion import CONVERTERS, convert_node
+    from muster.api.foreign.jaxjob import MANAGER
+
     if not isinstance(node, Tree) or kind not in CONVERTERS:
         return load_node(node, problems, filename=filename)
     problems = [*problems]
@@ -70,7 +69,8 @@ def load_any_node(
         return _as_it_is(node, str(kind), filename)
     found = convert_node(node, problems, filename=filename)
     loaded = load_node(tree_of(found.document), filename=filename)
-    hint = f"{len(found.losses)} of its fields are lost" if found.losses else "muster convert shows it"
+    lost = len(found.losses)
+    hint = f"{lost} of its fields {'is' if lost == 1 else 'are'} lost" if lost else "muster convert shows it"
     if kind == "JobSet":
         hint += f"; with spec.managedBy: {MANAGER} it is run as it is"
     said = _problem(node, filename, f"a {kind} is run as an Experiment", hint)
@@ -89,16 +89,23 @@ def object_of(loaded: Loaded | LoadedObject, *, name: str, namespace: str) -> di
 def _is_ours(document: Any, own: _OwnKind) -> bool:
     for key in own.manager:
         document = document.get(key) if isinstance(document, Mapping) else None
+    from muster.api.foreign.jaxjob import MANAGER
+
     return document == MANAGER or (own.unsaid and document in (None, ""))
 
 
 def _as_it_is(node: Tree, kind: str, file: str) -> LoadedObject:
+    from muster.api.convert.conversion import CONVERTERS
+    from muster.api.convert.pod_fields import pod_fields
+    from muster.api.foreign.jaxjob import parse_jaxjob
+    from muster.api.foreign.jobset import parse_jobset
+
     document = plain(node)
     version, _ = CONVERTERS[kind]
     if document.get("apiVersion") != version:
         raise ManifestError([_problem(node, file, f"it is not of version {version}", f"write apiVersion: {version}")])
     try:
-        OWN[kind].parse(document, file=file, node=node)
+        (parse_jobset if kind == "JobSet" else parse_jaxjob)(document, file=file, node=node)
     except SpecError as error:
         raise ManifestError(error.problems) from None
     document.pop("status", None)
@@ -113,7 +120,11 @@ def _as_it_is(node: Tree, kind: str, file: str) -> LoadedObject:
 
 
 def _traps(node: Tree, kind: object, file: str) -> tuple[Problem, ...]:
-    return traps_of(node, file=file) if kind == "JobSet" else ()
+    if kind != "JobSet":
+        return ()
+    from muster.api.convert.traps import traps_of
+
+    return traps_of(node, file=file)
 
 
 def _problem(node: Tree, file: str, message: str, hint: str) -> Problem:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from muster.api.convert.command import line_of
 from muster.api.convert.draft import Draft
-from muster.api.convert.resources import resources_of
+from muster.api.convert.resources import MEMORY, resources_of
 from muster.api.convert.source import Fields
 from muster.api.names import CONTAINER, SHM_PATH
 from muster.api.values.quantities import QuantityError, parse_quantity
@@ -22,6 +22,8 @@ class Pod:
     """What a pod template states. ``line`` is empty where the container states no command."""
 
     source: Fields
+    container: Fields
+    """The member's own."""
     image: str
     line: str
     resources: dict[str, Any]
@@ -48,10 +50,11 @@ class Pod:
         return {"resources": self.resources, "template": draft.placed(parts, self.source.loc, carried=True)}
 
 
-def pod_of(draft: Draft, template: Fields, *names: str, needs_command: bool = True) -> Pod:
+def pod_of(draft: Draft, template: Fields, *names: str, needs_command: bool = True, memory: float = MEMORY) -> Pod:
     """The pod of a template.
 
-    The member's own container is ``main``, else the first of ``names`` that is there, else the first of all.
+    The member's own container is ``main``, else the first of ``names`` that is there, else the first of all. ``memory``
+    is written, in GB, where it asks for none.
     """
     spec = template.fields("spec")
     containers = list(spec.items("containers"))
@@ -64,7 +67,7 @@ def pod_of(draft: Draft, template: Fields, *names: str, needs_command: bool = Tr
     carried: dict[str, Any] = draft.carry(template.node, template.loc)
     pod: dict[str, Any] = carried["spec"]
     main: dict[str, Any] = pod["containers"][place]
-    resources, others = resources_of(own)
+    resources, others = resources_of(own, memory=memory)
     line = _line(own, needs_command=needs_command)
     image = own.text("image")
     if not image:
@@ -87,6 +90,7 @@ def pod_of(draft: Draft, template: Fields, *names: str, needs_command: bool = Tr
         pod.setdefault("automountServiceAccountToken", True)
     return Pod(
         template,
+        own,
         image,
         line,
         resources,

@@ -4,16 +4,24 @@ The head and each worker group keep their pod template and their rayStartParams.
 command of the experiment, whose submitter runs it; a RayCluster gets a command that waits, until it is cancelled.
 """
 
+import json
+import shlex
+from collections.abc import Mapping
 from typing import Any, Final
 
-from muster.api.convert.common import end_of, metadata_of
+from muster.api.convert.common import end_of, metadata_of, stopping_of
 from muster.api.convert.draft import Draft
 from muster.api.convert.pod import Pod, pod_of
 from muster.api.convert.source import Fields
 from muster.api.manifest.problems import quoted
+from muster.api.manifest.yaml.reader import Mapping as Tree
+from muster.api.manifest.yaml.reader import plain, read_yaml
+from muster.api.names import CONTAINER, RAY_HEAD_TYPE, RAY_NODE_TYPE, RAY_RUNTIME_ENV
 
 WAIT: Final = "sleep infinity"
 OVERWRITE: Final = "ray.io/overwrite-container-cmd"
+MEMORY: Final = 2.0
+"""GB of a Ray node that states none: a head with its dashboard does not start in 1."""
 _OF_KUBERAY: Final = "not carried over: KubeRay's own"
 
 
@@ -62,15 +70,19 @@ def _cluster(draft: Draft, spec: Fields, command: str) -> None:
         "Head": draft.placed({**first.type_fields(draft), **parameters}, head.loc),
         "Workers": [],
     }
+    pods = {RAY_HEAD_TYPE: first}
     for group in spec.items("workerGroupSpecs"):
         pod = _group(draft, group)
         if pod.image != first.image:
             message = f"the image {quoted(pod.image)} is not the head's, {quoted(first.image)}"
             raise draft.report.refuse(group.at("template"), message, "an Experiment has one image for all members")
-        named = {"name": group.text("groupName"), "count": _size(group)}
+        name = group.text("groupName")
+        pods[name] = pod
+        named = {"name": name, "count": _size(group)}
         types["Workers"].append(draft.placed({**named, **pod.type_fields(draft), **_parameters(group)}, group.loc))
         group.rest(_OF_KUBERAY)
     draft.spec["types"] = types
+    stopping_of(draft, [*pods.values()], _shutdown_command({name: pod.pre_stop for name, pod in pods.items()}))
     if spec.value("enableInTreeAutoscaling", bool):
         spec.lose("enableInTreeAutoscaling", "not carried over: the size of an experiment does not change")
     if spec.value("suspend", bool):
@@ -82,14 +94,24 @@ def _cluster(draft: Draft, spec: Fields, command: str) -> None:
 
 def _group(draft: Draft, group: Fields) -> Pod:
     template = group.fields("template")
-    pod = pod_of(draft, template, "ray-head", "ray-worker", needs_command=False)
+    pod = pod_of(draft, template, "ray-head", "ray-worker", needs_command=False, memory=MEMORY)
     if pod.line:
         message = "not carried over: Muster starts Ray itself, and runs nothing before it"
-        template.lost(message, "build it into the image", "spec", "containers", 0, "command")
+        for key in ("command", "args"):
+            if key in pod.container:
+                pod.container.lost(message, "build it into the image", key)
     annotations = pod.template.get("metadata", {}).get("annotations", {})
     if annotations.pop(OVERWRITE, None) is not None:
-        template.lost("not carried over: Muster writes the command of every Ray pod", "", "metadata", "annotations")
+        template.lost(
+            "not carried over: Muster writes the command of every Ray pod", "", "metadata", "annotations", OVERWRITE
+        )
     return pod
+
+
+def _shutdown_command(hooks: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """One shutdownCommand that runs in each node what its own preStop hook ran; the submitter has none."""
+    lines = [f"{shlex.quote(name)}) exec {shlex.join(hook)};;" for name, hook in hooks.items() if hook]
+    return ("/bin/sh", "-c", "\n".join([f'case "${RAY_NODE_TYPE}" in', *lines, "esac"])) if lines else ()
 
 
 def _size(group: Fields) -> int:
@@ -125,7 +147,26 @@ def _life(draft: Draft, spec: Fields) -> None:
         spec.lose("submissionMode", "not carried over: the command is submitted at once")
     elif mode:
         spec.note("an Experiment has a submitter pod of its own, in every mode", "", "submissionMode")
-    spec.lose("runtimeEnvYAML", "not carried over", "pass --runtime-env to ray job submit, or build it into the image")
+    _runtime_environment(draft, spec)
     spec.lose("submitterPodTemplate", "not carried over: the submitter has the image of the head")
-    spec.ignore("managedBy", "submitterConfig", "jobId")
+    spec.lose("submitterConfig", "not carried over: a submitter that is lost runs again, as often as that happens")
+    spec.lose("jobId", "not carried over: the job is named after the experiment and its epoch")
+    spec.ignore("managedBy")
     spec.lose("deletionStrategy", "not carried over: the pods end with the job, and stay for their logs")
+
+
+def _runtime_environment(draft: Draft, spec: Fields) -> None:
+    """The runtime environment as a variable, which Muster's submitter hands to Ray."""
+    text = spec.text("runtimeEnvYAML")
+    if not text:
+        return
+    node, problems = read_yaml(text, filename=draft.report.file)
+    if problems or not isinstance(node, Tree):
+        raise draft.report.refuse(spec.at("runtimeEnvYAML"), "it is not a mapping in YAML", "correct the manifest")
+    value = json.dumps(plain(node)).replace("$(", "$$(")  # Kubernetes reads $$( as $(, and replaces no variable
+    variable = {"name": RAY_RUNTIME_ENV, "value": value}
+    template = {"spec": {"containers": [{"name": CONTAINER, "env": [variable]}]}}
+    draft.spec["template"] = draft.placed(template, spec.at("runtimeEnvYAML"), carried=True)
+    if "working_dir" in node.entries or "py_modules" in node.entries:
+        hint = "a path in the image, or a URI that the cluster reaches"
+        spec.note("working_dir and py_modules are read where the submitter runs", hint, "runtimeEnvYAML")

@@ -17,15 +17,20 @@ MEMORY: Final = 1.0
 _GB: Final = Decimal(10**9)
 
 
-def resources_of(container: Fields, key: str = "resources") -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """The resources of a type, and what its template must ask for beside them; ``key`` states them in a container."""
+def resources_of(
+    container: Fields, key: str = "resources", *, memory: float = MEMORY
+) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """The resources of a type, and what its template must ask for beside them; ``key`` states them in a container.
+
+    ``memory`` is written, in GB, where the container states none.
+    """
     given = container.fields(key)
     asked = {kind: _quantities(given, kind) for kind in ("requests", "limits")}
     given.lose("claims", "not carried over: the claim of a device belongs into the pod template", "write it there")
     given.rest()
     requests, limits = asked["requests"], asked["limits"]
     found = _cpu(given, requests.pop("cpu", None), limits.pop("cpu", None))
-    found["memory"] = _memory(given, requests.pop("memory", None), limits.pop("memory", None))
+    found["memory"] = _memory(given, requests.pop("memory", None), limits.pop("memory", None), memory)
     gpus = [each.pop(GPU, None) for each in (limits, requests)]
     if count := next((each for each in gpus if each), None):
         found["accelerators"] = {"gpu": {"count": int(count)}}
@@ -60,11 +65,11 @@ def _cpu(given: Fields, request: Decimal | None, limit: Decimal | None) -> dict[
     return {"cpus": _number(cpus), "cpuLimitRatio": _number(round(ratio, 6))}
 
 
-def _memory(given: Fields, request: Decimal | None, limit: Decimal | None) -> Any:
+def _memory(given: Fields, request: Decimal | None, limit: Decimal | None, default: float) -> Any:
     amount = limit or request
     if not amount:
-        given.note(f"no memory is asked for; memory: {MEMORY:g} (GB) is written", "state what a member needs")
-        return MEMORY
+        given.note(f"no memory is asked for; memory: {default:g} (GB) is written", "state what a member needs")
+        return default
     if request and limit and request != limit:
         loc = given.at("requests", "memory")
         message = "not carried over: an Experiment requests the memory that is its limit"

@@ -10,15 +10,16 @@ by the API server when a pod is created.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import Field, ValidationError
 
+from muster.api.foreign.stored import Stored
 from muster.api.manifest.error_text import explain, position
 from muster.api.manifest.problems import Problem, SpecError, bounded, path, quoted
 from muster.api.manifest.yaml.reader import Node
-from muster.api.values.fields import LABEL_1035, MEANING, Shape, null_is_empty
+from muster.api.values.fields import LABEL_1035, MEANING
 
 CONTAINER: Final = "jax"
 """The container whose port the coordinator listens on (jax_types.go, JAXJobDefaultContainerName)."""
@@ -33,7 +34,7 @@ _NAME: Final = re.compile(LABEL_1035.replace("$", r"\Z"))
 RestartPolicy = Literal["Always", "OnFailure", "Never", "ExitCode"]
 
 
-class SchedulingPolicy(Shape):
+class SchedulingPolicy(Stored):
     """What a gang scheduler is asked for. Muster starts gangs itself and asks none."""
 
     min_available: int | None = Field(None, description="Pods that must be placed together.")
@@ -43,7 +44,7 @@ class SchedulingPolicy(Shape):
     schedule_timeout_seconds: int | None = Field(None, description="How long the gang may wait.")
 
 
-class RunPolicy(Shape):
+class RunPolicy(Stored):
     """How a JAXJob is run and cleaned up."""
 
     clean_pod_policy: Literal["All", "Running", "None"] | None = Field(
@@ -63,18 +64,18 @@ class RunPolicy(Shape):
     managed_by: str | None = Field(None, description="Another manager's name keeps Muster away.")
 
 
-class ReplicaSpec(Shape):
+class ReplicaSpec(Stored):
     """The workers."""
 
     replicas: Annotated[int, Field(ge=0, le=100_000)] | None = Field(None, description="How many; 1 if absent.")
-    restart_policy: RestartPolicy | None = Field(None, description="What follows a failure; Never if absent.")
+    restart_policy: RestartPolicy = Field("Never", description="What follows a failure; Never if absent.")
     template: dict[str, Any] = Field(description="core/v1 PodTemplateSpec.")
 
 
-class JAXJobSpec(Shape):
+class JAXJobSpec(Stored):
     """JAXJobSpec v1."""
 
-    run_policy: Annotated[RunPolicy, BeforeValidator(null_is_empty)] = Field(RunPolicy(), description="How it is run.")
+    run_policy: RunPolicy = Field(RunPolicy(), description="How it is run.")
     jax_replica_specs: dict[str, ReplicaSpec] = Field(description="The replica specs by type; the only one is Worker.")
 
 
@@ -93,6 +94,7 @@ class JAXJob:
     restart_policy: RestartPolicy
     template: Mapping[str, Any]
     port: int = PORT
+    labels: Mapping[str, Any] = field(default_factory=dict)
 
 
 def parse_jaxjob(obj: Mapping[str, Any], *, file: str = "", node: Node | None = None) -> JAXJob:
@@ -125,9 +127,10 @@ def parse_jaxjob(obj: Mapping[str, Any], *, file: str = "", node: Node | None = 
         finalizers=tuple(map(str, finalizers)) if isinstance(finalizers, list) else (),
         run_policy=spec.run_policy,
         replicas=1 if worker.replicas is None else worker.replicas,
-        restart_policy=worker.restart_policy or "Never",
+        restart_policy=worker.restart_policy,
         template=template,
         port=port,
+        labels=metadata["labels"] if isinstance(metadata.get("labels"), Mapping) else {},
     )
 
 

@@ -7,12 +7,13 @@ because the webhook may be absent too.
 
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from muster.api.foreign.pod_failure_policy import PodFailurePolicy
+from muster.api.foreign.stored import Stored
 from muster.api.manifest.problems import Wrong, quoted
 from muster.api.manifest.template.values import check_json, owned
-from muster.api.values.fields import Annotation, LabelKey, LabelValue, Shape, listed
+from muster.api.values.fields import Annotation, LabelKey, LabelValue, listed
 from muster.api.values.rank_ranges import check_ranges
 
 MAX_INT32: Final = 2**31 - 1
@@ -21,7 +22,6 @@ MAX_PODS: Final = 100_000
 """Pods of one Job that Muster keeps track of (completions of an Indexed Job, parallelism of the others)."""
 
 Int32 = Annotated[int, Field(ge=0, le=MAX_INT32)]
-Mode = Literal["Indexed", "NonIndexed"]
 
 
 def _pod_spec(spec: dict[str, Any]) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def _pod_spec(spec: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(container, dict) or not isinstance(container.get("name"), str) or not container["name"]:
             raise Wrong("a container has no name", "write its name")
         _variables(container.get("env"))
-    policy = spec.get("restartPolicy", "OnFailure")
+    policy = spec.get("restartPolicy") or "OnFailure"
     if policy not in ("OnFailure", "Never"):
         raise Wrong(f"restartPolicy {policy} is not allowed in a Job", "write OnFailure or Never")
     return spec
@@ -54,7 +54,7 @@ def _named(variable: object) -> bool:
 PodSpecObject = Annotated[dict[str, Any], Field(max_length=128), AfterValidator(check_json), AfterValidator(_pod_spec)]
 
 
-class TemplateMetadata(Shape):
+class TemplateMetadata(Stored):
     """Labels and annotations of a template. Other metadata has no effect in Kubernetes either, and is let through."""
 
     labels: Annotated[dict[LabelKey, LabelValue], Field(max_length=64)] = Field({}, description="Labels.")
@@ -69,7 +69,7 @@ class TemplateMetadata(Shape):
     owner_references: Annotated[Any, owned("Muster sets the owner of the pods", "remove it")] = None
 
 
-class PodTemplate(Shape):
+class PodTemplate(Stored):
     """core/v1 PodTemplateSpec. The pod's own fields are checked by the API server when the pod is created."""
 
     metadata: TemplateMetadata = Field(TemplateMetadata(), description="Labels and annotations of the pods.")
@@ -87,7 +87,7 @@ def _ranges(text: str) -> str:
     return text
 
 
-class SuccessPolicyRule(Shape):
+class SuccessPolicyRule(Stored):
     """When an Indexed Job has succeeded before all of its indexes have."""
 
     succeeded_indexes: Annotated[str, Field(max_length=65_536, min_length=1), AfterValidator(_ranges)] | None = Field(
@@ -104,20 +104,18 @@ class SuccessPolicyRule(Shape):
         return self
 
 
-class SuccessPolicy(Shape):
+class SuccessPolicy(Stored):
     """The rules; one must hold."""
 
     rules: Annotated[tuple[SuccessPolicyRule, ...], listed(20, 1)] = Field(description="The rules.")
 
 
-class JobSpec(Shape):
+class JobSpec(Stored):
     """batch/v1 JobSpec."""
 
     parallelism: Annotated[int, Field(ge=1, le=MAX_PODS)] | None = Field(None, description="Pods that run at a time.")
     completions: Annotated[int, Field(ge=1, le=MAX_PODS)] | None = Field(None, description="Pods that must succeed.")
-    completion_mode: Annotated[Mode, BeforeValidator(lambda value: "Indexed" if value is None else value)] = Field(
-        "Indexed", description="Whether the pods have an index."
-    )
+    completion_mode: Literal["Indexed", "NonIndexed"] = Field("Indexed", description="Whether the pods have an index.")
     active_deadline_seconds: Annotated[int, Field(ge=1, le=2**53)] | None = Field(
         None, description="Seconds that the Job may take."
     )

@@ -7,11 +7,12 @@ here.
 import re
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
+from muster.api.foreign.stored import Stored
 from muster.api.manifest.problems import Wrong, quoted
 from muster.api.manifest.template.values import Opaque
-from muster.api.values.fields import LABEL_1035, SUBDOMAIN, Shape, limited, listed, null_is_empty
+from muster.api.values.fields import LABEL_1035, SUBDOMAIN, limited, listed
 from muster.api.values.patterns import PatternError, compiled
 
 JobFailureReason = Literal[
@@ -20,24 +21,23 @@ JobFailureReason = Literal[
 MAX_RULES: Final = 10
 JobName = Annotated[str, limited(LABEL_1035, 63)]
 Targets = Annotated[tuple[str, ...], listed(1_024)]
-Toggle = Annotated[bool, BeforeValidator(lambda value: True if value is None else value)]
 RULE_NAME: Final = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]{0,126}[A-Za-z0-9_])?")
 
 
-class DependsOn(Shape):
+class DependsOn(Stored):
     """What a replicated job waits for."""
 
     name: str = Field(description="The replicated job to wait for.")
     status: Literal["Ready", "Complete"] = Field(description="How far its jobs must have come.")
 
 
-class StartupPolicy(Shape):
+class StartupPolicy(Stored):
     """In which order the replicated jobs start."""
 
     startup_policy_order: Literal["AnyOrder", "InOrder"] = Field("AnyOrder", description="AnyOrder or InOrder.")
 
 
-class SuccessPolicy(Shape):
+class SuccessPolicy(Stored):
     """Which jobs must succeed."""
 
     operator: Literal["All", "Any"] = Field("All", description="All of them, or any.")
@@ -61,10 +61,10 @@ def _pattern(text: str) -> str:
     return text
 
 
-class FailureRule(Shape):
+class FailureRule(Stored):
     """What follows when a job has failed; the first rule that matches applies."""
 
-    name: Annotated[str, AfterValidator(_rule_name)] | None = Field(None, description="Name of the rule.")
+    name: Annotated[str, AfterValidator(_rule_name)] = Field("", description="Name of the rule.")
     action: Literal[
         "FailJobSet",
         "RestartJobSet",
@@ -79,7 +79,7 @@ class FailureRule(Shape):
     target_replicated_jobs: Targets = Field((), description="The replicated jobs that it is about; all if empty.")
 
 
-class FailurePolicy(Shape):
+class FailurePolicy(Stored):
     """How often the JobSet is restarted, and by which rules."""
 
     max_restarts: Annotated[int, Field(ge=-(2**31), le=2**31 - 1)] = Field(0, description="Restarts before it fails.")
@@ -110,17 +110,17 @@ class FailurePolicy(Shape):
         return self.rules[number].name or f"failurePolicyRule{number}"
 
 
-class Network(Shape):
+class Network(Stored):
     """Host names of the pods."""
 
-    enable_dns_hostnames: Toggle = Field(True, alias="enableDNSHostnames", description="Whether pods have host names.")
-    subdomain: Annotated[str, limited(LABEL_1035, 63)] | None = Field(
-        None, description="Name of the headless Service; the JobSet's own if absent."
+    enable_dns_hostnames: bool = Field(True, alias="enableDNSHostnames", description="Whether pods have host names.")
+    subdomain: Annotated[str, limited(LABEL_1035, 63)] = Field(
+        "", description="Name of the headless Service; the JobSet's own if absent."
     )
-    publish_not_ready_addresses: Toggle = Field(True, description="Whether pods that are not ready have an address.")
+    publish_not_ready_addresses: bool = Field(True, description="Whether pods that are not ready have an address.")
 
 
-class Coordinator(Shape):
+class Coordinator(Stored):
     """The pod whose address every pod is given, as a label and as an annotation."""
 
     replicated_job: str = Field(description="Its replicated job.")
@@ -128,7 +128,7 @@ class Coordinator(Shape):
     pod_index: Annotated[int, Field(ge=0)] = Field(0, description="Its index in the job.")
 
 
-class ClaimMetadata(Shape):
+class ClaimMetadata(Stored):
     """Metadata of a claim's template."""
 
     name: Annotated[str, limited(SUBDOMAIN, 63)] = Field(description="Name of the volume; the claim's begins with it.")
@@ -137,7 +137,7 @@ class ClaimMetadata(Shape):
     creation_timestamp: Any = None
 
 
-class ClaimTemplate(Shape):
+class ClaimTemplate(Stored):
     """core/v1 PersistentVolumeClaim without a namespace."""
 
     api_version: Any = None
@@ -147,16 +147,14 @@ class ClaimTemplate(Shape):
     status: Any = None
 
 
-class Retention(Shape):
+class Retention(Stored):
     """What becomes of the claims."""
 
     when_deleted: Literal["Delete", "Retain"] = Field("Delete", description="When the JobSet is deleted.")
 
 
-class VolumeClaimPolicy(Shape):
+class VolumeClaimPolicy(Stored):
     """Claims that all pods of the JobSet share."""
 
     templates: Annotated[tuple[ClaimTemplate, ...], listed(50)] = Field((), description="The claims.")
-    retention_policy: Annotated[Retention, BeforeValidator(null_is_empty)] = Field(
-        Retention(), description="What becomes of them."
-    )
+    retention_policy: Retention = Field(Retention(), description="What becomes of them.")

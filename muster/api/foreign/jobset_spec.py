@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from muster.api.foreign.job import JobSpec, TemplateMetadata
 from muster.api.foreign.jobset_policies import (
@@ -21,7 +21,8 @@ from muster.api.foreign.jobset_policies import (
     SuccessPolicy,
     VolumeClaimPolicy,
 )
-from muster.api.values.fields import Shape, listed, null_is_empty
+from muster.api.foreign.stored import Stored
+from muster.api.values.fields import listed
 
 GROUP: Final = "jobset.x-k8s.io"
 API_VERSION: Final = f"{GROUP}/v1alpha2"
@@ -33,14 +34,14 @@ EXCLUSIVE: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 NODE_SELECTOR: Final = "alpha.jobset.sigs.k8s.io/node-selector"
 
 
-class JobTemplate(Shape):
+class JobTemplate(Stored):
     """batch/v1 JobTemplateSpec."""
 
     metadata: TemplateMetadata = Field(TemplateMetadata(), description="Labels and annotations of the Jobs.")
     spec: JobSpec = Field(description="The Job.")
 
 
-class ReplicatedJob(Shape):
+class ReplicatedJob(Stored):
     """Jobs of one template."""
 
     name: JobName = Field(description="Name of the replicated job.")
@@ -50,22 +51,15 @@ class ReplicatedJob(Shape):
     template: JobTemplate = Field(description="The Job that is replicated.")
 
 
-Toggled = Annotated[bool, BeforeValidator(lambda value: False if value is None else value)]
-
-
-class JobSetSpec(Shape):
+class JobSetSpec(Stored):
     """JobSetSpec v1alpha2."""
 
     replicated_jobs: Annotated[tuple[ReplicatedJob, ...], listed(1_024)] = Field((), description="The jobs.")
-    network: Annotated[Network, BeforeValidator(null_is_empty)] = Field(Network(), description="Host names.")
-    success_policy: Annotated[SuccessPolicy, BeforeValidator(null_is_empty)] = Field(
-        SuccessPolicy(), description="When it has succeeded."
-    )
+    network: Network = Field(Network(), description="Host names.")
+    success_policy: SuccessPolicy = Field(SuccessPolicy(), description="When it has succeeded.")
     failure_policy: FailurePolicy | None = Field(None, description="What follows a failed job; absent: the end.")
-    startup_policy: Annotated[StartupPolicy, BeforeValidator(null_is_empty)] = Field(
-        StartupPolicy(), description="In which order the replicated jobs start."
-    )
-    suspend: Toggled = Field(False, description="Run nothing, and stop what runs, until this is false again.")
+    startup_policy: StartupPolicy = Field(StartupPolicy(), description="In which order the replicated jobs start.")
+    suspend: bool = Field(False, description="Run nothing, and stop what runs, until this is false again.")
     coordinator: Coordinator | None = Field(None, description="The pod whose address all pods are given.")
     managed_by: str | None = Field(None, description=f"{MANAGED_BY}, for a JobSet that Muster runs.")
     ttl_seconds_after_finished: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = Field(

@@ -4,14 +4,15 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from muster.api.foreign.stored import Stored
 from muster.api.manifest.problems import Wrong
-from muster.api.values.fields import Shape, Word, listed
+from muster.api.values.fields import Word, listed
 
 ExitCode = Annotated[int, Field(ge=0, le=2**31 - 1)]
 DISRUPTION = "DisruptionTarget"
 
 
-class OnExitCodes(Shape):
+class OnExitCodes(Stored):
     """Matches by the exit code of a container that failed."""
 
     container_name: Word | None = Field(None, description="The container; any if absent.")
@@ -27,7 +28,7 @@ class OnExitCodes(Shape):
         return self
 
 
-class OnPodCondition(Shape):
+class OnPodCondition(Stored):
     """Matches by a condition of the pod. Muster keeps DisruptionTarget of a pod and no other."""
 
     type: str = Field(description="Type of the condition.")
@@ -43,7 +44,7 @@ class OnPodCondition(Shape):
         return self
 
 
-class PodFailureRule(Shape):
+class PodFailureRule(Stored):
     """One rule; the first that matches a failed pod applies."""
 
     action: Literal["FailJob", "FailIndex", "Ignore", "Count"] = Field(description="What the failure means.")
@@ -57,7 +58,7 @@ class PodFailureRule(Shape):
         return self
 
 
-class PodFailurePolicy(Shape):
+class PodFailurePolicy(Stored):
     """The rules, in order. A failed pod that no rule matches counts against backoffLimit."""
 
-    rules: Annotated[tuple[PodFailureRule, ...], listed(20, 1)] = Field(description="The rules.")
+    rules: Annotated[tuple[PodFailureRule, ...], listed(20)] = Field((), description="The rules.")

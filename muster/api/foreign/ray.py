@@ -72,6 +72,9 @@ class RayJobSpec(msgspec.Struct, frozen=True):
     clusterSelector: dict[str, str] | None = None
     submissionMode: str | None = None
     suspend: bool | None = None
+    shutdownAfterJobFinishes: bool | None = None
+    ttlSecondsAfterFinished: int | None = None
+    deletionStrategy: dict[str, Any] | None = None
 
 
 class RayJobStatus(msgspec.Struct, frozen=True):

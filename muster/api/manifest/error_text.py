@@ -67,7 +67,7 @@ def explain(
     """
     known = _Models(model, operator)
     problems = []
-    for number, detail in enumerate(error.errors(include_url=False)):
+    for number, detail in enumerate(each for each in error.errors(include_url=False) if not _follows(each)):
         loc = root + tuple(part for part in detail["loc"] if part != "[key]")
         at_key = detail["type"] == "extra_forbidden" or "[key]" in detail["loc"]
         line, column = position(node, loc, key=at_key)
@@ -116,6 +116,12 @@ def _raw(node: Node | None, loc: Loc) -> str | None:
         found = _step(node, part)
         node = found.node if isinstance(found, Entry) else found
     return node.raw if isinstance(node, Scalar) else None
+
+
+def _follows(detail: ErrorDetails) -> bool:
+    """A list is too short only because an entry of it is wrong, which has a problem of its own."""
+    value = detail["input"]
+    return detail["type"] == "too_short" and isinstance(value, list) and len(value) >= detail["ctx"]["min_length"]
 
 
 def _sentence(detail: ErrorDetails, known: "_Models", raw: str | None, *, advise: bool) -> tuple[str, str]:

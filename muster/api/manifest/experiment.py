@@ -68,7 +68,8 @@ class ExperimentSpec(AIchorSpec):
     assist: bool = Field(
         False,
         description="Help Python in the members without a change to program or image: a bare "
-        "jax.distributed.initialize() works, an exception ends its process at once, SIGURG writes its stacks. "
+        "jax.distributed.initialize() works, a failure ends its process without waiting for other ranks, SIGURG writes "
+        "its stacks. "
         "See docs/researcher.md.",
     )
     template: Template = Field({}, description="Pod template of every member: see docs/pod-template.md.")

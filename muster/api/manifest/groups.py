@@ -15,6 +15,7 @@ from typing import Annotated, Any, Final, Literal, Self, get_args
 
 from pydantic import ConfigDict, Field, RootModel, ValidationInfo, model_validator
 
+from muster.api.gang import MAX_MEMBERS
 from muster.api.manifest.policies.gates import MAX_GATES, DependsOn
 from muster.api.manifest.problems import Wrong
 from muster.api.manifest.ray_params import RayParams
@@ -26,7 +27,6 @@ Operator = Literal["jax", "kuberay", "pytorch", "xgboost", "jobset"]
 OPERATORS: Final[tuple[str, ...]] = get_args(Operator)
 
 MAX_GROUPS: Final = 32
-MAX_MEMBERS: Final = 100_000
 
 HEAD: Final = "head"
 SUBMITTER: Final = "submitter"

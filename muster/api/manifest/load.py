@@ -52,6 +52,14 @@ SERVER_FIELDS: Final = (
 """Metadata that only the API server writes. It is ignored, so that an exported object can be loaded again."""
 
 
+def kind_of(node: Node) -> object:
+    """The kind that a manifest names; without one it is AIchor's."""
+    entry = node.entries.get("kind") if isinstance(node, Mapping) else None
+    if entry is None:
+        return AICHOR
+    return entry.node.value if isinstance(entry.node, Scalar) else None
+
+
 class ManifestMetadata(Shape):
     """Metadata of an Experiment in a file."""
 
@@ -137,9 +145,7 @@ class _Loading:
         """The manifest, whichever kind it is."""
         if not isinstance(self.node, Mapping):
             raise self.error(self.problem((), "a manifest is a mapping", "begin with kind: AIchorManifest"))
-        kind = self._value("kind")
-        if kind is None and "kind" not in self.node.entries:
-            kind = AICHOR
+        kind = kind_of(self.node)
         if kind not in KINDS:
             raise self.error(self._wrong_kind(kind))
         operator = self._value("spec", "operator")

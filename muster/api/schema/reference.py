@@ -7,9 +7,10 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
+from muster.api.gang import MAX_MEMBERS
 from muster.api.manifest.aichor import NEAREST, AIchorManifest
 from muster.api.manifest.experiment import ExperimentSpec
-from muster.api.manifest.groups import MAX_MEMBERS, OPERATORS, JaxTypes, JobSetType, MasterTypes, RayTypes
+from muster.api.manifest.groups import OPERATORS, JaxTypes, JobSetType, MasterTypes, RayTypes
 from muster.api.manifest.load import ManifestMetadata
 from muster.api.manifest.policies.edits import EDITS
 from muster.api.manifest.resources import Resources

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from muster.api.manifest.groups import JobSetType, RayTypes
 from muster.api.status import ExperimentStatus
-from muster.api.values.fields import TIME
+from muster.api.values.timestamps import PATTERN as TIME
 from muster.api.wire.structs import schema_of
 
 Schema = dict[str, Any]

@@ -13,6 +13,7 @@ from muster.api.manifest.problems import Wrong
 from muster.api.values.durations import MAX_LENGTH as MAX_DURATION
 from muster.api.values.durations import PATTERN as DURATION_PATTERN
 from muster.api.values.durations import DurationError, parse_duration
+from muster.api.values.timestamps import PATTERN as TIME
 
 
 class Shape(BaseModel):
@@ -48,7 +49,6 @@ ABSOLUTE_PATH: Final = r"^(/[A-Za-z0-9._-]+)+$"
 TOPOLOGY: Final = r"^[1-9][0-9]{0,3}(x[1-9][0-9]{0,3}){1,2}$"
 TEXT: Final = r"^[^\x00-\x1f\x7f]*$"
 SCRIPT: Final = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$"
-TIME: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$"
 
 MEANING: Final = {
     LABEL_1035: "lower-case letters, digits and '-', beginning with a letter and not ending with '-'",

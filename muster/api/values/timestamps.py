@@ -2,7 +2,9 @@
 
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import Final
 
+PATTERN: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$"
 REMEMBERED = 2048
 """Conversions that are cached: the times of a pod or a status are the same in most of its events."""
 _SHORTEST, _LONGEST = 20, 40

@@ -12,9 +12,8 @@ from functools import lru_cache
 from typing import Annotated, Any, Final
 
 from muster.api.errors import MusterError
-from muster.api.values.fields import TIME
 from muster.api.values.rank_ranges import RANGES, check_ranges
-from muster.api.values.timestamps import micro_time, seconds_of, whole_time
+from muster.api.values.timestamps import PATTERN, micro_time, seconds_of, whole_time
 
 MAX_COUNTER: Final = 2**53
 MAX_MESSAGE: Final = 1_024
@@ -26,7 +25,7 @@ NEVER: Final = object()
 """Equal to no value of a field."""
 
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
-_TIME: Final = re.compile(TIME)
+_TIME: Final = re.compile(PATTERN)
 _SHOWN: Final = 60
 """Characters of a wrong value that an error shows."""
 
@@ -118,7 +117,7 @@ def _boolean(value: object) -> bool:
 
 
 def _time(write: Callable[[float], str]) -> Kind:
-    schema = {"type": "string", "pattern": TIME, "minLength": 1, "maxLength": 40}
+    schema = {"type": "string", "pattern": PATTERN, "minLength": 1, "maxLength": 40}
     return Kind(schema, _moment, write, 0.0, null=True)
 
 

@@ -14,13 +14,13 @@ stops an older one. What a kind cannot read is a ``WireError`` that names the fi
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from functools import lru_cache, partial
 from operator import attrgetter
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
-from pydantic.alias_generators import to_camel
 
 from muster.api.wire.kinds import NEVER, Kind, WireError, listed, optional, wrong
 
@@ -32,6 +32,19 @@ _ABSENT: Final = object()
 _RATIO: Final = re.compile("([0-9]{1,16})/([0-9]{1,16})")
 
 
+class Life(IntEnum):
+    """How long the value of a field holds. What ends a longer life ends the shorter ones."""
+
+    PHASE = 1
+    """Until the phase changes."""
+    EPOCH = 2
+    """Until the next epoch of the gang."""
+    START = 3
+    """Until the experiment is suspended."""
+    OBJECT = 4
+    """As long as the object is there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Wire:
     """What a field means.
@@ -40,6 +53,10 @@ class Wire:
     from a budget; every other field is a fact, and persisted the moment it changes. A status without a ``required``
     field cannot be read. ``most`` bounds a list, which keeps its first or its ``newest`` items; a ``sparse`` one is not
     written while it is empty. ``of`` names the number that is written behind this one, as in ``3/4``.
+
+    ``life`` says how long a value holds: a field is at its default again when that is over. A time that ``moves`` is
+    moved by a step of the wall clock until the experiment has ended, and with ``after_end`` also then. Every other time
+    ``stays`` as it is, for the reason that is given.
     """
 
     description: str
@@ -50,18 +67,25 @@ class Wire:
     newest: bool = False
     sparse: bool = False
     of: str = ""
+    life: Life = Life.OBJECT
+    moves: bool = False
+    after_end: bool = False
+    stays: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A declared field. ``omitted`` is the value that is not written; ``items`` the structs in its list, or itself."""
+    """A declared field. ``omitted`` is the value that is not written; ``items`` the structs in its list, or itself.
+
+    ``default`` is ``msgspec.NODEFAULT`` where it has none.
+    """
 
     name: str
     key: str
     wire: Wire
     kind: Kind
     items: type[msgspec.Struct] | None
-    has_default: bool
+    default: object
     omitted: object
 
 
@@ -91,9 +115,14 @@ def shape_of(struct: type[msgspec.Struct]) -> Shape:
 
 def _field(declared: msgspec.structs.FieldInfo, hint: Any, wire: Wire) -> Field:
     kind, items = _kind_of(hint, wire)
-    key = wire.name or to_camel(declared.name)
+    key = wire.name or _camel(declared.name)
     omitted = NEVER if declared.required else kind.none
-    return Field(declared.name, key, wire, kind, items, not declared.required, omitted)
+    return Field(declared.name, key, wire, kind, items, declared.default, omitted)
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(map(str.capitalize, rest))
 
 
 def _kind_of(hint: Any, wire: Wire) -> tuple[Kind, type[msgspec.Struct] | None]:
@@ -153,7 +182,7 @@ def _read(struct: type[S], *values: Any) -> S:
         if value is _ABSENT or (value is None and field.kind.null):
             if field.wire.required:
                 raise WireError(f"{field.key}: it is required")
-            if not field.has_default:
+            if field.default is msgspec.NODEFAULT:
                 found[field.name] = field.kind.zero
             continue
         try:

@@ -46,6 +46,8 @@ class ExperimentIndex:
     members: dict[Key, Membership] = field(default_factory=dict)
     """Of every owner of pods and Services, whether its Experiment is known or not."""
     pods: int = 0
+    _admissions: dict[Key, Workload] = field(default_factory=dict)
+    """The Workloads that Kueue made, by their owners, whether these are known or not."""
 
     def experiment_changed(self, old: ExperimentRecord | None, new: ExperimentRecord | None) -> None:
         """An experiment came, changed or went."""
@@ -57,6 +59,9 @@ class ExperimentIndex:
         if old is not None and old.namespace != new.namespace:
             self._forget(old)
         entry = self.entries.get(new.uid)
+        if entry is not None and entry.observed is not None:  # it is handed to Muster, and its other watch is behind
+            self.gone(new.uid)
+            entry = None
         if entry is None:
             members = self._members((new.namespace, new.uid))
             members.view.engine.service = False
@@ -84,10 +89,14 @@ class ExperimentIndex:
 
     def workload_changed(self, old: Workload | None, new: Workload | None) -> None:
         """A Workload came, changed or went. One that changes hands is gone for its first owner."""
-        if old is not None and (new is None or (new.owner, new.namespace) != (old.owner, old.namespace)):
+        if old is not None and (new is None or _holder(new) != _holder(old)):
             self._workload(old, there=False)
         if new is not None:
             self._workload(new, there=True)
+
+    def admission_of(self, entry: Entry) -> Workload | None:
+        """The Workload that Kueue has made for an object of its own kinds."""
+        return self._admissions.get((entry.seen.namespace, entry.seen.uid))
 
     def orphans(self, uid: str) -> list[Workload]:
         """Workloads of an Experiment that is gone and runs no pod, which are being deleted and wait for Muster."""
@@ -98,6 +107,19 @@ class ExperimentIndex:
             if owner == uid and members.view.workloads and not members.working:
                 found += [each for each in members.view.workloads.values() if each.deleting and each.held]
         return found
+
+    def vanished(self, uid: str) -> list[Pod]:
+        """Pods that are not seen any more, of an Experiment that is gone, while a Workload of it is there."""
+        if uid in self.entries:
+            return []
+        waiting = [each for (_, owner), each in self.members.items() if owner == uid and each.view.workloads]
+        return [pod for members in waiting for pod in members.view.engine.vanished.values()]
+
+    def ended(self, uid: str, pods: list[Pod]) -> None:
+        """These pods of an Experiment that is gone have ended, as the live API says."""
+        for (_, owner), members in self.members.items():
+            if owner == uid:
+                members.view.engine.found(pods, ())
 
     def orphaned(self) -> set[str]:
         """The uids of Experiments that are gone and have Workloads."""
@@ -157,12 +179,17 @@ class ExperimentIndex:
             self.wanted(entry.seen.uid)
 
     def foreign_pods(self) -> Counter[str]:
-        """How many pods name a known Experiment as their owner and are not its members, by what gives them away."""
-        found: Counter[str] = Counter({"namespace": 0, "identity": 0})
+        """How many pods name a known Experiment as their owner and are not its members, by what gives them away.
+
+        ``altered`` are pods that were members and may run, and that no watch shows as such any more.
+        """
+        found: Counter[str] = Counter({"namespace": 0, "identity": 0, "altered": 0})
         for (namespace, uid), members in self.members.items():
             entry = self.entries.get(uid)
             if entry is not None and entry.seen.namespace == namespace:
-                found["identity"] += members.foreign
+                altered = members.view.engine.altered
+                found["identity"] += members.foreign - len(altered & members.others.keys())
+                found["altered"] += len(altered)
             elif entry is not None:
                 found["namespace"] += len(members.others)
         return found
@@ -230,12 +257,24 @@ class ExperimentIndex:
         if not workload.owner:
             return
         key = (workload.namespace, workload.owner)
+        if not workload.ours:
+            self._admission(key, workload, there=there)
+            return
         members = self._members(key)
         if there:
             members.view.workloads[workload.uid] = workload
         else:
             members.view.workloads.pop(workload.uid, None)
         self._touched(key)
+
+    def _admission(self, key: Key, workload: Workload, *, there: bool) -> None:
+        known = self._admissions.get(key)
+        if there:
+            self._admissions[key] = workload
+        elif known is not None and known.uid == workload.uid:
+            del self._admissions[key]
+        if self._owner(key) is not None:
+            self.wanted(key[1])
 
     def _touched(self, key: Key) -> None:
         """Requeue the owning experiment; drop what is known of its pods if there is none and no pod is left.
@@ -246,7 +285,7 @@ class ExperimentIndex:
             self.wanted(key[1])
             return
         self._drop(key)
-        if key in self.members and self.orphans(key[1]):
+        if key in self.members and (self.orphans(key[1]) or self.vanished(key[1])):
             self.wanted(key[1])
 
     def _owner(self, key: Key) -> Entry | None:
@@ -277,6 +316,10 @@ def _with_story(entry: Entry, record: Record | None) -> Record | None:
     if not entry.foreign or record is None or entry.record is None:
         return record
     return structs.replace(record, story=entry.record.story)
+
+
+def _holder(workload: Workload) -> tuple[str, str, bool]:
+    return workload.owner, workload.namespace, workload.ours
 
 
 def _names(service: ServiceRecord) -> tuple[str, str, str]:

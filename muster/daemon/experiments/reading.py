@@ -11,7 +11,7 @@ from typing import Any
 from muster.api.errors import MusterError
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.manifest.yaml.reader import MAX_BYTES
-from muster.api.names import PRIORITY_LABEL, QUEUE_LABEL
+from muster.api.names import ANNOTATION_CANCELLED, ANNOTATION_RESTART, PRIORITY_LABEL, QUEUE_LABEL
 from muster.reconcilers.render.workload import workload_name
 from muster.state.operators.planning import plan_of
 from muster.state.plan import Plan
@@ -49,12 +49,14 @@ def read(seen: ExperimentRecord, known: Plan | None = None) -> Reading:
     if (
         known is not None
         and not known.problem
-        and (known.generation, known.deleting, *_queue(known))
+        and (known.generation, known.deleting, *_queue(known), known.restart_request, known.cancelled_by)
         == (
             seen.generation,
             seen.deleting,
             seen.queue,
             seen.priority_class if seen.queue else "",
+            seen.restart_request,
+            seen.cancelled_by,
         )
     ):
         return Reading(known, record)
@@ -72,7 +74,7 @@ def read(seen: ExperimentRecord, known: Plan | None = None) -> Reading:
 
 
 def _queue(plan: Plan) -> tuple[str, str]:
-    """What the labels said: a change of labels is no generation of the spec."""
+    """What the labels said: a change of labels, as of annotations, is no generation of the spec."""
     return (plan.queue.name, plan.queue.priority_class) if plan.queue else ("", "")
 
 
@@ -88,6 +90,7 @@ def _document(seen: ExperimentRecord) -> dict[str, Any]:
     metadata |= {"resourceVersion": str(seen.resource_version)}
     if seen.queue:
         metadata["labels"] = {QUEUE_LABEL: seen.queue, PRIORITY_LABEL: seen.priority_class}
+    metadata["annotations"] = {ANNOTATION_RESTART: seen.restart_request, ANNOTATION_CANCELLED: seen.cancelled_by}
     if seen.deleting:
         metadata["deletionTimestamp"] = "set"  # the plan says only whether there is one
         metadata["finalizers"] = list(seen.finalizers)

@@ -8,6 +8,7 @@ from all of its pods, or left out until its next change.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import structlog
@@ -36,7 +37,7 @@ class ObservedIndex:
     """Keeps the entries of observed objects in ``index``.
 
     ``kinds`` are those that are watched, by name, outermost first. ``ours`` says of an object that Muster runs it.
-    ``count`` counts an exception by place.
+    ``count`` counts an exception by place. ``alone``: no controller but Muster runs objects of these kinds.
     """
 
     def __init__(
@@ -46,8 +47,10 @@ class ObservedIndex:
         *,
         ours: Callable[[str, Object], bool],
         count: Callable[[str], None],
+        alone: bool = False,
     ) -> None:
         self._index = index
+        self._alone = alone
         self._kinds = kinds
         self._ours = ours
         self._count = count
@@ -96,6 +99,8 @@ class ObservedIndex:
         """Read the object: its plan, what it says of itself, and which pods it claims."""
         try:
             plan = _plan(run.kind, obj, too_large=too_large)
+            if self._alone and not run.kind.virtual:
+                plan = replace(plan, unrun=run.kind.handed)
         except MusterError as error:
             if entry.problem != str(error):
                 log.warning("object cannot be watched over", **_which(entry.seen), problem=str(error))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from uuid import NAMESPACE_OID, uuid5
 
 from muster.api.values.timestamps import whole_time
-from muster.state.operators.observed.pods import PODS
+from muster.state.foreign.subject import PODS
 from muster.state.view.pod import Pod
 from muster.watchers.experiments import ExperimentRecord
 

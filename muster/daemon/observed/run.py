@@ -26,4 +26,6 @@ class ObservedRun:
     pod: Pod | None = None
     """Of labelled pods that cannot be watched over: the one that the Event is about."""
     asked_at: float | None = None
-    """When it was last asked to end, by a deadline of its own; wall seconds."""
+    """When the API server accepted last that it ends by a deadline of its own; wall seconds."""
+    announced: bool = False
+    """An Event says that it is to end by that deadline."""

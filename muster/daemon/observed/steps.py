@@ -66,20 +66,24 @@ class ObservedSteps:
                     return self._end(entry, run, entry.plan, action)
                 return None
         if not decision.held:
+            run.announced = False
             self._outcomes.accepted(entry)
             self._outcomes.answered(entry)
         return None
 
     async def _end(self, entry: Entry, run: ObservedRun, plan: Plan, action: EndRun) -> None:
-        """Say it, and then do it."""
-        began = run.asked_at = self._clock()
+        """Say it once, and then do it. What is refused is tried again after the refusal's pause."""
+        began = self._clock()
         version = entry.seen.resource_version
-        line = StoryLine(began, entry.record.epoch if entry.record else 0, action.reason, action.message, warning=True)
-        if (ref := ref_of(entry)) is not None:
+        epoch = entry.record.epoch if entry.record else 0
+        if not run.announced and (ref := ref_of(entry)) is not None:
+            line = StoryLine(began, epoch, action.reason, action.message, warning=True)
             await self._events.write(ref, (line,))
+            run.announced = True
         async with self._share.of(plan.namespace, plan.uid):
             refusal = await end_run(self._transport, action, plan, version, run.kind.suspend)
         if refusal is not None:
             self._outcomes.refused(entry, replace(refusal, final=False), "EndRun", began)
         else:
+            run.asked_at = began
             self._outcomes.accepted(entry)

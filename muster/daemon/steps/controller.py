@@ -29,11 +29,12 @@ from muster.kube.transport import Transport
 from muster.kube.workqueue import WorkQueue
 from muster.metrics.instruments import Instruments
 from muster.reconcilers.native.engine import NativeEngine
-from muster.state.actions import ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods
+from muster.state.actions import ConfirmEnd, ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods
 from muster.state.machine import Decision, decide
-from muster.state.plan import Engine, Plan
+from muster.state.plan import Plan
 from muster.state.policies.queueing import queue
 from muster.state.summary.invalid_spec import halt, refuse
+from muster.state.transitions import IllegalTransition
 from muster.state.view.roll import RollAnswer
 
 log = structlog.get_logger()
@@ -140,10 +141,12 @@ class Controller:
         """The Experiment is about to leave the index: delete its pods, if it may have any."""
         self._engine.stop_creating(uid)
         entry = self._index.get(uid)
-        if entry is None or entry.plan is None or entry.plan.engine is Engine.OBSERVE:
+        if entry is None or entry.plan is None or entry.observed is not None:
             return
-        if entry.view.epochs or entry.view.engine.confirmed >= 0:
-            self._leftovers.add(entry.plan)
+        engine = entry.view.engine
+        if entry.view.epochs or engine.confirmed >= 0 or engine.vanished:
+            vanished = (pod for pod in engine.vanished.values() if not pod.terminating)
+            self._leftovers.add(entry.plan, tuple(pod for pod in vanished if not engine.delete_accepted(pod, None)))
 
     def stand_by(self) -> None:
         """Leave the pods of Experiments that are gone to the garbage collector: this daemon does not lead any more."""
@@ -158,12 +161,16 @@ class Controller:
     def failed(self, uid: str, error: Exception) -> float | None:
         """Log a step that was not finished. The seconds to wait before it is tried again, if the error says."""
         entry = self._index.get(uid)
-        which = {"namespace": entry.seen.namespace, "experiment": entry.title} if entry else {"uid": uid}
+        which = {"namespace": entry.seen.namespace, "experiment": entry.title} if entry else {}
+        which["uid"] = uid
         match error:
             case Conflict():
                 log.info("conflict, retrying", **which, error=str(error))
             case ApiError():
                 log.warning("step not finished", **which, error=str(error))
+            case IllegalTransition(record=record, story=story):
+                lines = [f"{line.reason}: {line.message}" for line in story]
+                log.error("step failed", **which, epoch=record.epoch, story=lines, exc_info=error)
             case _:
                 log.error("step failed", **which, exc_info=error)
         return error.retry_after if isinstance(error, Throttled) else None
@@ -186,14 +193,16 @@ class Controller:
             live_read=entry.view.engine.live_read,
         )
 
+    @property
+    def _workloads_unknown(self) -> str:
+        return "" if self._informers.workloads_known else "the Workloads of Kueue have not been read yet"
+
     def _decide(self, entry: Entry, plan: Plan) -> Decision:
         started = self._monotonic()
         now = self._clock()  # which may find that it was set, and change the entry
-        if _queued(entry):
-            entry.view.queue_problem = self._informers.queue_problem
-        if entry.record is not None:
-            entry.view.remember(plan, entry.record, now)
-            entry.view.mark_created(entry.record.epoch, (), plan.together)
+        if _queued(entry) or plan.local_queue:
+            entry.view.queue_problem = self._informers.queue_problem or self._workloads_unknown
+        entry.view.admission = self._index.admission_of(entry)
         decision = decide(plan, entry.record, entry.view, now, step=entry.step)
         if entry.foreign:
             decision = with_own_status(entry, plan, decision, now)
@@ -234,7 +243,7 @@ class Controller:
                 return  # actions build on each other: no member starts without the Service that names it
         if not decision.held:
             self._outcomes.accepted(entry)
-            if not any(isinstance(action, ConfirmLaunch | ConfirmLoss) for action in decision.actions):
+            if not any(isinstance(action, ConfirmLaunch | ConfirmLoss | ConfirmEnd) for action in decision.actions):
                 self._outcomes.answered(entry)
 
     def _await_next(self, plan: Plan, decision: Decision) -> None:
@@ -261,7 +270,8 @@ class Controller:
         if entry.freshness.version != version:
             return
         if entry.unreadable or entry.record is not None:
-            log.warning("experiment cannot be read", experiment=entry.title, problem=entry.problem)
+            which = {"namespace": seen.namespace, "experiment": entry.title, "uid": seen.uid}
+            log.warning("experiment cannot be read", **which, problem=entry.problem)
         if entry.unreadable or seen.deleting:
             return
         if entry.record is None:

@@ -1,6 +1,9 @@
 """Leftovers: what Experiments that are gone leave behind. Their pods are deleted, and their Workloads let go.
 
 The garbage collector deletes the pods as well, but later, and may miss a pod that was created after it looked.
+
+Pods that vanished from the watch without a last state may run: while the Workload of their Experiment waits for their
+end, they are asked for by name.
 """
 
 from collections.abc import Callable, Coroutine
@@ -13,16 +16,19 @@ from muster.daemon.experiments.index import ExperimentIndex
 from muster.kube.workqueue import WorkQueue
 from muster.reconcilers.native.engine import NativeEngine
 from muster.state.plan import Plan
+from muster.state.view.pod import Pod
 from muster.state.view.workload import Workload
 
 log = structlog.get_logger()
 
 COLLECT_FOR = 300.0
 """Seconds for which the pods of an Experiment that is gone are to be deleted. The garbage collector does so, too."""
+ASKED_AFTER = 5.0
+"""Seconds after which pods that vanished and may run are asked for again."""
 
 
 class Leftovers:
-    """By uid: the plans of Experiments that are gone, and until when their pods are to be deleted."""
+    """By uid: the plans of Experiments that are gone, pods that had vanished, and until when all are to be deleted."""
 
     def __init__(
         self, index: ExperimentIndex, queue: WorkQueue, engine: NativeEngine, monotonic: Callable[[], float]
@@ -31,11 +37,11 @@ class Leftovers:
         self._queue = queue
         self._engine = engine
         self._monotonic = monotonic
-        self._gone: dict[str, tuple[Plan, float]] = {}
+        self._gone: dict[str, tuple[Plan, tuple[Pod, ...], float]] = {}
 
-    def add(self, plan: Plan) -> None:
-        """The Experiment of that plan is gone: its pods are to be deleted."""
-        self._gone[plan.uid] = plan, self._monotonic() + COLLECT_FOR
+    def add(self, plan: Plan, vanished: tuple[Pod, ...] = ()) -> None:
+        """The Experiment of that plan is gone: its pods are to be deleted, and those that no watch shows any more."""
+        self._gone[plan.uid] = plan, vanished, self._monotonic() + COLLECT_FOR
         self._queue.add(plan.uid)
 
     def back(self, uid: str) -> None:
@@ -54,20 +60,28 @@ class Leftovers:
 
     def release(self, uid: str) -> Coroutine[Any, Any, None] | None:
         """Let the Workloads go that outlived their Experiment, once no pod of it runs; None without any."""
+        if vanished := self._index.vanished(uid):
+            return self._await_end(uid, vanished)
         found = self._index.orphans(uid)
         return self._let_go(found) if found else None
 
-    async def _collect(self, plan: Plan, until: float) -> None:
+    async def _collect(self, plan: Plan, vanished: tuple[Pod, ...], until: float) -> None:
         try:
-            await self._engine.collect(plan)
+            await self._engine.collect(plan, vanished)
         except ApiError as error:
-            if self._monotonic() < until and (error.status in (0, 429) or error.status >= 500):
+            passing = error.status in (0, 410, 429) or error.status >= 500
+            if self._monotonic() < until and (passing or vanished):  # of which it misses those without an owner
                 raise
-            which = {"namespace": plan.namespace, "experiment": plan.title}
+            which = {"namespace": plan.namespace, "experiment": plan.title, "uid": plan.uid}
             log.warning("pods of a deleted experiment left to the garbage collector", **which, error=str(error))
         self._gone.pop(plan.uid, None)
-        if self._index.orphans(plan.uid):
+        if self._index.vanished(plan.uid) or self._index.orphans(plan.uid):
             self._queue.add(plan.uid)
+
+    async def _await_end(self, uid: str, vanished: list[Pod]) -> None:
+        ended = await self._engine.ended(vanished)
+        self._index.ended(uid, ended)
+        self._queue.add_in(uid, ASKED_AFTER if len(ended) < len(vanished) else 0.0)
 
     async def _let_go(self, workloads: list[Workload]) -> None:
         for workload in workloads:

@@ -32,7 +32,7 @@ class Outcomes:
         engine.refuse(refusal, action, began, now)
         self._instruments.refused(refusal.reason)
         if before is None or engine.refusal is None or before.reason != engine.refusal.reason:
-            which = {"namespace": entry.seen.namespace, "experiment": entry.title}
+            which = {"namespace": entry.seen.namespace, "experiment": entry.title, "uid": entry.seen.uid}
             log.warning("request refused", **which, reason=refusal.reason, problem=refusal.message)
         if engine.refusal != before:
             self._queue.add(entry.seen.uid)
@@ -68,8 +68,15 @@ class Outcomes:
                 self._queue.add(uid)
             else:
                 self._queue.add_in(uid, 1.0)
+        view.look_for_vanished(outcome.gone, outcome.altered, outcome.succeeded)
+        if outcome.ended:
+            view.engine.ended_unseen = {pod.uid for pod in outcome.ended}
+        if outcome.searched:
+            view.engine.searched = True
+        if outcome.gone or outcome.searched:
+            self._queue.add(uid)
         if outcome.lost:
-            view.engine.lost = epoch
+            view.engine.lost, view.engine.lost_ranks = epoch, outcome.lost_ranks
             self._queue.add(uid)
         if outcome.removed:
             view.engine.removed = True

@@ -101,10 +101,11 @@ def _status(entry: Entry, record: Record) -> dict[str, Any]:
 
 def _log_story(entry: Entry, record: Record, lines: Sequence[StoryLine]) -> None:
     for line in lines:
-        log.info(
+        (log.warning if line.warning else log.info)(
             line.message,
             experiment=entry.title,
             namespace=entry.seen.namespace,
+            uid=entry.seen.uid,
             phase=record.phase.value,
             epoch=line.epoch,
             reason=line.reason,

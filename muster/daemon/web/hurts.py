@@ -9,22 +9,18 @@ from muster.metrics.arrivals import arrivals
 from muster.state.plan import Plan
 from muster.state.record import Record
 from muster.state.rules import ClockName
-from muster.state.summary.hurt import NEAR, Hurt
+from muster.state.summary.hurt import NEAR, Hurt, near
 from muster.state.summary.hurt import hurts as with_facts
 from muster.state.view.view import View
-
-NEAR_SHARE = 0.1
-"""The share of a short clock at which its end is near."""
 
 
 def hurts(plan: Plan, record: Record, view: View, ends: Mapping[ClockName, float], now: float) -> tuple[Hurt, ...]:
     """What hurts that experiment, in the order of `Hurt`; ``ends`` says when its running clocks run out."""
     roll = None if record.finished else arrivals(plan, record, view, now)
-    deadline_near = any(end - now < near(plan, name) for name, end in ends.items())
+    deadline_near = any(end - now < _near(plan, name) for name, end in ends.items())
     return with_facts(record, missing=roll is not None and bool(roll.missing), deadline_near=deadline_near)
 
 
-def near(plan: Plan, name: ClockName) -> float:
-    """How many seconds before its end that clock is near it."""
+def _near(plan: Plan, name: ClockName) -> float:
     clock = plan.clock(name)
-    return min(NEAR, NEAR_SHARE * clock.after) if clock is not None else NEAR
+    return near(clock.after) if clock is not None else NEAR

@@ -1,6 +1,6 @@
 """The daemon's HTTP server: metrics, health, and the roll call for people and for programs.
 
-Apart from health, every answer is for a reader that ``readers`` knows, and holds what that reader may see.
+Apart from health and runbooks, every answer is for a reader that ``readers`` knows, and holds what that reader may see.
 
 It only reads: GET and HEAD, no bodies, no cookies, no files but the script of the page. What a stranger can make it do
 is bounded: connections and their time (see ``connections``), streams (``live``), the length of a request, the time to
@@ -18,6 +18,7 @@ answer it, and one scrape at a time. In a pod the kubelet's probes do not come h
                                         an object of another kind
 ``/events`` before the path of a page   the changes of that page, as server-sent events (``live``)
 ``/page.js``                            the script of the page
+``/runbooks/<alert>.md``                the runbook of an alert; ``/runbooks/`` lists them (``books``)
 ======================================  =====================================================================
 """
 
@@ -33,12 +34,14 @@ from muster.daemon.web.connections import Limits, Listener
 from muster.daemon.web.health import Health, probe_answer
 from muster.daemon.web.listing import Misasked, Query, listing
 from muster.daemon.web.live import Changes, Ended, Full, Streams
+from muster.daemon.web.page.books import INDEX, book
 from muster.daemon.web.page.document import POLICY, SCRIPT, SCRIPT_PATH
 from muster.daemon.web.page.html import Part
 from muster.daemon.web.page.runbooks import Runbooks
 from muster.daemon.web.pages import ExperimentIndex, Pages
 from muster.daemon.web.readers import UNENCRYPTED, Anyone, Authenticator, Reader, Refused, asks_browsers, check_host
 from muster.metrics.exposition import compressed, look, write
+from muster.metrics.runbooks import SERVED
 
 ANSWER_WITHIN = 10.0
 """Seconds a request may take."""
@@ -128,8 +131,12 @@ class HttpServer(Listener):
 
     async def _route(self, request: web.BaseRequest, patience: asyncio.Timeout) -> web.StreamResponse:
         check_host(request.headers.getall("Host", []), self._names)
+        if not request.raw_path.startswith("/"):  # it names a host of its own, which no Host header is checked against
+            raise Refused(400, "The target of a request is a path here.")
         if probe := probe_answer(request.path, self._health):
             return probe
+        if request.path.startswith(f"{SERVED}/") and (page := book(request.path.removeprefix(f"{SERVED}/") or INDEX)):
+            return _html(page)
         reader = await self._reader(request)
         match request.path.split("/")[1:]:
             case [""]:

@@ -1,10 +1,11 @@
-"""Imports kubernetes_asyncio without the 900 modules that are not used here.
+"""Imports kubernetes_asyncio without the 950 modules that are not used here.
 
 Importing any part of it imports all of it: the ``__init__`` files of its packages load every generated API class and
 every model, 37 MB of the daemon's budget of 80. Only its configuration and authentication are needed, which use two
-classes of the generated client.
+classes of the generated client. It imports urllib3 too, which it does not use for a request.
 
-So three of its packages are put into ``sys.modules`` before the first import, with their ``__init__`` deferred. A
+So three of its packages and urllib3 are put into ``sys.modules`` before the first import, with their ``__init__``
+deferred. A
 submodule is imported as usual, the two classes come from the files that define them, and the first use of any other
 name runs the deferred ``__init__``. Other code that imports kubernetes_asyncio finds the complete package.
 """
@@ -17,6 +18,7 @@ from types import ModuleType
 from typing import Any
 
 _PACKAGES: dict[str, dict[str, str]] = {
+    "urllib3": {},
     "kubernetes_asyncio": {},
     "kubernetes_asyncio.client": {
         "ApiClient": "kubernetes_asyncio.client.api_client",
@@ -51,15 +53,15 @@ def defer_kubernetes_asyncio() -> None:
     """Make ``import kubernetes_asyncio...`` cheap from now on. Does nothing if it has been imported already."""
     if "kubernetes_asyncio" in sys.modules:
         return
-    path: list[str] | None = None
     for name in _PACKAGES:
-        spec = PathFinder.find_spec(name, path)
+        if name in sys.modules:
+            continue
+        parent, _, child = name.rpartition(".")
+        spec = PathFinder.find_spec(name, sys.modules[parent].__path__ if parent else None)
         if spec is None:
             raise ModuleNotFoundError(f"{name} is not installed", name=name)
         module = module_from_spec(spec)
         module.__class__ = _Deferred
         sys.modules[name] = module
-        parent, _, child = name.rpartition(".")
         if parent:
             setattr(sys.modules[parent], child, module)
-        path = list(spec.submodule_search_locations or ())

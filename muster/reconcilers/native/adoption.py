@@ -66,6 +66,14 @@ def name_taken(kind: str, found: Metadata, plan: Plan) -> Refusal:
     collector removes it then.
     """
     owner = found.controller
+    if kind == "Pod" and owner is None:
+        return Refusal(
+            "PodAltered",
+            f"Pod {plan.namespace}/{found.name} exists and has no ownerReference of a controller; its name is that of "
+            f"a member of {plan.subject.kind} {plan.name} (uid {plan.uid}). Set the ownerReference again, or delete "
+            "the pod. Muster tries again.",
+            final=False,
+        )
     leftover = owner is not None and _identity(owner) == (plan.subject.api_version, plan.subject.kind, plan.name)
     whose = f"is controlled by {owner.kind} {owner.name} (uid {owner.uid})" if owner else "has no controller"
     ours = f"{plan.subject.kind} {plan.name} (uid {plan.uid})"

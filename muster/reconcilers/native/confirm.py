@@ -1,4 +1,4 @@
-"""ConfirmLaunch and ConfirmLoss: what the API server says now, where a stale cache would be dangerous.
+"""ConfirmLaunch, ConfirmLoss and ConfirmEnd: what the API server says now, where a stale cache would be dangerous.
 
 Caches may be stale: after a restart of the daemon, a relist or a lost event they can show an epoch that is over, or
 hide pods that still run.
@@ -8,32 +8,37 @@ hide pods that still run.
   Members that run again within their epoch are asked for in the same way: no pod of another attempt of theirs may run.
 - ConfirmLoss: before a gang is restarted because a member's pod is gone, one LIST counts the pods of the epoch. Ended
   pods count as present: they ended, they were not lost. So do ranks that are done, whether they have a pod or not.
+- In both, pods that are not in the LIST and have no known last state are asked for by name (``altered``).
+- ConfirmEnd: before quota is given back, these pods alone are asked for.
 
 The LIST has no resourceVersion, so the API server answers from its consistent state (kubernetes.io: "Kubernetes API
 Concepts", semantics for get and list), page by page.
 """
 
-from collections.abc import AsyncIterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Set
+from itertools import islice
+from typing import Any, TypedDict
 
 import msgspec
+from msgspec import structs
 
 from muster.api.errors import NotFound
-from muster.api.names import LABEL_ATTEMPT, LABEL_EPOCH, LABEL_RANK, LABEL_UID, selector_of
-from muster.api.values.printable import small_number
+from muster.api.names import LABEL_UID
 from muster.api.values.rank_ranges import from_ranges
 from muster.kube.metadata import Metadata, read
 from muster.kube.paths import core
+from muster.reconcilers.native.altered import KEEPS_QUOTA, Whereabouts, ask_for, refusal_for, search, unseen
 from muster.reconcilers.native.batch import Calls
+from muster.reconcilers.native.live_pods import LivePod, Pods, pages
 from muster.reconcilers.refs import ref_of
 from muster.reconcilers.result import Outcome
-from muster.state.actions import ConfirmLaunch, ConfirmLoss
+from muster.state.actions import ConfirmEnd, ConfirmLaunch, ConfirmLoss
 from muster.state.foreign.record_condition import from_object
 from muster.state.foreign.subject import EXPERIMENT
 from muster.state.plan import Plan
 from muster.state.record import Record
 from muster.state.view.engine_facts import Refusal
-from muster.state.view.pod import PodPhase
+from muster.state.view.pod import Pod
 
 NAMED = 8
 """How many of the pods that prevent a launch are named."""
@@ -90,17 +95,25 @@ async def confirm_launch(calls: Calls, action: ConfirmLaunch, plan: Plan, record
         version = max((version, *(pod.metadata.version for pod in page)))
         present |= {pod.rank for pod in page if pod.epoch == action.epoch}
         blocking += [pod.metadata.name for pod in page if pod.live and _precedes(pod, action.epoch, again)]
+    looked = Whereabouts()
+    if not blocking:
+        vanished = [*action.unseen, *(await search(calls, plan, action.epoch) if action.search else ())]
+        looked = await ask_for(calls, plan, vanished)
+    older = [each for each in looked.alive if _precedes(each[0], action.epoch, again)]
     return Outcome(
         version=version,
-        confirmed=not blocking,
+        confirmed=not (blocking or older),
         attempts=action.attempts,
         owner=owner,
         launched=len(present) >= plan.together,
         blocking=tuple(blocking[:NAMED]),
+        searched=action.search and not blocking,
+        refusal=refusal_for(plan, [each for each in looked.altered if each in older]),
+        **_found(looked),
     )
 
 
-def _precedes(pod: "LivePod", epoch: int, again: Mapping[int, int]) -> bool:
+def _precedes(pod: LivePod | Pod, epoch: int, again: Mapping[int, int]) -> bool:
     """Whether the pod is of another epoch, or of another attempt of a member that is to run again."""
     return pod.epoch != epoch or pod.attempt != again.get(pod.rank, pod.attempt)
 
@@ -120,7 +133,7 @@ async def _owner(calls: Calls, action: ConfirmLaunch, plan: Plan) -> int:
 async def _rival(calls: Calls, plan: Plan) -> str:
     """The name of a pod that another controller has made for the plan's object; empty if there is none."""
     path = core(plan.namespace, "pods")
-    page = read(await calls.do("GET", path, params={"labelSelector": plan.rivals}), _Pods, f"GET {path}")
+    page = read(await calls.do("GET", path, params={"labelSelector": plan.rivals}), Pods, f"GET {path}")
     for pod in page.items or ():
         owner = pod.metadata.controller
         if owner is not None and owner.uid == plan.uid and LABEL_UID not in (pod.metadata.labels or {}):
@@ -151,83 +164,61 @@ async def confirm_loss(calls: Calls, action: ConfirmLoss, plan: Plan, record: Re
         present |= {pod.rank for pod in page if pod.epoch == action.epoch}
         if action.attempts:
             lives |= {(pod.rank, pod.attempt) for pod in page if pod.epoch == action.epoch}
+    looked = await ask_for(calls, plan, list(_missing(action, plan, record, present, lives)))
+    here = {(pod.rank, pod.attempt) for pod in (*(pod for pod, _ in looked.alive), *looked.succeeded)}
     if action.attempts:
-        return Outcome(version=version, lost_attempts=tuple(each for each in action.attempts if each not in lives))
+        gone = tuple(each for each in action.attempts if each not in lives | here)
+        return Outcome(version=version, lost_attempts=gone, refusal=refusal_for(plan, looked.altered), **_found(looked))
+    present |= {rank for rank, _ in here}
     lost = not present.issuperset(action.ranks) if action.ranks else len(present) < plan.together
-    return Outcome(version=version, lost=lost)
+    ranks = action.ranks or (() if plan.sequential else range(plan.size))
+    return Outcome(
+        version=version,
+        lost=lost,
+        lost_ranks=tuple(islice((rank for rank in ranks if rank not in present), NAMED)) if lost else (),
+        refusal=None if lost else refusal_for(plan, looked.altered),
+        **_found(looked),
+    )
+
+
+async def confirm_end(calls: Calls, action: ConfirmEnd, plan: Plan) -> Outcome:
+    """Ask the API server whether pods that are not seen any more have ended."""
+    found = await search(calls, plan, action.epoch) if action.search else []
+    known = {pod.uid for pod in action.unseen}
+    looked = await ask_for(calls, plan, [*action.unseen, *(pod for pod in found if pod.uid not in known)])
+    return Outcome(
+        searched=action.search,
+        refusal=refusal_for(plan, looked.altered, KEEPS_QUOTA),
+        ahead=len(looked.alive) > len(looked.altered),
+        **_found(looked),
+    )
+
+
+def _missing(
+    action: ConfirmLoss, plan: Plan, record: Record, present: Set[int], lives: Set[tuple[int, int]]
+) -> Iterator[Pod]:
+    """The pods of the epoch that are not in the list, of the ranks that are asked for."""
+    known = {(pod.rank, pod.attempt): pod for pod in action.unseen}
+    ranks = action.ranks or range(plan.size)
+    absent = ((rank, record.attempt_of(rank)) for rank in ranks if rank not in present)
+    for rank, attempt in action.attempts or absent:
+        if (rank, attempt) not in lives and (member := plan.member(rank)):
+            yield known.get((rank, attempt)) or unseen(plan, member, action.epoch, attempt)
+
+
+class _Found(TypedDict):
+    gone: tuple[Pod, ...]
+    altered: tuple[Pod, ...]
+    ended: tuple[Pod, ...]
+    succeeded: tuple[Pod, ...]
+
+
+def _found(looked: Whereabouts) -> _Found:
+    altered = tuple(structs.replace(pod, uid=live.metadata.uid) for pod, live in looked.altered)
+    ended, succeeded = tuple(looked.ended), tuple(looked.succeeded)
+    return _Found(gone=tuple(looked.gone), altered=altered, ended=ended, succeeded=succeeded)
 
 
 def done(plan: Plan, record: Record) -> set[int]:
     """The ranks that are done in the record's epoch: they need no pod any more."""
     return set(from_ranges(record.completed, plan.size))
-
-
-PAGE = 500
-"""Pods per page: the page size of Kubernetes' own clients (client-go: tools/pager)."""
-
-
-class _PodStatus(msgspec.Struct, frozen=True, gc=False):
-    phase: str = ""
-
-
-class LivePod(msgspec.Struct, frozen=True, gc=False):
-    """The fields of a pod that the barrier reads."""
-
-    metadata: Metadata
-    status: _PodStatus = _PodStatus()
-
-    @property
-    def epoch(self) -> int:
-        """The epoch that the pod is labelled with; -1 for nonsense."""
-        return small_number((self.metadata.labels or {}).get(LABEL_EPOCH))
-
-    @property
-    def rank(self) -> int:
-        """The rank that the pod is labelled with; -1 for nonsense."""
-        return small_number((self.metadata.labels or {}).get(LABEL_RANK))
-
-    @property
-    def attempt(self) -> int:
-        """The attempt that the pod is labelled with; -1 for nonsense."""
-        said = (self.metadata.labels or {}).get(LABEL_ATTEMPT)
-        return small_number(said) if said else 0
-
-    def member_of(self, plan: Plan) -> bool:
-        """Whether the pod is controlled by the plan's Experiment, and named as one of its members.
-
-        Labels and owner references are what the pod's creator wrote (``muster.state.view.membership``).
-        """
-        owner = self.metadata.controller
-        ours = owner is not None and owner.uid == plan.uid
-        return ours and plan.named(self.metadata.name, self.rank, self.epoch, self.attempt) is not None
-
-    @property
-    def live(self) -> bool:
-        """Whether a container may still run. A terminating pod counts until it is gone."""
-        return self.status.phase not in (PodPhase.SUCCEEDED, PodPhase.FAILED)
-
-
-class _Page(msgspec.Struct, frozen=True, gc=False):
-    token: str = msgspec.field(name="continue", default="")
-
-
-class _Pods(msgspec.Struct, frozen=True, gc=False):
-    metadata: _Page = _Page()
-    items: tuple[LivePod, ...] | None = None
-
-
-async def pages(calls: Calls, plan: Plan) -> AsyncIterator[list[LivePod]]:
-    """The members' pods of every epoch, page by page.
-
-    Raises ``ApiError``; ``Expired`` when the API server has compacted the revision of the first page.
-    """
-    path, token = core(plan.namespace, "pods"), ""
-    while True:
-        params = {"labelSelector": selector_of(plan.uid), "limit": str(PAGE)}
-        if token:
-            params["continue"] = token
-        page = read(await calls.do("GET", path, params=params), _Pods, f"GET {path}")
-        yield [pod for pod in page.items or () if pod.member_of(plan)]
-        token = page.metadata.token
-        if not token:
-            return

@@ -10,6 +10,7 @@ from dataclasses import replace
 import msgspec
 
 from muster.api.errors import ApiError, Conflict, NotFound
+from muster.api.names import LABEL_UID
 from muster.kube.metadata import Metadata, Object, read
 from muster.kube.paths import core
 from muster.reconcilers.native.batch import Batch, Calls
@@ -61,7 +62,8 @@ async def delete_pods(calls: Calls, action: DeletePods, plan: Plan) -> Outcome:
             if refusal := refusal_of(error, "delete", "Pod", f"{pod.name} ({action.why})", plan):
                 return replace(refusal, final=False)
             raise
-        return read(answer, Object, f"DELETE {path}").metadata.version
+        left = read(answer, Object, f"DELETE {path}").metadata
+        return left.version if LABEL_UID in (left.labels or {}) else 0  # without the label no watch brings that version
 
     await batch.run(f"delete pods of {plan.namespace}/{plan.name}", pods, delete, calls.slots(plan))
     return replace(batch.outcome(), deleted=tuple(batch.done))

@@ -4,17 +4,18 @@ The engine decides nothing. It carries out the actions of a decision after the r
 returns what it learnt. Every action may be carried out twice.
 """
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import assert_never
 
 from muster.api.errors import ApiError, MusterError
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Transport
+from muster.reconcilers.native.altered import may_run
 from muster.reconcilers.native.batch import Batch, Calls
 from muster.reconcilers.native.claims import ensure_claims
 from muster.reconcilers.native.collect import collect_pods
-from muster.reconcilers.native.confirm import confirm_launch, confirm_loss
+from muster.reconcilers.native.confirm import confirm_end, confirm_launch, confirm_loss
 from muster.reconcilers.native.create import create_pods
 from muster.reconcilers.native.delete import delete_pods
 from muster.reconcilers.native.refusals import refusal_of
@@ -27,6 +28,7 @@ from muster.reconcilers.render.placement import placed
 from muster.reconcilers.result import Outcome
 from muster.state.actions import (
     Action,
+    ConfirmEnd,
     ConfirmLaunch,
     ConfirmLoss,
     CreatePods,
@@ -44,9 +46,10 @@ from muster.state.actions import (
     StopPods,
 )
 from muster.state.group import Member
-from muster.state.jobs.changes import restarts_of
+from muster.state.job_counts import restarts_of
 from muster.state.plan import Plan
 from muster.state.record import Record
+from muster.state.view.pod import Pod
 from muster.state.view.workload import Workload
 
 
@@ -91,11 +94,15 @@ class NativeEngine:
         if uid in self._creating:
             self._creating[uid]()
 
-    async def collect(self, plan: Plan) -> None:
-        """Delete the pods of an Experiment that the watch has seen go. Raises ``ApiError``."""
-        outcome = await collect_pods(self._calls, plan)
+    async def collect(self, plan: Plan, vanished: tuple[Pod, ...] = ()) -> None:
+        """Delete the pods of an Experiment that the watch has seen go, ``vanished`` too. Raises ``ApiError``."""
+        outcome = await collect_pods(self._calls, plan, vanished)
         if outcome.error is not None:
             raise outcome.error
+
+    async def ended(self, vanished: Iterable[Pod]) -> list[Pod]:
+        """Which of the pods, that no watch shows any more, have ended. Raises ``ApiError``."""
+        return [pod for pod in vanished if not await may_run(self._calls, pod)]
 
     async def release(self, workload: Workload) -> None:
         """Remove Muster's finalizer from a Workload whose Experiment is gone. Raises ``ApiError``."""
@@ -114,6 +121,9 @@ class NativeEngine:
             case ConfirmLoss():
                 async with self._calls.slots(plan):
                     return await confirm_loss(self._calls, action, plan, record)
+            case ConfirmEnd():
+                async with self._calls.slots(plan):
+                    return await confirm_end(self._calls, action, plan)
             case EnsureClaims(epoch):
                 return await self._create_one(
                     plan, lambda: ensure_claims(self._calls, plan, epoch, made=record.volume_at is not None)

@@ -48,6 +48,8 @@ class MissingCause(StrEnum):
     """Something else than a coordinator that can be asked answers at the coordinator's port."""
     COORDINATOR_FROZEN = "CoordinatorFrozen"
     """The coordinator's port accepts connections, and nothing answers: its process is stopped, or hangs."""
+    DASHBOARD_NOT_SERVING = "DashboardNotServing"
+    """The GCS of a Ray head serves, and its dashboard does not: jobs cannot be submitted, nor members counted."""
     COORDINATOR_UNREACHABLE = "CoordinatorUnreachable"
     """No connection to the coordinator within the deadline: the network, or its node."""
     COORDINATOR_NOT_SERVING = "CoordinatorNotServing"
@@ -118,6 +120,7 @@ COUNTED_AS = {
     MissingCause.COORDINATOR_NOT_SERVING: MissingCause.NOT_ARRIVED,
     MissingCause.WRONG_PROTOCOL: MissingCause.NOT_ARRIVED,
     MissingCause.COORDINATOR_FROZEN: MissingCause.NOT_ARRIVED,
+    MissingCause.DASHBOARD_NOT_SERVING: MissingCause.NOT_ARRIVED,
     MissingCause.COORDINATOR_UNREACHABLE: MissingCause.NOT_ARRIVED,
     MissingCause.AWAITS_COORDINATOR: MissingCause.NOT_ARRIVED,
     MissingCause.RESTARTED_IN_PLACE: MissingCause.NOT_ARRIVED,
@@ -128,3 +131,15 @@ COUNTED_AS = {
 
 COUNTED = tuple(cause for cause in MissingCause if cause not in AFTER_ARRIVAL and cause not in COUNTED_AS)
 """The causes of the metric of missing ranks."""
+
+
+LOOKS_WELL = frozenset(
+    {
+        MissingCause.COORDINATOR_FROZEN,
+        MissingCause.COORDINATOR_UNREACHABLE,
+        MissingCause.HEARTBEAT_LOST,
+        MissingCause.GIVEN_UP,
+        MissingCause.HUNG,
+    }
+)
+"""Causes of members whose pods are ready all the same."""

@@ -1,12 +1,12 @@
 """Diagnose an experiment: every member that is not there, or not at work, with one cause, grouped.
 
 It looks at the members that are notable (missing from the roll, not started, failed, on a node that is not ready …) and
-never at those that are there. It looks at all of them, and is not part of a decision: the page, ``muster explain`` and
-the tests ask for it. The sentence of the status is bounded (``diagnosis.grouping``).
+never at those that are there. The page, ``muster explain`` and the tests ask for all of them; the decision about a gang
+that is stuck looks at a few (``failures.known``). The sentence of the status is bounded (``diagnosis.grouping``).
 """
 
 from collections.abc import Iterable, Iterator
-from itertools import chain, filterfalse
+from itertools import chain, filterfalse, islice
 
 from muster.state.context import Context
 from muster.state.diagnosis.finding import Finding
@@ -20,17 +20,18 @@ from muster.state.view.pod import Pod
 from muster.state.view.stage import Stage, stage_of
 
 
-def diagnose(context: Context) -> tuple[Finding, ...]:
+def diagnose(context: Context, most: int | None = None) -> tuple[Finding, ...]:
     """The findings, the most decisive first; none for an experiment whose members are all there, or not wanted.
 
-    Members with one cause, and one node or image or reason of it, are one finding.
+    Members with one cause, and one node or image or reason of it, are one finding. ``most``: members that are looked
+    at, in a decision, which costs the same for any number of them.
     """
     record = context.record
     if record.finished or record.phase is Phase.SUSPENDED:
         return ()
-    found = diagnoses(context, _notable(context))
+    found = diagnoses(context, islice(_notable(context), most))
     if context.probe is not None:
-        found |= of_hang(context, context.plan.size) | given_up(context, context.probe)
+        found |= of_hang(context, most or context.plan.size) | given_up(context, context.probe)
     coordinator = context.plan.coordinator
     if coordinator is not None and not coordinator.probe.passive:
         wrong = of_coordinator(context, coordinator)

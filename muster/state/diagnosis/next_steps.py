@@ -6,7 +6,9 @@ from typing import Final, NamedTuple
 
 from muster.state.context import Context
 from muster.state.diagnosis.cause import MissingCause
+from muster.state.diagnosis.queue_steps import step_of
 from muster.state.plan import Engine
+from muster.state.record import ConditionType
 from muster.state.summary.messages import expected_name
 
 
@@ -99,7 +101,15 @@ NEXT: Final[Mapping[MissingCause, Advice]] = {
     ),
     MissingCause.COORDINATOR_FROZEN: Advice(
         "the port accepts a connection, and no answer follows",
+        "see what its process does: muster stacks NAME -n NAMESPACE; it is stopped, swapping, or in a long pause; "
+        "then restart the gang (muster restart NAME -n NAMESPACE)",
         "see what its process does: muster stacks NAME -n NAMESPACE; it is stopped, swapping, or in a long pause",
+    ),
+    MissingCause.DASHBOARD_NOT_SERVING: Advice(
+        "the agent of the head, or the port of its GCS, answers, and the dashboard's port refuses connections",
+        "read why: kubectl exec -n NAMESPACE POD -- cat /tmp/ray/session_latest/logs/dashboard.log; a part of it did "
+        "not start in time on a busy node (delete the pod), it is off (include-dashboard), or the image lacks "
+        "ray[default]",
     ),
     MissingCause.COORDINATOR_UNREACHABLE: Advice(
         "no connection, or no answer, within the deadline",
@@ -123,7 +133,8 @@ NEXT: Final[Mapping[MissingCause, Advice]] = {
     ),
     MissingCause.HUNG: Advice(
         "the steps that the program reports",
-        "look at all stacks: muster stacks NAME -n NAMESPACE; then restart or cancel it",
+        "look at all stacks: muster stacks NAME -n NAMESPACE; "
+        "then restart the gang (muster restart NAME -n NAMESPACE) or cancel it",
         "look at all stacks: muster stacks NAME -n NAMESPACE; then restart or end it by its own controller",
     ),
     MissingCause.SIDECAR_FAILS: Advice(
@@ -156,7 +167,8 @@ NEXT: Final[Mapping[MissingCause, Advice]] = {
     ),
     MissingCause.QUEUED: Advice(
         "the Workload of the queue, or the scheduling gates of the pod",
-        "nothing, if the queue is full: it is admitted in its turn; else look at the queue that is named",
+        "nothing, if the queue is full: it is admitted in its turn; if the queue has had room since Kueue last wrote, "
+        "see whether Kueue's controller runs",
     ),
     MissingCause.HELD_BACK: Advice(
         "the gates of its group, the back-off, or the pods of older epochs", "nothing: it starts when that is over"
@@ -188,6 +200,13 @@ NEXT: Final[Mapping[MissingCause, Advice]] = {
     ),
 }
 
+STACKS: Final = "muster stacks NAME -n NAMESPACE"
+WITHOUT_HELP: Final = (
+    " (without py-spy in the image or spec.assist it says whether the process is stopped or waits for a disk)"
+)
+"""What follows the command where nothing that Muster knows of answers for the stacks of a process."""
+RESTART: Final = " (muster restart NAME -n NAMESPACE)"
+"""Left out of kinds that the command does not restart."""
 _WORDS = re.compile(r"\b(NAME|NAMESPACE|POD|CONTAINER|RANK|NODE)\b")
 
 
@@ -204,4 +223,17 @@ def next_step(context: Context, cause: MissingCause, rank: int, node: str) -> st
     }
     advice = NEXT[cause]
     text = advice.observed if advice.observed and plan.engine is Engine.OBSERVE else advice.next_step
+    if cause is MissingCause.QUEUED and (stuck := context.record.condition(ConditionType.STUCK)) and stuck.status:
+        text = step_of(stuck.reason) or text
+    if not _answers_for_stacks(context):
+        text = text.replace(STACKS, STACKS + WITHOUT_HELP)
+    if "/" in plan.title:
+        text = text.replace(RESTART, "")
     return _WORDS.sub(lambda word: names[word[0]] or word[0], text)
+
+
+def _answers_for_stacks(context: Context) -> bool:
+    """The members have ``spec.assist``, or have reported steps: then ``muster.jax`` is in them, which answers, too."""
+    record = context.record
+    reports = context.view.progress_of(record.epoch) is not None or record.steps is not None
+    return reports or any(group.pod.assist for group in context.plan.groups)

@@ -51,6 +51,9 @@ def of_coordinator(context: Context, coordinator: Coordinator) -> Diagnosis | No
         )
     answer, size = probe.answer, context.plan.size
     if probe.serving:
+        if answer.lacks:
+            cause = MissingCause.DASHBOARD_NOT_SERVING
+            return Diagnosis(cause, "the GCS serves, its dashboard does not", f"pod {pod.name} runs; {answer.lacks}")
         if answer.expected is None or answer.expected == size:
             return None
         what = f"the coordinator waits for {answer.expected} processes, the gang has {size}"
@@ -58,7 +61,7 @@ def of_coordinator(context: Context, coordinator: Coordinator) -> Diagnosis | No
     if _ending(probe, coordinator) or probe.present(context.now):
         return None
     cause = MissingCause.COORDINATOR_FROZEN if _FROZEN.search(answer.detail) else _BY_PORT[answer.coordinator]
-    before = "; it served before in this epoch" if probe.served else ""
+    before = "; it served before in this epoch" if probe.last_served_at else ""
     evidence = with_message(f"pod {pod.name} runs; at {address}: {answer.coordinator}{before}", answer.detail)
     return Diagnosis(cause, _SAID[cause], evidence)
 
@@ -76,7 +79,7 @@ def _as_recorded(context: Context) -> Diagnosis | None:
         return None
     if cause is MissingCause.PROCESS_COUNT:
         return Diagnosis(cause, stuck.message, stuck.message)
-    state = next((each for each in CoordinatorState if _SAID_OF_PORT.format(each) in stuck.message), None)
+    state = next((each for each in CoordinatorState if _says(stuck.message, each)), None)
     if state is not None and state is not CoordinatorState.SERVING:
         cause = MissingCause.COORDINATOR_FROZEN if _FROZEN.search(stuck.message) else _BY_PORT[state]
     return Diagnosis(cause, _SAID[cause], stuck.message)
@@ -88,7 +91,12 @@ _OF_RECORD = {
     "ProcessCountMismatch": MissingCause.PROCESS_COUNT,
 }
 """Reasons of Stuck that are about the coordinator's port (``policies.rendezvous``)."""
-_SAID_OF_PORT = "any more: {}"
+
+
+def _says(message: str, state: CoordinatorState) -> bool:
+    """The sentence of ``policies.silence`` says that of the coordinator's port."""
+    return any(f"{words}: {state}" in message for words in ("does not any more", "has not served since"))
+
 
 _SAID = {
     MissingCause.COORDINATOR_NOT_SERVING: "the coordinator's program runs, and its port is closed",

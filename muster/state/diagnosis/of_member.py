@@ -7,15 +7,15 @@ from muster.state.coordinator import ProbeKind
 from muster.state.diagnosis.cause import MissingCause
 from muster.state.diagnosis.finding import Diagnosis, with_message
 from muster.state.diagnosis.of_coordinator import of_coordinator, serves
-from muster.state.plan import Engine
 from muster.state.policies import barrier, gates
 from muster.state.policies.queueing import queue
-from muster.state.record import Phase
-from muster.state.summary.messages import of_lingering, sentence, why_idle
+from muster.state.record import ConditionType, Phase
+from muster.state.summary.messages import OUT_OF_MEMORY, last_words, of_lingering, of_signal, sentence, why_idle
 from muster.state.view.pod import Pod
 from muster.state.view.probe_result import ProbeResult
 from muster.state.view.roll import RankState
 from muster.state.view.stage import Stage, stage_of
+from muster.state.words import WORDS
 
 _NODE_LOST = frozenset(("NodeLost", "DeletionByTaintManager", "DeletionByPodGC", "ContainerStatusUnknown"))
 """Disruptions after which nothing more is heard of the node (kubernetes: core/v1 PodReason…)."""
@@ -50,8 +50,10 @@ def without_pod(context: Context, rank: int) -> Diagnosis:
         cause = refusal_cause(refusal.reason)
         return Diagnosis(cause, f"the API server refuses the pod: {refusal.reason}", refusal.message)
     if record.phase is Phase.QUEUED:
-        said = queue.waiting(context).message
-        return Diagnosis(MissingCause.QUEUED, "waiting in a queue", said)
+        stuck = record.condition(ConditionType.STUCK)
+        why = f": {stuck.reason}" if stuck is not None and stuck.status else ""
+        said = record.message or queue.waiting(context).message  # readers of the status see no Workload
+        return Diagnosis(MissingCause.QUEUED, f"waiting in a queue{why}", said)
     if record.phase is Phase.RESTARTING or not barrier.clear(context):
         return _held_back(context)
     if rank in context.tally.gone or (context.launched and not context.plan.sequential):
@@ -64,9 +66,7 @@ def without_pod(context: Context, rank: int) -> Diagnosis:
         return Diagnosis(MissingCause.HELD_BACK, "waiting for another group, or the coordinator", waiting)
     if context.plan.sequential and context.tally.working >= context.plan.together:
         return Diagnosis(MissingCause.HELD_BACK, "waiting for a turn", f"{context.plan.together} run at a time")
-    if context.plan.engine is Engine.OBSERVE:
-        return Diagnosis(MissingCause.NOT_CREATED, "no pod yet", "its own controller has not created it")
-    return Diagnosis(MissingCause.NOT_CREATED, "no pod yet", "nothing is known that keeps Muster from creating it")
+    return Diagnosis(MissingCause.NOT_CREATED, "no pod yet", WORDS[context.plan.engine].not_created)
 
 
 def of_pod(context: Context, pod: Pod) -> Diagnosis:
@@ -77,7 +77,7 @@ def of_pod(context: Context, pod: Pod) -> Diagnosis:
     if stage in (Stage.RUNNING, Stage.READY):
         return _running(context, pod, stage, said)
     if stage is Stage.CRASHED:
-        return _failed(pod, said)
+        return _failed(context, pod, said)
     if stage is Stage.TERMINATING:
         if pod.disruption:
             return _disrupted(pod, said)
@@ -134,14 +134,20 @@ def _disrupted(pod: Pod, said: str) -> Diagnosis:
     return Diagnosis(MissingCause.EVICTED, f"evicted: {pod.disruption}", evidence)
 
 
-def _failed(pod: Pod, said: str) -> Diagnosis:
+def _failed(context: Context, pod: Pod, said: str) -> Diagnosis:
+    """What is known of the end goes first: what a program printed last says little of how it was killed."""
     if pod.exit is None:
         return Diagnosis(
             MissingCause.CRASHED, f"the pod failed: {pod.waiting_reason}", with_message(said, pod.waiting_message)
         )
-    if pod.exit.reason == "OOMKilled":
-        return Diagnosis(MissingCause.OOM_KILLED, "killed: out of memory", with_message(said, pod.exit.message))
-    return Diagnosis(MissingCause.CRASHED, f"exited with {pod.exit.code}", with_message(said, pod.exit.message))
+    message, last_line = last_words(context, pod, pod.exit)
+    by_signal = of_signal(pod.exit.signal, pod.exit.code)
+    killed = f"exited {pod.exit.code} ({by_signal})" if by_signal else ""
+    printed = f"its last line: {last_line}" if last_line else ""
+    evidence = with_message(said, "; ".join(filter(None, (killed, message, printed))))
+    if pod.exit.reason == OUT_OF_MEMORY:
+        return Diagnosis(MissingCause.OOM_KILLED, "killed: out of memory", evidence)
+    return Diagnosis(MissingCause.CRASHED, f"exited with {pod.exit.code}", evidence)
 
 
 def _running(context: Context, pod: Pod, stage: Stage, said: str) -> Diagnosis:

@@ -13,8 +13,9 @@ from typing import Any, Final
 
 from muster.api.values.timestamps import whole_time
 from muster.state.context import Context
+from muster.state.foreign import foreign_kind
 from muster.state.group import Group
-from muster.state.jobs.changes import restarts_of
+from muster.state.job_counts import restarts_of
 from muster.state.jobs.succeeded import succeeded
 from muster.state.plan import Plan
 from muster.state.policies.failures.jobs import FAIL_JOBSET, FAILED_JOBS, REACHED_MAX_RESTARTS, chosen
@@ -60,6 +61,11 @@ def status_of(plan: Plan, record: Record, view: ReadOnlyView, before: Mapping[st
     if record.finished:
         status["terminalState"] = "Completed" if record.phase is Phase.SUCCEEDED else "Failed"
     return status
+
+
+def refused(record: Record, before: Mapping[str, Any]) -> dict[str, Any]:
+    """The status of a JobSet whose spec cannot be planned: failed, and its last state for ``kubectl get``."""
+    return {**foreign_kind.refused(record, before), "restarts": record.gang_restarts, "terminalState": "Failed"}
 
 
 class _Conditions:
@@ -115,6 +121,10 @@ def _judge(
         conditions.turn("Completed", True, *COMPLETED)
         conditions.turn(RESTARTING, False, "JobSetCompleted", COMPLETED[1])
     elif record.phase is Phase.FAILED:
+        if record.reason in _FAILED and conditions.holds("StartupPolicyCompleted"):
+            conditions.turn(
+                "StartupPolicyInProgress", True, *IN_PROGRESS
+            )  # its pods are not ready before it has failed
         conditions.turn("Failed", True, record.reason, _failure(plan, record))
         conditions.turn(RESTARTING, False, "JobSetFailed", "jobset failed")
 

@@ -10,7 +10,13 @@ from muster.state.operators.objects import jaxjob, jobset
 
 SUBJECTS: Final[dict[str, ForeignKind]] = {
     JOBSET.kind: ForeignKind(
-        JOBSET, jobset.ours, jobset.plan_of, jobset_status.status_of, jobset.with_sizes, ended=jobset_status.ENDED
+        JOBSET,
+        jobset.ours,
+        jobset.plan_of,
+        jobset_status.status_of,
+        jobset.with_sizes,
+        ended=jobset_status.ENDED,
+        refused=jobset_status.refused,
     ),
     JAXJOB.kind: ForeignKind(
         JAXJOB, jaxjob.ours, jaxjob.plan_of, jaxjob_status.status_of, jaxjob.with_sizes, ended=jaxjob_status.ENDED

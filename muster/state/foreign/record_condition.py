@@ -104,7 +104,8 @@ def _message(record: Record) -> str:
     short = replace(
         whole,
         message="",
-        cause=replace(whole.cause, message="") if whole.cause else None,
+        cause=replace(whole.cause, message="", last_line="", evidence="") if whole.cause else None,
+        known=replace(whole.known, message="") if whole.known else None,
         conditions=tuple(replace(each, message="") for each in whole.conditions),
     )
     while len(message := _fitted(short)) > MOST and short.completed:

@@ -28,6 +28,8 @@ def title(kind: str, name: str) -> str:
 EXPERIMENT = Subject()
 JOBSET = Subject("jobset.x-k8s.io/v1alpha2", "JobSet", "jobsets")
 JAXJOB = Subject("kubeflow.org/v1", "JAXJob", "jaxjobs")
+PODS = Subject("v1", "Pods", "")
+"""A set of labelled pods. Not a kind of the API: Events about a set are recorded on one of its pods."""
 
 
 class Names(StrEnum):

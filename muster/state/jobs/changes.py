@@ -5,20 +5,13 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
-from muster.api.manifest.groups import MAX_MEMBERS
-from muster.api.restart_counts import Attempts, JobRestarts
+from muster.api.gang import MAX_MEMBERS
+from muster.api.restart_counts import Attempts
 from muster.api.status import MAX_ATTEMPTS, MAX_JOB_COUNTS
 from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.api.wire.kinds import MAX_RANGES
+from muster.state.job_counts import NO_RESTARTS, restarts_of, rows_of
 from muster.state.record import Record
-
-NO_RESTARTS = JobRestarts("")
-
-
-@lru_cache(maxsize=64)
-def restarts_of(rows: tuple[JobRestarts, ...]) -> Mapping[int, JobRestarts]:
-    """What the record counts of each job, by its index among the jobs of all groups."""
-    return {job: row for row in rows for job in from_ranges(row.jobs, MAX_MEMBERS)}
 
 
 @lru_cache(maxsize=64)
@@ -76,7 +69,7 @@ def count_failures(record: Record, failures: Mapping[int, int]) -> Record:
     for job, more in failures.items():
         row = rows.get(job, NO_RESTARTS)
         rows[job] = replace(row, failures=row.failures + more)
-    return _with(record, rows)
+    return replace(record, job_restarts=rows_of(rows))
 
 
 def count_restart(record: Record, job: int, now: float, *, counted: bool) -> Record:
@@ -84,7 +77,7 @@ def count_restart(record: Record, job: int, now: float, *, counted: bool) -> Rec
     rows = dict(restarts_of(record.job_restarts))
     row = rows.get(job, NO_RESTARTS)
     rows[job] = replace(row, restarts=row.restarts + 1, counted=row.counted + counted, failures=0, started_at=now)
-    return replace(_with(record, rows), restarts=record.restarts + counted)
+    return replace(record, job_restarts=rows_of(rows), restarts=record.restarts + counted)
 
 
 def start_jobs(record: Record, jobs: Iterable[int], now: float) -> Record:
@@ -92,13 +85,4 @@ def start_jobs(record: Record, jobs: Iterable[int], now: float) -> Record:
     rows = dict(restarts_of(record.job_restarts))
     for job in jobs:
         rows[job] = replace(rows.get(job, NO_RESTARTS), started_at=now)
-    return _with(record, rows)
-
-
-def _with(record: Record, rows: Mapping[int, JobRestarts]) -> Record:
-    equal: dict[tuple[int, int, int, float | None], list[int]] = {}
-    for job in sorted(rows):
-        row = rows[job]
-        equal.setdefault((row.restarts, row.counted, row.failures, row.started_at), []).append(job)
-    made = (JobRestarts(to_ranges(jobs), *counts) for counts, jobs in equal.items() if any(counts))
-    return replace(record, job_restarts=tuple(made))
+    return replace(record, job_restarts=rows_of(rows))

@@ -11,14 +11,17 @@ A job has failed as soon as that is certain. The Job controller says so only whe
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from msgspec.structs import replace
+
 from muster.state.context import Context
 from muster.state.group import Group
+from muster.state.job_counts import NO_RESTARTS, restarts_of
 from muster.state.jobs import succeeded
-from muster.state.jobs.changes import NO_RESTARTS, ranks_of, restarts_of
+from muster.state.jobs.changes import ranks_of
 from muster.state.jobs.rules import JobRules, PodAction, PodRule
 from muster.state.policies import gates
 from muster.state.record import Cause
-from muster.state.summary.messages import cause_of
+from muster.state.summary.messages import cause_of, gone_cause
 from muster.state.view.pod import Pod
 
 BACKOFF_LIMIT = "BackoffLimitExceeded", "Job has reached the specified backoff limit"
@@ -169,9 +172,7 @@ def _ends(context: Context) -> Iterator[End]:
             continue
         member = context.plan.member(rank)
         group = member.group if member else ""
-        message = "a member's pod is gone"
-        cause = Cause(epoch, "PodDeleted", message, context.now, group=group, rank=rank, disruption=True)
-        found.append(End(rank, cause, None))
+        found.append(End(rank, gone_cause(context, rank, group), None))
     yield from sorted(found, key=lambda end: (end.cause.at, end.rank))
 
 
@@ -233,11 +234,8 @@ def _failure(
 
 def _cause(context: Context, job: JobView, reason: str, message: str, end: End | None) -> Cause:
     """The failure of a job, with the pod that led to it where there is one."""
-    if end is None:
-        rank = job.first_rank if job.first_given_up is None else job.first_given_up
-        return Cause(context.record.epoch, reason, message, context.now, group=job.group.name, rank=rank)
-    of = end.cause
-    return Cause(
-        of.epoch, reason, message, of.at, of.pod, of.uid, of.group, of.rank, of.container, of.node, of.exit_code,
-        of.signal, of.disruption,
-    )  # fmt: skip
+    name = context.plan.job_name(job.group.name, job.index)
+    if end is not None:
+        return replace(end.cause, reason=reason, message=message, job=name)
+    rank = job.first_rank if job.first_given_up is None else job.first_given_up
+    return Cause(context.record.epoch, reason, message, context.now, group=job.group.name, rank=rank, job=name)

@@ -1,9 +1,10 @@
 """The verdicts over an observed run: they follow what its own controller says, and never Muster's failure rules.
 
 A restart by that controller (``OwnState.epoch`` grows) is a new epoch. A member that fails is said as the cause, and
-changes nothing else. Labelled pods have no controller in common, so their own ends decide: they have succeeded when
-all have, and failed when all have ended, some with an error, and nothing replaced those for ``REPLACED_WITHIN``
-seconds. Pods that come after such an end are another run.
+changes nothing else; the end of one that was deleted waits for what the object says of it. Labelled pods have no
+controller in common, so their own ends decide: they have succeeded when all have, and failed when all have ended, some
+with an error, and nothing replaced those for ``REPLACED_WITHIN`` seconds. Pods that come after such an end are another
+run.
 """
 
 from typing import NamedTuple
@@ -11,14 +12,17 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from muster.state.context import Context
+from muster.state.observed import ends, obstacles
+from muster.state.observed.ends import End
 from muster.state.observed.own_state import OwnState, Said
 from muster.state.plan import Plan
 from muster.state.policies import barrier
 from muster.state.policies.ending import success
 from muster.state.policies.failures import failure
 from muster.state.record import Cause, Phase, Record
-from muster.state.summary.messages import sentence
+from muster.state.summary.messages import cause_of, sentence, was_deleted
 from muster.state.transitions import enter, next_epoch
+from muster.state.view.read_only import ReadOnlyView
 
 REPLACED_WITHIN = 30.0
 """Seconds in which a controller replaces a pod that has failed."""
@@ -33,9 +37,9 @@ class Followed(NamedTuple):
     wake_at: float | None = None
 
 
-def first(plan: Plan, own: OwnState | None, now: float) -> Record:
+def first(plan: Plan, view: ReadOnlyView, now: float) -> Record:
     """The record of an observed run that has none: it is new, or this daemon is."""
-    own = own or NOTHING
+    own = view.own or NOTHING
     epoch = max(0, own.epoch)
     base = Record(
         generation=plan.generation,
@@ -47,7 +51,7 @@ def first(plan: Plan, own: OwnState | None, now: float) -> Record:
     )
     if own.said is Said.SUSPENDED:
         return replace(base, phase=Phase.SUSPENDED)
-    started = now if own.started_at is None else min(own.started_at, now)
+    started = min(own.started_at or own.finished_at or now, now)
     return replace(base, started_at=started, epoch_at=None if epoch else started)  # of later ones the pods say it
 
 
@@ -55,26 +59,26 @@ def follow(context: Context) -> Followed:
     """The record after what the object says now."""
     record, own = context.record, context.view.own or NOTHING
     if record.finished:
-        return Followed(_revived(context, own))
+        return _after_the_end(context, own)
     epoch = own.epoch if own.epoch >= 0 else max(context.view.epochs, default=0)
     if epoch > record.epoch:
         context = context.with_record(_restarted(context, epoch))
-    context = context.with_record(_with_cause(context))
+    caused = _with_cause(context)
+    context = context.with_record(caused.record)
     record, now = context.record, context.now
+    if (end := ends.by_its_object(context, own) or ends.by_deletion(context)) is not None:
+        return _ended(context, end)
+    if context.plan.deleting:
+        return Followed(record, ends.held_at(context))
     match own.said:
-        case Said.SUCCEEDED:
-            return Followed(_succeeded(context, own.reason or "Succeeded", own.message or _says(context, "succeeded")))
-        case Said.FAILED:
-            reason, message = own.reason or "Failed", own.message or _says(context, "failed")
-            return Followed(enter(record, Phase.FAILED, now, finished_at=now, reason=reason, message=message))
         case Said.SUSPENDED if record.phase is not Phase.SUSPENDED:
-            return Followed(replace(next_epoch(record, Phase.SUSPENDED, now, record.epoch), started_at=None))
+            return Followed(next_epoch(record, Phase.SUSPENDED, now, record.epoch))
         case Said.SUSPENDED:
             return Followed(record)
     if record.phase is Phase.SUSPENDED:
         at = own.started_at if own.started_at is not None and own.started_at > record.phase_at else now
         return Followed(enter(record, Phase.PENDING, now, started_at=min(at, now), epoch_at=now))
-    return _of_pods(context) if own.said is Said.ASK_PODS else Followed(record)
+    return _of_pods(context) if own.said is Said.ASK_PODS else caused
 
 
 def begins(context: Context) -> bool:
@@ -87,7 +91,7 @@ def _restarted(context: Context, epoch: int) -> Record:
     if record.phase is Phase.SUSPENDED:  # it is resumed as its next attempt: nothing has failed
         return replace(record, epoch=epoch)
     known = record.cause if record.cause is not None and record.cause.epoch == record.epoch else None
-    cause = known or failure.first_cause(context) or Cause(record.epoch, "RestartedByController", "", now)
+    cause = known or _first_failure(context)[0] or Cause(record.epoch, "RestartedByController", "", now)
     if record.phase is Phase.RESTARTING:
         after = replace(record, epoch=epoch)
     else:
@@ -102,33 +106,60 @@ def _restarted(context: Context, epoch: int) -> Record:
     )
 
 
-def _with_cause(context: Context) -> Record:
+def _with_cause(context: Context) -> Followed:
     """The record with the first failure of its epoch as the cause: what the controller reports, or a member's."""
-    record, tally, own = context.record, context.tally, context.view.own
-    if not record.gathering:
-        return record
+    record, own = context.record, context.view.own
+    if not record.gathering or context.plan.deleting:
+        return Followed(record)
     if own is not None and own.said is Said.NOTHING and own.reason:
         reported = record.cause is not None and record.cause.epoch == record.epoch and not record.cause.pod
-        return record if reported else replace(record, cause=Cause(record.epoch, own.reason, own.message, context.now))
-    if not (tally.failed or tally.disrupted):
-        return record
-    cause = failure.first_cause(context)
+        cause = None if reported else Cause(record.epoch, own.reason, own.message, context.now)
+        return Followed(record if cause is None else replace(record, cause=cause))
+    cause, due = _first_failure(context)
     if cause is None or (record.cause is not None and record.cause.uid == cause.uid):
-        return record
-    return replace(record, cause=cause)
+        return Followed(record, due)
+    return Followed(replace(record, cause=cause))
 
 
-def _succeeded(context: Context, reason: str, message: str) -> Record:
-    ready = min(context.tally.ready + context.tally.succeeded, context.plan.size)
-    record, now = context.record, context.now
-    return enter(record, Phase.SUCCEEDED, now, finished_at=now, reason=reason, message=message, ready=ready)
+def _first_failure(context: Context) -> tuple[Cause | None, float | None]:
+    """The first failure of a member, or when a deleted member's end is one, where nothing is said of it until then."""
+    tally = context.tally
+    if tally.failed or tally.disrupted:
+        cause = failure.first_cause(context)
+        pod = tally.members.get(cause.rank) if cause is not None else None
+    else:  # its controller may have removed the pod meanwhile
+        removed = (each for each in tally.gone.values() if each.failed and was_deleted(each))
+        pod = next(removed, None)
+        cause = cause_of(context, pod) if pod is not None else None
+    due = obstacles.counts_from(context, pod) if pod is not None else 0.0
+    return (None, due) if due > context.now else (cause, None)
+
+
+def _ended(context: Context, end: End) -> Followed:
+    record, changes = context.record, {}
+    if end.phase is Phase.SUCCEEDED:
+        changes["ready"] = min(context.tally.ready + context.tally.succeeded, context.plan.size)
+    after = enter(record, end.phase, end.at, finished_at=end.at, reason=end.reason, message=end.message, **changes)
+    return _after_the_end(context.with_record(after), context.view.own or NOTHING)
+
+
+def _after_the_end(context: Context, own: OwnState) -> Followed:
+    """The record of a run that has ended, with what is left of it."""
+    record = _revived(context, own)
+    if not record.finished or (end := ends.by_its_object(context, own) or ends.by_deletion(context)) is None:
+        return Followed(record)
+    if (end.phase, end.reason) != (record.phase, record.reason):
+        return Followed(record)
+    message = "; ".join(filter(None, (end.message, ends.left(context, own))))
+    return Followed(replace(record, message=message), ends.settles_at(context))
 
 
 def _of_pods(context: Context) -> Followed:
     """Labelled pods decide for themselves."""
     record, tally, now = context.record, context.tally, context.now
     if done := success.judge(context):
-        return Followed(_succeeded(context, done.reason, done.message))
+        at = ends.ended_at(context, tally.ended_at)
+        return _ended(context, End(Phase.SUCCEEDED, done.reason, done.message, at))
     if tally.alive or not tally.failed or tally.pods < context.plan.size:
         return Followed(record)
     at = max((pod.exit.finished_at if pod.exit else 0.0 for pod in tally.failed.values()), default=0.0)
@@ -137,7 +168,7 @@ def _of_pods(context: Context) -> Followed:
         return Followed(record, due)
     what = sentence(record.cause) if record.cause else "a member failed"
     message = f"all {context.plan.size} pods have ended: {what}"
-    return Followed(enter(record, Phase.FAILED, now, finished_at=now, reason="MembersFailed", message=message))
+    return _ended(context, End(Phase.FAILED, "MembersFailed", message, ends.ended_at(context, at)))
 
 
 def _revived(context: Context, own: OwnState) -> Record:
@@ -146,8 +177,4 @@ def _revived(context: Context, own: OwnState) -> Record:
         return context.record
     if any(rank in context.tally.done for rank in context.tally.members) and context.record.phase is Phase.SUCCEEDED:
         return context.record  # sidecars run on
-    return replace(first(context.plan, own, context.now), started_at=context.now, epoch_at=context.now)
-
-
-def _says(context: Context, what: str) -> str:
-    return f"the {context.plan.subject.kind} says that it has {what}"
+    return replace(first(context.plan, context.view, context.now), started_at=context.now, epoch_at=context.now)

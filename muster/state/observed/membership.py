@@ -1,9 +1,11 @@
 """Which pods are members of an observed run, and which of two pods holds a place.
 
 A pod is a member if its labels give it a place of the plan. Its own controller replaces it by another one in the same
-place, while the first may still end: then the newest of those that are not terminating counts, and the others wait
-here. Pods without an index take the lowest place that is free, and so do pods beyond the last place: what a scale-down
-leaves keeps its index. They leave it to a pod whose index it is, and take another.
+place, while the first may still end: then the newest of those at work counts, and the others wait here. Pods without
+an index take the lowest place that is free, and so do pods beyond the last place: what a scale-down leaves keeps its
+index. They leave it to a pod whose index it is, and take another. Where none is free they wait, and the first of them
+takes the next place whose pod goes or ends: all places are taken while as many pods are at work as the plan wants. A
+pod beyond the last place that is being deleted takes none, because it is what the scale-down removes.
 
 Who may create pods in the namespace may write any labels. So a forged pod can take a place of runs of its own
 namespace, and of no other.
@@ -12,6 +14,7 @@ namespace, and of no other.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -19,6 +22,7 @@ from muster.state.group import Group
 from muster.state.observed.free_places import FreePlaces
 from muster.state.observed.observed_kind import Claim
 from muster.state.observed.replicas import Replicas
+from muster.state.observed.waiting import Waiting
 from muster.state.plan import Plan
 from muster.state.view.pod import Pod
 from muster.state.view.view import View
@@ -38,6 +42,8 @@ class ObservedMembership:
     """Always empty: Muster makes no Service for an observed run."""
     _plan: Plan | None = None
     _claims: Mapping[str, Claim] = field(default_factory=dict)
+    _waiting: Waiting = field(default_factory=Waiting)
+    """Those of ``others`` that are at work, and take the next place that becomes free."""
     _rivals: dict[Seat, dict[str, Pod]] = field(default_factory=dict)
     """By uid: all pods of the places that have more than one."""
     _given: dict[str, Seat] = field(default_factory=dict)
@@ -45,7 +51,7 @@ class ObservedMembership:
     _taken: dict[Seat, str] = field(default_factory=dict)
     """The other way round."""
     _places: dict[Seat, FreePlaces] = field(default_factory=dict)
-    """By epoch and first rank: the jobs that have pods without an index."""
+    """By epoch and first rank: where pods without an index, or beyond the last place, have their places."""
     _replicas: dict[tuple[int, str], Replicas] = field(default_factory=dict)
     """By epoch and name: the groups whose replicas keep their indices."""
 
@@ -61,14 +67,15 @@ class ObservedMembership:
             return
         self._claims = claims
         self.view.clear()
-        for held in (self.others, self._rivals, self._given, self._taken, self._places, self._replicas):
+        indices = self._given, self._taken, self._places, self._replicas
+        for held in (self.others, self._waiting, self._rivals, *indices):
             held.clear()
         for pod in sorted(pods, key=_age):
             self.change(None, pod)
 
     def change(self, old: Pod | None, new: Pod | None) -> bool:
         """Replace one pod's record (None: was not there, or is gone). True if what is counted changed."""
-        before = None if old is None or self.others.pop(old.uid, None) is not None else self._seat(old)
+        before = None if old is None or self._stood(old) else self._seat(old)
         after = None if new is None else self._seat(new)
         changed = False
         if old is not None and before is not None and before != after:
@@ -77,7 +84,7 @@ class ObservedMembership:
             if old is not None:
                 self._forget(old)
         elif after is None:
-            self.others[new.uid] = new
+            self._stand(new)
         else:
             guest = self._guest(after, new)
             changed = self._sit(after, self._placed(after, new)) or changed
@@ -86,6 +93,33 @@ class ObservedMembership:
         if self._places:
             self._note(before)
             self._note(after)
+        for seat in {before, after} if self._waiting else ():
+            changed = self._offer(seat) or changed
+        return changed
+
+    def _stand(self, pod: Pod) -> None:
+        """The pod has no place, or none yet."""
+        self.others[pod.uid] = pod
+        if not (pod.failed or pod.terminating) and (places := self._wanted(pod)) is not None:
+            self._waiting.add((places.epoch, places.ranks.start), pod)
+
+    def _stood(self, pod: Pod) -> bool:
+        """The pod had no place; it does not wait for one any more."""
+        self._waiting.leave(pod.uid)
+        return self.others.pop(pod.uid, None) is not None
+
+    def _offer(self, seat: Seat | None) -> bool:
+        """Give a place that has no pod at work to the pod that has waited longest, and to all pods of its replica."""
+        group = self._plan.group_of(seat[1]) if seat is not None and self._plan is not None else None
+        if seat is None or group is None or not (self._is_free(*seat) or self._is_lost(*seat)):
+            return False
+        where = seat[0], _first(group, seat[1])
+        pod = self._waiting.first(where)
+        if pod is None or self._seat(pod) is None:
+            return False
+        changed = False
+        for each in self._waiting.replica(where, pod.job) if group.sparse else (pod,):
+            changed = self.change(each, each) or changed
         return changed
 
     def _guest(self, seat: Seat, pod: Pod) -> Pod | None:
@@ -101,8 +135,9 @@ class ObservedMembership:
 
     def _forget(self, pod: Pod) -> None:
         """The pod is gone."""
-        if (given := self._given.pop(pod.uid, None)) is not None:
-            self._taken.pop(given, None)
+        given = self._given.pop(pod.uid, None)
+        if given is not None and self._taken.get(given) == pod.uid:  # another pod may have taken it since
+            del self._taken[given]
         for replicas in self._replicas.values():
             replicas.leave(pod.job, pod.uid)
 
@@ -110,8 +145,7 @@ class ObservedMembership:
         """What is at a place has changed."""
         if seat is None or self._plan is None or (group := self._plan.group_of(seat[1])) is None:
             return
-        first = group.first_rank if group.sparse else seat[1] - (seat[1] - group.first_rank) % group.completions
-        if (places := self._places.get((seat[0], first))) is not None:
+        if (places := self._places.get((seat[0], _first(group, seat[1])))) is not None:
             places.note(seat[1])
 
     def _sit(self, seat: Seat, pod: Pod) -> bool:
@@ -141,7 +175,7 @@ class ObservedMembership:
         return changed
 
     def _choose(self, seat: Seat, present: Pod | None) -> bool:
-        """Let the newest pod that is not terminating hold the place."""
+        """Let the newest pod at work hold the place, else the newest that is not terminating."""
         best = max(self._rivals[seat].values(), key=_order)
         if present is None or present.uid == best.uid:
             return self.view.change(present, best)
@@ -154,6 +188,21 @@ class ObservedMembership:
 
     def _seat(self, pod: Pod) -> Seat | None:
         """The place that a pod's labels give it, else one that is free; None where it has none."""
+        wanted = self._wanted(pod)
+        if wanted is None:
+            return None
+        epoch, group, ranks = wanted
+        if group.sparse and pod.index >= 0:
+            job = self._replica(epoch, group, pod)
+            return None if job is None else (epoch, ranks.start + job * group.completions + pod.index)
+        if 0 <= pod.index < len(ranks):
+            return epoch, ranks.start + pod.index
+        if (seat := self._given.get(pod.uid)) is not None and seat[0] == epoch:
+            return seat
+        return None if pod.terminating and pod.index >= 0 else self._free(epoch, ranks, pod)
+
+    def _wanted(self, pod: Pod) -> "_Places | None":
+        """Among which places a pod has its own, or may be given one; None where it is no member by its labels."""
         plan, claim = self._plan, self._claims.get(pod.owner)
         if plan is None or claim is None or pod.epoch < 0 or (self._own(pod, plan) and pod.parent != plan.uid):
             return None
@@ -161,21 +210,14 @@ class ObservedMembership:
         if group is None or pod.job < 0:
             return None
         epoch = claim.epoch if claim.epoch >= 0 else pod.epoch
-        unnamed = group.sparse and pod.index < 0
-        job = self._replica(epoch, group, pod) if group.sparse and not unnamed else pod.job
-        if job is None or job >= group.replicas:
-            return None
-        first = group.first_rank + job * group.completions
-        if 0 <= pod.index < group.completions:
-            return epoch, first + pod.index
-        if (seat := self._given.get(pod.uid)) is not None and seat[0] == epoch:
-            return seat
-        return self._free(epoch, range(first, first + (group.size if unnamed else group.completions)), pod)
+        if group.sparse:
+            ranks = range(group.first_rank, group.first_rank + group.size)
+            return _Places(epoch, group, ranks) if pod.index < group.completions else None
+        first = group.first_rank + pod.job * group.completions
+        return _Places(epoch, group, range(first, first + group.completions)) if pod.job < group.replicas else None
 
     def _replica(self, epoch: int, group: Group, pod: Pod) -> int | None:
         """The job of the replica that a pod belongs to."""
-        if not 0 <= pod.index < group.completions:
-            return None
         replicas = self._replicas.get((epoch, group.name))
         if replicas is None:
             replicas = Replicas(group.replicas, partial(self._ends, epoch, group))
@@ -218,8 +260,21 @@ class ObservedMembership:
         return replace(pod, epoch=seat[0], rank=seat[1], group=group)
 
 
-def _order(pod: Pod) -> tuple[bool, float, bool, str]:
-    return not pod.terminating, pod.created, pod.live, pod.uid
+class _Places(NamedTuple):
+    """The places of one job, or of a group whose jobs keep no order."""
+
+    epoch: int
+    group: Group
+    ranks: range
+
+
+def _first(group: Group, rank: int) -> int:
+    """The first of the places among which a pod of that rank may be given one."""
+    return group.first_rank if group.sparse else rank - (rank - group.first_rank) % group.completions
+
+
+def _order(pod: Pod) -> tuple[bool, bool, float, bool, str]:
+    return not (pod.terminating or pod.failed), not pod.terminating, pod.created, pod.live, pod.uid
 
 
 def _age(pod: Pod) -> tuple[float, str]:

@@ -99,6 +99,8 @@ class ObservedKind:
     wanted: Callable[[Object], bool] = every
     suspend: Mapping[str, Any] | None = None
     """The merge patch that suspends an object; None where the kind has no such field."""
+    handed: str = "muster submit runs it as an Experiment"
+    """What a person does so that Muster runs an object, where no other controller does."""
 
     @property
     def virtual(self) -> bool:

@@ -9,15 +9,31 @@ from typing import Final
 
 from muster.api.values.rank_ranges import to_ranges
 from muster.state.context import Context
+from muster.state.observed.own_state import Said
 from muster.state.policies import startup
-from muster.state.summary.messages import EXACT, NAMED_RANGES, sentence, share
+from muster.state.summary.messages import EXACT, NAMED_RANGES, sentence, share, was_deleted
+from muster.state.view.pod import Pod
 
 MEMBER_FAILED: Final = "MemberFailed"
 PODS_MISSING: Final = "PodsMissing"
 PATIENCE: Final = 60.0
 """Seconds: a Job waits 10 s before its first new pod, and JobSet until all pods of a failed Job have ended."""
+SAID_WITHIN: Final = 5.0
+"""Seconds within which the object says why its controller deletes pods: its watch may bring that after theirs."""
 NAMED: Final = 8
 """Ranks that a sentence names."""
+
+
+def counts_from(context: Context, pod: Pod) -> float:
+    """The wall second from which a member's end is one; 0 where that needs no waiting.
+
+    A pod that was deleted may go with a scale-down, a suspension, a restart or the end of its object. Labelled pods
+    have no object that could say so.
+    """
+    own, at = context.view.own, pod.stopped_at or (pod.exit.finished_at if pod.exit else 0.0)
+    if pod.disruption or not was_deleted(pod) or (own is not None and own.said is Said.ASK_PODS):
+        return 0.0
+    return at + SAID_WITHIN if 0.0 < at <= context.now else 0.0  # not by a clock that is ahead
 
 
 def failed(context: Context) -> str:

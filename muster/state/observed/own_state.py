@@ -16,6 +16,11 @@ class Said(StrEnum):
     ASK_PODS = "AskPods"
     """It has no status of its own: it has succeeded when all pods have, and failed when all ended and some failed."""
 
+    @property
+    def over(self) -> bool:
+        """The object has ended."""
+        return self is Said.SUCCEEDED or self is Said.FAILED
+
 
 class OwnState(msgspec.Struct, frozen=True, gc=False):
     """What an object's own controller says of it. Times are wall seconds, None where it does not say."""
@@ -33,3 +38,6 @@ class OwnState(msgspec.Struct, frozen=True, gc=False):
     last one is the next epoch (``state.observed.attempts``). Empty between two of them."""
     started_at: float | None = None
     finished_at: float | None = None
+    """When the object ended."""
+    clearing: str = ""
+    """What becomes of its pods after its end, where its controller does not delete them at once."""

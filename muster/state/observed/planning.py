@@ -21,11 +21,12 @@ from typing import Any, Final
 from muster.api.names import JAX_PORT, PYTORCH_PORT
 from muster.api.values.durations import DurationError, parse_duration
 from muster.api.values.printable import word
+from muster.api.values.timestamps import seconds_of
 from muster.state.clocks import CLOCKS
 from muster.state.coordinator import Coordinator, ProbeKind
 from muster.state.foreign.subject import Names, Subject
 from muster.state.group import Group
-from muster.state.operators.planning import PlanError
+from muster.state.operators.planning import PlanError, local_queue_of
 from muster.state.plan import Engine, Plan
 from muster.state.rules import ClockAction, ClockName, ClockRule
 
@@ -48,6 +49,8 @@ PROBES: Final = (ProbeKind.JAX, ProbeKind.TORCH, ProbeKind.TCP, ProbeKind.HTTP, 
 LONGEST_PATH: Final = 200
 _PATH: Final = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@%/?-]*\Z")
 """What a URL may hold after its host, without a fragment (RFC 3986)."""
+MOST_FINALIZERS: Final = 16
+"""Finalizers that are looked at."""
 MAX_PORT: Final = 65_535
 MOST: Final = 100_000
 """Members of an observed run: more are refused."""
@@ -183,7 +186,19 @@ def observed_plan(
         failures=(),
         clocks=clocks_of(obj),
         on_deadline=annotations_of(obj).get(ON_DEADLINE, ""),
+        local_queue=local_queue_of(metadata.get("labels")),
         deleting=metadata.get("deletionTimestamp") is not None,
+        deleted_at=_deleted_at(metadata),
+        finalizers=tuple(each for each in _listed(metadata.get("finalizers")) if isinstance(each, str)),
         engine=Engine.OBSERVE,
         **others,
     )
+
+
+def _deleted_at(metadata: Mapping[str, Any]) -> float | None:
+    found = metadata.get("deletionTimestamp")
+    return (seconds_of(found) or None) if isinstance(found, str) else None
+
+
+def _listed(found: object) -> list[Any]:
+    return found[:MOST_FINALIZERS] if isinstance(found, list) else []

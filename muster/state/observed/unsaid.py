@@ -5,6 +5,7 @@
 - The controller reports a failure and has drawn no conclusion yet.
 - The coordinator says that the program has ended, and the controller does not follow. It asks every few seconds and
   may wait for a submitter; longer than that it never does.
+- All members have succeeded, and the object does not say so: its controller is away.
 
 Each is said at once, and called Stuck when it lasts longer than a controller takes.
 """
@@ -14,7 +15,7 @@ from typing import Final, NamedTuple
 
 from muster.state.context import Context
 from muster.state.observed.own_state import Said
-from muster.state.summary.messages import why_idle
+from muster.state.summary.messages import all_succeeded, why_idle
 from muster.state.view.pod import Pod
 
 COORDINATOR_GONE: Final = "CoordinatorGone"
@@ -46,12 +47,15 @@ class Unsaid(NamedTuple):
 
 def unsaid(context: Context) -> Unsaid | None:
     """The most definite of these."""
-    return _coordinator_gone(context) or _reported(context) or _ended(context) or _restarted(context)
+    found = _all_done(context) or _coordinator_gone(context) or _reported(context)
+    return found or _ended(context) or _restarted(context)
 
 
 def _coordinator_gone(context: Context) -> Unsaid | None:
     coordinator, probe = context.plan.coordinator, context.probe
     if coordinator is None or coordinator.probe.passive or probe is None or not probe.served or probe.leaving:
+        return None
+    if coordinator.rank in context.tally.done:
         return None
     pod = context.tally.members.get(coordinator.rank)
     if pod is None:
@@ -69,6 +73,17 @@ def _coordinator_gone(context: Context) -> Unsaid | None:
     if (own := _again(pod)) if pod is not None and pod.restarts and not pod.ready else "":
         message += f": {own}"
     return Unsaid(COORDINATOR_GONE, message, REPLACED_WITHIN)
+
+
+def _all_done(context: Context) -> Unsaid | None:
+    """Every member has succeeded, by its pod."""
+    own, tally, size = context.view.own, context.tally, context.plan.size
+    if own is None or own.said is not Said.NOTHING or own.reason or not 0 < size <= tally.succeeded:
+        return None
+    kind = context.plan.subject.kind
+    message = f"{all_succeeded(size)}; the {kind} does not say so, as if its controller did not run"
+    at = tally.ended_at if tally.ended_at <= context.now else 0.0  # a kubelet whose clock is ahead
+    return Unsaid(STATUS_IS_FALSE, message, FALSE_AFTER, begins=at + FOLLOWED_WITHIN)
 
 
 def _ended(context: Context) -> Unsaid | None:

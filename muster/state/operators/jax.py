@@ -12,6 +12,9 @@ xla/pjrt/distributed/client.cc, the default missed-heartbeat callback). Or an ex
 "# of tasks that reached the barrier: 1/4. The first task at the barrier: 1" after an exception in rank 1, "The
 following tasks are unhealthy (stopped sending heartbeats): 1" after a kill (measured).
 
+A process gives up waiting, too: "DEADLINE_EXCEEDED: ... RegisterTask" and SIGABRT where not all have registered within
+``initialization_timeout`` (300 s) and 5 s, "Gloo ... failed: Timed out waiting" in a collective (measured).
+
 JAX ignores SIGTERM while its preemption service is on, so a survivor uses all the grace that it gets, and its
 collectives are lost anyway: the grace of a restart is short.
 """
@@ -28,14 +31,14 @@ SIGABRT_EXIT = 134
 """128 + SIGABRT, the exit code of an aborted process."""
 SURVIVOR_TEXT = (
     r"(?i)coordination.?service|distributed service|shutdown barrier|sending heartbeats"
-    r"|gloo/transport|remote process exited"
-    r"|^\[gloo\] rank \d+ is connected"  # printed as it connects: one that aborts has said nothing of its own since
+    r"|gloo/transport|gloo \S+ failed|remote process exited"
+    r"|barrier timed out|deadline_exceeded: .*register|nccl.{0,200}(?:timed? ?out|aborted)"
 )
 CULPRITS = (
     CulpritRule(
         r"(?s)Shutdown barrier has failed.*?reached the barrier: 1/\d+\."
         r"\s+The first task at the barrier: (?:\S*task:)?(\d+)",
-        "it was alone at JAX's shutdown barrier, as after an uncaught exception",
+        "it was alone at JAX's shutdown barrier: its program ended before those of the others",
     ),
     CulpritRule(
         r"stopped sending heartbeats\):\s+(?:\S*task:)?(\d+)",

@@ -8,7 +8,8 @@
   submitter that the platform takes away, because the job goes on without it; a job that fails restarts the gang.
 
 Variables are KubeRay's (its ray-operator/controllers/ray/common/pod.go) and AIchor's (its KubeRay page). Ray nodes end
-with exit code 1 on SIGTERM (``ray start --block``, measured), and need no grace when the cluster is broken.
+with exit code 1 on SIGTERM (``ray start --block``, measured), and need no grace when the cluster is broken. A node or a
+submitter that does not hear the GCS for 60 s gives up (``gcs_rpc_server_reconnect_timeout_s``; src/ray/common).
 """
 
 import shlex
@@ -20,7 +21,7 @@ from muster.api.manifest.experiment import Experiment
 from muster.api.manifest.groups import HEAD, SUBMITTER
 from muster.api.manifest.groups import Group as Asked
 from muster.api.manifest.resources import Resources
-from muster.api.names import CONTAINER, RAY_METRICS_PORT
+from muster.api.names import CONTAINER, RAY_HEAD_TYPE, RAY_METRICS_PORT, RAY_NODE_TYPE
 from muster.state.coordinator import AGENT, DASHBOARD, Completeness, Coordinator, ProbeKind
 from muster.state.group import Group, Role
 from muster.state.operators.operator import Operator
@@ -31,12 +32,14 @@ from muster.state.plan import Plan
 from muster.state.pod_spec import Env, PodSpec, Port, Source
 from muster.state.rules import FailureAction, FailureRule, Gate, GateCondition, SuccessRule
 
-HEAD_TYPE = "headgroup"
-"""The head's node type, as KubeRay names it."""
 JOINING = 60.0
 """Seconds that a Ray node may take from its pod's creation until it has joined: 5 s idle, 23 s on a busy machine
 (measured), and the image must be there."""
 RESTART_GRACE = 2
+SURVIVOR_TEXT = (
+    r"(?i)(?:connect|connection) to (?:the )?(?:GCS|Ray)\b|GCS.{0,120}(?:timed? ?out|unavailable|deadline)"
+    r"|(?:timed? ?out|failed).{0,120}\bGCS|current node timed out during startup"
+)
 TEMP_DIR = "/tmp/ray"  # noqa: S108 - a directory of the container
 """Where Ray keeps its sessions unless ``temp-dir`` says otherwise."""
 FAILURES = (
@@ -78,7 +81,7 @@ def _ray_node(experiment: Experiment, ports: Ports, asked: Asked, group: Group) 
         ),
         env=(
             *group.env,
-            *_cluster(experiment, HEAD_TYPE if head else group.name, ports),
+            *_cluster(experiment, RAY_HEAD_TYPE if head else group.name, ports),
             Env("RAY_ADDRESS", Source.LITERAL, f"{'127.0.0.1' if head else '$(FQ_RAY_IP)'}:{ports.gcs}"),
             Env("KUBERAY_GEN_RAY_START_CMD", Source.LITERAL, shlex.join(argv)),
         ),
@@ -118,7 +121,7 @@ def _cluster(experiment: Experiment, node_type: str, ports: Ports) -> Iterable[E
     yield Env("RAY_CLUSTER_NAME", Source.LITERAL, experiment.name)
     yield Env("RAY_CLUSTER_NAMESPACE", Source.LITERAL, experiment.namespace)
     yield Env("RAY_CLOUD_INSTANCE_ID", Source.POD_NAME)
-    yield Env("RAY_NODE_TYPE_NAME", Source.LITERAL, node_type)
+    yield Env(RAY_NODE_TYPE, Source.LITERAL, node_type)
 
 
 def _shared_memory(asked: Asked, pod: PodSpec) -> int:
@@ -179,6 +182,7 @@ KUBERAY = Operator(
     coordinator=_coordinator,
     success=SuccessRule(groups=(SUBMITTER,)),
     failures=FAILURES,
+    survivor_text=SURVIVOR_TEXT,
     restart_grace=RESTART_GRACE,
     finish=_finish,
 )

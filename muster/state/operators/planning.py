@@ -1,6 +1,6 @@
 """From an Experiment to its plan."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from muster.api.errors import MusterError
@@ -8,7 +8,8 @@ from muster.api.manifest.experiment import Experiment, ExperimentSpec
 from muster.api.manifest.policies.edits import shape_of
 from muster.api.manifest.policies.gates import DependsOn
 from muster.api.manifest.policies.restart_policy import AvoidNodes
-from muster.api.names import PRIORITY_LABEL, QUEUE_LABEL
+from muster.api.names import ANNOTATION_CANCELLED, ANNOTATION_RESTART, PRIORITY_LABEL, QUEUE_LABEL
+from muster.api.values.printable import word
 from muster.state.clocks import CLOCKS
 from muster.state.coordinator import Coordinator
 from muster.state.group import Group, Role
@@ -93,6 +94,8 @@ def plan_of(experiment: Experiment) -> Plan:
         ttl=spec.ttl_seconds,
         suspend=spec.suspend,
         cancel=spec.cancel,
+        cancelled_by=experiment.annotations.get(ANNOTATION_CANCELLED, ""),
+        restart_request=experiment.annotations.get(ANNOTATION_RESTART, ""),
         deleting=experiment.deletion_timestamp is not None,
         orphans=ORPHAN in experiment.finalizers,
         foreground=FOREGROUND in experiment.finalizers,
@@ -100,6 +103,12 @@ def plan_of(experiment: Experiment) -> Plan:
     )
     plan = operator.finish(experiment, plan) if operator.finish else plan
     return with_notice(experiment, with_shared_volume(experiment, plan))
+
+
+def local_queue_of(labels: object) -> str:
+    """The queue that the label of a foreign or observed object names; empty without one."""
+    named = labels.get(QUEUE_LABEL) if isinstance(labels, Mapping) else None
+    return word(named) if isinstance(named, str) else ""
 
 
 def _queue(experiment: Experiment) -> Queue | None:

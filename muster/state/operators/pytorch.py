@@ -7,8 +7,10 @@ torch/distributed/argparse_util.py): ``torchrun train.py`` starts a process per 
 and sets WORLD_SIZE, RANK and LOCAL_RANK of each by itself. Kubeflow's PyTorchJob sets the same names.
 
 When a peer is lost, a process ends by SIGABRT where NCCL's watchdog ends it (pytorch
-torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp), or by an exception that quotes gloo or NCCL's ncclRemoteError. The
-collectives cannot go on without a member, so the survivors of a broken gang get a short grace.
+torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp), or by an exception that quotes gloo or NCCL's ncclRemoteError. Where
+one does not come, the store gives up (``DistStoreError``, ``DistNetworkError``, "store based barrier"; torch/csrc/
+distributed/c10d/TCPStore.cpp) or torchrun's rendezvous does. The collectives cannot go on without a member, so the
+survivors of a broken gang get a short grace.
 """
 
 from muster.api.manifest.groups import Group
@@ -20,7 +22,11 @@ from muster.state.pod_spec import Env, Source
 COORDINATOR_RANK = 0
 SIGABRT_EXIT = 134
 """128 + SIGABRT, the exit code of an aborted process."""
-SURVIVOR_TEXT = r"(?i)gloo/transport|remote process exited|watchdog"
+SURVIVOR_TEXT = (
+    r"(?i)gloo/transport|remote process exited|watchdog|collective operation timeout"
+    r"|DistStoreError|DistNetworkError|store.based.barrier|RuntimeError: Socket Timeout"
+    r"|RendezvousTimeoutError|RendezvousConnectionError|monitoredBarrier"
+)
 OPENED_BY = "rank 0 opens its store in torch.distributed.init_process_group(), or torchrun does as it starts"
 RESTART_GRACE = 2
 

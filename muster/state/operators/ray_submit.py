@@ -6,6 +6,7 @@ its argument and is never part of the text. What it relies on is public in Ray s
 - The job's name is the experiment's and the epoch's. A submitter that takes the place of a lost one finds the job and
   goes on with its log, from the beginning.
 - A connection for the log that breaks says nothing: the status decides. Ray must answer within ``PATIENCE`` seconds.
+- ``RAY_JOB_RUNTIME_ENV`` is the runtime environment of the job, as JSON.
 - The exit code is the program's own (128 + the signal where one ended it), and 1 where Ray knows none.
 - SIGTERM ends the submitter and not the job: to end the experiment is to end the head as well.
 """
@@ -13,7 +14,7 @@ its argument and is never part of the text. What it relies on is public in Ray s
 from typing import Final
 
 SUBMIT: Final = r"""
-import asyncio, os, shlex, signal, sys, time
+import asyncio, json, os, shlex, signal, sys, time
 from ray.job_submission import JobSubmissionClient
 
 PATIENCE = 60
@@ -55,7 +56,8 @@ async def follow(shown):
 client = ask(lambda: JobSubmissionClient("http://" + os.environ["RAY_DASHBOARD_ADDRESS"]))
 if ask(lambda: client.get_job_info(job)) is None:
     entrypoint = shlex.join(["/bin/sh", "-c", command])
-    ask(lambda: client.submit_job(entrypoint=entrypoint, submission_id=job))
+    environment = json.loads(os.environ.get("RAY_JOB_RUNTIME_ENV") or "{}")
+    ask(lambda: client.submit_job(entrypoint=entrypoint, submission_id=job, runtime_env=environment))
 shown = 0
 while True:
     try:

@@ -7,6 +7,9 @@ The tracker is not asked who has joined. A connection that says nothing holds up
 closes hangs the tracker before XGBoost 2.1, and later ones print a warning for it (measured with 1.7.6, 2.0.3, 2.1.4
 and 3.2.0). LightGBM, which runs under this operator too, takes any connection for a machine. So a member has arrived
 when its pod is ready.
+
+A worker that has lost another, or waits for too long, raises an XGBoostError that quotes its file of the collectives
+(xgboost: src/collective) or names the tracker.
 """
 
 from muster.api.manifest.groups import Group
@@ -16,6 +19,7 @@ from muster.state.operators.operator import Operator, size_of
 from muster.state.pod_spec import Env, Source
 
 COORDINATOR_RANK = 0
+SURVIVOR_TEXT = r"src/collective/|RabitTracker|\[tracker\b"
 RESTART_GRACE = 2
 """Allreduce cannot go on without a member, so the survivors of a broken gang get a short grace."""
 
@@ -38,4 +42,4 @@ def _coordinator(_groups: tuple[Group, ...]) -> Coordinator | None:
     return Coordinator(COORDINATOR_RANK, XGBOOST_PORT, ProbeKind.NONE)
 
 
-XGBOOST = Operator(_env, _coordinator, restart_grace=RESTART_GRACE)
+XGBOOST = Operator(_env, _coordinator, survivor_text=SURVIVOR_TEXT, restart_grace=RESTART_GRACE)

@@ -9,6 +9,10 @@ then the rest is cut to a second. That is no deletion by force: the kubelet stil
 
 Within an epoch the same holds for each rank: its next attempt begins when no pod of an older one may run.
 
+A pod that vanished from the watch without a last state may run: a label of it was removed. It is deleted with the
+others, by name and uid, and asked for by name before the next launch (``ConfirmLaunch``), and before quota is given
+back (``ConfirmEnd``).
+
 Pods that have ended do no harm. The one that caused the last restart is kept for its logs; the others are deleted.
 """
 
@@ -33,10 +37,23 @@ def clear(context: Context) -> bool:
     return not any(tally.alive for tally in context.view.others(context.record.epoch))
 
 
+def unseen(context: Context) -> tuple[Pod, ...]:
+    """Pods of other epochs and attempts that vanished, and may run all the same: a label of theirs was removed."""
+    record = context.record
+    vanished = context.view.engine.vanished.values()
+    return tuple(pod for pod in vanished if (pod.epoch, pod.attempt) != (record.epoch, record.attempt_of(pod.rank)))
+
+
+def unknown(context: Context) -> bool:
+    """This process has seen no gang of the experiment complete, so it does not know which pods had vanished before."""
+    facts = context.view.engine
+    return facts.launched < 0 and not facts.searched
+
+
 def sweep(context: Context) -> list[DeletePods]:
     """Delete the pods of other epochs and attempts, but not the terminating ones and the pod of the last cause."""
     kept = context.record.cause.uid if context.record.cause else ""
-    alive = tuple(pod for pod in context.lingering if not pod.terminating)
+    alive = tuple(pod for pod in (*context.lingering, *unseen(context)) if not pod.terminating)
     ended = tuple(pod for pod in _superseded(context) if not pod.live and not pod.terminating and pod.uid != kept)
     forced = _forced(context)
     if forced:
@@ -54,11 +71,13 @@ def end(context: Context) -> list[StopPods | DeletePods]:
     hung says why. Deleted are pods without a program, pods that do not stop in time, and all pods of a suspension.
     """
     if context.record.finished and not context.plan.keep_ended:
-        everything = (pod for tally in context.view.epochs.values() for pod in tally.members.values())
+        everything = [pod for tally in context.view.epochs.values() for pod in tally.members.values()]
+        everything += context.view.engine.vanished.values()
         return [*_delete(context, tuple(pod for pod in everything if not pod.terminating), None, "the plan keeps none")]
     alive = tuple(pod for tally in context.view.epochs.values() for pod in tally.alive.values() if not pod.terminating)
     kept = tuple(pod for pod in alive if _to_keep(context, pod))
     rest = tuple(pod for pod in alive if not _to_keep(context, pod)) if kept else alive
+    rest += tuple(pod for pod in context.view.engine.vanished.values() if not pod.terminating)
     at = give_up_at(context)
     overdue = at is not None and context.now >= at
     asked = () if overdue else tuple(pod for pod in kept if pod.uid not in context.view.engine.stopping)

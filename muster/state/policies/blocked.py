@@ -12,7 +12,8 @@ not started. And a rank that could start at last arrives a moment later: it does
 before ``LINGER`` seconds have passed.
 
 Kubelets alternate between reasons while they retry (ErrImagePull, ImagePullBackOff), and members may be held by
-different ones: another reason of the same kind does not start the patience anew, and so cannot flap Stuck.
+different ones: another reason of the same kind does not start the patience anew, and so cannot flap Stuck. Nor does a
+coordinator that leaves one question unanswered, as on a busy machine, where it said what the program asks for in vain.
 """
 
 from math import inf
@@ -34,6 +35,7 @@ from muster.state.policies.obstacles import (
     QUEUED,
     QUEUED_TWICE,
     RANKS_ENDED,
+    REQUEST_UNMET,
     Obstacle,
     called_stuck,
 )
@@ -48,6 +50,7 @@ _KINDS = {
     PARTLY_QUEUED: "queue",
     NODE_NOT_READY: "node",
     RANKS_ENDED: "ended",
+    REQUEST_UNMET: "request",
     MEMBER_FAILED: "member",
     PODS_MISSING: "pods",
     COORDINATOR_GONE: "coordinator",
@@ -87,7 +90,7 @@ def track(context: Context, obstacle: Obstacle | None) -> Record:
 def _lingering(context: Context, before: Blocked) -> Blocked | None:
     """The obstacle that is not seen now, as long as it may come back or its rank may arrive."""
     said = before.gone_at is not None or called_stuck(context.record, before)
-    awaited = may_come_back(context) or (said and _roll_is_called(context))
+    awaited = may_come_back(context) or (said and _roll_is_called(context)) or _is_unheard(context, before)
     if not context.record.gathering or not awaited:
         return None
     if before.gone_at is None:
@@ -101,6 +104,11 @@ def may_come_back(context: Context) -> bool:
     if before is None or _kind(before.reason) != "container" or not context.tally.idle:
         return False
     return context.now >= before.since + obstacles.CONTAINER_PATIENCE
+
+
+def _is_unheard(context: Context, before: Blocked) -> bool:
+    """The coordinator said what the program asks for in vain, and does not answer now."""
+    return before.reason == REQUEST_UNMET and context.probe is not None and not context.probe.serving
 
 
 def _roll_is_called(context: Context) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from muster.state.context import Context, Fail, ReadFirst, Repair, Restart
 from muster.state.diagnosis import grouping
-from muster.state.plan import Engine, Plan
+from muster.state.plan import Plan
 from muster.state.policies import blocked, hang
 from muster.state.policies.failures.failure import spend
 from muster.state.record import Cause, Phase, Record
@@ -64,9 +64,9 @@ def unsure(context: Context, name: ClockName) -> bool:
 
 
 def alerts(context: Context) -> list[tuple[str, str]]:
-    """Reason and message of each passed clock that ends nothing; of an observed run that of all."""
-    observed = context.plan.engine is Engine.OBSERVE
-    return [(clock.reason, sentence(context, clock)) for clock in passed(context) if observed or _alerts_only(clock)]
+    """Reason and message of each passed clock that ends nothing, or asks another controller to end the run."""
+    asks = bool(context.plan.on_deadline)
+    return [(clock.reason, sentence(context, clock)) for clock in passed(context) if asks or _alerts_only(clock)]
 
 
 def _alerts_only(clock: ClockRule) -> bool:

@@ -3,7 +3,8 @@
 The CRD refuses them (``manifest.policies.edits``). The kind of an older release does not know every rule. Pods that
 run are never restarted for an edit: those that are created from then on follow it, at the latest those of the next
 epoch, and until then the status and an Event say which fields they are. The record holds digests of the fields with
-which its epoch was begun; while no pod may be there they follow the spec.
+which its epoch was begun; while the epoch has no pod they follow the spec. So an edit that comes in one patch with the
+resumption, as Kueue's node selectors do, is simply the spec.
 
 An edit that cannot be run, as one whose failure rule names no type, is not followed at all: the run goes on as before
 it, and the status and an Event say what is wrong with it.
@@ -31,7 +32,8 @@ def track(context: Context) -> Record:
     plan, record, shape = context.plan, context.record, context.plan.shape
     if record.finished or not shape:
         return record
-    kept = shape if not record.shape or record.phase in _WITHOUT_PODS else record.shape
+    without_pods = record.phase in _WITHOUT_PODS or (record.phase is Phase.PENDING and not context.tally.pods)
+    kept = shape if not record.shape or without_pods else record.shape
     pending = _problem(plan) or plan.waits or ", ".join(f"spec.{name}" for name in changed(kept, shape))
     if (kept, pending, plan.sizes) == (record.shape, record.pending_edits, record.groups):
         return record

@@ -23,7 +23,8 @@ def gate_open(context: Context, gate: Gate) -> bool:
         return context.probe is not None and context.probe.served
     if gate.condition is GateCondition.ARRIVED:
         waiting = sum(group.size for group in context.plan.groups if gate in group.gates)
-        return context.probe is not None and context.probe.arrived >= context.plan.size - waiting
+        probe = context.probe
+        return probe is not None and not probe.answer.lacks and probe.arrived >= context.plan.size - waiting
     if gate.group:
         reached, size = _progress(context, gate)
         return reached >= size

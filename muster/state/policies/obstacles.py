@@ -12,12 +12,14 @@ reason               obstacle                                                   
 the container's own  a container that cannot be made, or an image that cannot be pulled   15 s
 the scheduler's own  no node fits a member (``Unschedulable``)                            60 s
 ``RanksEnded``       members that met at a coordinator ended with 0 while others run on   300 s
+``RequestUnmet``     the program asks Ray for what none of its nodes has                   60 s
 ``MemberFailed``     a member of an observed run failed, and is not replaced              60 s
-``PodsMissing``      the controller of an observed run has not made all of its pods       60 s
+``PodsMissing``      the controller of an observed run has not made all of its pods       60 s; 0 where there is none
 ``CoordinatorGone``  the pod of an observed run's coordinator is gone or not at work      60 s
 ``RestartedInPlace`` a member of an observed run was started again, and is not ready      120 s
 ``FailureReported``  its controller reports a failure of an observed run that goes on     60 s
-``StatusIsFalse``    10 s after the program has ended the controller does not say so      20 s
+``StatusIsFalse``    10 s after the program, or all members, ended the object does not    20 s
+                     say so
 ===================  ===================================================================  ========
 
 A further end begins the 300 s of ``RanksEnded`` anew, for ``ENDS_FOR`` seconds after the first, and never once Stuck is
@@ -50,6 +52,8 @@ NODE_PATIENCE = 15.0
 """Seconds after the mark, which itself comes 40 to 50 s after the node's last sign of life."""
 QUEUE_PATIENCE = 60.0
 """Seconds in which the rest of a gang must follow its first process out of a queue."""
+UNMET_PATIENCE = 60.0
+"""Seconds: Ray's own warning comes after 30 s, and a node may join."""
 ENDED_PATIENCE = 300.0
 """Seconds: rank 0 may write results for minutes when the others have ended."""
 ENDS_FOR = 900.0
@@ -60,7 +64,7 @@ NAMED = 8
 """How many members a sentence names."""
 
 QUEUED, PARTLY_QUEUED, NODE_NOT_READY, RANKS_ENDED = "Queued", "PartlyQueued", "NodeNotReady", "RanksEnded"
-QUEUED_TWICE = "QueuedTwice"
+QUEUED_TWICE, REQUEST_UNMET = "QueuedTwice", "RequestUnmet"
 KUEUE_GATE = "kueue.x-k8s.io/admission"
 CURE = (
     "list Experiment.v1alpha1.muster.dev in integrations.externalFrameworks of its configuration, and give the "
@@ -104,14 +108,27 @@ def current(context: Context) -> Obstacle | None:
         return theirs
     if tally.succeeded and tally.working and context.plan.coordinator and not context.plan.sequential:
         return _ended(context)
-    return None
+    return _unmet(context)
+
+
+def _unmet(context: Context) -> Obstacle | None:
+    """The program waits for resources that no member has: the gang is complete, and nothing goes on."""
+    probe = context.probe
+    if probe is None or not probe.answer.unmet or not probe.answer.coordinator.serving:
+        return None
+    return Obstacle(REQUEST_UNMET, probe.answer.unmet, UNMET_PATIENCE, probe.answer.unmet)
 
 
 def _observed(context: Context) -> Obstacle | None:
     """What only the controller of an observed run can mend."""
-    first = next(iter(context.tally.failed.values()), None)
-    if first is not None:
-        return Obstacle(of_observed.MEMBER_FAILED, of_observed.failed(context), of_observed.PATIENCE, first.name)
+    if context.plan.unrun and not context.tally.pods:
+        what = f"nothing runs {context.plan.subject.kind}s here; {context.plan.unrun}"
+        return Obstacle(of_observed.PODS_MISSING, what, 0.0, what)
+    since = {uid: of_observed.counts_from(context, pod) for uid, pod in context.tally.failed.items()}
+    if since:
+        uid = min(since, key=lambda uid: since[uid])
+        name, what = context.tally.failed[uid].name, of_observed.failed(context)
+        return Obstacle(of_observed.MEMBER_FAILED, what, of_observed.PATIENCE, name, since[uid])
     if found := unsaid(context):
         return Obstacle(found.reason, found.message, found.patience, found.message, found.begins)
     what = of_observed.missing(context)

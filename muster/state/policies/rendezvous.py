@@ -10,6 +10,7 @@ one kind of evidence alone. The plan's coordinator states how patient Muster is 
 - ``RanksMissing``: some ranks arrived, others did not, the roll was quiet, and one is late (``policies.lateness``);
 - ``CoordinatorNotServing``: the coordinator's program has run for ``first_serve`` without ever opening its port;
 - ``CoordinatorUnreachable``: it served and does not any more, though its pod runs and no rank has left in good order;
+- ``DashboardNotServing``: a Ray head whose GCS serves has no dashboard, so no one can ask it;
 - ``ProcessCountMismatch``: the coordinator waits for another number of processes than the gang has;
 - ``RankFailed``: the coordinator gave up a rank whose pod still runs;
 - ``Hung``: no rank has reported a step for too long (``policies.hang``);
@@ -36,11 +37,14 @@ from muster.state.policies.failures import culprit, disruptions
 from muster.state.policies.obstacles import Obstacle
 from muster.state.policies.queueing import queue
 from muster.state.record import ConditionType, Phase
-from muster.state.summary.messages import EXACT, share, why_idle
+from muster.state.summary.messages import EXACT, all_succeeded, share, why_idle
 from muster.state.view.probe_result import LOST_AFTER, ProbeResult
 from muster.state.view.roll import RankError
 
 RANKS_MISSING = "RanksMissing"
+DASHBOARD_NOT_SERVING = "DashboardNotServing"
+STARTS_WITHIN = 60.0
+"""Seconds: the parts of Ray's dashboard have 30 to start, and it gives up when one has not."""
 
 
 class Assembly(msgspec.Struct, frozen=True):
@@ -66,10 +70,14 @@ def assess(context: Context) -> Assembly:
         gathered = _by_readiness(context)
     elif (probe := context.probe) is None or not probe.served:
         gathered = _as_persisted(context, coordinator) or _before_serving(context, coordinator)
+    elif not (probe.serving or probe.last_served_at):
+        gathered = _before_serving(context, coordinator)  # a part of it has answered: it is still on its way
     elif probe.answer.partial:
         gathered = _by_partial_roll(context, coordinator, probe)
     else:
         gathered = _by_roll(context, coordinator, probe)
+    if context.plan.deleting:
+        return replace(gathered, stuck=None, look_again=None)
     if gathered.stuck is None and (stuck := hang.stuck(context)):
         gathered = replace(gathered, stuck=stuck)
     return _until_evidence(context, _with_alerts(context, gathered))
@@ -78,8 +86,8 @@ def assess(context: Context) -> Assembly:
 def at_rest(context: Context) -> Assembly:
     """The gang is not wanted now: its pods end, or are gone. Only a clock or a refusal can make it stuck."""
     gathered = Assembly(False, False, 0, (), "", None, None)
-    if context.record.phase is Phase.QUEUED:
-        said = queue.waiting(context)
+    said = queue.waiting(context) if context.record.phase is Phase.QUEUED else queue.held(context)
+    if said is not None:
         gathered = replace(gathered, message=said.message, stuck=said.stuck, look_again=said.look_again)
     return _until_evidence(context, _with_alerts(context, gathered))
 
@@ -87,7 +95,8 @@ def at_rest(context: Context) -> Assembly:
 def _by_readiness(context: Context) -> Assembly:
     tally, size = context.tally, context.plan.together
     here = min(tally.ready + tally.succeeded, size)
-    message = f"{share(here, size)} members are ready"
+    done = 0 < context.plan.size <= tally.succeeded
+    message = all_succeeded(context.plan.size) if done else f"{share(here, size)} members are ready"
     if here < size and size <= EXACT and (idle := tally.idle):
         message += f"; {grouping.named(context, (pod.rank for pod in idle.values()), len(idle))}"
     return Assembly(here >= size, here > 0, here, (), message, None, None)
@@ -189,8 +198,12 @@ def _by_partial_roll(context: Context, coordinator: Coordinator, probe: ProbeRes
         return _by_count(context, coordinator, probe)
     others = _by_readiness(context)
     lost, look_again = silence.of(context, coordinator, probe)
+    lacks, due = probe.answer.lacks, probe.since + STARTS_WITHIN
+    if lacks and lost is None:
+        lost = (DASHBOARD_NOT_SERVING, lacks) if context.now >= due else None
+        look_again = min((at for at in (look_again, due) if at is not None and at > context.now), default=None)
     return Assembly(
-        complete=others.complete and probe.arrived > 0,
+        complete=others.complete and probe.arrived > 0 and not lacks,
         coordinator_ready=probe.present(context.now),
         arrived=others.arrived,
         missing=(),
@@ -281,5 +294,6 @@ def _persisted_stuck(context: Context) -> tuple[str, str] | None:
 
 
 def _joined(obstacle: Obstacle, roll: str) -> str:
-    """The obstacle's sentence and then the roll's, unless it has nothing to add: it names the same pod."""
-    return obstacle.message if not roll or obstacle.pod in roll else f"{obstacle.message}; {roll}"
+    """The obstacle's sentence and then the roll's, unless it has nothing to add: it names the same pod, or is there."""
+    added = roll and obstacle.pod not in roll and roll not in obstacle.message
+    return f"{obstacle.message}; {roll}" if added else obstacle.message

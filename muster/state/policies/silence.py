@@ -20,7 +20,7 @@ def of(context: Context, coordinator: Coordinator, probe: ProbeResult) -> tuple[
         lasts = LOST_AFTER if probe.hold and probe.was_steady else max(coordinator.quiet, probe.hold)
         due = probe.silent_at + lasts
         if context.now >= due:
-            return unreachable(probe), turns_at
+            return unreachable(probe, started_again=_started_again(context, coordinator, probe)), turns_at
     look_again = min((at for at in (due, turns_at) if at is not None), default=None)
     if probe.hold and not probe.present(context.now):
         what = f"the coordinator comes and goes: it counts as serving once it has answered for {probe.hold:g} s"
@@ -48,11 +48,17 @@ def known_in(context: Context) -> bool:
     return coordinator is None or probe is None or known(coordinator, probe, context.now)
 
 
-def unreachable(probe: ProbeResult) -> tuple[str, str]:
-    """What is stuck about a coordinator that served, and does not any more."""
+def unreachable(probe: ProbeResult, *, started_again: bool = False) -> tuple[str, str]:
+    """What is stuck about a coordinator that served in this epoch, and does not any more."""
     detail = f", {probe.answer.detail}" if probe.answer.detail else ""
-    what = f"the coordinator served and does not any more: {probe.answer.coordinator}{detail}"
-    return "CoordinatorUnreachable", what
+    what = "was started again and has not served since" if started_again else "served and does not any more"
+    return "CoordinatorUnreachable", f"the coordinator {what}: {probe.answer.coordinator}{detail}"
+
+
+def _started_again(context: Context, coordinator: Coordinator, probe: ProbeResult) -> bool:
+    """The program behind the port is a later one than that which served: its container or its pod is new."""
+    pod = context.tally.members.get(coordinator.rank)
+    return pod is not None and probe.last_served_at < pod.started_at <= context.now
 
 
 def _is_past_it(coordinator: Coordinator, probe: ProbeResult) -> bool:

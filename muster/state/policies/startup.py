@@ -19,7 +19,7 @@ from itertools import filterfalse, islice
 from muster.state.actions import Action, ConfirmLaunch, CreatePods, EnsureClaims, EnsureService
 from muster.state.context import Context
 from muster.state.group import Member
-from muster.state.policies import gates
+from muster.state.policies import barrier, gates
 from muster.state.policies.failures import absent, avoidance, repair
 from muster.state.policies.queueing import queue
 
@@ -36,12 +36,16 @@ def launch(context: Context) -> list[Action]:
     if there and not actions:
         return []
     if facts.confirmed != epoch:
-        return [ConfirmLaunch(epoch)]
+        return [_confirmation(context)]
     if there:
         return actions
+    if absent.unplaced(context):
+        return [*actions, _confirmation(context)]
     if (admission := queue.read_admission(context)) is not None:
         return [*actions, admission]
     missing = _startable(context, _absent(context))
+    if unseen := absent.unseen(context):  # they may run, or were lost with what their programs had done
+        missing = (member for member in missing if member.rank not in unseen)
     if plan.piecewise:
         missing = _living(context, missing)
     if plan.sequential:
@@ -51,12 +55,23 @@ def launch(context: Context) -> list[Action]:
     current = context.tally.attempts
     attempts = tuple((member.rank, current[member.rank]) for member in wave if member.rank in current)
     if asked := tuple(each for each in attempts if (epoch, *each) not in facts.confirmed_attempts):
-        return [*actions, ConfirmLaunch(epoch, asked)]
+        return [*actions, _confirmation(context, asked)]
     if wave and _claims_due(context):
         return [*actions, EnsureClaims(epoch)]
     if wave:
         actions.append(CreatePods(epoch, wave, queue.placement(context), attempts, avoidance.avoided(context.record)))
     return actions
+
+
+def _confirmation(context: Context, attempts: tuple[tuple[int, int], ...] = ()) -> ConfirmLaunch:
+    """The question whether these members, or the first of the epoch, may be created.
+
+    Pods that vanished are asked for by name. A process that has never seen a gang of the experiment complete does not
+    know them: another one has launched the epochs before, and each of those only beside no pod of an older one.
+    """
+    epoch = context.record.epoch
+    search = barrier.unknown(context) and (epoch > 0 or bool(attempts))
+    return ConfirmLaunch(epoch, attempts, (*barrier.unseen(context), *absent.unplaced(context)), search=search)
 
 
 def prepare(context: Context) -> list[Action]:
@@ -110,7 +125,7 @@ def _startable(context: Context, absent: Iterator[Member]) -> Iterator[Member]:
 
 def _living(context: Context, missing: Iterator[Member]) -> Iterator[Member]:
     """Of the absent members those that may be created in their current attempt."""
-    lost = context.tally.gone | absent.ranks(context)  # whether one of these is lost is asked first
+    lost = context.tally.gone.keys() | absent.ranks(context)  # whether one of these is lost is asked first
     waiting = repair.held_back(context) | lost
     for member in missing:
         if member.rank not in waiting:

@@ -4,9 +4,9 @@ Lines are derived from the difference of two records, so a turn that was not per
 cannot occur twice for one turn. Each line becomes a Kubernetes Event after the record that holds it is written.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from muster.api.manifest.groups import MAX_MEMBERS
+from muster.api.gang import MAX_MEMBERS
 from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.state.policies import edits
 from muster.state.policies.failures import volume
@@ -19,9 +19,12 @@ KEPT_FIRST = 8
 """Lines of the beginning that are never dropped: how a run started explains how it ends."""
 
 
-def new_lines(before: Record | None, after: Record, now: float, *, observed: bool = False) -> tuple[StoryLine, ...]:
-    """The lines that lead from one record to the next; ``observed``: of a run that another controller carries out."""
-    turns = _observed_turns if observed else _turns
+Turns = Callable[[Record | None, Record], Iterator[tuple[str, str, bool]]]
+"""What happened between two records: reason, sentence, and whether it needs attention."""
+
+
+def new_lines(before: Record | None, after: Record, now: float, turns: Turns) -> tuple[StoryLine, ...]:
+    """The lines that lead from one record to the next."""
     return tuple(
         StoryLine(now, after.epoch, reason, message, warning) for reason, message, warning in turns(before, after)
     )
@@ -35,7 +38,8 @@ def append(story: tuple[StoryLine, ...], lines: tuple[StoryLine, ...]) -> tuple[
     return lengthened[:KEPT_FIRST] + lengthened[KEPT_FIRST - STORY_LINES :]
 
 
-def _turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, bool]]:
+def turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, bool]]:
+    """What happened to a run of our own."""
     if before is None:
         if after.phase is Phase.SUSPENDED:
             yield "Suspended", "created suspended", False
@@ -44,7 +48,7 @@ def _turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, boo
         else:
             yield "Started", f"starting {after.size} member{'' if after.size == 1 else 's'}", False
     elif before.epoch != after.epoch and after.cause is not None and after.phase is Phase.RESTARTING:
-        kind = "disruption, not counted" if after.cause.disruption else f"restart {after.restarts}"
+        kind = _kind(before, after, disruption=after.cause.disruption)
         yield "GangRestart", f"epoch {before.epoch} ended, {kind}: {sentence(after.cause)}", True
     elif before.epoch != after.epoch and after.cause is not None and after.phase is Phase.QUEUED:
         yield "Evicted", f"epoch {before.epoch} ended, disruption, not counted: {sentence(after.cause)}", True
@@ -64,8 +68,16 @@ def _turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, boo
         yield from _flips(before, after)
 
 
-def _observed_turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, bool]]:
-    """The same of a run that is only watched: what its own controller did."""
+def _kind(before: Record, after: Record, *, disruption: bool) -> str:
+    """What a gang restart was, and whether it took one of the budget: failure rules may decide that otherwise."""
+    counted = f"restart {after.restarts}" if after.restarts > before.restarts else "not counted"
+    if after.restart_request != before.restart_request:
+        return f"as requested, {counted}"
+    return f"disruption, {counted}" if disruption else counted
+
+
+def turns_of_watched(before: Record | None, after: Record) -> Iterator[tuple[str, str, bool]]:
+    """What the controller of a watched run did."""
     if before is None:
         suspended = ", which is suspended" if after.phase is Phase.SUSPENDED else ""
         yield "Watching", f"watching over {after.size} {'member' if after.size == 1 else 'members'}{suspended}", False

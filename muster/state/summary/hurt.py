@@ -11,7 +11,9 @@ from muster.api.status import ConditionType, ExperimentStatus, Phase
 RECENT: Final = 24 * 3600.0
 """Seconds for which a failed experiment stands among those that need a look."""
 NEAR: Final = 600.0
-"""Seconds before the end of a clock at which a deadline is near."""
+"""Seconds before the end of a clock at which a deadline is near, if its share is so small, too."""
+NEAR_SHARE: Final = 0.1
+"""The share of a clock that must be left at most; ``MusterDeadlineNear`` wants it as well."""
 HUNG: Final = "Hung"
 """The reason of a condition Stuck whose programs run and make no step."""
 
@@ -78,7 +80,19 @@ def hurts(status: ExperimentStatus, *, missing: bool, deadline_near: bool) -> tu
 def seen_in(status: ExperimentStatus, now: float) -> tuple[Hurt, ...]:
     """What hurts, as far as the status alone shows it."""
     missing = status.roll is not None and bool(status.roll.missing)
-    return hurts(status, missing=missing, deadline_near=status.deadline is not None and status.deadline - now < NEAR)
+    return hurts(status, missing=missing, deadline_near=_deadline_near(status, now))
+
+
+def near(limit: float) -> float:
+    """How many seconds before its end a clock of that many seconds is near it."""
+    return min(NEAR, NEAR_SHARE * limit)
+
+
+def _deadline_near(status: ExperimentStatus, now: float) -> bool:
+    if status.deadline is None:
+        return False
+    limit = NEAR / NEAR_SHARE if status.started_at is None else status.deadline - status.started_at
+    return status.deadline - now < near(limit)
 
 
 def place(status: ExperimentStatus, found: tuple[Hurt, ...], now: float) -> int:

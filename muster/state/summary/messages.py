@@ -3,20 +3,28 @@
 They name the rank, the pod and the reason, in that order, because that is what the reader will type next.
 """
 
+import signal
+from collections.abc import Sequence
+from functools import lru_cache
 from itertools import islice
+from typing import Final
 
+from muster.api.gang import MAX_MEMBERS
 from muster.api.names import CONTAINER
-from muster.api.values.rank_ranges import to_ranges
+from muster.api.status import ExperimentStatus, Phase
+from muster.api.values.humanize import age
+from muster.api.values.rank_ranges import from_ranges, to_ranges
+from muster.api.values.termination_message import SIGNALLED, are_a_reason
 from muster.state.context import Context
 from muster.state.group import Member
-from muster.state.record import Cause
-from muster.state.view.pod import Pod, PodPhase
+from muster.state.record import Cause, attempts_of
+from muster.state.view.pod import Exit, Pod, PodPhase
 from muster.state.view.roll import RankState
 
 
 def cause_of(context: Context, pod: Pod) -> Cause:
     """The cause that a failed, disrupted or leaving pod of the present epoch stands for."""
-    reason, message = "ContainerFailed", ""
+    reason, message, last_line = "ContainerFailed", "", ""
     if pod.disruption:
         reason, message = pod.disruption, pod.waiting_message
     elif was_deleted(pod):
@@ -24,7 +32,7 @@ def cause_of(context: Context, pod: Pod) -> Cause:
     elif pod.phase is PodPhase.FAILED and pod.waiting_reason == "Evicted":  # for its own excess
         reason, message = pod.waiting_reason, pod.waiting_message
     elif pod.exit and pod.exit.code:
-        reason, message = pod.exit.reason or "Error", pod.exit.message
+        reason, message, last_line = pod.exit.reason or "Error", *last_words(context, pod, pod.exit)
     elif pod.phase is PodPhase.FAILED:
         reason, message = pod.waiting_reason or "PodFailed", pod.waiting_message
     return Cause(
@@ -42,11 +50,50 @@ def cause_of(context: Context, pod: Pod) -> Cause:
         signal=pod.exit.signal if pod.exit else 0,
         disruption=bool(pod.disruption) or was_deleted(pod),
         place=context.plan.place(pod.rank),
+        last_line=last_line,
+    )
+
+
+def gone_cause(context: Context, rank: int, group: str) -> Cause:
+    """The failure of a member whose pod was removed, no one saw why. The node is the one it was last seen on."""
+    epoch, member, seen = context.record.epoch, context.plan.member(rank), context.tally.gone.get(rank)
+    name = context.plan.pod_name(member, epoch, context.record.attempt_of(rank)) if member else ""
+    reason, message = "PodDeleted", "the member's pod is gone"
+    if seen and seen.uid in context.view.engine.ended_unseen:
+        reason, message = "PodAltered", "its label or ownerReference was changed, so how it ended was not seen"
+    return Cause(
+        epoch=epoch,
+        reason=reason,
+        message=message,
+        at=context.now,
+        pod=name,
+        uid=seen.uid if seen else "",
+        group=group,
+        rank=rank,
+        node=seen.node if seen else "",
+        disruption=True,
+        place=context.plan.place(rank),
     )
 
 
 KILLED = frozenset({143, 137})
 """Exit codes of SIGTERM and SIGKILL, which is how a pod that is deleted ends."""
+OUT_OF_MEMORY: Final = "OOMKilled"
+RANK_FAILED: Final = "RankFailed"
+"""Reason of a rank that the others were lost to, and whose own pod has not failed."""
+GIVEN_UP: Final = frozenset({"FailedIndexes", "MaxFailedIndexesExceeded"})
+"""Reasons of a Job that has failed because of members that are not run again, the rank of its cause among them."""
+
+
+def last_words(context: Context, pod: Pod, end: Exit) -> tuple[str, str]:
+    """What is known of that end, and the last line that was printed where nothing is."""
+    if end.reason == OUT_OF_MEMORY:
+        group = context.plan.group_of(pod.rank)
+        limit = group.pod.limits.get("memory", "") if group and end.container in ("", CONTAINER) else ""
+        return f"memory limit {limit}" if limit else "", end.last_line
+    if are_a_reason(end.explains, end.code):
+        return end.message, ""
+    return "", end.last_line
 
 
 def was_deleted(pod: Pod) -> bool:
@@ -55,24 +102,91 @@ def was_deleted(pod: Pod) -> bool:
 
 
 def _killed(pod: Pod) -> bool:
-    return pod.exit is not None and pod.exit.code in KILLED and pod.exit.reason != "OOMKilled"
+    return pod.exit is not None and pod.exit.code in KILLED and pod.exit.reason != OUT_OF_MEMORY
 
 
 def sentence(cause: Cause) -> str:
-    """``rank 2 (gpu-1, run-gpu-0-1-x7k2p) exited 137 (signal 9), OOMKilled on node a``."""
+    """``rank 2 (gpu-1, run-gpu-0-1-x7k2p) exited 137 (signal 9, SIGKILL), OOMKilled on node a``.
+
+    Of a member that did not fail: ``rank 1 (POD) held the gang up, Unschedulable for 4m: no node fits; then rank 0 …``.
+    """
     where = f"{cause.place}, " if cause.place else ""
-    who = f"rank {cause.rank} ({where}{cause.pod})" if cause.pod else "the gang"
+    of_rank = f"rank {cause.rank} ({where}{cause.pod})" if cause.pod else f"rank {cause.rank}"
+    who = of_rank if cause.rank >= 0 else "the gang"
+    if cause.job:
+        return f"job {cause.job} failed, {cause.reason}: {cause.message}{_led_to(cause, who)}"
+    if cause.evidence:
+        held = f"{who} held the gang up" if cause.rank >= 0 else "the gang was held up"
+        known = f" for {age(cause.known_for)}" if cause.known_for else ""
+        return f"{held}, {cause.reason}{known}: {cause.message}; then {cause.evidence}"
     if cause.exit_code:
-        detail = f" (signal {cause.signal})" if cause.signal else ""
         label = f", {cause.reason}" if cause.reason not in ("Error", "ContainerFailed", "") else ""
-        what = f"exited {cause.exit_code}{detail}{label}"
+        what = f"exited {cause.exit_code}{_signal(cause)}{label}"
+    elif cause.reason == RANK_FAILED:
+        what = f"was lost to the others, {cause.reason}"
     else:
         what = f"ended: {cause.reason}"
-    if cause.container not in ("", CONTAINER):
-        what += f" in container {cause.container}"
-    where = f" on node {cause.node}" if cause.node else ""
     why = f": {cause.message}" if cause.message else ""
-    return f"{who} {what}{where}{why}"
+    return f"{who} {what}{_where(cause)}{why}{_last_line(cause)}"
+
+
+def _led_to(cause: Cause, who: str) -> str:
+    """``; rank 1 (run-w-0-1-x7k2p) exited 3 on node a``: the pod that led to the failure of a job."""
+    if not cause.pod:
+        return f"; {who} was given up" if cause.reason in GIVEN_UP else ""
+    what = f"exited {cause.exit_code}{_signal(cause)}" if cause.exit_code else "ended"
+    return f"; {who} {what}{_where(cause)}{_last_line(cause)}"
+
+
+def _where(cause: Cause) -> str:
+    container = f" in container {cause.container}" if cause.container not in ("", CONTAINER) else ""
+    return container + (f" on node {cause.node}" if cause.node else "")
+
+
+def _last_line(cause: Cause) -> str:
+    return f"; its last line: {cause.last_line}" if cause.last_line else ""
+
+
+def _signal(cause: Cause) -> str:
+    said = of_signal(cause.signal, cause.exit_code or 0)
+    return f" ({said})" if said else ""
+
+
+def of_signal(number: int, exit_code: int) -> str:
+    """``signal 9, SIGKILL``, or ``as by signal 9, SIGKILL`` where only the exit code says so.
+
+    Few runtimes report the signal, and a program may return such a code by itself.
+    """
+    if number:
+        name = _signal_name(number)
+        return f"signal {number}, {name}" if name else f"signal {number}"
+    name = _signal_name(exit_code - SIGNALLED)
+    return f"as by signal {exit_code - SIGNALLED}, {name}" if name else ""
+
+
+@lru_cache(maxsize=64)
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return ""
+
+
+def of_last_failure(status: ExperimentStatus) -> str:
+    """What the last failure was and what followed: ``epoch 0 ended because rank 2 …``, or that the epoch went on.
+
+    Empty where nothing has failed.
+    """
+    cause = status.cause
+    if cause is None:
+        return ""
+    said = sentence(cause)
+    failed = status.phase == Phase.FAILED and said in status.message
+    if cause.epoch != status.epoch or failed:
+        return f"epoch {cause.epoch} ended because {said}"
+    if cause.rank in attempts_of(status.attempts):
+        return f"{said}; it runs again, and the others go on"
+    return f"{said}; it is not run again" if cause.rank in from_ranges(status.ignored, MAX_MEMBERS) else said
 
 
 NAMED = 3
@@ -89,6 +203,11 @@ def share(here: int, size: int) -> str:
     if size <= EXACT or here >= size:
         return f"{here}/{size}"
     return f"{half} to {size - 1} of {size}" if here >= half else f"fewer than {half} of {size}"
+
+
+def all_succeeded(size: int) -> str:
+    """``all 3 members have succeeded``."""
+    return "its only member has succeeded" if size == 1 else f"all {size} members have succeeded"
 
 
 def why_idle(pod: Pod) -> str:
@@ -163,6 +282,16 @@ def of_lingering(context: Context) -> str:
     if len(pods) == 1:
         return f"1 pod of an older epoch ({pods[0].name}{where})"
     return f"{len(pods)} pods of older epochs (first: {pods[0].name}{where})"
+
+
+def still_running(pods: Sequence[Pod]) -> str:
+    """``3 pods still run (first: run-0), and what they hold is not free``; empty without any."""
+    if not pods:
+        return ""
+    first = min(pod.name for pod in pods)
+    if len(pods) == 1:
+        return f"1 pod still runs ({first}), and what it holds is not free"
+    return f"{len(pods)} pods still run (first: {first}), and what they hold is not free"
 
 
 def placed(context: Context, rank: int, pod: str) -> str:

@@ -26,19 +26,22 @@ from msgspec.structs import replace
 
 from muster.state.context import Context
 from muster.state.coordinator import Completeness
+from muster.state.observed import ends
 from muster.state.observed.unsaid import RESTARTED_IN_PLACE
-from muster.state.plan import Engine
 from muster.state.policies import barrier, blocked, edits, gates, silence
-from muster.state.policies.failures import volume
+from muster.state.policies.failures import known, volume
+from muster.state.policies.queueing import queue
 from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Condition, ConditionType, Phase, Record, RollCall
 from muster.state.rules import ClockName
 from muster.state.summary import steps
 from muster.state.summary.conditions import renew, unseen
-from muster.state.summary.messages import of_lingering, sentence, share
+from muster.state.summary.messages import of_lingering, sentence, share, still_running
+from muster.state.transitions import stuck_turned
 from muster.state.view.read_only import ReadOnlyBudget
 from muster.state.view.roll import RankState
 from muster.state.view.stale_members import STALE_MEMBERS
+from muster.state.words import WORDS
 
 TURNING = (ConditionType.COORDINATOR_READY, ConditionType.STUCK)
 """Conditions that turn without a new fact."""
@@ -62,17 +65,20 @@ def summarize(context: Context, assembly: Assembly) -> Record:
         ready, roll = plan.size, None
     elif record.finished:
         ready = record.ready  # the count at the end stays when the pods are deleted
+    elif plan.deleting:
+        roll = None  # its pods leave
     elif record.gathering and plan.coordinator and not plan.coordinator.probe.passive and silence.known_in(context):
         ready, roll = assembly.arrived, RollCall(plan.size, assembly.arrived, assembly.missing)
     conditions = renew(context, assembly)
     reason, message = record.reason, record.message
     if not record.finished:
         reason, message = _waiting_for(context, assembly, conditions)
-        beside = _still_running(context) if _goes_on_beside(context) else ()
-        more = *beside, plan.said(record.epoch), edits.sentence(record), volume.sentence(record)
+        beside = _still_running(context) if _goes_on_beside(context) else ""
+        more = beside, plan.said(record.epoch), edits.sentence(record), volume.sentence(record)
         message = "; ".join(filter(None, (message, *more)))
+    stuck = next(each for each in conditions if each.type is ConditionType.STUCK)
     return replace(
-        record,
+        stuck_turned(record, context.now, stuck=bool(stuck.status)),
         generation=plan.generation,
         size=plan.size,
         ready=ready,
@@ -84,6 +90,7 @@ def summarize(context: Context, assembly: Assembly) -> Record:
         reason=reason,
         message=message,
         conditions=conditions,
+        known=known.track(context, stuck=assembly.stuck is not None),
     )
 
 
@@ -100,24 +107,28 @@ def _deadline(context: Context) -> float | None:
 def _waiting_for(context: Context, assembly: Assembly, conditions: tuple[Condition, ...]) -> tuple[str, str]:
     """One line: what it is waiting for."""
     record, tally, size = context.record, context.tally, context.plan.size
+    words = WORDS[context.plan.engine]
+    if context.plan.deleting:
+        return "Deleting", ends.deletion(context)
     if assembly.stuck:
         reason, message = assembly.stuck
         if message in assembly.message:
             return reason, assembly.message
         return reason, "; ".join(filter(None, (message, assembly.message)))
     if record.phase is Phase.SUSPENDED:
-        if context.plan.engine is Engine.OBSERVE:
-            return "Suspended", "; ".join((f"the {context.plan.subject.kind} is suspended", *_still_running(context)))
-        return "Suspended", "suspended by spec.suspend; set it to false to go on"
+        if queue.held(context) is not None:
+            reason = "Queued" if context.view.admission else "Suspended"
+            return reason, "; ".join((assembly.message, *_still_running(context)))
+        what = words.suspended.format(kind=context.plan.subject.kind)
+        return "Suspended", "; ".join(filter(None, (what, _still_running(context) if words.beside else "")))
     if record.phase is Phase.QUEUED:
         ending = "" if barrier.clear(context) else f"; waiting for {of_lingering(context)} to end"
         return "Queued", f"{assembly.message}{ending}"
     if not barrier.clear(context) and not _goes_on_beside(context):
         return "AwaitingOldPods", f"waiting for {of_lingering(context)} to end{_after(record)}"
     if record.phase is Phase.RESTARTING:
-        if context.plan.engine is Engine.OBSERVE:
-            return "AwaitingPods", f"epoch {record.epoch} waits for pods of its controller{_after(record)}"
-        return "BackingOff", f"epoch {record.epoch} starts after the back-off{_after(record)}"
+        reason, what = words.restarting
+        return reason, f"{what.format(epoch=record.epoch)}{_after(record)}"
     stale = record.phase is Phase.RUNNING and not assembly.complete and RankState.STALE in tally.roll
     if assembly.obstacle:
         pending = record.phase is Phase.PENDING
@@ -143,20 +154,14 @@ def _waiting_for(context: Context, assembly: Assembly, conditions: tuple[Conditi
 
 def _goes_on_beside(context: Context) -> bool:
     """Its pods are made beside those of an older epoch: another controller makes them."""
-    return context.plan.engine is Engine.OBSERVE and context.record.gathering
+    return WORDS[context.plan.engine].beside and context.record.gathering
 
 
-def _still_running(context: Context) -> tuple[str, ...]:
+def _still_running(context: Context) -> str:
     """Which pods run that are not wanted any more: their resources are not free."""
     older = [pod for tally in context.view.others(context.record.epoch) for pod in tally.alive.values()]
     stopped = [] if context.record.gathering else list(context.tally.alive.values())
-    if not (running := [*stopped, *older]):
-        return ()
-    first = min(pod.name for pod in running)
-    which = f"1 pod still runs ({first})" if len(running) == 1 else f"{len(running)} pods still run (first: {first})"
-    return (
-        f"{which}, and what it holds is not free" if len(running) == 1 else f"{which}, and what they hold is not free",
-    )
+    return still_running([*stopped, *older])
 
 
 def _after(record: Record) -> str:

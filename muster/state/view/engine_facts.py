@@ -1,11 +1,12 @@
 """What only the engine learns: the live API's answers to this process, which no watch brings."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import inf
 
 from muster.state.view.pod import Pod
 from muster.state.view.workload import Placement
+from muster.state.wall_time import WallTime
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +36,11 @@ class Refused:
 
     refusal: Refusal
     action: str
-    since: float
+    since: WallTime
     """The wall second at which the action was first tried in vain."""
     said: bool
     pause: float
-    retry_at: float
+    retry_at: WallTime
 
 
 def refused(before: Refused | None, refusal: Refusal, action: str, began: float, now: float) -> Refused:
@@ -79,11 +80,21 @@ class EngineFacts:
     live_read: LiveRead | None = None
     """The last read past the cache."""
     deleting: dict[str, float] = field(default_factory=dict)
-    """Pods (by uid) whose deletion the API server has accepted, with the seconds of grace; until they are gone."""
+    """Pods (by uid) whose deletion was accepted, with the seconds of grace; until they are known to be gone."""
     stopping: set[str] = field(default_factory=set)
     """Pods (by uid) that the API server has been asked to stop; until they are gone."""
     absent: dict[str, float] = field(default_factory=dict)
     """Pods (by uid) that a live read did not find, with the monotonic second of the first; until they are gone."""
+    lost_ranks: tuple[int, ...] = ()
+    """The first ranks of the epoch ``lost`` whose pods are gone."""
+    vanished: dict[str, Pod] = field(default_factory=dict)
+    """Pods (by uid) that are not seen any more, as they were seen last: until the live API says what became of them."""
+    altered: set[str] = field(default_factory=set)
+    """Of those, pods that may run: a label or their ownerReference was changed."""
+    ended_unseen: set[str] = field(default_factory=set)
+    """Pods (by uid) of the epoch ``lost`` that were altered, where the live API says only that they ended."""
+    searched: bool = False
+    """The namespace was searched for pods that vanished before this process saw the experiment."""
     claims: int = -1
     """The epoch for which the claims were found, or made, by this leadership."""
     volume_gone: int = -1
@@ -124,12 +135,25 @@ class EngineFacts:
         self.answered = False
         self.accept()
 
-    def clock_stepped(self, seconds: float) -> None:
-        """The wall clock was set: a live read of before cannot be compared with times of now."""
-        self.live_read = None
-        if self.refused is not None:
-            since, retry_at = self.refused.since + seconds, self.refused.retry_at + seconds
-            self.refused = replace(self.refused, since=since, retry_at=retry_at)
+    def vanish(self, pod: Pod) -> None:
+        """The pod is not seen any more. Its last state may say that it ended, or that it never had a node."""
+        unplaced = not pod.scheduled and (pod.terminating or pod.uid in self.deleting)
+        if pod.live and not unplaced:
+            self.vanished[pod.uid] = pod
+
+    def found(self, gone: Iterable[Pod], altered: Iterable[Pod]) -> None:
+        """The live API was asked for pods that had vanished."""
+        for pod in gone:
+            self.seen(pod)
+            self.deleting.pop(pod.uid, None)
+        for pod in altered:
+            self.vanished.setdefault(pod.uid, pod)
+            self.altered.add(pod.uid)
+
+    def seen(self, pod: Pod) -> None:
+        """The pod is seen again, or is known to be gone."""
+        self.vanished.pop(pod.uid, None)
+        self.altered.discard(pod.uid)
 
     def delete_accepted(self, pod: Pod, grace: int | None) -> bool:
         """The API server has accepted the deletion of that pod within that grace (None: the pod's own) already."""

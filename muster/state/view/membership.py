@@ -6,6 +6,9 @@ is what the plan makes of that member: its namespace is the experiment's and its
 keyed by both), rank, group, job and index are those of one member, and its name is the one of that member in that
 epoch and attempt. A namespace holds one pod of a name, so each rank has one pod in an attempt.
 
+A pod that was a member and is not seen as one any more (its label or its controller was changed) leaves the view as one
+that was deleted does. ``EngineFacts.vanished`` holds both until the live API says which of them may still run.
+
 Pods that are not members are held apart: they are never counted, probed, awaited or deleted. Pods that arrive before
 their Experiment are held in the same way until there is a plan to judge them by.
 """
@@ -44,7 +47,8 @@ class Membership:
     @property
     def working(self) -> bool:
         """A pod that names the owner may still run, member or not."""
-        return any(pod.live for pod in self.others.values()) or any(pod.live for pod in self.view.pods())
+        seen = any(pod.live for pod in self.others.values()) or any(pod.live for pod in self.view.pods())
+        return seen or bool(self.view.engine.vanished)
 
     @property
     def foreign(self) -> int:
@@ -57,6 +61,9 @@ class Membership:
             old = None
         if old is not None:
             old = self.edited.pop(old.uid, old)
+            if new is not None and new.parent:
+                self.others[new.uid] = new
+                new = None
             if new is not None and _place(new) != _place(old):
                 # The name says which member a pod is and cannot change, whatever becomes of the labels.
                 new = self.edited[new.uid] = _in_place_of(old, new)
@@ -65,6 +72,10 @@ class Membership:
         elif not self._admits(new):
             self.others[new.uid] = new
             return False
+        if new is not None:
+            self.view.engine.seen(new)
+        elif old is not None:
+            self.view.engine.vanish(old)
         return self.view.change(old, new)
 
     def follow(self, plan: Plan) -> bool:
@@ -88,7 +99,7 @@ class Membership:
         return {pod.uid for pod in self.view.pods()} != before
 
     def _admits(self, pod: Pod) -> bool:
-        if self._plan is None:
+        if self._plan is None or pod.parent:
             return False
         member = self._plan.named(pod.name, pod.rank, pod.epoch, pod.attempt)
         return member is not None and (member.group, member.job, member.pod) == (pod.group, pod.job, pod.index)

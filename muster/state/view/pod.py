@@ -37,6 +37,9 @@ class Exit(msgspec.Struct, frozen=True, gc=False):
     message: str
     finished_at: float
     """Wall seconds, or 0 where the kubelet did not say."""
+    explains: bool = True
+    """The message is the exception or the status that ended the program; else it is the end of its log."""
+    last_line: str = ""
 
 
 class Pod(msgspec.Struct, frozen=True, gc=False):
@@ -91,7 +94,8 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
     created: float = 0.0
     """Of an observed pod: when it was created."""
     parent: str = ""
-    """Of an observed pod: uid of the object it belongs to, where its labels say it. ``owner`` is the owner key."""
+    """Of an observed pod: uid of the object it belongs to, where its labels say it. ``owner`` is the owner key.
+    Of a pod of Muster: the label with its owner's uid, where that does not say what its owner reference says."""
     asks: str = ""
     """Of an observed pod: what its annotations ask of Muster, as JSON."""
 

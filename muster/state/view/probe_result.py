@@ -12,6 +12,7 @@ from dataclasses import replace
 import msgspec
 
 from muster.state.view.roll import RollAnswer, joined
+from muster.state.wall_time import WallTime
 
 SHOWN_RANKS = 64
 """How many missing ranks are named."""
@@ -30,7 +31,7 @@ class ProbeResult(msgspec.Struct, frozen=True):
 
     epoch: int
     answer: RollAnswer
-    since: float
+    since: WallTime
     """When the coordinator's state or the set of ranks last changed."""
     served: bool
     """It has served at least once in this epoch."""
@@ -40,16 +41,18 @@ class ProbeResult(msgspec.Struct, frozen=True):
     passed: bool
     leaving: bool
     """Some rank left in good order: the run is ending, and a closed port is no alarm."""
-    silent_at: float | None = None
+    silent_at: WallTime | None = None
     """Since when the coordinator that served has not answered; None while it does."""
     losses: int = 0
     """How often it has come back in this epoch after it was absent."""
-    back_at: float = 0.0
+    back_at: WallTime = 0.0
     """When it came back last."""
     gap: float = 0.0
     """The longest time between two arrivals in this epoch."""
-    served_at: float = 0.0
+    served_at: WallTime = 0.0
     """When its present life was first heard to serve in this epoch; 0 before that."""
+    last_served_at: WallTime = 0.0
+    """When it was last heard to serve with all that belongs to it (``RollAnswer.lacks``) in this epoch; 0: never."""
 
     @property
     def serving(self) -> bool:
@@ -90,6 +93,7 @@ def probe_result(
     """
     earlier = before if before and before.epoch == epoch else None
     serving = answer.coordinator.serving
+    whole = serving and not answer.lacks
     if answer.identities:
         answer = joined(answer, rank_of or {})
     if not serving and earlier is not None:  # the ranks that arrived before the silence stay arrived
@@ -115,6 +119,7 @@ def probe_result(
         if earlier
         else 0.0,
         served_at=_served_at(answer, earlier if again or not serving else None),
+        last_served_at=answer.at if whole else (earlier.last_served_at if earlier else 0.0),
     )
 
 
@@ -139,7 +144,7 @@ def _steadiness(answer: RollAnswer, earlier: ProbeResult | None) -> tuple[float 
 
 def _roll_of(answer: RollAnswer) -> tuple[object, ...]:
     over = answer.work is not None and answer.work.ended
-    return answer.coordinator, answer.states, answer.joined, answer.incarnation, over
+    return answer.coordinator, answer.states, answer.joined, answer.incarnation, over, bool(answer.lacks)
 
 
 def _with_silence(heard: RollAnswer, silence: RollAnswer) -> RollAnswer:

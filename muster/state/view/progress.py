@@ -29,6 +29,7 @@ import msgspec
 
 from muster.api.progress import report_interval
 from muster.api.values.humanize import age
+from muster.state.wall_time import WallTime
 
 LAG_STEPS = 2
 LAG_SECONDS = 10.0
@@ -72,9 +73,9 @@ class Progress(msgspec.Struct, frozen=True):
     """How far the gang has come, as of the last look that read reports."""
 
     epoch: int
-    read_at: float
+    read_at: WallTime
     """When the reports were read last, in wall seconds."""
-    moved_at: float
+    moved_at: WallTime
     """When a report was seen that was not there before. At the first look, its time."""
     step: int = 0
     rate: float | None = None

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
-from muster.api.manifest.groups import MAX_MEMBERS
+from muster.api.gang import MAX_MEMBERS
 from muster.state.view.progress import StepReport
+from muster.state.wall_time import WallTime
 
 
 class CoordinatorState(StrEnum):
@@ -99,8 +100,8 @@ class RankError(NamedTuple):
 class RollAnswer:
     """One look at a coordinator."""
 
-    at: float
-    """When the answer was had, wall clock, seconds."""
+    at: WallTime
+    """When the answer was had."""
     coordinator: CoordinatorState
     latency: float = 0.0
     """Seconds the answering call (or, without an answer, the whole look) took; 0 for a change that was waited for."""
@@ -118,12 +119,16 @@ class RollAnswer:
     """
     partial: str = ""
     """Why ``states`` covers the coordinator only, in words for a person; empty when it covers every member."""
+    lacks: str = ""
+    """What belongs to a coordinator that serves, and does not serve itself, with the evidence; empty: nothing."""
     joined: int | None = None
     """How many members have registered, where the coordinator counts them without naming them."""
     errors: tuple[RankError, ...] = ()
     """The failed ranks' errors, different texts first, capped; `failed` is complete."""
     work: Work | None = None
     """What the coordinator says of the program; None where it does not run it, or does not know it."""
+    unmet: str = ""
+    """What the program asks the coordinator for and no member has, in words; empty where nothing is known of it."""
     incarnation: int | None = None
     """Identity of this life of the coordinator. Protocols before jaxlib 0.10 have none."""
     protocol: str = ""

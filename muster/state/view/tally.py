@@ -3,7 +3,7 @@
 Each change of a pod costs O(1), so that a decision reads counts and a few notable pods, and never loops over the gang.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from muster.state.record import Attempts
@@ -56,8 +56,9 @@ class Tally(Counts):
     """Ranks that are done, which the record does not say yet."""
     fading: set[int] = field(default_factory=set)
     """Of those, ranks whose pod is gone or going, so that only this process knows."""
-    gone: set[int] = field(default_factory=set)
-    """Ranks that are not done, whose pod had a node and was removed. A pod that never had one has run nothing."""
+    gone: dict[int, Pod] = field(default_factory=dict)
+    """Of each rank that is not done, whose pod had a node and was removed, that pod as it was seen last. A pod that
+    never had a node has run nothing."""
     previous: dict[str, Pod] = field(default_factory=dict)
     """Pods of other attempts than the current one of their rank."""
     lives: tuple[tuple[Attempts, ...], str] = ((), "")
@@ -90,7 +91,7 @@ class Tally(Counts):
         elif rank in self.collected:
             self._count_collected(rank, -1)
         self.members[rank] = pod
-        self.gone.discard(rank)
+        self.gone.pop(rank, None)
         done = rank in self.done
         if not done and pod.succeeded and rank not in self.ignored:
             done = True
@@ -154,7 +155,7 @@ class Tally(Counts):
         if rank in self.done or rank in self.ignored:
             self._collect(rank, pod.group, pod.job)
         elif pod.scheduled:
-            self.gone.add(rank)
+            self.gone[rank] = pod
 
     def live_again(self, attempts: Mapping[int, int]) -> None:
         """The record says which attempt each rank is in: what was known of its earlier ones does not count any more."""
@@ -167,8 +168,9 @@ class Tally(Counts):
                 aside.append(member)
             elif rank in self.collected:
                 self._count_collected(rank, -1)
-            for known in (self.done, self.unsaved, self.fading, self.gone):
+            for known in (self.done, self.unsaved, self.fading):
                 known.discard(rank)
+            self.gone.pop(rank, None)
         for pod in aside:
             self.remove(pod)
             self.add(pod)
@@ -183,7 +185,8 @@ class Tally(Counts):
         for rank in collected:
             self._count_collected(rank, -1)
         self.ignored = frozenset(places)
-        self.gone -= places.keys()
+        for rank in places:
+            self.gone.pop(rank, None)
         for pod in members:
             self.add(pod)
         for rank in changed & places.keys():
@@ -192,7 +195,21 @@ class Tally(Counts):
 
     def remember(self, saved: Mapping[int, tuple[str, int]]) -> None:
         """The record says that these ranks are done; each with its group and job."""
-        for rank, (group, job) in saved.items():
+        self.finish(saved)
+        self.unsaved = self.done - saved.keys()
+        self.fading = {
+            rank for rank in self.unsaved if (member := self.members.get(rank)) is None or member.terminating
+        }
+
+    def succeeded_unseen(self, pods: Iterable[Pod]) -> None:
+        """The live API says that these pods, which are not seen any more, have ended with success."""
+        news = {pod.rank: (pod.group, pod.job) for pod in pods if pod.attempt == self.attempts.get(pod.rank, 0)}
+        self.unsaved |= news.keys() - self.done
+        self.finish({rank: place for rank, place in news.items() if rank not in self.done})
+
+    def finish(self, ranks: Mapping[int, tuple[str, int]]) -> None:
+        """These ranks are done; each with its group and job."""
+        for rank, (group, job) in ranks.items():
             if rank in self.done:
                 continue
             if (member := self.members.get(rank)) is not None:
@@ -201,12 +218,8 @@ class Tally(Counts):
                 self.add(member)
             else:
                 self.done.add(rank)
-                self.gone.discard(rank)
+                self.gone.pop(rank, None)
                 self._collect(rank, group, job)
-        self.unsaved = self.done - saved.keys()
-        self.fading = {
-            rank for rank in self.unsaved if (member := self.members.get(rank)) is None or member.terminating
-        }
 
     def forget_collected(self) -> None:
         """Count no rank any more whose pod is gone."""

@@ -8,8 +8,6 @@ full list, and the daemon decides nothing before that list.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from msgspec import structs
-
 from muster.api.values.rank_ranges import from_ranges
 from muster.state.observed.own_state import OwnState
 from muster.state.plan import Plan
@@ -23,6 +21,7 @@ from muster.state.view.stale_members import StaleMembers
 from muster.state.view.tally import NO_TALLY, Tally
 from muster.state.view.workload import Workload
 from muster.state.view.write_budget import WriteBudget
+from muster.state.wall_time import WallTime, step
 
 LAST_STATE_PATIENCE = 10.0
 """Seconds for which a pod that is gone stays in the view, until the watch brings its last state."""
@@ -39,11 +38,11 @@ class View:
     writes: WriteBudget = field(default_factory=WriteBudget)
     oldest: int = 0
     """The oldest epoch whose ranks stay done when their pods are gone."""
-    unsaved_since: float | None = None
+    unsaved_since: WallTime | None = None
     """Since when a rank of the record's epoch is done and the record does not say so, in wall seconds."""
-    done_at: float | None = None
+    done_at: WallTime | None = None
     """When a further rank of the record's epoch was seen to be done, in wall seconds; None where none was yet."""
-    failed_at: float | None = None
+    failed_at: WallTime | None = None
     """When a failed member of the record's epoch was first seen, in wall seconds; None while there is none."""
     _done: tuple[int, int] = (-1, 0)
     """The epoch that these two are of, and how many ranks were done then."""
@@ -51,6 +50,8 @@ class View:
     """The Workloads of Kueue that the experiment controls, by uid."""
     queue_problem: str = ""
     """Why no Workload can be seen or made now; empty while they can."""
+    admission: Workload | None = None
+    """The Workload that Kueue has made for an object that it suspends and resumes itself."""
     own: OwnState | None = None
     """Of an observed object: what its own controller says of it."""
     _remembered: tuple[object, ...] | None = None
@@ -64,7 +65,8 @@ class View:
                 return False
             tally.remove(old)
             if new is None:
-                self.engine.deleting.pop(old.uid, None)
+                if old.uid not in self.engine.vanished:  # else it may run still, and its deletion stays accepted
+                    self.engine.deleting.pop(old.uid, None)
                 self.engine.stopping.discard(old.uid)
                 self.engine.absent.pop(old.uid, None)
                 if old.epoch >= self.oldest:
@@ -83,10 +85,17 @@ class View:
         self._remembered = None
 
     def remember(self, plan: Plan, record: Record, now: float) -> None:
-        """Take in which ranks the record says are done; ``now`` is in wall seconds. Cheap while that is unchanged.
+        """Take in the persisted record: which ranks are done, which attempts count, whether its epoch is launched.
 
-        Ranks of older epochs, and of a finished experiment, are forgotten when their pods are gone.
+        Ranks of older epochs, and of a finished experiment, are forgotten when their pods are gone. ``now`` is in wall
+        seconds. It is cheap while the record says the same, and a second call changes nothing.
         """
+        self._take_in(plan, record)
+        self._note_ends(record, now)
+        self.mark_created(record.epoch, (), plan.together)
+
+    def _take_in(self, plan: Plan, record: Record) -> None:
+        """Hold what the record says of ranks and attempts, where that is new."""
         facts = record.epoch, record.completed, record.finished, record.attempts, record.ignored
         if facts != self._remembered:
             self._remembered = facts
@@ -106,6 +115,9 @@ class View:
                     tally.give_up(_places(plan, record.ignored))
                 if not record.finished:
                     tally.remember(saved)
+
+    def _note_ends(self, record: Record, now: float) -> None:
+        """Note when members of the record's epoch were first seen to have ended."""
         tally = self.of(record.epoch)
         if not tally.unsaved:
             self.unsaved_since = None
@@ -149,6 +161,16 @@ class View:
         if pod.uid in tally.previous:
             return False
         return now - self.engine.absent.setdefault(pod.uid, now) < LAST_STATE_PATIENCE
+
+    def look_for_vanished(self, gone: Iterable[Pod], altered: Iterable[Pod], succeeded: Iterable[Pod]) -> None:
+        """The live API was asked for pods that are not seen any more; ``succeeded`` are some of ``gone``."""
+        self.engine.found(gone, altered)
+        by_epoch: dict[int, list[Pod]] = {}
+        for pod in succeeded:
+            by_epoch.setdefault(pod.epoch, []).append(pod)
+        for epoch, pods in by_epoch.items():
+            if epoch >= self.oldest:
+                self._tally(epoch).succeeded_unseen(pods)
 
     def pods(self) -> Iterator[Pod]:
         """The pods of all epochs and attempts."""
@@ -208,21 +230,9 @@ class View:
 
     def clock_stepped(self, seconds: float) -> None:
         """The wall clock was set: times of this view are of the clock as it was."""
-        self.engine.clock_stepped(seconds)
-        self.writes.clock_stepped(seconds)
-        if self.unsaved_since is not None:
-            self.unsaved_since += seconds
-        if self.done_at is not None:
-            self.done_at += seconds
-        if self.failed_at is not None:
-            self.failed_at += seconds
-        if self.probe is not None:
-            answer = replace(self.probe.answer, at=self.probe.answer.at + seconds)
-            times = {name: getattr(self.probe, name) for name in ("since", "silent_at", "back_at", "served_at")}
-            moved = {name: at + seconds for name, at in times.items() if at}
-            self.probe = structs.replace(self.probe, answer=answer, **moved)
-        if (seen := self.progress) is not None:
-            self.progress = structs.replace(seen, read_at=seen.read_at + seconds, moved_at=seen.moved_at + seconds)
+        self.engine.live_read = None  # one of before cannot be compared with times of now
+        for holder in (self, self.engine, self.writes):
+            step(holder, seconds)
 
     def probe_result_of(self, epoch: int) -> ProbeResult | None:
         """The latest probe result if it is that epoch's, else None."""
@@ -236,6 +246,8 @@ class View:
         """The pod has not been seen to go."""
         tally = self.of(pod.epoch)
         held = tally.members.get(pod.rank)
+        if pod.uid in self.engine.vanished:
+            return True
         return (held is not None and held.uid == pod.uid) or pod.uid in tally.previous
 
     def _empty(self, epoch: int, tally: Tally) -> bool:

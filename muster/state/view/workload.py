@@ -54,6 +54,10 @@ class Workload(msgspec.Struct, frozen=True, gc=False):
     assignments: tuple[Assignment, ...] = ()
     created: float = 0.0
     """Wall second of its creation, 0 where it is unknown."""
+    kueue_wrote: float = 0.0
+    """Wall second of the last write by Kueue to its status, as managedFields have it; 0 where it is unknown."""
+    ours: bool = True
+    """Muster made it. Else Kueue did, for an object of a kind that it suspends and resumes itself."""
 
     @property
     def held(self) -> bool:

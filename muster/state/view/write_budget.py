@@ -5,6 +5,8 @@
 
 from dataclasses import dataclass
 
+from muster.state.wall_time import WallTime
+
 BURST = 6
 """Writes in a row."""
 REFILL = 12.0
@@ -18,7 +20,7 @@ class WriteBudget:
     Each write moves it ``REFILL`` seconds on; the bucket is empty while it is ``BURST`` refills ahead of now.
     """
 
-    spent: float = 0.0
+    spent: WallTime = 0.0
 
     def free_at(self, now: float) -> float:
         """When the next write may be made: now, or later."""
@@ -27,11 +29,6 @@ class WriteBudget:
     def spend(self, now: float) -> None:
         """A write is made."""
         self.spent = self._spent(now) + REFILL
-
-    def clock_stepped(self, seconds: float) -> None:
-        """The wall clock was set: the bucket is as full as before."""
-        if self.spent:
-            self.spent += seconds
 
     def _spent(self, now: float) -> float:
         """A bucket that is emptier than empty is of a wall clock that was set back since: it is full."""

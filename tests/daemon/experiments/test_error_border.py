@@ -17,6 +17,8 @@ from muster.kube.listwatch.decoder import Projection
 from muster.metrics.exposition import look, write
 from muster.reconcilers.native.engine import NativeEngine
 from muster.reconcilers.refs import experiment_path
+from muster.state.record import Phase
+from muster.state.transitions import TRANSITIONS, IllegalTransition
 from muster.state.view.membership import Membership
 from muster.watchers import experiments as experiment_watcher
 from muster.watchers.pods import decode as pod_decoder
@@ -284,6 +286,27 @@ def test_the_log_names_the_object_and_the_experiment(monkeypatch: pytest.MonkeyP
         assert first["event"] == "change of an object failed, rebuilding its experiment"
         assert (first["namespace"], first["object"], first["exc_info"]) == ("team", "bad", fault.error)
         assert any(entry["event"] == "step failed" and entry["experiment"] == "bad" for entry in logs)
+        assert await one.stop()
+
+    virtually(story)
+
+
+def test_the_log_of_an_illegal_transition_holds_the_end_of_the_story(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TRANSITIONS, Phase.PENDING, {})
+
+    async def story(api: FakeApi) -> None:
+        one = Musterd(api, "one", leader_elect=False)
+        with capture_logs() as logs:
+            api.put(BAD, run())
+            await until(lambda: pods(api, "bad") == 4)
+            api.put(BAD, {**api.objects[BAD], "spec": {**api.objects[BAD]["spec"], "suspend": True}})
+            await until(lambda: any(entry["event"] == "step failed" for entry in logs))
+        found = next(entry for entry in logs if entry["event"] == "step failed")
+        error = found["exc_info"]
+        assert isinstance(error, IllegalTransition)
+        assert (found["experiment"], found["uid"], found["epoch"]) == ("bad", error.uid, 0)
+        assert found["story"] == [f"{line.reason}: {line.message}" for line in error.story]
+        assert found["story"]
         assert await one.stop()
 
     virtually(story)

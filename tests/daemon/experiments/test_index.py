@@ -69,7 +69,9 @@ def test_a_workload_that_waits_for_muster_is_let_go_when_its_experiment_and_pods
     assert index.orphans(UID) == [], "a pod may still run"
     wanted.clear()
     index.pod_changed(POD, None)
-    assert (wanted, index.orphans(UID), index.orphaned()) == ([UID], [leaving], {UID})
+    assert (wanted, index.orphans(UID), index.vanished(UID)) == ([UID], [], [POD]), "it may have lost its label and run"
+    index.ended(UID, [POD])
+    assert (index.orphans(UID), index.vanished(UID), index.orphaned()) == ([leaving], [], {UID})
     index.workload_changed(leaving, None)
     assert (index.members, index.orphaned()) == ({}, set())
 

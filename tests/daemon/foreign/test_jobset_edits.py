@@ -35,6 +35,27 @@ async def _suspend_and_resume(world: World) -> None:
     await asyncio.sleep(15)
 
 
+def test_an_admission_by_kueue_is_no_edit() -> None:
+    """It resumes a JobSet and adds the node selector of the flavor in one patch; a preemption undoes both."""
+
+    async def story(world: World) -> None:
+        await running(world, started=0, suspend=True)
+        flavor = {**NEVER, "nodeSelector": {"pool": "standard"}}
+        _edit(world, suspend=False, replicatedJobs=[job("worker", job=TWO, pod=flavor)])
+        await asyncio.sleep(6)
+        for rank in range(2):
+            world.cluster.start(rank)
+        await asyncio.sleep(60)
+        assert [pod["spec"]["nodeSelector"] for pod in pods(world)] == [{"pool": "standard"}] * 2
+        assert "edit" not in said(world)
+        _edit(world, suspend=True, replicatedJobs=[job("worker", job=TWO, pod=NEVER)])
+        await asyncio.sleep(6)
+        assert "edit" not in said(world)
+        assert world.cluster.events("EditPending") == []
+
+    virtually(story)
+
+
 @pytest.mark.parametrize("size", [1, 3])
 @pytest.mark.parametrize("daemon", ["runs", "starts again", "was away"])
 def test_an_edit_of_how_many_pods_there_are_waits_until_the_jobset_is_suspended(size: int, daemon: str) -> None:

@@ -171,6 +171,7 @@ def test_a_jobset_that_cannot_be_run_says_why() -> None:
         await running(world, started=0, failurePolicy={"restartStrategy": "InPlaceRestart"})
         assert conditions(world) == ["Failed True/InvalidSpec"]
         assert "InPlaceRestart needs JobSet's agent" in status(world)["conditions"][-1]["message"]
+        assert (status(world)["terminalState"], status(world)["restarts"]) == ("Failed", 0)
         assert world.api.named("pods") == []
 
     virtually(story)

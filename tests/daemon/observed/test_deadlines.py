@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from muster.api.errors import Forbidden
+from muster.api.errors import ApiError, Forbidden
 from muster.state.record import ConditionType, Phase
 from tests.daemon.observed.test_jobs import JAXJOB, JOB, OBSERVE, over, pod
 from tests.daemon.observed.world import PODS, World, virtually
@@ -134,6 +134,29 @@ def test_a_missing_right_is_said_on_the_run() -> None:
         assert stuck is not None
         assert stuck.status
         assert "suspend Job team/train" in stuck.message
+
+    virtually(story, writes=True)
+
+
+def test_an_end_that_a_webhook_refuses_is_said_within_seconds_and_follows_when_it_answers() -> None:
+    async def story(world: World) -> None:
+        world.serve("jobs")
+        await world.daemon("jobs")
+        down = ApiError('failed calling webhook "mjob.kb.io": connection refused', status=500, reason="InternalError")
+        fault = world.api.fail(f"PATCH {JOB}", down, times=1000)
+        job(world, total_deadline="1m", on_deadline="suspend")
+        await asyncio.sleep(65)
+        stuck = world.found("job/train").record.condition(ConditionType.STUCK)
+        assert stuck is not None
+        assert (stuck.status, stuck.reason) == (True, "WebhookFailed")
+        await asyncio.sleep(120)
+        tries = len(world.written())
+        assert tries <= 15, "the pause grows"
+        fault.times = 0
+        await asyncio.sleep(31)
+        assert world.api.objects[JOB]["spec"]["suspend"] is True
+        assert len(world.written()) == tries + 1
+        assert len([each for each in world.cluster.events() if "asks to suspend it" in each["message"]]) == 1
 
     virtually(story, writes=True)
 

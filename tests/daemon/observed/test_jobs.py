@@ -3,8 +3,10 @@
 import asyncio
 from typing import Any
 
+import pytest
+
 from muster.state.record import Phase
-from tests.daemon.observed.world import World, virtually
+from tests.daemon.observed.world import PODS, World, virtually
 
 JOB = "/apis/batch/v1/namespaces/team/jobs/train"
 JAXJOB = "/apis/kubeflow.org/v1/namespaces/team/jaxjobs/train"
@@ -178,5 +180,59 @@ def test_a_trainjob_is_its_jobset_s_pods_and_its_restarts_are_theirs() -> None:
         world.api.put(TRAINJOB, {"kind": "TrainJob", "metadata": metadata, "spec": spec, "status": status})
         await asyncio.sleep(2)
         assert world.found("trainjob/train").record.phase is Phase.SUCCEEDED
+
+    virtually(story)
+
+
+@pytest.mark.parametrize("said", ["scale-down", "suspension", "end"])
+def test_pods_that_go_before_their_job_is_seen_to_change_are_no_failures(said: str) -> None:
+    """Two watches bring what happened in another order."""
+
+    async def story(world: World) -> None:
+        world.serve("jobs")
+        await world.daemon("jobs")
+        job(world, completions=3, parallelism=3)
+        for index in range(3):
+            pod(world, f"train-{index}", index)
+        await asyncio.sleep(2)
+        assert world.found("job/train").record.phase is Phase.RUNNING
+        for index in (1, 2):
+            world.api.objects[f"{PODS}/train-{index}"]["metadata"]["deletionTimestamp"] = world.api.now()
+            world.end(f"train-{index}", 143)
+        await asyncio.sleep(1)
+        for index in (1, 2):
+            world.api.remove(f"{PODS}/train-{index}")
+        await asyncio.sleep(1)
+        if said == "scale-down":
+            job(world, completions=1, parallelism=1)
+        elif said == "suspension":
+            job(world, completions=3, parallelism=3, suspend=True, status=over("Suspended", "JobSuspended"))
+        else:
+            job(world, completions=3, parallelism=3, status=over("Failed", "DeadlineExceeded"))
+        await asyncio.sleep(20)
+        record = world.found("job/train").record
+        wanted = {"scale-down": Phase.RUNNING, "suspension": Phase.SUSPENDED, "end": Phase.FAILED}
+        assert record.phase is wanted[said]
+        assert "MemberFailed" not in "".join(world.said())
+
+    virtually(story)
+
+
+def test_pods_that_somebody_deletes_and_nothing_replaces_are_said_to_be() -> None:
+    async def story(world: World) -> None:
+        world.serve("jobs")
+        await world.daemon("jobs")
+        job(world)
+        pod(world, "train-0", 0)
+        pod(world, "train-1", 1)
+        await asyncio.sleep(2)
+        world.api.objects[f"{PODS}/train-1"]["metadata"]["deletionTimestamp"] = world.api.now()
+        world.end("train-1", 143)
+        await asyncio.sleep(1)
+        world.api.remove(f"{PODS}/train-1")
+        await asyncio.sleep(20)
+        (said,) = world.cluster.events("MemberFailed")
+        assert "rank 1 (train-1) exited 143" in said["message"]
+        assert "the pod was deleted while its gang was at work" in said["message"]
 
     virtually(story)

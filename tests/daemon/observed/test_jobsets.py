@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from muster.api.values.timestamps import whole_time
+from muster.daemon.web.rollcall import detail
 from muster.state.record import Phase
 from tests.daemon.observed.world import PODS, World, virtually
 
@@ -231,5 +233,85 @@ def test_pods_of_a_deleted_jobset_of_the_same_name_are_not_counted() -> None:
         world.pod("t-w-0-0-new", labels={**labels, f"{PREFIX}jobset-uid": "new"})
         await asyncio.sleep(2)
         assert world.found("jobset/t").view.of(0).pods == 1
+
+    virtually(story)
+
+
+def workers(world: World, count: int) -> None:
+    for index in range(count):
+        pod(world, {"group": "w", "job": 0, "index": index, "run": 0, "ready": True})
+
+
+THREE = {"replicatedJobs": [{"name": "w", "replicas": 1, "template": {"spec": {"parallelism": 3, "completions": 3}}}]}
+
+
+def test_a_run_that_ended_before_a_daemon_started_keeps_the_time_of_its_end() -> None:
+    async def story(world: World) -> None:
+        world.serve("jobsets")
+        await asyncio.sleep(2000)
+        ended = whole_time(world.cluster.wall() - 900)
+        done = {"type": "Completed", "status": "True", "reason": "AllJobsCompleted", "lastTransitionTime": ended}
+        put(world, THREE, {"conditions": [done]}, creationTimestamp=whole_time(world.cluster.wall() - 1000))
+        await world.daemon("jobsets")
+        seen = world.found("jobset/t")
+        shown = detail(seen, {}, world.cluster.wall())
+        assert shown.phase == "Succeeded"
+        assert shown.finished_at == shown.since == ended.replace("Z", ".000Z")
+
+    virtually(story)
+
+
+def test_a_jobset_whose_deletion_is_held_says_so_and_ends_with_its_pods() -> None:
+    async def story(world: World) -> None:
+        world.serve("jobsets")
+        put(world, THREE, None)
+        workers(world, 3)
+        await world.daemon("jobsets")
+        assert world.found("jobset/t").record.message == "3/3 members are ready"
+        going = {"deletionTimestamp": whole_time(world.cluster.wall()), "finalizers": ["foregroundDeletion"]}
+        put(world, THREE, None, **going)
+        await asyncio.sleep(5)
+        held = "being deleted; held by the finalizer foregroundDeletion"
+        record = world.found("jobset/t").record
+        assert (record.phase, record.reason) == (Phase.RUNNING, "Deleting")
+        assert record.message == f"{held}; 3 pods still run (first: t-w-0-0-r0), and what they hold is not free"
+        for index in range(3):
+            world.api.remove(f"{PODS}/t-w-0-{index}-r0")
+        await asyncio.sleep(10)
+        record = world.found("jobset/t").record
+        assert (record.message, record.ready) == (f"{held}; no pod runs any more", 0)
+        await asyncio.sleep(60)
+        record = world.found("jobset/t").record
+        said = f"it was deleted before its end; {held}; no pod runs any more"
+        assert (record.phase, record.reason, record.message) == (Phase.FAILED, "Deleted", said)
+        story = "".join(world.said())
+        assert "Stuck" not in story
+        assert "MemberFailed" not in story
+
+    virtually(story)
+
+
+def test_members_that_have_all_succeeded_under_a_controller_that_is_away_are_not_ready() -> None:
+    async def story(world: World) -> None:
+        world.serve("jobsets")
+        put(world, THREE, None)
+        workers(world, 3)
+        await world.daemon("jobsets")
+        for index in range(3):
+            world.end(f"t-w-0-{index}-r0")
+        await asyncio.sleep(5)
+        record = world.found("jobset/t").record
+        assert (record.phase, record.message) == (Phase.RUNNING, "all 3 members have succeeded")
+        await asyncio.sleep(10)
+        away = "all 3 members have succeeded; the JobSet does not say so, as if its controller did not run"
+        assert world.found("jobset/t").record.message == away
+        await asyncio.sleep(30)
+        record = world.found("jobset/t").record
+        assert (record.reason, record.message) == ("StatusIsFalse", away)
+        assert f"Stuck: StatusIsFalse: {away}" in world.said()
+        done = {"type": "Completed", "status": "True", "reason": "AllJobsCompleted"}
+        put(world, THREE, {"conditions": [done]})
+        await asyncio.sleep(2)
+        assert world.found("jobset/t").record.phase is Phase.SUCCEEDED
 
     virtually(story)

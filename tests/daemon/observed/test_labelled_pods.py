@@ -223,3 +223,19 @@ def test_page_and_metrics_show_the_run_as_any_other() -> None:
         assert (shown.name, shown.size) == ("pods/run", 2)
 
     virtually(story)
+
+
+def test_a_labelled_pod_with_the_label_of_a_kind_that_has_no_place_for_it_is_watched_over() -> None:
+    """Kubeflow's training operator labels the pods of all of its kinds as those of a JAXJob."""
+
+    async def story(world: World) -> None:
+        await world.daemon()
+        owner = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": "bert", "uid": "u", "controller": True}
+        for rank in range(2):
+            labels = {**labelled("bert"), "training.kubeflow.org/job-name": "bert"}
+            world.pod(f"bert-{rank}", labels=labels, ownerReferences=[owner], ip=f"10.0.0.{rank + 1}")
+        await asyncio.sleep(5)
+        assert world.titles() == ["pods/bert"]
+        assert world.found("pods/bert").record.ready == 2
+
+    virtually(story)

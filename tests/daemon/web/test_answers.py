@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from muster.daemon.web.page.document import SCRIPT, STYLE
 from muster.metrics.collector import Subject
 from muster.state.record import Phase
-from tests.builders import plan, pod, record, view
+from tests.builders import NOW, plan, pod, record, view
 from tests.daemon.web.subjects import EVIL, Daemon, assembling
 
 
@@ -111,6 +111,21 @@ async def test_the_script_of_the_page_is_served_as_it_is(client: ClientSession) 
         assert (response.status, response.content_type) == (200, "text/javascript")
         assert response.headers["X-Content-Type-Options"] == "nosniff"
         assert await response.text() == SCRIPT
+
+
+async def test_members_of_an_ended_run_were_ready_at_its_end(daemon: Daemon, client: ClientSession) -> None:
+    ended = record(phase=Phase.FAILED, started_at=NOW - 60, finished_at=NOW, size=4, ready=3)
+    stops = record(phase=Phase.SUSPENDED, started_at=NOW - 60, size=4)
+    seen = view(*(pod(rank) for rank in range(3)))
+    daemon.here += [Subject(plan(name="ended"), ended, view()), Subject(plan(name="stops"), stops, seen)]
+    async with client.get("/") as response:
+        rows = (await response.text()).split('href="/experiments/team/')[1:]
+    cells = {row.partition('"')[0]: re.findall(r">([^<]*)<small>( ready[^<]*)</small>", row) for row in rows}
+    assert cells == {"ended": [("3/4", " ready at the end")], "stops": [("3/4", " ready")]}
+    for name, words in (("ended", "members ready at the end"), ("stops", "members ready")):
+        async with client.get(f"/experiments/team/{name}") as response:
+            page = await response.text()
+        assert re.findall(r"<dt>(members ready[^<]*)</dt><dd>3/4</dd>", page) == [words]
 
 
 async def test_the_page_says_what_is_waited_for_and_leads_to_the_story(daemon: Daemon, client: ClientSession) -> None:

@@ -28,6 +28,34 @@ print(sum(name.startswith("kubernetes_asyncio.client.models.") for name in sys.m
     assert run(program) == "0 Configuration"
 
 
+def test_reading_a_kubeconfig_imports_nothing_of_urllib3_before_its_first_use() -> None:
+    program = """
+import sys
+from muster.kube.authentication.lazy_import import defer_kubernetes_asyncio
+defer_kubernetes_asyncio()
+from kubernetes_asyncio.config.kube_config import KubeConfigLoader
+before = sum(name.startswith("urllib3.") for name in sys.modules)
+from kubernetes_asyncio.client import Configuration
+import urllib3
+configuration = Configuration()
+configuration.username, configuration.password = "user", "word"
+print(before, configuration.get_basic_auth_token(), urllib3.PoolManager.__name__, urllib3.__version__ > "1")
+"""
+    assert run(program) == "0 Basic dXNlcjp3b3Jk PoolManager True"
+
+
+def test_urllib3_that_was_imported_before_is_kept() -> None:
+    program = """
+import urllib3
+before = urllib3.PoolManager
+from muster.kube.authentication.lazy_import import defer_kubernetes_asyncio
+defer_kubernetes_asyncio()
+from kubernetes_asyncio.client import Configuration
+print(urllib3.PoolManager is before, type(urllib3).__name__)
+"""
+    assert run(program) == "True module"
+
+
 def test_importing_the_connection_does_not_import_kubernetes_asyncio() -> None:
     program = "import sys, muster.kube.connection; print('kubernetes_asyncio' in sys.modules)"
     assert run(program) == "False"

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from muster.api.errors import ApiError, Expired, Forbidden, MusterError, Unreachable
 from muster.kube.paths import core
-from muster.reconcilers.native import confirm as confirm_module
+from muster.reconcilers.native import live_pods
 from muster.reconcilers.refs import experiment_path
 from muster.reconcilers.result import Outcome
 from muster.state.actions import ConfirmLaunch, ConfirmLoss, CreatePods
@@ -19,7 +19,7 @@ from tests.fakes.plans import gang, member_of, members, pod_path, record, submit
 @pytest.fixture(autouse=True)
 def page_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """The simulated world, where it is imported, has smaller pages."""
-    monkeypatch.setattr(confirm_module, "PAGE", 500)
+    monkeypatch.setattr(live_pods, "PAGE", 500)
 
 
 async def launched(plan: Plan, epoch: int) -> Bench:

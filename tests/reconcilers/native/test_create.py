@@ -73,8 +73,11 @@ async def test_a_foreign_pod_of_that_name_is_a_final_refusal() -> None:
     bench.api.put(pod_path(plan, 0), {"kind": "Pod", "metadata": {"ownerReferences": [owner]}})
     taken = refusal(await create(bench, plan))
     assert (taken.reason, taken.final) == ("NameTaken", True)
-    for word in (plan.pod_name(member_of(plan, 0), 0), "Job squatter (uid j1)", plan.uid, "Delete that Pod"):
-        assert word in taken.message
+    name = f"{plan.namespace}/{plan.pod_name(member_of(plan, 0), 0)}"
+    assert taken.message == (
+        f"Pod {name} exists and is controlled by Job squatter (uid j1); it does not belong to Experiment {plan.name} "
+        f"(uid {plan.uid}). Delete that Pod, or give the experiment another name, and start the experiment anew."
+    )
 
 
 @pytest.mark.parametrize(
@@ -104,12 +107,12 @@ async def test_labels_for_people_may_be_changed() -> None:
     assert (await create(bench, plan)).refusal is None
 
 
-async def test_a_pod_without_a_controller_is_not_ours() -> None:
+async def test_a_pod_of_a_members_name_without_a_controller_is_waited_for_and_not_taken_over() -> None:
     bench, plan = Bench(), gang(1)
     bench.api.put(pod_path(plan, 0), {"kind": "Pod", "metadata": {"ownerReferences": [{"uid": plan.uid}]}})
     taken = refusal(await create(bench, plan))
-    assert taken.final
-    assert "has no controller" in taken.message
+    assert (taken.reason, taken.final) == ("PodAltered", False)
+    assert "has no ownerReference of a controller" in taken.message
 
 
 async def test_a_foreign_pod_that_is_terminating_is_a_passing_refusal() -> None:

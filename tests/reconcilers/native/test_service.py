@@ -39,7 +39,11 @@ async def test_a_foreign_service_of_that_name_is_a_final_refusal() -> None:
     refusal = (await ensure(bench, gang())).refusal
     assert refusal is not None
     assert (refusal.reason, refusal.final) == ("NameTaken", True)
-    assert "give the experiment another name" in refusal.message
+    assert refusal.message == (
+        f"Service {PATH.split('/')[4]}/{PATH.split('/')[-1]} exists and has no controller; it does not belong to "
+        f"Experiment {gang().name} (uid {gang().uid}). Delete that Service, or give the experiment another name, and "
+        "start the experiment anew."
+    )
 
 
 async def test_the_service_of_an_earlier_experiment_is_a_passing_refusal() -> None:

@@ -19,7 +19,7 @@ from tests.fakes.plans import gang, member_of
 
 LARGEST = 256 * 1024
 """Bytes of all annotations of an object (kubernetes: apimachinery/pkg/api/validation, TotalAnnotationSizeLimitB)."""
-MOST = 8 * 1024
+MOST = 12 * 1024
 """Bytes that a pod may grow by."""
 
 

@@ -95,7 +95,7 @@ def test_the_causes_always_add_up(probe: ProbeKind, seed: int) -> None:
 
 
 def test_the_list_of_causes_is_closed() -> None:
-    assert len(MissingCause) == 39
+    assert len(MissingCause) == 40
     assert len(COUNTED) == 16
     assert set(COUNTED) | AFTER_ARRIVAL | COUNTED_AS.keys() == set(MissingCause)
     assert set(COUNTED_AS.values()) <= set(COUNTED)

@@ -9,6 +9,7 @@ from muster.state.diagnosis.cause import MissingCause
 from muster.state.diagnosis.next_steps import NEXT, next_step
 from muster.state.foreign.subject import EXPERIMENT, JOBSET, Subject
 from muster.state.plan import Engine
+from muster.state.record import Steps
 from tests.builders import NOW, plan, record, view
 
 MUSTERS_OWN = ("Muster creates", "Muster tries", "is not charged", "spec.template", "the experiment's", "cancel")
@@ -44,3 +45,23 @@ MUSTERS = {MissingCause.REFUSED, MissingCause.ADMISSION_DENIED}
 def test_no_step_of_an_observed_run_relies_on_what_muster_does_for_its_own(cause: MissingCause) -> None:
     step = said(cause, JOBSET, Engine.OBSERVE)
     assert not [words for words in MUSTERS_OWN if words in step]
+
+
+def test_a_gang_that_nothing_answers_for_is_not_promised_its_stacks() -> None:
+    without = said(MissingCause.COORDINATOR_FROZEN, EXPERIMENT, Engine.NATIVE)
+    assert "muster stacks run -n team (without py-spy in the image or spec.assist it says whether" in without
+    assert without.endswith("then restart the gang (muster restart run -n team)")
+
+
+@pytest.mark.parametrize("cause", [MissingCause.COORDINATOR_FROZEN, MissingCause.HEARTBEAT_LOST, MissingCause.HUNG])
+def test_a_gang_with_assist_or_with_reported_steps_is(cause: MissingCause) -> None:
+    (group,) = plan().groups
+    assisted = replace(plan(), groups=(replace(group, pod=replace(group.pod, assist=True)),))
+    reported = record(steps=Steps(0, 7, "", 2, NOW))
+    for context in (Context(assisted, record(), view(), NOW), Context(plan(), reported, view(), NOW)):
+        assert "muster stacks run -n team;" in next_step(context, cause, 1, "n7")
+
+
+def test_the_restart_of_another_kind_has_no_command() -> None:
+    assert "restart the gang or cancel it" in said(MissingCause.HUNG, JOBSET, Engine.NATIVE)
+    assert "restart or end it by its own controller" in said(MissingCause.HUNG, JOBSET, Engine.OBSERVE)

@@ -165,6 +165,7 @@ def test_an_answer_of_this_epoch_shows_that_the_coordinator_has_served() -> None
     [
         ("CoordinatorUnreachable", "it served and does not any more: silent", MissingCause.COORDINATOR_FROZEN),
         ("CoordinatorUnreachable", "it served and does not any more: refused", MissingCause.COORDINATOR_NOT_SERVING),
+        ("CoordinatorUnreachable", "it has not served since: silent", MissingCause.COORDINATOR_FROZEN),
         ("CoordinatorUnreachable", "it served and does not any more: tls", MissingCause.WRONG_PROTOCOL),
         (
             "CoordinatorUnreachable",

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from muster.state.context import Context
 from muster.state.coordinator import Coordinator, ProbeKind
@@ -86,13 +87,34 @@ def test_the_image_is_that_of_the_kubelet_and_else_that_of_the_plan(
 
 # --- a pod that ends, or whose node is away ----------------------------------------------------------------------
 
-OUT_OF_MEMORY = Exit("main", 137, 9, "OOMKilled", "limit 1Gi", NOW)
+OUT_OF_MEMORY = Exit("main", 137, 9, "OOMKilled", "warming up\nhello from 2/4", NOW, False, "hello from 2/4")
+KILLED = Exit("main", 137, 9, "Error", "warming up\nhello from 2/4", NOW, False, "hello from 2/4")
 ENDINGS: list[tuple[dict[str, Any], Said, str]] = [
     (CRASHED, (MissingCause.CRASHED, "exited with 1"), f"pod {NAME} on node node-2"),
     (
         CRASHED | {"exit": OUT_OF_MEMORY},
         (MissingCause.OOM_KILLED, "killed: out of memory"),
-        f"pod {NAME} on node node-2: limit 1Gi",
+        f"pod {NAME} on node node-2: exited 137 (signal 9, SIGKILL); its last line: hello from 2/4",
+    ),
+    (
+        CRASHED | {"exit": KILLED},
+        (MissingCause.CRASHED, "exited with 137"),
+        f"pod {NAME} on node node-2: exited 137 (signal 9, SIGKILL); its last line: hello from 2/4",
+    ),
+    (
+        CRASHED | {"exit": replace(KILLED, code=134, signal=0, message="UNAVAILABLE: gone", explains=True)},
+        (MissingCause.CRASHED, "exited with 134"),
+        f"pod {NAME} on node node-2: exited 134 (as by signal 6, SIGABRT); UNAVAILABLE: gone",
+    ),
+    (
+        CRASHED | {"exit": replace(KILLED, code=1, signal=0, message="ValueError: loss is NaN", explains=True)},
+        (MissingCause.CRASHED, "exited with 1"),
+        f"pod {NAME} on node node-2: ValueError: loss is NaN",
+    ),
+    (
+        CRASHED | {"exit": replace(KILLED, code=1, signal=0)},
+        (MissingCause.CRASHED, "exited with 1"),
+        f"pod {NAME} on node node-2: its last line: hello from 2/4",
     ),
     (
         {"phase": PodPhase.FAILED, "waiting_reason": "UnexpectedAdmissionError", "waiting_message": "no devices"},
@@ -133,6 +155,13 @@ def test_a_pod_that_ends_or_whose_node_is_away_has_the_cause_that_it_shows(
     seen: dict[str, Any], expected: Said, evidence: str
 ) -> None:
     assert said_of(seen) == (*expected, evidence)
+
+
+def test_the_memory_limit_of_a_killed_member_goes_before_what_it_printed_last() -> None:
+    limited = plan(groups=(worker_group(4, pod=PodSpec("demo:1", "train", limits={"memory": "6G"})),))
+    *_, evidence = said_of(CRASHED | {"exit": replace(OUT_OF_MEMORY, signal=0)}, limited)
+    end = "exited 137 (as by signal 9, SIGKILL); memory limit 6G; its last line: hello from 2/4"
+    assert evidence == f"pod {NAME} on node node-2: {end}"
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
 """What a record says of jobs and ranks that are run again."""
 
-from muster.api.manifest.groups import MAX_MEMBERS
+from muster.api.gang import MAX_MEMBERS
 from muster.api.restart_counts import JobRestarts
-from muster.state.jobs.changes import ranks_of, restarts_of
+from muster.state.job_counts import restarts_of
+from muster.state.jobs.changes import ranks_of
 
 
 def test_ranges_of_a_damaged_status_name_no_more_members_than_a_gang_may_have() -> None:

@@ -170,15 +170,12 @@ class Cluster:
         return found
 
     def _once(self) -> bool:
-        if self.record is not None:
-            self.view.remember(self.plan, self.record, self.now)
         decision = decide(self.plan, self.record, self.view, self.now)
         if decision.read_first:
             self.view.engine.live_read = LiveRead(self.now, self.version)
             return True
         if decision.write or self.record is None:
             self.record = decision.record
-            self.view.remember(self.plan, self.record, self.now)
         self.view.engine.answered = True
         at = msgspec.structs.replace(self.record, updated_at=self.now)
         status = status_of(self.plan, at, self.view, self.status)

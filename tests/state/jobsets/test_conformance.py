@@ -503,6 +503,35 @@ def _() -> None:
     assert seen.condition("StartupPolicyCompleted") == ("False", "InOrderStartupPolicyCompleted")
 
 
+@case("InOrder failed after all had started")
+def _() -> None:
+    """The controller sees that the pods of a Job are not ready some time before it sees that the Job has failed."""
+    seen = cluster(one("a"), one("b"), **IN_ORDER)
+    seen.run("a")
+    seen.run("b")
+    assert seen.condition("StartupPolicyCompleted") == ("True", "InOrderStartupPolicyCompleted")
+    seen.fail("b")
+    assert seen.condition("Failed") == ("True", "FailedJobs")
+    assert seen.condition("StartupPolicyInProgress") == ("True", "InOrderStartupPolicyInProgress")
+    assert seen.condition("StartupPolicyCompleted") == ("False", "InOrderStartupPolicyCompleted")
+
+
+@case("InOrder failed by a rule, and after its restarts")
+def _() -> None:
+    rule = {"name": "r", "action": "FailJobSet"}
+    for runs, policy in ((1, {"rules": [rule]}), (2, {"maxRestarts": 1})):
+        seen = cluster(one("a"), one("b"), failurePolicy=policy, **IN_ORDER)
+        for _ in range(runs):
+            seen.run("a")
+            seen.run("b")
+            assert seen.condition("StartupPolicyCompleted") == ("True", "InOrderStartupPolicyCompleted")
+            seen.fail("b")
+            seen.step(5)
+        assert seen.condition("Failed") is not None
+        assert seen.condition("StartupPolicyInProgress") == ("True", "InOrderStartupPolicyInProgress")
+        assert seen.condition("StartupPolicyCompleted") == ("False", "InOrderStartupPolicyCompleted")
+
+
 @case("dependsOn b<-a Ready")
 def _() -> None:
     seen = cluster(one("a", 2), one("b", dependsOn=[{"name": "a", "status": "Ready"}]))

@@ -2,7 +2,16 @@
 
 from typing import Any
 
+import pytest
+from msgspec.structs import replace
+
+from muster.api.gang import MAX_MEMBERS
 from muster.api.status import MAX_ATTEMPTS
+from muster.api.values.rank_ranges import to_ranges
+from muster.state.context import Context, Restart
+from muster.state.policies.failures import jobs
+from muster.state.record import Attempts
+from muster.state.summary.messages import sentence
 from tests.api.foreign.jobsets import job, jobset
 from tests.state.jobsets.cluster import Cluster
 
@@ -305,6 +314,19 @@ def test_more_back_offs_than_the_status_holds_restart_the_jobset() -> None:
     assert len(seen.kept.attempts) < MAX_ATTEMPTS
 
 
+def test_a_status_that_is_full_is_said_to_restart_the_jobset_where_no_pod_failed() -> None:
+    seen = cluster(2, successPolicy={"rules": [{"succeededIndexes": "0"}]})
+    seen.run()
+    seen.end_unseen("w", 0, 0)
+    odd, even = (to_ranges(tuple(range(first, MAX_MEMBERS, 2))) for first in (1, 0))
+    later = seen.now + 60
+    full = replace(seen.kept, attempts=(Attempts(odd, 1, later), Attempts(even, 2, later)))
+    verdict = jobs.judge(Context(seen.plan, full, seen.view, seen.now))
+    assert isinstance(verdict, Restart)
+    assert not verdict.counted
+    assert sentence(verdict.cause) == "the gang ended: StatusFull: more pods run again than the status can hold"
+
+
 def test_a_pod_that_went_while_no_daemon_ran_counts_as_failed() -> None:
     """As with the Job controller, whose finalizer keeps such a pod until it has been counted."""
     seen = cluster(backoffLimit=1, rules=because("BackoffLimitExceeded"))
@@ -326,3 +348,130 @@ def test_a_pod_that_has_succeeded_and_went_while_no_daemon_ran_is_not_run_again(
     seen.lose_unseen("w", 0, 1)
     assert [pod.index for pod in seen.of("w")] == [0]
     assert seen.condition("Failed") is None
+
+
+# --- the sentence of a job that has failed -----------------------------------------------------------------------
+
+
+def said(seen: Cluster) -> str:
+    """The sentence of the last failure."""
+    assert seen.kept.cause is not None
+    return sentence(seen.kept.cause)
+
+
+def name_of(seen: Cluster, index: int) -> str:
+    """The pod of that index."""
+    (pod,) = seen.of("w", 0, index)
+    return pod.name
+
+
+BACKOFF = "job t-w-0 failed, BackoffLimitExceeded: Job has reached the specified backoff limit"
+FAILED_INDEXES = "job t-w-0 failed, FailedIndexes: Job has failed indexes"
+MAX_FAILED = (
+    "job t-w-0 failed, MaxFailedIndexesExceeded: Job has exceeded the specified maximal number of failed indexes"
+)
+
+
+def test_a_job_at_its_backoff_limit_is_named_with_the_pod_that_failed() -> None:
+    seen = cluster(backoffLimit=0)
+    seen.run()
+    pod = name_of(seen, 1)
+    seen.fail("w", 0, 1, code=3)
+    assert said(seen) == f"{BACKOFF}; rank 1 ({pod}) exited 3 on node n"
+
+
+def test_a_job_that_failed_because_a_pod_was_lost_names_pod_and_node() -> None:
+    seen = cluster(backoffLimit=0)
+    seen.run()
+    pod = name_of(seen, 1)
+    seen.lose("w", 0, 1)
+    assert said(seen) == f"{BACKOFF}; rank 1 ({pod}) ended on node n"
+
+
+def test_a_pod_that_was_lost_unseen_is_named_without_its_node() -> None:
+    seen = cluster(backoffLimit=0)
+    seen.run()
+    pod = name_of(seen, 1)
+    seen.lose_unseen("w", 0, 1)
+    assert said(seen) == f"{BACKOFF}; rank 1 ({pod}) ended"
+
+
+def test_of_several_jobs_the_place_of_the_member_is_named() -> None:
+    jobs = (job("a", pod=NEVER), job("w", job={"backoffLimit": 0}, pod=NEVER))
+    seen = Cluster(jobset(*jobs, failurePolicy={"maxRestarts": 5}))
+    seen.run()
+    pod = name_of(seen, 0)
+    seen.fail("w", 0, 0)
+    assert said(seen) == f"{BACKOFF}; rank 1 (w-0, {pod}) exited 1 on node n"
+
+
+@pytest.mark.parametrize("in_place", [0, 1])
+def test_restarts_in_place_beyond_the_limit_are_said_of_the_job_and_of_no_rank(in_place: int) -> None:
+    seen = cluster(pod={}, backoffLimit=in_place)
+    seen.run()
+    seen.restart_in_place(1, "w", 0, 1)
+    assert said(seen) == BACKOFF
+
+
+def test_a_deadline_is_said_of_the_job_and_of_no_rank() -> None:
+    seen = cluster(activeDeadlineSeconds=60)
+    seen.run()
+    seen.step(60)
+    assert said(seen) == "job t-w-0 failed, DeadlineExceeded: Job was active longer than specified deadline"
+
+
+def test_the_deadline_of_another_job_is_said_of_that_job() -> None:
+    inside = {"activeDeadlineSeconds": 60}
+    seen = Cluster(jobset(job(job=inside, pod=NEVER, replicas=2)))
+    seen.run()
+    seen.succeed("w", 0)
+    seen.step(60)
+    why = "job t-w-1 failed, DeadlineExceeded: Job was active longer than specified deadline"
+    assert (seen.kept.reason, seen.kept.message) == ("FailedJobs", why)
+    assert seen.message("Failed") == "jobset failed due to one or more job failures (first failed job: t-w-1)"
+
+
+def test_failed_indexes_name_the_first_rank_that_was_given_up() -> None:
+    seen = cluster(3, backoffLimitPerIndex=0)
+    seen.run()
+    seen.fail("w", 0, 1)
+    seen.lose("w", 0, 1)
+    seen.succeed("w", 0, 0)
+    seen.succeed("w", 0, 2)
+    assert said(seen) == f"{FAILED_INDEXES}; rank 1 was given up"
+
+
+def test_failed_indexes_name_the_pod_that_failed_last() -> None:
+    seen = cluster(2, backoffLimitPerIndex=0)
+    seen.run()
+    pod = name_of(seen, 1)
+    seen.succeed("w", 0, 0)
+    seen.fail("w", 0, 1)
+    assert said(seen) == f"{FAILED_INDEXES}; rank 1 ({pod}) exited 1 on node n"
+
+
+def test_more_failed_indexes_than_allowed_name_the_pod_that_was_one_too_many() -> None:
+    seen = cluster(4, backoffLimitPerIndex=0, maxFailedIndexes=1)
+    seen.run()
+    seen.fail("w", 0, 0)
+    pod = name_of(seen, 2)
+    seen.fail("w", 0, 2)
+    assert said(seen) == f"{MAX_FAILED}; rank 2 ({pod}) exited 1 on node n"
+
+
+def test_a_pod_failure_policy_is_said_with_its_rule_and_pod() -> None:
+    seen = cluster(**policy("FailJob", **EXIT_3))
+    seen.run()
+    pod = name_of(seen, 1)
+    seen.fail("w", 0, 1, code=3)
+    rule = f"Container main for pod default/{pod} failed with exit code 3 matching FailJob rule at index 0"
+    assert said(seen) == f"job t-w-0 failed, PodFailurePolicy: {rule}; rank 1 ({pod}) exited 3 on node n"
+
+
+def test_a_disrupted_pod_is_said_with_the_rule_that_matched_it() -> None:
+    seen = cluster(**policy("FailJob", **DISRUPTED))
+    seen.run()
+    pod = name_of(seen, 0)
+    seen.fail("w", 0, 0, code=1, disruption="EvictionByEvictionAPI")
+    rule = f"Pod default/{pod} has condition DisruptionTarget matching FailJob rule at index 0"
+    assert said(seen) == f"job t-w-0 failed, PodFailurePolicy: {rule}; rank 0 ({pod}) exited 1 on node n"

@@ -6,8 +6,8 @@ import pytest
 
 from muster.state.actions import EndRun
 from muster.state.context import Context
+from muster.state.foreign.subject import PODS
 from muster.state.observed import deadlines
-from muster.state.operators.observed.pods import PODS
 from muster.state.plan import Engine
 from muster.state.record import Phase
 from muster.state.rules import ClockAction, ClockName

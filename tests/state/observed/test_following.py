@@ -7,10 +7,12 @@ from msgspec.structs import replace
 
 from muster.state.context import Context
 from muster.state.observed.following import NOTHING, REPLACED_WITHIN, Followed, begins, first, follow
+from muster.state.observed.obstacles import SAID_WITHIN
 from muster.state.observed.own_state import OwnState, Said
 from muster.state.plan import Engine, Plan
 from muster.state.record import Cause, Phase, Record
 from muster.state.view.pod import Exit, Pod, PodPhase
+from muster.state.view.view import View
 from tests.builders import NOW, plan, pod, record, view
 
 FOUR = plan(engine=Engine.OBSERVE)
@@ -54,7 +56,7 @@ def crashed(rank: int, at: float = NOW, **changes: Any) -> Pod:
 def test_a_new_record_begins_with_what_the_object_says(
     own: OwnState | None, phase: Phase, epoch: int, started_at: float | None, epoch_at: float | None
 ) -> None:
-    made = first(FOUR, own, NOW)
+    made = first(FOUR, View(own=own), NOW)
     assert (made.phase, made.phase_at, made.generation) == (phase, NOW, FOUR.generation)
     assert (made.epoch, made.restarts, made.gang_restarts) == (epoch, epoch, epoch)
     assert (made.started_at, made.epoch_at) == (started_at, epoch_at)
@@ -237,7 +239,8 @@ def test_labelled_pods_that_have_ended_fail_when_nothing_replaced_them(at: float
     waits = follow(context(*pods, own=ASK, phase_at=phase_at))
     assert (waits.record.phase, waits.wake_at) == (Phase.RUNNING, due)
     over = follow(context(*pods, own=ASK, phase_at=phase_at, now=due))
-    assert (over.record.phase, over.record.reason, over.record.finished_at) == (Phase.FAILED, "MembersFailed", due)
+    last = at or due
+    assert (over.record.phase, over.record.reason, over.record.finished_at) == (Phase.FAILED, "MembersFailed", last)
     assert over.record.message.startswith("all 4 pods have ended: rank 0 (")
     assert over.wake_at is None
 
@@ -264,3 +267,58 @@ def test_sidecars_that_run_on_after_a_success_are_no_other_run() -> None:
     beside = pod(0, exit=Exit("main", 0, 0, "Completed", "", EARLIER))
     assert followed(beside, own=ASK, phase=Phase.SUCCEEDED) == record(phase=Phase.SUCCEEDED)
     assert followed(beside, own=ASK, phase=Phase.FAILED).phase is Phase.PENDING
+
+
+# --- members that are deleted ------------------------------------------------------------------------------------
+
+
+def removed(rank: int, at: float = NOW) -> Pod:
+    """A pod that was deleted, and ended because of it."""
+    killed = Exit("main", 143, 0, "Error", "", at)
+    return pod(rank, phase=PodPhase.FAILED, ready=False, terminating=True, exit=killed, stopped_at=at)
+
+
+def test_the_end_of_a_deleted_member_waits_for_what_its_object_says_of_it() -> None:
+    case = context(pod(0), removed(1), own=OwnState())
+    early = follow(case)
+    assert (early.record.cause, early.wake_at) == (None, NOW + SAID_WITHIN)
+    later = follow(Context(case.plan, early.record, case.view, NOW + SAID_WITHIN)).record
+    assert later.cause is not None
+    assert (later.cause.rank, later.cause.reason) == (1, "PodDeleted")
+
+
+def test_it_is_said_of_a_pod_that_was_removed_meanwhile_and_not_replaced() -> None:
+    seen, gone = view(pod(0), removed(1)), removed(1)
+    seen.own = OwnState()
+
+    def cause(now: float) -> Cause | None:
+        return follow(Context(FOUR, record(phase=Phase.RUNNING), seen, now)).record.cause
+
+    seen.change(gone, None)
+    assert cause(NOW) is None
+    said = cause(NOW + SAID_WITHIN)
+    assert said is not None
+    assert (said.rank, said.reason) == (1, "PodDeleted")
+    seen.change(None, pod(1, uid="next"))
+    assert cause(NOW + SAID_WITHIN) is None
+
+
+def test_a_member_that_failed_by_itself_is_the_cause_beside_a_deleted_one() -> None:
+    cause = followed(removed(0), crashed(1), own=OwnState()).cause
+    assert cause is not None
+    assert (cause.rank, cause.reason) == (1, "Error")
+
+
+def test_pods_that_a_restart_deletes_are_not_its_cause() -> None:
+    after = followed(removed(0), own=OwnState(epoch=1))
+    assert after.cause is not None
+    assert (after.epoch, after.cause.reason) == (1, "RestartedByController")
+
+
+@pytest.mark.parametrize("at", [0.0, NOW + 60], ids=["unknown", "in the future"])
+def test_a_time_that_cannot_be_is_not_waited_for(at: float) -> None:
+    assert followed(removed(1, at), own=OwnState()).cause is not None
+
+
+def test_labelled_pods_have_no_object_that_is_waited_for() -> None:
+    assert followed(pod(0), removed(1), own=ASK).cause is not None

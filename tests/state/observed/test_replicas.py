@@ -104,5 +104,6 @@ def test_hosts_of_an_operator_that_gives_no_indices_take_any_place_of_the_group(
         members.change(None, host(0, -1, f"-{number}"))
     assert (sorted(names(members)), members.foreign) == ([1, 2, 3, 4], 1)
     members.change(host(0, -1, "-2"), None)
+    assert names(members)[3] == "r0h-1-4", "it had waited for a place"
     members.change(None, host(0, -1, "-5"))
-    assert names(members)[3] == "r0h-1-5"
+    assert (names(members)[3], members.foreign) == ("r0h-1-4", 1)

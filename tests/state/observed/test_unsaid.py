@@ -10,7 +10,7 @@ from muster.state.observed.own_state import OwnState, Said
 from muster.state.observed.unsaid import FOLLOWED_WITHIN, NAMED, Unsaid, unsaid
 from muster.state.plan import Engine
 from muster.state.record import Phase
-from muster.state.view.pod import Pod, PodPhase
+from muster.state.view.pod import Exit, Pod, PodPhase
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer, Work
 from tests.builders import NOW, answer, plan, pod, record, view
 
@@ -105,6 +105,35 @@ def test_a_controller_that_has_followed_is_not_contradicted(own: OwnState) -> No
 def test_a_program_that_runs_contradicts_nothing() -> None:
     work = Work("rj-x", "RUNNING", "", ended=False, succeeded=False)
     assert said(heard=answer(ON, ON, ON, ON, work=work)) is None
+
+
+def succeeded(rank: int, at: float = NOW - 50, **changes: Any) -> Pod:
+    return pod(rank, phase=PodPhase.SUCCEEDED, ready=False, exit=Exit("main", 0, 0, "Completed", "", at), **changes)
+
+
+ALL_DONE = "all 4 members have succeeded; the Experiment does not say so, as if its controller did not run"
+
+
+@pytest.mark.parametrize("heard", [ROLL, SILENT], ids=["the coordinator answers", "it does not any more"])
+def test_an_object_that_does_not_say_that_all_members_have_succeeded_is_contradicted(heard: RollAnswer) -> None:
+    found = said(*map(succeeded, range(4)), heard=heard)
+    assert found is not None
+    assert (found.reason, found.message, found.begins) == ("StatusIsFalse", ALL_DONE, NOW - 50 + FOLLOWED_WITHIN)
+
+
+@pytest.mark.parametrize("own", [OwnState(Said.SUCCEEDED), OwnState(Said.SUSPENDED), OwnState(Said.ASK_PODS)])
+def test_one_that_says_so_or_whose_pods_say_it_themselves_is_not(own: OwnState) -> None:
+    assert said(*map(succeeded, range(4)), own=own) is None
+
+
+def test_while_a_member_runs_nothing_is_said_of_those_that_have_succeeded() -> None:
+    assert said(succeeded(0), succeeded(1), succeeded(2), pod(3), heard=SILENT) is None
+
+
+def test_an_end_by_a_clock_that_is_ahead_counts_at_once() -> None:
+    found = said(*(succeeded(rank, at=NOW + 500) for rank in range(4)))
+    assert found is not None
+    assert found.begins < NOW
 
 
 # --- members -----------------------------------------------------------------------------------------------------

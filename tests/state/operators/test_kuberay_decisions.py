@@ -265,3 +265,16 @@ def test_a_submitter_that_the_platform_takes_away_is_replaced_and_the_job_goes_o
     story.look()
     assert (story.kept.epoch, story.kept.restarts) == (0, 0)
     assert went_on(story) == [(4, 1)]
+
+
+def test_a_head_alone_has_not_arrived_before_its_dashboard_serves() -> None:
+    whole = planned()
+    plan = replace(whole, groups=(whole.groups[0], replace(whole.groups[-1], first_rank=1)))
+    story = story_of(plan)
+    story.view.change(None, place(plan, 0))
+    context, gate = Context(plan, record(phase=Phase.ASSEMBLING), story.view, NOW), Gate(GateCondition.ARRIVED)
+    lacks = "Ray's GCS serves, its dashboard does not (port 8265: connection refused)"
+    story.view.observe_probe(answer(ALIVE, expected=None, partial=lacks, lacks=lacks, protocol="ray"), 0)
+    assert not gates.gate_open(context, gate)
+    story.view.observe_probe(heard(0), 0)
+    assert gates.gate_open(context, gate)

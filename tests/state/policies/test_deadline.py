@@ -8,6 +8,7 @@ from muster.state.context import Context, Fail, ReadFirst, Restart
 from muster.state.policies import deadline
 from muster.state.record import Cause, Phase
 from muster.state.rules import ClockAction, ClockName
+from muster.state.summary.messages import sentence
 from muster.state.view.engine_facts import LiveRead
 from muster.state.view.pod import Pod, PodPhase
 from muster.state.view.roll import RankState
@@ -107,6 +108,7 @@ def test_a_clock_that_restarts_spends_the_budget() -> None:
     here = case(pod(0), clocks=clocks, now=NOW + 11, epoch=2, **STARTED)
     cause = Cause(2, "PendingDeadlineExceeded", "0/4 members got a node within 10 s", NOW + 11)
     assert deadline.judge(here) == Restart(cause, counted=True)
+    assert sentence(cause) == "the gang ended: PendingDeadlineExceeded: 0/4 members got a node within 10 s"
     broke = case(clocks=clocks, now=NOW + 11, limit=0, **STARTED)
     verdict = deadline.judge(broke)
     assert isinstance(verdict, Fail)

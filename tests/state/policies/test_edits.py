@@ -92,6 +92,28 @@ def test_an_edit_of_a_suspended_experiment_is_followed_when_it_is_resumed() -> N
     assert (story.kept.shape, story.kept.pending_edits) == (EDITED, "")
 
 
+def test_an_edit_that_comes_with_the_resumption_is_the_spec_and_no_edit() -> None:
+    """Kueue admits a JobSet by one patch: suspend false, and the node selectors of the flavor."""
+    story = Story(replace(shaped(), suspend=True))
+    story.look(1)
+    assert story.kept.phase is Phase.SUSPENDED
+    story.plan = replace(shaped(EDITED), generation=2)
+    story.assemble()
+    assert (story.kept.phase, story.kept.shape, story.kept.pending_edits) == (Phase.RUNNING, EDITED, "")
+    assert "EditPending" not in story.told
+    assert SAID not in story.kept.message
+
+
+def test_an_edit_before_the_first_pod_of_an_epoch_is_the_spec_and_no_edit() -> None:
+    story = Story(shaped())
+    story.look()
+    assert (story.kept.phase, story.kept.shape) == (Phase.PENDING, MADE)
+    story.plan = replace(shaped(EDITED), generation=2)
+    story.assemble()
+    assert (story.kept.shape, story.kept.pending_edits) == (EDITED, "")
+    assert "EditPending" not in story.told
+
+
 def test_a_record_of_an_older_release_takes_the_shape_of_the_spec_without_a_word() -> None:
     story = running()
     story.record = edit(story.kept, shape="")

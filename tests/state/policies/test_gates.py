@@ -14,7 +14,7 @@ from muster.state.policies import gates, startup
 from muster.state.record import Phase
 from muster.state.rules import Gate, GateCondition
 from muster.state.view.pod import Pod, PodPhase
-from tests.builders import NOW, plan, pod, record, view
+from tests.builders import NOW, plan, pod, record, view, view_of
 
 TRAIN = 4
 CREATED, READY, COMPLETE = GateCondition.CREATED, GateCondition.READY, GateCondition.COMPLETE
@@ -93,6 +93,6 @@ def test_the_sentence_of_a_large_group_stands_while_its_count_moves() -> None:
 @pytest.mark.parametrize("phase", [Phase.PENDING, Phase.ASSEMBLING])
 def test_the_status_says_what_is_awaited(phase: Phase) -> None:
     here = case(staged(), *(trained(rank) for rank in range(TRAIN)), phase=phase, assembling_at=NOW)
-    found = decide(here.plan, here.record, here.view, NOW).record
+    found = decide(here.plan, here.record, view_of(here), NOW).record
     assert found.reason == "AwaitingGroup"
     assert found.message.startswith("group eval waits until train is complete (0/4 are); 4/6 members are ready")

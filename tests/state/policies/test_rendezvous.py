@@ -178,6 +178,17 @@ def test_a_partial_roll_counts_the_other_members_by_readiness() -> None:
     assert assess(view(*gang(), heard=nobody)) == Assembly(False, True, 4, (), full, None, None)
 
 
+def test_a_ray_head_without_its_dashboard_serves_and_is_stuck_after_a_minute() -> None:
+    lacks = "Ray's GCS serves, its dashboard does not (port 8265: connection refused)"
+    said = answer(CONNECTED, expected=None, partial=f"{lacks}; who has joined is unknown", lacks=lacks)
+    seen = view(*gang(), heard=said)
+    here = assess(seen, after=59)
+    assert (here.complete, here.coordinator_ready, here.stuck) == (False, True, None)
+    assert here.message == f"4/4 members are ready; {lacks}; who has joined is unknown"
+    assert here.look_again == NOW + 60
+    assert assess(seen, after=60).stuck == ("DashboardNotServing", lacks)
+
+
 def test_a_coordinator_with_a_partial_roll_can_become_unreachable() -> None:
     seen = view(*gang(), heard=answer(CONNECTED, expected=1, partial=PARTIAL))
     seen.observe_probe(RollAnswer(at=NOW + 1, coordinator=CoordinatorState.REFUSED), 0)
@@ -258,6 +269,36 @@ def test_a_coordinator_that_fell_silent_is_stuck_after_a_while() -> None:
     assert assess(seen, after=7).look_again is None
     seen.observe_probe(RollAnswer(at=NOW + 1, coordinator=CoordinatorState.TIMEOUT, detail="no answer"), 0)
     assert assess(seen, after=9).stuck == ("CoordinatorUnreachable", f"{why}timeout, no answer")
+
+
+@pytest.mark.parametrize("by", [{"restarts": 1}, {"uid": "its-successor"}], ids=["container", "pod"])
+def test_a_coordinator_that_was_started_again_is_not_said_to_have_served(by: dict[str, Any]) -> None:
+    first = pod(0, started_at=NOW - 60)
+    seen = view(first, *gang(0), heard=answer(*[CONNECTED] * 4))
+    seen.change(first, pod(0, started_at=NOW + 2, **by))
+    seen.observe_probe(RollAnswer(at=NOW + 3, coordinator=CoordinatorState.REFUSED, detail="port 8265"), 0)
+    why = "the coordinator was started again and has not served since: refused, port 8265"
+    assert assess(seen, after=9).stuck == ("CoordinatorUnreachable", why)
+    seen.observe_probe(answer(*[CONNECTED] * 4, at=NOW + 12), 0)
+    seen.observe_probe(RollAnswer(at=NOW + 13, coordinator=CoordinatorState.REFUSED), 0)
+    why = "the coordinator served and does not any more: refused"
+    assert assess(seen, after=19).stuck == ("CoordinatorUnreachable", why)
+
+
+def test_a_ray_head_of_which_only_a_part_has_answered_is_waited_for_as_one_that_starts() -> None:
+    """Its GCS opens a port first, then the dashboard serves, and its own node joins last."""
+    lacks = "Ray's GCS accepts connections at port 6379, its dashboard does not serve (connection refused)"
+    seen = view(*gang(), heard=answer(CONNECTED, expected=None, partial=f"{lacks}; who has joined", lacks=lacks))
+    joining = "the dashboard answers, and the head has not joined its own cluster yet"
+    seen.observe_probe(RollAnswer(at=NOW + 5, coordinator=CoordinatorState.REFUSED, detail=joining), 0)
+    here = assess(seen, after=30, assembling_at=NOW)
+    address = RUN.coordinator_address(0)
+    waits = f"waiting for the coordinator to serve at {address} (rank 0, {pod(0).name}, running, port refused)"
+    assert (here.message, here.stuck, here.coordinator_ready) == (waits, None, False)
+    assert here.look_again == NOW + FIRST_SERVE
+    late = assess(seen, after=FIRST_SERVE, assembling_at=NOW).stuck
+    assert late is not None
+    assert late[0] == "CoordinatorNotServing"
 
 
 def frozen_after_three_losses(since_the_last: float) -> View:

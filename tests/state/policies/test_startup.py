@@ -44,7 +44,7 @@ def created(here: Context) -> list[int]:
 
 def test_nothing_is_created_before_the_live_api_has_confirmed_this_epoch() -> None:
     assert startup.launch(case(plan(), confirmed=-1)) == [ConfirmLaunch(0)]
-    assert startup.launch(case(plan(), confirmed=0, epoch=1)) == [ConfirmLaunch(1)]
+    assert startup.launch(case(plan(), confirmed=0, epoch=1)) == [ConfirmLaunch(1, search=True)]
 
 
 def test_the_service_comes_before_the_members_that_need_their_names() -> None:

@@ -71,6 +71,20 @@ def test_a_workload_that_kueue_does_not_take_up_is_stuck_after_a_minute() -> Non
     assert "see whether Kueue's controller runs" in one.kept.message
 
 
+def test_what_kueue_said_a_while_ago_has_its_time() -> None:
+    """Kueue that is dead leaves 'the queue is full' as it was, and one that lives writes nothing while that is so."""
+    one = QueueStory(queued_plan())
+    one.turn()
+    full = workload("own", QuotaReserved=("False", "WaitingForQuota", "insufficient unused quota, 4 more needed"))
+    one.see(structs.replace(full, kueue_wrote=one.now))
+    one.turn(59)
+    assert one.kept.message == "queued in q: insufficient unused quota, 4 more needed"
+    one.turn(6)
+    said = "; by its managedFields Kueue last wrote the Workload's status at 1970-01-12T13:46:40Z"
+    assert one.kept.message == f"queued in q: insufficient unused quota, 4 more needed{said}"
+    assert one.condition(STUCK) == (False, "NotStuck")
+
+
 def test_without_kueue_s_api_nothing_starts_and_what_runs_goes_on() -> None:
     waiting = QueueStory(queued_plan())
     waiting.view.queue_problem = "the API server has no Workloads"

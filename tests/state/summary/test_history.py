@@ -3,14 +3,14 @@
 import pytest
 
 from muster.state.record import STORY_LINES, Cause, Condition, ConditionType, Phase, Record, StoryLine
-from muster.state.summary.history import KEPT_FIRST, append, new_lines
+from muster.state.summary.history import KEPT_FIRST, append, new_lines, turns, turns_of_watched
 from tests.builders import NOW, record
 
 RAN = record(phase=Phase.RUNNING)
 
 
 def lines(before: Record | None, after: Record) -> list[tuple[str, str, bool]]:
-    told = new_lines(before, after, NOW + 3)
+    told = new_lines(before, after, NOW + 3, turns)
     assert all((line.at, line.epoch) == (NOW + 3, after.epoch) for line in told)
     return [(line.reason, line.message, line.warning) for line in told]
 
@@ -37,10 +37,18 @@ def test_nothing_happened_is_no_line() -> None:
     assert lines(record(), record(ready=2, message="2/4")) == []
 
 
-@pytest.mark.parametrize(("disruption", "kind"), [(False, "restart 3"), (True, "disruption, not counted")])
-def test_a_restart_names_its_cause_and_says_whether_it_counts(disruption: bool, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("disruption", "counted", "kind"),
+    [
+        (False, True, "restart 3"),
+        (True, False, "disruption, not counted"),
+        (False, False, "not counted"),  # a failure rule decides that
+        (True, True, "disruption, restart 3"),
+    ],
+)
+def test_a_restart_names_its_cause_and_says_whether_it_counts(disruption: bool, counted: bool, kind: str) -> None:
     cause = Cause(1, "Error", "boom", NOW, pod="p-2", rank=2, exit_code=1, disruption=disruption)
-    before = record(phase=Phase.RUNNING, epoch=1)
+    before = record(phase=Phase.RUNNING, epoch=1, restarts=2 if counted else 3)
     after = record(phase=Phase.RESTARTING, epoch=2, restarts=3, cause=cause)
     assert lines(before, after) == [("GangRestart", f"epoch 1 ended, {kind}: rank 2 (p-2) exited 1: boom", True)]
 
@@ -144,8 +152,8 @@ def test_a_long_story_keeps_its_beginning_and_its_end() -> None:
 
 def test_members_of_an_earlier_life_of_the_coordinator_are_an_event_of_an_observed_run() -> None:
     stale = record(phase=Phase.RUNNING, reason="StaleMembers", message="1/4 ranks arrived")
-    assert [(line.reason, line.message, line.warning) for line in new_lines(RAN, stale, NOW, observed=True)] == [
+    assert [(line.reason, line.message, line.warning) for line in new_lines(RAN, stale, NOW, turns_of_watched)] == [
         ("StaleMembers", "1/4 ranks arrived", True)
     ]
-    assert new_lines(stale, stale, NOW, observed=True) == ()
-    assert new_lines(stale, RAN, NOW, observed=True) == ()
+    assert new_lines(stale, stale, NOW, turns_of_watched) == ()
+    assert new_lines(stale, RAN, NOW, turns_of_watched) == ()

@@ -76,6 +76,9 @@ def test_an_experiment_that_is_over_is_hurt_by_its_failure_alone() -> None:
         ({"roll": RollCall(4, 3, (2,))}, (Hurt.MISSING,)),
         ({"deadline": NOW + NEAR}, ()),
         ({"deadline": NOW + NEAR - 1}, (Hurt.DEADLINE,)),
+        ({"deadline": NOW + NEAR - 1, "started_at": NOW - 28}, ()),
+        ({"deadline": NOW + 61, "started_at": NOW - 539}, ()),
+        ({"deadline": NOW + 59, "started_at": NOW - 541}, (Hurt.DEADLINE,)),
         ({"deadline": NOW - 1}, (Hurt.DEADLINE,)),
     ],
 )

@@ -7,10 +7,11 @@ import pytest
 from muster.state.context import Context
 from muster.state.group import Group, Member
 from muster.state.pod_spec import PodSpec
-from muster.state.record import Cause
+from muster.state.record import Attempts, Cause, Phase
 from muster.state.summary.messages import (
     cause_of,
     expected_name,
+    of_last_failure,
     of_lingering,
     sentence,
     share,
@@ -18,7 +19,7 @@ from muster.state.summary.messages import (
     why_missing,
 )
 from muster.state.view.pod import Exit, Pod, PodPhase
-from tests.builders import NOW, plan, pod, record, view
+from tests.builders import NOW, plan, pod, record, view, worker_group
 
 KILLED = Exit("main", 137, 9, "OOMKilled", "out of memory", NOW - 5)
 
@@ -37,9 +38,38 @@ def cause(dead: Pod, epoch: int = 0) -> Cause:
 def test_a_failed_container_is_the_cause_with_all_that_is_known_of_it() -> None:
     dead = pod(2, phase=PodPhase.FAILED, exit=KILLED)
     assert cause(dead, 4) == Cause(
-        epoch=4, reason="OOMKilled", message="out of memory", at=NOW - 5, pod=dead.name, uid=dead.uid, group="worker",
+        epoch=4, reason="OOMKilled", message="", at=NOW - 5, pod=dead.name, uid=dead.uid, group="worker",
         rank=2, container="main", node="node-2", exit_code=137, signal=9, disruption=False,
     )  # fmt: skip
+
+
+def test_a_member_that_was_out_of_memory_has_its_limit_as_the_message() -> None:
+    limited = worker_group(4, pod=PodSpec("demo:1", "train", limits={"memory": "6G"}))
+    of = plan(groups=(limited,))
+    dead = pod(2, phase=PodPhase.FAILED, exit=Exit("main", 137, 0, "OOMKilled", "hello", NOW, False, "hello"))
+    found = cause_of(Context(of, record(), view(dead), NOW), dead)
+    assert (found.message, found.last_line) == ("memory limit 6G", "hello")
+    beside = pod(2, phase=PodPhase.FAILED, exit=Exit("proxy", 137, 0, "OOMKilled", "", NOW, False, ""))
+    assert cause_of(Context(of, record(), view(beside), NOW), beside).message == ""
+
+
+@pytest.mark.parametrize(
+    ("code", "explains", "message", "last_line"),
+    [
+        (1, True, "ValueError: bad", ""),
+        (3, True, "ValueError: bad", ""),
+        (134, True, "ValueError: bad", ""),
+        (137, True, "", "hello"),
+        (139, True, "", "hello"),
+        (1, False, "", "hello"),
+    ],
+)
+def test_the_last_words_are_the_message_where_they_explain_the_end(
+    code: int, explains: bool, message: str, last_line: str
+) -> None:
+    """The log of a program that was killed says nothing of the kill: its traceback is one that was caught."""
+    found = cause(pod(exit=Exit("main", code, 0, "Error", "ValueError: bad", NOW, explains, "hello")))
+    assert (found.message, found.last_line) == (message, last_line)
 
 
 def test_an_exit_without_reason_or_time_is_an_error_of_now() -> None:
@@ -95,7 +125,20 @@ def test_a_pod_that_shows_nothing_is_a_failed_container() -> None:
     ("cause", "text"),
     [
         (Cause(0, "OOMKilled", "", NOW, pod="p-2", rank=2, exit_code=137, signal=9, node="a"),
-         "rank 2 (p-2) exited 137 (signal 9), OOMKilled on node a"),
+         "rank 2 (p-2) exited 137 (signal 9, SIGKILL), OOMKilled on node a"),
+        (Cause(0, "OOMKilled", "limit 6G", NOW, pod="p-2", rank=2, exit_code=137, node="a", last_line="step 3"),
+         "rank 2 (p-2) exited 137 (as by signal 9, SIGKILL), OOMKilled on node a: limit 6G; its last line: step 3"),
+        (Cause(0, "Error", "", NOW, pod="p-2", rank=2, exit_code=139, signal=11),
+         "rank 2 (p-2) exited 139 (signal 11, SIGSEGV)"),
+        (Cause(0, "Error", "", NOW, pod="p-2", rank=2, exit_code=130),
+         "rank 2 (p-2) exited 130 (as by signal 2, SIGINT)"),
+        (Cause(0, "Error", "", NOW, pod="p-2", rank=2, exit_code=192, signal=99),
+         "rank 2 (p-2) exited 192 (signal 99)"),
+        (Cause(0, "Error", "", NOW, pod="p-2", rank=2, exit_code=255), "rank 2 (p-2) exited 255"),
+        (Cause(0, "Hung", "no step", NOW, evidence="rank 0 (p-0) exited 1", known_for=1740),
+         "the gang was held up, Hung for 29m: no step; then rank 0 (p-0) exited 1"),
+        (Cause(0, "Hung", "no step", NOW, pod="p-2", rank=2, evidence="rank 0 (p-0) exited 1"),
+         "rank 2 (p-2) held the gang up, Hung: no step; then rank 0 (p-0) exited 1"),
         (Cause(0, "Error", "boom", NOW, pod="p-2", rank=2, exit_code=1), "rank 2 (p-2) exited 1: boom"),
         (Cause(0, "Error", "", NOW, pod="p-2", rank=2, exit_code=1, place="gpu-1"), "rank 2 (gpu-1, p-2) exited 1"),
         (Cause(0, "Error", "", NOW, pod="p-2", rank=2, exit_code=1, container="main"), "rank 2 (p-2) exited 1"),
@@ -103,6 +146,8 @@ def test_a_pod_that_shows_nothing_is_a_failed_container() -> None:
          "rank 2 (p-2) exited 2 in container fetch on node a"),
         (Cause(0, "ContainerFailed", "", NOW, pod="p-2", rank=2, exit_code=1), "rank 2 (p-2) exited 1"),
         (Cause(0, "", "", NOW, pod="p-2", rank=2, exit_code=1), "rank 2 (p-2) exited 1"),
+        (Cause(0, "RankFailed", "no heartbeats", NOW, pod="p-2", rank=2),
+         "rank 2 (p-2) was lost to the others, RankFailed: no heartbeats"),
         (Cause(0, "Evicted", "", NOW, pod="p-2", rank=2, exit_code=0, node="a"),
          "rank 2 (p-2) ended: Evicted on node a"),
         (Cause(0, "PodDeleted", "a member's pod is gone", NOW), "the gang ended: PodDeleted: a member's pod is gone"),
@@ -176,3 +221,26 @@ def test_pods_of_older_epochs_are_counted_and_the_first_is_named() -> None:
 )  # fmt: skip
 def test_the_count_of_a_large_gang_is_said_by_halves(here: int, size: int, text: str) -> None:
     assert share(here, size) == text
+
+
+# --- what followed -----------------------------------------------------------------------------------------------
+
+FAILED = Cause(0, "Error", "boom", NOW, pod="p-2", rank=2, exit_code=1)
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        ({}, "rank 2 (p-2) exited 1: boom"),
+        ({"attempts": (Attempts("2", 1),)}, "rank 2 (p-2) exited 1: boom; it runs again, and the others go on"),
+        ({"ignored": "2"}, "rank 2 (p-2) exited 1: boom; it is not run again"),
+        ({"epoch": 1, "phase": Phase.RESTARTING}, "epoch 0 ended because rank 2 (p-2) exited 1: boom"),
+        ({"phase": Phase.FAILED, "message": "no restarts allowed; rank 2 (p-2) exited 1: boom"},
+         "epoch 0 ended because rank 2 (p-2) exited 1: boom"),
+        ({"phase": Phase.FAILED, "message": "cancelled by spec.cancel", "attempts": (Attempts("2", 1),)},
+         "rank 2 (p-2) exited 1: boom; it runs again, and the others go on"),
+        ({"cause": None}, ""),
+    ],
+)  # fmt: skip
+def test_an_epoch_is_said_to_have_ended_where_it_did(status: dict[str, Any], said: str) -> None:
+    assert of_last_failure(record(**{"phase": Phase.RUNNING, "cause": FAILED, **status})) == said

@@ -1,9 +1,11 @@
 """Every restart is counted once, under its reason or under Other, whatever the reason is."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.api.status import MAX_RESTART_REASONS
+from muster.state.policies.queueing import queue
 from muster.state.record import Phase, RestartReason
 from muster.state.summary.restart_reasons import EXPORTED, OTHER, REASONS, by_reason, counted
 from tests.builders import plan, record
@@ -37,6 +39,17 @@ def test_the_status_has_room_for_a_count_of_every_reason() -> None:
 
 def test_a_reason_outside_of_the_set_is_other() -> None:
     assert counted((RestartReason(OTHER, 2),), "Rebooted") == (RestartReason(OTHER, 3),)
+
+
+@pytest.mark.parametrize("reason", queue.LOST)
+def test_what_takes_the_quota_is_counted_under_kueues_own_reason(reason: str) -> None:
+    assert counted((), reason) == (RestartReason(reason, 1),)
+    assert by_reason(record(restart_reasons=(RestartReason(reason, 2),), gang_restarts=2))[reason] == 2
+    assert reason not in EXPORTED
+
+
+def test_a_deactivation_is_counted_whatever_it_came_of() -> None:
+    assert counted((), "DeactivatedDueToRequeuingLimitExceeded") == (RestartReason("Deactivated", 1),)
 
 
 def test_a_failed_job_of_a_jobset_is_counted_under_the_jobs_own_reason() -> None:

@@ -11,10 +11,11 @@ from muster.daemon.web.page.fleet import TONES, address, state
 from muster.daemon.web.page.grid import grid
 from muster.daemon.web.page.html import Child, Html, Part, element, join, part
 from muster.daemon.web.page.runbooks import Runbooks, link
-from muster.daemon.web.page.timeline import spans, timeline
-from muster.daemon.web.page.times import ago, moment
+from muster.daemon.web.page.timeline import spans, stuck, timeline
+from muster.daemon.web.page.times import ago, dated, moment
 from muster.daemon.web.ranks import Bench
 from muster.daemon.web.schemas import Detail, FindingReport, ProgressReport
+from muster.state.diagnosis.cause import LOOKS_WELL
 from muster.state.summary.invalid_spec import REASON as INVALID_SPEC
 
 
@@ -33,13 +34,13 @@ def story(
     late = frozenset(from_ranges(one.progress.stragglers, one.size) if one.progress else ())
     parts: list[Child] = [head, _sentence(one, now, runbooks)]
     if one.size:  # else there is no plan of it
-        parts += [*_why(one, runbooks), _numbers(one), grid(benches, one.size, late)]
+        parts += [*_why(one, runbooks), _numbers(one), grid(benches, one.size, late, _named(one))]
     if one.progress:
         parts.append(_progress(one.progress, now))
     if one.deadlines:
         parts.append(clocks(one.deadlines, now))
     if phases := spans(one.story, one.finished_at, one.phase):
-        parts.append(timeline(phases, now))
+        parts.append(timeline([*phases, *stuck(one.story, one.finished_at)], now))
     parts.append(_facts(one))
     if one.story:
         parts.append(_story(one))
@@ -55,8 +56,8 @@ def _sentence(one: Detail, now: float, runbooks: Runbooks) -> Part:
     tone = "bad" if one.stuck or one.phase == "Failed" else TONES.get(one.phase, "soon")
     words = one.message or one.reason or "Nothing is known yet."
     since = (" for ", ago(one.since, now)) if one.since else ()
-    lines = [element("p", state(one, runbooks), *since, class_="state"), element("p", words, class_="words")]
-    if one.phase == "Failed" and one.cause and one.cause.rank is not None:
+    lines = [element("p", state(one, runbooks), *since, class_="state"), element("p", dated(words), class_="words")]
+    if one.phase == "Failed" and one.cause and one.cause.exit_code is not None:
         log = f"muster logs {one.name} -n {one.namespace} --rank {one.cause.rank}"
         lines.append(element("p", "the last lines of its log: ", element("code", log), class_="next"))
     return part(
@@ -75,7 +76,7 @@ def _numbers(one: Detail) -> Part:
     elif one.phase in ("Assembling", "Running"):
         pairs.append(("ranks arrived", "not known now"))
     pairs += [
-        ("members ready", f"{one.ready}/{one.size}"),
+        ("members ready at the end" if one.finished_at else "members ready", f"{one.ready}/{one.size}"),
         ("epoch", str(one.epoch)),
         ("restarts", str(one.restarts)),
         ("disruptions", str(one.disruptions)),
@@ -96,11 +97,17 @@ def _why(one: Detail, runbooks: Runbooks) -> Iterable[Part]:
 
 
 def _finding(one: FindingReport, runbook: str) -> Html:
-    head = element("p", element("strong", one.sentence), " ", element("small", one.cause))
-    lines = [element("p", one.evidence)] if one.evidence else []
+    head = element("p", element("strong", dated(one.sentence)), " ", element("small", one.cause))
+    lines = [element("p", dated(one.evidence))] if one.evidence else []
     if one.next_step:
         lines.append(element("p", one.next_step, " ", link(runbook), class_="next"))
     return element("li", head, *lines)
+
+
+def _named(one: Detail) -> dict[int, str]:
+    """The cause of each rank that a finding names and whose pod looks well."""
+    well = [each for each in one.findings if each.cause in LOOKS_WELL]
+    return {rank: each.cause for each in well for rank in from_ranges(each.ranks, one.size)}
 
 
 def _progress(one: ProgressReport, now: float) -> Part:
@@ -146,7 +153,7 @@ def _facts(one: Detail) -> Part:
         facts.append(("Dashboard of the run", where))
     if cause := one.cause:
         text = join((f"epoch {cause.epoch}, ", moment(cause.at), f": {cause.sentence}"))
-        facts.append(("Last epoch ended", text))
+        facts.append(("Last failure", text))
     if one.started_at:
         facts.append(("Started", moment(one.started_at)))
     if one.finished_at:
@@ -166,7 +173,7 @@ def _story(one: Detail) -> Part:
             element("td", moment(line.at), class_="number"),
             element("td", str(line.epoch), class_="number"),
             what,
-            element("td", line.message),
+            element("td", dated(line.message)),
         )
         rows.append(element("tr", *cells))
     table = _table(("When", "Epoch", "What", "Message"), rows)

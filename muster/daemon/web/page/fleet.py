@@ -126,7 +126,11 @@ def _arrived(one: Summary) -> Html:
         class_="bar",
         aria_hidden="true",
     )
-    return join((f"{count}/{one.size}", element("small", " ready") if one.arrived is None else "", bar))
+    return join((f"{count}/{one.size}", element("small", _when(one)) if one.arrived is None else "", bar))
+
+
+def _when(one: Summary) -> str:
+    return " ready at the end" if one.phase in ("Succeeded", "Failed") else " ready"
 
 
 def _clock(name: str, seconds: float) -> Html:

@@ -5,7 +5,7 @@ twenty ranks in a row. So the grid is as wide as the window, and a rank is found
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from html import escape
 
 from muster.api.values.rank_ranges import to_ranges
@@ -30,8 +30,8 @@ LETTERS = {
     Standing.ENDED: "E",
     Standing.STOPPED: "X",
 }
-AGAIN, STRAGGLER = "R", "S"
-"""Letters of ranks that have arrived, after a restart of their own or behind the others."""
+AGAIN, STRAGGLER, NAMED = "R", "S", "H"
+"""Letters of ranks that have arrived: after a restart of their own, behind the others, or named by a cause (hung)."""
 
 _TONES = {
     Standing.ARRIVED: "ok",
@@ -55,8 +55,13 @@ Look = tuple[str, str, str]
 """Class, letter and text of a cell."""
 
 
-def grid(benches: Collection[Bench], size: int, stragglers: Collection[int] = frozenset()) -> Part:
-    """The legend and all cells."""
+def grid(
+    benches: Collection[Bench],
+    size: int,
+    stragglers: Collection[int] = frozenset(),
+    named: Mapping[int, str] | None = None,
+) -> Part:
+    """The legend and all cells; ``named`` has the cause of ranks whose pods look well, and which are not."""
     counts: Counter[Look] = Counter()
     ranks: dict[Look, list[int]] = {}
     groups: list[Child] = []
@@ -65,7 +70,7 @@ def grid(benches: Collection[Bench], size: int, stragglers: Collection[int] = fr
         for label, name, seats in _blocks(bench, size):
             cells = []
             for seat in seats:
-                look = _look(seat, seat.rank in stragglers)
+                look = _look(seat, seat.rank in stragglers, (named or {}).get(seat.rank, ""))
                 counts[look] += 1
                 ranks.setdefault(look, []).append(seat.rank)
                 cells.append(_cell(seat, look))
@@ -97,10 +102,12 @@ def grid(benches: Collection[Bench], size: int, stragglers: Collection[int] = fr
     return part("section", "ranks", title, legend, *groups, pointed, aria_labelledby="ranks-title")
 
 
-def _look(seat: Seat, late: bool) -> Look:
+def _look(seat: Seat, late: bool, cause: str) -> Look:
     standing = seat.standing
     tone, letter, text = _TONES.get(standing, "bad"), LETTERS[standing], standing.value
     if standing in (Standing.ARRIVED, Standing.RUNNING):
+        if cause:
+            return "bad", NAMED, f"{text}, {cause}"
         if late:
             return "warn", STRAGGLER, f"{text}, behind the others"
         if seat.again:

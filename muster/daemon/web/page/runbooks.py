@@ -11,7 +11,7 @@ OUTSIDE = "noopener noreferrer"
 
 @dataclass(frozen=True, slots=True)
 class Runbooks:
-    """``base`` is where they are published; without it there are no links. Only http and https are followed."""
+    """``base`` is where they are; without it there are no links. Only http, https and musterd's own are followed."""
 
     base: str = ""
 
@@ -24,7 +24,7 @@ class Runbooks:
         return self._address(runbooks.of_cause(cause))
 
     def _address(self, name: str) -> str:
-        known = self.base.startswith(("http://", "https://"))
+        known = self.base.startswith(("http://", "https://")) or self.base == runbooks.SERVED
         return f"{self.base.rstrip('/')}/{name}.md" if name and known else ""
 
 

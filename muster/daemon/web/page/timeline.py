@@ -43,6 +43,12 @@ _WATCHING = "Watching"
 _FOUND_IN = {"Resumed": "Suspended", "Assembling": "Pending", "Running": "Assembling"}
 """That phase, by the line that ends it."""
 
+STUCK = "Stuck"
+"""The line with which it begins to be stuck: a stripe at the foot of the phase's bar."""
+STRIPE = 5
+"""Pixels."""
+_UNSTUCK = (STUCK, "NotStuck", "Running", "GangRestart", "Evicted", "Suspended", "RestartedByController")
+
 _ROUND = (60, 120, 240, 480, 1200, 2400, 3600, 7200, 4 * 3600, 8 * 3600, 16 * 3600, 86400)
 """Seconds an axis may be long, so that a quarter is a round number; beyond the last, whole multiples of it."""
 
@@ -70,6 +76,16 @@ def spans(story: Sequence[StoryReport], finished_at: str, phase: str) -> list[Sp
         end = seconds_of(following.at) if following is not None else over
         found.append(Span(line.epoch, _PHASES.get(line.reason, first), seconds_of(line.at), end))
     return found
+
+
+def stuck(story: Sequence[StoryReport], finished_at: str) -> Iterator[Span]:
+    """When it was stuck: from that line of the story to its end, that of the epoch, or of the run."""
+    over = seconds_of(finished_at) if finished_at else None
+    for place, line in enumerate(story):
+        if line.reason == STUCK:
+            ends = (each for each in story[place + 1 :] if each.reason in _UNSTUCK or each.epoch != line.epoch)
+            end = next(ends, None)
+            yield Span(line.epoch, STUCK, seconds_of(line.at), seconds_of(end.at) if end is not None else over)
 
 
 def timeline(found: Sequence[Span], now: float) -> Part:
@@ -114,9 +130,10 @@ def _bars(shown: Iterable[Span], lanes: dict[int, int], begin: float, length: fl
         y = LANE * lanes[span.epoch]
         lasts = f"for {age(span.end - span.begin)}" if span.end is not None else "goes on"
         text = element("title", f"epoch {span.epoch}: {span.phase}, {lasts}")
-        bar = f'<rect x="{x:.2f}%" y="{y + 2}" width="{width:.2f}%" height="{BAR}" class="{span.phase.lower()}">'
+        top, high = (y + 2, BAR) if span.phase != STUCK else (y + 2 + BAR - STRIPE, STRIPE)
+        bar = f'<rect x="{x:.2f}%" y="{top}" width="{width:.2f}%" height="{high}" class="{span.phase.lower()}">'
         yield Html(f"{bar}{text}</rect>")
-        if width > 9:
+        if width > 9 and span.phase != STUCK:
             yield element("text", span.phase, x=f"{x + 0.5:.2f}%", y=str(y + BAR - 3), class_="name")
 
 

@@ -5,15 +5,30 @@ coarse, so that a page that is rendered again a second later differs only where 
 the seconds.
 """
 
+import re
 from datetime import datetime
+from html import escape
 
 from muster.api.values.humanize import age
-from muster.daemon.web.page.html import Html, element
+from muster.daemon.web.page.html import Html, element, join
+
+_STAMP = re.compile(r"\b[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3])(:[0-5][0-9]){2}Z")
+"""A time as sentences have it (``muster.api.values.timestamps.whole_time``)."""
 
 
 def moment(stamp: str) -> Html:
     """A time in RFC 3339 as an element; empty for an empty one."""
     return element("time", _utc(stamp), datetime=stamp) if stamp else Html("")
+
+
+def dated(text: str) -> Html:
+    """A sentence whose times are elements: the script writes them in the reader's zone, as all others."""
+    parts: list[Html] = []
+    at = 0
+    for found in _STAMP.finditer(text):
+        parts += [Html(escape(text[at : found.start()])), moment(found[0])]
+        at = found.end()
+    return join((*parts, Html(escape(text[at:]))))
 
 
 def ago(stamp: str, now: float) -> Html:

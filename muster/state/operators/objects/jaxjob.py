@@ -21,7 +21,7 @@ from muster.state.coordinator import Coordinator, ProbeKind
 from muster.state.foreign.subject import JAXJOB, Names
 from muster.state.group import Group
 from muster.state.operators.jax import CULPRITS, RESTART_GRACE, SIGABRT_EXIT, SURVIVOR_TEXT
-from muster.state.operators.planning import FOREGROUND, ORPHAN
+from muster.state.operators.planning import FOREGROUND, ORPHAN, local_queue_of
 from muster.state.plan import MAX_EPOCH, Plan
 from muster.state.pod_spec import Env, PodSpec, Source
 from muster.state.rules import GANG_FAILURE_RULES, ClockAction, ClockName, ClockRule, FailureAction, FailureRule
@@ -85,6 +85,7 @@ def plan_of_jaxjob(job: JAXJob) -> Plan:
         clocks=_clocks(job),
         restart_grace=RESTART_GRACE if "terminationGracePeriodSeconds" not in job.template["spec"] else None,
         suspend=bool(policy.suspend),
+        local_queue=local_queue_of(job.labels),
         ttl=None if policy.ttl_seconds_after_finished is None else float(policy.ttl_seconds_after_finished),
         keep_ended=policy.clean_pod_policy != "All",
         deleting=job.deleting,

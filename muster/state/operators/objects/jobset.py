@@ -20,7 +20,7 @@ from muster.state.group import Group
 from muster.state.jobs.rules_of import job_rules
 from muster.state.operators.objects.jobset_labels import annotations_of, env_of, labels_of
 from muster.state.operators.objects.jobset_pods import claims_of, template_of
-from muster.state.operators.planning import FOREGROUND, ORPHAN
+from muster.state.operators.planning import FOREGROUND, ORPHAN, local_queue_of
 from muster.state.plan import Plan
 from muster.state.pod_spec import PodSpec
 from muster.state.rules import (
@@ -85,6 +85,7 @@ def plan_of_jobset(jobset: JobSet) -> Plan:
         in_order=spec.in_order,
         shape=f"replicatedJobs={_digest(spec)}",
         sizes=tuple(GroupSize(each.name, each.replicas, each.completions, each.parallelism) for each in groups),
+        local_queue=local_queue_of(jobset.labels),
         ttl=None if spec.ttl_seconds_after_finished is None else float(spec.ttl_seconds_after_finished),
         claims=claims_of(jobset),
         service=spec.network.enable_dns_hostnames,

@@ -10,13 +10,13 @@ from typing import Any, Final
 import msgspec
 
 from muster.api.foreign.jaxjob import CONTAINER, PORT, PORT_NAME, WORKER
-from muster.api.values.printable import clean, small_number, word
+from muster.api.values.printable import small_number, word
 from muster.state.coordinator import ProbeKind
 from muster.state.foreign.subject import JAXJOB, Names
 from muster.state.group import Group
 from muster.state.observed.observed_kind import ObservedKind, OwnState, Place, PodFacts, PodSource, Said, own_name
 from muster.state.observed.planning import MOST, Framework, framework_of, observed_plan
-from muster.state.operators.observed.statuses import condition_of, read, started_of
+from muster.state.operators.observed.statuses import read, started_of, verdict_of
 from muster.state.operators.planning import PlanError
 from muster.state.plan import Plan
 from muster.state.pod_spec import PodSpec
@@ -90,15 +90,16 @@ def _port(workers: _Replicas) -> int:
     return PORT
 
 
+VERDICTS: Final = {"Succeeded": Said.SUCCEEDED, "Failed": Said.FAILED}
+"""By the type of a condition that is True."""
+
+
 def own_state(obj: Mapping[str, Any]) -> OwnState:
     """What the conditions of a JAXJob say."""
     spec = obj.get("spec")
     state = OwnState(started_at=started_of(obj))
-    for kind, said in (("Succeeded", Said.SUCCEEDED), ("Failed", Said.FAILED)):
-        if (found := condition_of(obj, kind)) is not None:
-            return msgspec.structs.replace(
-                state, said=said, reason=word(found.reason), message=clean(found.message, 512)
-            )
+    if (ended := verdict_of(obj, state, VERDICTS)) is not None:
+        return ended
     policy = spec.get("runPolicy") if isinstance(spec, Mapping) else None
     if isinstance(policy, Mapping) and policy.get("suspend") is True:
         return msgspec.structs.replace(state, said=Said.SUSPENDED, reason="JAXJobSuspended")

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from muster.api.values.printable import clean, small_number, word
+from muster.api.values.printable import small_number, word
 from muster.state.foreign.subject import Subject
 from muster.state.group import Group
 from muster.state.observed.observed_kind import ObservedKind, OwnState, Place, PodFacts, PodSource, Said, own_name
@@ -23,7 +23,7 @@ from muster.state.observed.planning import (
     whole,
 )
 from muster.state.operators.observed.pods import OBSERVE, SIZE
-from muster.state.operators.observed.statuses import condition_of, read, started_of
+from muster.state.operators.observed.statuses import read, started_of, verdict_of
 from muster.state.operators.planning import PlanError
 from muster.state.plan import Plan
 from muster.state.pod_spec import PodSpec
@@ -97,15 +97,14 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
     return observed_plan(obj, JOB, (group,), framework=framework_of(obj, Framework()), suspend=bool(spec.suspend))
 
 
+VERDICTS: Final = {"Complete": Said.SUCCEEDED, "Failed": Said.FAILED, "Suspended": Said.SUSPENDED}
+"""By the type of a condition that is True."""
+
+
 def own_state(obj: Mapping[str, Any]) -> OwnState:
     """What the conditions of a Job say."""
     state = OwnState(started_at=started_of(obj))
-    for kind, said in (("Complete", Said.SUCCEEDED), ("Failed", Said.FAILED), ("Suspended", Said.SUSPENDED)):
-        if (found := condition_of(obj, kind)) is not None:
-            return msgspec.structs.replace(
-                state, said=said, reason=word(found.reason), message=clean(found.message, 512)
-            )
-    return state
+    return verdict_of(obj, state, VERDICTS) or state
 
 
 SOURCE: Final = PodSource("jobs", LABEL, place_of)

@@ -13,13 +13,14 @@ from typing import Any, Final
 
 import msgspec
 
-from muster.api.values.printable import clean, small_number, word
+from muster.api.values.printable import small_number, word
+from muster.state.foreign.foreign_kind import MANAGED_BY
 from muster.state.foreign.subject import JOBSET, Names
 from muster.state.group import Group
 from muster.state.observed.observed_kind import ObservedKind, OwnState, Place, PodFacts, PodSource, Said, own_name
 from muster.state.observed.planning import Framework, framework_of, metadata_of, observed_plan
 from muster.state.operators.observed.job import INDEX, JobShape
-from muster.state.operators.observed.statuses import condition_of, number_of, read, started_of
+from muster.state.operators.observed.statuses import number_of, read, started_of, verdict_of
 from muster.state.operators.planning import PlanError
 from muster.state.plan import Plan
 from muster.state.pod_spec import PodSpec
@@ -157,15 +158,16 @@ def _leader(spec: JobSetShape, groups: tuple[Group, ...]) -> int:
     return group.first_rank + stated.jobIndex * group.completions + stated.podIndex if within else 0
 
 
+VERDICTS: Final = {"Completed": Said.SUCCEEDED, "Failed": Said.FAILED}
+"""By the type of a condition that is True."""
+
+
 def own_state(obj: Mapping[str, Any]) -> OwnState:
     """What the status of a JobSet says."""
     spec = obj.get("spec")
     state = OwnState(epoch=number_of(obj, "restarts"), started_at=started_of(obj))
-    for kind, said in (("Completed", Said.SUCCEEDED), ("Failed", Said.FAILED)):
-        if (found := condition_of(obj, kind)) is not None:
-            return msgspec.structs.replace(
-                state, said=said, reason=word(found.reason), message=clean(found.message, 512)
-            )
+    if (ended := verdict_of(obj, state, VERDICTS)) is not None:
+        return ended
     if isinstance(spec, Mapping) and spec.get("suspend") is True:
         return msgspec.structs.replace(state, said=Said.SUSPENDED, reason="SuspendedJobs")
     return state
@@ -173,5 +175,11 @@ def own_state(obj: Mapping[str, Any]) -> OwnState:
 
 SOURCE: Final = PodSource("jobsets", LABEL, place_of)
 JOBSETS: Final = ObservedKind(
-    JOBSET, (SOURCE,), plan_of, own_state, own_name(JOBSET), suspend={"spec": {"suspend": True}}
+    JOBSET,
+    (SOURCE,),
+    plan_of,
+    own_state,
+    own_name(JOBSET),
+    suspend={"spec": {"suspend": True}},
+    handed=f"set spec.managedBy: {MANAGED_BY}, or muster submit runs it as an Experiment",
 )

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from muster.api.values.printable import small_number, word
 from muster.api.values.timestamps import seconds_of
-from muster.state.foreign.subject import Subject
+from muster.state.foreign.subject import PODS
 from muster.state.group import Group
 from muster.state.observed.observed_kind import ObservedKind, OwnState, Place, PodFacts, PodSource, Said, own_name
 from muster.state.observed.planning import MOST, Framework, annotations_of, framework_of, metadata_of, observed_plan
@@ -23,8 +23,6 @@ OBSERVE: Final = "muster.dev/observe"
 """Label of pods, and of Jobs: watch over this run. Its value names a set of pods."""
 SIZE: Final = "muster.dev/size"
 RANK: Final = "muster.dev/rank"
-PODS: Final = Subject("v1", "Pods", "")
-"""Not a kind of the API: Events about a set of pods are recorded on one of them."""
 GROUP: Final = "worker"
 
 INDICES: Final = (

@@ -27,7 +27,7 @@ from muster.api.foreign.ray import (
     read,
 )
 from muster.api.values.printable import clean, printable, word
-from muster.api.values.timestamps import seconds_of
+from muster.api.values.timestamps import seconds_of, whole_time
 from muster.state.foreign.subject import Subject, title
 from muster.state.group import Group, Role
 from muster.state.observed.observed_kind import Claim, ObservedKind, OwnState, Place, PodFacts, PodSource, Said
@@ -94,11 +94,13 @@ def own_state(obj: Mapping[str, Any]) -> OwnState:
     """What the status of a RayJob says."""
     spec, status = obj.get("spec"), _status(obj)
     state, message = status.jobDeploymentStatus or "", _message(status)
+    finished_at = seconds_of(status.endTime or "") or None
     stated = OwnState(
         word=word(state),
         attempt=word(status.rayClusterName or status.jobId or ""),
         started_at=seconds_of(status.startTime or "") or None,
-        finished_at=seconds_of(status.endTime or "") or None,
+        finished_at=finished_at,
+        clearing=_clearing(obj, word(status.rayClusterName or ""), finished_at),
     )
     if state == "Complete":
         done = status.jobStatus == "SUCCEEDED"
@@ -130,6 +132,23 @@ def _message(status: RayJobStatus) -> str:
         stale = f"the program was {status.jobStatus} then and is not stopped before its RayCluster is deleted"
         return f"{text}; {stale}" if text else stale
     return text
+
+
+def _clearing(obj: Mapping[str, Any], cluster: str, finished_at: float | None) -> str:
+    """What becomes of its cluster after the end (rayjob_controller.go). A cluster that it borrows stays."""
+    try:
+        spec = read(obj, "spec", RayJobSpec)
+    except msgspec.ValidationError:
+        return ""
+    if not cluster or spec.clusterSelector:
+        return ""
+    if any((spec.deletionStrategy or {}).values()):
+        return "spec.deletionStrategy says when they go"
+    if not spec.shutdownAfterJobFinishes:
+        return f"they run until RayCluster {cluster} is deleted (shutdownAfterJobFinishes is false)"
+    ttl = max(0, spec.ttlSecondsAfterFinished or 0)
+    when = f"at {whole_time(finished_at + ttl)}" if finished_at else f"{ttl} s after the end"
+    return f"RayCluster {cluster} is due to be deleted {when} (ttlSecondsAfterFinished: {ttl})"
 
 
 def _camel(word_of_ray: str | None) -> str:

@@ -5,10 +5,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from muster.api.values.printable import MESSAGE, clean
+from muster.api.values.printable import MESSAGE, clean, word
 from muster.api.values.timestamps import seconds_of
+from muster.state.observed.own_state import OwnState, Said
 from muster.state.operators.planning import PlanError
 
+MAX_MESSAGE = 512
+"""Characters of what another controller says that are kept."""
 MOST_CONDITIONS = 64
 """Conditions that are looked at; the kinds here have fewer than eight."""
 S = TypeVar("S", bound=msgspec.Struct)
@@ -21,6 +24,7 @@ class OwnCondition(msgspec.Struct, frozen=True):
     status: str = ""
     reason: str = ""
     message: str = ""
+    lastTransitionTime: str = ""  # noqa: N815 - the wire's name
 
 
 def read(obj: Mapping[str, Any], shape: type[S]) -> S:
@@ -37,8 +41,21 @@ def condition_of(obj: Mapping[str, Any], kind: str) -> OwnCondition | None:
     found = status.get("conditions") if isinstance(status, Mapping) else None
     for each in found[:MOST_CONDITIONS] if isinstance(found, list) else ():
         if isinstance(each, Mapping) and each.get("type") == kind and each.get("status") == "True":
-            texts = {name: text for name in ("reason", "message") if isinstance(text := each.get(name), str)}
-            return OwnCondition(kind, "True", **texts)
+            names = ("reason", "message", "lastTransitionTime")
+            return OwnCondition(kind, "True", **{key: text for key in names if isinstance(text := each.get(key), str)})
+    return None
+
+
+def verdict_of(obj: Mapping[str, Any], state: OwnState, said: Mapping[str, Said]) -> OwnState | None:
+    """``state`` with the first of these conditions that is True, by its type; None where none is.
+
+    The object has ended when that condition became true.
+    """
+    for kind, verdict in said.items():
+        if (found := condition_of(obj, kind)) is not None:
+            at = (seconds_of(found.lastTransitionTime) or None) if verdict.over else None
+            reason, message = word(found.reason), clean(found.message, MAX_MESSAGE)
+            return msgspec.structs.replace(state, said=verdict, reason=reason, message=message, finished_at=at)
     return None
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from muster.api.values.printable import clean, word
+from muster.api.values.printable import word
 from muster.state.coordinator import ProbeKind
 from muster.state.foreign.subject import JOBSET, Names, Subject, title
 from muster.state.group import Group
@@ -25,7 +25,7 @@ from muster.state.observed.planning import (
 )
 from muster.state.operators.observed import jobset
 from muster.state.operators.observed.pods import SIZE
-from muster.state.operators.observed.statuses import condition_of, read, started_of
+from muster.state.operators.observed.statuses import read, started_of, verdict_of
 from muster.state.operators.planning import PlanError
 from muster.state.plan import Plan
 from muster.state.pod_spec import PodSpec
@@ -78,15 +78,14 @@ def claims(obj: Mapping[str, Any]) -> tuple[Claim, ...]:
     return (Claim(title(JOBSET.kind, word(str(metadata_of(obj).get("name") or "")))),)
 
 
+VERDICTS: Final = {"Complete": Said.SUCCEEDED, "Failed": Said.FAILED, "Suspended": Said.SUSPENDED}
+"""By the type of a condition that is True."""
+
+
 def own_state(obj: Mapping[str, Any]) -> OwnState:
     """What the conditions of a TrainJob say."""
     state = OwnState(epoch=-1, started_at=started_of(obj))
-    for kind, said in (("Complete", Said.SUCCEEDED), ("Failed", Said.FAILED), ("Suspended", Said.SUSPENDED)):
-        if (found := condition_of(obj, kind)) is not None:
-            return msgspec.structs.replace(
-                state, said=said, reason=word(found.reason), message=clean(found.message, 512)
-            )
-    return state
+    return verdict_of(obj, state, VERDICTS) or state
 
 
 TRAINJOBS: Final = ObservedKind(

@@ -9,18 +9,20 @@ they are deleted too. Where its pods are to stay (orphan), none is deleted.
 
 from muster.state.actions import DeletePods
 from muster.state.context import Context
-from muster.state.plan import Engine
 
 
 def clear_away(context: Context) -> tuple[DeletePods, ...]:
     """Delete the pods of an Experiment that is being deleted, with their own grace."""
     plan, engine = context.plan, context.view.engine
-    if plan.orphans or plan.engine is Engine.OBSERVE:
+    if plan.orphans:
         return ()
     pods = tuple(
         pod
         for tally in context.view.epochs.values()
         for pod in (*tally.members.values(), *tally.previous.values())
         if (pod.live or plan.foreground) and not pod.terminating and not engine.delete_accepted(pod, None)
+    )
+    pods += tuple(
+        pod for pod in engine.vanished.values() if not pod.terminating and not engine.delete_accepted(pod, None)
     )
     return (DeletePods(pods, None, "the Experiment is being deleted"),) if pods else ()

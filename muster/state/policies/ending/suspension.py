@@ -4,16 +4,26 @@ A suspended experiment starts anew when it is resumed: a new epoch, a new total 
 """
 
 from muster.state.context import Context, Fail, Resume, Suspend
-from muster.state.record import Phase
+from muster.state.record import Phase, Record
+from muster.state.summary.messages import sentence
 
 
 def judge(context: Context) -> Suspend | Resume | Fail | None:
     """Follow ``spec.suspend`` and ``spec.cancel``."""
     if context.plan.cancel:
-        return Fail("Cancelled", "cancelled by spec.cancel")
+        return Fail(
+            "Cancelled", f"cancelled by {context.plan.cancelled_by or 'spec.cancel'}{_too_early(context.record)}"
+        )
     suspended = context.record.phase is Phase.SUSPENDED
     if context.plan.suspend and not suspended:
         return Suspend()
     if suspended and not context.plan.suspend:
         return Resume()
     return None
+
+
+def _too_early(record: Record) -> str:
+    """`` before epoch 1 began; rank 2 …``: the restart that was announced did not begin, and why it was."""
+    if record.phase is not Phase.RESTARTING or record.cause is None:
+        return ""
+    return f" before epoch {record.epoch} began; {sentence(record.cause)}"

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from muster.api.status import MAX_NODES
 from muster.state.context import Context
 from muster.state.plan import Plan
+from muster.state.policies.failures.charged import COORDINATOR_LOST, NODE_NOT_READY
 from muster.state.record import Cause, NodeFailures, Record
 
 OF_THE_NODE: Final = frozenset(
@@ -28,9 +29,11 @@ OF_THE_NODE: Final = frozenset(
         "Evicted",
         "UnexpectedAdmissionError",
         "ContainerStatusUnknown",
+        NODE_NOT_READY,
+        COORDINATOR_LOST,
     )
 )
-"""Disruptions that nodes bring about (kubernetes: core/v1 PodReason…, and pkg/kubelet)."""
+"""Disruptions that nodes bring about (kubernetes: core/v1 PodReason…, and pkg/kubelet; and Muster's own)."""
 
 
 def failed_on(plan: Plan, record: Record, cause: Cause) -> Record:

@@ -6,8 +6,9 @@ last words (``survivor_text``). What a survivor says last goes before its exit c
 one of the program's own.
 
 Survivors may also know whom they lost. The coordinator's error, which a parked probe sees, and the survivors' last
-words name the rank (``culprits``): the one that was alone at JAX's shutdown barrier, because an exception ended its
-program, or the one whose heartbeats stopped.
+words name the rank (``culprits``): the one that was alone at JAX's shutdown barrier, because its program ended before
+those of the others, or the one whose heartbeats stopped. What the gang was known to wait for goes before that
+(``known``).
 
 Where neither is known yet a step waits for it: the report of the culprit's own end, which another kubelet sends, or the
 coordinator's error. It waits ``WAIT`` seconds from when the daemon first saw a member fail, so clocks of nodes do not
@@ -23,18 +24,17 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from muster.api.values.printable import small_number
+from muster.api.values.termination_message import SIGNALLED
 from muster.state.context import Context
 from muster.state.plan import Plan
 from muster.state.record import Cause
-from muster.state.summary.messages import cause_of
+from muster.state.summary.messages import RANK_FAILED, cause_of
 from muster.state.view.pod import Pod
 
 WAIT: Final = 3.0
 READ: Final = 64
 """Survivors whose last words are searched for a name: they have it from the same coordinator."""
-REASON: Final = "RankFailed"
-_SIGNALLED: Final = 128
-"""Exit codes above this are of a signal: a process that is killed has not said why."""
+REASON: Final = RANK_FAILED
 
 
 class Named(NamedTuple):
@@ -49,7 +49,7 @@ def is_survivor(plan: Plan, pod: Pod) -> bool:
     if pod.exit is None:
         return False
     code, words = pod.exit.code, pod.exit.message
-    if plan.survivor_text and words and (code in plan.survivor_exits or code < _SIGNALLED):
+    if plan.survivor_text and words and (code in plan.survivor_exits or code < SIGNALLED):
         return _says(plan.survivor_text, words)
     return code in plan.survivor_exits
 
@@ -74,17 +74,18 @@ def cause(context: Context) -> Cause | None:
     own = cause_of(context, pod)
     if pod.failed and not is_survivor(context.plan, pod):
         return own
-    return replace(own, message=f"{found.sentence}; its log says why", reason=own.reason if pod.failed else REASON)
+    return replace(own, message=found.sentence, last_line="", reason=own.reason if pod.failed else REASON)
 
 
 def awaited_until(context: Context, found: Cause) -> float | None:
     """Until when a better cause than that one may come; None where it is as good as any."""
     tally = context.tally
-    if found.disruption or not tally.working:
+    if not tally.working or (found.disruption and not found.evidence):
         return None
-    if (pod := tally.failed.get(found.uid)) and (not is_survivor(context.plan, pod) or named(context)):
+    pod = tally.failed.get(found.uid)
+    if pod is not None and not found.evidence and (not is_survivor(context.plan, pod) or named(context)):
         return None
-    if pod is None and found.reason != REASON:
+    if pod is None and found.reason != REASON and not found.evidence:
         return None
     seen = context.view.failed_at
     return seen + WAIT if seen is not None and context.now < seen + WAIT else None

@@ -9,8 +9,8 @@
   *gone* is not monotone; it counts only after the live API has confirmed it (``engine.lost``).
 - Survivors (``culprit``) are a consequence: they come after every other failure. Where only they are
   seen while a member's pod is deleted or missing, the missing pod is the cause: a daemon that was away while a member
-  was preempted finds its pod gone, and with it the condition that it was a disruption. Else the cause is the rank that
-  they or the coordinator name, if they name one within a few seconds.
+  was preempted finds its pod gone, and with it the condition that it was a disruption. Else the cause is what the gang
+  was known to wait for (``known``), or the rank that they or the coordinator name, if they name one within seconds.
 - The first rule that matches the cause says what follows. Where that concerns a member or a job, each of the other
   failures is judged in the same decision (``repair``), and one that concerns the gang goes first.
 """
@@ -21,11 +21,12 @@ from msgspec.structs import replace
 
 from muster.state.context import Context, Fail, ReadFirst, Repair, Restart, Wait
 from muster.state.group import Group
-from muster.state.policies.failures import budget, culprit, disruptions, ignored, jobs
-from muster.state.policies.failures.repair import Repairs, job_index, jobs_of
+from muster.state.job_counts import restarts_of
+from muster.state.policies.failures import budget, culprit, disruptions, ignored, jobs, known
+from muster.state.policies.failures.repair import Repairs, job_index
 from muster.state.record import Cause, JobRestarts
 from muster.state.rules import FailureAction, FailureRule
-from muster.state.summary.messages import cause_of, sentence
+from muster.state.summary.messages import cause_of, gone_cause, sentence
 from muster.state.view.pod import Pod
 
 
@@ -43,8 +44,11 @@ def judge(context: Context) -> Restart | Repair | Fail | ReadFirst | Wait | None
 
 
 def unsure(context: Context, cause: Cause) -> bool:
-    """The failure would be charged, and the pods have not been read past the cache since it was first seen."""
-    if cause.disruption:
+    """The failure would be charged, and the pods have not been read past the cache since it was first seen.
+
+    What was known may be refuted by what a late cache hides: so it is read, too, where the platform is charged.
+    """
+    if cause.disruption and not cause.evidence:
         return False
     failed, read = context.tally.failed, context.view.engine.live_read
     if context.plan.piecewise and cause.uid in failed:  # another member may have failed, and been read, long before
@@ -65,13 +69,21 @@ def first_cause(context: Context) -> Cause | None:
         return cause_of(context, pod)
     failed = [pod for pod in tally.failed.values() if not pod.terminating]
     if (pod := min(failed, key=order, default=None)) and not culprit.is_survivor(context.plan, pod):
-        return cause_of(context, pod)
+        return (known.gave_up(context.plan, pod) and known.cause(context)) or cause_of(context, pod)
     candidates = (*tally.leaving.values(), *tally.failed.values())
     if pod := min(candidates, key=lambda pod: (not pod.terminating, order(pod)), default=None):  # deleted pods first
         if not pod.terminating and _incomplete(context):
             return _gone(context)
-        return (not pod.terminating and culprit.cause(context)) or cause_of(context, pod)
+        return (not pod.terminating and _of_survivors(context)) or cause_of(context, pod)
     return _gone(context)
+
+
+def _of_survivors(context: Context) -> Cause | None:
+    """What the members that gave up waited for, or whom they name. Known ranks go before a name, and it before none."""
+    waited_for = known.cause(context)
+    if waited_for is not None and waited_for.rank >= 0:
+        return waited_for
+    return culprit.cause(context) or waited_for
 
 
 def _incomplete(context: Context) -> bool:
@@ -85,7 +97,11 @@ def _gone(context: Context) -> Cause | None:
         return next(_lost(context), None)
     if context.view.engine.lost != context.record.epoch:
         return None
-    return Cause(context.record.epoch, "PodDeleted", "a member's pod is gone", context.now, disruption=True)
+    rank = next(iter(context.view.engine.lost_ranks), min(context.tally.gone, default=-1))
+    member = context.plan.member(rank)
+    if member is None:
+        return Cause(context.record.epoch, "PodDeleted", "a member's pod is gone", context.now, disruption=True)
+    return gone_cause(context, rank, member.group)
 
 
 def _lost(context: Context) -> Iterator[Cause]:
@@ -97,12 +113,6 @@ def _lost(context: Context) -> Iterator[Cause]:
             continue
         if rank not in tally.members and rank not in tally.collected:
             yield gone_cause(context, rank, member.group)
-
-
-def gone_cause(context: Context, rank: int, group: str) -> Cause:
-    """The failure of a member whose pod was removed, no one saw why."""
-    epoch, now = context.record.epoch, context.now
-    return Cause(epoch, "PodDeleted", "the member's pod is gone", now, group=group, rank=rank, disruption=True)
 
 
 def _others(context: Context, first: Cause) -> Iterator[Cause]:
@@ -126,7 +136,7 @@ def spend(context: Context, cause: Cause) -> Restart | Repair | Fail:
 
     A gang restart that is not counted needs the row of disruptions to be shorter than the plan allows.
     """
-    rule, counts_as = rule_for(context, cause, jobs_of(context.record.job_restarts))
+    rule, counts_as = rule_for(context, cause, restarts_of(context.record.job_restarts))
     if not rule.action.partial or cause.rank < 0:
         return _end_epoch(context, rule, counts_as)
     repairs = Repairs(context)
@@ -153,7 +163,7 @@ def rule_for(context: Context, cause: Cause, jobs: Mapping[int, JobRestarts]) ->
             group=cause.group,
             exit_code=cause.exit_code,
             reason=cause.reason,
-            message=cause.message,
+            message=cause.message or _last_words(context, cause),
         ):
             continue
         if rule.per_job is None or _failures(context, cause, jobs) < rule.per_job:
@@ -163,12 +173,18 @@ def rule_for(context: Context, cause: Cause, jobs: Mapping[int, JobRestarts]) ->
     return FailureRule(FailureAction.RESTART_GANG), cause
 
 
+def _last_words(context: Context, cause: Cause) -> str:
+    """The end of the failed member's log, where nothing in it says why it failed."""
+    pod = context.tally.failed.get(cause.uid)
+    return pod.exit.message if pod is not None and pod.exit is not None else ""
+
+
 def mends(context: Context, group: Group) -> bool:
     """Whether a member of that group whose pod is lost concerns only itself or its job."""
     if group.job is not None:
         return True
     lost = gone_cause(context, group.first_rank, group.name)
-    rule, _ = rule_for(context, lost, jobs_of(context.record.job_restarts))
+    rule, _ = rule_for(context, lost, restarts_of(context.record.job_restarts))
     return rule.action.partial
 
 
@@ -182,7 +198,7 @@ def _becoming(context: Context, rule: FailureRule, cause: Cause) -> Cause:
     """The cause as it counts for the rules after one that is used up."""
     assert rule.becomes is not None
     names = {"namespace": context.plan.namespace, "pod": cause.pod, "container": cause.container}
-    names |= {"exit_code": str(cause.exit_code), "message": cause.message}
+    names |= {"exit_code": str(cause.exit_code), "message": cause.message or cause.last_line}
     message = rule.becomes.message
     for name, value in names.items():
         message = message.replace(f"{{{name}}}", value)

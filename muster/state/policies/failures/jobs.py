@@ -11,14 +11,13 @@ from msgspec.structs import replace
 
 from muster.state.actions import DeletePods
 from muster.state.context import Context, Fail, ReadFirst, Repair, Restart
+from muster.state.job_counts import NO_RESTARTS, restarts_of
 from muster.state.jobs import succeeded
 from muster.state.jobs.changes import (
-    NO_RESTARTS,
     count_failures,
     count_restart,
     fits,
     give_up,
-    restarts_of,
     run_again,
     start_jobs,
     without_past,

@@ -18,12 +18,13 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
-from muster.api.manifest.groups import MAX_MEMBERS
+from muster.api.gang import MAX_MEMBERS
 from muster.api.status import MAX_ATTEMPTS, MAX_JOB_COUNTS
 from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.api.wire.kinds import MAX_RANGES
 from muster.state.context import Context, Fail
 from muster.state.group import Group
+from muster.state.job_counts import NO_RESTARTS, restarts_of, rows_of
 from muster.state.plan import Plan
 from muster.state.policies import completion
 from muster.state.policies.failures import avoidance, backoff, budget
@@ -42,7 +43,7 @@ class Repairs:
         self._begun: dict[int, tuple[int, float | None]] = {}
         """Attempt and earliest start of the ranks that begin a new attempt now."""
         self._ignored: set[int] = set()
-        self.jobs: dict[int, JobRestarts] = dict(jobs_of(context.record.job_restarts))
+        self.jobs: dict[int, JobRestarts] = dict(restarts_of(context.record.job_restarts))
 
     def add(self, rule: FailureRule, cause: Cause) -> Fail | None:
         """Do what the rule says of a failed member; why that may not be done, if it may not."""
@@ -76,7 +77,7 @@ class Repairs:
             lives = {rank: (attempt, at if at and at > now else None) for rank, (attempt, at) in lives.items()}
         ignored = set(from_ranges(before.ignored, MAX_MEMBERS)) - self._begun.keys() | self._ignored
         done = from_ranges(completion.completed(self._context), MAX_MEMBERS)
-        attempts, jobs = _attempts(lives), _jobs(self.jobs)
+        attempts, jobs = _attempts(lives), rows_of(self.jobs)
         length = sum(len(each.ranks) for each in attempts) + sum(len(each.jobs) for each in jobs)
         if len(attempts) > MAX_ATTEMPTS or len(jobs) > MAX_JOB_COUNTS or length > MAX_RANGES:
             return None
@@ -93,7 +94,7 @@ class Repairs:
         rank = cause.rank
         first = (rank - group.first_rank) // group.completions * group.completions + group.first_rank
         job = group.first_job + (rank - group.first_rank) // group.completions
-        counts = self.jobs.get(job, JobRestarts(""))
+        counts = self.jobs.get(job, NO_RESTARTS)
         if rule.action is FailureAction.IGNORE:
             self._ignored.add(rank)
         elif rule.action is FailureAction.RESTART_MEMBER:
@@ -151,21 +152,10 @@ def _by_job(plan: Plan, group: Group) -> bool:
     return any(not rule.groups or group.name in rule.groups for rule in jobs)
 
 
-@lru_cache(maxsize=64)
-def jobs_of(counts: tuple[JobRestarts, ...]) -> Mapping[int, JobRestarts]:
-    """The counts of each job, by its index among the jobs of all groups."""
-    return {job: each for each in counts for job in from_ranges(each.jobs, MAX_MEMBERS)}
-
-
 def job_index(context: Context, rank: int) -> int | None:
     """The index of that rank's job among the jobs of all groups."""
     group = context.plan.group_of(rank)
     return None if group is None else group.first_job + (rank - group.first_rank) // group.completions
-
-
-def without_failures(counts: tuple[JobRestarts, ...]) -> tuple[JobRestarts, ...]:
-    """The counts at the start of a new life of every job."""
-    return _jobs({job: replace(each, failures=0) for job, each in jobs_of(counts).items()}) if counts else counts
 
 
 @lru_cache(maxsize=64)
@@ -178,12 +168,3 @@ def _attempts(lives: Mapping[int, tuple[int, float | None]]) -> tuple[Attempts, 
     for rank in sorted(lives):
         alike[lives[rank]].append(rank)
     return tuple(Attempts(to_ranges(ranks), attempt, at) for (attempt, at), ranks in alike.items())
-
-
-def _jobs(counts: Mapping[int, JobRestarts]) -> tuple[JobRestarts, ...]:
-    alike: defaultdict[tuple[int, int, int], list[int]] = defaultdict(list)
-    for job in sorted(counts):
-        held = counts[job]
-        if held.restarts or held.failures:
-            alike[held.restarts, held.counted, held.failures].append(job)
-    return tuple(JobRestarts(to_ranges(jobs), *key) for key, jobs in alike.items())

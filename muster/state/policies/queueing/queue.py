@@ -17,13 +17,14 @@ removing the label must not be a way around the quota. So an experiment leaves i
 deletes the Workload.
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from muster.api.names import QUEUE_LABEL
 from muster.api.values.printable import MESSAGE, clean
+from muster.api.values.timestamps import whole_time
 from muster.state.actions import ReadAdmission
 from muster.state.context import Context, Requeue
-from muster.state.plan import Engine, Plan
+from muster.state.plan import Plan
 from muster.state.record import Cause, Phase
 from muster.state.view.read_only import ReadOnlyView
 from muster.state.view.workload import ADMITTED, FINISHED, QUOTA_RESERVED, REQUEUED, PodSetPlacement, Workload
@@ -41,6 +42,32 @@ DEACTIVATED = "Deactivated"
 """Beginning of the reasons of a Workload with ``spec.active: false``: DeactivatedDueToRequeuingLimitExceeded and others
 follow. Kueue never makes it active again by itself."""
 
+OUTDATED, NOT_ADMITTED, DELETED = "WorkloadOutdated", "NotAdmitted", "WorkloadDeleted"
+FINISHED_BY_OTHERS, ADMISSION_LOST = "WorkloadFinished", "AdmissionLost"
+EVICTED_FOR: Final = (
+    "Preempted",
+    "FlavorMigration",
+    "PodsReadyTimeout",
+    "AdmissionCheck",
+    "ClusterQueueStopped",
+    "LocalQueueStopped",
+    "NodeFailures",
+    "EvictedOnManagerCluster",
+    "WorkloadSliceReplaced",
+    DEACTIVATED,
+)
+"""Reasons of a true Evicted (kueue: apis/kueue/v1beta2/workload_types.go). Some end in a cause: DeactivatedDueTo…"""
+LOST: Final = (
+    *EVICTED_FOR,
+    UNAVAILABLE,
+    OUTDATED,
+    NOT_ADMITTED,
+    DELETED,
+    FINISHED_BY_OTHERS,
+    ADMISSION_LOST,
+)
+"""Every reason for which an epoch ends because its quota is lost."""
+
 
 class Waiting(NamedTuple):
     """Why an experiment is queued."""
@@ -54,7 +81,7 @@ class Waiting(NamedTuple):
 
 def applies(context: Context) -> bool:
     """The experiment waits for a queue's admission."""
-    return context.plan.engine is Engine.NATIVE and (context.plan.queue is not None or bool(context.view.workloads))
+    return context.plan.queue is not None or bool(context.view.workloads)
 
 
 def workload_of(plan: Plan, view: ReadOnlyView) -> Workload | None:
@@ -66,7 +93,7 @@ def workload_of(plan: Plan, view: ReadOnlyView) -> Workload | None:
 
 def admitted(plan: Plan, view: ReadOnlyView) -> bool:
     """Pods of the plan may run: it has no queue, or its Workload is admitted."""
-    if plan.engine is Engine.OBSERVE or (plan.queue is None and not view.workloads):
+    if plan.queue is None and not view.workloads:
         return True
     workload = workload_of(plan, view)
     return workload is not None and workload.admitted and not view.queue_problem
@@ -97,6 +124,37 @@ def waiting(context: Context) -> Waiting:
     workload = workload_of(context.plan, context.view)
     if workload is None or workload.deleting or workload.has(FINISHED):
         return Waiting("queued: its Workload is about to be made")
+    return _as_kueue_says(context, workload)
+
+
+def held(context: Context) -> Waiting | None:
+    """Why an object that Kueue itself suspends and resumes is suspended, in Kueue's words; None for one without queue.
+
+    Kueue resumes it when it admits its Workload, also where a person has suspended it.
+    """
+    label, workload = context.plan.local_queue, context.view.admission
+    if context.record.phase is not Phase.SUSPENDED or not (label or workload):
+        return None
+    which = f"its queue label names {label}" if workload is None or label else f"its Workload is in {workload.queue}"
+    if context.view.queue_problem or (workload is not None and (workload.deleting or workload.has(FINISHED))):
+        return Waiting(f"suspended, and {which}: Kueue decides when it goes on")
+    if workload is not None:
+        return _as_kueue_says(context, workload)
+    due = context.record.phase_at + SILENCE
+    message = f"suspended, and {which}: Kueue has made no Workload for it yet"
+    if context.now < due:
+        return Waiting(message, look_again=due)
+    kind = context.plan.subject.kind
+    look = f"see whether Kueue's controller runs, and manages {kind}s in this namespace"
+    return _stuck(SILENT, f"{message}, for more than {SILENCE:g} s; {look}")
+
+
+def _as_kueue_says(context: Context, workload: Workload) -> Waiting:
+    """Why a Workload is not admitted.
+
+    Kueue that lives writes nothing while nothing changes, and Kueue that is dead neither. So what stands there for
+    longer than ``SILENCE`` gets its time.
+    """
     where = f"queued in {workload.queue}"
     reserved = workload.condition(QUOTA_RESERVED)
     if (eviction := workload.eviction) and workload.reserved:
@@ -109,12 +167,16 @@ def waiting(context: Context) -> Waiting:
         checks = workload.condition(ADMITTED)
         return Waiting(f"{where}: quota is reserved, {_said(checks.message) if checks else 'admission follows'}")
     message = f"{where}: {_said(reserved.message)}"
+    older_at = workload.kueue_wrote + SILENCE if workload.kueue_wrote else None
+    if older_at is not None and context.now >= older_at:
+        at, older_at = whole_time(workload.kueue_wrote), None
+        message = f"{message}; by its managedFields Kueue last wrote the Workload's status at {at}"
     requeued = workload.condition(REQUEUED)
     if requeued is not None and not requeued.true:
         message = f"{message}; not in the queue again yet ({requeued.reason})"
     if reserved.reason in HOPELESS or reserved.reason.startswith(DEACTIVATED):
         return _stuck(reserved.reason, message)
-    return Waiting(message)
+    return Waiting(message, look_again=older_at)
 
 
 def read_admission(context: Context) -> ReadAdmission | None:
@@ -141,20 +203,20 @@ def _lost(context: Context) -> tuple[str, str]:
     workload = workload_of(context.plan, context.view)
     if workload is None:
         if context.view.workloads:
-            return "WorkloadOutdated", "the spec asks for other pods than its Workload has quota for"
+            return OUTDATED, "the spec asks for other pods than its Workload has quota for"
         if context.record.epoch_at is not None and not context.tally.pods:
-            return "NotAdmitted", f"it has the label {QUEUE_LABEL}, and no queue has admitted it"
-        return "WorkloadDeleted", "its Workload is gone, and the quota with it"
+            return NOT_ADMITTED, f"it has the label {QUEUE_LABEL}, and no queue has admitted it"
+        return DELETED, "its Workload is gone, and the quota with it"
     if eviction := workload.eviction:
         return eviction.reason, _said(eviction.message)
     if workload.deleting:
-        return "WorkloadDeleted", f"its Workload {workload.name} is being deleted"
+        return DELETED, f"its Workload {workload.name} is being deleted"
     if not workload.active:
         return DEACTIVATED, f"its Workload {workload.name} was deactivated (spec.active)"
     if workload.has(FINISHED):
-        return "WorkloadFinished", f"its Workload {workload.name} was finished by others"
+        return FINISHED_BY_OTHERS, f"its Workload {workload.name} was finished by others"
     condition = workload.condition(ADMITTED)
-    return "AdmissionLost", _said(condition.message) if condition else f"its Workload {workload.name} is not admitted"
+    return ADMISSION_LOST, _said(condition.message) if condition else f"its Workload {workload.name} is not admitted"
 
 
 def _silent(context: Context, workload: Workload) -> Waiting:

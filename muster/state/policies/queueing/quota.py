@@ -14,13 +14,15 @@ Kueue acts for its own integrations by the same conditions (kueue: pkg/workload,
 Workload of another controller it waits, for ever if need be, until that controller has released the quota.
 
 A pod that still runs uses what the quota stands for. So nothing gives it back before the last pod has ended, and the
-finalizer holds it where the Workload is deleted by others.
+finalizer holds it where the Workload is deleted by others. A pod that vanished from the watch without a last state may
+run: it is asked for by name first (``ConfirmEnd``).
 """
 
 from collections.abc import Iterator
 
 from muster.api.values.timestamps import whole_time
 from muster.state.actions import (
+    ConfirmEnd,
     DeleteWorkload,
     EnsureWorkload,
     MoveWorkload,
@@ -29,7 +31,7 @@ from muster.state.actions import (
     ReleaseWorkload,
 )
 from muster.state.context import Context
-from muster.state.plan import Engine
+from muster.state.policies import barrier
 from muster.state.policies.queueing.queue import workload_of
 from muster.state.record import Phase
 from muster.state.view.workload import (
@@ -55,20 +57,14 @@ def ask(context: Context) -> Iterator[QueueAction]:
     """Queued: what brings the Workload to its admission."""
     workload = workload_of(context.plan, context.view)
     if not _working(context):
-        for other in context.view.workloads.values():
-            if other is not workload:
-                yield from _discard(other)
+        yield from _outlived(context)
     if context.view.queue_problem:
         return
     if workload is None:
         if context.plan.queue is not None and not context.view.workloads:
             yield EnsureWorkload()
-    elif workload.deleting or workload.has(FINISHED):
-        if not _working(context):
-            yield from _discard(workload)
-    elif workload.eviction and workload.reserved:
-        if not _working(context):
-            yield _released(context, workload, workload.eviction)
+    elif _used(workload):
+        return
     elif context.plan.queue is not None and workload.queue != context.plan.queue.name and not workload.reserved:
         yield MoveWorkload(workload, context.plan.queue.name)  # a Workload with quota cannot be moved
 
@@ -95,11 +91,42 @@ def report(context: Context) -> Iterator[QueueAction]:
 
 def close(context: Context) -> Iterator[QueueAction]:
     """Finished or suspended: give the quota back once no pod runs."""
-    if not context.view.workloads or _working(context) or context.plan.engine is Engine.OBSERVE:
+    if not _working(context):
+        yield from _outlived(context)
+
+
+def leave(context: Context) -> Iterator[QueueAction]:
+    """Being deleted: give the quota back once no pod runs. Where the pods are to stay, Kueue is left to itself."""
+    if context.plan.orphans or not _working(context):
+        yield from _outlived(context)
+
+
+def confirm(context: Context) -> Iterator[ConfirmEnd]:
+    """Ask for pods that are not seen any more, where only they keep the quota from being given back.
+
+    It is the last action of a step: while the answer is that they run, nothing else waits for it.
+    """
+    if context.plan.orphans or _seen_at_work(context) or not any(True for _ in _outlived(context)):
         return
+    vanished, search = tuple(context.view.engine.vanished.values()), _search_due(context)
+    if vanished or search:
+        yield ConfirmEnd(context.record.epoch, vanished, search)
+
+
+def _outlived(context: Context) -> Iterator[QueueAction]:
+    """What gives quota back that no pod needs any more."""
     record = context.record
+    decides = workload_of(context.plan, context.view) if record.phase is Phase.QUEUED else None
     for workload in context.view.workloads.values():
-        if record.phase is Phase.SUSPENDED or workload.deleting:
+        if context.plan.deleting:
+            if not context.plan.orphans:
+                yield from _discard(workload)
+            elif workload.held:
+                yield ReleaseWorkload(workload)
+        elif workload is decides:
+            if not context.view.queue_problem and _used(workload):
+                yield from _emptied(context, workload)
+        elif not record.finished or workload.deleting:
             yield from _discard(workload)
         elif not workload.has(FINISHED):
             reason = "Succeeded" if record.phase is Phase.SUCCEEDED else "Failed"
@@ -108,21 +135,31 @@ def close(context: Context) -> Iterator[QueueAction]:
             yield ReleaseWorkload(workload)
 
 
-def leave(context: Context) -> Iterator[QueueAction]:
-    """Being deleted: give the quota back once no pod runs. Where the pods are to stay, Kueue is left to itself."""
-    if not context.view.workloads or context.plan.engine is Engine.OBSERVE:
-        return
-    for workload in context.view.workloads.values():
-        if context.plan.orphans:
-            if workload.held:
-                yield ReleaseWorkload(workload)
-        elif not _working(context):
-            yield from _discard(workload)
+def _used(workload: Workload) -> bool:
+    """The Workload cannot be admitted before it was given back."""
+    return workload.deleting or workload.has(FINISHED) or bool(workload.eviction and workload.reserved)
+
+
+def _emptied(context: Context, workload: Workload) -> Iterator[QueueAction]:
+    if workload.eviction and workload.reserved and not (workload.deleting or workload.has(FINISHED)):
+        yield _released(context, workload, workload.eviction)
+    else:
+        yield from _discard(workload)
 
 
 def _working(context: Context) -> bool:
     """A pod of the experiment may still run."""
+    return _seen_at_work(context) or bool(context.view.engine.vanished) or _search_due(context)
+
+
+def _seen_at_work(context: Context) -> bool:
     return any(tally.alive for tally in context.view.epochs.values())
+
+
+def _search_due(context: Context) -> bool:
+    """Pods may have been launched, and what vanished of them before this process came is not known."""
+    begun = context.record.epoch > 0 or context.record.epoch_at is not None
+    return begun and barrier.unknown(context)
 
 
 def _discard(workload: Workload) -> Iterator[QueueAction]:

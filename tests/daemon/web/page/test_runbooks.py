@@ -12,7 +12,7 @@ from muster.daemon.web.page.runbooks import Runbooks
 from muster.daemon.web.ranks import benches
 from muster.daemon.web.rollcall import detail
 from muster.metrics.collector import Subject
-from muster.metrics.runbooks import PUBLISHED
+from muster.metrics.runbooks import SERVED
 from muster.state.context import Context
 from muster.state.record import Condition, ConditionType, Phase
 from muster.state.view.pod import PodPhase
@@ -62,6 +62,7 @@ def test_a_setting_that_is_no_address_of_the_web_is_refused(url: str) -> None:
         Settings(runbook_url=url)
 
 
-def test_the_setting_leads_where_the_alerts_lead_unless_it_says_otherwise() -> None:
-    assert Settings().runbook_url == PUBLISHED
+def test_the_page_leads_to_the_runbooks_that_musterd_serves_unless_a_setting_says_otherwise() -> None:
+    assert Settings().runbook_url == SERVED
+    assert set(links(SERVED).values()) == {f"{SERVED}/MusterRankMissing.md", f"{SERVED}/MusterImageNotPulled.md"}
     assert Settings(runbook_url="").runbook_url == ""

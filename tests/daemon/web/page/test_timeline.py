@@ -3,7 +3,7 @@
 import re
 
 from muster.api.values.timestamps import whole_time
-from muster.daemon.web.page.timeline import LANE, LANES, Span, spans, timeline
+from muster.daemon.web.page.timeline import LANE, LANES, Span, spans, stuck, timeline
 from muster.daemon.web.schemas import StoryReport
 from tests.builders import NOW
 
@@ -82,3 +82,13 @@ def test_only_the_last_epochs_are_drawn() -> None:
 
 def test_a_story_without_phases_has_no_spans() -> None:
     assert spans((line(0, 0, "Stuck"),), "", "Pending") == []
+
+
+def test_when_it_was_stuck_is_a_stripe_at_the_foot_of_the_phase() -> None:
+    story = [line(0, 0, "Started"), line(10, 0, "Running"), line(70, 0, "Stuck"), line(1870, 1, "GangRestart")]
+    (over,) = stuck(story, "")
+    assert (over.epoch, over.begin - NOW, (over.end or 0) - NOW) == (0, 70, 1870)
+    (goes_on,) = stuck(story[:3], "")
+    assert goes_on.end is None
+    (of_the_start,) = stuck(STORY, "")
+    assert bars([*spans(STORY, "", "Restarting"), of_the_start], NOW + 120)[-1][1] == "15"

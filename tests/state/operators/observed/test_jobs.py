@@ -6,7 +6,7 @@ import pytest
 
 from muster.state.coordinator import ProbeKind
 from muster.state.observed.observed_kind import Claim, Place, PodFacts, Said
-from muster.state.operators.observed import jaxjob, job, trainjob
+from muster.state.operators.observed import jaxjob, job, jobset, trainjob
 from muster.state.operators.observed.statuses import MOST_CONDITIONS, condition_of, number_of, started_of
 from muster.state.operators.planning import PlanError
 from muster.state.plan import Engine
@@ -186,3 +186,29 @@ def test_an_object_starts_with_its_start_time_its_resumption_or_its_creation() -
     assert started_of({"metadata": None, "status": {"startTime": "nonsense"}}) is None
     assert number_of({"status": {"restarts": 3}}, "restarts") == 3
     assert number_of({"status": {"restarts": True}}, "restarts") == 0
+
+
+@pytest.mark.parametrize(
+    ("own_state", "kind", "said"),
+    [
+        (job.own_state, "Complete", Said.SUCCEEDED),
+        (job.own_state, "Failed", Said.FAILED),
+        (jaxjob.own_state, "Succeeded", Said.SUCCEEDED),
+        (jaxjob.own_state, "Failed", Said.FAILED),
+        (trainjob.own_state, "Complete", Said.SUCCEEDED),
+        (trainjob.own_state, "Failed", Said.FAILED),
+        (jobset.own_state, "Completed", Said.SUCCEEDED),
+        (jobset.own_state, "Failed", Said.FAILED),
+    ],
+)
+def test_an_object_ended_when_its_condition_became_true(own_state: Any, kind: str, said: Said) -> None:
+    at = {"lastTransitionTime": "2026-01-01T00:01:00Z"}
+    found = own_state(with_status("Any", {"conditions": [condition(kind, **at)]}))
+    assert (found.said, found.reason, found.finished_at) == (said, "Why", AT + 60)
+    for broken in ({}, {"lastTransitionTime": "yesterday"}, {"lastTransitionTime": 3}):
+        assert own_state(with_status("Any", {"conditions": [condition(kind, **broken)]})).finished_at is None
+
+
+def test_a_suspension_is_no_end() -> None:
+    at = {"lastTransitionTime": "2026-01-01T00:01:00Z"}
+    assert job.own_state(with_status("Job", {"conditions": [condition("Suspended", **at)]})).finished_at is None

@@ -56,6 +56,30 @@ def test_a_submitter_is_found_by_the_name_of_its_rayjob() -> None:
     assert place_of(PodFacts("x", "team", {**labels, "ray.io/originated-from-crd": "RayService"}, {})) is None
 
 
+ENDED = {**BEGUN, "jobDeploymentStatus": "Complete", "jobStatus": "SUCCEEDED", "endTime": "2026-01-01T00:01:00Z"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ({}, "they run until RayCluster rj-aaaaa is deleted (shutdownAfterJobFinishes is false)"),
+        (
+            {"shutdownAfterJobFinishes": True, "ttlSecondsAfterFinished": 300},
+            "RayCluster rj-aaaaa is due to be deleted at 2026-01-01T00:06:00Z (ttlSecondsAfterFinished: 300)",
+        ),
+        ({"deletionStrategy": {"deletionRules": []}}, "they run until"),
+        ({"deletionStrategy": {"deletionRules": [{"policy": "DeleteNone"}]}}, "spec.deletionStrategy says when they"),
+        ({"rayClusterSpec": None, "clusterSelector": {"ray.io/cluster": "rj-aaaaa"}}, ""),
+        ({"ttlSecondsAfterFinished": "soon"}, ""),
+    ],
+    ids=["default", "after its ttl", "no rules", "rules", "a borrowed cluster", "unreadable"],
+)
+def test_what_becomes_of_the_cluster_after_the_end_follows_from_the_spec(spec: dict[str, Any], said: str) -> None:
+    clearing = own_state(job(ENDED, **spec)).clearing
+    assert clearing.startswith(said)
+    assert bool(clearing) is bool(said)
+
+
 def said(**status: Any) -> tuple[Said, str, str]:
     own = own_state(job({**BEGUN, **status}))
     return own.said, own.reason, own.message

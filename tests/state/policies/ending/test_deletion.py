@@ -2,11 +2,8 @@
 
 from typing import Any
 
-import pytest
-
 from muster.state.actions import DeletePods
 from muster.state.context import Context
-from muster.state.plan import Engine
 from muster.state.policies.ending.deletion import clear_away
 from muster.state.view.pod import Pod, PodPhase
 from tests.builders import NOW, plan, pod, record, view, view_of
@@ -33,9 +30,8 @@ def test_ended_pods_go_too_where_the_object_waits_for_them() -> None:
     assert {each.uid for each in deleted(case(*PODS, foreground=True))} == {each.uid for each in PODS[:3]}
 
 
-@pytest.mark.parametrize("kept", [{"orphans": True}, {"engine": Engine.OBSERVE}])
-def test_pods_that_are_to_stay_or_are_not_ours_are_left_alone(kept: dict[str, Any]) -> None:
-    assert deleted(case(*PODS, **kept)) == []
+def test_pods_that_are_to_stay_are_left_alone() -> None:
+    assert deleted(case(*PODS, orphans=True)) == []
 
 
 def test_a_pod_whose_deletion_was_accepted_is_not_deleted_again() -> None:

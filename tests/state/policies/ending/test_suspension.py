@@ -52,3 +52,41 @@ def test_the_pending_clock_starts_when_the_old_pods_are_gone_after_a_resumption(
     assert story.kept.phase is Phase.PENDING
     story.look(1)
     assert (story.kept.phase, story.kept.reason) == (Phase.FAILED, "PendingDeadlineExceeded")
+
+
+def test_a_run_that_is_cancelled_before_its_restart_began_says_so_and_counts_none() -> None:
+    story = Story(plan())
+    story.assemble()
+    story.end(1, 1)
+    story.look()
+    assert (story.kept.phase, story.kept.restarts, story.kept.restarts_begun) == (Phase.RESTARTING, 1, 1)
+    story.plan = replace(story.plan, cancel=True)
+    story.look()
+    assert (story.kept.phase, story.kept.restarts_begun, story.kept.epoch_begun) == (Phase.FAILED, 0, 0)
+    assert story.kept.message.startswith("cancelled by spec.cancel before epoch 1 began; rank 1 (")
+
+
+@pytest.mark.parametrize(
+    "who", ["anna@desk at 2027-01-15T08:00:00Z", "muster run of anna@desk at 2027-01-15T08:00:00Z"]
+)
+def test_the_message_of_a_cancelled_run_names_who_asked(who: str) -> None:
+    story = Story(plan())
+    story.assemble()
+    story.plan = replace(story.plan, cancel=True, cancelled_by=who)
+    story.look()
+    assert (story.kept.phase, story.kept.reason) == (Phase.FAILED, "Cancelled")
+    assert story.kept.message == f"cancelled by {who}"
+
+
+def test_a_restart_that_has_begun_is_counted_after_a_cancellation() -> None:
+    story = Story(plan())
+    story.assemble()
+    story.end(1, 1)
+    for action in story.look():
+        story.do(action)
+    story.look(10)
+    assert story.kept.phase is Phase.PENDING
+    story.plan = replace(story.plan, cancel=True)
+    story.look()
+    assert (story.kept.message, story.kept.restarts_begun) == ("cancelled by spec.cancel", 1)
+    assert story.kept.epoch_begun == 1

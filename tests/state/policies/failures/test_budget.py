@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 
+import pytest
+
 from muster.state.coordinator import ProbeKind
 from muster.state.policies.failures import backoff, budget
-from muster.state.record import Cause, Phase
+from muster.state.record import Cause, Phase, RuleUse
 from muster.state.rules import Backoff, FailureAction, FailureRule
 from tests.builders import NOW, plan, record
 from tests.state.story import Story
@@ -56,6 +58,17 @@ def test_a_rule_of_limit_zero_never_applies() -> None:
     refused = budget.refused(plan(failures=(rule,)), record(), rule, CAUSE)
     assert refused is not None
     assert "failure rule never may not apply" in refused.message
+
+
+@pytest.mark.parametrize(("limit", "times"), [(1, "once"), (2, "2 times")])
+def test_a_rule_that_is_used_up_says_how_often_it_has_applied(limit: int, times: str) -> None:
+    rule = FailureRule(FailureAction.RESTART_GANG, limit=limit, name="oom")
+    kept = record(rule_uses=(RuleUse("oom", limit),))
+    refused = budget.refused(plan(failures=(rule,)), kept, rule, Cause(0, "OOMKilled", rank=2, pod="p-2", exit_code=1))
+    assert refused is not None
+    assert refused.message == (
+        f"failure rule oom has applied {times}, as often as its limit allows; rank 2 (p-2) exited 1, OOMKilled"
+    )
 
 
 def test_a_rule_without_a_name_is_counted_by_its_number() -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from muster.api.values.termination_message import words
 from muster.state.context import Context, Fail, ReadFirst, Restart, Wait
 from muster.state.operators.pytorch import PYTORCH
 from muster.state.policies.failures import culprit, failure
@@ -57,7 +58,7 @@ def test_the_rank_that_the_coordinator_names_is_the_cause() -> None:
     aborted = [ended(rank) for rank in range(4)]
     found = cause(case(*aborted, heard=barrier_failed(ALONE)))
     assert (found.rank, found.exit_code) == (1, ABORTED)
-    assert found.message == "it was alone at JAX's shutdown barrier, as after an uncaught exception; its log says why"
+    assert found.message == "it was alone at JAX's shutdown barrier: its program ended before those of the others"
 
 
 def test_the_rank_that_a_survivors_last_words_name_is_the_cause() -> None:
@@ -102,10 +103,17 @@ def test_an_abort_with_words_of_its_own_is_no_consequence(says: str) -> None:
     assert cause(context).rank == 3
 
 
+GREETING = words("[Gloo] Rank 3 is connected to 3 peer ranks. Expected number of connected peer ranks is : 3").text
+
+
 def test_an_abort_after_the_greeting_of_gloo_is_a_consequence() -> None:
-    greeting = "[Gloo] Rank 3 is connected to 3 peer ranks. Expected number of connected peer ranks is : 3"
-    found = cause(case(ended(3, says=greeting, at=NOW - 2), ended(1, says="ValueError: loss is NaN", code=1)))
+    found = cause(case(ended(3, says=GREETING, at=NOW - 2), ended(1, says="ValueError: loss is NaN", code=1)))
     assert (found.rank, found.exit_code) == (1, 1)
+
+
+def test_an_exit_with_a_code_after_the_greeting_of_gloo_is_a_failure() -> None:
+    found = cause(case(ended(0, 1, LOST_PEER), ended(3, 3, GREETING), now=NOW + culprit.WAIT))
+    assert (found.rank, found.exit_code) == (3, 3)
 
 
 def test_an_exception_that_says_a_peer_was_lost_is_a_consequence() -> None:

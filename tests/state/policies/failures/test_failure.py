@@ -6,10 +6,14 @@ import pytest
 
 from muster.state.context import Context, Fail, ReadFirst, Restart
 from muster.state.policies.failures import failure
-from muster.state.record import Cause
+from muster.state.record import Cause, Phase
+from muster.state.rules import FailureAction, FailureRule
+from muster.state.summary.messages import sentence
 from muster.state.view.engine_facts import LiveRead
 from muster.state.view.pod import Exit, Pod, PodPhase
+from muster.state.view.view import View
 from tests.builders import NOW, plan, pod, record, view
+from tests.state.story import Story
 
 
 def crashed(rank: int, code: int = 1, at: float = NOW - 5, **changes: Any) -> Pod:
@@ -91,11 +95,36 @@ def test_pods_of_older_epochs_are_no_cause() -> None:
     assert failure.first_cause(case(crashed(0, epoch=0), epoch=1)) is None
 
 
+@pytest.mark.parametrize(("name", "which"), [("bug", "failure rule bug"), ("", "a failure rule")])
+def test_a_rule_that_ends_the_experiment_is_named_before_the_failure(name: str, which: str) -> None:
+    story = Story(plan(failures=(FailureRule(FailureAction.FAIL_EXPERIMENT, name=name),)))
+    story.assemble()
+    story.end(1, 3)
+    story.look()
+    assert (story.kept.phase, story.kept.reason) == (Phase.FAILED, "FailureRule")
+    assert story.kept.message.startswith(f"{which} ends the experiment; rank 1 (")
+    assert " exited 3" in story.kept.message
+
+
 def test_a_member_that_is_gone_counts_once_the_live_api_has_said_so() -> None:
     gone = Cause(1, "PodDeleted", "a member's pod is gone", NOW, disruption=True)
     assert failure.first_cause(case(lost=1, epoch=1, scheduled_at=NOW)) == gone
     assert failure.first_cause(case(lost=0, epoch=1, scheduled_at=NOW)) is None
     assert failure.first_cause(case(epoch=1)) is None  # not complete: simply created again
+
+
+def test_a_member_that_is_gone_is_named_with_the_pod_and_the_node_that_were_known() -> None:
+    context = case(*(pod(rank, epoch=1) for rank in range(4)), lost=1, epoch=1, scheduled_at=NOW)
+    seen = context.view
+    assert isinstance(seen, View)
+    seen.change(pod(2, epoch=1, node="node-b"), None)
+    cause = failure.first_cause(context)
+    assert cause is not None
+    assert (cause.rank, cause.node, cause.disruption) == (2, "node-b", True)
+    assert sentence(cause) == f"rank 2 ({cause.pod}) ended: PodDeleted on node node-b: the member's pod is gone"
+    seen.engine.lost_ranks = (1,)  # what the live API says goes before what vanished here, which may be there
+    assert (cause := failure.first_cause(context)) is not None
+    assert (cause.rank, cause.node) == (1, "")
 
 
 @pytest.mark.parametrize(("restarts", "limit", "restarted"), [(0, 1, True), (1, 2, True), (1, 1, False), (0, 0, False)])

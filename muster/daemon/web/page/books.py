@@ -1,0 +1,56 @@
+"""The runbooks as musterd itself serves them: the first minute on call needs no other site.
+
+Their source is docs/runbooks. The wheel holds it as data of ``muster.daemon.web``; a checkout reads the folder. A
+runbook says nothing of any experiment, so it is served without a token. Links to other pages of the documentation,
+which are not served here, are texts.
+"""
+
+from functools import cache, lru_cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+
+import muster
+from muster.daemon.web.page.document import document
+from muster.daemon.web.page.html import Html, part
+from muster.metrics.runbooks import SERVED
+
+INDEX = "README"
+SUFFIX = ".md"
+
+
+def book(name: str) -> str | None:
+    """The page of a runbook, by the name of its alert; of the list of alerts for ``README``. None if there is none."""
+    stem = name.removesuffix(SUFFIX)
+    return _page(stem) if stem in _sources() else None
+
+
+@lru_cache(maxsize=64)  # all that there are
+def _page(name: str) -> str:
+    reader = MarkdownIt("commonmark", {"html": False}).enable("table")
+    tokens = reader.parse(_without_comments(_sources()[name].read_text(encoding="utf-8")))
+    for token in tokens:
+        for child in token.children or ():
+            if child.type == "link_open" and not _is_served(str(child.attrs.get("href", ""))):
+                del child.attrs["href"]
+    main = part("main", "main", Html(reader.renderer.render(tokens, reader.options, {})), class_="book")
+    return document(name, main, f"{SERVED}/{name}{SUFFIX}", {"refresh": "no"})
+
+
+@cache
+def _sources() -> dict[str, Traversable]:
+    """The files by their names. Only these are ever opened."""
+    packed = files("muster.daemon.web") / "runbooks"
+    folder = packed if packed.is_dir() else Path(muster.__file__).parents[1] / "docs" / "runbooks"
+    return {each.name.removesuffix(SUFFIX): each for each in folder.iterdir() if each.name.endswith(SUFFIX)}
+
+
+def _is_served(target: str) -> bool:
+    return target.removesuffix(SUFFIX) in _sources() or target.startswith(("https://", "http://"))
+
+
+def _without_comments(text: str) -> str:
+    """Without the lines that are for the tests of the documentation."""
+    return "\n".join(line for line in text.splitlines() if not line.startswith("<!--"))

@@ -1,0 +1,181 @@
+"""Known causes: a gang that waits for a member ends when the others give up, and the cause is what they waited for.
+
+Every framework gives up by a time-out of its own: jax aborts after 300 s without all processes, gloo after 1,800 s
+without a peer. The rank that gives up first has done nothing wrong. So what keeps a gang is kept in the record
+(``Record.known``) while it is Stuck: ranks, cause and since when. It outlives the answers of a coordinator whose
+process ends because of it, and the daemon. When only members that gave up are seen to fail (``culprit``), what was
+known is the cause, and their ends are its evidence. ``charged`` has who pays for it.
+
+A failure that members do not give up with (an exception of the program, a kill) keeps its own cause, whatever was
+known. Where the gang was not called Stuck yet, what can be seen now counts only for ends that say they are time-outs.
+"""
+
+import re
+from collections.abc import Container, Iterator
+from typing import Final
+
+from msgspec.structs import replace
+
+from muster.api.values.rank_ranges import from_ranges, to_ranges
+from muster.state.context import Context
+from muster.state.diagnosis.cause import MissingCause
+from muster.state.diagnosis.finding import Finding
+from muster.state.diagnosis.grouping import MOST
+from muster.state.diagnosis.of_coordinator import serves
+from muster.state.plan import Plan
+from muster.state.policies.failures.charged import CHARGES, Charge
+from muster.state.policies.failures.culprit import is_survivor
+from muster.state.record import Cause, Known
+from muster.state.summary.messages import cause_of, sentence
+from muster.state.view.pod import Pod
+
+TIMED_OUT: Final = 124
+"""The exit code with which timeout(1) of GNU coreutils ends."""
+WORDS: Final = 200
+"""Characters of the last words of a member that gave up, in the sentence of the cause."""
+_SAYS_SO: Final = re.compile(r"(?i)time[ds]?[ -]?out|deadline.?exceeded")
+_OF_COORDINATOR: Final = frozenset(
+    (
+        MissingCause.COORDINATOR_FROZEN,
+        MissingCause.COORDINATOR_UNREACHABLE,
+        MissingCause.COORDINATOR_NOT_SERVING,
+        MissingCause.DASHBOARD_NOT_SERVING,
+        MissingCause.WRONG_PROTOCOL,
+    )
+)
+
+
+def track(context: Context, *, stuck: bool) -> Known | None:
+    """What keeps the gang, for the record."""
+    before = context.record.known
+    if not context.record.gathering:
+        return None
+    if before is not None and _silenced(context) and before.cause not in _OF_COORDINATOR:
+        return before  # its coordinator gives up, and nothing shows that the ranks have come
+    if not stuck:
+        return _mended(context, before)
+    found = _seen(context)
+    if found is None or before is None or before.cause != found.cause:
+        return found or before  # a daemon that has just started has not heard what the record says
+    if before.ranks and not found.ranks:
+        return before  # nor has it heard which rank it was
+    return before if before.until is None and before.ranks == found.ranks else replace(found, since=before.since)
+
+
+def gave_up(plan: Plan, pod: Pod) -> bool:
+    """The member ended as one that has waited for another for too long, or has lost it."""
+    return is_survivor(plan, pod) or (pod.exit is not None and pod.exit.code == TIMED_OUT)
+
+
+def cause(context: Context) -> Cause | None:
+    """The cause of an epoch whose members gave up, where it is known what they waited for."""
+    gone = [pod for pod in context.tally.failed.values() if not pod.terminating and gave_up(context.plan, pod)]
+    known = context.record.known
+    if known is None and any(_timed_out(pod) for pod in gone):
+        known = _seen(context)
+    if known is None or (charge := _charge(context, known)) is None:
+        return None
+    ranks = frozenset(from_ranges(known.ranks, context.plan.size))
+    gone = [pod for pod in gone if pod.rank not in ranks]
+    if not gone or (context.plan.piecewise and not _of_leader(context, ranks)):
+        return None
+    first = min(gone, key=lambda pod: (pod.exit.finished_at if pod.exit else 0.0, pod.rank))
+    end = cause_of(context, first)
+    more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
+    rank = min(ranks, default=-1)
+    pod = context.tally.members.get(rank)
+    group = context.plan.group_of(rank) if rank >= 0 else None
+    return Cause(
+        epoch=context.record.epoch,
+        reason=charge.reason,
+        message=known.message,
+        at=end.at,
+        pod=pod.name if pod else "",
+        uid=pod.uid if pod else "",
+        group=group.name if group else "",
+        rank=rank,
+        node=pod.node if pod else "",
+        disruption=charge.platform,
+        place=context.plan.place(rank) if rank >= 0 else "",
+        evidence=sentence(replace(end, message=_cut(end.message), last_line=_cut(end.last_line))) + more,
+        known_for=max(0, int((known.until or context.now) - known.since)),
+    )
+
+
+def _charge(context: Context, known: Known) -> Charge | None:
+    """Who pays. A coordinator that has never served was not lost."""
+    if known.cause in _OF_COORDINATOR and not serves(context):
+        return CHARGES[MissingCause.COORDINATOR_NOT_SERVING]
+    return next((charge for cause, charge in CHARGES.items() if cause == known.cause), None)
+
+
+def _of_leader(context: Context, ranks: Container[int]) -> bool:
+    """Members that run again one by one wait for their coordinator, and for no other member."""
+    coordinator = context.plan.coordinator
+    return coordinator is not None and coordinator.rank in ranks
+
+
+def _silenced(context: Context) -> bool:
+    """The coordinator has served, and does not answer this daemon."""
+    coordinator, probe = context.plan.coordinator, context.probe
+    if coordinator is None or coordinator.probe.passive or not serves(context):
+        return False
+    return probe is None or not probe.serving
+
+
+def _mended(context: Context, before: Known | None) -> Known | None:
+    """What kept the gang until a moment ago, as long as its ranks have not arrived: they may come too late."""
+    if before is None or context.record.assembled_at is not None or context.probe is None:
+        return None
+    late = frozenset(from_ranges(before.ranks, context.plan.size)) & frozenset(context.probe.missing)
+    if not late:
+        return None
+    return before if before.until is not None else replace(before, until=context.now)
+
+
+def _seen(context: Context) -> Known | None:
+    """The most decisive cause that has a row, as this daemon sees it now."""
+    from muster.state.diagnosis.diagnose import diagnose  # which imports this package
+
+    found = next((each for each in diagnose(context, most=MOST) if each.cause in CHARGES), None)
+    if found is None:
+        return None
+    ranks = () if found.cause is MissingCause.HUNG and not _is_behind(context) else found.ranks
+    message = "; ".join(dict.fromkeys(filter(None, _said(context, found, ranks))))
+    return Known(found.cause.value, message, to_ranges(ranks), _since(context, found.cause))
+
+
+def _is_behind(context: Context) -> bool:
+    """A rank is behind the others in a gang that hangs."""
+    progress = context.view.progress_of(context.record.epoch)
+    return progress is not None and progress.slowest is not None
+
+
+def _said(context: Context, found: Finding, ranks: tuple[int, ...]) -> Iterator[str]:
+    yield found.what if len(ranks) == 1 else found.sentence if ranks else found.evidence
+    if found.cause is MissingCause.HUNG:
+        yield found.evidence
+    pod = context.tally.members.get(found.ranks[0]) if found.ranks else None
+    if pod is not None and not pod.started:
+        yield pod.waiting_message
+
+
+def _since(context: Context, cause: MissingCause) -> float:
+    """Since when it is known."""
+    probe, progress = context.probe, context.view.progress_of(context.record.epoch)
+    if cause is MissingCause.HUNG and progress is not None:
+        return progress.moved_at
+    if cause in _OF_COORDINATOR and probe is not None:
+        return probe.silent_at or probe.since
+    if cause is MissingCause.NOT_ARRIVED and probe is not None and probe.serving:
+        return probe.since
+    blocked = context.record.blocked
+    return blocked.since if blocked is not None and blocked.gone_at is None else context.now
+
+
+def _timed_out(pod: Pod) -> bool:
+    return pod.exit is not None and (pod.exit.code == TIMED_OUT or bool(_SAYS_SO.search(pod.exit.message)))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= WORDS else f"{text[: WORDS - 1]}…"

@@ -1,0 +1,111 @@
+"""JobSets that Kueue itself suspends and resumes: musterd reads their Workloads and says Kueue's words."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from muster.client import observing
+from muster.daemon.settings import Settings
+from muster.kube.resources import ResourceClient
+from muster.state.foreign.subject import JOBSET
+from tests.api.foreign.jobsets import jobset
+from tests.daemon.foreign.world import World, virtually
+
+PATH = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/team/jobsets/run"
+WORKLOAD = "/apis/kueue.x-k8s.io/v1beta2/namespaces/team/workloads/jobset-run-1"
+LABELS = {"kueue.x-k8s.io/queue-name": "team-a"}
+TOO_BIG = "insufficient quota for cpu in flavor standard, request (6) > maximum capacity (4)"
+
+
+async def queued(world: World, *, ours: bool, kueue: bool = True) -> None:
+    """A JobSet with the label of a queue, suspended by Kueue."""
+    world.api.put(f"/apis/{JOBSET.api_version}", {"kind": "APIResourceList", "resources": [{"name": JOBSET.plural}]})
+    await world.start(Settings(foreign_kinds="jobsets", observe_kinds="jobsets", kueue=kueue))
+    made = jobset(name="run", suspend=True)
+    if not ours:
+        del made["spec"]["managedBy"]
+    made["metadata"] = {"name": "run", "namespace": "team", "labels": LABELS}
+    world.api.put(PATH, made)
+    await asyncio.sleep(6)
+
+
+def says(world: World, reason: str, message: str) -> None:
+    """Kueue writes why the Workload of the JobSet is not admitted."""
+    uid = world.api.objects[PATH]["metadata"]["uid"]
+    owner = {"apiVersion": JOBSET.api_version, "kind": "JobSet", "name": "run", "uid": uid, "controller": True}
+    labels = {"kueue.x-k8s.io/job-uid": uid}
+    metadata = {"name": "jobset-run-1", "namespace": "team", "labels": labels, "ownerReferences": [owner]}
+    waits = {"type": "QuotaReserved", "status": "False", "reason": reason, "message": message}
+    status: dict[str, Any] = {"conditions": [waits]}
+    spec = {"queueName": "team-a", "active": True}
+    world.api.put(WORKLOAD, {"kind": "Workload", "metadata": metadata, "spec": spec, "status": status})
+
+
+def said(world: World) -> tuple[str, str]:
+    """Reason and message, as the page has them."""
+    found = world.daemons[-1][0].find("team", "jobset/run")
+    assert found is not None
+    return found.record.reason, found.record.message
+
+
+@pytest.mark.parametrize("ours", [True, False])
+def test_a_jobset_that_waits_for_quota_says_what_kueue_says(ours: bool) -> None:
+    async def story(world: World) -> None:
+        await queued(world, ours=ours)
+        says(world, "Pending", "couldn't assign flavors to pod set worker: insufficient unused quota")
+        await asyncio.sleep(6)
+        assert said(world) == (
+            "Queued",
+            "queued in team-a: couldn't assign flavors to pod set worker: insufficient unused quota",
+        )
+        says(world, "ExceedsMaxQuota", TOO_BIG)
+        await asyncio.sleep(6)
+        assert said(world) == ("ExceedsMaxQuota", f"queued in team-a: {TOO_BIG}")
+        messages = [each["message"] for each in world.cluster.events("Stuck")]
+        assert messages == [f"ExceedsMaxQuota: queued in team-a: {TOO_BIG}"]
+        written = world.written()
+        assert not any("workloads" in request for request in written)
+        if ours:
+            message = json.loads(world.api.objects[PATH]["status"]["conditions"][0]["message"])["message"]
+            assert message == f"queued in team-a: {TOO_BIG}"
+
+    virtually(story)
+
+
+@pytest.mark.parametrize("ours", [True, False])
+def test_without_the_setting_the_label_says_who_decides(ours: bool) -> None:
+    async def story(world: World) -> None:
+        await queued(world, ours=ours, kueue=False)
+        await asyncio.sleep(120)
+        assert said(world) == (
+            "Suspended", "suspended, and its queue label names team-a: Kueue decides when it goes on"
+        )  # fmt: skip
+
+    virtually(story)
+
+
+def test_a_reader_of_a_watched_jobset_sees_what_kueue_says() -> None:
+    async def story(world: World) -> None:
+        await queued(world, ours=False)
+        resources = ResourceClient(world.cluster)
+        seen = await observing.get(resources, JOBSET, "team", "jobset/run")
+        assert seen.message == "suspended, and its queue label names team-a: Kueue decides when it goes on"
+        says(world, "Pending", "insufficient unused quota")
+        seen = await observing.get(resources, JOBSET, "team", "jobset/run")
+        assert (seen.reason, seen.message) == ("Queued", "queued in team-a: insufficient unused quota")
+
+    virtually(story)
+
+
+def test_a_workload_that_is_gone_is_said_no_more() -> None:
+    async def story(world: World) -> None:
+        await queued(world, ours=True)
+        says(world, "Pending", "insufficient unused quota")
+        await asyncio.sleep(6)
+        world.api.remove(WORKLOAD)
+        await asyncio.sleep(6)
+        assert said(world)[1].startswith("suspended, and its queue label names team-a: Kueue has made no Workload")
+
+    virtually(story)

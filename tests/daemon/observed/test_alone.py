@@ -1,0 +1,64 @@
+"""On the local cluster no controller runs a JobSet that is not handed to Muster: it says so at once, and what to do."""
+
+import asyncio
+from dataclasses import replace
+
+from muster.client.events import EventSummary
+from muster.client.observed import as_musterd_said, kind_of, look
+from muster.daemon.settings import Settings
+from muster.state.record import ConditionType
+from tests.api.foreign.jobsets import jobset
+from tests.daemon.observed.world import World, virtually
+
+PATH = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/team/jobsets/train"
+SAID = "nothing runs JobSets here; set spec.managedBy: muster.dev/muster, or muster submit runs it as an Experiment"
+
+
+def test_a_jobset_that_nothing_runs_says_so_and_what_to_do() -> None:
+    async def story(world: World) -> None:
+        world.serve("jobsets")
+        await world.start(Settings(observe_kinds="jobsets", alone=True))
+        made = jobset(name="train")
+        del made["spec"]["managedBy"]
+        made["metadata"] = {"name": "train", "namespace": "team"}
+        world.api.put(PATH, made)
+        await asyncio.sleep(3)
+        record = world.found("jobset/train").record
+        stuck = record.condition(ConditionType.STUCK)
+        assert stuck is not None
+        assert (stuck.status, stuck.reason, stuck.message) == (True, "PodsMissing", SAID)
+        assert record.message.startswith(SAID)
+        (event,) = world.cluster.events("Stuck")
+        assert event["message"] == f"PodsMissing: {SAID}"
+
+    virtually(story)
+
+
+def test_a_reader_of_the_object_sees_what_musterd_said() -> None:
+    made = jobset(name="train")
+    del made["spec"]["managedBy"]
+    kind = kind_of(made, "JobSet")
+    assert kind is not None
+    status, seen = look(kind, made, [], 1_000.0)
+    event = EventSummary(at=1_000.0, reason="Stuck", message=SAID, source="muster", type="Warning", count=1)
+    watching = replace(event, reason="Watching", message="watching over 1 member", type="Normal")
+    for events in ([event, watching], [watching, event]):  # of one second
+        assert as_musterd_said(status, seen, events).message.startswith(SAID)
+
+
+def test_a_jobset_that_is_handed_to_muster_afterwards_is_run() -> None:
+    async def story(world: World) -> None:
+        world.serve("jobsets")
+        await world.start(Settings(observe_kinds="pods,jobsets", foreign_kinds="jobsets", alone=True))
+        made = jobset(name="train")
+        manager = made["spec"].pop("managedBy")
+        made["metadata"] = {"name": "train", "namespace": "team"}
+        world.api.put(PATH, made)
+        await asyncio.sleep(6)
+        stored = world.api.objects[PATH]
+        world.api.put(PATH, {**stored, "spec": {**stored["spec"], "managedBy": manager}})
+        await asyncio.sleep(6)
+        assert len(world.api.named("pods")) == 1
+        assert world.found("jobset/train").plan.unrun == ""
+
+    virtually(story, writes=True)

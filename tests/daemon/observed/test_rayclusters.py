@@ -1,0 +1,58 @@
+"""RayClusters on a whole daemon: what KubeRay does to them step by step, and what is said of it."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from muster.state.record import Phase
+from tests.daemon.observed.world import PODS, World, virtually
+
+RAYCLUSTER = "/apis/ray.io/v1/namespaces/team/rayclusters/rc"
+QUIET = {"include-dashboard": "false"}
+
+
+def cluster(world: World, replicas: int, **metadata: Any) -> None:
+    """A RayCluster of one head and a group of workers, which is not asked for its nodes."""
+    group = {"groupName": "small", "replicas": replicas, "minReplicas": 0, "maxReplicas": 8, "template": {}}
+    spec = {"headGroupSpec": {"rayStartParams": QUIET, "template": {}}, "workerGroupSpecs": [group]}
+    world.api.put(RAYCLUSTER, {"kind": "RayCluster", "metadata": {"namespace": "team", **metadata}, "spec": spec})
+
+
+def worker(world: World, index: int, **changes: Any) -> None:
+    labels = {"ray.io/cluster": "rc", "ray.io/group": "small", "ray.io/worker-group-replica-index": str(index)}
+    world.pod(f"rc-small-{index}", labels=labels, ip=f"10.0.0.{index + 2}", **changes)
+
+
+def head(world: World) -> None:
+    world.pod("rc-head", labels={"ray.io/cluster": "rc", "ray.io/group": "headgroup"})
+
+
+@pytest.mark.parametrize("kept", [0, 1, 3])
+def test_a_scale_down_is_neither_a_failure_nor_a_missing_pod(kept: int) -> None:
+    async def story(world: World) -> None:
+        world.serve("rayclusters")
+        cluster(world, 4)
+        head(world)
+        for index in range(4):
+            worker(world, index)
+        await world.daemon("rayclusters")
+        assert world.found("raycluster/rc").record.phase is Phase.RUNNING
+        cluster(world, 1)
+        await asyncio.sleep(0.05)
+        doomed = [index for index in range(4) if index != kept]
+        for index in doomed:
+            world.pod(f"rc-small-{index}", deletionTimestamp=world.api.now())
+            await asyncio.sleep(0.5)
+        for index in reversed(doomed):
+            world.end(f"rc-small-{index}", 143)
+            await asyncio.sleep(0.5)
+            world.api.remove(f"{PODS}/rc-small-{index}")
+        await asyncio.sleep(100)
+        seen = world.found("raycluster/rc")
+        assert (seen.record.message, seen.record.ready) == ("2/2 members are ready", 2)
+        story = "".join(world.said())
+        assert "MemberFailed" not in story
+        assert "Stuck" not in story
+
+    virtually(story)

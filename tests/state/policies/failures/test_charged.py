@@ -1,0 +1,41 @@
+"""Who is charged for the end of a gang that gave up waiting: one table, in the code and on the page."""
+
+import re
+from pathlib import Path
+
+from muster.state.diagnosis.cause import COUNTED_AS, MissingCause
+from muster.state.policies.failures import charged
+from muster.state.policies.failures.charged import CHARGES
+from muster.state.summary import restart_reasons
+
+PAGE = Path(__file__).parents[4] / "docs" / "policies.md"
+ENDS_OR_FOLLOWS = {
+    MissingCause.OOM_KILLED, MissingCause.CRASHED, MissingCause.NODE_LOST, MissingCause.EVICTED, MissingCause.LOST,
+    MissingCause.TERMINATING, MissingCause.HEARTBEAT_LOST, MissingCause.GIVEN_UP, MissingCause.HELD_BACK,
+    MissingCause.NAME_TAKEN, MissingCause.AWAITS_COORDINATOR,
+}  # fmt: skip
+"""Ends of a member with a cause of their own, and what follows from another cause."""
+
+
+def test_every_cause_has_a_row_or_is_an_end_or_a_consequence() -> None:
+    assert set(CHARGES) | ENDS_OR_FOLLOWS == set(MissingCause)
+    assert not set(CHARGES) & ENDS_OR_FOLLOWS
+
+
+def test_the_page_has_the_table() -> None:
+    found = re.findall(r"^\| `(\w+)` \| `(\w+)` \| (platform|user) \|$", PAGE.read_text(), re.MULTILINE)
+    expected = [(cause.value, row.reason, "platform" if row.platform else "user") for cause, row in CHARGES.items()]
+    assert found == expected
+
+
+def test_a_reason_is_in_the_closed_set_and_says_who_is_charged() -> None:
+    assert {row.reason for row in CHARGES.values()} <= set(restart_reasons.REASONS)
+    assert set(charged.TO_THE_PLATFORM) <= set(restart_reasons.DISRUPTED)
+    assert not set(charged.TO_THE_USER) & set(restart_reasons.BY_THE_PLATFORM)
+
+
+def test_a_finer_cause_is_charged_as_the_wider_one_where_that_is_the_same_thing() -> None:
+    wider = {MissingCause.REFUSED, MissingCause.CONTAINER_CANNOT_START}
+    for fine, wide in COUNTED_AS.items():
+        if wide in wider and fine in CHARGES:
+            assert CHARGES[fine] == CHARGES[wide]

@@ -1,0 +1,491 @@
+"""The end of a gang that waited: what it waited for is the cause, and the members that gave up are its evidence.
+
+Each row is a life of a gang, decision for decision: what was known, how its members gave up, and which cause, charge
+and sentence follow. ``tests/e2e/test_known_causes.py`` has the same with real programs.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import pytest
+
+from muster.api.manifest.experiment import parse_experiment
+from muster.api.values.termination_message import words
+from muster.state.context import Context
+from muster.state.operators.planning import plan_of
+from muster.state.plan import Plan
+from muster.state.policies.failures import culprit, known
+from muster.state.record import Cause, Known, Phase
+from muster.state.summary import restart_reasons
+from muster.state.summary.messages import sentence
+from muster.state.view.engine_facts import Refusal
+from muster.state.view.pod import Exit, PodPhase
+from muster.state.view.progress import StepReport
+from muster.state.view.roll import CoordinatorState
+from muster.state.view.view import View
+from tests.state.story import Story
+
+MINUTES = 250.0
+"""Seconds for which a gang waits in these lives: longer than every patience before Stuck."""
+
+NATIVE = """
+*** Check failure stack trace: ***
+    @     0x7fcba6440634  absl::lts_20260107::log_internal::LogMessage::SendToLog()
+"""
+REGISTER = (
+    "F1122 04:48:57.736753 271 client.h:80] Terminating process because the JAX distributed service detected fatal "
+    "errors. absl::Status: DEADLINE_EXCEEDED: Deadline Exceeded\nRPC: /xla.coordination.CoordinationService/"
+    f"RegisterTask{NATIVE}"
+)
+HEARTBEATS = (
+    "F1122 04:48:57.736753 271 client.h:80] Terminating process. absl::Status: UNAVAILABLE: failed to connect to all "
+    f"addresses; RPC: /xla.coordination.CoordinationService/PollForError{NATIVE}"
+)
+UNHEALTHY = (
+    "F1122 04:48:57.736753 271 client.h:80] Terminating process. absl::Status: UNAVAILABLE: The following tasks are "
+    f"unhealthy (stopped sending heartbeats): 2 The tasks have crashed.\nRPC: PollForError coordination service{NATIVE}"
+)
+BARRIER = (
+    "F1122 04:48:57.736753 271 client.h:80] Terminating process. absl::Status: INTERNAL: Shutdown barrier has failed. "
+    "Barrier result: 'DEADLINE_EXCEEDED: Barrier timed out. # of tasks that reached the barrier: 2/4. The first task "
+    f"at the barrier: 0.'{NATIVE}"
+)
+
+
+def raised(line: str) -> str:
+    return f'Traceback (most recent call last):\n  File "train.py", line 3, in <module>\n    step()\n{line}\n'
+
+
+GLOO = raised("jaxlib.XlaRuntimeError: UNKNOWN: Gloo all-reduce failed: Timed out waiting 1800000ms for recv operation")
+CLOSED = raised("RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:534] Connection closed by peer")
+STORE = raised("torch.distributed.DistStoreError: Timed out after 301 seconds waiting for clients. 1/4 clients joined.")
+SOCKET = raised(
+    "torch.distributed.DistNetworkError: The client socket has timed out after 300000ms while trying to connect"
+)
+GCS = raised("RuntimeError: Failed to connect to GCS at address 10.0.0.1:6379 within 60 seconds.")
+XGBOOST = raised("xgboost.core.XGBoostError: [04:48:57] /workspace/src/collective/result.cc:78: - [tracker.cc:286]")
+STOPPED = "hello from 0/4"
+
+
+def planned(operator: str) -> Plan:
+    resources = {"cpus": 1, "memory": 1}
+    ray = {"Head": {"resources": resources}, "Workers": [{"name": "small", "count": 3, "resources": resources}]}
+    types = ray if operator == "kuberay" else {"worker": {"count": 4, "resources": resources}}
+    metadata = {"uid": "uid-1", "name": "run", "namespace": "team", "generation": 1, "resourceVersion": "1"}
+    spec = {"operator": operator, "image": "demo:1", "command": "python3 train.py", "types": types}
+    return plan_of(parse_experiment({"metadata": metadata, "spec": {**spec, "restartPolicy": {"backoffLimit": 2}}}))
+
+
+def life(operator: str = "jax") -> Story:
+    return Story(planned(operator))
+
+
+def ended(story: Story, rank: int, code: int, text: str, reason: str = "Error") -> None:
+    """A member ends with that log."""
+    said = words(text)
+    exit_ = Exit("main", code, 0, reason, said.text, story.now, said.explains, said.last_line)
+    story.set(rank, phase=PodPhase.FAILED, ready=False, exit=exit_)
+
+
+def waits(story: Story, seconds: float = MINUTES) -> Story:
+    """Time passes, with a look at each thing that may change the decision."""
+    until = story.now + seconds
+    story.look()
+    while story.last is not None and story.last.wake_at is not None and story.last.wake_at < until:
+        story.look(max(0.1, story.last.wake_at - story.now))
+    story.look(max(0.0, until - story.now))
+    return story
+
+
+# What is known. Each leaves the gang Stuck.
+
+
+def kept_by_pod(story: Story, *ranks: int, **pod: Any) -> Story:
+    """These ranks have no program, the others wait for them at the coordinator."""
+    story.launch()
+    others = [rank for rank in range(4) if rank not in ranks]
+    story.start(*others)
+    for rank in ranks:
+        story.set(rank, **pod)
+    story.look(1)
+    if story.plan.coordinator and not story.plan.coordinator.probe.passive and 0 not in ranks:
+        story.observe_probe(*others)
+    return waits(story)
+
+
+def no_node(story: Story, *ranks: int) -> Story:
+    said = "0/3 nodes are available: 3 Insufficient cpu."
+    return kept_by_pod(story, *(ranks or (2,)), waiting_reason="Unschedulable", waiting_message=said)
+
+
+def no_image(story: Story) -> Story:
+    said = 'Back-off pulling image "demo:typo"'
+    place = {"scheduled": True, "node": "b"}
+    return kept_by_pod(story, 2, waiting_reason="ImagePullBackOff", waiting_message=said, **place)
+
+
+def no_secret(story: Story) -> Story:
+    place = {"scheduled": True, "node": "b"}
+    said = 'secret "token" not found'
+    return kept_by_pod(story, 2, waiting_reason="CreateContainerConfigError", waiting_message=said, **place)
+
+
+def gated(story: Story) -> Story:
+    return kept_by_pod(story, 2, waiting_reason="SchedulingGated", waiting_message="example.org/gate")
+
+
+def never_calls(story: Story) -> Story:
+    story.launch()
+    story.start()
+    story.look(1)
+    if story.plan.operator == "pytorch":
+        story.observe_probe(0, joined=3, partial="its members leave no names")
+    else:
+        story.observe_probe(0, 1, 3)
+    return waits(story)
+
+
+def never_serves(story: Story) -> Story:
+    story.launch()
+    story.start()
+    story.look(1)
+    story.silence()
+    return waits(story)
+
+
+def other_count(story: Story) -> Story:
+    story.launch()
+    story.start()
+    story.look(1)
+    story.observe_probe(0, 1, 2, 3, expected=5)
+    return waits(story)
+
+
+def at_work(story: Story) -> Story:
+    if story.plan.operator != "kuberay":
+        story.assemble()
+        return story
+    for _ in range(3):  # the workers come when the head serves, and the submitter when they have joined
+        story.launch()
+        ranks = [rank for _, rank in story.pods]
+        story.start(*ranks)
+        story.look(1)
+        story.observe_probe(*ranks, passed=True)
+        story.look(1)
+    assert story.kept.phase is Phase.RUNNING, story.kept.message
+    return story
+
+
+def frozen(story: Story) -> Story:
+    at_work(story)
+    story.silence(CoordinatorState.SILENT)
+    return waits(story, 80)
+
+
+def node_not_ready(story: Story, rank: int = 2) -> Story:
+    at_work(story)
+    story.set(rank, ready=False, cut_off=True, node="b")
+    return waits(story, 80)
+
+
+def ended_early(story: Story) -> Story:
+    at_work(story)
+    story.end(1)
+    return waits(story, 400)
+
+
+def hung(story: Story, behind: int | None = 2) -> Story:
+    at_work(story)
+    roll = story.view.probe
+    assert roll is not None
+    for seconds, step in ((3, 3), (3, 5), (100, 5), (3, 5)):
+        story.now += seconds
+        steps = {rank: 4 if rank == behind and step == 5 else step for rank in range(4)}
+        reports = tuple(StepReport(rank, each, each, 1000.0 + each, 1.0) for rank, each in steps.items())
+        story.view.observe_probe(replace(roll.answer, at=story.now, reports=reports), story.kept.epoch)
+        story.look()
+    return story
+
+
+def refused(story: Story) -> Story:
+    """The quota has room for three of four pods."""
+    story.create(2)
+    story.start(0, 1, 3)
+    story.view.engine.refusal = Refusal("QuotaExceeded", "exceeded quota: small", final=False)
+    story.look(1)
+    story.observe_probe(0, 1, 3)
+    return waits(story)
+
+
+class Row(NamedTuple):
+    known: Callable[[], Story]
+    ends: tuple[tuple[int, int, str], ...]
+    """Rank, exit code and log of the members that give up."""
+    rank: int
+    reason: str
+    charged: bool
+    says: str
+
+
+ROWS = {
+    "jax: no node for a rank": Row(
+        lambda: no_node(life()), ((0, 134, REGISTER),), 2, "Unschedulable", False,
+        "no node fits; 0/3 nodes are available: 3 Insufficient cpu.; then rank 0 ",
+    ),
+    "jax: no node for the coordinator": Row(
+        lambda: no_node(life(), 0), ((1, 134, REGISTER), (3, 134, REGISTER)), 0, "Unschedulable", False,
+        "no node fits; 0/3 nodes are available: 3 Insufficient cpu.; then rank 1 ",
+    ),
+    "jax: a rank never calls the coordinator": Row(
+        lambda: never_calls(life()), ((0, 134, REGISTER), (1, 134, REGISTER)), 2, "RanksMissing", True,
+        "running, but not registered with the coordinator; then rank 0 ",
+    ),
+    "jax: an image with a typo": Row(
+        lambda: no_image(life()), ((0, 134, REGISTER),), 2, "ImagePull", True,
+        "the image demo:typo cannot be pulled; Back-off pulling",
+    ),
+    "jax: a Secret that is missing": Row(
+        lambda: no_secret(life()), ((0, 134, REGISTER),), 2, "ContainerCannotStart", True,
+        'the container cannot start: CreateContainerConfigError; secret "token" not found; then',
+    ),
+    "jax: a scheduling gate": Row(
+        lambda: gated(life()), ((0, 134, REGISTER),), 2, "Queued", False, "held by scheduling gates of the pod",
+    ),
+    "jax: a quota for a part of the gang": Row(
+        lambda: refused(life()), ((0, 134, REGISTER),), 2, "Refused", False, "the API server refuses the pod",
+    ),
+    "jax: the coordinator never opens its port": Row(
+        lambda: never_serves(life()), ((1, 134, REGISTER), (2, 134, REGISTER)), 0, "CoordinatorNotServing", True,
+        "its port is closed; then rank 1 ",
+    ),
+    "jax: another number of processes": Row(
+        lambda: other_count(life()), ((1, 124, STOPPED),), 0, "ProcessCountMismatch", True,
+        "the coordinator waits for 5 processes, the gang has 4; then rank 1 ",
+    ),
+    "jax: a frozen coordinator": Row(
+        lambda: frozen(life()), ((1, 134, HEARTBEATS), (2, 134, HEARTBEATS), (3, 134, HEARTBEATS)), 0,
+        "CoordinatorLost", False, "the coordinator's process is frozen; then rank 1 ",
+    ),
+    "jax: a node that is not ready": Row(
+        lambda: node_not_ready(life()), ((0, 134, UNHEALTHY), (1, 134, UNHEALTHY)), 2, "NodeNotReady", False,
+        "node b is not ready; then rank 0 ",
+    ),
+    "jax: a rank that is behind in a hang": Row(
+        lambda: hung(life()), ((0, 1, GLOO), (1, 1, CLOSED), (3, 1, CLOSED)), 2, "Hung", True,
+        "no step since step 4; no rank has reported a step since ",
+    ),
+    "jax: a hang, and no rank is behind": Row(
+        lambda: hung(life(), None), ((1, 1, GLOO),), -1, "Hung", True, "no rank has reported a step since ",
+    ),
+    "jax: a rank ended before the others": Row(
+        lambda: ended_early(life()), ((0, 134, BARRIER), (2, 134, BARRIER)), 1, "RanksEnded", True,
+        "ended with exit code 0; then rank 0 ",
+    ),
+    "torch: no node for a rank": Row(
+        lambda: no_node(life("pytorch")), ((0, 1, STORE),), 2, "Unschedulable", False, "no node fits",
+    ),
+    "torch: members that are counted and not named": Row(
+        lambda: never_calls(life("pytorch")), ((0, 1, STORE),), -1, "RanksMissing", True, "; then rank 0 ",
+    ),
+    "torch: a node that is not ready": Row(
+        lambda: node_not_ready(life("pytorch")), ((0, 1, CLOSED), (1, 1, CLOSED)), 2, "NodeNotReady", False,
+        "node b is not ready",
+    ),
+    "torch: a frozen store": Row(
+        lambda: frozen(life("pytorch")), ((1, 1, SOCKET),), 0, "CoordinatorLost", False,
+        "the coordinator's process is frozen",
+    ),
+    "ray: a frozen head": Row(
+        lambda: frozen(life("kuberay")), ((1, 1, GCS),), 0, "CoordinatorLost", False,
+        "the coordinator's process is frozen; then rank 1 ",
+    ),
+    "ray: the head's node is not ready": Row(
+        lambda: node_not_ready(life("kuberay"), 0), ((1, 1, GCS),), 0, "NodeNotReady", False, "node b is not ready",
+    ),
+    "xgboost: no node for a rank": Row(
+        lambda: no_node(life("xgboost")), ((0, 1, XGBOOST),), 2, "Unschedulable", False, "no node fits",
+    ),
+}  # fmt: skip
+
+
+def finish(story: Story, *ends: tuple[int, int, str]) -> Cause:
+    """The members end; the cause of the epoch, once nothing better is waited for."""
+    story.now, epoch = story.now + 1, story.kept.epoch
+    for rank, code, text in ends:
+        ended(story, rank, code, text)
+    story.look()
+    if story.kept.cause is None or story.kept.cause.epoch != epoch:
+        story.look(culprit.WAIT)
+    assert story.kept.cause is not None, story.kept.message
+    assert story.kept.cause.epoch == epoch
+    return story.kept.cause
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
+def test_what_the_gang_waited_for_is_the_cause_of_its_end(row: Row) -> None:
+    story = row.known()
+    cause = finish(story, *row.ends)
+    assert (cause.rank, cause.reason, cause.disruption) == (row.rank, row.reason, not row.charged)
+    assert (cause.exit_code, cause.known_for > 0) == (None, True)
+    assert (story.kept.restarts, story.kept.disruptions) == (int(row.charged), int(not row.charged))
+    rank, code, _ = row.ends[0]
+    said = sentence(cause)
+    assert said.startswith(f"rank {row.rank} " if row.rank >= 0 else "the gang was held up")
+    assert any(said in line.message for line in story.kept.story if line.reason == "GangRestart")
+    assert f" held {'the gang ' if row.rank >= 0 else ''}up, {row.reason} for " in said
+    assert row.says in said
+    assert f"rank {rank} (" in cause.evidence
+    assert f"exited {code}" in cause.evidence
+    more = len(row.ends) - 1
+    assert cause.evidence.endswith(f" and {more} more") is bool(more)
+    assert "absl" not in said
+    assert [(each.reason, each.count) for each in story.kept.restart_reasons] == [(row.reason, 1)]
+    assert row.reason in restart_reasons.REASONS
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
+def test_the_cause_outlives_the_daemon(row: Row) -> None:
+    """Another daemon knows the pods and the record, and has heard no coordinator."""
+    story = row.known()
+    taken_over(story)
+    story.look(5)
+    before = story.kept.known
+    assert before is not None
+    after = known.track(Context(story.plan, story.kept, story.view, story.now), stuck=True)
+    assert after is not None
+    assert (after.cause, after.ranks) == (before.cause, before.ranks)
+    cause = finish(story, *row.ends)
+    assert (cause.rank, cause.reason, cause.disruption) == (row.rank, row.reason, not row.charged)
+
+
+def test_a_daemon_that_has_heard_no_step_keeps_the_rank_that_was_behind() -> None:
+    story = hung(life())
+    taken_over(story)
+    story.observe_probe(0, 1, 2, 3, passed=True)
+    story.look(5)
+    after = known.track(Context(story.plan, story.kept, story.view, story.now), stuck=True)
+    assert after is not None
+    assert (after.cause, after.ranks) == ("Hung", "2")
+
+
+def taken_over(story: Story) -> None:
+    before, story.view = story.view, View()
+    for pod in (*story.pods.values(), *story.again.values()):
+        story.view.change(None, pod)
+    story.view.engine.service, story.view.engine.confirmed = True, before.engine.confirmed
+
+
+@pytest.mark.parametrize("waiting", [no_node, never_calls, hung, frozen, ended_early])
+@pytest.mark.parametrize(
+    ("code", "text", "reason"),
+    [
+        (1, raised("ValueError: bad batch 20"), "Error"),
+        (1, raised("requests.exceptions.ReadTimeout: HTTPSConnectionPool: Read timed out."), "Error"),
+        (3, "hello from 3/4", "Error"),
+        (137, "hello from 3/4", "OOMKilled"),
+        (139, "hello from 3/4", "Error"),
+        (134, "terminate called after throwing std::bad_alloc", "Error"),
+    ],
+)
+def test_a_failure_of_its_own_keeps_its_cause(
+    waiting: Callable[[Story], Story], code: int, text: str, reason: str
+) -> None:
+    story = waiting(life())
+    ended(story, 3, code, text, reason)
+    cause = finish(story, (0, 134, REGISTER))
+    assert (cause.rank, cause.reason, cause.exit_code, cause.disruption) == (3, reason, code, False)
+    assert story.kept.restarts == 1
+
+
+def test_a_gang_that_was_not_stuck_is_judged_by_what_is_seen_where_its_members_timed_out() -> None:
+    """A gang with a short ``initialization_timeout`` gives up before any patience of Muster's is over."""
+    story = life()
+    story.launch()
+    story.start(0, 1, 3)
+    story.set(2, waiting_reason="Unschedulable", waiting_message="0/3 nodes are available")
+    story.look(1)
+    story.observe_probe(0, 1, 3)
+    story.look(1)
+    cause = finish(story, (0, 134, REGISTER))
+    assert (cause.rank, cause.reason, cause.disruption) == (2, "Unschedulable", True)
+
+
+def test_a_rank_whose_image_takes_longer_than_jax_waits_is_the_platforms() -> None:
+    story = kept_by_pod(life(), 2, scheduled=True, node="b", waiting_reason="ContainerCreating")
+    assert story.kept.known is None, "a large image is no alarm"
+    cause = finish(story, (0, 134, REGISTER))
+    assert (cause.rank, cause.reason, cause.disruption) == (2, "RanksNotStarted", True)
+
+
+def test_an_abort_without_a_word_of_a_time_out_is_charged_where_the_gang_was_not_stuck() -> None:
+    story = life()
+    story.launch()
+    story.start(0, 1, 3)
+    story.look(1)
+    cause = finish(story, (0, 134, ""))
+    assert (cause.rank, cause.exit_code, story.kept.restarts) == (0, 134, 1)
+
+
+def test_what_was_known_is_forgotten_when_the_ranks_have_come() -> None:
+    story = never_calls(life())
+    assert story.kept.known is not None
+    story.observe_probe(0, 1, 2, 3, passed=True)
+    story.look(1)
+    assert story.kept.known is None
+    assert finish(story, (1, 134, HEARTBEATS)).rank == 1
+
+
+def test_a_rank_that_came_too_late_was_kept_by_the_platform() -> None:
+    story = no_node(life())
+    story.start(2)
+    story.set(2, waiting_reason="", waiting_message="")
+    story.observe_probe(0, 1, 3)
+    story.look(1)
+    story.look(2)
+    assert story.kept.known is not None
+    assert story.kept.known.until is not None
+    cause = finish(story, (0, 134, REGISTER))
+    assert (cause.rank, cause.reason, cause.disruption) == (2, "Unschedulable", True)
+
+
+def test_a_coordinator_that_gives_up_does_not_take_the_place_of_what_was_known() -> None:
+    """Its port closes seconds before the end of its process is reported."""
+    story = never_calls(life())
+    story.silence()
+    waits(story, 20)
+    assert finish(story, (0, 134, REGISTER)).rank == 2
+
+
+def test_a_rank_that_gave_up_alone_is_its_own_cause() -> None:
+    """It was missing because it called another address; the others still wait for it."""
+    cause = finish(never_calls(life()), (2, 134, REGISTER))
+    assert (cause.rank, cause.exit_code) == (2, 134)
+
+
+def test_a_ray_worker_that_gives_up_did_not_wait_for_another_worker() -> None:
+    story = node_not_ready(life("kuberay"), 2)
+    cause = finish(story, (1, 1, GCS))
+    assert (cause.rank, cause.exit_code, story.kept.epoch) == (1, 1, 0)
+
+
+def test_a_row_of_disruptions_waits_and_ends() -> None:
+    """A node that hangs again and again costs no restart of the user's, and not the cluster's time for ever."""
+    story = Story(replace(planned("jax"), max_disruptions=2))
+    for epoch in range(3):
+        frozen(story)
+        finish(story, *((rank, 134, HEARTBEATS) for rank in (1, 2, 3)))
+        if epoch < 2:
+            assert (story.kept.restarts, story.kept.consecutive_disruptions) == (0, epoch + 1)
+            for action in story.look():
+                story.do(action)
+            story.look(600)
+    assert (story.kept.phase, story.kept.reason) == (Phase.FAILED, "MaxDisruptionsExceeded")
+    assert "held the gang up, CoordinatorLost" in story.kept.message
+
+
+def test_the_epoch_that_begins_knows_nothing_of_the_one_before() -> None:
+    story = no_node(life())
+    assert isinstance(story.kept.known, Known)
+    finish(story, (0, 134, REGISTER))
+    assert story.kept.known is None

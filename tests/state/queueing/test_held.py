@@ -1,0 +1,108 @@
+"""Objects that Kueue itself suspends and resumes, Muster's JobSets and observed runs alike, say what they wait for."""
+
+import pytest
+
+from muster.state.coordinator import ProbeKind
+from muster.state.observed.own_state import OwnState, Said
+from muster.state.plan import Engine
+from muster.state.record import ConditionType, Phase
+from muster.state.view.workload import Workload
+from tests.builders import plan
+from tests.state.queueing.test_queue import conditions
+from tests.state.story import Story
+
+FULL = ("False", "Pending", "insufficient unused quota for cpu in flavor standard, 4 more needed")
+TOO_BIG = ("False", "ExceedsMaxQuota", "insufficient quota for cpu, request (6) > maximum capacity (4)")
+
+
+def admission(*true: str, queue: str = "q", **others: tuple[str, str, str]) -> Workload:
+    said = conditions(*true, **others)
+    return Workload("w", "jobset-run", "team", "uid-1", 1, 1, queue, True, False, (), said, ours=False)
+
+
+def suspended(engine: Engine, *, label: str = "q") -> Story:
+    story = Story(plan(engine=engine, suspend=True, local_queue=label, probe=ProbeKind.NONE, coordinator=None))
+    if engine is Engine.OBSERVE:
+        story.view.own = OwnState(said=Said.SUSPENDED, reason="SuspendedJobs")
+    return story
+
+
+STUCK = ConditionType.STUCK
+both = pytest.mark.parametrize("engine", Engine)
+
+
+@both
+def test_what_waits_for_quota_says_so_in_kueue_s_words(engine: Engine) -> None:
+    story = suspended(engine)
+    story.view.admission = admission(QuotaReserved=FULL)
+    story.look(1)
+    assert (story.kept.phase, story.kept.reason) == (Phase.SUSPENDED, "Queued")
+    assert story.kept.message == f"queued in q: {FULL[2]}"
+    assert story.condition(STUCK) == (False, "NotStuck")
+
+
+@both
+def test_what_was_preempted_says_so(engine: Engine) -> None:
+    story = suspended(engine)
+    story.view.admission = admission(
+        QuotaReserved=("False", "Pending", "Preempted to accommodate a workload"),
+        Requeued=("False", "Preempted", ""),
+    )
+    story.look(1)
+    assert story.kept.message.startswith("queued in q: Preempted to accommodate a workload; not in the queue again yet")
+
+
+@both
+def test_what_can_never_be_admitted_is_stuck_with_kueue_s_reason(engine: Engine) -> None:
+    story = suspended(engine)
+    story.view.admission = admission(QuotaReserved=TOO_BIG)
+    story.look(1)
+    assert story.condition(STUCK) == (True, "ExceedsMaxQuota")
+    assert story.kept.message == f"queued in q: {TOO_BIG[2]}"
+
+
+@both
+def test_a_workload_of_kueue_without_a_label_of_the_object_says_its_queue(engine: Engine) -> None:
+    """Kueue queues objects without the label too, where it is configured so."""
+    story = suspended(engine, label="")
+    story.view.admission = admission(queue="default", QuotaReserved=FULL)
+    story.look(1)
+    assert story.kept.message.startswith("queued in default: ")
+
+
+@both
+def test_without_a_right_to_read_workloads_the_label_says_who_decides(engine: Engine) -> None:
+    story = suspended(engine)
+    story.view.queue_problem = "musterd runs without --kueue"
+    story.look(100)
+    assert story.kept.message == "suspended, and its queue label names q: Kueue decides when it goes on"
+    assert story.condition(STUCK) == (False, "NotStuck")
+
+
+@both
+def test_an_object_that_kueue_takes_no_notice_of_is_stuck_after_a_minute(engine: Engine) -> None:
+    story = suspended(engine)
+    story.look(1)
+    assert story.kept.message == "suspended, and its queue label names q: Kueue has made no Workload for it yet"
+    assert story.condition(STUCK) == (False, "NotStuck")
+    assert story.last is not None
+    assert story.last.wake_at is not None
+    story.look(story.last.wake_at - story.now)
+    assert story.condition(STUCK) == (True, "QueueSilent")
+    assert "see whether Kueue's controller runs, and manages Experiments in this namespace" in story.kept.message
+
+
+@both
+def test_an_object_without_queue_is_suspended_by_its_spec(engine: Engine) -> None:
+    story = suspended(engine, label="")
+    story.look(1)
+    words = {Engine.NATIVE: "suspended by spec.suspend; set it to false to go on"}
+    assert story.kept.message == words.get(engine, "the Experiment is suspended")
+
+
+def test_a_workload_that_kueue_made_is_never_written_by_muster() -> None:
+    story = suspended(Engine.NATIVE)
+    story.view.admission = admission("Admitted", "QuotaReserved")
+    assert story.look(1) == ()
+    assert story.kept.message == "admitted by q"
+    assert story.kept.conditions[0].type is ConditionType.SUSPENDED
