@@ -5,9 +5,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 RUNS ?= 500
+PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadgroup --durations 15 --durations-min 5
 
 .DEFAULT_GOAL := help
-.PHONY: help setup frameworks demo test test-newer-python check drift lint simulate simulate-all real planted-bugs mutants fuzz bench real-bench image docs pictures clean
+.PHONY: help setup frameworks demo test test-newer-python check drift lint packages simulate simulate-all real planted-bugs mutants fuzz bench real-bench image docs pictures clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -21,24 +22,25 @@ $(READY): pyproject.toml constraints.txt
 	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
-frameworks: $(READY) ## Install Ray, XGBoost and PyTorch for the tests of their examples (a minute, 600 MB in ~/.cache)
+frameworks: $(READY) ## Install Ray, XGBoost and PyTorch for examples and their tests (minutes: 600 MB into ~/.cache, PyTorch from apt)
 	@$(BIN)/python -m tests.frameworks
 
 demo: $(READY) ## Run the main job on a local cluster: train, lose a worker, miss a rank
 	@$(BIN)/python examples/demo.py
 
 test: $(READY) ## Run all tests
-	@$(BIN)/python -m pytest tests/state --cov=state --cov-report=term:skip-covered --cov-report=json:.coverage.json
+	@$(BIN)/python -m pytest tests/state $(PARALLEL) --cov=muster.state --cov-report=term:skip-covered --cov-report=json:.coverage.json
 	@$(BIN)/python tests/coverage_floor.py .coverage.json
-	@$(BIN)/python -m pytest --ignore tests/state --numprocesses auto --maxprocesses 4 --dist loadgroup
+	@$(BIN)/python -m pytest --ignore tests/state $(PARALLEL)
 
 test-newer-python: ## Run the tests of api, state and reconcilers with a newer Python, where the machine has one
 	@.ci/newer-python
 
-check: $(READY) ## Run linters, types, import contracts, and the drift checks of generated files
-	@$(MAKE) --no-print-directory --jobs=2 drift lint
+check: $(READY) ## Run linters, types, import contracts, the drift checks of generated files, and twine on the packages
+	@$(MAKE) --no-print-directory --jobs=2 drift lint packages
 
 drift: $(READY)
+	@$(BIN)/python -m tests.tools.helm >/dev/null || true # prints that it builds: some minutes, once
 	@$(BIN)/python -m pytest -q --no-header -m drift
 
 lint: $(READY)
@@ -48,6 +50,11 @@ lint: $(READY)
 	@for each in examples/*/ examples/demo.py docs/images; do $(BIN)/mypy $$each || exit 1; done
 	@$(BIN)/lint-imports
 	@$(BIN)/deptry .
+
+packages: $(READY)
+	@dist=$$(mktemp -d) && $(BIN)/python -m build --no-isolation --outdir "$$dist" . >"$$dist.log" 2>&1 \
+	  && $(BIN)/twine check --strict "$$dist"/*; status=$$?; [ $$status -eq 0 ] || tail -n 20 "$$dist.log"; \
+	  rm -r "$$dist" "$$dist.log"; exit $$status
 
 simulate: $(READY) ## Prove decisions under faults: each fault in each phase of each scenario, and RUNS random plans
 	@$(BIN)/python -m tests.simulation --runs $(RUNS) --soak 10000 --real 212
@@ -62,7 +69,7 @@ real: $(READY) ## Run Muster on a real control plane (Go builds it once, 5 to 20
 planted-bugs: $(READY) ## Plant known mistakes and see that each is caught; prints which plans caught which
 	@$(BIN)/python -m tests.planted
 
-mutants: $(READY) ## Plant small mistakes in state/, one at a time: at most 5 % may survive (ten minutes)
+mutants: $(READY) ## Plant small mistakes in muster/state/, one at a time: at most 5 % may survive (ten minutes)
 	@rm -rf mutants
 	@$(BIN)/mutmut run
 	@$(BIN)/mutmut results

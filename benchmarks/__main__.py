@@ -22,6 +22,7 @@ BENCHMARKS = (
     "latency",
     "fleet",
     "at_rest",
+    "commands",
     "scrape",
     "page",
     "page_in_browser",

@@ -15,9 +15,8 @@ from pathlib import Path
 import aiohttp
 
 from benchmarks.harness.result import Result
-from muster.api.names import MANAGER
 from muster.api.schema.crd import custom_resource_definition
-from muster.local.apiserver import ApiServer, WriteOptions
+from muster.local.apiserver import ApiServer
 from muster.local.kubeconfig import write_kubeconfig
 
 BUDGET = 80.0
@@ -49,7 +48,7 @@ async def musterd() -> float:
         write_kubeconfig(kubeconfig, url=await api.start(), token=token)
         crd = custom_resource_definition()
         kinds = api.store.resource("apiextensions.k8s.io/v1", "customresourcedefinitions")
-        api.store.apply(kinds, "", crd["metadata"]["name"], crd, WriteOptions(manager=MANAGER, force=True))
+        api.store.ensure(kinds, "", crd)
         arguments = ["--kubeconfig", str(kubeconfig), "--http-host", "127.0.0.1", "--http-port", "0"]
         daemon = await asyncio.create_subprocess_exec(
             sys.executable,

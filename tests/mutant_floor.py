@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 CEILING = 5.0
-"""Per cent of the mutants of ``state/``."""
+"""Per cent of the mutants of ``muster/state/``."""
 
 NOTICED = ("killed", "timeout", "segfault")
 """A test failed, or would never have ended, or the interpreter died of it."""
@@ -25,7 +25,7 @@ def main() -> int:
     """Print the figure; 1 if it is above the ceiling."""
     stats = json.loads(Path(sys.argv[1]).read_text())
     share = surviving(stats)
-    sys.stdout.write(f"state/: {stats['total']} mutants, {share:.1f} % survive (ceiling {CEILING:.0f} %)\n")
+    sys.stdout.write(f"muster/state/: {stats['total']} mutants, {share:.1f} % survive (ceiling {CEILING:.0f} %)\n")
     return 0 if share <= CEILING else 1
 
 

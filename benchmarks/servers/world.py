@@ -6,7 +6,7 @@ The daemon is the one that ``musterd`` runs; only its clock, its transport and i
 import asyncio
 import functools
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager, redirect_stderr
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -130,7 +130,14 @@ class World:
 
     def _end(self, pod: Object) -> None:
         live = pod["status"]["phase"] in ("Pending", "Running")
-        asyncio.get_running_loop().call_later(ENDING if live else 0.0, self.api.remove, _path(pod))
+        asyncio.get_running_loop().call_later(ENDING if live else 0.0, self._remove, pod)
+
+    def _remove(self, pod: Object) -> None:
+        """Remove a pod as a kubelet does: it reports how the containers ended, and then lets the object go."""
+        if pod["status"]["phase"] in ("Pending", "Running"):
+            finished_at = whole_time(BEGAN + asyncio.get_running_loop().time())
+            self._ended(_path(pod), "Failed", {"exitCode": 143, "reason": "Error", "finishedAt": finished_at})
+        self.api.remove(_path(pod))
 
     def _ended(self, path: str, phase: str, terminated: dict[str, Any]) -> None:
         self._set(path, phase, terminated=terminated)
@@ -168,7 +175,7 @@ class Coordinator:
             protocol="v2",
         )
 
-    async def changes(self) -> AsyncIterator[RollAnswer]:
+    async def changes(self) -> AsyncGenerator[RollAnswer, None]:
         """Yield nothing: the next snapshot shows every arrival."""
         await asyncio.Event().wait()
         yield await self.snapshot()

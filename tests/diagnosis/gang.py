@@ -155,7 +155,7 @@ class Gang:
     def never_made(self, rank: int) -> None:
         """The rank has had no pod."""
         self.vanish(rank)
-        self.view.of(0).gone.discard(rank)
+        self.view.of(0).gone.pop(rank, None)
 
     # What the coordinator and the API server answer
 

@@ -18,6 +18,7 @@ from tests.diagnosis.inducing import (
     recorded,
     started,
     unheard,
+    without_dashboard,
     without_names,
 )
 
@@ -126,6 +127,13 @@ RUNS = (
         "kuberay",
         unheard(CoordinatorState.REFUSED, "port 8265: connection refused"),
         Cause.COORDINATOR_NOT_SERVING,
+        (0,),
+    ),
+    Situation(
+        "the dashboard of a Ray head died, and its GCS serves",
+        "kuberay",
+        without_dashboard(),
+        Cause.DASHBOARD_NOT_SERVING,
         (0,),
     ),
     Situation(

@@ -31,6 +31,7 @@ RUN_BY: Final[dict[tuple[str, str], str]] = {
     ("pod-template.md", "apiVersion: muster.dev/v1alpha1"): MANIFESTS,
     ("policies.md", "apiVersion: muster.dev/v1alpha1"): MANIFESTS,
     ("policies.md", "kind: AIchorManifest"): MANIFESTS,
+    ("operators/kuberay.md", "apiVersion: muster.dev/v1alpha1"): MANIFESTS,
 }
 NOT_RUN: Final[dict[tuple[str, str], str]] = {
     ("architecture.md", "Kubernetes watch streams"): "a drawing",

@@ -15,7 +15,7 @@ FENCED = re.compile(r"^```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`(muster [^`\n]+)`")
 COMMAND = re.compile(r"(?:^|\$\(|\| |&& |xargs )(?=(muster [^\n]*))", re.MULTILINE)
 END = frozenset(("|", "||", "&&", ";", ">", "<", ")", "&"))
-NUMBERS = {"N": "0", "<N>": "0"}
+NUMBERS = {"N": "1", "<N>": "1", "PORT": "8265"}
 """Placeholders of numbers."""
 
 

@@ -11,7 +11,7 @@ import aiohttp
 import msgspec
 
 from muster.cli.processes.child import Child, module
-from muster.cli.processes.stack import free_port
+from muster.cli.processes.stack import DAEMON_ENVIRON, free_port
 from muster.client import Client, Snapshot
 from muster.local.home import Announcement, Home
 
@@ -31,7 +31,8 @@ class Environment:
     async def start_daemon(self, *more: str) -> None:
         """Start musterd on the cluster, with these options too."""
         options = ("--kubeconfig", self.cluster.kubeconfig, "--http-host", "127.0.0.1", "--http-port", str(self.port))
-        self.daemon = await Child.start("daemon", module("muster.daemon.main", *options, *more), self.home.daemon_log)
+        program = module("muster.daemon.main", *options, *more)
+        self.daemon = await Child.start("daemon", program, self.home.daemon_log, environ=DAEMON_ENVIRON)
 
     async def kill_daemon(self) -> None:
         """SIGKILL, as by the out-of-memory killer."""

@@ -1,4 +1,4 @@
-"""Four real jax processes of which rank 1 raises: ``muster run`` names rank 1 and its exception."""
+"""Rank 1 of four real jax processes fails: ``muster run`` names rank 1 and its exception or its exit code."""
 
 import os
 import subprocess
@@ -28,18 +28,21 @@ rank = jax.process_index()
 for step in range(1_000_000):
     multihost_utils.process_allgather(jnp.arange(4) + rank)
     if step == 20 and rank == 1:
-        raise ValueError("loss is NaN")
+        {fails}
     if step == 20 and {hangs}:
         time.sleep(600)  # in a part of its own; it does not see that the gang is broken
 """
 
 
-def run(folder: Path, join: str, hangs: bool) -> tuple[str, list[str]]:
-    (folder / "train.py").write_text(PROGRAM.format(join=join, hangs=hangs))
+RAISES = "raise ValueError('loss is NaN')"
+
+
+def run(folder: Path, join: str, *options: str, hangs: bool = False, fails: str = RAISES) -> tuple[str, list[str]]:
+    (folder / "train.py").write_text(PROGRAM.format(join=join, hangs=hangs, fails=fails))
     environment = {name: value for name, value in os.environ.items() if name != "KUBECONFIG"}
     environment |= {"MUSTER_HOME": str(folder / "home"), "JAX_PLATFORMS": "cpu"}
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "muster.cli", "run", "-n", "4", "--", sys.executable, "-u", "train.py"],
+        [sys.executable, "-P", "-m", "muster.cli", "run", *options, "-n", "4", "--", sys.executable, "-u", "train.py"],
         env=environment,
         cwd=folder,
         capture_output=True,
@@ -51,14 +54,34 @@ def run(folder: Path, join: str, hangs: bool) -> tuple[str, list[str]]:
 
 
 @pytest.mark.parametrize("hangs", [False, True], ids=["the others gather", "the others are busy"])
-@pytest.mark.parametrize("join", [WITH_MUSTER, PLAIN], ids=["initialize", "plain"])
-def test_the_rank_that_raised_is_named_with_its_exception(tmp_path: Path, join: str, hangs: bool) -> None:
+@pytest.mark.parametrize(
+    ("join", "options"),
+    [(WITH_MUSTER, ["--no-assist"]), (PLAIN, []), (PLAIN, ["--no-assist"])],
+    ids=["initialize", "assisted", "plain"],
+)
+def test_the_rank_that_raised_is_named_with_its_exception(
+    tmp_path: Path, join: str, options: list[str], hangs: bool
+) -> None:
     pytest.importorskip("jax")
-    out, err = run(tmp_path, join, hangs)
+    out, err = run(tmp_path, join, *options, hangs=hangs)
     assert "rank 1 | ValueError: loss is NaN\n" in out
     assert "the traceback of rank 1 was:" in err
     assert "  ValueError: loss is NaN" in err
     cause = err[-1].partition("no restarts allowed; ")[2]
     assert cause.startswith("rank 1 (")
-    assert "ValueError: loss is NaN" in cause or "alone at JAX's shutdown barrier" in cause
-    assert "ValueError: loss is NaN" in cause or join is PLAIN
+    alone = join is PLAIN and options
+    assert ("alone at JAX's shutdown barrier" if alone else "exited 1 on node local: ValueError: loss is NaN") in cause
+
+
+@pytest.mark.parametrize("hangs", [False, True], ids=["the others gather", "the others are busy"])
+@pytest.mark.parametrize(
+    ("join", "options"), [(WITH_MUSTER, ["--no-assist"]), (PLAIN, [])], ids=["initialize", "assisted"]
+)
+def test_the_rank_that_exited_with_a_code_is_named_with_it(
+    tmp_path: Path, join: str, options: list[str], hangs: bool
+) -> None:
+    pytest.importorskip("jax")
+    _, err = run(tmp_path, join, *options, hangs=hangs, fails="raise SystemExit(3)")
+    cause = err[-1].partition("no restarts allowed; ")[2]
+    assert cause.startswith("rank 1 (")
+    assert "exited 3 on node local" in cause

@@ -18,7 +18,7 @@ import pytest
 from aiohttp import web
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from muster.api.names import API_VERSION, JAX_PORT, KIND, LABEL_EPOCH, LABEL_RANK, MANAGER, PLURAL, QUEUE_LABEL
+from muster.api.names import API_VERSION, JAX_PORT, KIND, LABEL_EPOCH, LABEL_RANK, PLURAL, QUEUE_LABEL
 from muster.api.schema.crd import custom_resource_definition
 from muster.cli.processes.child import Child, module
 from muster.cli.processes.stack import free_port
@@ -195,7 +195,7 @@ async def life(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[L
         stack.push_async_callback(api.stop)
         crd = custom_resource_definition()
         kinds = api.store.resource("apiextensions.k8s.io/v1", "customresourcedefinitions")
-        api.store.apply(kinds, "", crd["metadata"]["name"], crd, WriteOptions(manager=MANAGER, force=True))
+        api.store.ensure(kinds, "", crd)
         stack.push_async_callback(here.stop_daemon)
         burying = asyncio.create_task(here.bury(), name="bury")
         try:

@@ -8,9 +8,8 @@ import json
 import secrets
 import sys
 
-from muster.api.names import MANAGER
 from muster.api.schema.crd import custom_resource_definition
-from muster.local.apiserver import ApiServer, WriteOptions
+from muster.local.apiserver import ApiServer
 
 BOOKMARK = 1.0
 """Seconds between bookmarks: one instead of sixty, so that a silent watch is detected in seconds."""
@@ -24,7 +23,7 @@ async def serve() -> None:
     try:
         crd = custom_resource_definition()
         kinds = api.store.resource("apiextensions.k8s.io/v1", "customresourcedefinitions")
-        api.store.apply(kinds, "", crd["metadata"]["name"], crd, WriteOptions(manager=MANAGER, force=True))
+        api.store.ensure(kinds, "", crd)
         sys.stdout.write(json.dumps({"url": url, "token": token}) + "\n")
         sys.stdout.flush()
         await asyncio.to_thread(sys.stdin.read)

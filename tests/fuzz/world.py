@@ -35,7 +35,7 @@ from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.watchers import experiments, services
 from muster.watchers.experiments import ExperimentRecord
 from muster.watchers.pods import decode as pods
-from muster.watchers.probes.jax.port_check import Address
+from muster.watchers.probes.bounded.connection import Address
 from muster.watchers.services import ServiceRecord
 from tests.fuzz.samples import SPECS, experiment, member, service
 

@@ -47,10 +47,14 @@ class Environment:
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel as a release builds it: from the sdist, not from the working tree."""
-    out = tmp_path_factory.mktemp("dist")
-    build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), str(ROOT)]
-    built = subprocess.run(build, capture_output=True, text=True, check=False)
+    """The wheel of this source tree."""
+    return build(ROOT, tmp_path_factory.mktemp("dist"))
+
+
+def build(tree: Path, out: Path) -> Path:
+    """Build the wheel as a release does: from the sdist, not from the tree itself."""
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), str(tree)]
+    built = subprocess.run(command, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stdout + built.stderr
     (path,) = out.glob("*.whl")
     return path

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from muster.cli.exits import FAILED
 from muster.entry import UNAVAILABLE
-from muster.extras import MODULES, problem
+from muster.extras import MODULES, pip_argument, problem
 from tests.packaging.conftest import ROOT, Environment
 
 pytestmark = pytest.mark.xdist_group("packaging")
@@ -47,7 +46,7 @@ def test_the_core_imports_without_any_module_of_an_extra() -> None:
     [
         ("muster", "cli", "rich"),
         ("muster", "cli", "click"),
-        ("musterd", "daemon", "grpc"),
+        ("musterd", "daemon", "h2"),
         ("musterd", "daemon", "prometheus_client"),
         ("musterd", "daemon", "structlog"),
     ],
@@ -55,17 +54,35 @@ def test_the_core_imports_without_any_module_of_an_extra() -> None:
 def test_a_command_without_its_extra_says_which_to_install(command: str, extra: str, module: str) -> None:
     done = blocked(f"sys.argv = [{command!r}, '--help']\nfrom muster.entry import {command}\n{command}()", module)
     assert done.returncode == UNAVAILABLE
-    assert done.stderr == f"{command}: not installed: {module}; run: pip install 'musterd[{extra}]'\n"
+    assert done.stderr == f"{command}: not installed: {module}; run: pip install '{pip_argument(extra)}'\n"
     assert done.stdout == ""
 
 
 @pytest.mark.parametrize("command", ["muster run examples/jax/manifest.yaml", "muster local up"])
 def test_the_local_cluster_without_its_extra_says_which_to_install(command: str, tmp_path: Path) -> None:
     code = f"sys.argv = {command.split()!r}\nfrom muster.entry import muster\nmuster()"
-    done = blocked(code, "structlog", "trustme", MUSTER_HOME=str(tmp_path))
-    assert done.returncode == FAILED
-    said = "muster: not installed: structlog, trustme; run: pip install 'musterd[local]'"
-    assert done.stderr.splitlines()[-1] == said
+    done = blocked(code, "click", "structlog", "trustme", MUSTER_HOME=str(tmp_path))
+    assert done.returncode == UNAVAILABLE
+    said = f"muster: not installed: click, structlog, trustme; run: pip install '{pip_argument('local')}'\n"
+    assert done.stderr == said
+
+
+@pytest.mark.parametrize(
+    ("origin", "asked"),
+    [
+        (None, "musterd[cli]"),
+        ("{}", "musterd[cli]"),
+        ("not JSON", "musterd[cli]"),
+        ('{"url": "file:///clone", "dir_info": {"editable": true}}', "musterd[cli] @ file:///clone"),
+        ('{"url": "https://git.host/m.git", "vcs_info": {"vcs": "git"}}', "musterd[cli] @ git+https://git.host/m.git"),
+    ],
+)
+def test_pip_is_asked_for_the_distribution_where_it_came_from(
+    origin: str | None, asked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.metadata.Distribution.read_text", lambda *_: origin, raising=False)
+    monkeypatch.setattr("importlib.metadata.PathDistribution.read_text", lambda *_: origin)
+    assert pip_argument("cli") == asked
 
 
 def test_nothing_is_said_where_the_extra_is_installed() -> None:
@@ -122,4 +139,5 @@ def test_the_wheel_without_extras_serves_the_sdk_and_names_the_extra_of_each_com
         shown = environment.run(command, "--help")
         assert shown.returncode == UNAVAILABLE, shown.stderr
         missing = ", ".join(MODULES[extra])
-        assert shown.stderr == f"{command}: not installed: {missing}; run: pip install 'musterd[{extra}]'\n"
+        origin = f"musterd[{extra}] @ {wheel.as_uri()}"
+        assert shown.stderr == f"{command}: not installed: {missing}; run: pip install '{origin}'\n"

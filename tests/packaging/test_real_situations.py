@@ -18,6 +18,8 @@ ELSEWHERE = {
     "test_pod_security_admits_what_the_page_says": "pods of no experiment, not persisted",
     "test_pages_and_metrics_are_for_readers_with_the_rights": "what musterd's page answers",
     "test_stacks_need_the_right_to_execute_commands_which_edit_has_and_view_has_not": "what `muster stacks` says",
+    "test_a_port_of_a_member_is_carried_through_the_api_server": "what `muster port-forward` says",
+    "test_ports_need_the_right_to_forward_them_which_view_has_not": "what `muster port-forward` says",
     "test_a_person_who_watches_sees_the_server_come_back": "what the open `muster get --watch` says of itself",
     "test_a_cluster_that_is_there_is_played_on_and_our_nodes_are_removed": "asserted by the situations played there",
 }

@@ -74,21 +74,52 @@ def test_every_package_of_a_lock_file_has_hashes(lock: Lock) -> None:
     assert [entry.split()[0] for entry in lock.entries if "--hash=sha256:" not in entry] == []
 
 
+def test_pushes_and_pull_requests_are_checked_tested_and_proven() -> None:
+    workflow = yaml.safe_load(WORKFLOWS["ci"].read_text(encoding="utf-8"))
+    assert set(workflow[True]) == {"push", "pull_request"}, "YAML 1.1 reads the key `on` as true"
+    assert [each["run"] for each in workflow["jobs"]["test"]["steps"] if "run" in each] == ["make check", "make test"]
+    assert workflow["jobs"]["proof"]["strategy"]["matrix"]["target"] == ["simulate", "planted-bugs", "fuzz"]
+
+
+def test_the_image_of_a_release_is_signed_and_for_both_architectures() -> None:
+    steps = yaml.safe_load(WORKFLOWS["release"].read_text(encoding="utf-8"))["jobs"]["image"]["steps"]
+    (pushed,) = (each for each in steps if each.get("id") == "push")
+    assert pushed["env"]["PLATFORMS"] == "linux/amd64,linux/arm64"
+    (signed,) = (each for each in steps if "cosign sign" in each.get("run", ""))
+    assert signed["env"]["IMAGE"].endswith("@${{ steps.push.outputs.digest }}")
+
+
+def test_an_image_for_several_platforms_is_pushed_and_its_digest_kept(tmp_path: Path) -> None:
+    asked = stubbed(tmp_path, "docker", 'echo "$@" >> ASKED')
+    environ = image_build(tmp_path) | {"PLATFORMS": "linux/amd64,linux/arm64"}
+    build = [str(ROOT / "deploy" / "image" / "build"), "registry.example.com/musterd:test"]
+    built = subprocess.run(build, env=environ, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    expected = "buildx build --platform linux/amd64,linux/arm64 --tag registry.example.com/musterd:test --push "
+    assert asked.read_text() == f"{expected}--metadata-file {tmp_path}/image.json .\n"
+
+
+def stubbed(folder: Path, program: str, line: str) -> Path:
+    """Put a program of that one line into the folder; the file that it writes ASKED to."""
+    asked = folder / f"{program}-asked"
+    stub = folder / program
+    stub.write_text(f"#!/bin/sh\n{line.replace('ASKED', str(asked))}\n", encoding="utf-8")
+    stub.chmod(0o755)
+    return asked
+
+
+def image_build(folder: Path) -> dict[str, str]:
+    """The environment of deploy/image/build: the stubs of the folder come first."""
+    path = f"{folder}:{os.environ['PATH']}"
+    return {**os.environ, "PATH": path, "PYTHON": sys.executable, "OUT": str(folder)}
+
+
 def test_make_image_lists_the_packages_of_the_lock_file_and_builds_on_the_base_that_is_asked_for(
     tmp_path: Path,
 ) -> None:
-    asked = tmp_path / "asked"
-    for name, line in (("docker", "exit 1"), ("buildah", f'echo "$@" > {asked}')):
-        stub = tmp_path / name
-        stub.write_text(f"#!/bin/sh\n{line}\n", encoding="utf-8")
-        stub.chmod(0o755)
-    environ = {
-        **os.environ,
-        "PATH": f"{tmp_path}:{os.environ['PATH']}",
-        "PYTHON": sys.executable,
-        "OUT": str(tmp_path),
-        "BASE": "python:3.12-slim",
-    }
+    stubbed(tmp_path, "docker", "exit 1")
+    asked = stubbed(tmp_path, "buildah", 'echo "$@" > ASKED')
+    environ = image_build(tmp_path) | {"BASE": "python:3.12-slim"}
     built = subprocess.run(
         [ROOT / "deploy" / "image" / "build", "musterd:test"], env=environ, capture_output=True, text=True, check=False
     )

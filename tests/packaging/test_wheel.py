@@ -12,8 +12,6 @@ from tests.packaging.conftest import ROOT, Environment
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.xdist_group("packaging")]
 
-ROOMS = ("daemon", "state", "watchers", "reconcilers", "metrics")
-
 
 def test_the_wheel_owns_muster_and_its_metadata_only(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
@@ -23,10 +21,9 @@ def test_the_wheel_owns_muster_and_its_metadata_only(wheel: Path) -> None:
 
 def test_the_wheel_holds_every_source_file_exactly_once(wheel: Path) -> None:
     packed = Counter(name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("muster/"))
-    rooms = {f"muster/{path.relative_to(ROOT)}" for room in ROOMS for path in (ROOT / room).rglob("*.py")}
-    others = {str(path.relative_to(ROOT)) for path in (ROOT / "muster").rglob("*.py")}
-    assert "muster/state/plan.py" in rooms
-    assert {name for name in packed if name.endswith(".py")} == rooms | others
+    sources = {str(path.relative_to(ROOT)) for path in (ROOT / "muster").rglob("*.py")}
+    assert "muster/state/plan.py" in sources
+    assert {name for name in packed if name.endswith(".py")} == sources
     assert set(packed.values()) == {1}
     assert {
         "muster/py.typed",

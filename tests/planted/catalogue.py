@@ -21,6 +21,7 @@ BUGS: tuple[Bug, ...] = (
     deciding.failures_by_edge,
     writing.no_live_check,
     writing.loss_taken_for_granted,
+    writing.what_is_not_listed_is_gone,
     writing.blind_write,
     deciding.no_barrier,
     watching.own_writes_unread,

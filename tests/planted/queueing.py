@@ -1,6 +1,6 @@
 """Bugs in what an experiment does in a queue."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
@@ -10,7 +10,6 @@ from muster.state.context import Context, Requeue, Restart
 from muster.state.plan import Plan
 from muster.state.policies import deadline
 from muster.state.policies.queueing import queue, quota
-from muster.state.policies.rendezvous import Assembly
 from muster.state.record import Phase, Record
 from muster.state.rules import ClockName
 from muster.state.view.read_only import ReadOnlyView
@@ -72,9 +71,9 @@ def every_clock_in_the_queue() -> Swaps:
     """The clock over nodes runs from the submission on, also in the queue."""
     progress = observe._progress
 
-    def since_the_start(context: Context, assembly: Assembly) -> Record:
-        record = progress(context, assembly)
-        entered = context.record.phase is Phase.QUEUED and record.phase is Phase.PENDING
+    def since_the_start(seen: observe.Observation, *, begins: bool, begins_at: Callable[[], float]) -> Record:
+        record = progress(seen, begins=begins, begins_at=begins_at)
+        entered = seen.record.phase is Phase.QUEUED and record.phase is Phase.PENDING
         return replace(record, epoch_at=record.started_at) if entered else record
 
     return [swap(observe, "_progress", since_the_start)]

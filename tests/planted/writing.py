@@ -1,6 +1,6 @@
 """Bugs in writes: names, preconditions, the order of writes, and live reads before them."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from muster.daemon.steps import status_writer as status_writer
 from muster.daemon.steps.controller import Controller
 from muster.daemon.steps.status_writer import StatusWriter
 from muster.kube.transport import Answer, Transport
-from muster.reconcilers.native import create, delete, engine, service
+from muster.reconcilers.native import altered, confirm, create, delete, engine, service
 from muster.reconcilers.native.batch import Calls
 from muster.reconcilers.refs import ExperimentRef
 from muster.reconcilers.render import pod as pods
@@ -63,6 +63,16 @@ def loss_taken_for_granted() -> Swaps:
         return Outcome(lost=True)
 
     return [swap(engine, "confirm_loss", yes)]
+
+
+@bug(Hunt("clean", "label-removed"), Hunt("clean", "altered-and-apart", operator="jobset"), shown_by="run")
+def what_is_not_listed_is_gone() -> Swaps:
+    """A pod that vanished from the list is not asked for by name: it may have lost a label and run."""
+
+    async def gone(_calls: Calls, _plan: Plan, asked: Collection[Pod]) -> altered.Whereabouts:
+        return altered.Whereabouts(gone=list(asked))
+
+    return [swap(confirm, "ask_for", gone)]
 
 
 class _Blind:

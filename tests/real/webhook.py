@@ -46,7 +46,11 @@ async def webhook(here: Site, behaviour: Behaviour) -> AsyncIterator[None]:
 
 @contextlib.asynccontextmanager
 async def _server(authority: trustme.CA, behaviour: Behaviour) -> AsyncIterator[int]:
+    connections: set[asyncio.Transport] = set()
+
     async def answer(request: web.Request) -> web.Response:
+        if request.transport is not None:
+            connections.add(request.transport)
         uid = (await request.json())["request"]["uid"]
         if behaviour == "slow":
             await asyncio.sleep(TIMEOUT + 2)
@@ -69,6 +73,8 @@ async def _server(authority: trustme.CA, behaviour: Behaviour) -> AsyncIterator[
         yield runner.addresses[0][1]
     finally:
         await runner.cleanup()
+        for connection in connections:  # closed, it waits for the API server's end of TLS, beyond the end of the test
+            connection.abort()
 
 
 def _configuration(namespace: str, port: int, authority: trustme.CA, behaviour: Behaviour) -> dict[str, object]:

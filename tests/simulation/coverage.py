@@ -150,14 +150,24 @@ ACTORS: dict[str, tuple[str, ...]] = {
     ),
     "tenants of other namespaces": ("same-name", "noisy-neighbours", "quiet-neighbours"),
     "users who forge pods": ("forged-success", "forged-failure", "forged-survivor", "forged-rank", "name-taken"),
+    "users, policies and controllers that take labels and owner references from pods": (
+        "label-removed",
+        "label-rewritten",
+        "pod-disowned",
+        "altered-and-failed",
+        "altered-and-deleted",
+        "altered-and-apart",
+        "stranger",
+    ),
     "finalizers of other controllers": (
         "finalizer-on-pod",
         "finalizer-over-two-epochs",
         "finalizer-on-experiment",
     ),
-    "users who suspend, cancel, edit, delete, submit again": (
+    "users who suspend, cancel, restart, edit, delete, submit again": (
         "suspended",
         "cancelled",
+        "restart-requested",
         "edited",
         "deleted",
         "deleted-at-start",

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from muster.state.view.roll import CoordinatorState
+from muster.watchers.probes.bounded.http import Reply
 from muster.watchers.probes.ray.answers import JOBS, NODES, VERSION
-from muster.watchers.probes.ray.http import Reply
 
 FOLDER = Path(__file__).parent / "traces"
 LIMIT = 2.0
@@ -93,7 +93,11 @@ class RecordedRay:
         for answer in scenario.answers:
             self._answers.setdefault((answer.ip, answer.path), []).append(answer)
 
-    async def get(self, port: int, path: str, *, host: str = "") -> Reply:
+    async def accepts(self, port: int) -> bool:
+        """No connection was recorded."""
+        return False
+
+    async def get(self, port: int, path: str, *, host: str = "", most: int = 0) -> Reply:
         """What was answered at this second of the scenario."""
         now = asyncio.get_running_loop().time() - self._began
         job = path.removeprefix(JOBS) if path.startswith(JOBS) else ""
@@ -108,9 +112,6 @@ class RecordedRay:
             await asyncio.sleep(LIMIT)
             return Reply(0, state=CoordinatorState.TIMEOUT, detail=f"port {port}: no answer within {LIMIT:g} s")
         return _reply(answer, path, job)
-
-    async def close(self) -> None:
-        """Nothing is open."""
 
 
 def _reply(answer: Answer, path: str, job: str) -> Reply:

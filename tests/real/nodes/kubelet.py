@@ -1,7 +1,8 @@
-"""The kubelet's part of `kubectl exec`: the API server, once it has authorized a command, passes it on to the node.
+"""The kubelet's part of exec and portforward: the API server, once it has authorized a request, passes it on to the
+node.
 
 The node says in its status where it listens, and that it takes WebSockets as they are (KEP-4006: a kubelet of 1.36 says
-so, too). Both sides show a certificate: a command that did not come through the API server is not run.
+so, too). Both sides show a certificate: what did not come through the API server is not answered.
 """
 
 import ssl
@@ -12,12 +13,15 @@ from pathlib import Path
 from aiohttp import web
 
 from muster.cli.processes.stack import free_port
+from muster.kube.paths import core
 from muster.kube.resources import ResourceClient
-from muster.local.apiserver.http.pod_exec import PodCommands, answer
+from muster.local.apiserver.http import pod_exec, pod_port_forward
+from muster.local.apiserver.http.pod_exec import PodCommands
 from muster.local.node.paths import NODES
 
 EXEC = "/exec/{namespace}/{pod}/{container}"
-"""pkg/kubelet/server: the path of the API server's requests."""
+PORT_FORWARD = "/portForward/{namespace}/{pod}"
+"""pkg/kubelet/server: the paths of the API server's requests."""
 TAKES_WEB_SOCKETS = "ExtendWebSocketsToKubelet"
 
 
@@ -25,15 +29,22 @@ TAKES_WEB_SOCKETS = "ExtendWebSocketsToKubelet"
 async def kubelet(
     api: ResourceClient, node: str, address: str, certificates: tuple[Path, Path, Path], commands: PodCommands
 ) -> AsyncIterator[None]:
-    """Serve commands in pods of that node. ``certificates``: authority, certificate and key."""
+    """Serve commands in pods of that node, and their ports. ``certificates``: authority, certificate and key."""
 
     async def run(request: web.Request) -> web.StreamResponse:
         found = request.match_info
         where = found["namespace"], found["pod"], found["container"]
-        return await answer(request, commands, where, request.query.getall("command"))
+        return await pod_exec.answer(request, commands, where, request.query.getall("command"))
+
+    async def forward(request: web.Request) -> web.StreamResponse:
+        namespace, pod = request.match_info["namespace"], request.match_info["pod"]
+        address = (await api.get(core(namespace, "pods", pod)))["status"]["podIP"]
+        # the API server hands the client's ``ports`` on as ``port`` (pkg/registry/core/pod: streamParams)
+        return await pod_port_forward.answer(request, pod, address, int(request.query["port"]))
 
     application = web.Application()
     application.router.add_get(EXEC, run)
+    application.router.add_get(PORT_FORWARD, forward)
     runner = web.AppRunner(application, handler_cancellation=True)  # a command ends with the connection
     await runner.setup()
     try:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 from typing import Any
 
 import msgspec
@@ -148,3 +149,35 @@ async def test_without_the_right_on_finalizers_the_pods_of_a_jobset_are_refused(
 
     await eventually(runs)
     await here.request("DELETE", jobsets_path(here.namespace, "run"))
+
+
+async def test_a_jobset_that_a_webhook_stored_and_kueue_admits_runs_as_its_spec_says(here: Site) -> None:
+    here.row.happens("a queued JobSet with Go's zero values is admitted by one patch: suspend false and a label")
+    await define(here.request)
+    made = jobset("queued", 2, "*: run 2, exit 0")
+    (job,) = made["spec"]["replicatedJobs"]
+    rule = {"action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget", "status": ""}]}
+    job["template"]["spec"]["podFailurePolicy"] = {"rules": [rule]}
+    made["spec"]["network"]["subdomain"] = ""
+    made = named(made, "queued", managedBy=MUSTER, suspend=True)
+    made["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "team-a"}
+    await here.request("POST", jobsets_path(here.namespace), made)
+    await here.shows("jobset/queued", "Suspended .*its queue label names team-a: Kueue decides when it goes on")
+    stored: Any = await here.get(jobsets_path(here.namespace, "queued"))
+    template = stored["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+    template["metadata"] = {"labels": {"kueue.x-k8s.io/podset": "w"}}
+    admitted = {"suspend": False, "replicatedJobs": stored["spec"]["replicatedJobs"]}
+    await here.kubectl(
+        "patch", "jobsets.jobset.x-k8s.io", "queued", "--type", "merge", "--patch", json.dumps({"spec": admitted})
+    )
+
+    async def ended() -> str:
+        status = (await here.get(jobsets_path(here.namespace, "queued")) or {}).get("status", {})
+        return str(status.get("terminalState") or "")
+
+    assert await eventually(ended, END) == "Completed"
+    events = await here.request("GET", f"/api/v1/namespaces/{here.namespace}/events")
+    reasons = [each["reason"] for each in events["items"] if each["involvedObject"]["name"] == "queued"]
+    assert "EditPending" not in reasons
+    here.row.says(", ".join(dict.fromkeys(reasons)))
+    await here.request("DELETE", jobsets_path(here.namespace, "queued"))

@@ -34,7 +34,8 @@ async def test_the_budget_of_restarts_ends(here: Site) -> None:
 async def test_out_of_memory_is_named(here: Site) -> None:
     here.row.happens("rank 1 is killed by the kernel for its memory, backoffLimit 0")
     await here.submit("run", "rank=1: run 1, oom\n*: run 600", restartPolicy={"backoffLimit": 0})
-    await here.says("run", r"^Failed BackoffLimitExceeded no restarts allowed; rank 1 .* exited 137, OOMKilled")
+    killed = r"rank 1 .* exited 137 \(as by signal 9, SIGKILL\), OOMKilled"
+    await here.says("run", rf"^Failed BackoffLimitExceeded no restarts allowed; {killed}")
 
 
 async def test_the_total_deadline_ends_it(here: Site) -> None:

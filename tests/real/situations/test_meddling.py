@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from muster.api.names import API_VERSION, KIND, LABEL_EPOCH, LABEL_RANK
+from muster.api.names import API_VERSION, KIND, LABEL_EPOCH, LABEL_RANK, LABEL_UID
 from muster.kube.paths import core
 from tests.real.namespace import Object, eventually
 from tests.real.site import Site
@@ -69,6 +69,36 @@ async def test_a_policy_that_rewrites_managed_by_does_no_harm(here: Site) -> Non
         here.row.happens("a policy rewrites the label app.kubernetes.io/managed-by of every pod")
         await here.submit("run")
         await here.says("run", "^Running RollComplete 2/2")
+
+
+async def test_a_pod_whose_label_was_removed_is_named_and_no_rank_runs_twice(here: Site) -> None:
+    await here.submit("run")
+    await here.phase("run", "Running")
+    metadata = (await here.pods("run"))[1]["metadata"]
+    here.row.happens("kubectl label removes the uid from the pod of rank 1, whose program runs on")
+    await here.kubectl("label", "pod", metadata["name"], f"{LABEL_UID}-")
+    await here.says("run", rf"^Running PodAltered Pod \S+/{metadata['name']} \(rank 1\) may still run .* is missing")
+    await here.never("run", lambda seen: seen.status.epoch > 0, 10)
+    assert len(await here.pods("run")) == 2
+    await here.kubectl("label", "pod", metadata["name"], f"{LABEL_UID}={metadata['labels'][LABEL_UID]}")
+    await here.says("run", "^Running RollComplete 2/2")
+
+
+async def test_a_pod_without_its_owner_reference_goes_with_its_experiment(here: Site) -> None:
+    await here.submit("run")
+    await here.phase("run", "Running")
+    name = (await here.pods("run"))[1]["metadata"]["name"]
+    here.row.happens("kubectl patch removes the ownerReference of rank 1's pod, and the experiment is deleted then")
+    removal = '[{"op": "remove", "path": "/metadata/ownerReferences"}]'
+    await here.kubectl("patch", "pod", name, "--type=json", "-p", removal)
+    await here.says("run", rf"^Running PodAltered Pod \S+/{name} .* its ownerReference is missing")
+    assert len(await here.pods("run")) == 2
+    await here.kubectl("delete", "experiment", "run", "--wait=false")
+
+    async def gone() -> bool:
+        return not await here.pods("run")
+
+    await eventually(gone)
 
 
 async def test_no_clock_runs_while_a_gate_is_on_the_pods(here: Site) -> None:

@@ -7,10 +7,13 @@ import pytest
 from tests.deploy.chart.release import Release
 from tests.e2e.test_observed_pods import labelled_pods
 from tests.real.ground import STAND_IN, TAINT
-from tests.real.namespace import Object, eventually
+from tests.real.jobset import API, define, jobset, jobsets_path
+from tests.real.namespace import MERGE, Object, eventually
 from tests.real.site import PROCESSES, Site
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(600), pytest.mark.usefixtures("our_servers")]
+KEEPS = "example.org/keeps"
+"""A finalizer that no one removes."""
 JOBS = "/apis/batch/v1/namespaces/{}/jobs"
 
 
@@ -34,13 +37,13 @@ def job(name: str, command: str, *, limit: int = 3, **annotations: str) -> Objec
     }
 
 
-async def said(here: Site, name: str, reason: str) -> str:
-    """The message of the Event that musterd writes about the Job with that reason."""
+async def said(here: Site, name: str, reason: str, kind: str = "Job") -> str:
+    """The message of the Event that musterd writes about the object with that reason."""
 
     async def found() -> str:
         listed = await here.request("GET", f"/api/v1/namespaces/{here.namespace}/events")
         about = [each for each in listed["items"] if each["involvedObject"]["name"] == name]
-        about = [each for each in about if each["involvedObject"]["kind"] == "Job" and each["reason"] == reason]
+        about = [each for each in about if each["involvedObject"]["kind"] == kind and each["reason"] == reason]
         ours = [each["message"] for each in about if each.get("reportingComponent") == "muster"]
         return str(ours[0]) if ours else ""
 
@@ -75,6 +78,49 @@ async def test_jobs_of_the_real_controller_are_watched_over_and_only_the_one_tha
         await here.shows("job/broken", "Failed .*backoff limit")
         assert musterd.refused() == []
         here.row.says("2/2 ready; a member exited 7, then its own BackoffLimitExceeded; suspended within 20 s")
+
+
+async def orphaned(here: Site, name: str, command: str, finalizers: list[str]) -> None:
+    """A JobSet whose controller is away, and the Job that this had made for it."""
+    made = jobset(name, 2, command)
+    made["metadata"]["finalizers"] = finalizers
+    owner = await here.request("POST", jobsets_path(here.namespace), made)
+    uid, prefix = owner["metadata"]["uid"], "jobset.sigs.k8s.io/"
+    labels = {f"{prefix}jobset-name": name, f"{prefix}jobset-uid": uid, f"{prefix}job-index": "0"}
+    labels |= {f"{prefix}replicatedjob-name": made["spec"]["replicatedJobs"][0]["name"]}
+    child = job(f"{name}-0", command)
+    child["metadata"] = {"name": f"{name}-0"}
+    reference = {"apiVersion": API, "kind": "JobSet", "name": name, "uid": uid, "controller": True}
+    child["metadata"]["ownerReferences"] = [{**reference, "blockOwnerDeletion": True}]
+    child["spec"]["template"]["metadata"] = {"labels": labels}
+    await here.request("POST", JOBS.format(here.namespace), child)
+
+
+async def test_a_jobset_whose_controller_is_away_is_not_ready_when_its_members_have_ended_or_are_gone(
+    here: Site, ours: Release
+) -> None:
+    here.row.happens("two JobSets without a controller: members of one succeed, the other is deleted and held")
+    await define(here.request)
+    await ours.install("--set", "observe.kinds=jobsets")
+    async with ours.musterd() as musterd:
+        await musterd.until_leading()
+        await orphaned(here, "away", "*: run 3, exit 0", [])
+        await orphaned(here, "held", "*: run 600", [KEEPS])
+        held = f"{jobsets_path(here.namespace)}/held"
+        try:
+            assert await said(here, "held", "Running", "JobSet") == "2/2 members are ready"
+            await here.request("DELETE", held, {"kind": "DeleteOptions", "propagationPolicy": "Foreground"})
+            await here.shows("jobset/held", f"being deleted; held by the finalizers? .*{KEEPS}")
+            away = "all 2 members have succeeded; the JobSet does not say so"
+            assert away in await said(here, "away", "Stuck", "JobSet")
+            await here.shows("jobset/away", f"jobset/away Running .*{away}")
+            gone = "it was deleted before its end; being deleted; held by the finalizer example.org/keeps; no pod runs"
+            assert gone in await said(here, "held", "Deleted", "JobSet")
+            await here.shows("jobset/held", f"jobset/held Failed .*{gone}")
+        finally:
+            await here.request("PATCH", held, {"metadata": {"finalizers": None}}, MERGE)
+        assert musterd.refused() == []
+        here.row.says(f"{away}; {gone} any more")
 
 
 async def test_the_jax_process_that_does_not_call_is_named_among_pods_that_no_experiment_made(

@@ -198,7 +198,7 @@ async def test_a_service_of_somebody_elses_is_explained(here: Site) -> None:
     await here.says("run", "^Failed NameTaken Service .*/run ")
 
 
-async def test_a_pod_of_somebody_elses_is_explained(here: Site) -> None:
+async def test_a_pod_that_is_nobodys_is_explained_and_left_to_a_person(here: Site) -> None:
     await here.submit("run", suspend=True)
     await here.phase("run", "Suspended")
     uid = (await here.client.get("run", namespace=here.namespace)).uid
@@ -207,10 +207,12 @@ async def test_a_pod_of_somebody_elses_is_explained(here: Site) -> None:
     await here.request(
         "POST", core(here.namespace, "pods"), {"metadata": {"name": name}, "spec": {"containers": [container]}}
     )
-    here.row.happens("a pod with the name of rank 1 is there already, and is somebody else's")
+    here.row.happens("a pod without a controller has the name of rank 1; a person deletes it later")
     await here.change("run", suspend=False)
-    await here.says("run", f"^Failed NameTaken Pod {here.namespace}/{name} exists and has no controller")
+    await here.is_stuck("run", "PodAltered", f"Pod {here.namespace}/{name} exists and has no ownerReference")
     assert await here.get(core(here.namespace, "pods", name)) is not None
+    await here.kubectl("delete", "pod", name)
+    await here.phase("run", "Running")
 
 
 async def test_a_missing_priority_class_is_said(here: Site) -> None:

@@ -16,6 +16,8 @@ from tests.simulation.world.world import EPOCH, World
 
 INITIAL, FACTOR, MOST = 5.0, 2.0, 300.0
 """The defaults of restartPolicy.backoff (docs/manifest-reference.md)."""
+REQUESTED = "Requested"
+"""The reason of a restart that a user asks for: it waits for nothing, and is no part of a row."""
 PROGRESS = 300.0
 """Seconds of an assembled gang that end a row of disruptions."""
 EARLY = 0.1
@@ -31,6 +33,9 @@ def backed_off(world: World) -> Iterator[str]:
         turns, row = course(world, name), 0
         for before, turn in pairwise(turns):
             if turn.phase != "Restarting" or turn.epoch == before.epoch:
+                continue
+            if (turn.status.get("cause") or {}).get("reason") == REQUESTED:
+                yield from _waited(world, name, turn, 0.0)
                 continue
             counted = turn.counted
             row = 0 if counted else row + 1

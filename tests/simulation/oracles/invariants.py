@@ -248,7 +248,8 @@ class Invariants:
 
     def _pods(self, uid: str) -> list[Object]:
         pods = self.world.members()
-        return [pod for pod in pods if pod["metadata"]["labels"].get(LABEL_UID) == uid]
+        processes = self.world.kubelet.processes
+        return [pod for pod in pods if processes[pod["metadata"]["uid"]].experiment == uid]  # labels may be altered
 
     def _violate(self, what: str) -> None:
         self.world.violate(what)

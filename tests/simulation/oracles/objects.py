@@ -44,7 +44,7 @@ def same_objects(world: World, summary: dict[str, Any], clean: Result | None) ->
         if "/workloads/" in path:  # its name holds its podSets: a resumed experiment queues under the same one
             lives += sum(each.spec.get("suspend") is False for each in world.scenario.user_actions)
         deleted = not_started[path] if world.plan.has("delete-pod") else 0
-        if repairs(world.scenario) and world.plan.has(*CRASHES):  # a pod that went while no daemon ran is made again
+        if repairs(world.scenario) and world.plan.has(*CRASHES):  # one that went while no daemon ran is made again
             lives += sum(kind != "failure" for _, kind, *_ in world.incident_log)
         if times > lives + deleted + (path in world.created_late) + doubtful:
             yield f"{path} is created {times} times"

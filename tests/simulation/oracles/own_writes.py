@@ -40,7 +40,7 @@ class OwnWrites:
                     and self._made.get(made) == there["metadata"]["uid"]
                     and _owner_of(there) == _owner_of(msgspec.json.decode(body or b"{}"))  # else of an earlier life
                 )
-                if known and not self._world.plan.has("drop"):  # (a daemon that lost the event cannot know the pod)
+                if known and not self._world.plan.has("drop"):  # (no watch may have shown the pod)
                     self._world.violate(f"{made} is created again although its create was answered")
             case "DELETE" if (path, body or b"") in self._deleted:
                 self._world.violate(f"{path} is deleted again although its delete was answered")

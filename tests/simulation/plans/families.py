@@ -48,7 +48,7 @@ def _stale(places: Boundaries) -> Iterator[tuple[Fault, ...]]:
 
 
 def _foreign_changes(places: Boundaries) -> Iterator[tuple[Fault, ...]]:
-    """A user deletes the first pod or the last one; once in each stage, edits the first pod, or the spec."""
+    """A user deletes the first pod or the last one; once in each stage, edits or alters one, or edits the spec."""
     edited = set(places.versions if places.everywhere else places.stages)
     for version in places.versions:
         for kind, rank in (*[("edit-pod", 0)] * (version in edited), *(("delete-pod", rank) for rank in places.ranks)):
@@ -56,6 +56,9 @@ def _foreign_changes(places: Boundaries) -> Iterator[tuple[Fault, ...]]:
                 yield (Fault(kind, version, str(rank)),)
         if version in edited:
             yield (Fault("edit-spec", version),)
+            for rank in places.ranks:
+                if places.pod(rank, version):
+                    yield (Fault("alter-pod", version, str(rank)),)
 
 
 def _clock_steps(places: Boundaries) -> Iterator[tuple[Fault, ...]]:
@@ -204,6 +207,7 @@ def random_plan(seed: int, reference: Callable[[str, int, str], Result]) -> Plan
                     Fault("step-clock", version, random.choice(("-3600", "-5", "5", "40"))),
                     Fault("delete-pod", version, rank),
                     Fault("edit-pod", version, rank),
+                    Fault("alter-pod", version, rank),
                     Fault("edit-spec", version),
                 ]
             )

@@ -74,6 +74,19 @@ def ended_unwatched(world: World) -> bool:
     return any(killed <= at <= back for at in ends for killed, back in away)
 
 
+def ended_altered(world: World, name: str) -> set[int]:
+    """Epochs of pods that ended, or were taken away, while they had not the marks of a member or a moment before: no
+    watch showed how. A live read says only that they ended, and that is no failure of the program."""
+    found = set[int]()
+    for uid, (since, until) in world.users.altered.items():
+        process = world.kubelet.processes[uid]
+        struck = [at for at, _, *place in world.incident_log if place == [name, process.epoch, process.rank]]
+        ended = [process.ended_at] * (process.ended_at > 0.0)
+        if process.experiment_name == name and any(since - PROMPT <= at <= until for at in (*struck, *ended)):
+            found.add(process.epoch)
+    return found
+
+
 def unrecorded_epochs(world: World, name: str) -> set[int]:
     """Epochs that lost a pod before a status said that all members had a node, in a plan that kills the daemon.
 

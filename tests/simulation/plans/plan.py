@@ -25,6 +25,10 @@ RESYNC = 60.0
 """Seconds within which the daemon looks again at every experiment, whatever its wall clock says."""
 LISTS = 4
 """Live lists that may follow each other before a gang runs: of a failure or a loss, of a clock, and of two launches."""
+ALTERED_FOR = 20.0
+"""Seconds after which a user undoes what was done to the labels of a pod."""
+RETRIED = 30.0
+"""Seconds after which a pod that no watch shows is asked for again."""
 EVERY = 0
 """In place of a resourceVersion: all of them (``double`` only)."""
 
@@ -48,11 +52,12 @@ KINDS = {
     "step-clock": "the wall clock of the daemon's node steps by some seconds at a resourceVersion",
     "delete-pod": "a user deletes the pod of a rank at a resourceVersion",
     "edit-pod": "a user annotates the pod of a rank at a resourceVersion",
+    "alter-pod": "a user takes the label or the owner from the pod of a rank, and gives it back some seconds later",
     "edit-spec": "a user changes the command in the spec at a resourceVersion",
 }
 TAKEOVERS = ("failover", "cut")
 CRASHES = ("crash-before", "crash-after", "late", "stale", "skew", *TAKEOVERS)
-FOREIGN_CHANGES = ("delete-pod", "edit-pod", "edit-spec")
+FOREIGN_CHANGES = ("delete-pod", "edit-pod", "edit-spec", "alter-pod")
 COUNTED_IN_WRITES = (*CRASHES, "refuse", "lose", "slow-answer")
 
 
@@ -99,6 +104,8 @@ class Fault:
                 return float(self.how) + SILENCE * (float(self.how) > SILENCE)  # reopened, and silent again
             case "drop":
                 return RELIST_AFTER + 2.0
+            case "alter-pod":
+                return ALTERED_FOR + RETRIED
             case "expire" | "expire-page":
                 return 2.0
         return 1.0

@@ -4,6 +4,7 @@ from functools import cache
 
 from tests.simulation.scenarios import (
     admission,
+    alterations,
     arrivals,
     budgets,
     clocks,
@@ -23,6 +24,7 @@ from tests.simulation.scenarios import (
 from tests.simulation.scenarios.scenario import Scenario
 
 TABLES = (
+    alterations,
     arrivals,
     failures,
     disruptions,

@@ -5,6 +5,7 @@ A scenario is one row in the ``SCENARIOS`` of a table beside this file.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from muster.reconcilers.refs import experiment_path
@@ -18,12 +19,14 @@ NAMESPACE = "team"
 
 @dataclass(frozen=True, slots=True)
 class UserAction:
-    """At ``second`` a user merges ``spec`` into the spec, or deletes the Experiment (``delete``)."""
+    """At ``second`` a user merges ``spec`` into the spec and ``annotations`` into the annotations, or deletes the
+    Experiment (``delete``)."""
 
     second: float
     spec: Mapping[str, Any] = field(default_factory=dict)
     delete: bool = False
     experiment: str = "run"
+    annotations: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,23 @@ class Forges(UserAction):
     """In place of those of rank 0 in epoch 0."""
     status: Mapping[str, Any] = field(default_factory=dict)
     finalizer: bool = False
+
+
+class Alteration(StrEnum):
+    """What is done to the marks by which a pod is known as a member's."""
+
+    UNLABELLED = "the label with the uid is removed"
+    RELABELLED = "the label with the uid is rewritten"
+    DISOWNED = "the ownerReference is removed"
+
+
+@dataclass(frozen=True, slots=True)
+class Alters(UserAction):
+    """A user alters the pod of a rank, and undoes that at ``until`` (None: never)."""
+
+    rank: int = 1
+    how: Alteration = Alteration.UNLABELLED
+    until: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

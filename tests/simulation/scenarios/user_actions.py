@@ -2,9 +2,11 @@
 
 from math import inf
 
+from muster.api.names import ANNOTATION_RESTART
 from tests.simulation.scenarios.incidents import (
     Fails,
 )
+from tests.simulation.scenarios.operators import GANGS
 from tests.simulation.scenarios.scenario import (
     DeletesNamespace,
     End,
@@ -15,6 +17,10 @@ from tests.simulation.scenarios.scenario import (
     UserAction,
 )
 
+WATCHED = ("clean", "crash", "error", "late-write", "slow-answer", "reorder", "drop", "double", "relist", "stale",
+           "clock-step", "takeover", "clock-skew", "stranger", "two-crashes")  # fmt: skip
+"""All families but those in which the Experiment may first be seen after a user's second action."""
+
 SCENARIOS = (
     # Cancelled in the middle of the run: it ends at once and for good.
     Scenario(
@@ -22,6 +28,16 @@ SCENARIOS = (
         End("Failed", "Cancelled"),
         user_actions=(UserAction(15.0, {"cancel": True}),),
         run=200.0,
+    ),
+    # A restart is asked for in the middle of the run: one new epoch, at once, that is charged to no budget.
+    Scenario(
+        "restart-requested",
+        End("Succeeded", "AllMembersSucceeded", epoch=1, cause=("Requested", None), other_ends=1),
+        operators=tuple(name for name, gang in GANGS.items() if not gang.foreign),
+        user_actions=(UserAction(15.0, annotations={ANNOTATION_RESTART: "a user, at noon"}),),
+        spec={"restartPolicy": {"backoffLimit": 0}},
+        run=200.0,
+        families=WATCHED,
     ),
     # Deleted while the gang runs: the garbage collector takes all its objects, and none is created again.
     Scenario(

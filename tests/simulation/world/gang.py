@@ -4,7 +4,7 @@ Probe answers are made from the same facts as the pods, so the two never contrad
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import TYPE_CHECKING
 
 from muster.state.actions import ProbeTarget
@@ -291,7 +291,7 @@ class WorldProber:
         await asyncio.sleep(PROBE)
         return self._gang.answer(self._address, self._clock())
 
-    async def changes(self) -> AsyncIterator[RollAnswer]:
+    async def changes(self) -> AsyncGenerator[RollAnswer, None]:
         """Yield an answer per change, until the coordinator is gone or a member has left in good order.
 
         A Ray dashboard cannot be waited for: it is asked again and again.

@@ -145,11 +145,8 @@ class QueueActor:
         gone = change.kind == "DELETED"
         released = _true(before, "QuotaReserved") and (gone or not _true(after, "QuotaReserved"))
         done = _true(after, "Finished") and not _true(before, "Finished")
-        if (
-            released
-            or done
-            or (gone and FINALIZER_QUOTA in (change.before or {}).get("metadata", {}).get("finalizers", ()))
-        ):
+        let_go = gone and FINALIZER_QUOTA in (change.before or {}).get("metadata", {}).get("finalizers", ())
+        if released or done or let_go:
             for process in self.world.kubelet.processes.values():
                 if process.experiment == owner and process.running:
                     self.world.violate(f"quota is given back while {process.name} runs")

@@ -1,6 +1,7 @@
 """Users: they submit, edit and delete experiments as the scenario says, and change pods and specs as the plan says."""
 
 from copy import deepcopy
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from muster.api.names import (
@@ -21,10 +22,12 @@ from muster.api.names import (
 from muster.kube.paths import core
 from tests.fakes.history import Object
 from tests.simulation.oracles.invariants import OVER
-from tests.simulation.plans.plan import Fault
+from tests.simulation.plans.plan import ALTERED_FOR, Fault
 from tests.simulation.scenarios.scenario import (
     NAMESPACE,
     AddsFinalizer,
+    Alteration,
+    Alters,
     DeletesNamespace,
     Forges,
     Serves,
@@ -34,6 +37,7 @@ from tests.simulation.scenarios.scenario import (
     TakesName,
     UserAction,
 )
+from tests.simulation.world.process import Process
 
 if TYPE_CHECKING:
     from tests.simulation.world.world import World
@@ -43,6 +47,7 @@ SECOND_LIFE = "00000000-0000-4000-8000-900000000000"
 FINALIZER = "example.com/keep"
 EMPTIED = ((0.5, "pods"), (1.0, "services"), (8.0, "experiments"), (40.0, "pods"))
 """Seconds from the deletion of a namespace to that of its objects, by kind; pods that come later are deleted, too."""
+ALTERATIONS = tuple(Alteration)
 SUBMITTED = 1.0
 """The second at which all experiments are submitted."""
 
@@ -54,6 +59,10 @@ class Users:
         self.world = world
         self._deleted: set[str] = set()
         """Namespaces that are being deleted."""
+        self._marks: dict[str, tuple[dict[str, str], list[Object]]] = {}
+        """Labels and owner references that altered pods had, by uid."""
+        self.altered: dict[str, tuple[float, float]] = {}
+        """By uid of an altered pod: from when until when it had not its marks, on the world's clock."""
         self.strangers: set[str] = set()
         """Paths of objects of the foreign kind that another controller manages."""
 
@@ -120,6 +129,9 @@ class Users:
             case Serves():
                 self.serve()
                 return
+            case Alters():
+                self._alters(step)
+                return
             case SubmitsOthers():
                 self._submit_others(step)
                 return
@@ -130,7 +142,9 @@ class Users:
         if step.delete:
             self.world.api.delete(path)
         else:
-            self.world.api.put(path, {**obj, "spec": {**obj["spec"], **step.spec}})
+            annotations = {**obj["metadata"].get("annotations", {}), **step.annotations}
+            kept = {**obj["metadata"], **({"annotations": annotations} if annotations else {})}
+            self.world.api.put(path, {**obj, "metadata": kept, "spec": {**obj["spec"], **step.spec}})
 
     def _stop_serving(self, step: StopsServing) -> None:
         subject = self.world.operator.subject
@@ -227,6 +241,46 @@ class Users:
                 self.world.record_incident("deletion", process)
             self.world.removed(process)
             self.world.api.delete(process.path)
+        elif fault.kind == "alter-pod":
+            self._alter(process, ALTERATIONS[fault.at % len(ALTERATIONS)])
+            self.world.loop.call_later(ALTERED_FOR, self._restore, process)
         else:
             metadata = {**pod["metadata"], "annotations": {"edited-by": "a user"}}
             self.world.api.put(process.path, {**pod, "metadata": metadata})
+
+    def _alters(self, step: Alters) -> None:
+        """Alter the latest pod of a rank, as the scenario says."""
+        latest = [p for p in self.world.kubelet.processes.values() if p.rank == step.rank % self.world.plan.size]
+        if latest:
+            self._alter(latest[-1], step.how)
+            if step.until is not None:
+                self.world.loop.call_at(step.until, self._restore, latest[-1])
+
+    def _alter(self, process: Process, how: Alteration) -> None:
+        """Change the marks by which a pod is known as a member's."""
+        if (pod := self._pod_of(process)) is None:
+            return
+        metadata = pod["metadata"]
+        self._marks.setdefault(process.uid, (metadata["labels"], metadata["ownerReferences"]))
+        self.altered.setdefault(process.uid, (self.world.clock(), inf))
+        labels = {name: value for name, value in metadata["labels"].items() if name != LABEL_UID}
+        match how:
+            case Alteration.UNLABELLED:
+                metadata = {**metadata, "labels": labels}
+            case Alteration.RELABELLED:
+                metadata = {**metadata, "labels": {**labels, LABEL_UID: "another"}}
+            case Alteration.DISOWNED:
+                metadata = {**metadata, "ownerReferences": []}
+        self.world.api.put(process.path, {**pod, "metadata": metadata})
+
+    def _restore(self, process: Process) -> None:
+        """Give an altered pod its marks back."""
+        if (pod := self._pod_of(process)) is not None:
+            labels, owners = self._marks[process.uid]
+            self.altered[process.uid] = self.altered[process.uid][0], self.world.clock()
+            metadata = {**pod["metadata"], "labels": labels, "ownerReferences": owners}
+            self.world.api.put(process.path, {**pod, "metadata": metadata})
+
+    def _pod_of(self, process: Process) -> Object | None:
+        found = self.world.api.objects.get(process.path)
+        return found if found is not None and found["metadata"]["uid"] == process.uid else None

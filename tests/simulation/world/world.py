@@ -12,7 +12,7 @@ import msgspec
 
 from muster.api.errors import ApiError
 from muster.api.values.rank_ranges import from_ranges
-from muster.reconcilers.native import confirm
+from muster.reconcilers.native import live_pods
 from tests.fakes.api import FakeApi
 from tests.fakes.history import Change, Object
 from tests.simulation.oracles.invariants import Invariants
@@ -127,7 +127,7 @@ class World:
     def play(self) -> None:
         """Play the plan to its end."""
         asyncio.set_event_loop(self.loop)
-        with error_log(self), patch.object(confirm, "PAGE", PAGE_SIZE):
+        with error_log(self), patch.object(live_pods, "PAGE", PAGE_SIZE):
             try:
                 self.loop.run_until_complete(self._play())
             except AssertionError as error:

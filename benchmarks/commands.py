@@ -1,0 +1,112 @@
+"""The command line started cold: CPU time of one ``muster --help``, ``lint`` and ``get``, with all imports.
+
+``get`` reads a running gang of two from a local API server. The bytecode is on disk, as after an installation. The
+least of several runs counts, because other work on the machine only adds to it: start this one on an idle machine.
+"""
+
+import asyncio
+import os
+import resource
+import secrets
+import sys
+import tempfile
+from asyncio.subprocess import DEVNULL
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness.result import Result
+from muster.api.names import API_VERSION, KIND
+from muster.api.schema.crd import custom_resource_definition
+from muster.local.apiserver import ApiServer, WriteOptions
+from muster.local.kubeconfig import write_kubeconfig
+
+RUNS = 10
+"""Measured runs of each command, after one that writes the bytecode."""
+PEER = "python -c pass"
+SPEC = {
+    "operator": "jax",
+    "image": "registry.example.com/team/train:1.0",
+    "command": "python3 -u train.py",
+    "types": {"worker": {"count": 2, "resources": {"cpus": 1, "ramRatio": 2}}},
+}
+STATUS = {
+    "phase": "Running",
+    "reason": "AllRanksArrived",
+    "message": "2/2 ranks have arrived",
+    "epoch": 0,
+    "size": 2,
+    "ready": 2,
+    "observedGeneration": 1,
+}
+MANIFEST = """\
+kind: AIchorManifest
+apiVersion: 0.2.3
+spec:
+  operator: jax
+  image: registry.example.com/team/train:1.0
+  command: "python3 -u train.py"
+  types:
+    worker:
+      count: 2
+      resources:
+        cpus: 1
+        ramRatio: 2
+"""
+
+
+async def seconds(*command: str, environment: dict[str, str], where: Path) -> float:
+    """The least CPU time, user and system, of a command; its children that ended before are not in it."""
+    spent = []
+    for _ in range(RUNS + 1):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, *command), env=environment, cwd=where, stdout=DEVNULL, stderr=DEVNULL
+        )
+        if await process.wait() != 0:
+            raise RuntimeError(f"{' '.join(command)} exited with {process.returncode}")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return min(spent[1:])
+
+
+async def measured() -> list[Result]:
+    """Start the API server with one experiment, and run the commands beside it."""
+    token = secrets.token_urlsafe(32)
+    api = ApiServer(None, token=token)
+    with tempfile.TemporaryDirectory() as directory:
+        where = Path(directory)
+        write_kubeconfig(where / "kubeconfig", url=await api.start(), token=token)
+        (where / "manifest.yaml").write_text(MANIFEST, encoding="utf-8")
+        _apply(api, "apiextensions.k8s.io/v1", "customresourcedefinitions", custom_resource_definition())
+        metadata = {"name": "train", "namespace": "default"}
+        run: dict[str, Any] = {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata}
+        _apply(api, API_VERSION, "experiments", run | {"spec": SPEC})
+        _apply(api, API_VERSION, "experiments", run | {"status": STATUS}, subresource="status")
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        environment |= {"KUBECONFIG": str(where / "kubeconfig"), "PYTHONPYCACHEPREFIX": str(where / "bytecode")}
+
+        async def cpu(*command: str) -> float:
+            return await seconds(*command, environment=environment, where=where)
+
+        try:
+            start = await cpu("-c", "pass")
+            muster = ("-c", "from muster.entry import muster; muster()")
+            return [
+                Result.of(f"muster {words[0]}, CPU time", await cpu(*muster, *words), "s", budget, PEER, start)
+                for words, budget in ((("--help",), 0.1), (("lint", "manifest.yaml"), 0.25), (("get", "train"), 0.3))
+            ]
+        finally:
+            await api.stop()
+
+
+def _apply(api: ApiServer, version: str, plural: str, obj: dict[str, Any], subresource: str = "") -> None:
+    """Create or change an object; the server keeps what it is given, so it gets a copy."""
+    metadata = obj["metadata"]
+    kind, options = api.store.resource(version, plural), WriteOptions(subresource=subresource)
+    api.store.ensure(kind, metadata.get("namespace", ""), deepcopy(obj), options)
+
+
+def run() -> list[Result]:
+    """Measure the three commands."""
+    return asyncio.run(measured())
