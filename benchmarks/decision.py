@@ -12,12 +12,12 @@ from functools import partial
 
 from benchmarks.gangs import gang, pod, roll, seen
 from benchmarks.harness.result import Result
-from muster.state.actions import CreatePods
-from muster.state.machine import Decision, decide
-from muster.state.plan import Plan
-from muster.state.record import Phase, Record
-from muster.state.view.pod import Pod, PodPhase
+from muster.state.decide.machine import Decision, decide
 from muster.state.view.view import View
+from muster.state.vocabulary.actions import CreatePods
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Pod, PodPhase
+from muster.state.vocabulary.record import Phase, Record
 
 FEW, MANY = 8, 10_000
 ROUNDS = 15

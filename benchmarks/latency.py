@@ -18,7 +18,7 @@ from benchmarks.harness.daemon_time import DaemonTime
 from benchmarks.harness.result import Result
 from benchmarks.servers.world import World
 from benchmarks.writes import STATUS_WRITES
-from muster.state.machine import Decision, decide
+from muster.state.decide.machine import Decision, decide
 
 EXPERIMENTS, MEMBERS = 200, 64
 BUDGET = 200.0

@@ -12,10 +12,10 @@ from benchmarks.harness.result import Result
 from muster.daemon.web.page.runbooks import Runbooks
 from muster.daemon.web.pages import Pages
 from muster.metrics.collector import Subject
-from muster.state.plan import Plan
 from muster.state.policies.deadline import ends
-from muster.state.record import Phase, Record, RollCall
-from muster.state.rules import ClockName
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Phase, Record, RollCall
+from muster.state.vocabulary.rules import ClockName
 
 RANKS, NOW = 10_000, 1_800_000_000.0
 ANSWERS, ROUNDS = 1, 10

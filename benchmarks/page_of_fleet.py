@@ -23,10 +23,10 @@ from muster.daemon.web.page.runbooks import Runbooks
 from muster.daemon.web.pages import Pages
 from muster.daemon.web.readers import Anyone
 from muster.metrics.collector import Subject
-from muster.state.plan import Plan
 from muster.state.policies.deadline import ends
-from muster.state.record import Record
-from muster.state.rules import ClockName
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Record
+from muster.state.vocabulary.rules import ClockName
 
 BUDGET = 5.0
 """Seconds of CPU, also where all of them run: half of what a request may take."""

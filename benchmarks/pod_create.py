@@ -22,12 +22,12 @@ from muster.kube.connection import Connection
 from muster.kube.fair_share import ALONE, FairShare
 from muster.reconcilers.native.engine import NativeEngine
 from muster.reconcilers.render.pod import PodTemplate, render_pod
-from muster.state.actions import CreatePods
-from muster.state.coordinator import Coordinator, ProbeKind
-from muster.state.group import Group
-from muster.state.plan import Plan
-from muster.state.pod_spec import Env, PodSpec, Source, Volume
-from muster.state.record import Phase, Record
+from muster.state.vocabulary.actions import CreatePods
+from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod_spec import Env, PodSpec, Source, Volume
+from muster.state.vocabulary.record import Phase, Record
 
 PODS = 2000
 ROUNDS = 3

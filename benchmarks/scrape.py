@@ -20,7 +20,7 @@ from benchmarks.harness.result import Result
 from muster.metrics.collector import ExperimentCollector, Subject
 from muster.metrics.exposition import Seen, compressed, look, write
 from muster.state.policies import deadline
-from muster.state.record import Condition, ConditionType, Phase, Record, StoryLine
+from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record, StoryLine
 
 EXPERIMENTS, RUNNING = 100_000, 2_000
 BUDGET = 0.25

@@ -7,18 +7,18 @@ from typing import Any, NamedTuple
 import msgspec
 
 from muster.api.names import name_suffix, pod_name
-from muster.state.clocks import CLOCKS
-from muster.state.context import Context
-from muster.state.coordinator import Coordinator, ProbeKind
-from muster.state.group import Group
+from muster.state.facts.context import Context
 from muster.state.operators.jax import JAX
-from muster.state.plan import Plan
-from muster.state.pod_spec import PodSpec
-from muster.state.record import Phase, Record
-from muster.state.rules import ClockAction, ClockName, ClockRule, Gate
-from muster.state.view.pod import Pod, PodPhase
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.view.view import View
+from muster.state.vocabulary.clocks import CLOCKS
+from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Pod, PodPhase
+from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.record import Phase, Record
+from muster.state.vocabulary.rules import ClockAction, ClockName, ClockRule, Gate
 
 NOW = 1_000_000.0
 

@@ -21,8 +21,8 @@ from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings
 from muster.kube.paths import core
 from muster.reconcilers.refs import experiment_path
-from muster.state.actions import ProbeTarget
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
+from muster.state.vocabulary.actions import ProbeTarget
 
 BEGAN = 1_800_000_000.0
 """Unix time at which every world begins."""

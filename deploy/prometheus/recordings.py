@@ -5,8 +5,8 @@ the daemons that are scraped, so that a counter goes on as one series when anoth
 """
 
 from deploy.prometheus.row import Recording
+from muster.state.policies.failures.restart_reasons import BY_THE_PLATFORM
 from muster.state.policies.request import REASON as REQUESTED
-from muster.state.summary.restart_reasons import BY_THE_PLATFORM
 
 FAILURES = f'reason!~"{"|".join((*BY_THE_PLATFORM, REQUESTED))}"'
 """Restarts for the other reasons: neither the platform nor a person wanted them."""

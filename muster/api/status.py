@@ -4,7 +4,7 @@ It is all that survives the daemon, and people and other versions of Muster read
 its type, its bounds, what it means, how long it holds, whether a time moves with the wall clock, and whether it is a
 fact, which is persisted the moment it changes, or part of the summary for people (sentences, counts), which follows
 within seconds from a budget, so that a gang of 512 does not cost 512 status writes (``muster.state.summary.status``).
-The daemon adds to it in ``muster.state.record``.
+The daemon adds to it in ``muster.state.vocabulary.record``.
 
 The classes are msgspec structs: a decision copies and compares them more than anything else. Times are wall seconds
 since 1970; None means "not yet in this epoch".

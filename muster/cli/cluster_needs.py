@@ -17,7 +17,7 @@ from muster.kube.paths import custom
 from muster.kube.unstructured import items, mapping, text
 from muster.reconcilers.render.workload import API_VERSION as KUEUE_VERSION
 from muster.reconcilers.render.workload import KUEUE
-from muster.state.foreign.subject import EXPERIMENT, JAXJOB, JOBSET
+from muster.state.vocabulary.subject import EXPERIMENT, JAXJOB, JOBSET
 
 SCHEDULING: Final = "scheduling.k8s.io/v1"
 WORKLOAD_PRIORITY: Final = f"{KUEUE}/priority-class"

@@ -13,17 +13,17 @@ from msgspec.structs import asdict
 from muster.api.errors import MusterError
 from muster.api.manifest.experiment import parse_experiment
 from muster.client import Explanation
-from muster.state.context import Context
-from muster.state.diagnosis.cause import LOOKS_WELL
-from muster.state.diagnosis.diagnose import diagnose
-from muster.state.diagnosis.finding import Finding
-from muster.state.diagnosis.of_member import REFUSED_BY
+from muster.state.facts.context import Context
+from muster.state.facts.diagnosis.cause import LOOKS_WELL
+from muster.state.facts.diagnosis.diagnose import diagnose
+from muster.state.facts.diagnosis.finding import Finding
+from muster.state.facts.diagnosis.of_member import REFUSED_BY
 from muster.state.foreign.kinds import SUBJECTS
 from muster.state.operators.planning import plan_of
-from muster.state.plan import Plan
-from muster.state.record import ConditionType, Phase, Record
 from muster.state.view.engine_facts import Refusal
 from muster.state.view.view import View
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import ConditionType, Phase, Record
 from muster.watchers.pods.decode import flatten
 from muster.watchers.pods.document import PodDocument
 

@@ -14,7 +14,7 @@ import click
 from dotenv.parser import parse_stream
 
 from muster.api.manifest.problems import ManifestError, Problem
-from muster.state.plan import Plan
+from muster.state.vocabulary.plan import Plan
 
 _PROXIES = frozenset(("http_proxy", "https_proxy", "all_proxy", "grpc_proxy"))
 _NO_PROXY = ("no_proxy", "NO_PROXY")

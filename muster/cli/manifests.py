@@ -17,7 +17,7 @@ from muster.api.manifest.yaml.reader import MAX_BYTES, Node, read_yaml
 from muster.cli.terminal.colours import say
 from muster.client.names import name_for
 from muster.state.operators.planning import PlanError, plan_of
-from muster.state.plan import Plan
+from muster.state.vocabulary.plan import Plan
 
 STDIN = "<stdin>"
 PLACEHOLDER_UID = "00000000-0000-4000-8000-000000000000"

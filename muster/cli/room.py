@@ -18,8 +18,8 @@ from muster.local.node.registration import machine_capacity
 from muster.local.node.scheduling import fit
 from muster.local.node.scheduling.gangs import Gang
 from muster.local.node.scheduling.shortage import Holder, Ledger, sentence
-from muster.state.foreign.subject import title
-from muster.state.plan import Plan
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.subject import title
 
 ALONE: Final = Decimal("0.9")
 """The part of this machine that the members of an experiment get together; its cluster needs the rest."""

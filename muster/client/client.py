@@ -36,7 +36,7 @@ from muster.kube.paths import core
 from muster.kube.resources import ResourceClient
 from muster.kube.transport import Transport
 from muster.kube.unstructured import Json
-from muster.state.foreign.subject import EXPERIMENT
+from muster.state.vocabulary.subject import EXPERIMENT
 
 if TYPE_CHECKING:  # the manifest's models take longer to import than a request takes
     from muster.api.convert.load import LoadedObject

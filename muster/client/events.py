@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from muster.kube.paths import core
 from muster.kube.resources import ResourceClient
 from muster.kube.unstructured import Json, mapping, moment, text, whole
-from muster.state.foreign.subject import PODS
+from muster.state.vocabulary.subject import PODS
 
 if TYPE_CHECKING:
     from muster.client.snapshot import Snapshot

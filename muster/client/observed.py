@@ -20,22 +20,22 @@ from muster.api.values.timestamps import whole_time
 from muster.client.events import EventSummary
 from muster.client.member import Member, member_of
 from muster.kube.unstructured import Json, items, mapping, moment, text
-from muster.state.coordinator import ProbeKind
+from muster.state.decide.machine import decide
 from muster.state.foreign import kinds
-from muster.state.foreign.subject import PODS
-from muster.state.machine import decide
-from muster.state.observed import ends
 from muster.state.observed.attempts import Attempts
 from muster.state.observed.kinds import OBSERVED
 from muster.state.observed.membership import ObservedMembership
 from muster.state.observed.observed_kind import Claim, ObservedKind, Said
 from muster.state.operators.observed.pods import OBSERVE
-from muster.state.plan import Plan
-from muster.state.record import Record
-from muster.state.view.pod import Pod
+from muster.state.policies.watched import ends
 from muster.state.view.stale_members import STALE_MEMBERS
 from muster.state.view.view import View
-from muster.state.view.workload import Workload
+from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.record import Record
+from muster.state.vocabulary.subject import PODS
+from muster.state.vocabulary.workload import Workload
 from muster.watchers.observed import PodDocument, pod_reader_of
 
 UNKNOWN: Final = "Unknown"

@@ -15,11 +15,11 @@ from muster.client.subjects import collection_path, object_path
 from muster.kube.paths import core, custom
 from muster.kube.resources import ResourceClient
 from muster.kube.unstructured import Json, mapping, text
-from muster.state.foreign.subject import PODS, Subject
 from muster.state.observed.observed_kind import ObservedKind
 from muster.state.operators.observed.pods import LABELLED_PODS, OBSERVE
 from muster.state.operators.planning import local_queue_of
-from muster.state.view.workload import Workload
+from muster.state.vocabulary.subject import PODS, Subject
+from muster.state.vocabulary.workload import Workload
 from muster.watchers import workloads
 
 

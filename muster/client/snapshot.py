@@ -22,7 +22,7 @@ from muster.client.errors import NoSuchExperiment, NotInstalled
 from muster.client.subjects import collection_path, object_path, parse
 from muster.kube.listwatch.informer import Kind
 from muster.kube.unstructured import Json, mapping, moment, text
-from muster.state.foreign.subject import EXPERIMENT, Subject, title
+from muster.state.vocabulary.subject import EXPERIMENT, Subject, title
 
 if TYPE_CHECKING:  # an Experiment is shown without the rules by which runs of others are understood
     from muster.client.observed import Observed
@@ -162,7 +162,7 @@ def snapshot_of(obj: Json) -> Snapshot:
 def _status_of_foreign(raw: Json) -> ExperimentStatus | None:
     """The status of the record in an object of another kind; None without one, or where it cannot be read."""
     from muster.state.foreign.record_condition import from_object
-    from muster.state.status import StatusError
+    from muster.state.vocabulary.stored_record import StatusError
 
     with suppress(WireError, StatusError):
         return from_object(raw)

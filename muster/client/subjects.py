@@ -11,7 +11,7 @@ from muster.api.manifest.problems import quoted
 from muster.client.errors import CannotCancel, OnlyObserved
 from muster.kube.paths import custom
 from muster.kube.unstructured import Json, text
-from muster.state.foreign.subject import EXPERIMENT, JAXJOB, JOBSET, PODS, Subject
+from muster.state.vocabulary.subject import EXPERIMENT, JAXJOB, JOBSET, PODS, Subject
 
 SUBJECTS: Final = (EXPERIMENT, JOBSET, JAXJOB)
 """The kinds that Muster can run."""

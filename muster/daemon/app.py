@@ -48,13 +48,13 @@ from muster.metrics.leadership import LeadershipCollector
 from muster.metrics.rights import RightsCollector
 from muster.metrics.watch import WatchCollector
 from muster.reconcilers.native.engine import NativeEngine
-from muster.state.actions import ProbeTarget
 from muster.state.foreign.kinds import SUBJECTS, runs
-from muster.state.plan import Plan
 from muster.state.policies import deadline
-from muster.state.record import Record
-from muster.state.rules import ClockName
 from muster.state.view.roll import RollAnswer
+from muster.state.vocabulary.actions import ProbeTarget
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Record
+from muster.state.vocabulary.rules import ClockName
 from muster.watchers import experiments
 from muster.watchers.experiments import ExperimentRecord
 from muster.watchers.foreign import decoder_of

@@ -14,7 +14,7 @@ from muster.kube.fair_share import FairShare
 from muster.kube.transport import Transport
 from muster.reconcilers.events import emit_events
 from muster.reconcilers.refs import ExperimentRef
-from muster.state.record import StoryLine
+from muster.state.vocabulary.record import StoryLine
 
 log = structlog.get_logger()
 

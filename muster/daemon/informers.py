@@ -17,10 +17,10 @@ from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
 from muster.kube.listwatch.store import Store
 from muster.kube.transport import Transport
 from muster.state.foreign.foreign_kind import ForeignKind
-from muster.state.plan import Plan
-from muster.state.view.pod import Pod
 from muster.state.view.view import View
-from muster.state.view.workload import Workload
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.workload import Workload
 from muster.watchers import experiments, services, workloads
 from muster.watchers.experiments import ExperimentRecord
 from muster.watchers.foreign import decoder_of

@@ -16,9 +16,9 @@ from typing import Protocol, runtime_checkable
 
 import structlog
 
-from muster.state.actions import ProbeTarget
-from muster.state.coordinator import AGENT, DASHBOARD, ProbeKind
 from muster.state.view.roll import RollAnswer
+from muster.state.vocabulary.actions import ProbeTarget
+from muster.state.vocabulary.coordinator import AGENT, DASHBOARD, ProbeKind
 from muster.watchers.probes.bounded.metered import Meter, metered
 from muster.watchers.probes.ray import RayProbe
 from muster.watchers.probes.torch import TorchProbe

@@ -17,9 +17,9 @@ from pydantic_settings import (
 from muster.kube.leaderelection.rules import LONGEST
 from muster.kube.listwatch.reflector import ReflectorSettings
 from muster.metrics.runbooks import SERVED
-from muster.state.foreign.subject import JAXJOB, JOBSET
 from muster.state.observed.kinds import OBSERVED
 from muster.state.observed.observed_kind import ObservedKind
+from muster.state.vocabulary.subject import JAXJOB, JOBSET
 
 Seconds = Annotated[float, Field(gt=0)]
 

@@ -6,7 +6,7 @@ the columns of ``kubectl get``, and leave the check of the spec to Muster. They 
 
 from typing import Any
 
-from muster.state.foreign.subject import JAXJOB, JOBSET, Subject
+from muster.state.vocabulary.subject import JAXJOB, JOBSET, Subject
 
 _OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 _AGE = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}

@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
-from muster.state.plan import Plan
 from muster.state.policies.silence import known
-from muster.state.record import Record
 from muster.state.view.view import View
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Record
 
 
 class Arrivals(NamedTuple):

@@ -7,13 +7,13 @@ that containers and schedulers name are an open set: the frequent ones are here,
 from itertools import product
 
 from muster.metrics.catalogue import INVALID
-from muster.state.clocks import CLOCKS
-from muster.state.coordinator import ProbeKind
 from muster.state.operators.planning import REGISTRY
-from muster.state.record import FINISHED, Phase
+from muster.state.policies.failures.restart_reasons import CRASHED, DISRUPTED, EXPORTED
 from muster.state.summary.invalid_spec import REASON as INVALID_SPEC
-from muster.state.summary.restart_reasons import CRASHED, DISRUPTED, EXPORTED
 from muster.state.view.roll import CoordinatorState
+from muster.state.vocabulary.clocks import CLOCKS
+from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.record import FINISHED, Phase
 
 OPERATORS = tuple(REGISTRY)
 """The operators that can be planned."""

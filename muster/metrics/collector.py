@@ -18,11 +18,11 @@ from muster.metrics.catalogue import INVALID, OTHER, SERIES
 from muster.metrics.exposition import Families, label
 from muster.metrics.rows import fleet
 from muster.metrics.series import FEWEST, FEWEST_FINISHED, Deadlines, Facts, Finished, Series
-from muster.state.diagnosis.by_cause import by_cause
-from muster.state.plan import Plan
-from muster.state.record import FINISHED, Phase, Record
+from muster.state.facts.diagnosis.by_cause import by_cause
 from muster.state.view.view import View
-from muster.state.wall_time import moved
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import FINISHED, Phase, Record
+from muster.state.vocabulary.wall_time import moved
 
 OPERATORS = 32
 """Values of the label operator in the sums; there are five operators and a few foreign kinds."""

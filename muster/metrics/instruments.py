@@ -25,8 +25,8 @@ from muster.metrics.exposition import Bounded, label
 from muster.metrics.member_restarts import member_restarts
 from muster.metrics.rows import daemon, fleet
 from muster.metrics.rows.row import Metric
-from muster.state.plan import Plan
-from muster.state.record import Record
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Record
 
 Traced = Callable[[Plan, Record | None, Record], None]
 """Takes in that a record was persisted in the place of another one."""

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from muster.state.record import Record, attempts_of
+from muster.state.vocabulary.record import Record, attempts_of
 
 REPLACED = "PodReplaced"
 """A Job of a JobSet has replaced pods. The record holds no reason of theirs."""

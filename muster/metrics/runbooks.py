@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 from muster.metrics.closed_sets import REFUSALS_BY_NAME
-from muster.state.diagnosis.cause import MissingCause
+from muster.state.facts.diagnosis.cause import MissingCause
 
 SERVED: Final = "/runbooks"
 """Where musterd serves docs/runbooks."""

@@ -18,16 +18,16 @@ from typing import NamedTuple
 from muster.metrics.exposition import Block, quoted, reason
 from muster.metrics.rows import experiment as rows
 from muster.metrics.rows.row import Metric
-from muster.state.diagnosis.cause import COUNTED, MissingCause
-from muster.state.plan import Engine, Plan
-from muster.state.record import Condition, ConditionType, Phase, Record
-from muster.state.rules import ClockAction, ClockName
-from muster.state.summary.restart_reasons import EXPORTED as RESTART_REASONS
-from muster.state.summary.restart_reasons import by_reason
-from muster.state.transitions import queued, spent
+from muster.state.facts.diagnosis.cause import COUNTED, MissingCause
+from muster.state.policies.failures.restart_reasons import EXPORTED as RESTART_REASONS
+from muster.state.policies.failures.restart_reasons import by_reason
 from muster.state.view.probe_result import ProbeResult
 from muster.state.view.progress import Progress
 from muster.state.view.roll import CoordinatorState
+from muster.state.vocabulary.plan import Engine, Plan
+from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record
+from muster.state.vocabulary.rules import ClockAction, ClockName
+from muster.state.vocabulary.transitions import queued, spent
 
 Deadlines = Callable[[Plan, Record], Mapping[ClockName, float]]
 """The running clocks of an experiment and the wall second each runs out."""

@@ -12,7 +12,7 @@ from muster.kube.transport import Transport
 from muster.reconcilers.refs import ExperimentRef
 from muster.reconcilers.render.encode import to_json
 from muster.reconcilers.render.event import render_event
-from muster.state.record import StoryLine
+from muster.state.vocabulary.record import StoryLine
 
 Report = Callable[[StoryLine, Exception], None]
 """Called with every line that did not become an Event, and the error."""

@@ -16,9 +16,9 @@ from muster.kube.transport import Transport
 from muster.reconcilers.native.delete import delete_options
 from muster.reconcilers.native.refusals import refusal_of
 from muster.reconcilers.refs import ref_of
-from muster.state.actions import EndRun
-from muster.state.plan import Plan
 from muster.state.view.engine_facts import Refusal
+from muster.state.vocabulary.actions import EndRun
+from muster.state.vocabulary.plan import Plan
 
 
 async def end_run(

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from muster.kube.paths import custom
-from muster.state.foreign.subject import EXPERIMENT, Subject
-from muster.state.plan import Plan
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.subject import EXPERIMENT, Subject
 
 
 @dataclass(frozen=True, slots=True)

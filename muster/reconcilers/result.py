@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from muster.api.errors import ApiError
 from muster.state.view.engine_facts import Refusal
-from muster.state.view.pod import Pod
-from muster.state.view.workload import Placement
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.workload import Placement
 
 
 @dataclass(frozen=True, slots=True)

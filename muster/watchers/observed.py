@@ -18,7 +18,7 @@ from muster.api.values.printable import word
 from muster.api.values.timestamps import seconds_of
 from muster.kube.listwatch.decoder import Projection
 from muster.state.observed.observed_kind import ObservedKind, PodFacts, PodSource
-from muster.state.view.pod import Pod
+from muster.state.vocabulary.pod import Pod
 from muster.watchers import experiments
 from muster.watchers.experiments import ExperimentRecord
 from muster.watchers.pods.containers import restarted_in_place

@@ -10,7 +10,7 @@ from muster.api.values.printable import MESSAGE, clean
 from muster.api.values.timestamps import seconds_of
 from muster.api.wire.kinds import MAX_COUNTER
 from muster.kube.listwatch.decoder import Projection, version_of
-from muster.state.view.workload import Assignment, Workload, WorkloadCondition
+from muster.state.vocabulary.workload import Assignment, Workload, WorkloadCondition
 
 API_VERSION = "kueue.x-k8s.io/v1beta2"
 PLURAL = "workloads"

@@ -13,8 +13,8 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.wait import WebDriverWait
 
-from muster.state.record import Phase
 from muster.state.view.roll import RankState
+from muster.state.vocabulary.record import Phase
 from tests.browser.conftest import Open
 from tests.browser.site import Site
 from tests.browser.virtual_fleet import BIG, big, made, rank_missing, training

@@ -7,8 +7,8 @@ from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
-from muster.state.record import Phase
 from muster.state.view.roll import RankState
+from muster.state.vocabulary.record import Phase
 from tests.browser.conftest import Open
 from tests.browser.contrast import ratio, texts
 from tests.browser.site import Site

@@ -11,16 +11,16 @@ from msgspec.structs import replace as changed
 
 from muster.api.names import name_suffix, pod_name
 from muster.metrics.collector import Subject
-from muster.state.group import Group
-from muster.state.plan import Plan
-from muster.state.pod_spec import PodSpec
 from muster.state.policies.deadline import ends
-from muster.state.record import Cause, Condition, ConditionType, Phase, Record, StoryLine
-from muster.state.rules import ClockAction, ClockName
-from muster.state.view.pod import Exit, Pod, PodPhase
 from muster.state.view.progress import StepReport
 from muster.state.view.roll import RankState, RollAnswer
 from muster.state.view.view import View
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Exit, Pod, PodPhase
+from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase, Record, StoryLine
+from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.builders import Clock, answer, plan, pod, record
 
 NAMESPACES = ("vision", "speech", "robots", "genomics")

@@ -9,7 +9,7 @@ from muster.api.manifest.load import load_manifest
 from muster.api.manifest.problems import ManifestError
 from muster.cli.environment import read_env_files, run_environment
 from muster.cli.manifests import Manifest
-from muster.state.plan import Plan
+from muster.state.vocabulary.plan import Plan
 from tests.cli.conftest import Call
 from tests.client.localserver import MANIFEST
 

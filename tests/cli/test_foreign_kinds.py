@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from muster.state.foreign.record_condition import with_record
-from muster.state.foreign.subject import JAXJOB, JOBSET
-from muster.state.record import Phase, Record
+from muster.state.vocabulary.record import Phase, Record
+from muster.state.vocabulary.subject import JAXJOB, JOBSET
 from tests.cli.conftest import Call
 from tests.client.localserver import LocalServer
 

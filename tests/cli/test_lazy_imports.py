@@ -66,7 +66,7 @@ def test_an_experiment_is_shown_without_the_models_of_manifests_and_the_rules_of
 ) -> None:
     found = imported((*words, "--kubeconfig", "/nonexistent"))
     assert "aiohttp" in found
-    assert not found & {"pydantic", "rich", "muster.state.plan", "muster.api.manifest.groups", "grpc"}
+    assert not found & {"pydantic", "rich", "muster.state.vocabulary.plan", "muster.api.manifest.groups", "grpc"}
 
 
 def test_a_manifest_is_checked_without_the_client() -> None:

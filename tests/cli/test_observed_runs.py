@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from muster.local.apiserver.storage import object_store
-from muster.state.foreign.subject import JOBSET
+from muster.state.vocabulary.subject import JOBSET
 from tests.cli.conftest import Call
 from tests.client.localserver import LocalServer, ended, running
 

@@ -10,7 +10,7 @@ from muster.cli.program import program_manifest
 from muster.cli.room import ALONE, BESIDE, LEAST, Room
 from muster.local.node.scheduling.fit import amounts
 from muster.local.node.scheduling.shortage import Ledger
-from muster.state.plan import Plan
+from muster.state.vocabulary.plan import Plan
 from tests.local.node.harness import Pod, container, pod
 
 CAPACITY = amounts({"cpu": "2", "memory": "8G", "pods": "250"})

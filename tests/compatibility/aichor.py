@@ -178,7 +178,7 @@ AICHOR: Final = Section(
             f"{CORPUS}::test_invalid_manifests_are_refused_with_the_expected_messages"),
         Row("steps Waiting, Cloning, Building, Submitting", "Muster runs an image that is there, so it has phases of "
             "its own: Queued, Pending, Assembling, Running, Restarting, Suspended, Succeeded, Failed.",
-            "tests/state/test_transitions.py::test_only_the_changes_of_phase_in_the_table_are_made"),
+            "tests/state/vocabulary/test_transitions.py::test_only_the_changes_of_phase_in_the_table_are_made"),
         Row("an experiment that finds no node stays pending", "Is Stuck after 60 s, in the scheduler's words.",
             "tests/state/policies/test_blocked.py::"
             "test_a_member_without_a_node_is_stuck_in_the_schedulers_words_after_60_s"),

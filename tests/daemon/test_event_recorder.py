@@ -11,7 +11,7 @@ from muster.daemon.event_recorder import EventRecorder
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Answer
 from muster.reconcilers.refs import ExperimentRef
-from muster.state.record import StoryLine
+from muster.state.vocabulary.record import StoryLine
 from tests.builders import NOW
 from tests.simulation.world.virtual_loop import VirtualLoop
 

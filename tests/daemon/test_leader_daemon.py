@@ -16,8 +16,8 @@ from muster.daemon.settings import Settings
 from muster.kube.transport import Answer
 from muster.metrics.exposition import look, write
 from muster.reconcilers.refs import experiment_path
-from muster.state.actions import ProbeTarget
 from muster.state.view.roll import RollAnswer
+from muster.state.vocabulary.actions import ProbeTarget
 from muster.watchers import experiments
 from tests.fakes.api import FakeApi
 from tests.fakes.history import Change

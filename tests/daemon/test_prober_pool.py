@@ -10,10 +10,10 @@ import pytest
 from msgspec.structs import replace
 
 from muster.daemon.prober_pool import FACTORIES, ProberPool, prober_of
-from muster.state.actions import ProbeTarget
-from muster.state.coordinator import ProbeKind
-from muster.state.pod_spec import Port
 from muster.state.view.roll import CoordinatorState, RollAnswer
+from muster.state.vocabulary.actions import ProbeTarget
+from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.pod_spec import Port
 from muster.watchers.probes.bounded.metered import Meter, metered
 from tests.simulation.world.virtual_loop import VirtualLoop
 

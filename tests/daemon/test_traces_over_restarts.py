@@ -7,8 +7,8 @@ from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings
 from muster.metrics.traces.destination import traces_to
 from muster.metrics.traces.spans import ROOT, span_id, trace_id
-from muster.state.plan import Plan
-from muster.state.record import Record
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Record
 from tests.daemon.virtual_daemon import RUN, Cluster, experiment, virtually
 from tests.metrics.traces.collector import collector
 

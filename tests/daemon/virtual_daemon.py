@@ -13,8 +13,8 @@ from muster.kube.transport import Answer
 from muster.metrics.exposition import look, write
 from muster.metrics.instruments import Traced
 from muster.reconcilers.refs import experiment_path
-from muster.state.actions import ProbeTarget
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
+from muster.state.vocabulary.actions import ProbeTarget
 from tests.fakes.api import FakeApi
 from tests.fakes.history import Change
 from tests.fakes.watching import Delivery, Prompt

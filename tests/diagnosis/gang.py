@@ -15,15 +15,15 @@ from muster.api.names import (
     LABEL_RANK,
 )
 from muster.kube.listwatch.events import EventType
-from muster.state.context import Context
-from muster.state.diagnosis.diagnose import diagnose
-from muster.state.diagnosis.finding import Finding
+from muster.state.facts.context import Context
+from muster.state.facts.diagnosis.diagnose import diagnose
+from muster.state.facts.diagnosis.finding import Finding
 from muster.state.operators.planning import plan_of
-from muster.state.record import Phase, Record
 from muster.state.view.engine_facts import Refusal
-from muster.state.view.pod import Pod
 from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer
 from muster.state.view.view import View
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.record import Phase, Record
 from muster.watchers.pods.decode import DECODER
 
 NOW = 1_800_000_000.0

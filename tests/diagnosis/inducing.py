@@ -10,11 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from muster.state.diagnosis.cause import MissingCause as Cause
-from muster.state.record import Blocked, Condition, ConditionType, Phase
-from muster.state.record import Cause as Ended
+from muster.state.facts.diagnosis.cause import MissingCause as Cause
 from muster.state.view.probe_result import LOST_AFTER
 from muster.state.view.roll import CoordinatorState, RankState
+from muster.state.vocabulary.record import Blocked, Condition, ConditionType, Phase
+from muster.state.vocabulary.record import Cause as Ended
 from tests.diagnosis.gang import NOW, Gang
 
 AT_ONCE = 0.0

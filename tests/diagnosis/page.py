@@ -5,10 +5,10 @@ import inspect
 import sys
 from collections.abc import Iterator, Mapping
 
-from muster.state.diagnosis import cause as causes
-from muster.state.diagnosis.cause import MissingCause
-from muster.state.diagnosis.finding import sentence
-from muster.state.diagnosis.next_steps import NEXT
+from muster.state.facts.diagnosis import cause as causes
+from muster.state.facts.diagnosis.cause import MissingCause
+from muster.state.facts.diagnosis.finding import sentence
+from muster.state.facts.diagnosis.next_steps import NEXT
 from tests.diagnosis.gang import Gang
 from tests.diagnosis.situations import SITUATIONS
 

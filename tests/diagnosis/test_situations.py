@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from muster.state.diagnosis.cause import MissingCause
-from muster.state.diagnosis.finding import sentence
-from muster.state.diagnosis.next_steps import NEXT
+from muster.state.facts.diagnosis.cause import MissingCause
+from muster.state.facts.diagnosis.finding import sentence
+from muster.state.facts.diagnosis.next_steps import NEXT
 from tests.diagnosis.gang import NOW, Gang
 from tests.diagnosis.inducing import Situation
 from tests.diagnosis.page import page
@@ -14,7 +14,7 @@ from tests.diagnosis.situations import SITUATIONS
 
 ROOT = Path(__file__).parents[2]
 ELSEWHERE = {MissingCause.LEFT, MissingCause.UNKNOWN}
-"""Causes without a row: tests/state/diagnosis/test_diagnose.py shows them."""
+"""Causes without a row: tests/state/facts/diagnosis/test_diagnose.py shows them."""
 
 
 def played(situation: Situation) -> Gang:

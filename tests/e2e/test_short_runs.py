@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from muster.client import Snapshot
-from muster.state.record import RollCall
+from muster.state.vocabulary.record import RollCall
 from tests.e2e.environment import Environment, environment
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]

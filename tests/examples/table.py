@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from muster.state.foreign.subject import EXPERIMENT, JAXJOB, JOBSET, Subject
+from muster.state.vocabulary.subject import EXPERIMENT, JAXJOB, JOBSET, Subject
 from tests.frameworks.interpreters import python_of, reason_without
 
 ROOT = Path(__file__).parents[2]

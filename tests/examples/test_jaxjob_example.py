@@ -14,7 +14,7 @@ import yaml
 
 from muster.cli.processes.child import Child, module
 from muster.kube.unstructured import Json
-from muster.state.foreign.subject import JAXJOB
+from muster.state.vocabulary.subject import JAXJOB
 from tests.e2e.environment import Environment, environment
 
 FILE = Path(__file__).parents[2] / "examples" / "jaxjob" / "jaxjob.yaml"

@@ -12,7 +12,7 @@ import yaml
 
 from muster.cli.processes.child import Child, module
 from muster.kube.unstructured import Json
-from muster.state.foreign.subject import JOBSET
+from muster.state.vocabulary.subject import JOBSET
 from tests.e2e.environment import Environment, environment
 
 FILE = Path(__file__).parents[2] / "examples" / "jobset-object" / "jobset.yaml"

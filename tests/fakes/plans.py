@@ -6,13 +6,13 @@ from typing import Any
 from muster.api.names import API_VERSION, KIND
 from muster.kube.paths import core
 from muster.reconcilers.refs import experiment_path
-from muster.state.coordinator import Coordinator, ProbeKind
-from muster.state.group import Member
 from muster.state.operators.jax import JAX
-from muster.state.plan import Plan
-from muster.state.pod_spec import Env, PodSpec, Source
-from muster.state.record import Phase, Record
-from muster.state.view.pod import Pod, PodPhase
+from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
+from muster.state.vocabulary.group import Member
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Pod, PodPhase
+from muster.state.vocabulary.pod_spec import Env, PodSpec, Source
+from muster.state.vocabulary.record import Phase, Record
 from tests.builders import worker_group
 from tests.fakes.api import FakeApi
 from tests.fakes.history import Object

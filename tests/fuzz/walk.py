@@ -14,7 +14,7 @@ from muster.api.manifest.experiment import parse_experiment
 from muster.api.manifest.problems import SpecError
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.state.operators.planning import PlanError, plan_of
-from muster.state.plan import Plan
+from muster.state.vocabulary.plan import Plan
 from muster.watchers.experiments import DECODER
 from tests.fuzz.mutation import places
 from tests.fuzz.samples import SPECS, VICTIM, experiment

@@ -23,15 +23,15 @@ from muster.reconcilers.render.encode import to_json
 from muster.reconcilers.render.event import render_event
 from muster.reconcilers.render.pod import PodTemplate
 from muster.reconcilers.render.service import render_service
-from muster.state.actions import CreatePods, ProbeTarget
-from muster.state.machine import Decision, decide
-from muster.state.plan import Plan
+from muster.state.decide.machine import Decision, decide
 from muster.state.policies import deadline
-from muster.state.record import Record, StoryLine
-from muster.state.status import from_status, to_status
 from muster.state.summary.invalid_spec import refuse
-from muster.state.view.pod import Pod
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
+from muster.state.vocabulary.actions import CreatePods, ProbeTarget
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.record import Record, StoryLine
+from muster.state.vocabulary.stored_record import from_status, to_status
 from muster.watchers import experiments, services
 from muster.watchers.experiments import ExperimentRecord
 from muster.watchers.pods import decode as pods

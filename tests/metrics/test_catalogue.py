@@ -21,10 +21,10 @@ from muster.metrics.rows import experiment as each
 from muster.metrics.rows.row import Type
 from muster.metrics.watch import WatchCollector
 from muster.state.policies.deadline import ends
-from muster.state.record import Cause, Condition, ConditionType, Phase
-from muster.state.rules import ClockAction, ClockName
 from muster.state.view.progress import StepReport
 from muster.state.view.roll import RankState
+from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase
+from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.builders import NOW, Clock, answer, plan, pod, record, view
 
 DECLARED = {row.family: row for row in CATALOGUE}

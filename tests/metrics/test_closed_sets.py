@@ -5,7 +5,7 @@ from typing import get_args
 from muster.api.manifest.groups import Operator
 from muster.metrics import closed_sets
 from muster.reconcilers.native import refusals
-from muster.state.summary.restart_reasons import EXPORTED
+from muster.state.policies.failures.restart_reasons import EXPORTED
 
 
 def test_every_refusal_that_is_known_by_its_text_begins_at_0() -> None:

@@ -10,18 +10,18 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from muster.metrics.catalogue import SERIES
 from muster.metrics.collector import ExperimentCollector, Invalid, Subject
 from muster.metrics.exposition import OPENMETRICS, look, write
-from muster.state.coordinator import ProbeKind
-from muster.state.diagnosis.cause import MissingCause
-from muster.state.plan import Plan
+from muster.state.facts.diagnosis.cause import MissingCause
 from muster.state.policies.deadline import ends
-from muster.state.record import Condition, ConditionType, Phase, Record, RestartReason, RollCall, StoryLine
-from muster.state.rules import ClockAction, ClockName
+from muster.state.policies.failures.restart_reasons import EXPORTED
 from muster.state.summary.invalid_spec import refuse
-from muster.state.summary.restart_reasons import EXPORTED
 from muster.state.view.probe_result import LOST_AFTER
 from muster.state.view.progress import StepReport
 from muster.state.view.roll import CoordinatorState, RankState
 from muster.state.view.view import View
+from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record, RestartReason, RollCall, StoryLine
+from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.builders import NOW, Clock, answer, plan, pod, record, view
 
 ARRIVED, MISSING = RankState.ARRIVED, RankState.MISSING

@@ -10,7 +10,7 @@ from muster.metrics.catalogue import LABEL_SETS
 from muster.metrics.exposition import Bounded, label
 from muster.metrics.instruments import Instruments
 from muster.metrics.rows.row import Metric, Type
-from muster.state.record import Attempts, Cause, Phase, RestartReason
+from muster.state.vocabulary.record import Attempts, Cause, Phase, RestartReason
 from tests.builders import NOW, plan, record
 
 

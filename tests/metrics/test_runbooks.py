@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from muster.metrics.runbooks import CAUSES, OTHERS, REASONS, of_cause, of_reason
-from muster.state.diagnosis.cause import MissingCause
+from muster.state.facts.diagnosis.cause import MissingCause
 
 FOLDER = Path(__file__).parents[2] / "docs" / "runbooks"
 

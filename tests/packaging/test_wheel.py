@@ -22,7 +22,7 @@ def test_the_wheel_owns_muster_and_its_metadata_only(wheel: Path) -> None:
 def test_the_wheel_holds_every_source_file_exactly_once(wheel: Path) -> None:
     packed = Counter(name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("muster/"))
     sources = {str(path.relative_to(ROOT)) for path in (ROOT / "muster").rglob("*.py")}
-    assert "muster/state/plan.py" in sources
+    assert "muster/state/vocabulary/plan.py" in sources
     assert {name for name in packed if name.endswith(".py")} == sources
     assert set(packed.values()) == {1}
     assert {

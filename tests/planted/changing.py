@@ -7,13 +7,13 @@ from msgspec.structs import replace
 from muster.daemon import app
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.kube.workqueue import WorkQueue
-from muster.state.context import Context
+from muster.state.facts.context import Context
+from muster.state.facts.failure_cause import cause_of
 from muster.state.policies import obstacles
 from muster.state.policies.failures import failure
-from muster.state.record import Cause
-from muster.state.summary.messages import cause_of
-from muster.state.view.pod import Pod
 from muster.state.view.tally import Tally
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.record import Cause
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
 

@@ -9,18 +9,19 @@ from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.steps import controller as controller
 from muster.daemon.steps.status_writer import StatusWriter
-from muster.state import machine
-from muster.state.actions import DeletePods, StopPods
-from muster.state.context import Context, Fail, Repair, Restart
-from muster.state.plan import Plan
-from muster.state.policies import barrier, deadline, gates, startup
+from muster.state.decide import machine
+from muster.state.facts import gates, older_pods
+from muster.state.facts.context import Context, Fail, Repair, Restart
+from muster.state.facts.failure_cause import cause_of
+from muster.state.policies import barrier, deadline, startup
 from muster.state.policies.ending import retention
 from muster.state.policies.failures import failure
-from muster.state.record import Phase, Record
-from muster.state.rules import ClockName
-from muster.state.summary.messages import cause_of
-from muster.state.view.pod import Pod
 from muster.state.view.view import View
+from muster.state.vocabulary.actions import DeletePods, StopPods
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.record import Phase, Record
+from muster.state.vocabulary.rules import ClockName
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
 PATIENCE = 4.0
@@ -73,7 +74,7 @@ def failures_by_edge() -> Swaps:
 @bug(Hunt("clean", "node-lost-blocks"), Hunt("clean", "survivors-hang"), Hunt("crash", "node-lost-blocks", most=10))
 def no_barrier() -> Swaps:
     """An epoch begins while pods of another one may still run."""
-    return [swap(barrier, "clear", lambda case: True)]
+    return [swap(older_pods, "clear", lambda case: True)]
 
 
 @bug(Hunt("clean", "suspended"), Hunt("crash", "suspended", most=10))

@@ -13,12 +13,12 @@ from muster.metrics.instruments import Instruments
 from muster.state.foreign import jobset_status
 from muster.state.foreign.kinds import SUBJECTS
 from muster.state.foreign.record_condition import with_record, without_record
-from muster.state.foreign.subject import JOBSET
-from muster.state.plan import Plan
 from muster.state.policies.failures import jobs
-from muster.state.record import Phase, Record
-from muster.state.rules import FailureRule
 from muster.state.view.read_only import ReadOnlyView
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Phase, Record
+from muster.state.vocabulary.rules import FailureRule
+from muster.state.vocabulary.subject import JOBSET
 from muster.watchers import foreign as watching
 from tests.planted.bug import Hunt, Swaps, bug, swap
 

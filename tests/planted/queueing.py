@@ -4,15 +4,16 @@ from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
-from muster.state import observe
-from muster.state.actions import PatchWorkloadStatus, QueueAction, ReleaseWorkload
-from muster.state.context import Context, Requeue, Restart
-from muster.state.plan import Plan
+from muster.state.decide import observe
+from muster.state.facts import admission
+from muster.state.facts.context import Context, Requeue, Restart
 from muster.state.policies import deadline
 from muster.state.policies.queueing import queue, quota
-from muster.state.record import Phase, Record
-from muster.state.rules import ClockName
 from muster.state.view.read_only import ReadOnlyView
+from muster.state.vocabulary.actions import PatchWorkloadStatus, QueueAction, ReleaseWorkload
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Phase, Record
+from muster.state.vocabulary.rules import ClockName
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
 
@@ -23,7 +24,7 @@ def unadmitted_pods_created() -> Swaps:
     def admitted(plan: Plan, view: ReadOnlyView) -> bool:
         return plan.queue is None or bool(view.workloads)
 
-    return [swap(queue, "admitted", admitted), swap(queue, "read_admission", lambda context: None)]
+    return [swap(admission, "admitted", admitted), swap(queue, "read_admission", lambda context: None)]
 
 
 @bug(Hunt("clean", "queue-preempts"), Hunt("clean", "queue-deleted"), Hunt("clean", "queue-drained"))

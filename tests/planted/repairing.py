@@ -3,7 +3,7 @@
 from typing import Any
 
 from muster.reconcilers.native import confirm
-from muster.state.context import Context
+from muster.state.facts.context import Context
 from muster.state.policies.failures import avoidance, backoff, budget, disruptions, repair
 from muster.state.policies.failures.repair import Repairs
 from tests.planted.bug import Hunt, Swaps, bug, swap

@@ -3,10 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
-from muster.state.diagnosis import grouping
+from muster.state.facts import sentences
+from muster.state.facts.diagnosis import grouping
 from muster.state.policies import blocked, obstacles, rendezvous
 from muster.state.policies.failures import culprit
-from muster.state.summary import conditions, messages
+from muster.state.summary import conditions
 from muster.state.view.engine_facts import EngineFacts, Refusal
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
@@ -28,7 +29,7 @@ def scheduler_unheard() -> Swaps:
     """What the scheduler says of a pod without a node is not said."""
     return [
         swap(obstacles, "current", lambda context: None),
-        *(swap(room, "why_idle", lambda pod: "not ready") for room in (conditions, grouping, messages, rendezvous)),
+        *(swap(room, "why_idle", lambda pod: "not ready") for room in (conditions, grouping, sentences, rendezvous)),
     ]
 
 

@@ -3,13 +3,14 @@
 from typing import Any
 
 from muster.daemon.wall_clock import WallClock
-from muster.state.context import Context
-from muster.state.plan import Plan
-from muster.state.policies import barrier, blocked, deadline
+from muster.state.facts import older_pods
+from muster.state.facts.context import Context
+from muster.state.policies import blocked, deadline
 from muster.state.policies.ending import deletion
 from muster.state.policies.failures import backoff
-from muster.state.record import Record
-from muster.state.rules import Backoff
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Record
+from muster.state.vocabulary.rules import Backoff
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
 
@@ -78,7 +79,7 @@ def all_at_once() -> Swaps:
 def barrier_clear_late() -> Swaps:
     """An epoch begins some seconds after the last old pod has gone."""
     firsts: dict[int, float] = {}
-    clear = barrier.clear
+    clear = older_pods.clear
 
     def slow(context: Context) -> bool:
         free = clear(context)
@@ -86,4 +87,4 @@ def barrier_clear_late() -> Swaps:
             return free
         return context.now >= firsts.setdefault(context.record.epoch, context.now) + 20.0
 
-    return [swap(barrier, "clear", slow)]
+    return [swap(older_pods, "clear", slow)]

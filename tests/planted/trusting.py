@@ -11,7 +11,7 @@ from muster.kube.listwatch.listing import ObjectList
 from muster.kube.transport import Transport
 from muster.state.policies import completion
 from muster.state.view.membership import Membership
-from muster.state.view.pod import Pod, PodPhase
+from muster.state.vocabulary.pod import Pod, PodPhase
 from muster.watchers.pods import containers, decode
 from tests.planted.bug import Hunt, Swaps, bug, swap
 

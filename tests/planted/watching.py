@@ -16,10 +16,10 @@ from muster.kube.listwatch.events import Event
 from muster.kube.listwatch.sink_feed import SinkFeed
 from muster.kube.listwatch.store import Store
 from muster.kube.listwatch.tombstones import Tombstones
-from muster.state.plan import Plan
-from muster.state.record import Record
 from muster.state.view.engine_facts import LiveRead
 from muster.state.view.roll import RollAnswer
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Record
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
 FOR_EVER = 1 << 62

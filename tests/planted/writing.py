@@ -19,12 +19,12 @@ from muster.reconcilers.render import pod as pods
 from muster.reconcilers.render.environment import Place, Restarts
 from muster.reconcilers.result import Outcome
 from muster.reconcilers.status import write_status
-from muster.state.actions import DeletePods
-from muster.state.group import Group, Member
-from muster.state.machine import Decision
-from muster.state.plan import Plan
-from muster.state.record import Record, StoryLine
-from muster.state.view.pod import Pod
+from muster.state.decide.machine import Decision
+from muster.state.vocabulary.actions import DeletePods
+from muster.state.vocabulary.group import Group, Member
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.record import Record, StoryLine
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
 

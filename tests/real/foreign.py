@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from muster.local.foreign_crds import foreign_crds
-from muster.state.foreign.subject import JOBSET, Subject
+from muster.state.vocabulary.subject import JOBSET, Subject
 from tests.real.jobset import define
 from tests.real.namespace import WITHIN
 from tests.real.site import Site

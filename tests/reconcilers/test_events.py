@@ -7,7 +7,7 @@ import pytest
 from muster.api.errors import AlreadyExists, ApiError, Forbidden, Throttled, Unreachable
 from muster.reconcilers.events import emit_events
 from muster.reconcilers.refs import ExperimentRef
-from muster.state.record import StoryLine
+from muster.state.vocabulary.record import StoryLine
 from tests.fakes.api import FakeApi
 from tests.fakes.plans import UID
 

@@ -6,7 +6,11 @@ from typing import Any
 
 import msgspec
 
-from muster.state.actions import (
+from muster.state.decide.machine import Decision, decide
+from muster.state.view.engine_facts import LiveRead
+from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
+from muster.state.view.view import View
+from muster.state.vocabulary.actions import (
     Action,
     ConfirmEnd,
     ConfirmLaunch,
@@ -18,13 +22,9 @@ from muster.state.actions import (
     EnsureService,
     StopPods,
 )
-from muster.state.machine import Decision, decide
-from muster.state.plan import Plan
-from muster.state.record import ConditionType, Phase, Record
-from muster.state.view.engine_facts import LiveRead
-from muster.state.view.pod import Exit, Pod, PodPhase
-from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
-from muster.state.view.view import View
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Exit, Pod, PodPhase
+from muster.state.vocabulary.record import ConditionType, Phase, Record
 from tests.builders import NOW, answer, pod
 
 

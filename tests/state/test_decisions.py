@@ -5,18 +5,18 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from muster.state.actions import ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, ProbeTarget, StopPods
-from muster.state.coordinator import Coordinator, ProbeKind
-from muster.state.group import Group
-from muster.state.machine import Decision, decide
-from muster.state.plan import Plan
-from muster.state.pod_spec import PodSpec
-from muster.state.record import Cause, ConditionType, Phase, Record, RollCall
-from muster.state.rules import Backoff, ClockAction, ClockName
+from muster.state.decide.machine import Decision, decide
 from muster.state.view.engine_facts import LiveRead, Refusal
-from muster.state.view.pod import Exit, Pod, PodPhase
 from muster.state.view.roll import RankState
 from muster.state.view.view import View
+from muster.state.vocabulary.actions import ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, ProbeTarget, StopPods
+from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Exit, Pod, PodPhase
+from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.record import Cause, ConditionType, Phase, Record, RollCall
+from muster.state.vocabulary.rules import Backoff, ClockAction, ClockName
 from tests.builders import NOW, Clock, answer, plan, pod, record, view
 
 BACKING_OFF = Backoff(initial=7, maximum=100, factor=3)

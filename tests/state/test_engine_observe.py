@@ -1,8 +1,8 @@
 """Runs whose pods another controller owns are observed: everything is decided, and nothing is asked for."""
 
-from muster.state.machine import decide
-from muster.state.plan import Engine
-from muster.state.record import Phase
+from muster.state.decide.machine import decide
+from muster.state.vocabulary.plan import Engine
+from muster.state.vocabulary.record import Phase
 from tests.builders import NOW, plan, pod, record, view
 
 

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from muster.state.actions import CreatePods, StopPods
-from muster.state.group import Group
-from muster.state.plan import Plan
-from muster.state.pod_spec import PodSpec
-from muster.state.record import Phase
-from muster.state.view.pod import Exit, PodPhase
+from muster.state.vocabulary.actions import CreatePods, StopPods
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Exit, PodPhase
+from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.record import Phase
 from tests.builders import plan
 from tests.state.story import Story
 

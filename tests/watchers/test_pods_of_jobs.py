@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.state.view.pod import Pod
+from muster.state.vocabulary.pod import Pod
 from muster.watchers.pods import decode as pods
 from tests.fakes.apiserver import event
 from tests.fakes.objects import container, pod, terminated

@@ -18,8 +18,8 @@ from muster.cli.terminal.progress import of_day, since
 from muster.cli.terminal.tree import tree
 from muster.client import Explanation
 from muster.kube.unstructured import mapping
-from muster.state.diagnosis.finding import Finding
-from muster.state.summary.messages import of_last_failure, sentence
+from muster.state.facts.diagnosis.finding import Finding
+from muster.state.facts.sentences import of_last_failure, sentence
 
 
 @click.command(epilog="\b\nExamples:\n  muster explain train-x7k2p\n  muster explain train-x7k2p -o json\n")

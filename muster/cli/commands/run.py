@@ -30,7 +30,7 @@ from muster.client import Client, Snapshot
 from muster.client.names import name_for
 from muster.local.caller import Caller, write_caller
 from muster.local.home import Home, default_home
-from muster.state.plan import Plan
+from muster.state.vocabulary.plan import Plan
 
 
 @click.command(

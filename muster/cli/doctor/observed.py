@@ -9,8 +9,8 @@ from muster.cli.doctor.daemon import AREA, Daemons
 from muster.cli.doctor.findings import Finding
 from muster.cli.doctor.server import Asker
 from muster.kube.unstructured import mapping, text
-from muster.state.observed.deadlines import ASKS
 from muster.state.observed.kinds import OBSERVED
+from muster.state.policies.on_deadline import ASKS
 
 CHECK: Final = "observed runs"
 VERBS: Final = ("get", "list", "watch")

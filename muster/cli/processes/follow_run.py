@@ -27,7 +27,7 @@ from muster.cli.terminal.last_lines import rows
 from muster.cli.terminal.rollcall import fetch_roll
 from muster.client import Client, LogLine, NoSuchExperiment, Snapshot, Vanished
 from muster.kube.unstructured import moment
-from muster.state.summary.messages import of_last_failure
+from muster.state.facts.sentences import of_last_failure
 
 ROLL_SECONDS = 0.5
 """Between two requests for the daemon's roll call. It is only displayed; nothing is decided by it."""

@@ -25,7 +25,7 @@ from muster.client.stacks.scripts import dump_command, list_command
 from muster.kube.connection import Connection
 from muster.kube.execution import Sockets, execute
 from muster.kube.unstructured import mapping
-from muster.state.foreign.subject import EXPERIMENT
+from muster.state.vocabulary.subject import EXPERIMENT
 
 AT_ONCE = 32
 """Ranks that are asked at the same time, each over a connection of its own."""

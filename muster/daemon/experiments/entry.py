@@ -7,11 +7,11 @@ from typing import Any
 from muster.api.names import KIND
 from muster.daemon.experiments.freshness import Freshness
 from muster.daemon.observed.run import ObservedRun
-from muster.state.foreign.subject import title
-from muster.state.plan import Plan
-from muster.state.record import Record, StoryLine
 from muster.state.view.membership import Membership
 from muster.state.view.view import View
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Record, StoryLine
+from muster.state.vocabulary.subject import title
 from muster.watchers.experiments import ExperimentRecord
 
 

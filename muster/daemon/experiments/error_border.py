@@ -14,8 +14,8 @@ import structlog
 from muster.api.names import KIND
 from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.index import ExperimentIndex
-from muster.state.view.pod import Pod
-from muster.state.view.workload import Workload
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.workload import Workload
 from muster.watchers.experiments import ExperimentRecord
 from muster.watchers.services import ServiceRecord
 

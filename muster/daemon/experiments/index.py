@@ -17,10 +17,10 @@ from muster.api.names import KIND
 from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.reading import Reading, read
 from muster.daemon.foreign.reading import read_foreign
-from muster.state.record import Record
 from muster.state.view.membership import Membership
-from muster.state.view.pod import Pod
-from muster.state.view.workload import Workload
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.record import Record
+from muster.state.vocabulary.workload import Workload
 from muster.watchers.experiments import ExperimentRecord, stripped
 from muster.watchers.services import ServiceRecord
 

@@ -8,10 +8,10 @@ from muster.daemon.experiments.index import ExperimentIndex
 from muster.metrics.catalogue import INVALID
 from muster.metrics.collector import Invalid, Subject
 from muster.state.foreign.kinds import SUBJECTS
-from muster.state.foreign.subject import EXPERIMENT
 from muster.state.observed.kinds import OBSERVED
-from muster.state.plan import Plan
 from muster.state.summary.invalid_spec import unreadable
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.subject import EXPERIMENT
 
 
 def subjects(index: ExperimentIndex) -> Iterator[Subject]:

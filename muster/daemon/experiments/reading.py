@@ -14,9 +14,9 @@ from muster.api.manifest.yaml.reader import MAX_BYTES
 from muster.api.names import ANNOTATION_CANCELLED, ANNOTATION_RESTART, PRIORITY_LABEL, QUEUE_LABEL
 from muster.reconcilers.render.workload import workload_name
 from muster.state.operators.planning import plan_of
-from muster.state.plan import Plan
-from muster.state.record import Record
-from muster.state.status import from_status
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Record
+from muster.state.vocabulary.stored_record import from_status
 from muster.watchers.experiments import ExperimentRecord
 
 

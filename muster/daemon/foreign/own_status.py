@@ -11,11 +11,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from muster.daemon.experiments.entry import Entry
+from muster.state.decide.machine import Decision
 from muster.state.foreign.kinds import SUBJECTS
-from muster.state.machine import Decision
-from muster.state.plan import Plan
-from muster.state.record import Record
 from muster.state.summary.status import WORDS_AFTER
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Record
 
 OTHER_CONTROLLER = "OtherController"
 """Reason of the refusal for an object whose pods another controller makes."""

@@ -9,8 +9,8 @@ from muster.daemon.experiments.reading import Reading
 from muster.state.foreign import held
 from muster.state.foreign.kinds import SUBJECTS
 from muster.state.foreign.record_condition import from_object, without_record
-from muster.state.plan import Plan
-from muster.state.record import Record
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Record
 from muster.watchers.experiments import ExperimentRecord
 from muster.watchers.foreign import object_of
 

@@ -15,7 +15,7 @@ from muster.api.errors import ApiError, NotFound
 from muster.kube.backoff import Backoff
 from muster.kube.listwatch.reflector import Reflector
 from muster.kube.transport import Transport
-from muster.state.foreign.subject import Subject
+from muster.state.vocabulary.subject import Subject
 
 log = structlog.get_logger()
 

@@ -22,9 +22,9 @@ from muster.daemon.observed.labelled import Key, LabelledSets
 from muster.daemon.observed.run import ObservedRun
 from muster.state.observed.observed_kind import Object, ObservedKind
 from muster.state.observed.planning import ON_DEADLINE, metadata_of
-from muster.state.plan import Plan
 from muster.state.view.membership import Membership
-from muster.state.view.pod import Pod
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Pod
 from muster.watchers.experiments import ExperimentRecord, stripped
 from muster.watchers.observed import observed_object
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from uuid import NAMESPACE_OID, uuid5
 
 from muster.api.values.timestamps import whole_time
-from muster.state.foreign.subject import PODS
-from muster.state.view.pod import Pod
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.subject import PODS
 from muster.watchers.experiments import ExperimentRecord
 
 Key = tuple[str, str]

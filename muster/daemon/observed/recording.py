@@ -14,10 +14,10 @@ from muster.daemon.experiments.entry import Entry
 from muster.daemon.observed.run import ObservedRun
 from muster.metrics.instruments import Instruments
 from muster.reconcilers.refs import ExperimentRef
-from muster.state.foreign.subject import Subject
-from muster.state.machine import Decision
-from muster.state.record import Phase, StoryLine
-from muster.state.wall_time import moved
+from muster.state.decide.machine import Decision
+from muster.state.vocabulary.record import Phase, StoryLine
+from muster.state.vocabulary.subject import Subject
+from muster.state.vocabulary.wall_time import moved
 
 log = structlog.get_logger()
 

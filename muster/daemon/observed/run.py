@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from muster.state.observed.attempts import Attempts
 from muster.state.observed.membership import ObservedMembership
 from muster.state.observed.observed_kind import Claim, ObservedKind
-from muster.state.view.pod import Pod
+from muster.state.vocabulary.pod import Pod
 
 
 @dataclass(slots=True)

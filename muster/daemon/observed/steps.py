@@ -16,10 +16,10 @@ from muster.kube.fair_share import FairShare
 from muster.kube.transport import Transport
 from muster.metrics.instruments import Instruments
 from muster.reconcilers.observed import end_run
-from muster.state.actions import EndRun
-from muster.state.machine import Decision
-from muster.state.plan import Plan
-from muster.state.record import StoryLine
+from muster.state.decide.machine import Decision
+from muster.state.vocabulary.actions import EndRun
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import StoryLine
 
 AGAIN = 30.0
 """Seconds after which a run that was asked to end, and has not, is asked again."""

@@ -13,7 +13,7 @@ from muster.kube.listwatch.reflector import Reflector
 from muster.kube.listwatch.store import Store
 from muster.kube.transport import Transport
 from muster.state.observed.observed_kind import ObservedKind, PodSource
-from muster.state.view.pod import Pod
+from muster.state.vocabulary.pod import Pod
 from muster.watchers import experiments
 from muster.watchers.experiments import ExperimentRecord
 from muster.watchers.observed import object_decoder_of, pod_decoder_of

@@ -2,8 +2,8 @@
 
 from typing import Protocol
 
-from muster.state.plan import Plan
 from muster.state.view.view import View
+from muster.state.vocabulary.plan import Plan
 
 
 class Informers(Protocol):

@@ -1,4 +1,4 @@
-"""The controller: carries one experiment through one step, in the order that ``muster.state.machine`` asks for.
+"""The controller: carries one experiment through one step, in the order that ``muster.state.decide.machine`` asks for.
 
 A step decides, persists the record under the resourceVersion it was read with, records Events, carries the actions out
 and sets a timer for the next step. Between two steps of one experiment the caches must have caught up with our own
@@ -29,13 +29,13 @@ from muster.kube.transport import Transport
 from muster.kube.workqueue import WorkQueue
 from muster.metrics.instruments import Instruments
 from muster.reconcilers.native.engine import NativeEngine
-from muster.state.actions import ConfirmEnd, ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods
-from muster.state.machine import Decision, decide
-from muster.state.plan import Plan
-from muster.state.policies.queueing import queue
+from muster.state.decide.machine import Decision, decide
+from muster.state.facts import admission
 from muster.state.summary.invalid_spec import halt, refuse
-from muster.state.transitions import IllegalTransition
 from muster.state.view.roll import RollAnswer
+from muster.state.vocabulary.actions import ConfirmEnd, ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.transitions import IllegalTransition
 
 log = structlog.get_logger()
 
@@ -299,4 +299,4 @@ def _queued(entry: Entry) -> bool:
 
 def _wanted(entry: Entry, plan: Plan) -> bool:
     """Its pods are to be created: it is neither cancelled, suspended nor deleted, and a queue still admits it."""
-    return plan.wanted and queue.admitted(plan, entry.view)
+    return plan.wanted and admission.admitted(plan, entry.view)

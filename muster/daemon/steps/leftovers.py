@@ -15,9 +15,9 @@ from muster.api.errors import ApiError
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.kube.workqueue import WorkQueue
 from muster.reconcilers.native.engine import NativeEngine
-from muster.state.plan import Plan
-from muster.state.view.pod import Pod
-from muster.state.view.workload import Workload
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.workload import Workload
 
 log = structlog.get_logger()
 

@@ -9,9 +9,9 @@ from muster.daemon.steps.outcomes import Outcomes
 from muster.kube.fair_share import FairShare
 from muster.kube.workqueue import WorkQueue
 from muster.reconcilers.native.refusals import refusal_of
-from muster.state.plan import Plan
 from muster.state.policies.refusal import READ_PODS
 from muster.state.view.engine_facts import LiveRead
+from muster.state.vocabulary.plan import Plan
 
 LIVE_READ_PAUSE = 1.0
 """Seconds between live reads that leave the decision open, because the wall clock or the API server went back."""

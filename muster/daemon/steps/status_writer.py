@@ -20,10 +20,10 @@ from muster.reconcilers.refs import ExperimentRef
 from muster.reconcilers.status import write_status
 from muster.state.foreign.kinds import SUBJECTS
 from muster.state.foreign.record_condition import with_record
-from muster.state.foreign.subject import EXPERIMENT
-from muster.state.record import Record, StoryLine
-from muster.state.status import to_status
-from muster.state.wall_time import moved
+from muster.state.vocabulary.record import Record, StoryLine
+from muster.state.vocabulary.stored_record import to_status
+from muster.state.vocabulary.subject import EXPERIMENT
+from muster.state.vocabulary.wall_time import moved
 
 log = structlog.get_logger()
 

@@ -17,10 +17,10 @@ from operator import itemgetter
 from muster.api.values.printable import printable
 from muster.daemon.web.hurts import hurts
 from muster.metrics.collector import Subject
-from muster.state.plan import Plan
-from muster.state.record import Phase, Record
-from muster.state.rules import ClockName
 from muster.state.summary.hurt import Hurt, place
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Phase, Record
+from muster.state.vocabulary.rules import ClockName
 
 SLICE = 200
 """Experiments that are walked over in one turn of the loop."""

@@ -6,12 +6,12 @@ Beside the status (``muster.state.summary.hurt``) the daemon sees the roll and e
 from collections.abc import Mapping
 
 from muster.metrics.arrivals import arrivals
-from muster.state.plan import Plan
-from muster.state.record import Record
-from muster.state.rules import ClockName
 from muster.state.summary.hurt import NEAR, Hurt, near
 from muster.state.summary.hurt import hurts as with_facts
 from muster.state.view.view import View
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Record
+from muster.state.vocabulary.rules import ClockName
 
 
 def hurts(plan: Plan, record: Record, view: View, ends: Mapping[ClockName, float], now: float) -> tuple[Hurt, ...]:

@@ -19,9 +19,9 @@ from muster.daemon.web.hurts import hurts
 from muster.daemon.web.rollcall import shown_row
 from muster.daemon.web.schemas import Listing
 from muster.metrics.collector import Subject
-from muster.state.plan import Engine
-from muster.state.record import Phase
 from muster.state.summary.hurt import Hurt
+from muster.state.vocabulary.plan import Engine
+from muster.state.vocabulary.record import Phase
 
 SHOWN = 500
 """Experiments in a listing that names no limit."""

@@ -14,10 +14,10 @@ from muster.daemon.web.ranks import benches
 from muster.daemon.web.readers import Reader
 from muster.daemon.web.schemas import Detail
 from muster.metrics.collector import Subject
-from muster.state.context import Context
-from muster.state.plan import Plan
-from muster.state.record import Record
-from muster.state.rules import ClockName
+from muster.state.facts.context import Context
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Record
+from muster.state.vocabulary.rules import ClockName
 
 DIGITS = 7
 """Most digits of a row's number."""

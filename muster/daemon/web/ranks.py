@@ -8,13 +8,13 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from muster.api.values.printable import printable
-from muster.state.context import Context
-from muster.state.group import Group
+from muster.state.facts.context import Context
 from muster.state.policies import silence
-from muster.state.record import Phase, RollCall
-from muster.state.view.pod import Pod
 from muster.state.view.roll import RankState
 from muster.state.view.stage import Stage, stage_of
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.record import Phase, RollCall
 
 
 class Standing(StrEnum):

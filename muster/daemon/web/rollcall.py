@@ -30,20 +30,20 @@ from muster.daemon.web.schemas import (
 from muster.metrics.arrivals import arrivals
 from muster.metrics.catalogue import LONGEST
 from muster.metrics.collector import Subject
-from muster.state.context import Context
-from muster.state.diagnosis.diagnose import diagnose
-from muster.state.diagnosis.finding import Finding
-from muster.state.group import Group
-from muster.state.plan import Plan
+from muster.state.facts.context import Context
+from muster.state.facts.diagnosis.diagnose import diagnose
+from muster.state.facts.diagnosis.finding import Finding
+from muster.state.facts.sentences import sentence, why_missing
 from muster.state.policies import silence
-from muster.state.record import Cause, Condition, ConditionType, Phase, Record, StoryLine
-from muster.state.rules import ClockName
-from muster.state.summary.messages import sentence, why_missing
 from muster.state.view.probe_result import SHOWN_RANKS, ProbeResult
 from muster.state.view.progress import Progress
 from muster.state.view.progress import sentence as progress_sentence
 from muster.state.view.roll import RankState
 from muster.state.view.view import View
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase, Record, StoryLine
+from muster.state.vocabulary.rules import ClockName
 
 log = structlog.get_logger()
 

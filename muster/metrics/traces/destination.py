@@ -2,8 +2,8 @@
 
 from typing import Protocol
 
-from muster.state.plan import Plan
-from muster.state.record import Record
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Record
 
 
 class Traces(Protocol):

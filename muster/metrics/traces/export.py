@@ -18,8 +18,8 @@ from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
 from muster.metrics.traces.spans import Span, closed_spans
-from muster.state.plan import Plan
-from muster.state.record import Record
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Record
 
 log = structlog.get_logger()
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import pairwise
 
-from muster.state.plan import Plan
-from muster.state.record import Cause, Phase, Record, StoryLine
-from muster.state.summary.messages import sentence
+from muster.state.facts.sentences import sentence
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Cause, Phase, Record, StoryLine
 
 Value = str | int | float | bool
 

@@ -7,8 +7,8 @@ from muster.api.names import GROUP
 from muster.kube.metadata import Metadata, Object, OwnerReference, read
 from muster.kube.paths import core
 from muster.reconcilers.native.batch import Calls
-from muster.state.plan import Plan
 from muster.state.view.engine_facts import Refusal
+from muster.state.vocabulary.plan import Plan
 
 SHOWN = 63
 """Characters of a label's value that are shown; Kubernetes allows no more."""

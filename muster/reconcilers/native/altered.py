@@ -17,10 +17,10 @@ from muster.api.names import LABEL_UID, name_suffix
 from muster.reconcilers.native.adoption import SHOWN
 from muster.reconcilers.native.batch import Calls
 from muster.reconcilers.native.live_pods import LivePod, everything, named
-from muster.state.group import Member
-from muster.state.plan import Plan
 from muster.state.view.engine_facts import Refusal
-from muster.state.view.pod import Pod, PodPhase
+from muster.state.vocabulary.group import Member
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Pod, PodPhase
 
 BY_NAME = 8
 """Pods up to which each is asked for with a request of its own."""

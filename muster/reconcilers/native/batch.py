@@ -15,8 +15,8 @@ from muster.kube.fair_share import FairShare, Slots
 from muster.kube.paths import core
 from muster.kube.transport import Answer, Transport
 from muster.reconcilers.result import Outcome
-from muster.state.plan import Plan
 from muster.state.view.engine_facts import Refusal
+from muster.state.vocabulary.plan import Plan
 
 T = TypeVar("T")
 

@@ -16,9 +16,9 @@ from muster.reconcilers.native.shared_claims import KIND, Found, shared
 from muster.reconcilers.render.claim import render_claim
 from muster.reconcilers.render.encode import Unrenderable, to_json
 from muster.reconcilers.result import Outcome
-from muster.state.plan import Plan
-from muster.state.pod_spec import Claim
 from muster.state.view.engine_facts import Refusal
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod_spec import Claim
 
 RESOURCE = "persistentvolumeclaims"
 

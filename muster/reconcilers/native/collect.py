@@ -17,8 +17,8 @@ from muster.reconcilers.native.delete import delete_options
 from muster.reconcilers.native.live_pods import pages
 from muster.reconcilers.refs import ref_of
 from muster.reconcilers.result import Outcome
-from muster.state.plan import Plan
-from muster.state.view.pod import Pod
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Pod
 
 
 async def collect_pods(calls: Calls, plan: Plan, vanished: tuple[Pod, ...] = ()) -> Outcome:

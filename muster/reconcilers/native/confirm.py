@@ -32,13 +32,13 @@ from muster.reconcilers.native.batch import Calls
 from muster.reconcilers.native.live_pods import LivePod, Pods, pages
 from muster.reconcilers.refs import ref_of
 from muster.reconcilers.result import Outcome
-from muster.state.actions import ConfirmEnd, ConfirmLaunch, ConfirmLoss
 from muster.state.foreign.record_condition import from_object
-from muster.state.foreign.subject import EXPERIMENT
-from muster.state.plan import Plan
-from muster.state.record import Record
 from muster.state.view.engine_facts import Refusal
-from muster.state.view.pod import Pod
+from muster.state.vocabulary.actions import ConfirmEnd, ConfirmLaunch, ConfirmLoss
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.record import Record
+from muster.state.vocabulary.subject import EXPERIMENT
 
 NAMED = 8
 """How many of the pods that prevent a launch are named."""

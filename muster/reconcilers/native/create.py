@@ -10,10 +10,10 @@ from muster.reconcilers.render.encode import Unrenderable
 from muster.reconcilers.render.environment import NO_RESTARTS, Restarts
 from muster.reconcilers.render.pod import PodTemplate, identity
 from muster.reconcilers.result import Outcome
-from muster.state.actions import CreatePods
-from muster.state.group import Member
-from muster.state.plan import Plan
 from muster.state.view.engine_facts import Refusal
+from muster.state.vocabulary.actions import CreatePods
+from muster.state.vocabulary.group import Member
+from muster.state.vocabulary.plan import Plan
 
 STRICT = {"fieldValidation": "Strict"}
 """Makes the API server reject unknown fields, which it drops otherwise. Only for pods with a template: Muster does not

@@ -16,10 +16,10 @@ from muster.kube.paths import core
 from muster.reconcilers.native.batch import Batch, Calls
 from muster.reconcilers.native.refusals import refusal_of
 from muster.reconcilers.result import Outcome
-from muster.state.actions import DeletePods
-from muster.state.plan import Plan
 from muster.state.view.engine_facts import Refusal
-from muster.state.view.pod import Pod, PodPhase
+from muster.state.vocabulary.actions import DeletePods
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Pod, PodPhase
 
 _ENDED = (PodPhase.SUCCEEDED, PodPhase.FAILED)
 

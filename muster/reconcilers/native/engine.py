@@ -26,7 +26,7 @@ from muster.reconcilers.queue.workload import carry_out_for_queue, let_go
 from muster.reconcilers.render.environment import Restarts
 from muster.reconcilers.render.placement import placed
 from muster.reconcilers.result import Outcome
-from muster.state.actions import (
+from muster.state.vocabulary.actions import (
     Action,
     ConfirmEnd,
     ConfirmLaunch,
@@ -45,12 +45,12 @@ from muster.state.actions import (
     ReleaseWorkload,
     StopPods,
 )
-from muster.state.group import Member
-from muster.state.job_counts import restarts_of
-from muster.state.plan import Plan
-from muster.state.record import Record
-from muster.state.view.pod import Pod
-from muster.state.view.workload import Workload
+from muster.state.vocabulary.group import Member
+from muster.state.vocabulary.job_counts import restarts_of
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.record import Record
+from muster.state.vocabulary.workload import Workload
 
 
 class NativeEngine:

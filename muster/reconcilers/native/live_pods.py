@@ -10,8 +10,8 @@ from muster.api.values.printable import small_number
 from muster.kube.metadata import Metadata, read
 from muster.kube.paths import core
 from muster.reconcilers.native.batch import Calls
-from muster.state.plan import Plan
-from muster.state.view.pod import PodPhase
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import PodPhase
 
 PAGE = 500
 """Pods per page: the page size of Kubernetes' own clients (client-go: tools/pager)."""

@@ -19,8 +19,8 @@ import re
 from dataclasses import dataclass
 
 from muster.api.errors import ApiError, Forbidden, Invalid, MusterError, Throttled, Unreachable
-from muster.state.plan import Plan
 from muster.state.view.engine_facts import Refusal
+from muster.state.vocabulary.plan import Plan
 
 SAID = 600
 """How many characters of the API server's message are kept: an admission webhook can send any number."""

@@ -13,7 +13,7 @@ from muster.reconcilers.native.batch import Calls
 from muster.reconcilers.native.refusals import refusal_of
 from muster.reconcilers.refs import ref_of
 from muster.reconcilers.result import Outcome
-from muster.state.plan import Plan
+from muster.state.vocabulary.plan import Plan
 
 
 async def delete_subject(calls: Calls, plan: Plan, version: int) -> Outcome:

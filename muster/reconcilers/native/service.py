@@ -9,8 +9,8 @@ from muster.reconcilers.native.refusals import refusal_of, rejected
 from muster.reconcilers.render.encode import Unrenderable, to_json
 from muster.reconcilers.render.service import render_service
 from muster.reconcilers.result import Outcome
-from muster.state.plan import Plan
 from muster.state.view.engine_facts import Refusal
+from muster.state.vocabulary.plan import Plan
 
 
 async def ensure_service(calls: Calls, plan: Plan) -> Outcome:

@@ -16,10 +16,10 @@ from muster.kube.resources import MERGE_PATCH
 from muster.reconcilers.native.batch import Batch, Calls
 from muster.reconcilers.native.refusals import refusal_of
 from muster.reconcilers.result import Outcome
-from muster.state.actions import StopPods
-from muster.state.plan import Plan
 from muster.state.view.engine_facts import Refusal
-from muster.state.view.pod import Pod
+from muster.state.vocabulary.actions import StopPods
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Pod
 
 DEADLINE = 1
 """The shortest that Kubernetes takes."""

@@ -13,10 +13,10 @@ from muster.reconcilers.native.batch import Calls
 from muster.reconcilers.native.refusals import refusal_of
 from muster.reconcilers.render.workload import API_VERSION
 from muster.reconcilers.result import Outcome
-from muster.state.actions import ReadAdmission
-from muster.state.plan import Plan
 from muster.state.view.engine_facts import Refusal
-from muster.state.view.workload import Placement, PodSetPlacement, Toleration
+from muster.state.vocabulary.actions import ReadAdmission
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.workload import Placement, PodSetPlacement, Toleration
 
 
 class _Condition(msgspec.Struct, frozen=True, gc=False):

@@ -25,7 +25,8 @@ from muster.reconcilers.render.workload import (
     status_patch,
 )
 from muster.reconcilers.result import Outcome
-from muster.state.actions import (
+from muster.state.view.engine_facts import Refusal
+from muster.state.vocabulary.actions import (
     DeleteWorkload,
     EnsureWorkload,
     MoveWorkload,
@@ -34,9 +35,8 @@ from muster.state.actions import (
     ReadAdmission,
     ReleaseWorkload,
 )
-from muster.state.plan import Plan
-from muster.state.view.engine_facts import Refusal
-from muster.state.view.workload import Workload
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.workload import Workload
 
 KIND = "Workload"
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from muster.reconcilers.render.service import owner_reference
-from muster.state.plan import Plan
-from muster.state.pod_spec import Claim
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod_spec import Claim
 
 
 def render_claim(plan: Plan, claim: Claim) -> dict[str, Any]:

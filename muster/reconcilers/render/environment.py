@@ -9,9 +9,9 @@ from typing import assert_never
 
 import msgspec
 
-from muster.state.group import Group
-from muster.state.plan import Plan
-from muster.state.pod_spec import Env, Source
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod_spec import Env, Source
 
 Cell = str | msgspec.Raw
 """A text that differs from member to member, or the slot for it in a template."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from muster.api.names import MANAGER
 from muster.reconcilers.refs import ExperimentRef
-from muster.state.record import StoryLine
+from muster.state.vocabulary.record import StoryLine
 
 MESSAGE_BYTES = 1024
 """The longest message that Kubernetes accepts (kubernetes: pkg/apis/core/validation/events.go, NoteLengthLimit)."""

@@ -10,7 +10,7 @@ selector is enough.
 from typing import Any, Final
 
 from muster.reconcilers.render.environment import Place
-from muster.state.group import Group
+from muster.state.vocabulary.group import Group
 
 JOB_KEY: Final = "jobset.sigs.k8s.io/job-key"
 NODE_LABEL: Final = "alpha.jobset.sigs.k8s.io/namespaced-job"

@@ -10,9 +10,9 @@ from dataclasses import replace
 import msgspec
 
 from muster.api.manifest.template.merge import merge
-from muster.state.group import Group
-from muster.state.plan import Plan
-from muster.state.view.workload import PodSetPlacement
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.workload import PodSetPlacement
 
 
 def placed(plan: Plan, placement: Sequence[PodSetPlacement]) -> Plan:

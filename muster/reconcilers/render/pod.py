@@ -51,9 +51,9 @@ from muster.reconcilers.render.encode import to_json
 from muster.reconcilers.render.environment import NO_RESTARTS, Cell, Place, Restarts, environment
 from muster.reconcilers.render.service import labels, owner_reference
 from muster.reconcilers.render.whole_pod import whole_pod
-from muster.state.group import Group, Member
-from muster.state.plan import Plan
-from muster.state.pod_spec import Toleration
+from muster.state.vocabulary.group import Group, Member
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod_spec import Toleration
 
 
 def render_pod(

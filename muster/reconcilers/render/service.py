@@ -3,8 +3,8 @@
 from typing import Any
 
 from muster.api.names import LABEL_EXPERIMENT, LABEL_MANAGED_BY, LABEL_UID, MANAGER
-from muster.state.plan import Plan
-from muster.state.pod_spec import Port
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod_spec import Port
 
 
 def render_service(plan: Plan) -> dict[str, Any]:

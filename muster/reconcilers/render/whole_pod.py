@@ -10,9 +10,9 @@ from typing import Any
 from muster.reconcilers.render.environment import Cell, Place, environment, variable
 from muster.reconcilers.render.exclusive import exclusive
 from muster.reconcilers.render.service import labels, owner_reference
-from muster.state.group import Group
-from muster.state.plan import Plan
-from muster.state.pod_spec import Env
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod_spec import Env
 
 
 def whole_pod(

@@ -13,10 +13,10 @@ import msgspec
 from muster.api.names import FINALIZER_QUOTA, JOB_UID_LABEL
 from muster.reconcilers.render.pod import render_pod
 from muster.reconcilers.render.service import labels, owner_reference
-from muster.state.actions import PatchWorkloadStatus
-from muster.state.group import Group
-from muster.state.plan import Plan
-from muster.state.view.workload import Workload, WorkloadCondition
+from muster.state.vocabulary.actions import PatchWorkloadStatus
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.workload import Workload, WorkloadCondition
 
 API_VERSION: Final = "kueue.x-k8s.io/v1beta2"
 """Served by Kueue 0.15 and later."""

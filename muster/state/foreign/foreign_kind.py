@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from muster.api.gang import GroupSize
 from muster.api.values.timestamps import whole_time
-from muster.state.foreign.subject import Subject
-from muster.state.plan import Plan
-from muster.state.record import Record
 from muster.state.view.read_only import ReadOnlyView
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Record
+from muster.state.vocabulary.subject import Subject
 
 Object = Mapping[str, Any]
 """A decoded API object."""

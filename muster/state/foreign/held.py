@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from muster.state.foreign.foreign_kind import ForeignKind, Object
 from muster.state.operators.planning import PlanError
-from muster.state.plan import Plan
-from muster.state.record import Phase, Record
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Phase, Record
 
 
 def plan_of(kind: ForeignKind, obj: Object, known: Plan | None, record: Record | None) -> Plan:

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from muster.api.values.timestamps import whole_time
 from muster.state.operators.objects.jaxjob import GROUP, labels_of
-from muster.state.plan import Plan
-from muster.state.record import Phase, Record
 from muster.state.view.read_only import ReadOnlyView
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Phase, Record
 
 ENDED: Final = frozenset(("Succeeded", "Failed"))
 DEADLINE: Final = "was active longer than specified deadline"

@@ -12,15 +12,15 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from muster.api.values.timestamps import whole_time
-from muster.state.context import Context
+from muster.state.facts.context import Context
+from muster.state.facts.jobs_succeeded import succeeded
 from muster.state.foreign import foreign_kind
-from muster.state.group import Group
-from muster.state.job_counts import restarts_of
-from muster.state.jobs.succeeded import succeeded
-from muster.state.plan import Plan
 from muster.state.policies.failures.jobs import FAIL_JOBSET, FAILED_JOBS, REACHED_MAX_RESTARTS, chosen
-from muster.state.record import Cause, Phase, Record
 from muster.state.view.read_only import ReadOnlyView
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.job_counts import restarts_of
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Cause, Phase, Record
 
 COMPLETED: Final = "AllJobsCompleted", "jobset completed successfully"
 SUSPENDED: Final = "SuspendedJobs", "jobset is suspended"

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from muster.state.foreign import jaxjob_status, jobset_status
 from muster.state.foreign.foreign_kind import ForeignKind
-from muster.state.foreign.subject import JAXJOB, JOBSET
 from muster.state.operators.objects import jaxjob, jobset
+from muster.state.vocabulary.subject import JAXJOB, JOBSET
 
 SUBJECTS: Final[dict[str, ForeignKind]] = {
     JOBSET.kind: ForeignKind(

@@ -18,14 +18,14 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from muster.state.group import Group
 from muster.state.observed.free_places import FreePlaces
 from muster.state.observed.observed_kind import Claim
 from muster.state.observed.replicas import Replicas
-from muster.state.observed.waiting import Waiting
-from muster.state.plan import Plan
-from muster.state.view.pod import Pod
+from muster.state.policies.watched.waiting import Waiting
 from muster.state.view.view import View
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Pod
 
 Seat = tuple[int, int]
 """Epoch and rank."""

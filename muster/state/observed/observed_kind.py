@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from muster.state.foreign.subject import Subject, title
-from muster.state.observed.own_state import OwnState, Said
-from muster.state.plan import Plan
+from muster.state.vocabulary.own_state import OwnState, Said
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.subject import Subject, title
 
 __all__ = ["Claim", "Object", "ObservedKind", "OwnState", "Place", "PodFacts", "PodSource", "Said", "every", "own_name"]
 

@@ -22,13 +22,13 @@ from muster.api.names import JAX_PORT, PYTORCH_PORT
 from muster.api.values.durations import DurationError, parse_duration
 from muster.api.values.printable import word
 from muster.api.values.timestamps import seconds_of
-from muster.state.clocks import CLOCKS
-from muster.state.coordinator import Coordinator, ProbeKind
-from muster.state.foreign.subject import Names, Subject
-from muster.state.group import Group
 from muster.state.operators.planning import PlanError, local_queue_of
-from muster.state.plan import Engine, Plan
-from muster.state.rules import ClockAction, ClockName, ClockRule
+from muster.state.vocabulary.clocks import CLOCKS
+from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.plan import Engine, Plan
+from muster.state.vocabulary.rules import ClockAction, ClockName, ClockRule
+from muster.state.vocabulary.subject import Names, Subject
 
 PREFIX: Final = "muster.dev/"
 OPERATOR: Final = f"{PREFIX}operator"

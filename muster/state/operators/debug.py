@@ -10,8 +10,8 @@ import shlex
 from dataclasses import replace
 
 from muster.api.manifest.experiment import Experiment, ExperimentSpec
-from muster.state.coordinator import ProbeKind
-from muster.state.plan import Plan
+from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.plan import Plan
 
 LONGEST = 12 * 3_600
 """Seconds that a debug server may run."""

@@ -21,10 +21,10 @@ collectives are lost anyway: the grace of a restart is short.
 
 from muster.api.manifest.groups import Group
 from muster.api.names import JAX_PORT
-from muster.state.coordinator import Coordinator, ProbeKind
 from muster.state.operators.operator import Operator, size_of
-from muster.state.pod_spec import Env, Source
-from muster.state.rules import CulpritRule
+from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
+from muster.state.vocabulary.pod_spec import Env, Source
+from muster.state.vocabulary.rules import CulpritRule
 
 COORDINATOR_RANK = 0
 SIGABRT_EXIT = 134

@@ -6,7 +6,7 @@ Job.
 
 from muster.api.manifest.groups import Group
 from muster.state.operators.operator import Operator
-from muster.state.pod_spec import Env, Source
+from muster.state.vocabulary.pod_spec import Env, Source
 
 
 def _env(group: Group, groups: tuple[Group, ...]) -> tuple[Env, ...]:

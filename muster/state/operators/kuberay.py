@@ -22,15 +22,15 @@ from muster.api.manifest.groups import HEAD, SUBMITTER
 from muster.api.manifest.groups import Group as Asked
 from muster.api.manifest.resources import Resources
 from muster.api.names import CONTAINER, RAY_HEAD_TYPE, RAY_METRICS_PORT, RAY_NODE_TYPE
-from muster.state.coordinator import AGENT, DASHBOARD, Completeness, Coordinator, ProbeKind
-from muster.state.group import Group, Role
 from muster.state.operators.operator import Operator
 from muster.state.operators.pod_specs import pod_spec_of
 from muster.state.operators.ray_start import Ports, in_shell, memory_of, ray_start
 from muster.state.operators.ray_submit import SUBMIT
-from muster.state.plan import Plan
-from muster.state.pod_spec import Env, PodSpec, Port, Source
-from muster.state.rules import FailureAction, FailureRule, Gate, GateCondition, SuccessRule
+from muster.state.vocabulary.coordinator import AGENT, DASHBOARD, Completeness, Coordinator, ProbeKind
+from muster.state.vocabulary.group import Group, Role
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod_spec import Env, PodSpec, Port, Source
+from muster.state.vocabulary.rules import FailureAction, FailureRule, Gate, GateCondition, SuccessRule
 
 JOINING = 60.0
 """Seconds that a Ray node may take from its pod's creation until it has joined: 5 s idle, 23 s on a busy machine

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from muster.api.manifest.experiment import Experiment
 from muster.api.manifest.groups import Group
-from muster.state.coordinator import Coordinator
-from muster.state.plan import Plan
-from muster.state.pod_spec import Env
-from muster.state.rules import EVERY_JOB, GANG_FAILURE_RULES, CulpritRule, FailureRule, SuccessRule
+from muster.state.vocabulary.coordinator import Coordinator
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod_spec import Env
+from muster.state.vocabulary.rules import EVERY_JOB, GANG_FAILURE_RULES, CulpritRule, FailureRule, SuccessRule
 
 
 @dataclass(frozen=True, slots=True)

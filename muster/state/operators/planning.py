@@ -10,9 +10,6 @@ from muster.api.manifest.policies.gates import DependsOn
 from muster.api.manifest.policies.restart_policy import AvoidNodes
 from muster.api.names import ANNOTATION_CANCELLED, ANNOTATION_RESTART, PRIORITY_LABEL, QUEUE_LABEL
 from muster.api.values.printable import word
-from muster.state.clocks import CLOCKS
-from muster.state.coordinator import Coordinator
-from muster.state.group import Group, Role
 from muster.state.operators.debug import debugged, with_notice
 from muster.state.operators.jax import JAX
 from muster.state.operators.jobset import JOBSET
@@ -22,9 +19,12 @@ from muster.state.operators.pod_specs import pod_spec_of
 from muster.state.operators.pytorch import PYTORCH
 from muster.state.operators.storage import with_shared_volume
 from muster.state.operators.xgboost import XGBOOST
-from muster.state.plan import LONGEST_GRACE, MAX_POD_SETS, Plan, Queue
-from muster.state.pod_spec import Env, Port, Source
-from muster.state.rules import (
+from muster.state.vocabulary.clocks import CLOCKS
+from muster.state.vocabulary.coordinator import Coordinator
+from muster.state.vocabulary.group import Group, Role
+from muster.state.vocabulary.plan import LONGEST_GRACE, MAX_POD_SETS, Plan, Queue
+from muster.state.vocabulary.pod_spec import Env, Port, Source
+from muster.state.vocabulary.rules import (
     Backoff,
     ClockAction,
     ClockName,

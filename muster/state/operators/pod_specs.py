@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from muster.api.manifest.experiment import ExperimentSpec
 from muster.api.manifest.resources import Resources
-from muster.state.pod_spec import PodSpec, Toleration, Volume
+from muster.state.vocabulary.pod_spec import PodSpec, Toleration, Volume
 
 DEFAULT_GRACE = 30
 """Seconds from SIGTERM to SIGKILL (the default of core/v1 PodSpec.terminationGracePeriodSeconds)."""

@@ -8,8 +8,8 @@ from typing import Any
 
 from muster.api.manifest.experiment import Experiment
 from muster.api.names import LABEL_EXPERIMENT, LABEL_MANAGED_BY, LABEL_UID, MANAGER, name_suffix
-from muster.state.plan import Plan
-from muster.state.pod_spec import Claim, Volume
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod_spec import Claim, Volume
 
 GB = 10**9
 

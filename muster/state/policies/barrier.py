@@ -18,11 +18,12 @@ Pods that have ended do no harm. The one that caused the last restart is kept fo
 
 from collections.abc import Iterator
 
-from muster.state.actions import DeletePods, StopPods
-from muster.state.context import Context
-from muster.state.record import Phase
-from muster.state.rules import ClockAction, ClockName
-from muster.state.view.pod import Pod
+from muster.state.facts import older_pods
+from muster.state.facts.context import Context
+from muster.state.vocabulary.actions import DeletePods, StopPods
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.record import Phase
+from muster.state.vocabulary.rules import ClockAction, ClockName
 
 CUT_GRACE = 1
 """Seconds; 0 would be a deletion by force."""
@@ -32,28 +33,10 @@ STOP_MARGIN = 30.0
 """Seconds beyond the grace period within which a kubelet must have stopped a pod."""
 
 
-def clear(context: Context) -> bool:
-    """No pod of another epoch may run any more."""
-    return not any(tally.alive for tally in context.view.others(context.record.epoch))
-
-
-def unseen(context: Context) -> tuple[Pod, ...]:
-    """Pods of other epochs and attempts that vanished, and may run all the same: a label of theirs was removed."""
-    record = context.record
-    vanished = context.view.engine.vanished.values()
-    return tuple(pod for pod in vanished if (pod.epoch, pod.attempt) != (record.epoch, record.attempt_of(pod.rank)))
-
-
-def unknown(context: Context) -> bool:
-    """This process has seen no gang of the experiment complete, so it does not know which pods had vanished before."""
-    facts = context.view.engine
-    return facts.launched < 0 and not facts.searched
-
-
 def sweep(context: Context) -> list[DeletePods]:
     """Delete the pods of other epochs and attempts, but not the terminating ones and the pod of the last cause."""
     kept = context.record.cause.uid if context.record.cause else ""
-    alive = tuple(pod for pod in (*context.lingering, *unseen(context)) if not pod.terminating)
+    alive = tuple(pod for pod in (*context.lingering, *older_pods.unseen(context)) if not pod.terminating)
     ended = tuple(pod for pod in _superseded(context) if not pod.live and not pod.terminating and pod.uid != kept)
     forced = _forced(context)
     if forced:

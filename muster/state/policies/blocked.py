@@ -20,27 +20,26 @@ from math import inf
 
 from msgspec.structs import replace
 
-from muster.state.context import Context
-from muster.state.observed.obstacles import MEMBER_FAILED, PODS_MISSING
-from muster.state.observed.unsaid import (
-    COORDINATOR_GONE,
-    FAILURE_REPORTED,
-    RESTARTED_IN_PLACE,
-    STATUS_IS_FALSE,
-)
+from muster.state.facts.context import Context
 from muster.state.policies import obstacles
 from muster.state.policies.obstacles import (
     NODE_NOT_READY,
     PARTLY_QUEUED,
     QUEUED,
     QUEUED_TWICE,
-    RANKS_ENDED,
     REQUEST_UNMET,
     Obstacle,
     called_stuck,
 )
-from muster.state.record import Blocked, Phase, Record
-from muster.state.rules import Moment
+from muster.state.policies.watched.obstacles import MEMBER_FAILED, PODS_MISSING
+from muster.state.policies.watched.unsaid import (
+    COORDINATOR_GONE,
+    FAILURE_REPORTED,
+    RESTARTED_IN_PLACE,
+    STATUS_IS_FALSE,
+)
+from muster.state.vocabulary.record import RANKS_ENDED, Blocked, Phase, Record
+from muster.state.vocabulary.rules import Moment
 
 LINGER = 10.0
 """Seconds without the obstacle after which a container counts as made, if its program has not started sooner."""

@@ -13,8 +13,8 @@ write comes before every action of the step. No finalizer holds the pods meanwhi
 
 from muster.api.values.rank_ranges import to_ranges
 from muster.api.wire.kinds import MAX_RANGES
-from muster.state.context import Context
-from muster.state.record import attempts_of
+from muster.state.facts.context import Context
+from muster.state.vocabulary.record import attempts_of
 
 SAVE_PAUSE = 120.0
 """Seconds after a rank succeeded before the status is written for that alone.

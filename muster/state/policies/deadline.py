@@ -10,14 +10,15 @@ node, or the success. So a clock that has run out acts only on what the live API
 
 from collections.abc import Callable
 
-from muster.state.context import Context, Fail, ReadFirst, Repair, Restart
-from muster.state.diagnosis import grouping
-from muster.state.plan import Plan
-from muster.state.policies import blocked, hang
+from muster.state.facts import hang
+from muster.state.facts.context import Context, Fail, ReadFirst, Repair, Restart
+from muster.state.facts.diagnosis import grouping
+from muster.state.facts.sentences import of_ends, of_idle, of_lingering
+from muster.state.policies import blocked
 from muster.state.policies.failures.failure import spend
-from muster.state.record import Cause, Phase, Record
-from muster.state.rules import ClockAction, ClockName, ClockRule
-from muster.state.summary.messages import of_ends, of_idle, of_lingering
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Cause, Phase, Record
+from muster.state.vocabulary.rules import ClockAction, ClockName, ClockRule
 
 
 def ends(plan: Plan, record: Record) -> dict[ClockName, float]:

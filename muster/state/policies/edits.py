@@ -13,9 +13,9 @@ it, and the status and an Event say what is wrong with it.
 from msgspec.structs import replace
 
 from muster.api.manifest.policies.edits import changed
-from muster.state.context import Context
-from muster.state.plan import Plan
-from muster.state.record import Phase, Record
+from muster.state.facts.context import Context
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Phase, Record
 
 _FOREIGN = {
     "spec.jaxReplicaSpecs": "",

@@ -9,11 +9,11 @@ obstacle with a patience of its own (``policies.obstacles``), or the pull of a l
 
 from math import inf
 
-from muster.state.context import Context
-from muster.state.coordinator import Coordinator
-from muster.state.policies import gates
-from muster.state.view.pod import Pod
+from muster.state.facts import gates
+from muster.state.facts.context import Context
 from muster.state.view.probe_result import ProbeResult
+from muster.state.vocabulary.coordinator import Coordinator
+from muster.state.vocabulary.pod import Pod
 
 STARTING = 600.0
 """Seconds that a pod may need to start its program without a reason for waiting: an image of 20 GB takes minutes."""

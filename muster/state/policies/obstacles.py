@@ -34,15 +34,15 @@ import msgspec
 from msgspec.structs import replace
 
 from muster.api.names import QUEUE_LABEL
-from muster.state.context import Context
-from muster.state.diagnosis import grouping
-from muster.state.observed import obstacles as of_observed
-from muster.state.observed.unsaid import unsaid
-from muster.state.plan import Engine
+from muster.state.facts.context import Context
+from muster.state.facts.diagnosis import grouping
+from muster.state.facts.sentences import EXACT, placed, share, why_idle
 from muster.state.policies.failures import avoidance
-from muster.state.record import Blocked, ConditionType, Record
-from muster.state.summary.messages import EXACT, placed, share, why_idle
-from muster.state.view.pod import Pod
+from muster.state.policies.watched import obstacles as of_observed
+from muster.state.policies.watched.unsaid import unsaid
+from muster.state.vocabulary.plan import Engine
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.record import RANKS_ENDED, Blocked, ConditionType, Record
 
 CONTAINER_PATIENCE = 15.0
 """Seconds: a Secret or a registry that is a moment late is no news, a typo is."""
@@ -63,7 +63,7 @@ ENDS_TOGETHER = 10.0
 NAMED = 8
 """How many members a sentence names."""
 
-QUEUED, PARTLY_QUEUED, NODE_NOT_READY, RANKS_ENDED = "Queued", "PartlyQueued", "NodeNotReady", "RanksEnded"
+QUEUED, PARTLY_QUEUED, NODE_NOT_READY = "Queued", "PartlyQueued", "NodeNotReady"
 QUEUED_TWICE, REQUEST_UNMET = "QueuedTwice", "RequestUnmet"
 KUEUE_GATE = "kueue.x-k8s.io/admission"
 CURE = (

@@ -10,9 +10,9 @@ set otherwise.
 
 from msgspec.structs import replace
 
-from muster.state.context import Context
-from muster.state.record import Phase, Record
-from muster.state.rules import ClockName
+from muster.state.facts.context import Context
+from muster.state.vocabulary.record import Phase, Record
+from muster.state.vocabulary.rules import ClockName
 
 
 def note(context: Context) -> Record:

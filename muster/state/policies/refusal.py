@@ -7,8 +7,8 @@ time) are said once they have stood for 2 s. Until the pause is over, the refuse
 held back; everything else goes on, so a suspension or a deadline never waits for a quota.
 """
 
-from muster.state.actions import Action
-from muster.state.context import Context, Fail
+from muster.state.facts.context import Context, Fail
+from muster.state.vocabulary.actions import Action
 
 READ_PODS = "ReadPods"
 """Stands for the live read of the pods, which is no action of a decision."""

@@ -28,18 +28,18 @@ from math import inf
 import msgspec
 from msgspec.structs import replace
 
-from muster.state.context import Context
-from muster.state.coordinator import Completeness, Coordinator
-from muster.state.diagnosis import grouping
-from muster.state.policies import blocked, hang, lateness, obstacles, silence
+from muster.state.facts import admission, hang
+from muster.state.facts.context import Context
+from muster.state.facts.diagnosis import grouping
+from muster.state.facts.sentences import EXACT, all_succeeded, share, why_idle
+from muster.state.policies import blocked, lateness, obstacles, silence
 from muster.state.policies.deadline import alerts
 from muster.state.policies.failures import culprit, disruptions
 from muster.state.policies.obstacles import Obstacle
-from muster.state.policies.queueing import queue
-from muster.state.record import ConditionType, Phase
-from muster.state.summary.messages import EXACT, all_succeeded, share, why_idle
 from muster.state.view.probe_result import LOST_AFTER, ProbeResult
 from muster.state.view.roll import RankError
+from muster.state.vocabulary.coordinator import Completeness, Coordinator
+from muster.state.vocabulary.record import ConditionType, Phase
 
 RANKS_MISSING = "RanksMissing"
 DASHBOARD_NOT_SERVING = "DashboardNotServing"
@@ -86,7 +86,7 @@ def assess(context: Context) -> Assembly:
 def at_rest(context: Context) -> Assembly:
     """The gang is not wanted now: its pods end, or are gone. Only a clock or a refusal can make it stuck."""
     gathered = Assembly(False, False, 0, (), "", None, None)
-    said = queue.waiting(context) if context.record.phase is Phase.QUEUED else queue.held(context)
+    said = admission.waiting(context) if context.record.phase is Phase.QUEUED else admission.held(context)
     if said is not None:
         gathered = replace(gathered, message=said.message, stuck=said.stuck, look_again=said.look_again)
     return _until_evidence(context, _with_alerts(context, gathered))

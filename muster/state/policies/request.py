@@ -8,8 +8,8 @@ was there when the experiment was created is none.
 
 from msgspec.structs import replace
 
-from muster.state.context import Context, Restart
-from muster.state.record import Cause, Phase, Record
+from muster.state.facts.context import Context, Restart
+from muster.state.vocabulary.record import Cause, Phase, Record
 
 REASON = "Requested"
 

@@ -5,9 +5,9 @@ other comes and goes, until it has been silent for as long as it should have ans
 each of its turns.
 """
 
-from muster.state.context import Context
-from muster.state.coordinator import Coordinator
+from muster.state.facts.context import Context
 from muster.state.view.probe_result import LOST_AFTER, ProbeResult
+from muster.state.vocabulary.coordinator import Coordinator
 
 
 def of(context: Context, coordinator: Coordinator, probe: ProbeResult) -> tuple[tuple[str, str] | None, float | None]:

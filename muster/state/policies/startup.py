@@ -16,12 +16,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import filterfalse, islice
 
-from muster.state.actions import Action, ConfirmLaunch, CreatePods, EnsureClaims, EnsureService
-from muster.state.context import Context
-from muster.state.group import Member
-from muster.state.policies import barrier, gates
+from muster.state.facts import admission, gates, older_pods
+from muster.state.facts.context import Context
 from muster.state.policies.failures import absent, avoidance, repair
 from muster.state.policies.queueing import queue
+from muster.state.vocabulary.actions import Action, ConfirmLaunch, CreatePods, EnsureClaims, EnsureService
+from muster.state.vocabulary.group import Member
 
 WAVE = 1024
 """Pods: one to three seconds of creates. Between two waves no create is sent until the watch has shown the last pod."""
@@ -41,8 +41,8 @@ def launch(context: Context) -> list[Action]:
         return actions
     if absent.unplaced(context):
         return [*actions, _confirmation(context)]
-    if (admission := queue.read_admission(context)) is not None:
-        return [*actions, admission]
+    if (unread := queue.read_admission(context)) is not None:
+        return [*actions, unread]
     missing = _startable(context, _absent(context))
     if unseen := absent.unseen(context):  # they may run, or were lost with what their programs had done
         missing = (member for member in missing if member.rank not in unseen)
@@ -59,7 +59,8 @@ def launch(context: Context) -> list[Action]:
     if wave and _claims_due(context):
         return [*actions, EnsureClaims(epoch)]
     if wave:
-        actions.append(CreatePods(epoch, wave, queue.placement(context), attempts, avoidance.avoided(context.record)))
+        placed, avoided = admission.placement(context), avoidance.avoided(context.record)
+        actions.append(CreatePods(epoch, wave, placed, attempts, avoided))
     return actions
 
 
@@ -70,8 +71,8 @@ def _confirmation(context: Context, attempts: tuple[tuple[int, int], ...] = ()) 
     know them: another one has launched the epochs before, and each of those only beside no pod of an older one.
     """
     epoch = context.record.epoch
-    search = barrier.unknown(context) and (epoch > 0 or bool(attempts))
-    return ConfirmLaunch(epoch, attempts, (*barrier.unseen(context), *absent.unplaced(context)), search=search)
+    search = older_pods.unknown(context) and (epoch > 0 or bool(attempts))
+    return ConfirmLaunch(epoch, attempts, (*older_pods.unseen(context), *absent.unplaced(context)), search=search)
 
 
 def prepare(context: Context) -> list[Action]:
@@ -84,20 +85,6 @@ def _claims_due(context: Context) -> bool:
     """Claims must be found before pods: by each leadership, and exclusive ones for each epoch."""
     claims, known = context.plan.claims, context.view.engine.claims
     return bool(claims) and (known < 0 or (known != context.record.epoch and any(each.exclusive for each in claims)))
-
-
-def held_back(context: Context) -> int:
-    """How many members wait for a gate of their group or for the end of others, by counts alone."""
-    plan, tally = context.plan, context.tally
-    gated = sum(
-        max(0, group.size - tally.of_group(group.name).pods)
-        for group in plan.groups
-        if group.gates and gates.closed(context, group)
-    )
-    if not plan.sequential:
-        return gated
-    places = max(0, plan.together - tally.working)
-    return max(gated, plan.size - tally.pods - places)
 
 
 def _absent(context: Context) -> Iterator[Member]:

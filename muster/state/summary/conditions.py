@@ -5,10 +5,10 @@ They are computed whole from the record, the assembly and the plan at every step
 
 from collections.abc import Iterator
 
-from muster.state.context import Context
+from muster.state.facts.context import Context
+from muster.state.facts.sentences import EXACT, placed, sentence, share, why_idle
 from muster.state.policies.rendezvous import Assembly
-from muster.state.record import Condition, ConditionType, Phase, Record
-from muster.state.summary.messages import EXACT, placed, sentence, share, why_idle
+from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record
 
 NO_COORDINATOR = "NoCoordinator"
 """Reason of a CoordinatorReady that is true because the operator has no coordinator."""

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 
 from muster.api.gang import MAX_MEMBERS
 from muster.api.values.rank_ranges import from_ranges, to_ranges
+from muster.state.facts.sentences import NAMED_RANGES, sentence
 from muster.state.policies import edits
 from muster.state.policies.failures import volume
-from muster.state.record import STORY_LINES, Cause, ConditionType, Phase, Record, StoryLine, attempts_of
 from muster.state.summary.conditions import NO_COORDINATOR
-from muster.state.summary.messages import NAMED_RANGES, sentence
 from muster.state.view.stale_members import STALE_MEMBERS
+from muster.state.vocabulary.record import STORY_LINES, Cause, ConditionType, Phase, Record, StoryLine, attempts_of
 
 KEPT_FIRST = 8
 """Lines of the beginning that are never dropped: how a run started explains how it ends."""

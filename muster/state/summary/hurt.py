@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from muster.api.status import ConditionType, ExperimentStatus, Phase
+from muster.state.facts.hang import HUNG
 
 RECENT: Final = 24 * 3600.0
 """Seconds for which a failed experiment stands among those that need a look."""
@@ -14,8 +15,6 @@ NEAR: Final = 600.0
 """Seconds before the end of a clock at which a deadline is near, if its share is so small, too."""
 NEAR_SHARE: Final = 0.1
 """The share of a clock that must be left at most; ``MusterDeadlineNear`` wants it as well."""
-HUNG: Final = "Hung"
-"""The reason of a condition Stuck whose programs run and make no step."""
 
 
 ENDED: Final = (Phase.SUCCEEDED, Phase.FAILED)

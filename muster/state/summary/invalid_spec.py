@@ -9,8 +9,8 @@ from math import inf
 
 from msgspec.structs import replace
 
-from muster.state.record import Condition, ConditionType, Phase, Record, StoryLine
 from muster.state.summary.history import append
+from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record, StoryLine
 
 REASON = "InvalidSpec"
 UNREADABLE = "StatusUnreadable"

@@ -24,24 +24,24 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from muster.state.context import Context
-from muster.state.coordinator import Completeness
-from muster.state.observed import ends
-from muster.state.observed.unsaid import RESTARTED_IN_PLACE
-from muster.state.policies import barrier, blocked, edits, gates, silence
+from muster.state.facts import admission, gates, older_pods
+from muster.state.facts.context import Context
+from muster.state.facts.sentences import of_lingering, sentence, share, still_running
+from muster.state.facts.words import WORDS
+from muster.state.policies import blocked, edits, silence
 from muster.state.policies.failures import known, volume
-from muster.state.policies.queueing import queue
 from muster.state.policies.rendezvous import Assembly
-from muster.state.record import Condition, ConditionType, Phase, Record, RollCall
-from muster.state.rules import ClockName
+from muster.state.policies.watched import ends
+from muster.state.policies.watched.unsaid import RESTARTED_IN_PLACE
 from muster.state.summary import steps
 from muster.state.summary.conditions import renew, unseen
-from muster.state.summary.messages import of_lingering, sentence, share, still_running
-from muster.state.transitions import stuck_turned
 from muster.state.view.read_only import ReadOnlyBudget
 from muster.state.view.roll import RankState
 from muster.state.view.stale_members import STALE_MEMBERS
-from muster.state.words import WORDS
+from muster.state.vocabulary.coordinator import Completeness
+from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record, RollCall
+from muster.state.vocabulary.rules import ClockName
+from muster.state.vocabulary.transitions import stuck_turned
 
 TURNING = (ConditionType.COORDINATOR_READY, ConditionType.STUCK)
 """Conditions that turn without a new fact."""
@@ -116,15 +116,15 @@ def _waiting_for(context: Context, assembly: Assembly, conditions: tuple[Conditi
             return reason, assembly.message
         return reason, "; ".join(filter(None, (message, assembly.message)))
     if record.phase is Phase.SUSPENDED:
-        if queue.held(context) is not None:
+        if admission.held(context) is not None:
             reason = "Queued" if context.view.admission else "Suspended"
             return reason, "; ".join((assembly.message, *_still_running(context)))
         what = words.suspended.format(kind=context.plan.subject.kind)
         return "Suspended", "; ".join(filter(None, (what, _still_running(context) if words.beside else "")))
     if record.phase is Phase.QUEUED:
-        ending = "" if barrier.clear(context) else f"; waiting for {of_lingering(context)} to end"
+        ending = "" if older_pods.clear(context) else f"; waiting for {of_lingering(context)} to end"
         return "Queued", f"{assembly.message}{ending}"
-    if not barrier.clear(context) and not _goes_on_beside(context):
+    if not older_pods.clear(context) and not _goes_on_beside(context):
         return "AwaitingOldPods", f"waiting for {of_lingering(context)} to end{_after(record)}"
     if record.phase is Phase.RESTARTING:
         reason, what = words.restarting

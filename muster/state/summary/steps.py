@@ -5,9 +5,9 @@ by themselves once a minute at most, from the budget of words; ``Steps.at`` says
 nothing, or gets on no more, costs no write.
 """
 
-from muster.state.context import Context
-from muster.state.record import Record, Steps
+from muster.state.facts.context import Context
 from muster.state.view.progress import shown_rate
+from muster.state.vocabulary.record import Record, Steps
 
 STEPS_AFTER = 60.0
 """Seconds after the last write of the status within which a further step is written."""

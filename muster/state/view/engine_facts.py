@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import inf
 
-from muster.state.view.pod import Pod
-from muster.state.view.workload import Placement
-from muster.state.wall_time import WallTime
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.wall_time import WallTime
+from muster.state.vocabulary.workload import Placement
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from muster.state.plan import Plan
-from muster.state.view.pod import Pod
 from muster.state.view.view import View
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Pod
 
 Shape = tuple[str, str, tuple[tuple[str, int, int, int], ...]]
 """What decides which pods are members: uid, name, and of each group name, jobs, pods per job and first rank."""

@@ -12,7 +12,7 @@ from dataclasses import replace
 import msgspec
 
 from muster.state.view.roll import RollAnswer, joined
-from muster.state.wall_time import WallTime
+from muster.state.vocabulary.wall_time import WallTime
 
 SHOWN_RANKS = 64
 """How many missing ranks are named."""

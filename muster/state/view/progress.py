@@ -29,7 +29,7 @@ import msgspec
 
 from muster.api.progress import report_interval
 from muster.api.values.humanize import age
-from muster.state.wall_time import WallTime
+from muster.state.vocabulary.wall_time import WallTime
 
 LAG_STEPS = 2
 LAG_SECONDS = 10.0

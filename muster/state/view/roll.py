@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from muster.api.gang import MAX_MEMBERS
 from muster.state.view.progress import StepReport
-from muster.state.wall_time import WallTime
+from muster.state.vocabulary.wall_time import WallTime
 
 
 class CoordinatorState(StrEnum):

@@ -6,7 +6,7 @@ no cost what keeps the missing ranks (``state.diagnosis.by_cause``).
 
 from enum import IntEnum
 
-from muster.state.view.pod import PATIENT, SCHEDULING_GATED, Pod, PodPhase
+from muster.state.vocabulary.pod import PATIENT, SCHEDULING_GATED, Pod, PodPhase
 
 
 class Stage(IntEnum):

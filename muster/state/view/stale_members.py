@@ -9,8 +9,8 @@ Until they give up and are started again, or join, they are stale. The coordinat
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from muster.state.view.pod import Pod
 from muster.state.view.roll import RankState, RollAnswer
+from muster.state.vocabulary.pod import Pod
 
 STALE_MEMBERS = "StaleMembers"
 """Reason of the status while there are some."""

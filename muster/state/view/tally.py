@@ -6,11 +6,11 @@ Each change of a pod costs O(1), so that a decision reads counts and a few notab
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from muster.state.record import Attempts
 from muster.state.view.counts import NO_PODS, Counts
-from muster.state.view.pod import PATIENT, SCHEDULING_GATED, Pod
 from muster.state.view.roll import RankState
 from muster.state.view.stage import STAGES, Stage, stage_of
+from muster.state.vocabulary.pod import PATIENT, SCHEDULING_GATED, Pod
+from muster.state.vocabulary.record import Attempts
 
 
 @dataclass(slots=True)

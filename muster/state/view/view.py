@@ -9,19 +9,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from muster.api.values.rank_ranges import from_ranges
-from muster.state.observed.own_state import OwnState
-from muster.state.plan import Plan
-from muster.state.record import Record, attempts_of
 from muster.state.view.engine_facts import EngineFacts
-from muster.state.view.pod import Pod
 from muster.state.view.probe_result import ProbeResult, probe_result
 from muster.state.view.progress import Progress, steps_progress
 from muster.state.view.roll import RollAnswer, joined
 from muster.state.view.stale_members import StaleMembers
 from muster.state.view.tally import NO_TALLY, Tally
-from muster.state.view.workload import Workload
 from muster.state.view.write_budget import WriteBudget
-from muster.state.wall_time import WallTime, step
+from muster.state.vocabulary.own_state import OwnState
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.record import Record, attempts_of
+from muster.state.vocabulary.wall_time import WallTime, step
+from muster.state.vocabulary.workload import Workload
 
 LAST_STATE_PATIENCE = 10.0
 """Seconds for which a pod that is gone stays in the view, until the watch brings its last state."""

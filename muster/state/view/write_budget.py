@@ -5,7 +5,7 @@
 
 from dataclasses import dataclass
 
-from muster.state.wall_time import WallTime
+from muster.state.vocabulary.wall_time import WallTime
 
 BURST = 6
 """Writes in a row."""

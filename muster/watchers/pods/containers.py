@@ -17,7 +17,7 @@ from muster.api.names import CONTAINER
 from muster.api.values.printable import MESSAGE, clean, word
 from muster.api.values.termination_message import words
 from muster.api.values.timestamps import seconds_of
-from muster.state.view.pod import PATIENT, Exit, PodPhase
+from muster.state.vocabulary.pod import PATIENT, Exit, PodPhase
 from muster.watchers.pods.document import ContainerStatus, Spec, Status, Terminated
 
 _RETRIED = frozenset(("Always", "OnFailure"))

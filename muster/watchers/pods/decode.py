@@ -9,7 +9,7 @@ from muster.api.names import GROUP, KIND
 from muster.api.values.printable import MESSAGE, clean, small_number, word
 from muster.api.values.timestamps import seconds_of
 from muster.kube.listwatch.decoder import Projection, version_of
-from muster.state.view.pod import SCHEDULING_GATED, Pod, PodPhase
+from muster.state.vocabulary.pod import SCHEDULING_GATED, Pod, PodPhase
 from muster.watchers.pods.containers import (
     Survey,
     exit_by_phase,

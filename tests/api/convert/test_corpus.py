@@ -10,7 +10,7 @@ from muster.api.convert.load import OWN, load_any
 from muster.api.manifest.experiment import Experiment
 from muster.api.manifest.load import Loaded, load_manifest
 from muster.state.operators.planning import plan_of
-from muster.state.plan import Plan
+from muster.state.vocabulary.plan import Plan
 
 AS_IT_IS = ("jaxjob", "jobset-leader-and-workers")
 """Those that Muster runs as they are, and that are converted only where that is asked for."""

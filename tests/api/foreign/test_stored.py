@@ -15,7 +15,7 @@ from muster.api.foreign.jaxjob import parse_jaxjob
 from muster.api.foreign.jobset import parse_jobset
 from muster.api.manifest.problems import SpecError
 from muster.state.operators.objects.jobset import plan_of_jobset
-from muster.state.plan import Plan
+from muster.state.vocabulary.plan import Plan
 from tests.api.foreign.jobsets import Object, job, jobset
 
 NEVER = {"restartPolicy": "Never"}

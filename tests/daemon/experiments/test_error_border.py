@@ -17,9 +17,9 @@ from muster.kube.listwatch.decoder import Projection
 from muster.metrics.exposition import look, write
 from muster.reconcilers.native.engine import NativeEngine
 from muster.reconcilers.refs import experiment_path
-from muster.state.record import Phase
-from muster.state.transitions import TRANSITIONS, IllegalTransition
 from muster.state.view.membership import Membership
+from muster.state.vocabulary.record import Phase
+from muster.state.vocabulary.transitions import TRANSITIONS, IllegalTransition
 from muster.watchers import experiments as experiment_watcher
 from muster.watchers.pods import decode as pod_decoder
 from tests.daemon.test_leader_daemon import Musterd, pair, run, until, virtually

@@ -8,10 +8,10 @@ from muster.daemon.experiments.entry import Entry, Unanswered
 from muster.daemon.experiments.freshness import Readiness
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.kube.listwatch.store import Store
-from muster.state.record import Phase, Record
-from muster.state.status import to_status
 from muster.state.view.engine_facts import LiveRead
-from muster.state.view.pod import Pod
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.record import Phase, Record
+from muster.state.vocabulary.stored_record import to_status
 from muster.watchers.experiments import ExperimentRecord, stripped
 from tests.builders import NOW, pod, record
 from tests.daemon.experiments.test_index import UID, run

@@ -8,8 +8,8 @@ import pytest
 
 from muster.api.names import LABEL_UID
 from muster.state.foreign.record_condition import TYPE
-from muster.state.foreign.subject import JOBSET
 from muster.state.operators.objects.jobset_labels import PREFIX
+from muster.state.vocabulary.subject import JOBSET
 from tests.api.foreign.jobsets import job, jobset
 from tests.daemon.foreign.world import World, virtually
 from tests.fakes.history import Object

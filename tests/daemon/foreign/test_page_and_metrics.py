@@ -2,7 +2,7 @@
 
 import asyncio
 
-from muster.state.foreign.subject import JOBSET
+from muster.state.vocabulary.subject import JOBSET
 from tests.api.foreign.jobsets import job as replicated
 from tests.api.foreign.jobsets import jobset
 from tests.daemon.foreign.world import World, job, virtually

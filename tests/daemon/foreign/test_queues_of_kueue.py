@@ -9,7 +9,7 @@ import pytest
 from muster.client import observing
 from muster.daemon.settings import Settings
 from muster.kube.resources import ResourceClient
-from muster.state.foreign.subject import JOBSET
+from muster.state.vocabulary.subject import JOBSET
 from tests.api.foreign.jobsets import jobset
 from tests.daemon.foreign.world import World, virtually
 

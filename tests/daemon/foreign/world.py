@@ -7,7 +7,7 @@ from muster.api.errors import ApiError
 from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings
 from muster.state.foreign.record_condition import TYPE
-from muster.state.foreign.subject import JAXJOB
+from muster.state.vocabulary.subject import JAXJOB
 from tests.daemon.daemons import Daemons, played
 from tests.fakes.history import Object
 

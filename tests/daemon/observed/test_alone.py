@@ -6,7 +6,7 @@ from dataclasses import replace
 from muster.client.events import EventSummary
 from muster.client.observed import as_musterd_said, kind_of, look
 from muster.daemon.settings import Settings
-from muster.state.record import ConditionType
+from muster.state.vocabulary.record import ConditionType
 from tests.api.foreign.jobsets import jobset
 from tests.daemon.observed.world import World, virtually
 

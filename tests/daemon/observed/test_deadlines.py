@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from muster.api.errors import ApiError, Forbidden
-from muster.state.record import ConditionType, Phase
+from muster.state.vocabulary.record import ConditionType, Phase
 from tests.daemon.observed.test_jobs import JAXJOB, JOB, OBSERVE, over, pod
 from tests.daemon.observed.world import PODS, World, virtually
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from muster.state.observed.kinds import OBSERVED
-from muster.state.record import Phase
+from muster.state.vocabulary.record import Phase
 from tests.daemon.observed.test_jobs import job
 from tests.daemon.observed.test_jobs import pod as job_pod
 from tests.daemon.observed.test_labelled_pods import member

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.state.record import Phase
+from muster.state.vocabulary.record import Phase
 from tests.daemon.observed.world import PODS, World, virtually
 
 JOB = "/apis/batch/v1/namespaces/team/jobs/train"

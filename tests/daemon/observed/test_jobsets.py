@@ -9,7 +9,7 @@ import pytest
 
 from muster.api.values.timestamps import whole_time
 from muster.daemon.web.rollcall import detail
-from muster.state.record import Phase
+from muster.state.vocabulary.record import Phase
 from tests.daemon.observed.world import PODS, World, virtually
 
 GOLDEN = Path(__file__).parents[2] / "state/jobsets/golden"

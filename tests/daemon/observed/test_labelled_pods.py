@@ -4,9 +4,9 @@ import asyncio
 from typing import Any
 
 from muster.daemon.web.rollcall import detail
-from muster.state.observed.following import REPLACED_WITHIN
-from muster.state.observed.obstacles import PATIENCE
-from muster.state.record import ConditionType, Phase
+from muster.state.policies.watched.following import REPLACED_WITHIN
+from muster.state.policies.watched.obstacles import PATIENCE
+from muster.state.vocabulary.record import ConditionType, Phase
 from tests.daemon.observed.world import PODS, World, virtually
 from tests.daemon.virtual_daemon import scraped
 

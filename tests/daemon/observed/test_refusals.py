@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from muster.state.record import Phase
+from muster.state.vocabulary.record import Phase
 from tests.daemon.observed.test_jobs import job
 from tests.daemon.observed.test_jobs import pod as job_pod
 from tests.daemon.observed.test_labelled_pods import labelled, member

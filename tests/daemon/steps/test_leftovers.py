@@ -5,8 +5,8 @@ from collections.abc import Iterable
 
 from muster.daemon.steps import leftovers
 from muster.daemon.steps.leftovers import Leftovers
-from muster.state.view.pod import Pod
-from muster.state.view.workload import Workload
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.workload import Workload
 from tests.builders import pod
 
 HELD = Workload("uid-own", "own", "team", "uid-1", 1, 1, "q", True, True)

@@ -13,10 +13,10 @@ from muster.api.errors import ApiError
 from muster.daemon.web import reviews
 from muster.kube.transport import Answer
 from muster.metrics.collector import Subject
-from muster.state.plan import Plan
 from muster.state.policies.deadline import ends
-from muster.state.record import Record
-from muster.state.rules import ClockName
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Record
+from muster.state.vocabulary.rules import ClockName
 from tests.builders import plan, record, view
 
 

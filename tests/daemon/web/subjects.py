@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from muster.metrics.collector import Subject
-from muster.state.plan import Plan
 from muster.state.policies.deadline import ends
-from muster.state.record import Cause, Condition, ConditionType, Phase, Record, StoryLine
-from muster.state.rules import ClockAction, ClockName
-from muster.state.view.pod import PodPhase
 from muster.state.view.roll import RankState
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import PodPhase
+from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase, Record, StoryLine
+from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.builders import NOW, Clock, answer, plan, pod, record, view
 
 EVIL = "<script>alert(1)</script>\"'&\ud800\0"

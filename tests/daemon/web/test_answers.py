@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from muster.daemon.web.page.document import SCRIPT, STYLE
 from muster.metrics.collector import Subject
-from muster.state.record import Phase
+from muster.state.vocabulary.record import Phase
 from tests.builders import NOW, plan, pod, record, view
 from tests.daemon.web.subjects import EVIL, Daemon, assembling
 

@@ -10,10 +10,10 @@ from muster.daemon.web.fleet import SLICE, Filters, Fleet, fleet
 from muster.daemon.web.hurts import hurts
 from muster.metrics.collector import Subject
 from muster.state.policies.deadline import ends
-from muster.state.record import Condition, ConditionType, Phase
-from muster.state.rules import ClockAction, ClockName
 from muster.state.summary.hurt import NEAR, Hurt
 from muster.state.view.roll import RankState
+from muster.state.vocabulary.record import Condition, ConditionType, Phase
+from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.builders import NOW, Clock, answer, plan, pod, record, view
 
 DAY = 24 * 3600.0

@@ -11,8 +11,8 @@ from muster.daemon.web.listing import MOST
 from muster.daemon.web.server import HttpServer
 from muster.metrics.collector import Subject
 from muster.metrics.instruments import Instruments
-from muster.state.plan import Engine
-from muster.state.record import Condition, ConditionType, Phase
+from muster.state.vocabulary.plan import Engine
+from muster.state.vocabulary.record import Condition, ConditionType, Phase
 from tests.builders import NOW, plan, record, view
 from tests.daemon.web.subjects import Daemon
 

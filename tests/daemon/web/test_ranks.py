@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from muster.daemon.web.ranks import Standing, benches, by_standing
-from muster.state.context import Context
-from muster.state.coordinator import ProbeKind
-from muster.state.record import Phase, RollCall
-from muster.state.view.pod import Exit, PodPhase
+from muster.state.facts.context import Context
 from muster.state.view.roll import CoordinatorState, RankState
+from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.pod import Exit, PodPhase
+from muster.state.vocabulary.record import Phase, RollCall
 from tests.builders import NOW, answer, plan, pod, record, view
 
 WAITING = {"started": False, "ready": False, "phase": PodPhase.PENDING}

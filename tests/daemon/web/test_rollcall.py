@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from muster.api.values.rank_ranges import to_ranges
 from muster.daemon.web.rollcall import detail, stamp, summary
 from muster.metrics.collector import Subject
-from muster.state.record import Phase, RollCall
 from muster.state.view.progress import StepReport
 from muster.state.view.roll import RankState
+from muster.state.vocabulary.record import Phase, RollCall
 from tests.builders import NOW, answer, plan, record, view
 
 

@@ -11,8 +11,8 @@ from deploy.prometheus.recordings import RECORDINGS
 from deploy.prometheus.row import Alert, Recording
 from muster.metrics.catalogue import CATALOGUE
 from muster.metrics.rows.row import Type
-from muster.state.record import Phase
-from muster.state.rules import ClockAction, ClockName
+from muster.state.vocabulary.record import Phase
+from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.deploy.prometheus.case import Case
 from tests.deploy.prometheus.cases import CASES
 from tests.deploy.prometheus.promtool import ROOT

@@ -10,8 +10,8 @@ from deploy.prometheus.groups import ALERTS, GROUPS
 from deploy.prometheus.row import GIVEN, Alert, Recording
 from deploy.prometheus.text import chart, plain
 from deploy.prometheus.values import defaults, schema
-from muster.state.clocks import CLOCKS
-from muster.state.rules import ClockRule
+from muster.state.vocabulary.clocks import CLOCKS
+from muster.state.vocabulary.rules import ClockRule
 
 PER_ALERT = pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert.name)
 

@@ -22,7 +22,7 @@ from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
 from muster.kube.listwatch.store import Store
 from muster.kube.transport import Answer
 from muster.local.apiserver import ApiServer
-from muster.state.view.pod import Pod
+from muster.state.vocabulary.pod import Pod
 from muster.watchers.pods import decode as pods
 from tests.fakes.apiserver import ApiServer as Address
 

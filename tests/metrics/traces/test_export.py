@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from muster.metrics.traces.destination import traces_to
 from muster.metrics.traces.spans import trace_id
-from muster.state.record import Phase
+from muster.state.vocabulary.record import Phase
 from tests.builders import NOW, plan, record
 from tests.metrics.traces.collector import collector
 

@@ -5,8 +5,8 @@ from itertools import pairwise
 from msgspec.structs import replace
 
 from muster.metrics.traces.spans import ROOT, Span, closed_spans, span_id, trace_id
-from muster.state.actions import Action
-from muster.state.record import Phase, Record
+from muster.state.vocabulary.actions import Action
+from muster.state.vocabulary.record import Phase, Record
 from tests.builders import NOW, plan, record
 from tests.state.story import Story
 

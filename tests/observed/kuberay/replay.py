@@ -12,9 +12,9 @@ from muster.api.values.timestamps import seconds_of
 from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings
 from muster.metrics.arrivals import arrivals
-from muster.state.actions import ProbeTarget
-from muster.state.coordinator import AGENT, DASHBOARD
-from muster.state.record import ConditionType, Record
+from muster.state.vocabulary.actions import ProbeTarget
+from muster.state.vocabulary.coordinator import AGENT, DASHBOARD
+from muster.state.vocabulary.record import ConditionType, Record
 from muster.watchers.probes.ray import RayProbe
 from tests.daemon.virtual_daemon import Cluster
 from tests.observed.kuberay.recorded import Change, Recorded, RecordedRay, recorded

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from muster.api.names import LABEL_RANK
-from muster.state.foreign.subject import JAXJOB
+from muster.state.vocabulary.subject import JAXJOB
 from tests.deploy.chart.release import NAME, Release
 from tests.real import rights
 from tests.real.foreign import served

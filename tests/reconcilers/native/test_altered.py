@@ -6,8 +6,8 @@ import pytest
 
 from muster.reconcilers.native import altered
 from muster.reconcilers.result import Outcome
-from muster.state.actions import ConfirmEnd, ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods
-from muster.state.plan import Plan
+from muster.state.vocabulary.actions import ConfirmEnd, ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods
+from muster.state.vocabulary.plan import Plan
 from tests.fakes.engines import Bench
 from tests.fakes.plans import gang, member_of, members, pod_path, record, submitted
 

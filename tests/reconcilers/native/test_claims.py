@@ -9,9 +9,9 @@ from muster.api.errors import ApiError, Forbidden, Invalid, Unreachable
 from muster.api.names import API_VERSION, LABEL_UID
 from muster.kube.paths import core
 from muster.reconcilers.result import Outcome
-from muster.state.actions import EnsureClaims
-from muster.state.plan import Plan
-from muster.state.pod_spec import Claim
+from muster.state.vocabulary.actions import EnsureClaims
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod_spec import Claim
 from tests.fakes.engines import Bench
 from tests.fakes.plans import gang, record
 

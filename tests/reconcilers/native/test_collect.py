@@ -4,8 +4,8 @@ import pytest
 
 from muster.api.errors import ApiError, Conflict, Forbidden, Unreachable
 from muster.reconcilers.refs import experiment_path
-from muster.state.actions import CreatePods
-from muster.state.plan import Plan
+from muster.state.vocabulary.actions import CreatePods
+from muster.state.vocabulary.plan import Plan
 from tests.fakes.engines import Bench
 from tests.fakes.plans import gang, members, pod_path, record, submitted
 

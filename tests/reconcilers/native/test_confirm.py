@@ -10,8 +10,8 @@ from muster.kube.paths import core
 from muster.reconcilers.native import live_pods
 from muster.reconcilers.refs import experiment_path
 from muster.reconcilers.result import Outcome
-from muster.state.actions import ConfirmLaunch, ConfirmLoss, CreatePods
-from muster.state.plan import Plan
+from muster.state.vocabulary.actions import ConfirmLaunch, ConfirmLoss, CreatePods
+from muster.state.vocabulary.plan import Plan
 from tests.fakes.engines import Bench
 from tests.fakes.plans import gang, member_of, members, pod_path, record, submitted
 

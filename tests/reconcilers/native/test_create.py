@@ -7,9 +7,9 @@ import pytest
 
 from muster.api.errors import ApiError, Conflict, Forbidden, Invalid, MusterError, NotFound, Throttled, Unreachable
 from muster.reconcilers.result import Outcome
-from muster.state.actions import CreatePods
-from muster.state.plan import Plan
 from muster.state.view.engine_facts import Refusal
+from muster.state.vocabulary.actions import CreatePods
+from muster.state.vocabulary.plan import Plan
 from tests.fakes.engines import Bench, finished
 from tests.fakes.plans import gang, member_of, members, pod_path, record
 

@@ -6,9 +6,9 @@ import pytest
 
 from muster.api.errors import Conflict, Forbidden, Unreachable
 from muster.reconcilers.result import Outcome
-from muster.state.actions import CreatePods, DeletePods
-from muster.state.plan import Plan
-from muster.state.view.pod import Pod
+from muster.state.vocabulary.actions import CreatePods, DeletePods
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Pod
 from tests.fakes.engines import Bench, finished
 from tests.fakes.plans import gang, members, pod_path, record, seen
 

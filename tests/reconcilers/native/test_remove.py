@@ -5,8 +5,8 @@ import pytest
 from muster.api.errors import Conflict, Forbidden, NotFound, Unreachable
 from muster.reconcilers.refs import ref_of
 from muster.reconcilers.result import Outcome
-from muster.state.actions import DeleteSubject
-from muster.state.plan import Plan
+from muster.state.vocabulary.actions import DeleteSubject
+from muster.state.vocabulary.plan import Plan
 from tests.fakes.engines import Bench, finished
 from tests.fakes.plans import gang, record
 

@@ -6,8 +6,8 @@ from muster.api.errors import ApiError, Forbidden, Invalid, NotFound, Unreachabl
 from muster.api.names import API_VERSION
 from muster.kube.paths import core
 from muster.reconcilers.result import Outcome
-from muster.state.actions import EnsureService
-from muster.state.plan import Plan
+from muster.state.vocabulary.actions import EnsureService
+from muster.state.vocabulary.plan import Plan
 from tests.fakes.engines import Bench
 from tests.fakes.plans import gang, record
 

@@ -8,9 +8,9 @@ import pytest
 from muster.kube.paths import core
 from muster.reconcilers.native.shared_claims import differing
 from muster.reconcilers.result import Outcome
-from muster.state.actions import EnsureClaims
 from muster.state.operators.objects.jobset_labels import JOBSET_NAME
-from muster.state.pod_spec import Claim
+from muster.state.vocabulary.actions import EnsureClaims
+from muster.state.vocabulary.pod_spec import Claim
 from tests.fakes.engines import Bench
 from tests.fakes.plans import gang, record
 

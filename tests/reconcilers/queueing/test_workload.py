@@ -10,7 +10,7 @@ from muster.api.errors import ApiError, Conflict, Forbidden, Unreachable, error_
 from muster.api.names import FINALIZER_QUOTA
 from muster.reconcilers.render.workload import API_VERSION, workload_name
 from muster.reconcilers.result import Outcome
-from muster.state.actions import (
+from muster.state.vocabulary.actions import (
     Action,
     CreatePods,
     DeleteWorkload,
@@ -20,9 +20,9 @@ from muster.state.actions import (
     ReadAdmission,
     ReleaseWorkload,
 )
-from muster.state.plan import Plan, Queue
-from muster.state.pod_spec import Toleration
-from muster.state.view.workload import Workload, WorkloadCondition
+from muster.state.vocabulary.plan import Plan, Queue
+from muster.state.vocabulary.pod_spec import Toleration
+from muster.state.vocabulary.workload import Workload, WorkloadCondition
 from muster.watchers.workloads import DECODER
 from tests.fakes.engines import Bench
 from tests.fakes.history import encode

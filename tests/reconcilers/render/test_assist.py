@@ -14,7 +14,7 @@ from muster.assist import CODE, FILE, FOLDER
 from muster.reconcilers.render.assist import PREFIX, assisted
 from muster.reconcilers.render.command import arguments_of, command_of
 from muster.reconcilers.render.pod import PodTemplate, render_pod
-from muster.state.plan import Plan
+from muster.state.vocabulary.plan import Plan
 from tests.fakes.plans import gang, member_of
 
 LARGEST = 256 * 1024

@@ -13,7 +13,7 @@ from muster.api.manifest.experiment import parse_experiment
 from muster.api.manifest.problems import SpecError
 from muster.reconcilers.render.pod import PodTemplate, render_pod
 from muster.state.operators.planning import plan_of
-from muster.state.plan import Plan
+from muster.state.vocabulary.plan import Plan
 from tests.fakes.plans import gang
 
 HOSTILE = ["\0name\0 \0rank\0", "\\u0000name\\u0000", 'x", "privileged": true, "y": "', "\u2028\x7f 🦆", "$(HOST) $$"]

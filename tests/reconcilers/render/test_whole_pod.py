@@ -8,10 +8,10 @@ from muster.reconcilers.refs import ref_of
 from muster.reconcilers.render.event import render_event
 from muster.reconcilers.render.pod import PodTemplate, render_pod
 from muster.reconcilers.render.service import render_service
-from muster.state.foreign.subject import JAXJOB, Names
-from muster.state.plan import Plan
-from muster.state.pod_spec import Env, Source
-from muster.state.record import StoryLine
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod_spec import Env, Source
+from muster.state.vocabulary.record import StoryLine
+from muster.state.vocabulary.subject import JAXJOB, Names
 from tests.fakes.plans import UID, gang, member_of
 
 TEMPLATE: dict[str, Any] = {

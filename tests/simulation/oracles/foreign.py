@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from muster.state.foreign.record_condition import TYPE
-from muster.state.foreign.subject import JOBSET
+from muster.state.vocabulary.subject import JOBSET
 from tests.fakes.history import Change, Object
 from tests.simulation.oracles.departures import departures
 from tests.simulation.oracles.invariants import OVER

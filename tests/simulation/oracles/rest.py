@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from muster.daemon.foreign.watching import LONGEST_WAIT
-from muster.state.foreign.subject import title
+from muster.state.vocabulary.subject import title
 from tests.simulation.oracles.ends import ended
 from tests.simulation.oracles.histories import history
 from tests.simulation.oracles.result import UNCOMPARED, Result

@@ -7,9 +7,9 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from typing import TYPE_CHECKING
 
-from muster.state.actions import ProbeTarget
 from muster.state.view.progress import StepReport
 from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer, of_rank
+from muster.state.vocabulary.actions import ProbeTarget
 from tests.simulation.scenarios.incidents import (
     CoordinatorFlaps,
     Ends,

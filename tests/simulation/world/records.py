@@ -5,8 +5,8 @@ the oracles as that of an Experiment whose status is the record. Its own status 
 """
 
 from muster.state.foreign.record_condition import from_object
-from muster.state.foreign.subject import EXPERIMENT, Subject
-from muster.state.status import to_status
+from muster.state.vocabulary.stored_record import to_status
+from muster.state.vocabulary.subject import EXPERIMENT, Subject
 from tests.fakes.history import Change, Object
 
 

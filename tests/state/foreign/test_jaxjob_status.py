@@ -5,7 +5,7 @@ from typing import Any
 
 from muster.state.foreign.jaxjob_status import BACKOFF, DEADLINE, status_of
 from muster.state.operators.objects import jaxjob
-from muster.state.record import Phase
+from muster.state.vocabulary.record import Phase
 from tests.state.operators.objects.test_jaxjob import obj
 from tests.state.story import Story
 

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from muster.state.foreign import record_condition
 from muster.state.foreign.record_condition import MOST, TYPE, from_object, to_condition, with_record, without_record
-from muster.state.record import Record
-from muster.state.status import StatusError
-from tests.state.test_status_roundtrip import FULL, RECORDS
+from muster.state.vocabulary.record import Record
+from muster.state.vocabulary.stored_record import StatusError
+from tests.state.vocabulary.test_stored_record import FULL, RECORDS
 
 OWN = {"type": "Completed", "status": "False", "reason": "x", "message": "y"}
 

@@ -5,7 +5,12 @@ from typing import Any
 
 import msgspec
 
-from muster.state.actions import (
+from muster.state.decide.machine import decide
+from muster.state.foreign.jobset_status import status_of
+from muster.state.operators.objects.jobset import plan_of
+from muster.state.view.engine_facts import LiveRead
+from muster.state.view.view import View
+from muster.state.vocabulary.actions import (
     Action,
     ConfirmLaunch,
     ConfirmLoss,
@@ -15,13 +20,8 @@ from muster.state.actions import (
     EnsureService,
     StopPods,
 )
-from muster.state.foreign.jobset_status import status_of
-from muster.state.machine import decide
-from muster.state.operators.objects.jobset import plan_of
-from muster.state.record import Record
-from muster.state.view.engine_facts import LiveRead
-from muster.state.view.pod import Exit, Pod, PodPhase
-from muster.state.view.view import View
+from muster.state.vocabulary.pod import Exit, Pod, PodPhase
+from muster.state.vocabulary.record import Record
 
 NOW = 1_000_000.0
 

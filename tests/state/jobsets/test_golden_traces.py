@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from muster.state.view.pod import PodPhase
+from muster.state.vocabulary.pod import PodPhase
 from tests.state.jobsets.cluster import NOW, Cluster
 
 TRACES = sorted((Path(__file__).parent / "golden").glob("*.json"))

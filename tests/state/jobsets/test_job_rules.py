@@ -8,10 +8,10 @@ from msgspec.structs import replace
 from muster.api.gang import MAX_MEMBERS
 from muster.api.status import MAX_ATTEMPTS
 from muster.api.values.rank_ranges import to_ranges
-from muster.state.context import Context, Restart
+from muster.state.facts.context import Context, Restart
+from muster.state.facts.sentences import sentence
 from muster.state.policies.failures import jobs
-from muster.state.record import Attempts
-from muster.state.summary.messages import sentence
+from muster.state.vocabulary.record import Attempts
 from tests.api.foreign.jobsets import job, jobset
 from tests.state.jobsets.cluster import Cluster
 

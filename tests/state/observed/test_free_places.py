@@ -2,12 +2,12 @@
 
 import pytest
 
-from muster.state.group import Group
 from muster.state.observed.free_places import FreePlaces
 from muster.state.observed.membership import ObservedMembership
 from muster.state.observed.observed_kind import Claim
-from muster.state.pod_spec import PodSpec
-from muster.state.view.pod import Exit, Pod, PodPhase
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.pod import Exit, Pod, PodPhase
+from muster.state.vocabulary.pod_spec import PodSpec
 from tests.builders import NOW, plan, pod
 
 OWNER = "job/big"

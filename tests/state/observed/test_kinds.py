@@ -2,13 +2,13 @@
 
 import pytest
 
-from muster.state.group import Group
 from muster.state.observed.kinds import OBSERVED
 from muster.state.observed.observed_kind import Claim, every
 from muster.state.observed.planning import MOST, Framework, observed_plan
 from muster.state.operators.planning import PlanError
-from muster.state.plan import Engine
-from muster.state.pod_spec import PodSpec
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.plan import Engine
+from muster.state.vocabulary.pod_spec import PodSpec
 
 
 def test_each_kind_is_listed_by_its_plural_and_labelled_pods_alone_have_no_object() -> None:

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from muster.api.errors import MusterError
-from muster.state.coordinator import ProbeKind
-from muster.state.machine import decide
+from muster.state.decide.machine import decide
 from muster.state.observed.observed_kind import Place, PodFacts, Said
 from muster.state.operators.observed.pods import LABELLED_PODS, OBSERVE, place_of
-from muster.state.plan import Engine
-from muster.state.record import Phase
-from muster.state.rules import ClockAction, ClockName
+from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.plan import Engine
+from muster.state.vocabulary.record import Phase
+from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.builders import NOW, pod, record, view
 
 NO_PATHS = ("", "healthz", "http://10.0.0.9/", "/a b", "/a\r\nHost: b", "/a#b", "/é", 201 * "/", "/a\n")

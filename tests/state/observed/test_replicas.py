@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from muster.state.group import Group
 from muster.state.observed.membership import ObservedMembership
 from muster.state.observed.observed_kind import Claim
-from muster.state.pod_spec import PodSpec
-from muster.state.view.pod import Pod
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.pod_spec import PodSpec
 from tests.builders import plan, pod
 
 OWNER = "raycluster/rc"

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.state.group import Group
 from muster.state.observed.membership import ObservedMembership
 from muster.state.observed.observed_kind import Claim
-from muster.state.plan import Plan
-from muster.state.pod_spec import PodSpec
-from muster.state.view.pod import Exit, Pod, PodPhase
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Exit, Pod, PodPhase
+from muster.state.vocabulary.pod_spec import PodSpec
 from tests.builders import NOW, plan, pod
 
 OWNER = "raycluster/rc"

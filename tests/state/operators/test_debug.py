@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from muster.reconcilers.render.pod import render_pod
-from muster.state.coordinator import ProbeKind
-from muster.state.machine import decide
+from muster.state.decide.machine import decide
 from muster.state.operators.debug import LONGEST, NO_PROGRAM
-from muster.state.plan import Plan
-from muster.state.rules import ClockAction, ClockName
+from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.builders import NOW, view
 from tests.state.operators.test_operators import SMALL, planned
 

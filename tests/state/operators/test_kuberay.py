@@ -10,13 +10,13 @@ from muster.api.manifest.problems import SpecError
 from muster.api.names import INJECTED_ENV, SCRATCH_VOLUME
 from muster.reconcilers.render.pod import render_pod
 from muster.reconcilers.render.service import render_service
-from muster.state.coordinator import Completeness, Coordinator, ProbeKind
-from muster.state.group import Role
 from muster.state.operators.planning import plan_of
 from muster.state.operators.ray_submit import SUBMIT
-from muster.state.plan import Plan
-from muster.state.pod_spec import Port
-from muster.state.rules import Gate, GateCondition, SuccessRule
+from muster.state.vocabulary.coordinator import Completeness, Coordinator, ProbeKind
+from muster.state.vocabulary.group import Role
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod_spec import Port
+from muster.state.vocabulary.rules import Gate, GateCondition, SuccessRule
 
 TYPES: dict[str, Any] = {
     "Head": {"resources": {"cpus": 1, "memory": 2}},

@@ -4,14 +4,15 @@ from dataclasses import replace
 
 import msgspec
 
-from muster.state.actions import CreatePods
-from muster.state.context import Context
-from muster.state.plan import Plan
-from muster.state.policies import gates, rendezvous
-from muster.state.record import Phase
-from muster.state.rules import Gate, GateCondition
-from muster.state.view.pod import Pod, PodPhase
+from muster.state.facts import gates
+from muster.state.facts.context import Context
+from muster.state.policies import rendezvous
 from muster.state.view.roll import RankError, RankState, RollAnswer, of_rank
+from muster.state.vocabulary.actions import CreatePods
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Pod, PodPhase
+from muster.state.vocabulary.record import Phase
+from muster.state.vocabulary.rules import Gate, GateCondition
 from tests.builders import NOW, answer, pod, record
 from tests.state.operators.test_kuberay import planned
 from tests.state.story import Story

@@ -9,16 +9,16 @@ import pytest
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.manifest.policies.gates import DependsOn
 from muster.api.names import ENV_PREFIX, INJECTED_ENV
-from muster.state.coordinator import Coordinator, ProbeKind
-from muster.state.group import Group, Member, Role
 from muster.state.operators import planning
 from muster.state.operators.jax import JAX
 from muster.state.operators.planning import REGISTRY, plan_of
 from muster.state.operators.pytorch import OPENED_BY
-from muster.state.plan import Engine, Plan
-from muster.state.pod_spec import Env, PodSpec, Port, Source, Toleration, Volume
-from muster.state.record import ConditionType
-from muster.state.rules import (
+from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
+from muster.state.vocabulary.group import Group, Member, Role
+from muster.state.vocabulary.plan import Engine, Plan
+from muster.state.vocabulary.pod_spec import Env, PodSpec, Port, Source, Toleration, Volume
+from muster.state.vocabulary.record import ConditionType
+from muster.state.vocabulary.rules import (
     GANG_FAILURE_RULES,
     Backoff,
     ClockAction,

@@ -4,13 +4,14 @@ from typing import Any
 
 import pytest
 
-from muster.state.actions import DeletePods
-from muster.state.context import Context
-from muster.state.plan import LONGEST_GRACE
+from muster.state.facts import older_pods
+from muster.state.facts.context import Context
 from muster.state.policies import barrier
-from muster.state.record import Cause, Phase
-from muster.state.rules import ClockAction, ClockName
-from muster.state.view.pod import Pod, PodPhase
+from muster.state.vocabulary.actions import DeletePods
+from muster.state.vocabulary.plan import LONGEST_GRACE
+from muster.state.vocabulary.pod import Pod, PodPhase
+from muster.state.vocabulary.record import Cause, Phase
+from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.builders import NOW, Clock, plan, pod, record, view, view_of
 
 
@@ -24,10 +25,10 @@ def ended(rank: int, epoch: int = 1, **changes: Any) -> Pod:
 
 
 def test_only_live_pods_of_other_epochs_stand_in_the_way() -> None:
-    assert barrier.clear(case(pod(0, epoch=2), ended(1)))
-    assert not barrier.clear(case(pod(0, epoch=1)))
-    assert not barrier.clear(case(pod(0, epoch=3)))
-    assert not barrier.clear(case(pod(0, epoch=1, terminating=True)))
+    assert older_pods.clear(case(pod(0, epoch=2), ended(1)))
+    assert not older_pods.clear(case(pod(0, epoch=1)))
+    assert not older_pods.clear(case(pod(0, epoch=3)))
+    assert not older_pods.clear(case(pod(0, epoch=1, terminating=True)))
 
 
 def test_what_is_left_of_other_epochs_is_deleted_and_this_one_is_not_touched() -> None:

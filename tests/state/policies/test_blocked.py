@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from muster.state.group import Group
-from muster.state.pod_spec import PodSpec
 from muster.state.policies import blocked, lateness, obstacles
-from muster.state.record import ConditionType, Phase
-from muster.state.rules import ClockAction, ClockName
-from muster.state.view.pod import PodPhase
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.pod import PodPhase
+from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.record import ConditionType, Phase
+from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.builders import Clock, plan
 from tests.state.story import Story
 

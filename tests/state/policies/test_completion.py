@@ -6,16 +6,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from muster.state.actions import ConfirmLoss, CreatePods
-from muster.state.coordinator import Coordinator, ProbeKind
-from muster.state.group import Group
-from muster.state.plan import Plan
-from muster.state.pod_spec import PodSpec
 from muster.state.policies.completion import SAVE_PAUSE
-from muster.state.record import Phase
-from muster.state.rules import Gate, GateCondition, Quantifier, SuccessRule
-from muster.state.view.pod import Exit
 from muster.state.view.view import View
+from muster.state.vocabulary.actions import ConfirmLoss, CreatePods
+from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Exit
+from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.record import Phase
+from muster.state.vocabulary.rules import Gate, GateCondition, Quantifier, SuccessRule
 from tests.builders import plan, worker_group
 from tests.state.story import Story
 

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from muster.state.coordinator import ProbeKind
-from muster.state.group import Group
-from muster.state.pod_spec import PodSpec
 from muster.state.policies import obstacles
-from muster.state.record import ConditionType, Phase
+from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.record import ConditionType, Phase
 from tests.builders import plan
 from tests.state.story import Story
 

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from muster.state.context import Context, Fail, ReadFirst, Restart
+from muster.state.facts.context import Context, Fail, ReadFirst, Restart
+from muster.state.facts.sentences import sentence
 from muster.state.policies import deadline
-from muster.state.record import Cause, Phase
-from muster.state.rules import ClockAction, ClockName
-from muster.state.summary.messages import sentence
 from muster.state.view.engine_facts import LiveRead
-from muster.state.view.pod import Pod, PodPhase
 from muster.state.view.roll import RankState
+from muster.state.vocabulary.pod import Pod, PodPhase
+from muster.state.vocabulary.record import Cause, Phase
+from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.builders import NOW, Clock, answer, clock_rules, plan, pod, record, view, view_of
 from tests.state.story import Story
 

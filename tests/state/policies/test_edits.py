@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from msgspec.structs import replace as edit
 
-from muster.state.plan import Plan
-from muster.state.record import Phase
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Phase
 from tests.builders import plan
 from tests.state.story import Story
 

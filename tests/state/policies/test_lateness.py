@@ -1,13 +1,13 @@
 """From when on a missing rank is later than a start takes."""
 
-from muster.state.context import Context
+from muster.state.facts.context import Context
 from muster.state.policies import lateness
-from muster.state.record import Phase
-from muster.state.view.pod import Pod
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.view.view import View
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.record import Phase
 from tests.builders import NOW, answer, plan, pod, record, view
-from tests.state.test_stage import WAITING
+from tests.state.view.test_stage import WAITING
 
 ARRIVED, MISSING = RankState.ARRIVED, RankState.MISSING
 QUIET = NOW + 106.0

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from muster.state.record import ConditionType, Phase
 from muster.state.view.engine_facts import Refusal
 from muster.state.view.roll import CoordinatorState, RankError
+from muster.state.vocabulary.record import ConditionType, Phase
 from tests.builders import plan
 from tests.state.story import Story
 

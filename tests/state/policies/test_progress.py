@@ -2,12 +2,12 @@
 
 import pytest
 
-from muster.state.context import Context
-from muster.state.plan import Plan
+from muster.state.facts.context import Context
 from muster.state.policies import deadline, progress
-from muster.state.record import Phase
-from muster.state.rules import ClockAction, ClockName
-from muster.state.view.pod import PodPhase
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import PodPhase
+from muster.state.vocabulary.record import Phase
+from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.builders import NOW, Clock, plan, pod, record, view, view_of
 from tests.state.story import Story
 

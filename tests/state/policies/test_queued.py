@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from muster.state.group import Group
-from muster.state.pod_spec import PodSpec
 from muster.state.policies import deadline, obstacles
-from muster.state.record import ConditionType, Phase
-from muster.state.rules import ClockAction, ClockName
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.record import ConditionType, Phase
+from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.builders import NOW, Clock, plan
 from tests.state.story import Story
 

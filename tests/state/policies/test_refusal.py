@@ -1,12 +1,12 @@
 """What the API server refuses: said at once or once it lasts, tried again with back-off, and cleared."""
 
-from muster.state.actions import CreatePods, EnsureService
-from muster.state.machine import decide
+from muster.state.decide.machine import decide
 from muster.state.policies.refusal import READ_PODS
-from muster.state.record import ConditionType, Phase
 from muster.state.view.engine_facts import EngineFacts, Refusal
-from muster.state.view.pod import Exit, PodPhase
 from muster.state.view.view import View
+from muster.state.vocabulary.actions import CreatePods, EnsureService
+from muster.state.vocabulary.pod import Exit, PodPhase
+from muster.state.vocabulary.record import ConditionType, Phase
 from tests.builders import NOW, plan, pod, record, view
 from tests.state.story import Story
 

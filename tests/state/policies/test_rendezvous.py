@@ -5,19 +5,19 @@ from typing import Any
 
 import pytest
 
-from muster.state.context import Context
-from muster.state.coordinator import Coordinator, ProbeKind
-from muster.state.group import Group
-from muster.state.plan import Plan
-from muster.state.pod_spec import PodSpec
+from muster.state.facts.context import Context
 from muster.state.policies import rendezvous
 from muster.state.policies.rendezvous import Assembly
-from muster.state.record import Blocked, Condition, ConditionType, Phase, RollCall
-from muster.state.rules import ClockAction, ClockName
 from muster.state.view.engine_facts import Refusal
-from muster.state.view.pod import Pod, PodPhase
 from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer
 from muster.state.view.view import View
+from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Pod, PodPhase
+from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.record import Blocked, Condition, ConditionType, Phase, RollCall
+from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.builders import NOW, Clock, answer, plan, pod, record, view
 
 ARRIVED, CONNECTED, LEFT, MISSING = RankState.ARRIVED, RankState.CONNECTED, RankState.LEFT, RankState.MISSING

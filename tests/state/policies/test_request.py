@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from muster.state.record import Phase
+from muster.state.vocabulary.record import Phase
 from tests.builders import plan
 from tests.state.story import Story
 

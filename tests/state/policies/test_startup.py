@@ -5,17 +5,18 @@ from typing import Any
 
 import pytest
 
-from muster.state.actions import ConfirmLaunch, CreatePods, EnsureClaims, EnsureService
-from muster.state.context import Context
-from muster.state.coordinator import Coordinator, ProbeKind
-from muster.state.group import Group
-from muster.state.plan import Plan
-from muster.state.pod_spec import Claim, PodSpec
-from muster.state.policies import gates, startup
+from muster.state.facts import gates
+from muster.state.facts.context import Context
+from muster.state.policies import startup
 from muster.state.policies.startup import WAVE
-from muster.state.rules import Gate, GateCondition
-from muster.state.view.pod import Pod, PodPhase
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
+from muster.state.vocabulary.actions import ConfirmLaunch, CreatePods, EnsureClaims, EnsureService
+from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Pod, PodPhase
+from muster.state.vocabulary.pod_spec import Claim, PodSpec
+from muster.state.vocabulary.rules import Gate, GateCondition
 from tests.builders import NOW, answer, plan, pod, record, view, view_of
 
 SERVING, READY = Gate(GateCondition.SERVING), Gate(GateCondition.READY)

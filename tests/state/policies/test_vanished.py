@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from muster.api.names import FINALIZER_QUOTA
-from muster.state.actions import (
+from muster.state.vocabulary.actions import (
     Action,
     ConfirmEnd,
     ConfirmLaunch,
@@ -18,12 +18,12 @@ from muster.state.actions import (
     ReleaseWorkload,
     StopPods,
 )
-from muster.state.group import Group
-from muster.state.pod_spec import PodSpec
-from muster.state.record import Phase
-from muster.state.rules import FailureAction, FailureRule
-from muster.state.view.pod import Pod
-from muster.state.view.workload import Workload, WorkloadCondition
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.record import Phase
+from muster.state.vocabulary.rules import FailureAction, FailureRule
+from muster.state.vocabulary.workload import Workload, WorkloadCondition
 from tests.builders import plan
 from tests.state.queueing.replay import QueueStory, queued_plan
 from tests.state.story import Story

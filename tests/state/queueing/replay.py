@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from muster.kube.listwatch.decoder import Projection
-from muster.state.actions import PatchWorkloadStatus, QueueAction, ReadAdmission
-from muster.state.coordinator import ProbeKind
-from muster.state.plan import Plan, Queue
-from muster.state.view.workload import Placement, Workload
+from muster.state.vocabulary.actions import PatchWorkloadStatus, QueueAction, ReadAdmission
+from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.plan import Plan, Queue
+from muster.state.vocabulary.workload import Placement, Workload
 from muster.watchers.workloads import DECODER
 from tests.builders import plan
 from tests.fakes.api import merge_patch

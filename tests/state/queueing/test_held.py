@@ -2,11 +2,11 @@
 
 import pytest
 
-from muster.state.coordinator import ProbeKind
-from muster.state.observed.own_state import OwnState, Said
-from muster.state.plan import Engine
-from muster.state.record import ConditionType, Phase
-from muster.state.view.workload import Workload
+from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.own_state import OwnState, Said
+from muster.state.vocabulary.plan import Engine
+from muster.state.vocabulary.record import ConditionType, Phase
+from muster.state.vocabulary.workload import Workload
 from tests.builders import plan
 from tests.state.queueing.test_queue import conditions
 from tests.state.story import Story

@@ -9,16 +9,16 @@ from msgspec import structs
 from muster.api.errors import MusterError
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.names import FINALIZER_QUOTA, PRIORITY_LABEL, QUEUE_LABEL
-from muster.state.context import Context
-from muster.state.diagnosis.by_cause import by_cause
-from muster.state.diagnosis.cause import MissingCause
+from muster.state.facts import admission
+from muster.state.facts.context import Context
+from muster.state.facts.diagnosis.by_cause import by_cause
+from muster.state.facts.diagnosis.cause import MissingCause
 from muster.state.operators.planning import PlanError, plan_of
-from muster.state.plan import Queue
 from muster.state.policies import deadline
-from muster.state.policies.queueing import queue
-from muster.state.record import ConditionType, Phase
-from muster.state.rules import ClockAction, ClockName
-from muster.state.view.workload import Workload, WorkloadCondition
+from muster.state.vocabulary.plan import Queue
+from muster.state.vocabulary.record import ConditionType, Phase
+from muster.state.vocabulary.rules import ClockAction, ClockName
+from muster.state.vocabulary.workload import Workload, WorkloadCondition
 from tests.builders import Clock
 from tests.state.queueing.replay import QueueStory, queued_plan, written
 
@@ -239,7 +239,7 @@ def test_an_experiment_without_the_label_has_no_queue_and_asks_nothing() -> None
     one = QueueStory(queued_plan(queue=None))
     assert one.turn() == ()
     assert one.kept.phase is Phase.RUNNING
-    assert not queue.applies(Context(one.plan, one.kept, one.view, one.now))
+    assert not admission.applies(Context(one.plan, one.kept, one.view, one.now))
 
 
 def experiment(types: int, **labels: str) -> dict[str, object]:

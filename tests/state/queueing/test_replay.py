@@ -4,10 +4,16 @@ import pytest
 from msgspec.structs import replace
 
 from muster.api.names import FINALIZER_QUOTA
-from muster.state.actions import DeleteWorkload, EnsureWorkload, MoveWorkload, PatchWorkloadStatus, ReleaseWorkload
-from muster.state.plan import Queue
-from muster.state.record import ConditionType, Phase
-from muster.state.view.workload import Workload
+from muster.state.vocabulary.actions import (
+    DeleteWorkload,
+    EnsureWorkload,
+    MoveWorkload,
+    PatchWorkloadStatus,
+    ReleaseWorkload,
+)
+from muster.state.vocabulary.plan import Queue
+from muster.state.vocabulary.record import ConditionType, Phase
+from muster.state.vocabulary.workload import Workload
 from tests.state.queueing.replay import TRACES, QueueStory, conditions, moments, queued_plan, written
 
 

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from muster.state.context import Context
+from muster.state.facts.context import Context
 from muster.state.policies.rendezvous import Assembly
-from muster.state.record import Cause, Condition, ConditionType, Phase
 from muster.state.summary.conditions import renew
-from muster.state.view.pod import Pod, PodPhase
+from muster.state.vocabulary.pod import Pod, PodPhase
+from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase
 from tests.builders import NOW, plan, pod, record, view
 
 REST = Assembly(False, False, 0, (), "", None, None)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from muster.state.record import STORY_LINES, Cause, Condition, ConditionType, Phase, Record, StoryLine
 from muster.state.summary.history import KEPT_FIRST, append, new_lines, turns, turns_of_watched
+from muster.state.vocabulary.record import STORY_LINES, Cause, Condition, ConditionType, Phase, Record, StoryLine
 from tests.builders import NOW, record
 
 RAN = record(phase=Phase.RUNNING)

@@ -6,7 +6,8 @@ import pytest
 
 from muster.api.gang import RollCall
 from muster.api.status import Condition, ConditionType, ExperimentStatus, Phase
-from muster.state.summary.hurt import HUNG, NEAR, NOTHING, OVER, RECENT, TITLES, Hurt, hurts, place, seen_in
+from muster.state.facts.hang import HUNG
+from muster.state.summary.hurt import NEAR, NOTHING, OVER, RECENT, TITLES, Hurt, hurts, place, seen_in
 from tests.builders import NOW
 
 RUNNING = ExperimentStatus(phase=Phase.RUNNING, phase_at=NOW)

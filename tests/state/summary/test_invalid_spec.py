@@ -2,8 +2,8 @@
 
 import pytest
 
-from muster.state.record import Condition, ConditionType, Phase, Record, StoryLine
 from muster.state.summary.invalid_spec import halt, refuse
+from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record, StoryLine
 from tests.builders import NOW, record
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from muster.state.record import Condition, ConditionType, Phase, RollCall
 from muster.state.view.view import View
+from muster.state.vocabulary.record import Condition, ConditionType, Phase, RollCall
 from tests.builders import plan
 from tests.state.story import Story
 

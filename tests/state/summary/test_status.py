@@ -5,15 +5,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from muster.state.context import Context
-from muster.state.coordinator import ProbeKind
-from muster.state.plan import Plan
+from muster.state.facts.context import Context
 from muster.state.policies.rendezvous import Assembly
-from muster.state.record import Cause, Condition, ConditionType, Phase, Record, RollCall
-from muster.state.rules import ClockAction, ClockName
 from muster.state.summary.status import WORDS_AFTER, Due, due, summarize
-from muster.state.view.pod import Pod, PodPhase
 from muster.state.view.write_budget import BURST, REFILL, WriteBudget
+from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Pod, PodPhase
+from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase, Record, RollCall
+from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.builders import NOW, Clock, plan, pod, record, view
 
 REST = Assembly(False, False, 0, (), "", None, None)

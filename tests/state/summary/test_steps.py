@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from muster.state.record import Phase, Steps
 from muster.state.summary.steps import STEPS_AFTER
 from muster.state.view.progress import StepReport
 from muster.state.view.view import View
+from muster.state.vocabulary.record import Phase, Steps
 from tests.builders import plan
 from tests.state.story import Story
 

@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from muster.state.coordinator import ProbeKind
 from muster.state.view.roll import RollAnswer
+from muster.state.vocabulary.coordinator import ProbeKind
 
 ASKED = 4
 """Snapshots of each probe, one after the other."""

@@ -9,8 +9,8 @@ import grpc.aio
 import pytest
 from aiohttp import web
 
-from muster.state.coordinator import ProbeKind
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
+from muster.state.vocabulary.coordinator import ProbeKind
 from muster.watchers.probes.jax.protobuf import integer_field
 from muster.watchers.probes.stated import StatedProbe
 

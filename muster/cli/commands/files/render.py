@@ -12,8 +12,8 @@ from muster.cli.terminal.colours import data
 from muster.reconcilers.render.claim import render_claim
 from muster.reconcilers.render.pod import render_pod
 from muster.reconcilers.render.service import render_service
-from muster.state.group import Member
-from muster.state.plan import Plan
+from muster.state.vocabulary.group import Member
+from muster.state.vocabulary.plan import Plan
 
 
 @click.command(

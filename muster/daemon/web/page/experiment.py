@@ -15,7 +15,7 @@ from muster.daemon.web.page.timeline import spans, stuck, timeline
 from muster.daemon.web.page.times import ago, dated, moment
 from muster.daemon.web.ranks import Bench
 from muster.daemon.web.schemas import Detail, FindingReport, ProgressReport
-from muster.state.diagnosis.cause import LOOKS_WELL
+from muster.state.facts.diagnosis.cause import LOOKS_WELL
 from muster.state.summary.invalid_spec import REASON as INVALID_SPEC
 
 

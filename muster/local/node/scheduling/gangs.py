@@ -22,11 +22,11 @@ from muster.local.node import objects
 from muster.local.node.objects import Object
 from muster.local.node.scheduling import fit
 from muster.state.foreign.kinds import SUBJECTS
-from muster.state.foreign.subject import EXPERIMENT
-from muster.state.group import Group
 from muster.state.operators.planning import plan_of
-from muster.state.plan import Plan
-from muster.state.rules import GateCondition
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.rules import GateCondition
+from muster.state.vocabulary.subject import EXPERIMENT
 
 Key = tuple[str, str]
 """The uid of the experiment and the epoch; of a pod that belongs to none, its own uid and nothing."""

@@ -15,7 +15,7 @@ from muster.api.values.printable import printable
 from muster.local.node import objects
 from muster.local.node.objects import Object
 from muster.local.node.scheduling import fit
-from muster.state.foreign.subject import title
+from muster.state.vocabulary.subject import title
 
 NAMED: Final = 3
 """The most holders that are named for one resource."""

@@ -16,15 +16,22 @@ from typing import Any, Final
 
 from muster.api.foreign.jaxjob import MANAGER, JAXJob, parse_jaxjob
 from muster.api.gang import GroupSize
-from muster.state.clocks import CLOCKS
-from muster.state.coordinator import Coordinator, ProbeKind
-from muster.state.foreign.subject import JAXJOB, Names
-from muster.state.group import Group
 from muster.state.operators.jax import CULPRITS, RESTART_GRACE, SIGABRT_EXIT, SURVIVOR_TEXT
 from muster.state.operators.planning import FOREGROUND, ORPHAN, local_queue_of
-from muster.state.plan import MAX_EPOCH, Plan
-from muster.state.pod_spec import Env, PodSpec, Source
-from muster.state.rules import GANG_FAILURE_RULES, ClockAction, ClockName, ClockRule, FailureAction, FailureRule
+from muster.state.vocabulary.clocks import CLOCKS
+from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.plan import MAX_EPOCH, Plan
+from muster.state.vocabulary.pod_spec import Env, PodSpec, Source
+from muster.state.vocabulary.rules import (
+    GANG_FAILURE_RULES,
+    ClockAction,
+    ClockName,
+    ClockRule,
+    FailureAction,
+    FailureRule,
+)
+from muster.state.vocabulary.subject import JAXJOB, Names
 
 OPERATOR: Final = "jaxjob"
 GROUP: Final = "worker"

@@ -15,15 +15,14 @@ from typing import Any, Final
 from muster.api.foreign.jobset import parse_jobset
 from muster.api.foreign.jobset_spec import MANAGED_BY, JobSet, JobSetSpec, ReplicatedJob
 from muster.api.gang import GroupSize
-from muster.state.foreign.subject import JOBSET, Names
-from muster.state.group import Group
-from muster.state.jobs.rules_of import job_rules
+from muster.state.operators.objects.job_rules import job_rules
 from muster.state.operators.objects.jobset_labels import annotations_of, env_of, labels_of
 from muster.state.operators.objects.jobset_pods import claims_of, template_of
 from muster.state.operators.planning import FOREGROUND, ORPHAN, local_queue_of
-from muster.state.plan import Plan
-from muster.state.pod_spec import PodSpec
-from muster.state.rules import (
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.rules import (
     Backoff,
     FailureAction,
     FailureRule,
@@ -32,6 +31,7 @@ from muster.state.rules import (
     Quantifier,
     SuccessRule,
 )
+from muster.state.vocabulary.subject import JOBSET, Names
 
 OPERATOR: Final = "jobset-object"
 AT_ONCE: Final = Backoff(0.0, 600.0, 1.0)

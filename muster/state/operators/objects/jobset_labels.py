@@ -9,7 +9,7 @@ name a Job object are not.
 from typing import Final
 
 from muster.api.foreign.jobset_spec import EXCLUSIVE, NODE_SELECTOR, JobSet, ReplicatedJob
-from muster.state.pod_spec import Env, Source
+from muster.state.vocabulary.pod_spec import Env, Source
 
 PREFIX: Final = "jobset.sigs.k8s.io/"
 JOBSET_NAME: Final = f"{PREFIX}jobset-name"

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from muster.api.foreign.jobset_spec import JobSet, ReplicatedJob
 from muster.state.operators.objects.jobset_labels import JOBSET_NAME
-from muster.state.pod_spec import Claim
+from muster.state.vocabulary.pod_spec import Claim
 
 TOLERATION: Final = {"key": "alpha.jobset.sigs.k8s.io/no-schedule", "operator": "Exists", "effect": "NoSchedule"}
 """Of the taint that keeps other pods off nodes that are labelled for a Job."""

@@ -11,15 +11,15 @@ import msgspec
 
 from muster.api.foreign.jaxjob import CONTAINER, PORT, PORT_NAME, WORKER
 from muster.api.values.printable import small_number, word
-from muster.state.coordinator import ProbeKind
-from muster.state.foreign.subject import JAXJOB, Names
-from muster.state.group import Group
 from muster.state.observed.observed_kind import ObservedKind, OwnState, Place, PodFacts, PodSource, Said, own_name
 from muster.state.observed.planning import MOST, Framework, framework_of, observed_plan
 from muster.state.operators.observed.statuses import read, started_of, verdict_of
 from muster.state.operators.planning import PlanError
-from muster.state.plan import Plan
-from muster.state.pod_spec import PodSpec
+from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.subject import JAXJOB, Names
 
 LABEL: Final = "training.kubeflow.org/job-name"
 INDEX: Final = "training.kubeflow.org/replica-index"

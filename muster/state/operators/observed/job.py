@@ -10,8 +10,6 @@ from typing import Any, Final
 import msgspec
 
 from muster.api.values.printable import small_number, word
-from muster.state.foreign.subject import Subject
-from muster.state.group import Group
 from muster.state.observed.observed_kind import ObservedKind, OwnState, Place, PodFacts, PodSource, Said, own_name
 from muster.state.observed.planning import (
     MOST,
@@ -25,8 +23,10 @@ from muster.state.observed.planning import (
 from muster.state.operators.observed.pods import OBSERVE, SIZE
 from muster.state.operators.observed.statuses import read, started_of, verdict_of
 from muster.state.operators.planning import PlanError
-from muster.state.plan import Plan
-from muster.state.pod_spec import PodSpec
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.subject import Subject
 
 JOB: Final = Subject("batch/v1", "Job", "jobs")
 LABEL: Final = "batch.kubernetes.io/controller-uid"

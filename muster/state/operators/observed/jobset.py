@@ -15,16 +15,16 @@ import msgspec
 
 from muster.api.values.printable import small_number, word
 from muster.state.foreign.foreign_kind import MANAGED_BY
-from muster.state.foreign.subject import JOBSET, Names
-from muster.state.group import Group
 from muster.state.observed.observed_kind import ObservedKind, OwnState, Place, PodFacts, PodSource, Said, own_name
 from muster.state.observed.planning import Framework, framework_of, metadata_of, observed_plan
 from muster.state.operators.observed.job import INDEX, JobShape
 from muster.state.operators.observed.statuses import number_of, read, started_of, verdict_of
 from muster.state.operators.planning import PlanError
-from muster.state.plan import Plan
-from muster.state.pod_spec import PodSpec
-from muster.state.rules import Gate, GateCondition
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.rules import Gate, GateCondition
+from muster.state.vocabulary.subject import JOBSET, Names
 
 PREFIX: Final = "jobset.sigs.k8s.io/"
 LABEL: Final = f"{PREFIX}jobset-name"

@@ -11,13 +11,13 @@ from typing import Any, Final
 
 from muster.api.values.printable import small_number, word
 from muster.api.values.timestamps import seconds_of
-from muster.state.foreign.subject import PODS
-from muster.state.group import Group
 from muster.state.observed.observed_kind import ObservedKind, OwnState, Place, PodFacts, PodSource, Said, own_name
 from muster.state.observed.planning import MOST, Framework, annotations_of, framework_of, metadata_of, observed_plan
 from muster.state.observed.planning import whole as whole_number
-from muster.state.plan import Plan
-from muster.state.pod_spec import PodSpec
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.subject import PODS
 
 OBSERVE: Final = "muster.dev/observe"
 """Label of pods, and of Jobs: watch over this run. Its value names a set of pods."""

@@ -29,15 +29,15 @@ from muster.api.foreign.ray import (
 from muster.api.names import RAY_AGENT_PORT, RAY_DASHBOARD_PORT, RAY_PORT
 from muster.api.values.printable import clean, small_number, word
 from muster.api.values.timestamps import seconds_of
-from muster.state.coordinator import AGENT, DASHBOARD, Completeness, Coordinator, ProbeKind
-from muster.state.foreign.subject import Subject, title
-from muster.state.group import Group, Role
 from muster.state.observed.observed_kind import ObservedKind, OwnState, Place, PodFacts, PodSource, Said, own_name
 from muster.state.observed.planning import Framework, metadata_of, observed_plan
 from muster.state.operators.kuberay import JOINING
 from muster.state.operators.planning import PlanError
-from muster.state.plan import Plan
-from muster.state.pod_spec import PodSpec, Port
+from muster.state.vocabulary.coordinator import AGENT, DASHBOARD, Completeness, Coordinator, ProbeKind
+from muster.state.vocabulary.group import Group, Role
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod_spec import PodSpec, Port
+from muster.state.vocabulary.subject import Subject, title
 
 RAYCLUSTER: Final = Subject(GROUP_VERSION, "RayCluster", "rayclusters")
 FRAMEWORK: Final = Framework("kuberay", ProbeKind.RAY, RAY_PORT)

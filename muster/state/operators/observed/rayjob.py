@@ -28,8 +28,6 @@ from muster.api.foreign.ray import (
 )
 from muster.api.values.printable import clean, printable, word
 from muster.api.values.timestamps import seconds_of, whole_time
-from muster.state.foreign.subject import Subject, title
-from muster.state.group import Group, Role
 from muster.state.observed.observed_kind import Claim, ObservedKind, OwnState, Place, PodFacts, PodSource, Said
 from muster.state.observed.planning import metadata_of, observed_plan
 from muster.state.operators.observed.raycluster import (
@@ -42,9 +40,11 @@ from muster.state.operators.observed.raycluster import (
     groups_of,
     spec_of,
 )
-from muster.state.plan import Plan
-from muster.state.pod_spec import PodSpec
-from muster.state.rules import Gate, GateCondition
+from muster.state.vocabulary.group import Group, Role
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.rules import Gate, GateCondition
+from muster.state.vocabulary.subject import Subject, title
 
 RAYJOB: Final = Subject(GROUP_VERSION, "RayJob", "rayjobs")
 SUBMITTER: Final = "submitter"

@@ -7,8 +7,8 @@ import msgspec
 
 from muster.api.values.printable import MESSAGE, clean, word
 from muster.api.values.timestamps import seconds_of
-from muster.state.observed.own_state import OwnState, Said
 from muster.state.operators.planning import PlanError
+from muster.state.vocabulary.own_state import OwnState, Said
 
 MAX_MESSAGE = 512
 """Characters of what another controller says that are kept."""

@@ -10,9 +10,6 @@ from typing import Any, Final
 import msgspec
 
 from muster.api.values.printable import word
-from muster.state.coordinator import ProbeKind
-from muster.state.foreign.subject import JOBSET, Names, Subject, title
-from muster.state.group import Group
 from muster.state.observed.observed_kind import Claim, ObservedKind, OwnState, Said
 from muster.state.observed.planning import (
     MOST,
@@ -27,8 +24,11 @@ from muster.state.operators.observed import jobset
 from muster.state.operators.observed.pods import SIZE
 from muster.state.operators.observed.statuses import read, started_of, verdict_of
 from muster.state.operators.planning import PlanError
-from muster.state.plan import Plan
-from muster.state.pod_spec import PodSpec
+from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.subject import JOBSET, Names, Subject, title
 
 TRAINJOB: Final = Subject("trainer.kubeflow.org/v1alpha1", "TrainJob", "trainjobs")
 GROUP: Final = "node"

@@ -7,8 +7,8 @@ Ended pods stay while the object does, for their logs. Where the object waits fo
 they are deleted too. Where its pods are to stay (orphan), none is deleted.
 """
 
-from muster.state.actions import DeletePods
-from muster.state.context import Context
+from muster.state.facts.context import Context
+from muster.state.vocabulary.actions import DeletePods
 
 
 def clear_away(context: Context) -> tuple[DeletePods, ...]:

@@ -10,10 +10,10 @@ deletion (``barrier.give_up_at``).
 
 from msgspec.structs import replace
 
-from muster.state.actions import DeleteSubject
-from muster.state.context import Context
+from muster.state.facts.context import Context
 from muster.state.policies import barrier
-from muster.state.record import Record
+from muster.state.vocabulary.actions import DeleteSubject
+from muster.state.vocabulary.record import Record
 
 
 def schedule(context: Context) -> Record:

@@ -5,10 +5,10 @@ another one fails, the whole gang runs again, because a collective program's res
 without members has nothing left to do.
 """
 
-from muster.state.context import Context, Succeed
-from muster.state.group import Group
-from muster.state.jobs.succeeded import jobs_succeeded, succeeded
-from muster.state.rules import Quantifier
+from muster.state.facts.context import Context, Succeed
+from muster.state.facts.jobs_succeeded import jobs_succeeded, succeeded
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.rules import Quantifier
 
 BY_POLICY = "SuccessPolicyMet"
 """Reason of a success that did not need every member; the rest is stopped."""

@@ -3,9 +3,9 @@
 A suspended experiment starts anew when it is resumed: a new epoch, a new total clock, no restart counted.
 """
 
-from muster.state.context import Context, Fail, Resume, Suspend
-from muster.state.record import Phase, Record
-from muster.state.summary.messages import sentence
+from muster.state.facts.context import Context, Fail, Resume, Suspend
+from muster.state.facts.sentences import sentence
+from muster.state.vocabulary.record import Phase, Record
 
 
 def judge(context: Context) -> Suspend | Resume | Fail | None:

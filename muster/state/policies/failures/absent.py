@@ -13,9 +13,9 @@ nor whether a group that waits for that one had.
 
 from collections.abc import Iterator
 
-from muster.state.context import Context
+from muster.state.facts.context import Context
 from muster.state.policies.failures import failure
-from muster.state.view.pod import Pod
+from muster.state.vocabulary.pod import Pod
 
 
 def unseen(context: Context) -> dict[int, Pod]:

@@ -11,10 +11,10 @@ from typing import Final
 from msgspec.structs import replace
 
 from muster.api.status import MAX_NODES
-from muster.state.context import Context
-from muster.state.plan import Plan
+from muster.state.facts.context import Context
 from muster.state.policies.failures.charged import COORDINATOR_LOST, NODE_NOT_READY
-from muster.state.record import Cause, NodeFailures, Record
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Cause, NodeFailures, Record
 
 OF_THE_NODE: Final = frozenset(
     (

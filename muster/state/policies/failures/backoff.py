@@ -7,7 +7,7 @@ broken node do not come back together, and a decision that is taken again gives 
 
 from hashlib import sha256
 
-from muster.state.plan import Plan
+from muster.state.vocabulary.plan import Plan
 
 
 def counted(plan: Plan, number: int, epoch: int, attempt: int = 0) -> float:

@@ -7,11 +7,11 @@ experiment, whatever the budget has left; then the failure ends the experiment, 
 
 from msgspec.structs import replace
 
-from muster.state.context import Fail
-from muster.state.plan import Plan
-from muster.state.record import Cause, Record, RuleUse
-from muster.state.rules import FailureRule
-from muster.state.summary.messages import sentence
+from muster.state.facts.context import Fail
+from muster.state.facts.sentences import sentence
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Cause, Record, RuleUse
+from muster.state.vocabulary.rules import FailureRule
 
 LIMIT_REASON = "FailureRuleLimitExceeded"
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from muster.state.diagnosis.cause import MissingCause
+from muster.state.facts.diagnosis.cause import MissingCause
 
 
 class Charge(NamedTuple):

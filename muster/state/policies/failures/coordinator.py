@@ -8,9 +8,9 @@ that was away while the pod was taken decides as one that saw it go. The live AP
 A coordinator that may run again alone, because a failure rule says so, is created in its current attempt.
 """
 
-from muster.state.context import Context
+from muster.state.facts.context import Context
 from muster.state.policies.failures import failure
-from muster.state.record import ConditionType
+from muster.state.vocabulary.record import ConditionType
 
 
 def lost(context: Context) -> int | None:

@@ -25,11 +25,11 @@ from msgspec.structs import replace
 
 from muster.api.values.printable import small_number
 from muster.api.values.termination_message import SIGNALLED
-from muster.state.context import Context
-from muster.state.plan import Plan
-from muster.state.record import Cause
-from muster.state.summary.messages import RANK_FAILED, cause_of
-from muster.state.view.pod import Pod
+from muster.state.facts.context import Context
+from muster.state.facts.failure_cause import RANK_FAILED, cause_of
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.record import Cause
 
 WAIT: Final = 3.0
 READ: Final = 64

@@ -13,10 +13,10 @@ heard in this epoch (it cannot be reached, or the program has none), nobody can 
 it is progress that all programs run ``UNSEEN_PROGRESS`` seconds after the first one began.
 """
 
-from muster.state.context import Context
-from muster.state.plan import Plan
-from muster.state.record import Phase, Record
-from muster.state.summary.messages import sentence
+from muster.state.facts.context import Context
+from muster.state.facts.sentences import sentence
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Phase, Record
 
 PROGRESS = 300.0
 """Seconds of an assembled gang that count as progress: as long as the longest default back-off, so that a gang in a

@@ -19,15 +19,16 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from muster.state.context import Context, Fail, ReadFirst, Repair, Restart, Wait
-from muster.state.group import Group
-from muster.state.job_counts import restarts_of
+from muster.state.facts.context import Context, Fail, ReadFirst, Repair, Restart, Wait
+from muster.state.facts.failure_cause import cause_of, gone_cause
+from muster.state.facts.sentences import sentence
 from muster.state.policies.failures import budget, culprit, disruptions, ignored, jobs, known
 from muster.state.policies.failures.repair import Repairs, job_index
-from muster.state.record import Cause, JobRestarts
-from muster.state.rules import FailureAction, FailureRule
-from muster.state.summary.messages import cause_of, gone_cause, sentence
-from muster.state.view.pod import Pod
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.job_counts import restarts_of
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.record import Cause, JobRestarts
+from muster.state.vocabulary.rules import FailureAction, FailureRule
 
 
 def judge(context: Context) -> Restart | Repair | Fail | ReadFirst | Wait | None:

@@ -6,8 +6,8 @@ when every member of the target groups has ended, so that nothing of their work 
 """
 
 from muster.api.values.rank_ranges import to_ranges
-from muster.state.context import Context, Fail
-from muster.state.summary.messages import NAMED_RANGES
+from muster.state.facts.context import Context, Fail
+from muster.state.facts.sentences import NAMED_RANGES
 
 REASON = "IgnoredMembersFailed"
 

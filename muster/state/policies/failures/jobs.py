@@ -9,11 +9,12 @@ The reasons with which the experiment ends are JobSet's.
 
 from msgspec.structs import replace
 
-from muster.state.actions import DeletePods
-from muster.state.context import Context, Fail, ReadFirst, Repair, Restart
-from muster.state.job_counts import NO_RESTARTS, restarts_of
-from muster.state.jobs import succeeded
-from muster.state.jobs.changes import (
+from muster.state.facts import jobs_succeeded
+from muster.state.facts.context import Context, Fail, ReadFirst, Repair, Restart
+from muster.state.facts.sentences import sentence
+from muster.state.facts.virtual_jobs import Findings, backoff, begun, deadline_of, findings
+from muster.state.vocabulary.actions import DeletePods
+from muster.state.vocabulary.job_changes import (
     count_failures,
     count_restart,
     fits,
@@ -22,11 +23,10 @@ from muster.state.jobs.changes import (
     start_jobs,
     without_past,
 )
-from muster.state.jobs.virtual import Findings, backoff, begun, deadline_of, findings
-from muster.state.plan import Plan
-from muster.state.record import Cause, Record
-from muster.state.rules import FailureAction, FailureRule
-from muster.state.summary.messages import sentence
+from muster.state.vocabulary.job_counts import NO_RESTARTS, restarts_of
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Cause, Record
+from muster.state.vocabulary.rules import FailureAction, FailureRule
 
 FAILED_JOBS = "FailedJobs"
 REACHED_MAX_RESTARTS = "ReachedMaxRestarts"
@@ -36,7 +36,7 @@ FAIL_JOBSET = "FailJobSetFailurePolicyAction"
 
 def judge(context: Context) -> Restart | Repair | Fail | ReadFirst | None:
     """What follows from the jobs of this epoch."""
-    if idle := succeeded.not_needed(context):
+    if idle := jobs_succeeded.not_needed(context):
         return _held(context, give_up(context.record, idle), None)
     found = findings(context)
     if found == Findings():

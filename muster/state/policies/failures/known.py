@@ -17,17 +17,18 @@ from typing import Final
 from msgspec.structs import replace
 
 from muster.api.values.rank_ranges import from_ranges, to_ranges
-from muster.state.context import Context
-from muster.state.diagnosis.cause import MissingCause
-from muster.state.diagnosis.finding import Finding
-from muster.state.diagnosis.grouping import MOST
-from muster.state.diagnosis.of_coordinator import serves
-from muster.state.plan import Plan
+from muster.state.facts.context import Context
+from muster.state.facts.diagnosis.cause import MissingCause
+from muster.state.facts.diagnosis.finding import Finding
+from muster.state.facts.diagnosis.grouping import MOST
+from muster.state.facts.diagnosis.of_coordinator import serves
+from muster.state.facts.failure_cause import cause_of
+from muster.state.facts.sentences import sentence
 from muster.state.policies.failures.charged import CHARGES, Charge
 from muster.state.policies.failures.culprit import is_survivor
-from muster.state.record import Cause, Known
-from muster.state.summary.messages import cause_of, sentence
-from muster.state.view.pod import Pod
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.record import Cause, Known
 
 TIMED_OUT: Final = 124
 """The exit code with which timeout(1) of GNU coreutils ends."""
@@ -135,7 +136,7 @@ def _mended(context: Context, before: Known | None) -> Known | None:
 
 def _seen(context: Context) -> Known | None:
     """The most decisive cause that has a row, as this daemon sees it now."""
-    from muster.state.diagnosis.diagnose import diagnose  # which imports this package
+    from muster.state.facts.diagnosis.diagnose import diagnose  # which imports this package
 
     found = next((each for each in diagnose(context, most=MOST) if each.cause in CHARGES), None)
     if found is None:

@@ -22,16 +22,15 @@ from muster.api.gang import MAX_MEMBERS
 from muster.api.status import MAX_ATTEMPTS, MAX_JOB_COUNTS
 from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.api.wire.kinds import MAX_RANGES
-from muster.state.context import Context, Fail
-from muster.state.group import Group
-from muster.state.job_counts import NO_RESTARTS, restarts_of, rows_of
-from muster.state.plan import Plan
+from muster.state.facts.context import Context, Fail
 from muster.state.policies import completion
-from muster.state.policies.failures import avoidance, backoff, budget
+from muster.state.policies.failures import avoidance, backoff, budget, restart_reasons
 from muster.state.policies.failures.disruptions import PROGRESS
-from muster.state.record import Attempts, Cause, JobRestarts, Record
-from muster.state.rules import FailureAction, FailureRule
-from muster.state.summary import restart_reasons
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.job_counts import NO_RESTARTS, restarts_of, rows_of
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Attempts, Cause, JobRestarts, Record
+from muster.state.vocabulary.rules import FailureAction, FailureRule
 
 
 class Repairs:

@@ -8,8 +8,8 @@ in the message for as long as the experiment runs. Then the claim is made anew: 
 
 from msgspec.structs import replace
 
-from muster.state.context import Context
-from muster.state.record import Record
+from muster.state.facts.context import Context
+from muster.state.vocabulary.record import Record
 
 
 def track(context: Context) -> Record:

@@ -17,30 +17,14 @@ removing the label must not be a way around the quota. So an experiment leaves i
 deletes the Workload.
 """
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from muster.api.names import QUEUE_LABEL
-from muster.api.values.printable import MESSAGE, clean
-from muster.api.values.timestamps import whole_time
-from muster.state.actions import ReadAdmission
-from muster.state.context import Context, Requeue
-from muster.state.plan import Plan
-from muster.state.record import Cause, Phase
-from muster.state.view.read_only import ReadOnlyView
-from muster.state.view.workload import ADMITTED, FINISHED, QUOTA_RESERVED, REQUEUED, PodSetPlacement, Workload
-
-SILENCE = 60.0
-"""Seconds within which Kueue takes a Workload up; it takes some 15 ms."""
-UNAVAILABLE = "QueueUnavailable"
-"""Reason: no Workload can be seen or made."""
-SILENT = "QueueSilent"
-"""Reason: Kueue has not taken the Workload up."""
-HOPELESS = frozenset(("ExceedsMaxQuota", "Misconfigured", "Inadmissible"))
-"""Reasons of a false QuotaReserved that last until a person changes the spec or the queue. Older releases of Kueue say
-Inadmissible for all of them (kueue: apis/kueue/v1beta2/workload_types.go)."""
-DEACTIVATED = "Deactivated"
-"""Beginning of the reasons of a Workload with ``spec.active: false``: DeactivatedDueToRequeuingLimitExceeded and others
-follow. Kueue never makes it active again by itself."""
+from muster.state.facts.admission import DEACTIVATED, UNAVAILABLE, admits, applies, said, workload_of
+from muster.state.facts.context import Context, Requeue
+from muster.state.vocabulary.actions import ReadAdmission
+from muster.state.vocabulary.record import Cause, Phase
+from muster.state.vocabulary.workload import ADMITTED, FINISHED
 
 OUTDATED, NOT_ADMITTED, DELETED = "WorkloadOutdated", "NotAdmitted", "WorkloadDeleted"
 FINISHED_BY_OTHERS, ADMISSION_LOST = "WorkloadFinished", "AdmissionLost"
@@ -69,41 +53,6 @@ LOST: Final = (
 """Every reason for which an epoch ends because its quota is lost."""
 
 
-class Waiting(NamedTuple):
-    """Why an experiment is queued."""
-
-    message: str
-    stuck: tuple[str, str] | None = None
-    """Reason and message."""
-    look_again: float | None = None
-    """When the answer changes by the mere passing of time."""
-
-
-def applies(context: Context) -> bool:
-    """The experiment waits for a queue's admission."""
-    return context.plan.queue is not None or bool(context.view.workloads)
-
-
-def workload_of(plan: Plan, view: ReadOnlyView) -> Workload | None:
-    """The Workload that decides: the newest one for the podSets of this plan."""
-    wanted = plan.queue.workload if plan.queue else ""
-    found = [each for each in view.workloads.values() if not wanted or each.name == wanted]
-    return max(found, key=lambda each: (not each.deleting, each.created, each.uid), default=None)
-
-
-def admitted(plan: Plan, view: ReadOnlyView) -> bool:
-    """Pods of the plan may run: it has no queue, or its Workload is admitted."""
-    if plan.queue is None and not view.workloads:
-        return True
-    workload = workload_of(plan, view)
-    return workload is not None and workload.admitted and not view.queue_problem
-
-
-def admits(context: Context) -> bool:
-    """Pods of the experiment may be created."""
-    return admitted(context.plan, context.view)
-
-
 def judge(context: Context) -> Requeue | None:
     """End the epoch where the quota is lost.
 
@@ -117,68 +66,6 @@ def judge(context: Context) -> Requeue | None:
     return Requeue(Cause(context.record.epoch, reason, message, context.now, disruption=True))
 
 
-def waiting(context: Context) -> Waiting:
-    """Why the experiment is queued, in Kueue's words."""
-    if context.view.queue_problem:
-        return _stuck(UNAVAILABLE, context.view.queue_problem)
-    workload = workload_of(context.plan, context.view)
-    if workload is None or workload.deleting or workload.has(FINISHED):
-        return Waiting("queued: its Workload is about to be made")
-    return _as_kueue_says(context, workload)
-
-
-def held(context: Context) -> Waiting | None:
-    """Why an object that Kueue itself suspends and resumes is suspended, in Kueue's words; None for one without queue.
-
-    Kueue resumes it when it admits its Workload, also where a person has suspended it.
-    """
-    label, workload = context.plan.local_queue, context.view.admission
-    if context.record.phase is not Phase.SUSPENDED or not (label or workload):
-        return None
-    which = f"its queue label names {label}" if workload is None or label else f"its Workload is in {workload.queue}"
-    if context.view.queue_problem or (workload is not None and (workload.deleting or workload.has(FINISHED))):
-        return Waiting(f"suspended, and {which}: Kueue decides when it goes on")
-    if workload is not None:
-        return _as_kueue_says(context, workload)
-    due = context.record.phase_at + SILENCE
-    message = f"suspended, and {which}: Kueue has made no Workload for it yet"
-    if context.now < due:
-        return Waiting(message, look_again=due)
-    kind = context.plan.subject.kind
-    look = f"see whether Kueue's controller runs, and manages {kind}s in this namespace"
-    return _stuck(SILENT, f"{message}, for more than {SILENCE:g} s; {look}")
-
-
-def _as_kueue_says(context: Context, workload: Workload) -> Waiting:
-    """Why a Workload is not admitted.
-
-    Kueue that lives writes nothing while nothing changes, and Kueue that is dead neither. So what stands there for
-    longer than ``SILENCE`` gets its time.
-    """
-    where = f"queued in {workload.queue}"
-    reserved = workload.condition(QUOTA_RESERVED)
-    if (eviction := workload.eviction) and workload.reserved:
-        return Waiting(f"evicted from {workload.queue}, {eviction.reason}: {_said(eviction.message)}")
-    if workload.admitted:
-        return Waiting(f"admitted by {workload.queue}")
-    if reserved is None:
-        return _silent(context, workload)
-    if reserved.true:
-        checks = workload.condition(ADMITTED)
-        return Waiting(f"{where}: quota is reserved, {_said(checks.message) if checks else 'admission follows'}")
-    message = f"{where}: {_said(reserved.message)}"
-    older_at = workload.kueue_wrote + SILENCE if workload.kueue_wrote else None
-    if older_at is not None and context.now >= older_at:
-        at, older_at = whole_time(workload.kueue_wrote), None
-        message = f"{message}; by its managedFields Kueue last wrote the Workload's status at {at}"
-    requeued = workload.condition(REQUEUED)
-    if requeued is not None and not requeued.true:
-        message = f"{message}; not in the queue again yet ({requeued.reason})"
-    if reserved.reason in HOPELESS or reserved.reason.startswith(DEACTIVATED):
-        return _stuck(reserved.reason, message)
-    return Waiting(message, look_again=older_at)
-
-
 def read_admission(context: Context) -> ReadAdmission | None:
     """What must be asked before the first pod of this epoch is created."""
     workload = workload_of(context.plan, context.view) if applies(context) else None
@@ -188,12 +75,6 @@ def read_admission(context: Context) -> ReadAdmission | None:
     if known is not None and (known.epoch, known.workload) == (context.record.epoch, workload.uid):
         return None
     return ReadAdmission(context.record.epoch, workload)
-
-
-def placement(context: Context) -> tuple[PodSetPlacement, ...]:
-    """What the flavors of the admission ask of the pods of this epoch."""
-    known = context.view.engine.placement if applies(context) else None
-    return known.groups if known is not None and known.epoch == context.record.epoch else ()
 
 
 def _lost(context: Context) -> tuple[str, str]:
@@ -208,7 +89,7 @@ def _lost(context: Context) -> tuple[str, str]:
             return NOT_ADMITTED, f"it has the label {QUEUE_LABEL}, and no queue has admitted it"
         return DELETED, "its Workload is gone, and the quota with it"
     if eviction := workload.eviction:
-        return eviction.reason, _said(eviction.message)
+        return eviction.reason, said(eviction.message)
     if workload.deleting:
         return DELETED, f"its Workload {workload.name} is being deleted"
     if not workload.active:
@@ -216,22 +97,4 @@ def _lost(context: Context) -> tuple[str, str]:
     if workload.has(FINISHED):
         return FINISHED_BY_OTHERS, f"its Workload {workload.name} was finished by others"
     condition = workload.condition(ADMITTED)
-    return ADMISSION_LOST, _said(condition.message) if condition else f"its Workload {workload.name} is not admitted"
-
-
-def _silent(context: Context, workload: Workload) -> Waiting:
-    """Kueue writes conditions within milliseconds: a Workload without any is one that it does not see."""
-    due = max(workload.created, context.record.phase_at) + SILENCE
-    message = f"queued in {workload.queue}: Kueue has not taken up its Workload {workload.name} yet"
-    if context.now < due:
-        return Waiting(message, look_again=due)
-    return _stuck(SILENT, f"{message}, for more than {SILENCE:g} s; see whether Kueue's controller runs")
-
-
-def _stuck(reason: str, message: str) -> Waiting:
-    return Waiting(message, (reason, message))
-
-
-def _said(message: str) -> str:
-    """What Kueue says, on one line of bounded length."""
-    return clean(message, MESSAGE)
+    return ADMISSION_LOST, said(condition.message) if condition else f"its Workload {workload.name} is not admitted"

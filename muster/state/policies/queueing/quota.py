@@ -21,7 +21,10 @@ run: it is asked for by name first (``ConfirmEnd``).
 from collections.abc import Iterator
 
 from muster.api.values.timestamps import whole_time
-from muster.state.actions import (
+from muster.state.facts import older_pods
+from muster.state.facts.admission import workload_of
+from muster.state.facts.context import Context
+from muster.state.vocabulary.actions import (
     ConfirmEnd,
     DeleteWorkload,
     EnsureWorkload,
@@ -30,11 +33,8 @@ from muster.state.actions import (
     QueueAction,
     ReleaseWorkload,
 )
-from muster.state.context import Context
-from muster.state.policies import barrier
-from muster.state.policies.queueing.queue import workload_of
-from muster.state.record import Phase
-from muster.state.view.workload import (
+from muster.state.vocabulary.record import Phase
+from muster.state.vocabulary.workload import (
     ADMITTED,
     FINISHED,
     PODS_READY,
@@ -159,7 +159,7 @@ def _seen_at_work(context: Context) -> bool:
 def _search_due(context: Context) -> bool:
     """Pods may have been launched, and what vanished of them before this process came is not known."""
     begun = context.record.epoch > 0 or context.record.epoch_at is not None
-    return begun and barrier.unknown(context)
+    return begun and older_pods.unknown(context)
 
 
 def _discard(workload: Workload) -> Iterator[QueueAction]:

@@ -9,8 +9,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from time import monotonic
 
 from muster.api.values.printable import printable
-from muster.state.coordinator import ProbeKind
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
+from muster.state.vocabulary.coordinator import ProbeKind
 from muster.watchers.probes.bounded.connection import Address, PortState
 from muster.watchers.probes.bounded.http import Asker
 from muster.watchers.probes.jax.port_check import connect

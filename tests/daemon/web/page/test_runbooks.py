@@ -13,10 +13,10 @@ from muster.daemon.web.ranks import benches
 from muster.daemon.web.rollcall import detail
 from muster.metrics.collector import Subject
 from muster.metrics.runbooks import SERVED
-from muster.state.context import Context
-from muster.state.record import Condition, ConditionType, Phase
-from muster.state.view.pod import PodPhase
+from muster.state.facts.context import Context
 from muster.state.view.roll import RankState
+from muster.state.vocabulary.pod import PodPhase
+from muster.state.vocabulary.record import Condition, ConditionType, Phase
 from tests.builders import NOW, answer, plan, pod, record, view
 
 WAITING = pod(2, ready=False, started=False, phase=PodPhase.PENDING, waiting_reason="ImagePullBackOff")

@@ -3,10 +3,10 @@
 from typing import Any
 
 from muster.reconcilers.render.pod import render_pod
-from muster.state.coordinator import ProbeKind
 from muster.state.operators.objects import jaxjob
-from muster.state.plan import MAX_EPOCH
-from muster.state.rules import ClockName
+from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.plan import MAX_EPOCH
+from muster.state.vocabulary.rules import ClockName
 from tests.fakes.plans import member_of
 
 

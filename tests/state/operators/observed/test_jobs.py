@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from muster.state.coordinator import ProbeKind
 from muster.state.observed.observed_kind import Claim, Place, PodFacts, Said
 from muster.state.operators.observed import jaxjob, job, jobset, trainjob
 from muster.state.operators.observed.statuses import MOST_CONDITIONS, condition_of, number_of, started_of
 from muster.state.operators.planning import PlanError
-from muster.state.plan import Engine
+from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.plan import Engine
 
 LABELLED = {"labels": {"muster.dev/observe": "yes"}}
 CREATED = "2026-01-01T00:00:00Z"

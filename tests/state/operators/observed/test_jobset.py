@@ -8,7 +8,7 @@ from muster.state.observed.observed_kind import Place, PodFacts, Said
 from muster.state.operators.observed import jobset
 from muster.state.operators.observed.job import INDEX
 from muster.state.operators.planning import PlanError
-from muster.state.rules import Gate, GateCondition
+from muster.state.vocabulary.rules import Gate, GateCondition
 
 
 def job(name: str, replicas: int | None = None, pods: int = 1, **more: Any) -> dict[str, Any]:

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from muster.state.coordinator import Completeness, ProbeKind
 from muster.state.observed.observed_kind import Place, PodFacts, Said
 from muster.state.operators.observed.raycluster import own_state, place_of, plan_of
 from muster.state.operators.planning import PlanError
-from muster.state.plan import Engine
+from muster.state.vocabulary.coordinator import Completeness, ProbeKind
+from muster.state.vocabulary.plan import Engine
 
 
 def cluster(*groups: dict[str, Any], head: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from muster.state.group import Role
 from muster.state.observed.observed_kind import Claim, Place, PodFacts, Said
 from muster.state.operators.observed.rayjob import claims, own_state, place_of, plan_of
+from muster.state.vocabulary.group import Role
 
 CLUSTER = {"headGroupSpec": {}, "workerGroupSpecs": [{"groupName": "w", "replicas": 2, "maxReplicas": 2}]}
 BEGUN = {"rayClusterName": "rj-aaaaa", "jobId": "rj-bbbbb", "startTime": "2026-01-01T00:00:10Z"}

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from muster.state.actions import DeletePods
-from muster.state.context import Context
+from muster.state.facts.context import Context
 from muster.state.policies.ending.deletion import clear_away
-from muster.state.view.pod import Pod, PodPhase
+from muster.state.vocabulary.actions import DeletePods
+from muster.state.vocabulary.pod import Pod, PodPhase
 from tests.builders import NOW, plan, pod, record, view, view_of
 
 ENDED = pod(2, epoch=1, phase=PodPhase.FAILED)

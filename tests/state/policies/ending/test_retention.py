@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 from msgspec.structs import replace as edit
 
-from muster.state import wall_time
-from muster.state.actions import DeleteSubject
-from muster.state.machine import decide
-from muster.state.record import Phase
+from muster.state.decide.machine import decide
+from muster.state.vocabulary import wall_time
+from muster.state.vocabulary.actions import DeleteSubject
+from muster.state.vocabulary.record import Phase
 from tests.builders import NOW, plan, record, view
 from tests.state.story import Story
 

@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from muster.state.actions import StopPods
-from muster.state.context import Context, Succeed
-from muster.state.group import Group
-from muster.state.machine import decide
-from muster.state.pod_spec import PodSpec
+from muster.state.decide.machine import decide
+from muster.state.facts.context import Context, Succeed
 from muster.state.policies.ending import success
-from muster.state.record import Phase
-from muster.state.rules import Quantifier, SuccessRule
-from muster.state.view.pod import PodPhase
+from muster.state.vocabulary.actions import StopPods
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.pod import PodPhase
+from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.record import Phase
+from muster.state.vocabulary.rules import Quantifier, SuccessRule
 from tests.builders import NOW, plan, pod, record, view
 
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from muster.state.context import Context, Fail, Resume, Suspend
+from muster.state.facts.context import Context, Fail, Resume, Suspend
 from muster.state.policies.ending import suspension
-from muster.state.record import Phase
-from muster.state.rules import ClockAction, ClockName
+from muster.state.vocabulary.record import Phase
+from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.builders import NOW, Clock, plan, record, view
 from tests.state.story import Story
 

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from muster.state.actions import CreatePods
-from muster.state.coordinator import ProbeKind
 from muster.state.policies.failures import avoidance
-from muster.state.record import Cause, NodeFailures
-from muster.state.rules import Backoff
+from muster.state.vocabulary.actions import CreatePods
+from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.record import Cause, NodeFailures
+from muster.state.vocabulary.rules import Backoff
 from tests.builders import plan, record
 from tests.state.story import Story
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from muster.state.coordinator import ProbeKind
 from muster.state.policies.failures import backoff, budget
-from muster.state.record import Cause, Phase, RuleUse
-from muster.state.rules import Backoff, FailureAction, FailureRule
+from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.record import Cause, Phase, RuleUse
+from muster.state.vocabulary.rules import Backoff, FailureAction, FailureRule
 from tests.builders import NOW, plan, record
 from tests.state.story import Story
 

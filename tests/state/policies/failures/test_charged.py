@@ -3,10 +3,9 @@
 import re
 from pathlib import Path
 
-from muster.state.diagnosis.cause import COUNTED_AS, MissingCause
-from muster.state.policies.failures import charged
+from muster.state.facts.diagnosis.cause import COUNTED_AS, MissingCause
+from muster.state.policies.failures import charged, restart_reasons
 from muster.state.policies.failures.charged import CHARGES
-from muster.state.summary import restart_reasons
 
 PAGE = Path(__file__).parents[4] / "docs" / "policies.md"
 ENDS_OR_FOLLOWS = {

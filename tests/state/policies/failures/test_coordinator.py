@@ -2,13 +2,13 @@
 
 import pytest
 
-from muster.state.actions import ConfirmLoss, CreatePods
-from muster.state.machine import decide
-from muster.state.plan import Plan
-from muster.state.record import Phase
+from muster.state.decide.machine import decide
 from muster.state.view.engine_facts import EngineFacts
 from muster.state.view.roll import RankState
 from muster.state.view.view import View
+from muster.state.vocabulary.actions import ConfirmLoss, CreatePods
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Phase
 from tests.builders import plan
 from tests.state.operators.test_kuberay import planned
 from tests.state.story import Story

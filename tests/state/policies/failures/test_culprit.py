@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from muster.api.values.termination_message import words
-from muster.state.context import Context, Fail, ReadFirst, Restart, Wait
+from muster.state.facts.context import Context, Fail, ReadFirst, Restart, Wait
 from muster.state.operators.pytorch import PYTORCH
 from muster.state.policies.failures import culprit, failure
-from muster.state.record import Cause
 from muster.state.view.engine_facts import LiveRead
-from muster.state.view.pod import Exit, Pod, PodPhase
 from muster.state.view.roll import RankError, RankState, RollAnswer
+from muster.state.vocabulary.pod import Exit, Pod, PodPhase
+from muster.state.vocabulary.record import Cause
 from tests.builders import NOW, answer, plan, pod, record, view, view_of
 
 ABORTED = 134

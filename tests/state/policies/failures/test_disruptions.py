@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from muster.state.context import Context
-from muster.state.plan import Plan
+from muster.state.facts.context import Context
 from muster.state.policies.failures import disruptions
-from muster.state.record import ConditionType, Phase
-from muster.state.rules import Backoff
 from muster.state.view.view import View
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import ConditionType, Phase
+from muster.state.vocabulary.rules import Backoff
 from tests.builders import NOW, plan, record
 from tests.state.story import Story
 

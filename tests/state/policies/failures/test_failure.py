@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from muster.state.context import Context, Fail, ReadFirst, Restart
+from muster.state.facts.context import Context, Fail, ReadFirst, Restart
+from muster.state.facts.sentences import sentence
 from muster.state.policies.failures import failure
-from muster.state.record import Cause, Phase
-from muster.state.rules import FailureAction, FailureRule
-from muster.state.summary.messages import sentence
 from muster.state.view.engine_facts import LiveRead
-from muster.state.view.pod import Exit, Pod, PodPhase
 from muster.state.view.view import View
+from muster.state.vocabulary.pod import Exit, Pod, PodPhase
+from muster.state.vocabulary.record import Cause, Phase
+from muster.state.vocabulary.rules import FailureAction, FailureRule
 from tests.builders import NOW, plan, pod, record, view
 from tests.state.story import Story
 

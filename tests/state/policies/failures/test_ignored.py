@@ -3,11 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
-from muster.state.coordinator import ProbeKind
-from muster.state.group import Group
-from muster.state.pod_spec import PodSpec
-from muster.state.record import Phase
-from muster.state.rules import FailureAction, FailureRule, Quantifier, SuccessRule
+from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.record import Phase
+from muster.state.vocabulary.rules import FailureAction, FailureRule, Quantifier, SuccessRule
 from tests.builders import plan
 from tests.state.story import Story
 

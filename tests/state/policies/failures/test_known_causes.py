@@ -12,18 +12,17 @@ import pytest
 
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.values.termination_message import words
-from muster.state.context import Context
+from muster.state.facts.context import Context
+from muster.state.facts.sentences import sentence
 from muster.state.operators.planning import plan_of
-from muster.state.plan import Plan
-from muster.state.policies.failures import culprit, known
-from muster.state.record import Cause, Known, Phase
-from muster.state.summary import restart_reasons
-from muster.state.summary.messages import sentence
+from muster.state.policies.failures import culprit, known, restart_reasons
 from muster.state.view.engine_facts import Refusal
-from muster.state.view.pod import Exit, PodPhase
 from muster.state.view.progress import StepReport
 from muster.state.view.roll import CoordinatorState
 from muster.state.view.view import View
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Exit, PodPhase
+from muster.state.vocabulary.record import Cause, Known, Phase
 from tests.state.story import Story
 
 MINUTES = 250.0

@@ -1,0 +1,110 @@
+"""The verdict over a run of our own: the policies in their order, and the record that follows from what they say."""
+
+from msgspec.structs import replace
+
+from muster.state.facts import admission, older_pods
+from muster.state.facts.context import (
+    Context,
+    Fail,
+    Repair,
+    Requeue,
+    Restart,
+    Resume,
+    Succeed,
+    Suspend,
+    Verdict,
+    Wait,
+)
+from muster.state.policies import deadline, refusal, request
+from muster.state.policies.ending import success, suspension
+from muster.state.policies.failures import avoidance, backoff, budget, failure, restart_reasons
+from muster.state.policies.queueing import queue
+from muster.state.vocabulary.record import Phase, Record
+from muster.state.vocabulary.transitions import enter, next_epoch
+
+
+def judge(context: Context) -> Verdict | None:
+    """Ask the policies, in order.
+
+    Of a JobSet a failed job is judged before the success of others (jobset_controller.go, reconcile).
+    """
+    suspended = context.record.phase is Phase.SUSPENDED
+    if not suspended and context.plan.of_jobs and (first := _broken(context)) and not isinstance(first, Repair | Wait):
+        return first
+    if not suspended and (done := success.judge(context)):
+        return done
+    if wish := suspension.judge(context):
+        return wish
+    if suspended:
+        return None
+    if evicted := queue.judge(context):
+        return evicted
+    if asked := request.judge(context):
+        return asked
+    if over := deadline.judge(context):
+        return over
+    return _broken(context) or refusal.judge(context)
+
+
+def _broken(context: Context) -> Verdict | None:
+    """What follows a failure of the epoch that runs."""
+    return None if context.record.phase in (Phase.RESTARTING, Phase.QUEUED) else failure.judge(context)
+
+
+def apply(context: Context, verdict: Succeed | Fail | Restart | Repair | Requeue | Suspend | Resume) -> Record:
+    """The record after a verdict."""
+    record, now = context.record, context.now
+    match verdict:
+        case Succeed(message, reason):
+            return enter(
+                record,
+                Phase.SUCCEEDED,
+                now,
+                finished_at=now,
+                reason=reason,
+                message=message,
+                ready=min(context.tally.ready + context.tally.succeeded, context.plan.size),
+            )
+        case Fail(reason, message, cause):
+            return enter(
+                record, Phase.FAILED, now, finished_at=now, reason=reason, message=message, cause=cause or record.cause
+            )
+        case Repair(repaired):
+            return repaired
+        case Restart(cause, counted, rule, requested):
+            plan, record = context.plan, budget.charged(context.plan, record, counted=counted, rule=rule, now=now)
+            record = avoidance.failed_on(plan, record, cause)
+            row = record.consecutive_disruptions + (not counted and not requested)
+            number = budget.used(plan, record, now) if counted else row
+            wait = (backoff.counted if counted else backoff.disrupted)(plan, number, record.epoch + 1)
+            return replace(
+                next_epoch(record, Phase.RESTARTING, now),
+                gang_restarts=record.gang_restarts + 1,
+                disruptions=record.disruptions + cause.disruption,
+                consecutive_disruptions=row,
+                without_progress=record.without_progress + (plan.no_progress_limit is not None and not requested),
+                restart_reasons=restart_reasons.counted(record.restart_reasons, cause.reason),
+                cause=cause,
+                resume_at=now if requested else now + wait,
+                restart_request=plan.restart_request if requested else record.restart_request,
+                broken_at=now if record.broken_at is None else record.broken_at,
+            )
+        case Requeue(cause):
+            if record.phase is Phase.RESTARTING:  # the epoch has not begun: nothing is disrupted
+                return enter(record, Phase.QUEUED, now)
+            return replace(
+                next_epoch(record, Phase.QUEUED, now),
+                disruptions=record.disruptions + 1,
+                restart_reasons=restart_reasons.counted(record.restart_reasons, cause.reason),
+                cause=cause,
+                broken_at=now if record.broken_at is None else record.broken_at,
+            )
+        case Suspend():
+            return next_epoch(record, Phase.SUSPENDED, now)
+        case Resume():
+            if admission.applies(context):
+                return enter(record, Phase.QUEUED, now, started_at=now)
+            # Until the barrier is clear nothing can start: the clock over nodes waits for it.
+            return enter(
+                record, Phase.PENDING, now, started_at=now, epoch_at=now if older_pods.clear(context) else None
+            )

@@ -1,0 +1,169 @@
+"""The decision: what must happen next for one experiment.
+
+Theory of operation
+===================
+``decide(plan, record, view, now)`` considers the whole state each time (level-triggered). It does not know which
+event woke it, so a lost or doubled event cannot matter, and calling it twice in a row changes nothing the second
+time. No call has to come before it: it lets the view take in the record (``View.remember``), which is all that it
+changes. It has two halves: ``observe`` (phase, conditions, story, wake-up, verdicts) and ``act`` (what must be done).
+
+The four inputs
+    plan     what is wanted          (from the spec; immutable per generation)
+    record   what is known to have happened, persisted in ``status`` under a resourceVersion
+    view     what is seen now        (pods, the coordinator's answers; incremental, in memory, rebuilt after a crash)
+    now      wall seconds            (the only clock there is)
+
+The order of a step, which the daemon keeps
+    1. decide
+    2. if ``Decision.write``: persist the record, under the resourceVersion it was read with, or start over
+    3. record the story lines as Events
+    4. carry out the actions
+    5. come back at ``wake_at``, or when the view changes
+
+    Actions never run ahead of the record that explains them. A crash between any two of these is repaired by the
+    next decision, because every action is derived from record and view again and is safe to repeat.
+
+Invariants
+    I1  Epochs only grow, and so do the attempts of a rank within an epoch. A new one is persisted before the first pod
+        of the old one is deleted for its sake.
+    I2  A verdict is reached only from pods of the record's own epoch and attempts. What older ones still do changes
+        nothing but the barrier.
+    I3  Nothing of an epoch is created while a pod of another epoch may run (barrier), nor before the live API has
+        confirmed it.
+    I4  One epoch ends at most once, so one failure, however many pods it takes down, is one restart.
+    I5  Succeeded and Failed are for ever. After them pods are only deleted, never created.
+    I6  A clock is a persisted time plus a constant of the plan. No clock lives in a timer.
+    I7  Whatever costs a restart of the budget, or the experiment, is decided on what the live API has said since there
+        was a reason for it: a late cache may hide that what a clock waits for has come, or what a failure came of.
+    I8  A phase is followed only by the phases that ``state.transitions`` lists for it.
+
+Policies are asked in one fixed order (``state.judge``), and the first verdict wins: success, cancel and suspend, the
+queue, requests, the clocks, failure, refusals. Success comes first because it is monotone: work that is done stays
+done, whatever else is true. Only a job of a JobSet that has failed is judged before it, as JobSet's controller does.
+"""
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from muster.state.decide.act import act
+from muster.state.decide.observe import OWN, WATCHED, Read, Step, observe
+from muster.state.facts.context import Context
+from muster.state.policies import on_deadline, refusal
+from muster.state.policies.ending import deletion
+from muster.state.policies.queueing import quota
+from muster.state.policies.watched import following
+from muster.state.view.read_only import ReadOnlyView
+from muster.state.view.view import View
+from muster.state.vocabulary.actions import Action, DeletePods, ProbeTarget
+from muster.state.vocabulary.plan import Engine, Plan
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.record import Phase, Record, StoryLine
+from muster.state.vocabulary.transitions import IllegalTransition
+from muster.state.vocabulary.wall_time import moved, not_in_the_future
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """What follows. ``story`` holds the new lines only."""
+
+    record: Record
+    write: bool
+    actions: tuple[Action, ...] = ()
+    wake_at: float | None = None
+    story: tuple[StoryLine, ...] = ()
+    probe: ProbeTarget | None = None
+    read_first: bool = False
+    """Nothing follows before the view holds the pods as the live API has them now."""
+    paid: bool = False
+    """The write costs one of the experiment's budget (``View.writes``)."""
+    held: bool = False
+    """Actions wait until what the API server refused is tried again."""
+    moved: float = 0.0
+    """Seconds by which the persisted times were moved because the wall clock was set."""
+
+    @property
+    def deletes_newer_pods(self) -> bool:
+        """Whether pods of a newer epoch or attempt than the record's are deleted.
+
+        Such a record may be stale. Writing it under its resourceVersion first shows that it is not, because a stale one
+        conflicts.
+        """
+        deletions = (action for action in self.actions if isinstance(action, DeletePods))
+        return any(self._newer(pod) for action in deletions for pod in action.pods)
+
+    def _newer(self, pod: Pod) -> bool:
+        of_epoch = pod.epoch == self.record.epoch
+        return pod.epoch > self.record.epoch or (of_epoch and pod.attempt > self.record.attempt_of(pod.rank))
+
+
+def decide(plan: Plan, record: Record | None, view: View, now: float, *, step: float = 0.0) -> Decision:
+    """Decide; see the module's docstring for the theory. Raises ``IllegalTransition``, which is a bug of Muster.
+
+    ``record`` is the record as it is persisted. ``step``: seconds by which the wall clock was set since it was
+    (``state.wall_time``).
+    """
+    if record is not None:
+        view.remember(plan, record, now)
+    try:
+        return _decide(plan, record, view, now, step)
+    except IllegalTransition as error:
+        raise error.of(plan.uid) from None
+
+
+def _decide(plan: Plan, record: Record | None, view: ReadOnlyView, now: float, step: float) -> Decision:
+    course = COURSES[plan.engine]
+    current = not_in_the_future(plan, moved(record, step), now) if record else course.first(plan, view, now)
+    context = Context(plan, current, view, now)
+    if plan.deleting and course.clear_away is not None:
+        return Decision(context.record, write=False, actions=course.clear_away(context))
+    seen = observe(context, record, course.steps)
+    if seen.read is Read.FIRST:
+        return Decision(seen.record, write=False, read_first=True)
+    actions, held = refusal.hold(seen, () if seen.read is Read.REFUSED else course.act(seen))
+    again = seen.record.gathering and not seen.settled
+    return Decision(
+        record=seen.status,
+        write=seen.write,
+        actions=actions,
+        wake_at=now if again else seen.wake_at,
+        story=seen.story,
+        probe=seen.target,
+        read_first=seen.read is Read.REFUSED,
+        paid=seen.paid,
+        held=held,
+        moved=step,
+    )
+
+
+def _first(plan: Plan, _: ReadOnlyView, now: float) -> Record:
+    """The record of an experiment that has none yet."""
+    base = Record(generation=plan.generation, phase=Phase.PENDING, phase_at=now, restart_request=plan.restart_request)
+    if plan.suspend:
+        return replace(base, phase=Phase.SUSPENDED)
+    if plan.queue is not None:
+        return replace(base, phase=Phase.QUEUED, started_at=now)
+    return replace(base, started_at=now, epoch_at=now)
+
+
+def _clear_away(context: Context) -> tuple[Action, ...]:
+    """What is done while the object is being deleted: nothing else is decided about it any more."""
+    return (*deletion.clear_away(context), *quota.leave(context), *quota.confirm(context))
+
+
+class Course(NamedTuple):
+    """How a run is decided upon, by who makes its pods."""
+
+    first: Callable[[Plan, ReadOnlyView, float], Record]
+    """The record of a run that has none."""
+    steps: tuple[Step, ...]
+    act: Callable[[Context], tuple[Action, ...]]
+    clear_away: Callable[[Context], tuple[Action, ...]] | None = None
+    """All that is done while it is being deleted; None: it is observed as before."""
+
+
+COURSES: Final = {
+    Engine.NATIVE: Course(_first, OWN, act, _clear_away),
+    Engine.OBSERVE: Course(following.first, WATCHED, on_deadline.end),
+}

@@ -1,0 +1,317 @@
+"""The first half of a decision: what is true of the experiment now, and what has been decided about it.
+
+``observe`` takes the experiment through named steps, each of which knows what those before it have found: they move the
+record forward, ask the policies for a verdict, and compute what people see. Runs of our own and runs that another
+controller carries out have each their tuple of steps, in the order that counts. No step asks for a change of the world,
+so this is the whole decision for a watched run, but for the end that it asks for itself.
+"""
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Final
+
+from msgspec.structs import replace
+
+from muster.state.decide.judge import apply, judge
+from muster.state.facts import admission, older_pods
+from muster.state.facts.context import Context, ReadFirst, Wait
+from muster.state.policies import (
+    barrier,
+    blocked,
+    completion,
+    deadline,
+    edits,
+    obstacles,
+    progress,
+    refusal,
+    rendezvous,
+    request,
+)
+from muster.state.policies.ending import retention
+from muster.state.policies.failures import disruptions, jobs, repair, volume
+from muster.state.policies.rendezvous import Assembly
+from muster.state.policies.watched import following, times
+from muster.state.summary import history
+from muster.state.summary.status import due, summarize
+from muster.state.vocabulary.actions import ProbeTarget
+from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.group import Role
+from muster.state.vocabulary.record import Phase, Record, StoryLine
+from muster.state.vocabulary.transitions import enter
+
+NOT_GATHERED: Final = Assembly(False, False, 0, (), "", None, None)
+
+
+class Read(Enum):
+    """Whether a verdict depends on what a late cache may hide, so that the live API must be read before it."""
+
+    NOT_NEEDED = "not needed"
+    FIRST = "first"
+    """Nothing follows before the view holds the pods as the live API has them."""
+    REFUSED = "refused"
+    """The API server refuses the read, and that is said: the verdict waits, and all else goes on."""
+
+
+class Observation(Context, frozen=True):
+    """An experiment while it is observed. ``record`` holds its facts, ``status`` also what people see.
+
+    ``before`` is the record as it is persisted.
+    """
+
+    before: Record | None
+    status: Record
+    assembly: Assembly = NOT_GATHERED
+    read: Read = Read.NOT_NEEDED
+    write: bool = False
+    paid: bool = False
+    """The write costs one of the experiment's budget."""
+    story: tuple[StoryLine, ...] = ()
+    """The new lines."""
+    due_at: tuple[float | None, ...] = ()
+    """When a step has something else to say, by the passing of time."""
+    wake_at: float | None = None
+    target: ProbeTarget | None = None
+    """The coordinator to ask."""
+
+
+Step = Callable[[Observation], Observation]
+
+
+def observe(context: Context, before: Record | None, steps: tuple[Step, ...]) -> Observation:
+    """Observe the experiment; ``before`` is the record as persisted.
+
+    Where the pods must be read first, nothing that a step has found counts.
+    """
+    begun = Observation(context.plan, context.record, context.view, context.now, before, status=context.record)
+    seen = begun
+    for step in steps:
+        seen = step(seen)
+        if seen.read is Read.FIRST:
+            return replace(begun, read=Read.FIRST)
+    return seen
+
+
+def follow_object(seen: Observation) -> Observation:
+    """Follow what the object of a watched run says."""
+    followed = following.follow(seen)
+    return replace(seen, record=followed.record, due_at=(*seen.due_at, followed.wake_at))
+
+
+def follow_request(seen: Observation) -> Observation:
+    """Let the next epoch follow a request for a restart, before it begins."""
+    return seen.with_record(request.track(seen))
+
+
+def await_ends(seen: Observation) -> Observation:
+    """Start the terminating clock where pods that must go are there, and stop it where they are gone.
+
+    It comes first, so that the clock does not run out over pods that ended unseen, and again after the verdict.
+    """
+    record = seen.record
+    over = record.finished or record.phase is Phase.SUSPENDED
+    waiting = bool(seen.lingering) or (over and bool(seen.tally.alive))
+    if waiting == (record.ending_at is not None):
+        return seen
+    return seen.with_record(replace(record, ending_at=seen.now if waiting else None))
+
+
+def gather(seen: Observation) -> Observation:
+    """See how far the gang has come together, where it is wanted at all."""
+    assembly = rendezvous.assess(seen) if seen.record.gathering else rendezvous.at_rest(seen)
+    return replace(seen, assembly=assembly)
+
+
+def advance(seen: Observation) -> Observation:
+    """Move the record forward, before the verdict: a clock must not run out over progress that it does not show."""
+    due = seen.now >= (seen.record.resume_at or 0.0) and older_pods.clear(seen) and admission.admits(seen)
+    return _advanced(seen, _progress(seen, begins=due, begins_at=lambda: seen.now))
+
+
+def advance_watched(seen: Observation) -> Observation:
+    """Move the record forward. Another controller begins the epochs, so their pods say when."""
+    due = following.begins(seen)
+    return _advanced(seen, _progress(seen, begins=due, begins_at=lambda: times.epoch_at(seen)))
+
+
+def reach_verdict(seen: Observation) -> Observation:
+    """Ask the policies for a verdict, and follow it."""
+    verdict = None if seen.record.finished else judge(seen)
+    if verdict is None:
+        return seen
+    if isinstance(verdict, ReadFirst):
+        return replace(seen, read=Read.REFUSED if refusal.reading_refused(seen) else Read.FIRST)
+    if isinstance(verdict, Wait):
+        return replace(seen, due_at=(*seen.due_at, verdict.until))
+    after = seen.with_record(apply(seen, verdict))
+    return gather(after.with_record(blocked.track(after, obstacles.current(after))))
+
+
+def schedule_deletion(seen: Observation) -> Observation:
+    """Set when an experiment that has ended is deleted."""
+    return seen.with_record(retention.schedule(seen))
+
+
+def track_edits(seen: Observation) -> Observation:
+    """Keep what its pods are made of, and which edits they do not follow."""
+    return seen.with_record(edits.track(seen))
+
+
+def track_volume(seen: Observation) -> Observation:
+    """Keep whether the shared volume is there."""
+    return seen.with_record(volume.track(seen))
+
+
+def sum_up(seen: Observation) -> Observation:
+    """Compute what people see, of a record in which all else is decided."""
+    return replace(seen, status=summarize(seen, seen.assembly))
+
+
+def persist(seen: Observation) -> Observation:
+    """Decide whether the status is written now, and what it says of ranks that are done."""
+    before, status = seen.before, seen.status
+    write, refresh_at, paid = due(before, status, seen.view.writes, seen.now)
+    save_at = completion.save_at(seen)
+    if write or (save_at is not None and save_at <= seen.now):
+        status = replace(status, completed=completion.completed(seen))
+        write = write or before is None or status.completed != before.completed
+    status = replace(status, updated_at=seen.now) if write else (before or status)
+    return replace(seen, status=status, write=write, paid=paid, due_at=(*seen.due_at, refresh_at, save_at))
+
+
+def tell(seen: Observation) -> Observation:
+    """Add to the story what is persisted now, and was not before."""
+    return _told(seen, history.turns)
+
+
+def tell_of_watched(seen: Observation) -> Observation:
+    """Add to the story what the other controller did."""
+    return _told(seen, history.turns_of_watched)
+
+
+def wake(seen: Observation) -> Observation:
+    """Find the next instant at which time alone changes the decision."""
+    ends = deadline.ends(seen.plan, seen.record).values()
+    times = [
+        *ends,
+        *seen.due_at,
+        seen.record.resume_at,
+        seen.assembly.look_again,
+        disruptions.progress_at(seen),
+        refusal.retry_at(seen),
+        repair.resume_at(seen),
+        jobs.wake_at(seen),
+        barrier.cut_at(seen),
+        barrier.give_up_at(seen),
+        retention.wake_at(seen),
+    ]
+    return replace(seen, wake_at=min((at for at in times if at is not None and at > seen.now), default=None))
+
+
+def aim(seen: Observation) -> Observation:
+    """Name the coordinator to ask, while it has a process that can be asked."""
+    return replace(seen, target=_target(seen))
+
+
+OWN: Final[tuple[Step, ...]] = (
+    follow_request,
+    await_ends,
+    gather,
+    advance,
+    reach_verdict,
+    await_ends,
+    schedule_deletion,
+    track_edits,
+    track_volume,
+    sum_up,
+    persist,
+    tell,
+    wake,
+    aim,
+)
+"""The steps over a run whose pods Muster makes."""
+WATCHED: Final[tuple[Step, ...]] = (
+    follow_object,
+    await_ends,
+    gather,
+    advance_watched,
+    await_ends,
+    sum_up,
+    persist,
+    tell_of_watched,
+    wake,
+    aim,
+)
+"""The steps over a run whose pods another controller makes: the verdict is what its object says."""
+
+
+def _advanced(seen: Observation, record: Record) -> Observation:
+    return seen if record is seen.record else gather(seen.with_record(record))
+
+
+def _progress(seen: Observation, *, begins: bool, begins_at: Callable[[], float]) -> Record:
+    """The record moved forward: scheduled, assembling, running, or pending again where an epoch begins."""
+    record, tally, now = seen.record, seen.tally, seen.now
+    if record.finished:
+        return record
+    if record.phase in (Phase.RESTARTING, Phase.QUEUED) and begins:
+        return enter(record, Phase.PENDING, now, epoch_at=begins_at(), resume_at=None)
+    if not record.gathering:
+        return record
+    if record.epoch_at is None and older_pods.clear(seen):  # it was resumed while old pods were ending
+        record = replace(record, epoch_at=begins_at())
+    if record.scheduled_at is None and tally.scheduled >= seen.plan.together:
+        record = replace(record, scheduled_at=now)
+    if record.phase is Phase.PENDING and tally.started:
+        record = enter(record, Phase.ASSEMBLING, now, assembling_at=now)
+    if record.phase is Phase.ASSEMBLING and seen.assembly.complete:
+        record = enter(record, Phase.RUNNING, now, assembled_at=now, broken_at=None)
+    record = progress.note(seen.with_record(record))
+    if seen.plan.of_jobs:
+        record = jobs.started(seen.with_record(record))
+    progressed = disruptions.progress_at(seen.with_record(record))
+    if progressed is not None and now >= progressed:
+        record = replace(record, consecutive_disruptions=0, without_progress=0)
+    return blocked.track(seen.with_record(record), seen.assembly.obstacle)
+
+
+def _told(seen: Observation, turns: history.Turns) -> Observation:
+    lines = history.new_lines(seen.before, seen.status, seen.now, turns) if seen.write else ()
+    if not lines:
+        return seen
+    return replace(seen, story=lines, status=replace(seen.status, story=history.append(seen.status.story, lines)))
+
+
+def _target(context: Context) -> ProbeTarget | None:
+    """The coordinator to ask, while it has a process that can be asked."""
+    coordinator = context.plan.coordinator
+    if coordinator is None or coordinator.probe.passive or not context.record.gathering or context.plan.deleting:
+        return None
+    pod = context.tally.members.get(coordinator.rank)
+    if pod is None or not pod.live or not pod.started or not pod.ip or pod.terminating:
+        return None
+    host = f"[{pod.ip}]" if ":" in pod.ip else pod.ip
+    epoch, plan = context.record.epoch, context.plan
+    leader = plan.group_of(plan.leader)
+    submitter = plan.leader if leader and leader.role is Role.SUBMITTER else -1
+    hands_over = submitter >= 0 or plan.submits_as
+    return ProbeTarget(
+        epoch=epoch,
+        uid=pod.uid,
+        address=f"{host}:{coordinator.port}",
+        kind=coordinator.probe.value,
+        expected=plan.size,
+        ports=coordinator.ports,
+        job=plan.submission(epoch) if hands_over else "",
+        submitter=submitter,
+        token=coordinator.token,
+        path=coordinator.path,
+        suspects=_suspects(context) if coordinator.probe is ProbeKind.RAY else (),
+    )
+
+
+def _suspects(context: Context) -> tuple[str, ...]:
+    """IPs of members whose processes run and which the coordinator does not know: of those that a sentence may name."""
+    members, probe = context.tally.members, context.probe
+    missing = probe.missing if probe is not None and probe.serving else ()
+    found = (members.get(rank) for rank in missing)
+    return tuple(pod.ip for pod in found if pod is not None and pod.live and pod.started and not pod.terminating)

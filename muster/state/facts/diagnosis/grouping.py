@@ -1,0 +1,98 @@
+"""Members grouped by what they share: one finding for all members with one cause, and its sentence in the status.
+
+The status has one sentence per experiment. Where it names one member, it is that member with its pod. Where it names
+several, they are grouped as on the page and in ``muster explain``: ``ranks 8-15: node n7 is not ready (first: POD)``.
+The order depends on causes and ranks alone, so the same state has the same sentence in every daemon. At most ``MOST``
+members are looked at, so a step costs the same for any number of missing members.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from muster.state.facts.context import Context
+from muster.state.facts.diagnosis.cause import ORDER
+from muster.state.facts.diagnosis.finding import Diagnosis, Finding
+from muster.state.facts.diagnosis.next_steps import next_step
+from muster.state.facts.diagnosis.of_member import of_pod, without_pod
+from muster.state.facts.sentences import expected_name, placed, why_idle, why_missing
+from muster.state.view.stage import stage_of
+from muster.state.vocabulary.pod import Pod, PodPhase
+
+MOST = 64
+"""Members that a sentence of the status looks at."""
+SHOWN = 3
+"""Findings that it names."""
+
+
+def named(context: Context, ranks: Iterable[int], total: int) -> str:
+    """These ranks, ``total`` in all: ``rank 2 (POD, why)``, or ``ranks 8-15: node n7 is not ready (first: POD)``."""
+    looked_at = list(islice(ranks, MOST))
+    if total == 1 and len(looked_at) == 1:
+        return why_missing(context, looked_at[0])
+    return as_findings(context, looked_at, total)
+
+
+def as_findings(context: Context, ranks: Iterable[int], total: int) -> str:
+    """The same, by cause also where it is one: ``rank 3: node n7 is not ready (POD)``."""
+    findings = list(grouped(context, diagnoses(context, islice(ranks, MOST))))
+    shown = [f"{each.sentence} ({_first(context, each)})" for each in findings[:SHOWN]]
+    rest = total - sum(each.count for each in findings[:SHOWN])
+    return "; ".join(shown) + (f"; and {rest} more" if rest > 0 else "")
+
+
+def _first(context: Context, finding: Finding) -> str:
+    """The pod to look at, with the reason for which it waits."""
+    rank = finding.ranks[0]
+    pod = context.tally.members.get(rank)
+    name = placed(context, rank, pod.name if pod else expected_name(context, context.plan.member(rank)))
+    first = name if finding.count == 1 else f"first: {name}"
+    waits = pod is not None and not pod.started and pod.live and not pod.terminating
+    return f"{first}, {why_idle(pod)}" if pod is not None and waits else first
+
+
+def diagnoses(context: Context, ranks: Iterable[int]) -> dict[int, Diagnosis]:
+    """The cause of each of these members. Members that look alike are diagnosed once."""
+    found: dict[int, Diagnosis] = {}
+    alike: dict[tuple[object, ...], Diagnosis] = {}
+    for rank in ranks:
+        pod = context.tally.members.get(rank)
+        key = _looks(context, rank, pod)
+        if key not in alike:
+            alike[key] = without_pod(context, rank) if pod is None else of_pod(context, pod)
+        found[rank] = alike[key]
+    return found
+
+
+def _looks(context: Context, rank: int, pod: Pod | None) -> tuple[object, ...]:
+    """What the diagnosis of a member depends on, but for its evidence: members that share it are one finding."""
+    tally, coordinator = context.tally, context.plan.coordinator
+    group, done = context.plan.group_of(rank), rank in tally.done
+    name = group.name if group else ""
+    if pod is None:
+        return name, done, rank in tally.gone
+    meets = coordinator is not None and coordinator.rank == rank
+    said = (pod.waiting_reason, pod.waiting_message, pod.holder, pod.disruption, pod.exit, pod.restarts)
+    node = pod.node if pod.cut_off or pod.disruption or pod.phase is PodPhase.UNKNOWN else ""
+    heard = tally.roll[rank] if rank < len(tally.roll) else None
+    return name, stage_of(pod, done), meets, heard, node, pod.sandboxed, pod.ready, *said
+
+
+def grouped(context: Context, found: dict[int, Diagnosis]) -> Iterator[Finding]:
+    """The findings in their order: by cause, and then by the first rank."""
+    shared: dict[tuple[str, str, str], list[int]] = {}
+    for rank in sorted(found):
+        each = found[rank]
+        shared.setdefault((each.cause, each.what, each.node), []).append(rank)
+    for ranks in sorted(shared.values(), key=lambda ranks: (ORDER[found[ranks[0]].cause], ranks[0])):
+        first = found[ranks[0]]
+        groups = {group.name for rank in ranks if (group := context.plan.group_of(rank))}
+        yield Finding(
+            cause=first.cause,
+            ranks=tuple(ranks),
+            count=len(ranks),
+            what=first.what,
+            evidence=first.evidence,
+            next_step=next_step(context, first.cause, ranks[0], first.node),
+            group=groups.pop() if len(groups) == 1 else "",
+            node=first.node,
+        )

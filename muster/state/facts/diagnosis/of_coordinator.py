@@ -1,0 +1,144 @@
+"""The cause of a coordinator that cannot be asked, and what a coordinator, or the record, says of members."""
+
+import re
+
+from muster.state.facts import hang
+from muster.state.facts.context import Context
+from muster.state.facts.diagnosis.cause import MissingCause
+from muster.state.facts.diagnosis.finding import Diagnosis, with_message
+from muster.state.facts.hang import HUNG
+from muster.state.view.probe_result import ProbeResult
+from muster.state.view.roll import CoordinatorState, RankState
+from muster.state.vocabulary.coordinator import Coordinator
+from muster.state.vocabulary.record import ConditionType
+
+HEARTBEAT = 14
+"""The gRPC code (UNAVAILABLE) with which a JAX coordinator gives a member up whose heartbeats stopped."""
+_BEHIND = re.compile(r"rank ([0-9]{1,9}) is behind")
+_FROZEN = re.compile("GCS does not answer")
+"""What the prober of Ray says of a GCS whose dashboard lives."""
+
+_BY_PORT = {
+    CoordinatorState.REFUSED: MissingCause.COORDINATOR_NOT_SERVING,
+    CoordinatorState.TIMEOUT: MissingCause.COORDINATOR_UNREACHABLE,
+    CoordinatorState.SILENT: MissingCause.COORDINATOR_FROZEN,
+    CoordinatorState.TLS: MissingCause.WRONG_PROTOCOL,
+    CoordinatorState.OTHER_PROTOCOL: MissingCause.WRONG_PROTOCOL,
+    CoordinatorState.UNHEALTHY: MissingCause.COORDINATOR_NOT_SERVING,
+}
+
+
+def serves(context: Context) -> bool:
+    """The coordinator has served in this epoch, as far as is known."""
+    record = context.record
+    if context.probe is not None and context.probe.served:
+        return True
+    return record.assembled_at is not None or (record.roll is not None and record.roll.arrived > 0)
+
+
+def of_coordinator(context: Context, coordinator: Coordinator) -> Diagnosis | None:
+    """What is wrong with a coordinator whose program runs; None if nothing is."""
+    probe, pod = context.probe, context.tally.members.get(coordinator.rank)
+    if pod is None or not pod.live or not pod.started or pod.terminating or pod.cut_off:
+        return None
+    address = context.plan.coordinator_address(context.record.epoch)
+    if probe is None:
+        if serves(context) or _stuck_reason(context) in _OF_RECORD:
+            return _as_recorded(context)
+        what = "the coordinator's program runs, and its port has not answered yet"
+        return Diagnosis(
+            MissingCause.COORDINATOR_NOT_SERVING, what, f"pod {pod.name} runs; nothing serves at {address}"
+        )
+    answer, size = probe.answer, context.plan.size
+    if probe.serving:
+        if answer.lacks:
+            cause = MissingCause.DASHBOARD_NOT_SERVING
+            return Diagnosis(cause, "the GCS serves, its dashboard does not", f"pod {pod.name} runs; {answer.lacks}")
+        if answer.expected is None or answer.expected == size:
+            return None
+        what = f"the coordinator waits for {answer.expected} processes, the gang has {size}"
+        return Diagnosis(MissingCause.PROCESS_COUNT, what, f"pod {pod.name} at {address} lists {answer.expected}")
+    if _ending(probe, coordinator) or probe.present(context.now):
+        return None
+    cause = MissingCause.COORDINATOR_FROZEN if _FROZEN.search(answer.detail) else _BY_PORT[answer.coordinator]
+    before = "; it served before in this epoch" if probe.last_served_at else ""
+    evidence = with_message(f"pod {pod.name} runs; at {address}: {answer.coordinator}{before}", answer.detail)
+    return Diagnosis(cause, _SAID[cause], evidence)
+
+
+def _stuck_reason(context: Context) -> str:
+    stuck = context.record.condition(ConditionType.STUCK)
+    return stuck.reason if stuck is not None and stuck.status else ""
+
+
+def _as_recorded(context: Context) -> Diagnosis | None:
+    """What the record says of the coordinator, for a reader that has not asked it: a new daemon, or a client."""
+    stuck = context.record.condition(ConditionType.STUCK)
+    cause = _OF_RECORD.get(_stuck_reason(context))
+    if stuck is None or cause is None:
+        return None
+    if cause is MissingCause.PROCESS_COUNT:
+        return Diagnosis(cause, stuck.message, stuck.message)
+    state = next((each for each in CoordinatorState if _says(stuck.message, each)), None)
+    if state is not None and state is not CoordinatorState.SERVING:
+        cause = MissingCause.COORDINATOR_FROZEN if _FROZEN.search(stuck.message) else _BY_PORT[state]
+    return Diagnosis(cause, _SAID[cause], stuck.message)
+
+
+_OF_RECORD = {
+    "CoordinatorUnreachable": MissingCause.COORDINATOR_UNREACHABLE,
+    "CoordinatorNotServing": MissingCause.COORDINATOR_NOT_SERVING,
+    "ProcessCountMismatch": MissingCause.PROCESS_COUNT,
+}
+"""Reasons of Stuck that are about the coordinator's port (``policies.rendezvous``)."""
+
+
+def _says(message: str, state: CoordinatorState) -> bool:
+    """The sentence of ``policies.silence`` says that of the coordinator's port."""
+    return any(f"{words}: {state}" in message for words in ("does not any more", "has not served since"))
+
+
+_SAID = {
+    MissingCause.COORDINATOR_NOT_SERVING: "the coordinator's program runs, and its port is closed",
+    MissingCause.COORDINATOR_UNREACHABLE: "the coordinator cannot be reached",
+    MissingCause.COORDINATOR_FROZEN: "the coordinator's process is frozen",
+    MissingCause.WRONG_PROTOCOL: "what answers at the coordinator's port is no coordinator",
+}
+
+
+def _ending(probe: ProbeResult, coordinator: Coordinator) -> bool:
+    """A closed port is no alarm: the run ends, or the rendezvous needs it no more."""
+    return probe.leaving or (coordinator.may_close and probe.passed and probe.answer.coordinator.refused)
+
+
+def given_up(context: Context, probe: ProbeResult) -> dict[int, Diagnosis]:
+    """The members that the coordinator gave up, or that have left it while others have not."""
+    found: dict[int, Diagnosis] = {}
+    members = context.tally.members
+    for error in probe.answer.errors:
+        pod = members.get(error.rank)
+        if pod is None or not pod.live or pod.terminating or pod.cut_off or pod.failed:
+            continue  # what became of its pod says more
+        said = f"pod {pod.name} runs; the coordinator says: {error.text}"
+        if error.code == HEARTBEAT or probe.answer.protocol == "ray":
+            found[error.rank] = Diagnosis(MissingCause.HEARTBEAT_LOST, "lost by the coordinator", said)
+        else:
+            found[error.rank] = Diagnosis(MissingCause.GIVEN_UP, "given up by the coordinator", said)
+    if probe.leaving and RankState.CONNECTED in probe.answer.states:
+        for rank in probe.answer.left:
+            said = f"pod {members[rank].name}" if rank in members else "its pod is gone"
+            found[rank] = Diagnosis(MissingCause.LEFT, "has left the coordinator, and others have not", said)
+    return found
+
+
+def hang_as_recorded(context: Context) -> tuple[int, Diagnosis] | None:
+    """The rank that is behind in a gang that hangs, as the record says it: no report was heard since."""
+    stuck = context.record.condition(ConditionType.STUCK)
+    if stuck is None or _stuck_reason(context) != HUNG or not hang.unseen(context):
+        return None
+    said = stuck.message
+    behind = _BEHIND.search(said)
+    rank = int(behind[1]) if behind else context.plan.leader
+    return rank, Diagnosis(
+        MissingCause.HUNG, "behind in a gang that reports no step" if behind else "no rank reports a step", said
+    )

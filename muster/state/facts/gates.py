@@ -1,0 +1,99 @@
+"""Gates: what a group waits for before its pods are created.
+
+A group is created when every gate of it is open. A gate names another group, and how far its pods must have come, or
+the coordinator. The coordinator's own pod never waits for a gate on the coordinator.
+"""
+
+from muster.state.facts.context import Context
+from muster.state.facts.jobs_succeeded import jobs_succeeded
+from muster.state.facts.sentences import share
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.rules import Gate, GateCondition
+
+_IS = {
+    GateCondition.CREATED: "created",
+    GateCondition.READY: "ready",
+    GateCondition.COMPLETE: "complete",
+}
+
+
+def gate_open(context: Context, gate: Gate) -> bool:
+    """The awaited pods have come as far as the gate asks."""
+    if gate.condition is GateCondition.SERVING:
+        return context.probe is not None and context.probe.served
+    if gate.condition is GateCondition.ARRIVED:
+        waiting = sum(group.size for group in context.plan.groups if gate in group.gates)
+        probe = context.probe
+        return probe is not None and not probe.answer.lacks and probe.arrived >= context.plan.size - waiting
+    if gate.group:
+        reached, size = _progress(context, gate)
+        return reached >= size
+    return _coordinator_at(context, gate.condition)
+
+
+def closed(context: Context, group: Group) -> tuple[Gate, ...]:
+    """The gates of the group that are not open."""
+    return tuple(gate for gate in group.gates if not gate_open(context, gate))
+
+
+def awaited(context: Context) -> str:
+    """What the first group that waits for another one waits for; empty where none does.
+
+    ``group eval waits until train is complete (3/4 are)``. Waiting for the coordinator has sentences of its own.
+    """
+    for group in context.plan.groups:
+        if not group.gates or context.tally.of_group(group.name).pods >= group.size:
+            continue
+        for gate in closed(context, group):
+            if gate.group:
+                reached, size = _progress(context, gate)
+                much = share(reached, size)
+                return f"group {group.name} waits until {gate.group} is {_IS[gate.condition]} ({much} are)"
+    return ""
+
+
+def _progress(context: Context, gate: Gate) -> tuple[int, int]:
+    """How many members of the awaited group have come so far, and how many it has."""
+    group, counts = context.plan.group(gate.group), context.tally.of_group(gate.group)
+    if group is not None and group.job is not None and gate.condition is not GateCondition.CREATED:
+        return _jobs_at(context, group, gate.condition), group.replicas
+    reached = {
+        GateCondition.CREATED: counts.pods,
+        GateCondition.READY: counts.ready + counts.succeeded,
+        GateCondition.COMPLETE: counts.succeeded,
+    }
+    return reached[gate.condition], group.size if group else 0
+
+
+def _jobs_at(context: Context, group: Group, condition: GateCondition) -> int:
+    """How many jobs of the group have come so far: of a job that runs its members in turn a part of them is ready."""
+    done = jobs_succeeded(context, group)
+    if condition is GateCondition.COMPLETE:
+        return done
+    at_a_time = min(group.parallelism or group.completions, group.completions)
+    counts = (context.tally.of_job(group.name, job) for job in range(group.replicas))
+    return max(done, sum(each.ready + each.succeeded >= at_a_time for each in counts))
+
+
+def _coordinator_at(context: Context, condition: GateCondition) -> bool:
+    coordinator = context.plan.coordinator
+    if coordinator is None or coordinator.rank in context.tally.done:
+        return True
+    pod = context.tally.members.get(coordinator.rank)
+    if pod is None:
+        return False
+    return condition is GateCondition.CREATED or (condition is GateCondition.READY and pod.ready)
+
+
+def held_back(context: Context) -> int:
+    """How many members wait for a gate of their group or for the end of others, by counts alone."""
+    plan, tally = context.plan, context.tally
+    gated = sum(
+        max(0, group.size - tally.of_group(group.name).pods)
+        for group in plan.groups
+        if group.gates and closed(context, group)
+    )
+    if not plan.sequential:
+        return gated
+    places = max(0, plan.together - tally.working)
+    return max(gated, plan.size - tally.pods - places)

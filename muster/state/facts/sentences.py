@@ -1,0 +1,226 @@
+"""Sentences for people: why a member is not there, and what ended an epoch.
+
+They name the rank, the pod and the reason, in that order, because that is what the reader will type next.
+"""
+
+import signal
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import Final
+
+from muster.api.gang import MAX_MEMBERS
+from muster.api.names import CONTAINER
+from muster.api.status import ExperimentStatus, Phase
+from muster.api.values.humanize import age
+from muster.api.values.rank_ranges import from_ranges, to_ranges
+from muster.api.values.termination_message import SIGNALLED
+from muster.state.facts.context import Context
+from muster.state.facts.failure_cause import RANK_FAILED
+from muster.state.view.roll import RankState
+from muster.state.vocabulary.group import Member
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.record import Cause, attempts_of
+
+GIVEN_UP: Final = frozenset({"FailedIndexes", "MaxFailedIndexesExceeded"})
+"""Reasons of a Job that has failed because of members that are not run again, the rank of its cause among them."""
+
+
+def sentence(cause: Cause) -> str:
+    """``rank 2 (gpu-1, run-gpu-0-1-x7k2p) exited 137 (signal 9, SIGKILL), OOMKilled on node a``.
+
+    Of a member that did not fail: ``rank 1 (POD) held the gang up, Unschedulable for 4m: no node fits; then rank 0 …``.
+    """
+    where = f"{cause.place}, " if cause.place else ""
+    of_rank = f"rank {cause.rank} ({where}{cause.pod})" if cause.pod else f"rank {cause.rank}"
+    who = of_rank if cause.rank >= 0 else "the gang"
+    if cause.job:
+        return f"job {cause.job} failed, {cause.reason}: {cause.message}{_led_to(cause, who)}"
+    if cause.evidence:
+        held = f"{who} held the gang up" if cause.rank >= 0 else "the gang was held up"
+        known = f" for {age(cause.known_for)}" if cause.known_for else ""
+        return f"{held}, {cause.reason}{known}: {cause.message}; then {cause.evidence}"
+    if cause.exit_code:
+        label = f", {cause.reason}" if cause.reason not in ("Error", "ContainerFailed", "") else ""
+        what = f"exited {cause.exit_code}{_signal(cause)}{label}"
+    elif cause.reason == RANK_FAILED:
+        what = f"was lost to the others, {cause.reason}"
+    else:
+        what = f"ended: {cause.reason}"
+    why = f": {cause.message}" if cause.message else ""
+    return f"{who} {what}{_where(cause)}{why}{_last_line(cause)}"
+
+
+def _led_to(cause: Cause, who: str) -> str:
+    """``; rank 1 (run-w-0-1-x7k2p) exited 3 on node a``: the pod that led to the failure of a job."""
+    if not cause.pod:
+        return f"; {who} was given up" if cause.reason in GIVEN_UP else ""
+    what = f"exited {cause.exit_code}{_signal(cause)}" if cause.exit_code else "ended"
+    return f"; {who} {what}{_where(cause)}{_last_line(cause)}"
+
+
+def _where(cause: Cause) -> str:
+    container = f" in container {cause.container}" if cause.container not in ("", CONTAINER) else ""
+    return container + (f" on node {cause.node}" if cause.node else "")
+
+
+def _last_line(cause: Cause) -> str:
+    return f"; its last line: {cause.last_line}" if cause.last_line else ""
+
+
+def _signal(cause: Cause) -> str:
+    said = of_signal(cause.signal, cause.exit_code or 0)
+    return f" ({said})" if said else ""
+
+
+def of_signal(number: int, exit_code: int) -> str:
+    """``signal 9, SIGKILL``, or ``as by signal 9, SIGKILL`` where only the exit code says so.
+
+    Few runtimes report the signal, and a program may return such a code by itself.
+    """
+    if number:
+        name = _signal_name(number)
+        return f"signal {number}, {name}" if name else f"signal {number}"
+    name = _signal_name(exit_code - SIGNALLED)
+    return f"as by signal {exit_code - SIGNALLED}, {name}" if name else ""
+
+
+@lru_cache(maxsize=64)
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return ""
+
+
+def of_last_failure(status: ExperimentStatus) -> str:
+    """What the last failure was and what followed: ``epoch 0 ended because rank 2 …``, or that the epoch went on.
+
+    Empty where nothing has failed.
+    """
+    cause = status.cause
+    if cause is None:
+        return ""
+    said = sentence(cause)
+    failed = status.phase == Phase.FAILED and said in status.message
+    if cause.epoch != status.epoch or failed:
+        return f"epoch {cause.epoch} ended because {said}"
+    if cause.rank in attempts_of(status.attempts):
+        return f"{said}; it runs again, and the others go on"
+    return f"{said}; it is not run again" if cause.rank in from_ranges(status.ignored, MAX_MEMBERS) else said
+
+
+NAMED = 3
+"""Ranks that a sentence names with their pods."""
+NAMED_RANGES = 100
+"""Characters of the ranges of ranks in a sentence."""
+EXACT = 16
+"""Members of a gang up to which sentences give counts exactly."""
+
+
+def share(here: int, size: int) -> str:
+    """``3/4``; of a large gang the half: ``256 to 511 of 512``, which stays true while the count moves on."""
+    half = (size + 1) // 2
+    if size <= EXACT or here >= size:
+        return f"{here}/{size}"
+    return f"{half} to {size - 1} of {size}" if here >= half else f"fewer than {half} of {size}"
+
+
+def all_succeeded(size: int) -> str:
+    """``all 3 members have succeeded``."""
+    return "its only member has succeeded" if size == 1 else f"all {size} members have succeeded"
+
+
+def why_idle(pod: Pod) -> str:
+    """Why a pod's program does not run yet: ``Pending: Unschedulable, 0/8 nodes have nvidia.com/gpu``."""
+    reason = pod.waiting_reason or ("ContainerCreating" if pod.scheduled else "not scheduled yet")
+    detail = f", {pod.waiting_message}" if pod.waiting_message else ""
+    return f"{pod.phase}: {reason}{detail}"
+
+
+def why_missing(context: Context, rank: int) -> str:
+    """``rank 2 (run-worker-0-2-x7k2p, running but never called the coordinator)``."""
+    pod = context.tally.members.get(rank)
+    member = context.plan.member(rank)
+    name = pod.name if pod else expected_name(context, member)
+    if pod is None:
+        why = "it has succeeded, and its pod is gone" if rank in context.tally.done else "no pod yet"
+    elif pod.failed:
+        why = f"failed, {pod.exit.reason or 'exit'} {pod.exit.code}" if pod.exit else "failed"
+    elif pod.succeeded:
+        why = "ended without calling the coordinator"
+    elif pod.terminating:
+        why = "being deleted"
+    elif pod.started and pod.waiting_reason:
+        why = why_idle(pod)  # its container waits to be started again: nothing of it runs
+    elif pod.cut_off:
+        why = f"running, but its node {pod.node} is not ready"
+    elif pod.started and rank < len(context.tally.roll) and context.tally.roll[rank] is RankState.STALE:
+        why = "running, but it belongs to the life of the coordinator before this one"
+    elif pod.started:
+        why = "running, but it has not called the coordinator"
+    else:
+        why = why_idle(pod)
+    return f"rank {rank} ({placed(context, rank, name)}, {why})"
+
+
+def of_idle(context: Context) -> str:
+    """``rank 2 (run-worker-0-2-x7k2p, Pending: ContainerCreating) and 3 more``."""
+    idle = context.tally.idle
+    pod = next(iter(idle.values()), None)
+    if pod is None:
+        return "no pod is there"
+    more = f" and {len(idle) - 1} more" if len(idle) > 1 else ""
+    return f"rank {pod.rank} ({placed(context, pod.rank, pod.name)}, {why_idle(pod)}){more}"
+
+
+def of_ends(context: Context) -> str:
+    """``rank 1 ended with exit code 0, rank 0 (run-worker-0-0-x7k2p, Running) did not``; empty where none has ended.
+
+    A rank that ended while others run on is most often what these wait for.
+    """
+    done, size = context.tally.done, context.plan.size
+    if not done or len(done) >= size:
+        return ""
+    ended = f"{'rank' if len(done) == 1 else 'ranks'} {to_ranges(sorted(done), NAMED_RANGES)} ended with exit code 0"
+    rest = list(islice((rank for rank in range(size) if rank not in done), NAMED))
+    named = ", ".join(_with_state(context, rank) for rank in rest)
+    more = f" and {size - len(done) - len(rest)} more" if size - len(done) > len(rest) else ""
+    return f"{ended}, {'rank' if len(rest) == 1 else 'ranks'} {named}{more} did not"
+
+
+def _with_state(context: Context, rank: int) -> str:
+    pod = context.tally.members.get(rank)
+    return f"{rank} ({placed(context, rank, pod.name if pod else 'no pod')}{f', {pod.phase}' if pod else ''})"
+
+
+def of_lingering(context: Context) -> str:
+    """``2 pods of older epochs (first: run-worker-0-1-x7k2p on node a)``."""
+    pods = context.lingering
+    if not pods:
+        return "pods of older epochs"
+    where = f" on node {pods[0].node}" if pods[0].node else ""
+    if len(pods) == 1:
+        return f"1 pod of an older epoch ({pods[0].name}{where})"
+    return f"{len(pods)} pods of older epochs (first: {pods[0].name}{where})"
+
+
+def still_running(pods: Sequence[Pod]) -> str:
+    """``3 pods still run (first: run-0), and what they hold is not free``; empty without any."""
+    if not pods:
+        return ""
+    first = min(pod.name for pod in pods)
+    if len(pods) == 1:
+        return f"1 pod still runs ({first}), and what it holds is not free"
+    return f"{len(pods)} pods still run (first: {first}), and what they hold is not free"
+
+
+def placed(context: Context, rank: int, pod: str) -> str:
+    """``gpu-1, run-gpu-0-1-x7k2p``: the pod, after the member's place where there are several groups."""
+    place = context.plan.place(rank)
+    return f"{place}, {pod}" if place else pod
+
+
+def expected_name(context: Context, member: Member | None) -> str:
+    """The pod a member will have, for messages about pods that are not there."""
+    return context.plan.pod_name(member, context.record.epoch) if member else "no such member"

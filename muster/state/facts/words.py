@@ -1,0 +1,33 @@
+"""What is said differently of a run by who makes its pods."""
+
+from typing import Final, NamedTuple
+
+from muster.state.vocabulary.plan import Engine
+
+
+class Words(NamedTuple):
+    """Sentences; ``{kind}`` is the kind of the object, ``{epoch}`` the number of the epoch."""
+
+    suspended: str
+    restarting: tuple[str, str]
+    """Reason and sentence."""
+    not_created: str
+    """Why a member has no pod, where nothing else is known."""
+    beside: bool
+    """Pods that are wanted are made beside those that are not wanted any more, and both are said."""
+
+
+WORDS: Final = {
+    Engine.NATIVE: Words(
+        suspended="suspended by spec.suspend; set it to false to go on",
+        restarting=("BackingOff", "epoch {epoch} starts after the back-off"),
+        not_created="nothing is known that keeps Muster from creating it",
+        beside=False,
+    ),
+    Engine.OBSERVE: Words(
+        suspended="the {kind} is suspended",
+        restarting=("AwaitingPods", "epoch {epoch} waits for pods of its controller"),
+        not_created="its own controller has not created it",
+        beside=True,
+    ),
+}

@@ -1,0 +1,94 @@
+"""Restarts by reason: how often the gang, a job or a member alone was restarted, by the reason of each cause.
+
+The reasons are a closed set, so that the status and the series of an experiment stay bounded: whatever else a container
+or the platform names is counted as ``Other``.
+"""
+
+from typing import Final
+
+from muster.api.restart_counts import RestartReason
+from muster.api.status import MAX_RESTART_REASONS
+from muster.state.facts.virtual_jobs import BACKOFF_LIMIT, DEADLINE, FAILED_INDEXES, MAX_FAILED, POD_FAILURE_POLICY
+from muster.state.policies.failures.charged import TO_THE_PLATFORM, TO_THE_USER
+from muster.state.policies.failures.culprit import REASON as RANK_FAILED
+from muster.state.policies.queueing import queue
+from muster.state.policies.request import REASON as REQUESTED
+from muster.state.vocabulary.clocks import CLOCKS
+from muster.state.vocabulary.record import Record
+from muster.state.vocabulary.rules import ClockName
+
+OTHER: Final = "Other"
+ALTERED: Final = "PodAltered"
+"""Of a pod that ended after its label or owner reference was changed."""
+
+CRASHED: Final = ("Error", "OOMKilled", "ContainerFailed")
+"""The most frequent reasons of a container that failed (kubernetes: pkg/kubelet)."""
+
+DISRUPTED: Final = (
+    "PreemptionByScheduler",
+    "EvictionByEvictionAPI",
+    "DeletionByTaintManager",
+    "DeletionByPodGC",
+    "TerminationByKubelet",
+    "NodeLost",
+    "PodDeleted",
+    ALTERED,
+    *TO_THE_PLATFORM,
+)
+"""Reasons of disruptions (kubernetes: core/v1 PodReason…, for the condition DisruptionTarget; and Muster's own)."""
+
+BY_THE_PLATFORM: Final = (*DISRUPTED, *queue.LOST)
+"""Reasons that are no failure of the program."""
+
+CLOCKED: Final = tuple(clock.reason for clock in CLOCKS if clock.name is not ClockName.TERMINATING)
+"""Reasons of the clocks that can restart a gang. (The clock over pods that end never does.)"""
+
+JOBS: Final = (BACKOFF_LIMIT[0], DEADLINE[0], POD_FAILURE_POLICY, FAILED_INDEXES[0], MAX_FAILED[0])
+"""Reasons with which a Job of a JobSet fails (kubernetes: batch/v1 JobReason…)."""
+
+KNOWN: Final = tuple(dict.fromkeys((*TO_THE_PLATFORM, *TO_THE_USER)))
+"""What gangs were known to wait for when they ended (``failures.charged``)."""
+
+REASONS: Final = tuple(
+    dict.fromkeys((*CRASHED, RANK_FAILED, *DISRUPTED, *CLOCKED, *KNOWN, REQUESTED, *JOBS, *queue.LOST, OTHER))
+)
+
+_RARE: Final = (ALTERED, *JOBS, *KNOWN, *queue.LOST, REQUESTED)
+EXPORTED: Final = tuple(reason for reason in REASONS if reason not in _RARE or reason in CLOCKED)
+"""Those that every experiment has a series of, at 0 before the first. Those of JobSets, queues, people, and gangs that
+gave up begin when they are met."""
+
+_KNOWN: Final = frozenset(REASONS)
+
+
+def known(reason: str) -> str:
+    """The reason of the closed set under which that one is counted."""
+    evicted = reason.partition("DueTo")[0]
+    if evicted in queue.EVICTED_FOR:
+        return evicted
+    return reason if reason in _KNOWN else OTHER
+
+
+def counted(counts: tuple[RestartReason, ...], reason: str) -> tuple[RestartReason, ...]:
+    """The counts after one more restart for that reason, in the order in which the reasons were met."""
+    name = known(reason)
+    found = {each.reason: each.count for each in counts}
+    found[name] = found.get(name, 0) + 1
+    kept = tuple(RestartReason(reason, count) for reason, count in found.items())
+    return kept[:MAX_RESTART_REASONS]
+
+
+def by_reason(record: Record) -> dict[str, int]:
+    """The restarts of the record by each exported reason, and those that were met; empty if there were none.
+
+    Reasons that this version does not know, and restarts from before the status counted by reason, are ``Other``.
+    """
+    total = record.gang_restarts
+    if not total and not record.restart_reasons:
+        return {}
+    found = dict.fromkeys(EXPORTED, 0)
+    for each in record.restart_reasons:
+        name = known(each.reason)
+        found[name] = found.get(name, 0) + each.count
+    found[OTHER] += max(0, total - sum(found.values()))
+    return found

@@ -1,0 +1,28 @@
+"""Opt-in deadlines: a clock of an observed run that has run out ends it, where its own annotation asks for that.
+
+This is the only thing that Muster ever does to an observed run. It uses the object's own way: its field ``suspend``, or
+its deletion. The run has ended when the object says so, and not when it was asked to.
+"""
+
+from typing import Final
+
+from muster.state.facts.context import Context
+from muster.state.policies import deadline
+from muster.state.vocabulary.actions import EndRun
+from muster.state.vocabulary.record import Phase
+from muster.state.vocabulary.rules import ClockAction
+
+ASKS: Final = "muster.dev/on-deadline"
+
+
+def end(context: Context) -> tuple[EndRun, ...]:
+    """The end of a run whose first passed clock asks for it."""
+    plan, record = context.plan, context.record
+    if record.finished or record.phase is Phase.SUSPENDED or not plan.on_deadline or plan.deleting:
+        return ()
+    passed = next((clock for clock in deadline.passed(context) if clock.action is ClockAction.FAIL), None)
+    if passed is None:
+        return ()
+    pods = () if plan.subject.plural else tuple(context.tally.alive.values())
+    what = f"the annotation {ASKS} asks to {plan.on_deadline} it"
+    return (EndRun(plan.on_deadline, passed.reason, f"{deadline.sentence(context, passed)}; {what}", pods),)

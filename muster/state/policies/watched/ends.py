@@ -1,0 +1,101 @@
+"""How an observed run ends, and what is left of it.
+
+It has ended when its object says so, at the time that the object says: a daemon that starts finds runs that ended long
+before. A run whose object is being deleted has ended when no pod of it runs any more, if the object is held then.
+
+Of some kinds the pods run on after the end (a RayJob's cluster, by default). They hold their nodes, so that is said.
+"""
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import NamedTuple
+
+from muster.api.values.printable import word
+from muster.state.facts.context import Context
+from muster.state.facts.sentences import still_running
+from muster.state.vocabulary.own_state import OwnState, Said
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.record import Phase
+
+SETTLED_WITHIN = 10.0
+"""Seconds after the end within which a controller deletes the pods that it does not keep."""
+HELD_AFTER = 60.0
+"""Seconds after which a deletion is held up: the usual grace of pods is 30."""
+DELETED = "Deleted"
+NAMED = 3
+"""Finalizers that a sentence names."""
+
+
+class End(NamedTuple):
+    """How the run has ended."""
+
+    phase: Phase
+    reason: str
+    message: str
+    at: float
+    """In wall seconds; never before the start nor after now."""
+
+
+def by_its_object(context: Context, own: OwnState) -> End | None:
+    """The verdict of its own controller."""
+    if not own.said.over:
+        return None
+    phase, what = (Phase.SUCCEEDED, "succeeded") if own.said is Said.SUCCEEDED else (Phase.FAILED, "failed")
+    message = own.message or f"the {context.plan.subject.kind} says that it has {what}"
+    return End(phase, own.reason or phase.value, message, ended_at(context, own.finished_at))
+
+
+def by_deletion(context: Context) -> End | None:
+    """Its object is being deleted, and held, and no pod runs any more."""
+    deleted = context.plan.deleted_at
+    if deleted is None or context.now < deleted + HELD_AFTER or any(_running(context)):
+        return None
+    return End(Phase.FAILED, DELETED, "it was deleted before its end", ended_at(context, None))
+
+
+def held_at(context: Context) -> float | None:
+    """When a deletion counts as held up."""
+    deleted = context.plan.deleted_at
+    return None if deleted is None or any(_running(context)) else deleted + HELD_AFTER
+
+
+def ended_at(context: Context, at: float | None) -> float:
+    """The time of an end, as far as it can be one."""
+    started = context.record.started_at
+    return context.now if not at else min(context.now, at if started is None else max(at, started))
+
+
+def left(context: Context, own: OwnState) -> str:
+    """What is said of a run that has ended, beside how it has."""
+    settled = context.now >= (context.record.finished_at or 0.0) + SETTLED_WITHIN
+    running = [pod for pod in _running(context) if not pod.terminating] if settled and not context.plan.deleting else []
+    said = still_running(running)
+    return "; ".join(filter(None, (said, own.clearing if said else "", deletion(context))))
+
+
+def settles_at(context: Context) -> float | None:
+    """When the pods that run on are said; None where that is over."""
+    at = (context.record.finished_at or 0.0) + SETTLED_WITHIN
+    return at if at > context.now and any(_running(context)) else None
+
+
+def deletion(context: Context) -> str:
+    """What is said while the object is being deleted; empty where it is not."""
+    if not context.plan.deleting:
+        return ""
+    running = still_running(list(_running(context))) or "no pod runs any more"
+    return f"{held(context.plan)}; {running}"
+
+
+def held(plan: Plan) -> str:
+    """``being deleted; held by the finalizer foregroundDeletion``."""
+    names = ", ".join(map(word, plan.finalizers[:NAMED]))
+    more = f" and {len(plan.finalizers) - NAMED} more" if len(plan.finalizers) > NAMED else ""
+    finalizers = "finalizer" if len(plan.finalizers) == 1 else "finalizers"
+    return f"being deleted; held by the {finalizers} {names}{more}" if names else "being deleted"
+
+
+def _running(context: Context) -> Iterator[Pod]:
+    """The pods of every epoch that may still run."""
+    return chain.from_iterable(tally.alive.values() for tally in context.view.epochs.values())

@@ -1,0 +1,181 @@
+"""The verdicts over an observed run: they follow what its own controller says, and never Muster's failure rules.
+
+A restart by that controller (``OwnState.epoch`` grows) is a new epoch. A member that fails is said as the cause, and
+changes nothing else; the end of one that was deleted waits for what the object says of it. Labelled pods have no
+controller in common, so their own ends decide: they have succeeded when all have, and failed when all have ended, some
+with an error, and nothing replaced those for ``REPLACED_WITHIN`` seconds. Pods that come after such an end are another
+run.
+"""
+
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from muster.state.facts import older_pods
+from muster.state.facts.context import Context
+from muster.state.facts.failure_cause import cause_of, was_deleted
+from muster.state.facts.sentences import sentence
+from muster.state.policies.ending import success
+from muster.state.policies.failures import failure
+from muster.state.policies.watched import ends, obstacles
+from muster.state.policies.watched.ends import End
+from muster.state.view.read_only import ReadOnlyView
+from muster.state.vocabulary.own_state import OwnState, Said
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Cause, Phase, Record
+from muster.state.vocabulary.transitions import enter, next_epoch
+
+REPLACED_WITHIN = 30.0
+"""Seconds in which a controller replaces a pod that has failed."""
+
+NOTHING = OwnState()
+
+
+class Followed(NamedTuple):
+    """The record that follows the object, and when that may change by the passing of time."""
+
+    record: Record
+    wake_at: float | None = None
+
+
+def first(plan: Plan, view: ReadOnlyView, now: float) -> Record:
+    """The record of an observed run that has none: it is new, or this daemon is."""
+    own = view.own or NOTHING
+    epoch = max(0, own.epoch)
+    base = Record(
+        generation=plan.generation,
+        phase=Phase.PENDING,
+        phase_at=now,
+        epoch=epoch,
+        restarts=epoch,
+        gang_restarts=epoch,
+    )
+    if own.said is Said.SUSPENDED:
+        return replace(base, phase=Phase.SUSPENDED)
+    started = min(own.started_at or own.finished_at or now, now)
+    return replace(base, started_at=started, epoch_at=None if epoch else started)  # of later ones the pods say it
+
+
+def follow(context: Context) -> Followed:
+    """The record after what the object says now."""
+    record, own = context.record, context.view.own or NOTHING
+    if record.finished:
+        return _after_the_end(context, own)
+    epoch = own.epoch if own.epoch >= 0 else max(context.view.epochs, default=0)
+    if epoch > record.epoch:
+        context = context.with_record(_restarted(context, epoch))
+    caused = _with_cause(context)
+    context = context.with_record(caused.record)
+    record, now = context.record, context.now
+    if (end := ends.by_its_object(context, own) or ends.by_deletion(context)) is not None:
+        return _ended(context, end)
+    if context.plan.deleting:
+        return Followed(record, ends.held_at(context))
+    match own.said:
+        case Said.SUSPENDED if record.phase is not Phase.SUSPENDED:
+            return Followed(next_epoch(record, Phase.SUSPENDED, now, record.epoch))
+        case Said.SUSPENDED:
+            return Followed(record)
+    if record.phase is Phase.SUSPENDED:
+        at = own.started_at if own.started_at is not None and own.started_at > record.phase_at else now
+        return Followed(enter(record, Phase.PENDING, now, started_at=min(at, now), epoch_at=now))
+    return _of_pods(context) if own.said is Said.ASK_PODS else caused
+
+
+def begins(context: Context) -> bool:
+    """A restart by the object's controller has begun: the old pods are gone, or new ones are there."""
+    return older_pods.clear(context) or context.tally.pods > 0
+
+
+def _restarted(context: Context, epoch: int) -> Record:
+    record, now = context.record, context.now
+    if record.phase is Phase.SUSPENDED:  # it is resumed as its next attempt: nothing has failed
+        return replace(record, epoch=epoch)
+    known = record.cause if record.cause is not None and record.cause.epoch == record.epoch else None
+    cause = known or _first_failure(context)[0] or Cause(record.epoch, "RestartedByController", "", now)
+    if record.phase is Phase.RESTARTING:
+        after = replace(record, epoch=epoch)
+    else:
+        after = next_epoch(record, Phase.RESTARTING, now, epoch)
+    more = epoch - record.epoch
+    return replace(
+        after,
+        cause=cause,
+        restarts=record.restarts + more,
+        gang_restarts=record.gang_restarts + more,
+        broken_at=now if record.broken_at is None else record.broken_at,
+    )
+
+
+def _with_cause(context: Context) -> Followed:
+    """The record with the first failure of its epoch as the cause: what the controller reports, or a member's."""
+    record, own = context.record, context.view.own
+    if not record.gathering or context.plan.deleting:
+        return Followed(record)
+    if own is not None and own.said is Said.NOTHING and own.reason:
+        reported = record.cause is not None and record.cause.epoch == record.epoch and not record.cause.pod
+        cause = None if reported else Cause(record.epoch, own.reason, own.message, context.now)
+        return Followed(record if cause is None else replace(record, cause=cause))
+    cause, due = _first_failure(context)
+    if cause is None or (record.cause is not None and record.cause.uid == cause.uid):
+        return Followed(record, due)
+    return Followed(replace(record, cause=cause))
+
+
+def _first_failure(context: Context) -> tuple[Cause | None, float | None]:
+    """The first failure of a member, or when a deleted member's end is one, where nothing is said of it until then."""
+    tally = context.tally
+    if tally.failed or tally.disrupted:
+        cause = failure.first_cause(context)
+        pod = tally.members.get(cause.rank) if cause is not None else None
+    else:  # its controller may have removed the pod meanwhile
+        removed = (each for each in tally.gone.values() if each.failed and was_deleted(each))
+        pod = next(removed, None)
+        cause = cause_of(context, pod) if pod is not None else None
+    due = obstacles.counts_from(context, pod) if pod is not None else 0.0
+    return (None, due) if due > context.now else (cause, None)
+
+
+def _ended(context: Context, end: End) -> Followed:
+    record, changes = context.record, {}
+    if end.phase is Phase.SUCCEEDED:
+        changes["ready"] = min(context.tally.ready + context.tally.succeeded, context.plan.size)
+    after = enter(record, end.phase, end.at, finished_at=end.at, reason=end.reason, message=end.message, **changes)
+    return _after_the_end(context.with_record(after), context.view.own or NOTHING)
+
+
+def _after_the_end(context: Context, own: OwnState) -> Followed:
+    """The record of a run that has ended, with what is left of it."""
+    record = _revived(context, own)
+    if not record.finished or (end := ends.by_its_object(context, own) or ends.by_deletion(context)) is None:
+        return Followed(record)
+    if (end.phase, end.reason) != (record.phase, record.reason):
+        return Followed(record)
+    message = "; ".join(filter(None, (end.message, ends.left(context, own))))
+    return Followed(replace(record, message=message), ends.settles_at(context))
+
+
+def _of_pods(context: Context) -> Followed:
+    """Labelled pods decide for themselves."""
+    record, tally, now = context.record, context.tally, context.now
+    if done := success.judge(context):
+        at = ends.ended_at(context, tally.ended_at)
+        return _ended(context, End(Phase.SUCCEEDED, done.reason, done.message, at))
+    if tally.alive or not tally.failed or tally.pods < context.plan.size:
+        return Followed(record)
+    at = max((pod.exit.finished_at if pod.exit else 0.0 for pod in tally.failed.values()), default=0.0)
+    due = (at or record.phase_at) + REPLACED_WITHIN
+    if now < due:
+        return Followed(record, due)
+    what = sentence(record.cause) if record.cause else "a member failed"
+    message = f"all {context.plan.size} pods have ended: {what}"
+    return _ended(context, End(Phase.FAILED, "MembersFailed", message, ends.ended_at(context, at)))
+
+
+def _revived(context: Context, own: OwnState) -> Record:
+    """Pods that run after the end of a set of pods are its next run."""
+    if own.said is not Said.ASK_PODS or not any(not pod.terminating for pod in context.tally.alive.values()):
+        return context.record
+    if any(rank in context.tally.done for rank in context.tally.members) and context.record.phase is Phase.SUCCEEDED:
+        return context.record  # sidecars run on
+    return replace(first(context.plan, context.view, context.now), started_at=context.now, epoch_at=context.now)

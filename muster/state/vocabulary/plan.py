@@ -1,0 +1,287 @@
+"""The plan: the one form every input takes before anything decides or renders.
+
+An operator file (``state.operators``) turns a spec into a plan; from there on no code asks which framework it serves.
+A plan is data: it holds no callables, so two equal specs give equal plans, and a plan can be printed.
+
+Ranks are dense: groups in order, within a group jobs in order, within a job pods in order.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from muster.api.gang import GroupSize
+from muster.api.names import name_suffix
+from muster.state.vocabulary.coordinator import DASHBOARD, Coordinator
+from muster.state.vocabulary.group import Group, Member, Role
+from muster.state.vocabulary.pod_spec import Claim
+from muster.state.vocabulary.rules import (
+    DEFAULT_BACKOFF,
+    EVERY_JOB,
+    GANG_FAILURE_RULES,
+    Backoff,
+    ClockName,
+    ClockRule,
+    CulpritRule,
+    FailureRule,
+    SuccessRule,
+    clock_named,
+)
+from muster.state.vocabulary.subject import EXPERIMENT, Names, Subject, title
+
+MAX_EPOCH: Final = 10**8
+"""No gang was ever restarted so often, and the labels of its pods have nine digits for it. So have attempts."""
+
+
+LONGEST_GRACE = 600.0
+"""Seconds of grace that a restart leaves to pods that are being deleted, unless the clock over them is longer."""
+
+
+class Engine(StrEnum):
+    """Who makes the pods."""
+
+    NATIVE = "native"
+    """Muster creates and deletes the pods."""
+    OBSERVE = "observe"
+    """Another controller owns the pods: Muster watches them, and a decision holds no action."""
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """The queue whose admission the pods wait for: a LocalQueue of Kueue."""
+
+    name: str
+    priority_class: str = ""
+    """The WorkloadPriorityClass; empty: priority 0."""
+    workload: str = ""
+    """Name of the Workload: another one where the podSets are others."""
+
+
+MAX_POD_SETS: Final = 18
+"""The most podSets of a Workload (kueue: apis/kueue/v1beta2, WorkloadSpec)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything that is wanted of one experiment, for every epoch of its life. ``limit`` counts gang restarts."""
+
+    uid: str
+    namespace: str
+    name: str
+    generation: int
+    operator: str
+    groups: tuple[Group, ...]
+    coordinator: Coordinator | None
+    success: SuccessRule = EVERY_JOB
+    failures: tuple[FailureRule, ...] = GANG_FAILURE_RULES
+    survivor_exits: frozenset[int] = frozenset()
+    """Exit codes with which members end because another member was lost: a consequence and not a cause."""
+    survivor_text: str = ""
+    """Regular expression of the last words of such members; empty: only the exit code is known."""
+    culprits: tuple[CulpritRule, ...] = ()
+    """How they, or the coordinator, name the member that was lost."""
+    limit: int = 3
+    max_disruptions: int | None = None
+    """Disruptions in a row, without progress between them, that the experiment survives; None: any number."""
+    no_progress_limit: int | None = None
+    """Gang restarts in a row, of whatever cause, that the experiment survives without progress between them."""
+    window: float | None = None
+    """Seconds for which a restart counts against ``limit``; None: for the life of the experiment."""
+    backoff: Backoff = DEFAULT_BACKOFF
+    jitter: float = 0.0
+    """Up to which share of itself a wait is shortened (0 to 1), so that not all gangs of a broken node come at once."""
+    avoid_nodes_after: int | None = None
+    """Failures on a node after which later pods are kept off it; None: no node is avoided."""
+    most_avoided: int = 16
+    """Nodes that are avoided at most: those that failed last."""
+    clocks: tuple[ClockRule, ...] = ()
+    restart_grace: int | None = None
+    """Seconds of grace for the pods of a broken gang; None: the grace of each pod."""
+    longest_grace: float = LONGEST_GRACE
+    """Seconds for which a restart waits for pods whose grace period is longer."""
+    notice: str = ""
+    """What the message says while it runs; ``{pod}`` and ``{host}`` are the coordinator's."""
+    shape: str = ""
+    """Digests of what cannot change (``muster.api.manifest.policies.edits``); empty: they are not compared."""
+    sizes: tuple[GroupSize, ...] = ()
+    """Of a foreign object, which can be edited while it runs: how many pods each group has."""
+    problem: str = ""
+    """What is wrong with the latest spec, which is not followed: the plan is of the one before. Empty: nothing."""
+    waits: str = ""
+    """Field of the spec whose edit waits until the object was suspended; empty: the plan is that of the spec."""
+    ttl: float | None = None
+    """Seconds after its end for which the object stays; None: until it is deleted."""
+    suspend: bool = False
+    cancel: bool = False
+    cancelled_by: str = ""
+    """Who cancelled it, and when, as far as that is said."""
+    restart_request: str = ""
+    """Who asked last for a restart of the gang, and when; each other text is another request."""
+    deleting: bool = False
+    """A deletionTimestamp is set: the object is gone as soon as its last finalizer is."""
+    deleted_at: float | None = None
+    """When the deletion of an observed object was asked for."""
+    finalizers: tuple[str, ...] = ()
+    """Of an observed object: what holds its deletion."""
+    orphans: bool = False
+    """It was deleted and its pods are to stay (``kubectl delete --cascade=orphan``)."""
+    foreground: bool = False
+    """The object stays until the last of its pods is gone (``kubectl delete --cascade=foreground``)."""
+    engine: Engine = Engine.NATIVE
+    in_order: bool = False
+    """Its groups start one after another (JobSet: startupPolicyOrder InOrder)."""
+    claims: tuple[Claim, ...] = ()
+    """Claims that are created before the first pod."""
+    service: bool = True
+    """Its pods have host names, and so a headless Service."""
+    publish_not_ready: bool = True
+    """Pods that are not ready have an address too: a member needs the coordinator's to become ready."""
+    subject: Subject = EXPERIMENT
+    names: Names = Names.MUSTER
+    subdomain: str = ""
+    """Name of the headless Service; empty: that of the object."""
+    keep_ended: bool = True
+    """Pods that have ended stay, for their logs, when the experiment is over; else they are all deleted then."""
+    rivals: str = ""
+    """Label selector by which pods that another controller makes for this object are found; empty: none can be."""
+    queue: Queue | None = None
+    unrun: str = ""
+    """What a person does about an observed object that no controller of this cluster runs; empty where one may."""
+    local_queue: str = ""
+    """The LocalQueue that the label of a foreign or observed object names: Kueue itself suspends and resumes it."""
+    on_deadline: str = ""
+    """Of an observed run: ``suspend`` or ``delete`` when a clock with the action Fail runs out."""
+    submits_as: str = ""
+    """Name under which the program is handed to the coordinator, where another controller names it."""
+
+    @property
+    def title(self) -> str:
+        """The name for people, on the page and in metrics; objects of two kinds may have one name."""
+        return title(self.subject.kind, self.name)
+
+    @property
+    def domain(self) -> str:
+        """The name of the headless Service, which is the subdomain of the members."""
+        return self.subdomain or self.name
+
+    @property
+    def wanted(self) -> bool:
+        """Its members are to run: it is not cancelled, suspended or being deleted."""
+        return not (self.cancel or self.suspend or self.deleting)
+
+    @property
+    def size(self) -> int:
+        """How many members make up the gang."""
+        return sum(group.size for group in self.groups)
+
+    @property
+    def together(self) -> int:
+        """How many members run at a time: the whole gang, unless a group runs its members one after another."""
+        return sum(group.at_a_time for group in self.groups)
+
+    @property
+    def sequential(self) -> bool:
+        """Some group runs fewer members at a time than it has."""
+        return self.together < self.size
+
+    @property
+    def piecewise(self) -> bool:
+        """Some failure concerns a member or a job, and leaves the rest of the gang at work."""
+        return self.of_jobs or any(rule.action.partial for rule in self.failures)
+
+    @property
+    def of_jobs(self) -> bool:
+        """Some group stands for batch/v1 Jobs."""
+        return any(group.job is not None for group in self.groups)
+
+    @property
+    def leader(self) -> int:
+        """The rank whose log and exit are the experiment's: the submitter's, else rank 0."""
+        return next((group.first_rank for group in self.groups if group.role is Role.SUBMITTER), 0)
+
+    def clock(self, name: ClockName) -> ClockRule | None:
+        """The rule of that clock, or None where it does not run."""
+        return clock_named(self.clocks, name)
+
+    def members(self) -> Iterator[Member]:
+        """Every member, in rank order."""
+        for group in self.groups:
+            for offset in range(group.size):
+                yield group.member(offset)
+
+    def group(self, name: str) -> Group | None:
+        """The group of that name, or None."""
+        return next((group for group in self.groups if group.name == name), None)
+
+    def group_of(self, rank: int) -> Group | None:
+        """The group that holds ``rank``, or None where no member has it."""
+        for group in self.groups:
+            if group.first_rank <= rank < group.first_rank + group.size:
+                return group
+        return None
+
+    def member(self, rank: int) -> Member | None:
+        """The member with that rank, or None."""
+        group = self.group_of(rank)
+        return group.member(rank - group.first_rank) if group else None
+
+    def place(self, rank: int) -> str:
+        """``gpu-1`` or ``gpu-0-1``: the member by its group; empty in a plan of one group, where the rank says it."""
+        group = self.group_of(rank) if len(self.groups) > 1 else None
+        if group is None:
+            return ""
+        member = group.member(rank - group.first_rank)
+        if group.completions == 1:
+            return f"{group.name}-{member.job}"
+        return f"{group.name}-{member.pod}" if group.replicas == 1 else f"{group.name}-{member.job}-{member.pod}"
+
+    def job_name(self, group: str, job: int) -> str:
+        """The name of a job (JobSet: that of the batch/v1 Job)."""
+        return f"{self.name}-{group}-{job}"
+
+    def pod_name(self, member: Member, epoch: int, attempt: int = 0) -> str:
+        """The name of the member's pod in that epoch and attempt."""
+        suffix = name_suffix(self.uid, epoch, attempt)
+        return self.names.pod(self.name, member.group, member.job, member.pod, suffix)
+
+    def named(self, name: str, rank: int, epoch: int, attempt: int = 0) -> Member | None:
+        """The member with that rank if ``name`` is the name of its pod in that epoch and attempt, else None."""
+        member = self.member(rank) if 0 <= epoch <= MAX_EPOCH and 0 <= attempt <= MAX_EPOCH else None
+        return member if member is not None and name == self.pod_name(member, epoch, attempt) else None
+
+    def hostname(self, member: Member, epoch: int) -> str:
+        """The member's host name in that epoch, inside the subdomain of the plan.
+
+        It is the same in every attempt: the other members go on calling the address they know.
+        """
+        return self.names.host(self.name, member.group, member.job, member.pod, self.uid, epoch)
+
+    def coordinator_host(self, epoch: int) -> str:
+        """``<hostname>.<subdomain>`` of the coordinator in that epoch; empty without a coordinator."""
+        member = self.member(self.coordinator.rank) if self.coordinator else None
+        return f"{self.hostname(member, epoch)}.{self.domain}" if member else ""
+
+    def submission(self, epoch: int) -> str:
+        """Name under which the program is handed to the coordinator of that epoch."""
+        return self.submits_as or f"{self.name}-{epoch}"
+
+    def said(self, epoch: int) -> str:
+        """The notice in that epoch."""
+        member = self.member(self.coordinator.rank) if self.coordinator else None
+        pod = self.pod_name(member, epoch) if member else ""
+        return self.notice.replace("{pod}", pod).replace("{host}", self.coordinator_host(epoch))
+
+    def dashboard_address(self, epoch: int) -> str:
+        """Host and port of the coordinator's web page in that epoch; empty where it has none."""
+        ports = self.coordinator.ports if self.coordinator else ()
+        number = next((port.number for port in ports if port.name == DASHBOARD), 0)
+        if self.coordinator and number and self.names is Names.OBSERVED:
+            return f"port {number} of rank {self.coordinator.rank}"
+        return f"{self.coordinator_host(epoch)}:{number}" if number else ""
+
+    def coordinator_address(self, epoch: int) -> str:
+        """Host and port the members meet at in that epoch; empty without a coordinator."""
+        if self.coordinator and self.names is Names.OBSERVED:
+            return f"port {self.coordinator.port} of rank {self.coordinator.rank}"
+        return f"{self.coordinator_host(epoch)}:{self.coordinator.port}" if self.coordinator else ""

@@ -1,0 +1,90 @@
+"""The record: the status of an Experiment as the daemon decides with it.
+
+Every field is declared in ``muster.api.status``; here is what decisions ask of them.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final
+
+from muster.api.gang import MAX_MEMBERS, GroupSize, RollCall, Steps
+from muster.api.restart_counts import Attempts, JobRestarts, NodeFailures, RestartReason, RuleUse
+from muster.api.status import (
+    STORY_LINES,
+    Blocked,
+    Cause,
+    Condition,
+    ConditionType,
+    ExperimentStatus,
+    Known,
+    Phase,
+    StoryLine,
+)
+from muster.api.values.rank_ranges import from_ranges
+from muster.api.wire.structs import facts_of
+
+__all__ = [
+    "FINISHED",
+    "RANKS_ENDED",
+    "STORY_LINES",
+    "Attempts",
+    "Blocked",
+    "Cause",
+    "Condition",
+    "ConditionType",
+    "GroupSize",
+    "JobRestarts",
+    "Known",
+    "NodeFailures",
+    "Phase",
+    "Record",
+    "RestartReason",
+    "RollCall",
+    "RuleUse",
+    "Steps",
+    "StoryLine",
+]
+
+FINISHED = frozenset({Phase.SUCCEEDED, Phase.FAILED})
+RANKS_ENDED: Final = "RanksEnded"
+"""Reason of a ``Blocked``: ranks have ended with exit code 0 while others run on."""
+
+_facts = facts_of(ExperimentStatus)
+
+
+@lru_cache(maxsize=64)
+def attempts_of(attempts: tuple[Attempts, ...]) -> Mapping[int, int]:
+    """The attempt of each rank that has one other than 0."""
+    return {rank: each.attempt for each in attempts for rank in from_ranges(each.ranks, MAX_MEMBERS)}
+
+
+class Record(ExperimentStatus, frozen=True, gc=False, kw_only=True):
+    """A status whose phase the daemon knows. ``restarts`` counts against the limit, ``disruptions`` do not."""
+
+    phase: Phase
+
+    @property
+    def finished(self) -> bool:
+        """Succeeded or failed: nothing follows but cleaning up."""
+        return self.phase in FINISHED
+
+    @property
+    def gathering(self) -> bool:
+        """The gang is wanted now: its members start, gather or work."""
+        return self.phase in (Phase.PENDING, Phase.ASSEMBLING, Phase.RUNNING)
+
+    def attempt_of(self, rank: int) -> int:
+        """The current attempt of that rank in this epoch."""
+        return attempts_of(self.attempts).get(rank, 0) if self.attempts else 0
+
+    def condition(self, kind: ConditionType) -> Condition | None:
+        """The condition of that type, or None while it was never set."""
+        for condition in self.conditions:  # (asked six times in each decision: a generator costs twice as much)
+            if condition.type is kind:
+                return condition
+        return None
+
+    @property
+    def facts(self) -> tuple[object, ...]:
+        """What must be persisted at once when it changes."""
+        return _facts(self)

@@ -1,0 +1,179 @@
+"""The phases of an experiment, and which phase may follow which.
+
+Every change of phase goes through ``enter``, which refuses one that is not in the table. docs/phases.md is made from
+the table (``tests/phases.py``). ``enter`` also adds up how long the phases lasted, and resets the fields whose declared
+life is over (``Wire.life``).
+"""
+
+from functools import lru_cache
+from math import ceil
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from muster.api.errors import MusterError
+from muster.api.status import ExperimentStatus
+from muster.api.wire.structs import Life, shape_of
+from muster.state.vocabulary.job_counts import restarts_of, rows_of
+from muster.state.vocabulary.record import Phase, Record, StoryLine
+
+TRANSITIONS: dict[Phase | None, dict[Phase, str]] = {
+    None: {
+        Phase.PENDING: "created",
+        Phase.QUEUED: "created with a queue label",
+        Phase.SUSPENDED: "created with spec.suspend",
+    },
+    Phase.QUEUED: {
+        Phase.PENDING: "the queue admits it, and no pod of an older epoch may run",
+        Phase.SUSPENDED: "spec.suspend",
+        Phase.SUCCEEDED: "the edited spec asks for no members",
+        Phase.FAILED: "a deadline, a final refusal, or spec.cancel",
+    },
+    Phase.SUSPENDED: {
+        Phase.QUEUED: "spec.suspend is false again, and it has a queue",
+        Phase.PENDING: "spec.suspend is false again; the next epoch starts",
+        Phase.FAILED: "spec.cancel",
+    },
+    Phase.PENDING: {
+        Phase.ASSEMBLING: "the first process runs",
+        Phase.QUEUED: "the queue takes the quota back; the next epoch waits for it",
+        Phase.RESTARTING: "a member failed, was lost, or a clock with action Restart ran out",
+        Phase.SUSPENDED: "spec.suspend",
+        Phase.SUCCEEDED: "the success rule holds",
+        Phase.FAILED: "a deadline, the restart budget, a final refusal, or spec.cancel",
+    },
+    Phase.ASSEMBLING: {
+        Phase.RUNNING: "the roll is complete",
+        Phase.QUEUED: "as from Pending",
+        Phase.RESTARTING: "as from Pending",
+        Phase.SUSPENDED: "spec.suspend",
+        Phase.SUCCEEDED: "the success rule holds",
+        Phase.FAILED: "as from Pending",
+    },
+    Phase.RUNNING: {
+        Phase.QUEUED: "as from Pending",
+        Phase.RESTARTING: "as from Pending",
+        Phase.SUSPENDED: "spec.suspend",
+        Phase.SUCCEEDED: "the success rule holds",
+        Phase.FAILED: "as from Pending",
+    },
+    Phase.RESTARTING: {
+        Phase.PENDING: "no pod of the old epoch may run, and the back-off is over; the next epoch starts",
+        Phase.QUEUED: "as from Pending",
+        Phase.SUSPENDED: "spec.suspend",
+        Phase.SUCCEEDED: "the edited spec asks for no members",
+        Phase.FAILED: "a deadline, a final refusal, or spec.cancel",
+    },
+    Phase.SUCCEEDED: {},
+    Phase.FAILED: {},
+}
+"""For each phase (None: a new experiment) the phases that may follow, and when they do."""
+
+
+LAST_LINES = 8
+"""Lines of the story that an illegal transition carries."""
+
+
+class IllegalTransition(MusterError):
+    """A decision asks for a change of phase that the table does not have: a bug of Muster.
+
+    It carries what a report of it needs: the ``uid`` of the experiment, its ``epoch``, the two phases and the last
+    lines of its ``story``, oldest first.
+    """
+
+    def __init__(self, record: Record, phase: Phase, uid: str = "") -> None:
+        """``record`` is as it was when ``phase`` was asked for; ``decide`` adds the uid."""
+        self.record, self.phase, self.uid = record, phase, uid
+        whose = f" (experiment {uid}, epoch {record.epoch})" if uid else ""
+        super().__init__(f"phase {phase} cannot follow phase {record.phase}{whose}; please report this as a bug")
+
+    @property
+    def story(self) -> tuple[StoryLine, ...]:
+        """The last lines of the story."""
+        return self.record.story[-LAST_LINES:]
+
+    def of(self, uid: str) -> "IllegalTransition":
+        """The same, of the experiment with that uid."""
+        return IllegalTransition(self.record, self.phase, uid)
+
+
+def enter(record: Record, phase: Phase, now: float, **changes: Any) -> Record:
+    """The record at the beginning of ``phase``, with these other changes. Raises ``IllegalTransition``."""
+    if phase not in TRANSITIONS[record.phase]:
+        raise IllegalTransition(record, phase)
+    wall, productive = (ceil(1000 * seconds) for seconds in _here(record, now))
+    if record.phase is Phase.ASSEMBLING and phase is Phase.SUCCEEDED:
+        productive = wall  # its work is done, so all ranks had met before anything was seen of that
+    times = {"wall_ms": record.wall_ms + wall, "productive_ms": record.productive_ms + productive}
+    if record.phase is Phase.QUEUED:
+        times |= {"queued_ms": (record.queued_ms or 0) + wall}
+    return replace(_reset(record, Life.PHASE), phase=phase, phase_at=now, **times, **changes)
+
+
+def next_epoch(record: Record, phase: Phase, now: float, epoch: int | None = None) -> Record:
+    """The record at the start of the next epoch (or of ``epoch``), without what holds for the old one only.
+
+    A suspension also resets what holds since the start.
+    """
+    entered = enter(record, phase, now, epoch=record.epoch + 1 if epoch is None else epoch)
+    after = _reset(entered, Life.START if phase is Phase.SUSPENDED else Life.EPOCH)
+    return replace(after, job_restarts=rows_of(restarts_of(after.job_restarts)))  # rows may have become equal
+
+
+@lru_cache
+def _defaults(struct: type[Struct], life: Life) -> dict[str, object]:
+    """The fields that hold no longer than ``life``, with their defaults."""
+    return {field.name: field.default for field in shape_of(struct).fields if field.wire.life <= life}
+
+
+def _reset(record: Record, life: Life) -> Record:
+    """The record with its fields that hold no longer than ``life`` at their defaults, and those of its rows."""
+    changes = dict(_defaults(ExperimentStatus, life))
+    for field in shape_of(ExperimentStatus).fields:
+        if field.name not in changes and field.wire.most and field.items and (over := _defaults(field.items, life)):
+            changes[field.name] = tuple(replace(row, **over) for row in getattr(record, field.name))
+    return replace(record, **changes)
+
+
+def spent(record: Record, now: float) -> tuple[float, float]:
+    """Wall seconds since the start, and productive ones: those in which the gang ran assembled and was not Stuck.
+
+    Suspended time is in neither. The record holds the sums up to the beginning of its phase; what has passed since
+    follows from ``phase_at``, so that they cost no write. They are rounded up there, because a sum that fell by a
+    fraction of a millisecond at the change of a phase would be a counter that began anew.
+    """
+    wall, productive = _here(record, now)
+    return record.wall_ms / 1000 + wall, record.productive_ms / 1000 + productive
+
+
+def queued(record: Record, now: float) -> float:
+    """Wall seconds for which it has waited for the admission of a queue."""
+    here = _here(record, now)[0] if record.phase is Phase.QUEUED else 0.0
+    return (record.queued_ms or 0) / 1000 + here
+
+
+def _here(record: Record, now: float) -> tuple[float, float]:
+    """The same of this phase alone."""
+    if record.finished or record.phase is Phase.SUSPENDED:
+        return 0.0, 0.0
+    here = max(0.0, now - record.phase_at)
+    return here, max(0.0, here - _stuck_here(record, now)) if record.phase is Phase.RUNNING else 0.0
+
+
+def _stuck_here(record: Record, now: float) -> float:
+    """Seconds of this phase in which it was Stuck."""
+    since = 0.0 if record.stuck_at is None else max(0.0, now - record.stuck_at)
+    return (record.stuck_ms or 0) / 1000 + since
+
+
+def stuck_turned(record: Record, now: float, *, stuck: bool) -> Record:
+    """The record after a summary that says whether it is Stuck. The sums rest from when that is said, and go on after.
+
+    What has been counted before is not taken back, though a hang began earlier: a counter that falls begins anew.
+    """
+    if record.phase is not Phase.RUNNING or stuck is (record.stuck_at is not None):
+        return record
+    if stuck:
+        return replace(record, stuck_at=now)
+    return replace(record, stuck_ms=int(1000 * _stuck_here(record, now)), stuck_at=None)

@@ -1,0 +1,126 @@
+"""What keeps the missing ranks: each cause where it belongs, and counts that add up."""
+
+from random import Random
+
+import pytest
+
+from muster.metrics.arrivals import arrivals
+from muster.state.facts.context import Context
+from muster.state.facts.diagnosis.by_cause import by_cause
+from muster.state.facts.diagnosis.cause import AFTER_ARRIVAL, COUNTED, COUNTED_AS, MissingCause
+from muster.state.facts.diagnosis.diagnose import diagnose
+from muster.state.view.engine_facts import Refusal
+from muster.state.view.roll import RankState
+from muster.state.view.view import View
+from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.record import Phase, Record, RollCall
+from muster.state.vocabulary.rules import Gate, GateCondition
+from tests.builders import NOW, answer, plan, pod, record, view
+from tests.state.view.test_stage import CASES, CRASHED, NODELESS, WAITING
+
+ARRIVED, MISSING = RankState.ARRIVED, RankState.MISSING
+ASSEMBLING = record(phase=Phase.ASSEMBLING, scheduled_at=NOW)
+
+
+def causes(wanted: Plan, now: Record, seen: View) -> dict[str, int]:
+    roll = arrivals(wanted, now, seen, NOW)
+    assert roll is not None
+    found = by_cause(wanted, now, seen, roll.missing)
+    assert sum(found.values()) == roll.missing
+    assert all(found.values())
+    return {cause.value: count for cause, count in found.items()}
+
+
+def test_a_rank_that_runs_and_has_not_registered_has_not_arrived() -> None:
+    pods = [pod(rank) for rank in range(4)]
+    assert causes(plan(), ASSEMBLING, view(*pods, heard=answer(ARRIVED, ARRIVED, MISSING, ARRIVED))) == {
+        "NotArrived": 1
+    }
+
+
+def test_a_rank_that_has_arrived_is_missing_no_more_whatever_becomes_of_its_pod() -> None:
+    pods = [pod(0), pod(1, **WAITING), pod(2, **CRASHED), pod(3)]
+    heard = answer(ARRIVED, MISSING, ARRIVED, ARRIVED)
+    assert causes(plan(), ASSEMBLING, view(*pods, heard=heard)) == {"Starting": 1}
+
+
+def test_without_a_roll_a_running_member_is_missing_until_its_pod_is_ready() -> None:
+    wanted = plan(probe=ProbeKind.NONE, operator="pytorch")
+    seen = view(pod(0), pod(1, ready=False), pod(2, **NODELESS, waiting_reason="Unschedulable"), pod(3))
+    assert causes(wanted, ASSEMBLING, seen) == {"NotArrived": 1, "Unschedulable": 1}
+
+
+def test_a_rank_without_a_pod_is_refused_lost_held_back_or_not_created_yet() -> None:
+    fresh, late = record(), record(phase=Phase.RESTARTING, epoch=1)
+    assert causes(plan(), fresh, view(pod(0, **WAITING))) == {"Starting": 1, "NotCreated": 3}
+    assert causes(plan(), ASSEMBLING, view(pod(0), pod(1), pod(2), heard=answer(*[MISSING] * 4))) == {
+        "NotArrived": 3,
+        "Lost": 1,
+    }
+    assert causes(plan(), late, view()) == {"HeldBack": 4}
+    assert causes(plan(), record(epoch=1), view(pod(0))) == {"HeldBack": 4}
+    refused = view()
+    refused.engine.refusal = Refusal("QuotaExceeded", "no", final=False)
+    assert causes(plan(), fresh, refused) == {"Refused": 4}
+    assert causes(plan(), record(phase=Phase.QUEUED), view()) == {"Queued": 4}
+
+
+def test_members_behind_a_gate_or_waiting_for_their_turn_are_held_back() -> None:
+    first = plan(gates=(Gate(GateCondition.READY),))
+    assert causes(first, record(), view(pod(0, **WAITING))) == {"Starting": 1, "HeldBack": 3}
+    serial = Group("worker", 1, 4, PodSpec("x", "y"), 0, parallelism=1)
+    one_by_one = plan(probe=ProbeKind.NONE, groups=(serial,))
+    assert causes(one_by_one, record(), view(pod(0, **WAITING))) == {"Starting": 1, "HeldBack": 3}
+
+
+def test_a_daemon_that_has_just_started_takes_the_furthest_for_arrived() -> None:
+    now = record(phase=Phase.ASSEMBLING, roll=RollCall(4, 2, (2, 3)))
+    seen = view(pod(0), pod(1), pod(2), pod(3, **NODELESS))
+    assert causes(plan(), now, seen) == {"NotArrived": 1, "Scheduling": 1}
+
+
+@pytest.mark.parametrize("probe", ProbeKind)
+@pytest.mark.parametrize("seed", range(50))
+def test_the_causes_always_add_up(probe: ProbeKind, seed: int) -> None:
+    random = Random(seed)
+    wanted = plan(size=6, probe=probe)
+    seen = view(*(pod(rank, **random.choice(CASES)[1]) for rank in random.sample(range(6), random.randrange(7))))
+    if random.random() < 0.7:
+        seen.observe_probe(answer(*random.choices((ARRIVED, MISSING), k=random.choice((6, 6, 4, 8)))), 0)
+    roll = RollCall(6, random.randrange(7)) if random.random() < 0.3 else None
+    causes(wanted, record(phase=random.choice((Phase.PENDING, Phase.ASSEMBLING, Phase.RUNNING)), roll=roll), seen)
+
+
+def test_the_list_of_causes_is_closed() -> None:
+    assert len(MissingCause) == 40
+    assert len(COUNTED) == 16
+    assert set(COUNTED) | AFTER_ARRIVAL | COUNTED_AS.keys() == set(MissingCause)
+    assert set(COUNTED_AS.values()) <= set(COUNTED)
+
+
+@pytest.mark.parametrize("probe", [ProbeKind.JAX, ProbeKind.NONE])
+@pytest.mark.parametrize("seed", range(100))
+def test_the_findings_count_the_missing_ranks_as_the_metric_does(probe: ProbeKind, seed: int) -> None:
+    """Each missing rank is in one finding, and the wider causes of the findings are the causes of the metric."""
+    random = Random(seed)
+    wanted = plan(size=6, probe=probe)
+    seen = view(*(pod(rank, **random.choice(CASES)[1]) for rank in random.sample(range(6), random.randrange(7))))
+    roll = random.choices((ARRIVED, MISSING), k=6)
+    if probe is ProbeKind.JAX:
+        seen.observe_probe(answer(*roll), 0)
+    now = record(phase=Phase.ASSEMBLING, scheduled_at=random.choice((None, NOW)))
+    found = diagnose(Context(wanted, now, seen, NOW))
+    ranks = [rank for each in found for rank in each.ranks]
+    assert len(ranks) == len(set(ranks)) == sum(each.count for each in found)
+    counted: dict[str, int] = {}
+    for each in found:
+        cause = COUNTED_AS.get(each.cause, each.cause).value
+        missing = [rank for rank in each.ranks if probe is ProbeKind.NONE or roll[rank] is MISSING]
+        if missing:
+            counted[cause] = counted.get(cause, 0) + len(missing)
+    if probe is ProbeKind.NONE:
+        counted.pop("Ended", None)
+    assert counted == causes(wanted, now, seen)

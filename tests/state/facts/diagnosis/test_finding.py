@@ -1,0 +1,46 @@
+"""The words of a finding: its ranks, and one sentence for all findings."""
+
+import pytest
+
+from muster.state.facts.diagnosis.cause import MissingCause
+from muster.state.facts.diagnosis.finding import Finding, sentence, with_message
+
+
+def finding(*ranks: int, count: int | None = None, what: str = "fails") -> Finding:
+    return Finding(
+        cause=MissingCause.CRASHED, ranks=ranks, count=len(ranks) if count is None else count, what=what, evidence="",
+        next_step="",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("found", "who"),
+    [
+        (finding(3), "rank 3"),
+        (finding(8, 9, 10, 11), "ranks 8-11"),
+        (finding(0, 2, 4), "ranks 0, 2, 4"),
+        (finding(0, 2, count=5), "ranks 0, 2 and 3 more"),
+        (finding(count=1), "1 rank"),
+        (finding(count=2), "2 ranks"),
+    ],
+)
+def test_a_finding_names_its_ranks_and_counts_those_that_are_not_named(found: Finding, who: str) -> None:
+    assert found.who == who
+    assert found.sentence == f"{who}: fails"
+
+
+def test_a_long_list_of_ranks_is_cut_and_the_rest_is_counted() -> None:
+    ranks = tuple(range(0, 1000, 2))
+    who = finding(*ranks).who
+    named, rest = who.removeprefix("ranks ").split(" and ")
+    assert len(named.split(", ")) + int(rest.removesuffix(" more")) == len(ranks)
+
+
+def test_a_sentence_has_the_first_findings_and_counts_the_members_of_the_rest() -> None:
+    found = (finding(1), finding(2), finding(3, 4, 5))
+    assert sentence(found[:2]) == "rank 1: fails; rank 2: fails"
+    assert sentence(found, shown=1) == "rank 1: fails; 4 more"
+
+
+def test_a_message_follows_what_is_said_where_there_is_one() -> None:
+    assert (with_message("pod a", "no"), with_message("pod a", "")) == ("pod a: no", "pod a")

@@ -1,0 +1,275 @@
+"""A coordinator that cannot be asked, and what a coordinator, or the record, says of members."""
+
+from typing import Any
+
+import pytest
+
+from muster.state.facts.context import Context
+from muster.state.facts.diagnosis.cause import MissingCause
+from muster.state.facts.diagnosis.diagnose import diagnose
+from muster.state.facts.diagnosis.finding import Diagnosis
+from muster.state.facts.diagnosis.of_coordinator import given_up, hang_as_recorded, of_coordinator, serves
+from muster.state.view.probe_result import LOST_AFTER
+from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer
+from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
+from muster.state.vocabulary.pod import Pod, PodPhase
+from muster.state.vocabulary.record import Condition, ConditionType, Phase, RollCall
+from tests.builders import NOW, answer, plan, pod, record, view, view_of
+from tests.state.view.test_stage import CRASHED, WAITING
+
+ARRIVED, CONNECTED, MISSING = RankState.ARRIVED, RankState.CONNECTED, RankState.MISSING
+FAILED, LEFT = RankState.FAILED, RankState.LEFT
+ALL = (CONNECTED,) * 4
+ASSEMBLING = record(phase=Phase.ASSEMBLING, scheduled_at=NOW)
+
+
+def gang(heard: RollAnswer | None = None, *, first: Pod | None = None, **more: Any) -> Context:
+    """Four running members; ``heard``: the answer of the coordinator."""
+    pods = [pod(0) if first is None else first, *(pod(rank) for rank in range(1, 4))]
+    wanted = more.pop("wanted", None) or plan()
+    return Context(wanted, more.pop("now", ASSEMBLING), view(*pods, heard=heard), NOW)
+
+
+def found_in(context: Context) -> Diagnosis | None:
+    assert context.plan.coordinator is not None
+    return of_coordinator(context, context.plan.coordinator)
+
+
+def port(state: CoordinatorState, detail: str = "") -> RollAnswer:
+    return RollAnswer(at=NOW, coordinator=state, detail=detail)
+
+
+def recorded(reason: str, message: str, holds: bool | None = True, **fields: Any) -> Any:
+    """A record whose condition Stuck says that."""
+    stuck = Condition(ConditionType.STUCK, holds, reason, message, 1, NOW)
+    return record(phase=Phase.RUNNING, scheduled_at=NOW, assembled_at=NOW, conditions=(stuck,), **fields)
+
+
+# --- asked by this daemon ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("state", "detail", "cause"),
+    [
+        (CoordinatorState.REFUSED, "", MissingCause.COORDINATOR_NOT_SERVING),
+        (CoordinatorState.TIMEOUT, "", MissingCause.COORDINATOR_UNREACHABLE),
+        (CoordinatorState.TIMEOUT, "the GCS does not answer: Deadline Exceeded", MissingCause.COORDINATOR_FROZEN),
+        (CoordinatorState.SILENT, "", MissingCause.COORDINATOR_FROZEN),
+        (CoordinatorState.TLS, "", MissingCause.WRONG_PROTOCOL),
+        (CoordinatorState.OTHER_PROTOCOL, "HTTP/1.1 400", MissingCause.WRONG_PROTOCOL),
+    ],
+)
+def test_a_coordinator_that_has_not_served_has_the_cause_that_its_port_shows(
+    state: CoordinatorState, detail: str, cause: MissingCause
+) -> None:
+    found = found_in(gang(port(state, detail)))
+    assert found is not None
+    assert found.cause is cause
+    assert f": {state}" in found.evidence
+    assert found.evidence.endswith(detail)
+    assert "served before" not in found.evidence
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        pod(0, **WAITING),
+        pod(0, **CRASHED),
+        pod(0, terminating=True),
+        pod(0, cut_off=True, ready=False),
+        pod(0, phase=PodPhase.SUCCEEDED, ready=False),
+    ],
+    ids=["waits", "failed", "terminating", "cut off", "succeeded"],
+)
+def test_a_coordinator_whose_pod_says_more_is_not_blamed_for_its_port(first: Pod) -> None:
+    assert found_in(gang(port(CoordinatorState.REFUSED), first=first)) is None
+
+
+def test_a_coordinator_without_a_pod_is_not_blamed_for_its_port() -> None:
+    assert found_in(Context(plan(), ASSEMBLING, view(pod(1), heard=port(CoordinatorState.REFUSED)), NOW)) is None
+
+
+@pytest.mark.parametrize(("expected", "wrong"), [(None, False), (4, False), (2, True)])
+def test_a_coordinator_that_serves_is_wrong_only_about_the_number_of_processes(
+    expected: int | None, wrong: bool
+) -> None:
+    found = found_in(gang(answer(*ALL, expected=expected)))
+    if not wrong:
+        assert found is None
+        return
+    assert found is not None
+    assert found[:2] == (MissingCause.PROCESS_COUNT, "the coordinator waits for 2 processes, the gang has 4")
+
+
+@pytest.mark.parametrize(("later", "lost"), [(LOST_AFTER - 1, False), (LOST_AFTER, True)])
+def test_a_silence_is_named_once_the_coordinator_is_absent(later: float, lost: bool) -> None:
+    context = gang(answer(ARRIVED, ARRIVED, MISSING, ARRIVED, latency=0.0))
+    view_of(context).observe_probe(port(CoordinatorState.SILENT), 0)
+    found = found_in(Context(context.plan, context.record, context.view, NOW + later))
+    assert (found is not None) is lost
+    if found is not None:
+        assert "; it served before in this epoch" in found.evidence
+
+
+@pytest.mark.parametrize(("may_close", "state", "alarm"), [
+    (True, CoordinatorState.REFUSED, False),
+    (True, CoordinatorState.TIMEOUT, True),
+    (False, CoordinatorState.REFUSED, True),
+])  # fmt: skip
+def test_a_port_that_closes_after_the_rendezvous_is_no_alarm_where_it_may_close(
+    may_close: bool, state: CoordinatorState, alarm: bool
+) -> None:
+    meets = Coordinator(rank=0, port=1234, probe=ProbeKind.TORCH, may_close=may_close)
+    context = gang(answer(*ALL), wanted=plan(coordinator=meets))
+    view_of(context).observe_probe(port(state), 0)
+    found = found_in(Context(context.plan, context.record, context.view, NOW + 60))
+    assert (found is not None) is alarm
+
+
+def test_a_port_that_closes_while_ranks_leave_is_no_alarm() -> None:
+    context = gang(answer(CONNECTED, LEFT, LEFT, LEFT))
+    view_of(context).observe_probe(port(CoordinatorState.REFUSED), 0)
+    assert found_in(Context(context.plan, context.record, context.view, NOW + 60)) is None
+
+
+# --- not asked yet -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fields", "served"),
+    [
+        ({}, False),
+        ({"roll": RollCall(4, 0)}, False),
+        ({"roll": RollCall(4, 1, (1, 2, 3))}, True),
+        ({"assembled_at": NOW}, True),
+    ],
+)
+def test_the_record_shows_whether_a_coordinator_has_served(fields: dict[str, Any], served: bool) -> None:
+    context = gang(now=record(phase=Phase.ASSEMBLING, **fields))
+    assert serves(context) is served
+    found = found_in(context)
+    assert (found is None) is served
+    if found is not None:
+        assert found[:2] == (
+            MissingCause.COORDINATOR_NOT_SERVING, "the coordinator's program runs, and its port has not answered yet",
+        )  # fmt: skip
+
+
+def test_an_answer_of_this_epoch_shows_that_the_coordinator_has_served() -> None:
+    assert serves(gang(answer(MISSING, MISSING, MISSING, MISSING)))
+    assert not serves(gang(port(CoordinatorState.REFUSED)))
+
+
+@pytest.mark.parametrize(
+    ("reason", "message", "cause"),
+    [
+        ("CoordinatorUnreachable", "it served and does not any more: silent", MissingCause.COORDINATOR_FROZEN),
+        ("CoordinatorUnreachable", "it served and does not any more: refused", MissingCause.COORDINATOR_NOT_SERVING),
+        ("CoordinatorUnreachable", "it has not served since: silent", MissingCause.COORDINATOR_FROZEN),
+        ("CoordinatorUnreachable", "it served and does not any more: tls", MissingCause.WRONG_PROTOCOL),
+        (
+            "CoordinatorUnreachable",
+            "it served and does not any more: timeout, the GCS does not answer",
+            MissingCause.COORDINATOR_FROZEN,
+        ),
+        ("CoordinatorUnreachable", "it served and does not any more: serving", MissingCause.COORDINATOR_UNREACHABLE),
+        ("CoordinatorUnreachable", "it cannot be reached", MissingCause.COORDINATOR_UNREACHABLE),
+        ("CoordinatorNotServing", "nothing serves at run:1234", MissingCause.COORDINATOR_NOT_SERVING),
+        ("ProcessCountMismatch", "it waits for 2 processes", MissingCause.PROCESS_COUNT),
+    ],
+)
+def test_until_the_coordinator_is_asked_the_recorded_stuck_names_the_cause(
+    reason: str, message: str, cause: MissingCause
+) -> None:
+    found = found_in(gang(now=recorded(reason, message)))
+    assert found is not None
+    assert (found.cause, found.evidence) == (cause, message)
+
+
+@pytest.mark.parametrize(("reason", "holds"), [("CoordinatorUnreachable", False), ("RanksMissing", True)])
+def test_a_stuck_that_is_over_or_about_something_else_says_nothing_of_the_coordinator(reason: str, holds: bool) -> None:
+    assert found_in(gang(now=recorded(reason, "does not any more: silent", holds))) is None
+
+
+# --- members that the coordinator has given up -------------------------------------------------------------------
+
+
+def lost(code: int = 14, *, protocol: str = "v2", seen: dict[str, Any] | None = None) -> dict[int, Diagnosis]:
+    """What is found where the coordinator gives rank 2 up."""
+    heard = answer(
+        CONNECTED, CONNECTED, FAILED, CONNECTED, errors=(RankError(2, code, "it is lost"),), protocol=protocol
+    )
+    pods = [pod(0), pod(1), pod(3)] + ([] if seen is None else [pod(2, **seen)])
+    context = Context(plan(), ASSEMBLING, view(*pods, heard=heard), NOW)
+    assert context.probe is not None
+    return given_up(context, context.probe)
+
+
+@pytest.mark.parametrize(
+    ("code", "protocol", "cause"),
+    [
+        (14, "v2", MissingCause.HEARTBEAT_LOST),
+        (13, "v2", MissingCause.GIVEN_UP),
+        (0, "ray", MissingCause.HEARTBEAT_LOST),
+    ],
+)
+def test_a_member_that_was_given_up_has_the_cause_that_its_error_shows(
+    code: int, protocol: str, cause: MissingCause
+) -> None:
+    found = lost(code, protocol=protocol, seen={})
+    assert list(found) == [2]
+    assert found[2].cause is cause
+    assert found[2].evidence.endswith("the coordinator says: it is lost")
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [None, {"phase": PodPhase.SUCCEEDED}, {"terminating": True}, {"cut_off": True}, {"exit": CRASHED["exit"]}],
+    ids=["gone", "ended", "terminating", "cut off", "failed"],
+)
+def test_the_pod_of_a_member_that_was_given_up_goes_before_the_error(seen: dict[str, Any] | None) -> None:
+    assert lost(seen=seen) == {}
+
+
+@pytest.mark.parametrize(
+    ("roll", "ranks"),
+    [
+        ((CONNECTED, LEFT, CONNECTED, CONNECTED), [1]),
+        ((CONNECTED, LEFT, CONNECTED, LEFT), [1, 3]),
+        ((LEFT, LEFT, LEFT, LEFT), []),
+        (ALL, []),
+    ],
+)
+def test_ranks_that_have_left_are_named_while_others_are_connected(
+    roll: tuple[RankState, ...], ranks: list[int]
+) -> None:
+    context = Context(plan(), ASSEMBLING, view(*(pod(rank) for rank in range(3)), heard=answer(*roll)), NOW)
+    assert context.probe is not None
+    found = given_up(context, context.probe)
+    assert list(found) == ranks
+    for rank, each in found.items():
+        assert each.cause is MissingCause.LEFT
+        assert each.evidence == (f"pod {pod(rank).name}" if rank < 3 else "its pod is gone")
+
+
+# --- a hang that the record says ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("message", "rank", "what"),
+    [
+        ("last step 9; rank 2 is behind at 7", 2, "behind in a gang that reports no step"),
+        ("last step 9", 0, "no rank reports a step"),
+    ],
+)
+def test_a_recorded_hang_names_the_rank_behind_or_else_the_leader(message: str, rank: int, what: str) -> None:
+    context = gang(now=recorded("Hung", message))
+    assert hang_as_recorded(context) == (rank, Diagnosis(MissingCause.HUNG, what, message))
+    assert [(each.cause, each.ranks) for each in diagnose(context)] == [(MissingCause.HUNG, (rank,))]
+
+
+def test_no_hang_is_recorded_where_the_record_says_none_or_a_member_has_ended() -> None:
+    assert hang_as_recorded(gang()) is None
+    assert hang_as_recorded(gang(now=recorded("RanksMissing", "rank 2 is behind"))) is None
+    over = gang(now=recorded("Hung", "last step 9"), first=pod(0, phase=PodPhase.SUCCEEDED, ready=False))
+    assert hang_as_recorded(over) is None

@@ -1,0 +1,343 @@
+"""The cause of one member: what its pod, the coordinator, the API server and the record show, each case by itself."""
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from muster.state.facts.context import Context
+from muster.state.facts.diagnosis.cause import MissingCause
+from muster.state.facts.diagnosis.of_member import REFUSED_BY, of_pod, refusal_cause, without_pod
+from muster.state.view.engine_facts import Refusal
+from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
+from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Exit, PodPhase
+from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.record import Cause, Phase, Record
+from muster.state.vocabulary.rules import Gate, GateCondition
+from tests.builders import NOW, answer, plan, pod, record, view, view_of, worker_group
+from tests.state.view.test_stage import CRASHED, END, NODELESS, WAITING
+
+ARRIVED, MISSING, STALE = RankState.ARRIVED, RankState.MISSING, RankState.STALE
+ASSEMBLING = record(phase=Phase.ASSEMBLING, scheduled_at=NOW)
+NAME = pod(2).name
+Said = tuple[MissingCause, str]
+
+
+def context(*pods: Any, wanted: Plan | None = None, now: Record = ASSEMBLING, heard: Any = None) -> Context:
+    return Context(wanted or plan(), now, view(*pods, heard=heard), NOW)
+
+
+def said_of(seen: dict[str, Any], wanted: Plan | None = None, heard: RollAnswer | None = None) -> tuple[str, str, str]:
+    """Cause, words and evidence of rank 2, whose pod is like that."""
+    member = pod(2, **seen)
+    found = of_pod(context(pod(0), pod(1), member, pod(3), wanted=wanted, heard=heard), member)
+    return found.cause, found.what, found.evidence
+
+
+# --- a pod whose program has not started -------------------------------------------------------------------------
+
+NOT_STARTED: list[tuple[dict[str, Any], Said]] = [
+    (NODELESS, (MissingCause.SCHEDULING, "no node yet")),
+    (NODELESS | {"waiting_reason": "Unschedulable"}, (MissingCause.UNSCHEDULABLE, "no node fits")),
+    (NODELESS | {"waiting_reason": "SchedulingGated"}, (MissingCause.QUEUED, "held by scheduling gates of the pod")),
+    (
+        WAITING | {"waiting_reason": "RunContainerError"},
+        (MissingCause.CONTAINER_CANNOT_START, "the container cannot start: RunContainerError"),
+    ),
+    (
+        WAITING | {"waiting_reason": "CrashLoopBackOff", "holder": "init container fetch"},
+        (MissingCause.INIT_CONTAINER_FAILS, "init container fetch cannot start: CrashLoopBackOff"),
+    ),
+    (WAITING | {"holder": "init container fetch"}, (MissingCause.INIT_CONTAINER, "init container fetch has not ended")),
+    (WAITING | {"sandboxed": False}, (MissingCause.SANDBOX, "no volumes or no network yet")),
+    (WAITING, (MissingCause.STARTING, "the container is being created")),
+]
+
+
+@pytest.mark.parametrize(("seen", "expected"), NOT_STARTED, ids=[said[0] for _, said in NOT_STARTED])
+def test_a_program_that_has_not_started_has_the_cause_that_its_pod_shows(seen: dict[str, Any], expected: Said) -> None:
+    cause, what, evidence = said_of(seen)
+    assert (cause, what) == expected
+    assert evidence.startswith(f"pod {NAME}")
+    assert "Pending: " in evidence
+
+
+@pytest.mark.parametrize(
+    ("message", "holder", "wanted", "image"),
+    [
+        ('Back-off pulling image "registry/typo:1"', "", plan(), "the image registry/typo:1"),
+        ("not found", "", plan(), "the image example.org/train:1"),
+        ("not found", "init container fetch", plan(), "its image"),
+        ("not found", "", plan(groups=(worker_group(4, pod=PodSpec("", "")),)), "its image"),
+        ("not found", "", plan(size=2), "its image"),
+    ],
+    ids=["the kubelet names it", "the plan names it", "an init container's", "the plan has none", "no such member"],
+)
+def test_the_image_is_that_of_the_kubelet_and_else_that_of_the_plan(
+    message: str, holder: str, wanted: Plan, image: str
+) -> None:
+    seen = WAITING | {"waiting_reason": "ErrImagePull", "waiting_message": message, "holder": holder}
+    cause, what, evidence = said_of(seen, wanted)
+    assert (cause, what) == (MissingCause.IMAGE_PULL, f"{image} cannot be pulled")
+    assert message in evidence
+
+
+# --- a pod that ends, or whose node is away ----------------------------------------------------------------------
+
+OUT_OF_MEMORY = Exit("main", 137, 9, "OOMKilled", "warming up\nhello from 2/4", NOW, False, "hello from 2/4")
+KILLED = Exit("main", 137, 9, "Error", "warming up\nhello from 2/4", NOW, False, "hello from 2/4")
+ENDINGS: list[tuple[dict[str, Any], Said, str]] = [
+    (CRASHED, (MissingCause.CRASHED, "exited with 1"), f"pod {NAME} on node node-2"),
+    (
+        CRASHED | {"exit": OUT_OF_MEMORY},
+        (MissingCause.OOM_KILLED, "killed: out of memory"),
+        f"pod {NAME} on node node-2: exited 137 (signal 9, SIGKILL); its last line: hello from 2/4",
+    ),
+    (
+        CRASHED | {"exit": KILLED},
+        (MissingCause.CRASHED, "exited with 137"),
+        f"pod {NAME} on node node-2: exited 137 (signal 9, SIGKILL); its last line: hello from 2/4",
+    ),
+    (
+        CRASHED | {"exit": replace(KILLED, code=134, signal=0, message="UNAVAILABLE: gone", explains=True)},
+        (MissingCause.CRASHED, "exited with 134"),
+        f"pod {NAME} on node node-2: exited 134 (as by signal 6, SIGABRT); UNAVAILABLE: gone",
+    ),
+    (
+        CRASHED | {"exit": replace(KILLED, code=1, signal=0, message="ValueError: loss is NaN", explains=True)},
+        (MissingCause.CRASHED, "exited with 1"),
+        f"pod {NAME} on node node-2: ValueError: loss is NaN",
+    ),
+    (
+        CRASHED | {"exit": replace(KILLED, code=1, signal=0)},
+        (MissingCause.CRASHED, "exited with 1"),
+        f"pod {NAME} on node node-2: its last line: hello from 2/4",
+    ),
+    (
+        {"phase": PodPhase.FAILED, "waiting_reason": "UnexpectedAdmissionError", "waiting_message": "no devices"},
+        (MissingCause.CRASHED, "the pod failed: UnexpectedAdmissionError"),
+        f"pod {NAME} on node node-2: no devices",
+    ),
+    (
+        {"phase": PodPhase.SUCCEEDED, "ready": False, "exit": END},
+        (MissingCause.ENDED, "ended with exit code 0"),
+        f"pod {NAME} on node node-2",
+    ),
+    (NODELESS | {"terminating": True}, (MissingCause.TERMINATING, "the pod is being deleted"), f"pod {NAME}"),
+    (
+        {"terminating": True, "disruption": "PreemptionByScheduler", "waiting_message": "for team/big"},
+        (MissingCause.EVICTED, "evicted: PreemptionByScheduler"),
+        f"pod {NAME} on node node-2: PreemptionByScheduler: for team/big",
+    ),
+    (
+        {"phase": PodPhase.FAILED, "ready": False, "disruption": "NodeLost"},
+        (MissingCause.NODE_LOST, "node node-2 was lost"),
+        f"pod {NAME} on node node-2: NodeLost",
+    ),
+    (
+        {"cut_off": True, "ready": False},
+        (MissingCause.NODE_NOT_READY, "node node-2 is not ready"),
+        f"pod {NAME} on node node-2 was marked not ready by its node's controller",
+    ),
+    (
+        {"phase": PodPhase.UNKNOWN, "ready": False},
+        (MissingCause.UNKNOWN, "the kubelet of node node-2 does not report"),
+        f"pod {NAME} on node node-2",
+    ),
+]
+
+
+@pytest.mark.parametrize(("seen", "expected", "evidence"), ENDINGS, ids=[said[1] for _, said, _ in ENDINGS])
+def test_a_pod_that_ends_or_whose_node_is_away_has_the_cause_that_it_shows(
+    seen: dict[str, Any], expected: Said, evidence: str
+) -> None:
+    assert said_of(seen) == (*expected, evidence)
+
+
+def test_the_memory_limit_of_a_killed_member_goes_before_what_it_printed_last() -> None:
+    limited = plan(groups=(worker_group(4, pod=PodSpec("demo:1", "train", limits={"memory": "6G"})),))
+    *_, evidence = said_of(CRASHED | {"exit": replace(OUT_OF_MEMORY, signal=0)}, limited)
+    end = "exited 137 (as by signal 9, SIGKILL); memory limit 6G; its last line: hello from 2/4"
+    assert evidence == f"pod {NAME} on node node-2: {end}"
+
+
+@pytest.mark.parametrize(
+    ("seen", "node"),
+    [
+        ({"cut_off": True, "ready": False}, "node-2"),
+        ({"terminating": True, "disruption": "DeletionByTaintManager"}, "node-2"),
+        ({"terminating": True, "disruption": "EvictionByEvictionAPI"}, ""),
+    ],
+)
+def test_the_node_is_named_where_it_is_the_cause(seen: dict[str, Any], node: str) -> None:
+    member = pod(2, **seen)
+    assert of_pod(context(member), member).node == node
+
+
+# --- a program that runs -----------------------------------------------------------------------------------------
+
+
+def test_a_container_beside_the_program_that_cannot_start_goes_before_all_else() -> None:
+    seen = {"ready": False, "holder": "sidecar proxy", "waiting_reason": "CrashLoopBackOff", "restarts": 2}
+    cause, what, _ = said_of(seen | {"waiting_message": "back-off 40s"})
+    assert (cause, what) == (MissingCause.SIDECAR_FAILS, "sidecar proxy cannot start: CrashLoopBackOff")
+
+
+@pytest.mark.parametrize(
+    ("restarts", "reason", "what"),
+    [
+        (1, "", "the container was restarted once"),
+        (3, "", "the container was restarted 3 times"),
+        (3, "CrashLoopBackOff", "the container restarts again and again: CrashLoopBackOff"),
+    ],
+)
+def test_a_container_that_was_started_again_and_is_not_ready_is_said_with_its_count(
+    restarts: int, reason: str, what: str
+) -> None:
+    cause, said, evidence = said_of({"ready": False, "restarts": restarts, "waiting_reason": reason})
+    assert (cause, said) == (MissingCause.RESTARTED_IN_PLACE, what)
+    assert f"{restarts} restarts" in evidence
+
+
+@pytest.mark.parametrize("wanted", [plan(probe=ProbeKind.NONE), plan(coordinator=None)], ids=["passive", "none"])
+def test_where_no_coordinator_can_be_asked_a_running_member_is_not_ready(wanted: Plan) -> None:
+    cause, what, evidence = said_of({"ready": False}, wanted)
+    assert (cause, what) == (MissingCause.NOT_ARRIVED, "running, but not ready")
+    assert evidence.endswith("its Ready is false")
+
+
+def test_a_member_waits_for_a_coordinator_that_has_never_served() -> None:
+    cause, what, evidence = said_of({}, plan(), RollAnswer(at=NOW, coordinator=CoordinatorState.REFUSED))
+    assert (cause, what) == (MissingCause.AWAITS_COORDINATOR, "waiting for the coordinator")
+    assert evidence.endswith("runs; the coordinator, rank 0, does not serve")
+
+
+def test_a_running_member_that_the_coordinator_does_not_list_has_not_called_it() -> None:
+    cause, what, evidence = said_of({"restarts": 1}, plan(), answer(ARRIVED, ARRIVED, MISSING, ARRIVED))
+    assert (cause, what) == (MissingCause.NOT_ARRIVED, "running, but not registered with the coordinator")
+    assert evidence.endswith("has not heard of it")
+
+
+def test_the_coordinator_that_is_at_fault_is_said_instead_of_its_rank() -> None:
+    closed = context(pod(0), heard=RollAnswer(at=NOW, coordinator=CoordinatorState.REFUSED))
+    assert of_pod(closed, pod(0)).cause is MissingCause.COORDINATOR_NOT_SERVING
+    serving = context(pod(0), heard=answer(MISSING, MISSING, MISSING, MISSING))
+    assert of_pod(serving, pod(0)).cause is MissingCause.NOT_ARRIVED
+
+
+@pytest.mark.parametrize(
+    ("detail", "evidence"), [("2 of 4 nodes", "2 of 4 nodes"), ("", "the coordinator does not know it")]
+)
+def test_a_member_of_an_earlier_life_of_the_coordinator_is_a_ghost(detail: str, evidence: str) -> None:
+    heard = answer(ARRIVED, ARRIVED, STALE, ARRIVED, detail=detail)
+    cause, what, said = said_of({}, plan(), heard)
+    assert (cause, what) == (MissingCause.GHOST, "known only to the coordinator that ran before this one")
+    assert said.endswith(f"was not started again since; {evidence}")
+
+
+@pytest.mark.parametrize(
+    ("probe", "ready", "expected"),
+    [
+        (ProbeKind.RAY, True, MissingCause.GHOST),
+        (ProbeKind.RAY, False, MissingCause.NOT_ARRIVED),
+        (ProbeKind.JAX, True, MissingCause.NOT_ARRIVED),
+    ],
+)
+def test_a_ready_pod_that_is_missing_is_a_ghost_for_ray_alone(
+    probe: ProbeKind, ready: bool, expected: MissingCause
+) -> None:
+    heard = answer(ARRIVED, ARRIVED, MISSING, ARRIVED)
+    assert said_of({"ready": ready}, plan(probe=probe), heard)[0] is expected
+
+
+@pytest.mark.parametrize("heard", [None, answer(ARRIVED, ARRIVED, MISSING, ARRIVED)], ids=["unasked", "silent"])
+def test_a_ready_pod_is_no_ghost_while_ray_does_not_answer(heard: RollAnswer | None) -> None:
+    now = record(phase=Phase.RUNNING, scheduled_at=NOW, assembled_at=NOW)
+    seen = context(*(pod(rank) for rank in range(4)), wanted=plan(probe=ProbeKind.RAY), now=now, heard=heard)
+    if heard is not None:
+        view_of(seen).observe_probe(RollAnswer(at=NOW + 1, coordinator=CoordinatorState.TIMEOUT), 0)
+    assert of_pod(seen, pod(2)).cause is MissingCause.NOT_ARRIVED
+
+
+# --- a member without a pod --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("reason", "cause"), [*REFUSED_BY.items(), ("PriorityClassMissing", MissingCause.REFUSED)])
+def test_a_refusal_is_the_cause_that_its_reason_names(reason: str, cause: MissingCause) -> None:
+    seen = context(now=record())
+    view_of(seen).engine.refusal = Refusal(reason, "no", final=False)
+    found = without_pod(seen, 2)
+    assert found == (cause, f"the API server refuses the pod: {reason}", "no", "")
+    assert refusal_cause(reason) is cause
+
+
+def test_a_rank_that_is_done_has_ended_though_its_pod_is_gone() -> None:
+    seen = context(now=record(phase=Phase.RUNNING, scheduled_at=NOW, completed="2"))
+    view_of(seen).remember(seen.plan, seen.record, NOW)
+    assert without_pod(seen, 2).cause is MissingCause.ENDED
+    assert without_pod(seen, 1).cause is MissingCause.LOST
+
+
+def test_a_queued_experiment_has_no_pods_until_it_is_admitted() -> None:
+    found = without_pod(context(now=record(phase=Phase.QUEUED)), 2)
+    assert found[:2] == (MissingCause.QUEUED, "waiting in a queue")
+    assert found.evidence == "queued: its Workload is about to be made"
+
+
+def ended(**fields: Any) -> Cause:
+    return Cause(epoch=0, reason="Error", exit_code=1, rank=1, pod="run-worker-0-1", **fields)
+
+
+@pytest.mark.parametrize(("cause", "because"), [(None, ""), (ended(), "; rank 1 (run-worker-0-1) exited 1")])
+def test_a_restart_is_held_back_by_its_back_off_and_says_what_ended_the_last_epoch(
+    cause: Cause | None, because: str
+) -> None:
+    found = without_pod(context(now=record(phase=Phase.RESTARTING, epoch=1, cause=cause)), 2)
+    assert found[:3] == (MissingCause.HELD_BACK, "waiting for the back-off", f"epoch 1{because}")
+
+
+@pytest.mark.parametrize("phase", [Phase.RESTARTING, Phase.PENDING])
+def test_pods_of_an_older_epoch_that_may_run_hold_every_member_back(phase: Phase) -> None:
+    found = without_pod(context(pod(1), now=record(phase=phase, epoch=1)), 2)
+    assert found[:2] == (MissingCause.HELD_BACK, "waiting for pods of an older epoch to end")
+    assert found.evidence == f"1 pod of an older epoch ({pod(1).name} on node node-1)"
+
+
+def test_a_member_whose_pod_had_a_node_and_is_gone_is_lost() -> None:
+    seen = context(pod(0), pod(2), now=record())
+    view_of(seen).change(pod(2), None)
+    assert without_pod(seen, 2).cause is MissingCause.LOST
+    assert without_pod(seen, 1).cause is MissingCause.NOT_CREATED
+
+
+SERIAL = plan(probe=ProbeKind.NONE, groups=(Group("worker", 1, 4, PodSpec("x", "y"), 0, parallelism=1),))
+
+
+def test_a_member_waits_for_its_turn_while_as_many_run_as_may_run_together() -> None:
+    found = without_pod(context(pod(0), wanted=SERIAL, now=ASSEMBLING), 2)
+    assert found[:3] == (MissingCause.HELD_BACK, "waiting for a turn", "1 run at a time")
+    free = context(wanted=SERIAL, now=ASSEMBLING)
+    assert without_pod(free, 2).cause is MissingCause.NOT_CREATED
+
+
+def test_a_closed_gate_of_its_group_holds_a_member_back_and_an_open_one_does_not() -> None:
+    gated = plan(gates=(Gate(GateCondition.READY),))
+    shut = without_pod(context(pod(0, **WAITING), wanted=gated, now=record()), 2)
+    assert shut[:2] == (MissingCause.HELD_BACK, "waiting for another group, or the coordinator")
+    assert shut.evidence == "group worker waits for the coordinator to serve"
+    assert without_pod(context(pod(0), wanted=gated, now=record()), 2).cause is MissingCause.NOT_CREATED
+
+
+def test_a_gate_on_another_group_is_said_with_how_far_that_group_has_come() -> None:
+    first = Group("train", 1, 2, PodSpec("x", "y"), 0)
+    after = Group("eval", 1, 2, PodSpec("x", "y"), 2, gates=(Gate(GateCondition.READY, "train"),))
+    wanted = plan(groups=(first, after), coordinator=Coordinator(rank=0, port=1234, probe=ProbeKind.NONE))
+    found = without_pod(context(wanted=wanted, now=record()), 3)
+    assert found.evidence == "group eval waits until train is ready (0/2 are)"
+
+
+def test_a_rank_beyond_the_plan_has_no_pod_and_no_group() -> None:
+    assert without_pod(context(now=record()), 9).cause is MissingCause.NOT_CREATED

@@ -1,0 +1,46 @@
+"""What waits in a queue says what Kueue says, and what a person does about it, also to a reader of the status alone."""
+
+from pathlib import Path
+
+import pytest
+
+from muster.state.facts.admission import HOPELESS
+from muster.state.facts.context import Context
+from muster.state.facts.diagnosis.diagnose import diagnose
+from muster.state.facts.diagnosis.queue_steps import STEPS, step_of
+from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record
+from tests.builders import NOW, plan, record, view
+
+DOCS = Path(__file__).parents[3] / "docs/queues.md"
+WAITS = "queued in team-a: insufficient unused quota for cpu in flavor standard, 4 more needed"
+
+
+def queued(message: str, stuck: str = "") -> Record:
+    state = Condition(ConditionType.STUCK, bool(stuck), stuck or "NotStuck", message if stuck else "", 1, NOW)
+    return record(phase=Phase.QUEUED, message=message, conditions=(state,))
+
+
+def test_what_is_queued_behind_others_says_what_kueue_says_and_waits() -> None:
+    (found,) = diagnose(Context(plan(), queued(WAITS), view(), NOW))
+    assert (found.what, found.evidence) == ("waiting in a queue", WAITS)
+    assert found.next_step.startswith("nothing, if the queue is full: it is admitted in its turn")
+
+
+@pytest.mark.parametrize("reason", [*STEPS, "DeactivatedDueToRequeuingLimitExceeded"])
+def test_a_queue_that_never_admits_names_its_reason_and_what_a_person_does(reason: str) -> None:
+    (found,) = diagnose(Context(plan(), queued("queued in team-a: no", reason), view(), NOW))
+    assert (found.what, found.evidence) == (f"waiting in a queue: {reason}", "queued in team-a: no")
+    assert found.next_step == step_of(reason).replace("NAMESPACE", "team")
+
+
+def test_every_reason_that_lasts_until_a_person_acts_has_a_step() -> None:
+    assert set(STEPS) >= HOPELESS
+
+
+def test_the_page_has_the_same_steps() -> None:
+    rows = [line.split("|")[1:4] for line in DOCS.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    documented = {name.strip(" `."): step.strip() for names, _, step in rows for name in names.split(",")}
+    assert {reason: documented[reason] for reason in STEPS} == {
+        reason: step.replace("kubectl get workloads -n NAMESPACE", "`kubectl get workloads -n NAMESPACE`")
+        for reason, step in STEPS.items()
+    }

@@ -1,0 +1,246 @@
+"""Sentences for people: what ended an epoch, and why a member is not there."""
+
+from typing import Any
+
+import pytest
+
+from muster.state.facts.context import Context
+from muster.state.facts.failure_cause import cause_of
+from muster.state.facts.sentences import (
+    expected_name,
+    of_last_failure,
+    of_lingering,
+    sentence,
+    share,
+    why_idle,
+    why_missing,
+)
+from muster.state.vocabulary.group import Group, Member
+from muster.state.vocabulary.pod import Exit, Pod, PodPhase
+from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.record import Attempts, Cause, Phase
+from tests.builders import NOW, plan, pod, record, view, worker_group
+
+KILLED = Exit("main", 137, 9, "OOMKilled", "out of memory", NOW - 5)
+
+
+def case(*pods: Pod) -> Context:
+    return Context(plan(), record(), view(*pods), NOW)
+
+
+def cause(dead: Pod, epoch: int = 0) -> Cause:
+    return cause_of(Context(plan(), record(epoch=epoch), view(dead), NOW), dead)
+
+
+# --- causes ------------------------------------------------------------------------------------------------------
+
+
+def test_a_failed_container_is_the_cause_with_all_that_is_known_of_it() -> None:
+    dead = pod(2, phase=PodPhase.FAILED, exit=KILLED)
+    assert cause(dead, 4) == Cause(
+        epoch=4, reason="OOMKilled", message="", at=NOW - 5, pod=dead.name, uid=dead.uid, group="worker",
+        rank=2, container="main", node="node-2", exit_code=137, signal=9, disruption=False,
+    )  # fmt: skip
+
+
+def test_a_member_that_was_out_of_memory_has_its_limit_as_the_message() -> None:
+    limited = worker_group(4, pod=PodSpec("demo:1", "train", limits={"memory": "6G"}))
+    of = plan(groups=(limited,))
+    dead = pod(2, phase=PodPhase.FAILED, exit=Exit("main", 137, 0, "OOMKilled", "hello", NOW, False, "hello"))
+    found = cause_of(Context(of, record(), view(dead), NOW), dead)
+    assert (found.message, found.last_line) == ("memory limit 6G", "hello")
+    beside = pod(2, phase=PodPhase.FAILED, exit=Exit("proxy", 137, 0, "OOMKilled", "", NOW, False, ""))
+    assert cause_of(Context(of, record(), view(beside), NOW), beside).message == ""
+
+
+@pytest.mark.parametrize(
+    ("code", "explains", "message", "last_line"),
+    [
+        (1, True, "ValueError: bad", ""),
+        (3, True, "ValueError: bad", ""),
+        (134, True, "ValueError: bad", ""),
+        (137, True, "", "hello"),
+        (139, True, "", "hello"),
+        (1, False, "", "hello"),
+    ],
+)
+def test_the_last_words_are_the_message_where_they_explain_the_end(
+    code: int, explains: bool, message: str, last_line: str
+) -> None:
+    """The log of a program that was killed says nothing of the kill: its traceback is one that was caught."""
+    found = cause(pod(exit=Exit("main", code, 0, "Error", "ValueError: bad", NOW, explains, "hello")))
+    assert (found.message, found.last_line) == (message, last_line)
+
+
+def test_an_exit_without_reason_or_time_is_an_error_of_now() -> None:
+    found = cause(pod(exit=Exit("side", 3, 0, "", "", 0.0)))
+    assert (found.reason, found.message, found.at, found.container) == ("Error", "", NOW, "side")
+
+
+def test_a_disruption_goes_before_the_exit_it_brought_about() -> None:
+    found = cause(pod(disruption="Evicted", waiting_message="low on disk", exit=KILLED))
+    assert (found.reason, found.message, found.disruption, found.exit_code) == ("Evicted", "low on disk", True, 137)
+
+
+def test_a_deleted_pod_is_a_disruption() -> None:
+    found = cause(pod(terminating=True))
+    assert found == Cause(
+        epoch=0, reason="PodDeleted", message="the pod was deleted while its gang was at work", at=NOW,
+        pod=pod().name, uid=pod().uid, group="worker", rank=0, container="", node="node-0", exit_code=None, signal=0,
+        disruption=True,
+    )  # fmt: skip
+
+
+def test_a_pod_that_failed_and_is_deleted_has_failed() -> None:
+    found = cause(pod(terminating=True, exit=KILLED))
+    assert (found.reason, found.disruption) == ("OOMKilled", False)
+
+
+def test_a_pod_that_ended_well_and_is_deleted_was_deleted() -> None:
+    found = cause(pod(terminating=True, exit=Exit("main", 0, 0, "Completed", "", NOW)))
+    assert (found.reason, found.disruption, found.exit_code) == ("PodDeleted", True, 0)
+
+
+def test_a_pod_declared_failed_says_why_where_it_can() -> None:
+    told = cause(pod(phase=PodPhase.FAILED, waiting_reason="DeadlineExceeded", waiting_message="too long"))
+    assert (told.reason, told.message, told.exit_code) == ("DeadlineExceeded", "too long", None)
+    silent = cause(pod(phase=PodPhase.FAILED))
+    assert (silent.reason, silent.message) == ("PodFailed", "")
+
+
+def test_a_cause_has_the_place_of_its_member_where_there_are_several_groups() -> None:
+    assert cause(pod(1)).place == ""
+    groups = (Group("head", 1, 1, PodSpec(), 0), Group("gpu", 1, 2, PodSpec(), 1, first_job=1))
+    dead = pod(2, group="gpu", index=1)
+    two = Context(plan(groups=groups, coordinator=None), record(), view(dead), NOW)
+    assert cause_of(two, dead).place == "gpu-1"
+
+
+def test_a_pod_that_shows_nothing_is_a_failed_container() -> None:
+    found = cause(pod())
+    assert (found.reason, found.message, found.disruption) == ("ContainerFailed", "", False)
+
+
+@pytest.mark.parametrize(
+    ("cause", "text"),
+    [
+        (Cause(0, "OOMKilled", "", NOW, pod="p-2", rank=2, exit_code=137, signal=9, node="a"),
+         "rank 2 (p-2) exited 137 (signal 9, SIGKILL), OOMKilled on node a"),
+        (Cause(0, "OOMKilled", "limit 6G", NOW, pod="p-2", rank=2, exit_code=137, node="a", last_line="step 3"),
+         "rank 2 (p-2) exited 137 (as by signal 9, SIGKILL), OOMKilled on node a: limit 6G; its last line: step 3"),
+        (Cause(0, "Error", "", NOW, pod="p-2", rank=2, exit_code=139, signal=11),
+         "rank 2 (p-2) exited 139 (signal 11, SIGSEGV)"),
+        (Cause(0, "Error", "", NOW, pod="p-2", rank=2, exit_code=130),
+         "rank 2 (p-2) exited 130 (as by signal 2, SIGINT)"),
+        (Cause(0, "Error", "", NOW, pod="p-2", rank=2, exit_code=192, signal=99),
+         "rank 2 (p-2) exited 192 (signal 99)"),
+        (Cause(0, "Error", "", NOW, pod="p-2", rank=2, exit_code=255), "rank 2 (p-2) exited 255"),
+        (Cause(0, "Hung", "no step", NOW, evidence="rank 0 (p-0) exited 1", known_for=1740),
+         "the gang was held up, Hung for 29m: no step; then rank 0 (p-0) exited 1"),
+        (Cause(0, "Hung", "no step", NOW, pod="p-2", rank=2, evidence="rank 0 (p-0) exited 1"),
+         "rank 2 (p-2) held the gang up, Hung: no step; then rank 0 (p-0) exited 1"),
+        (Cause(0, "Error", "boom", NOW, pod="p-2", rank=2, exit_code=1), "rank 2 (p-2) exited 1: boom"),
+        (Cause(0, "Error", "", NOW, pod="p-2", rank=2, exit_code=1, place="gpu-1"), "rank 2 (gpu-1, p-2) exited 1"),
+        (Cause(0, "Error", "", NOW, pod="p-2", rank=2, exit_code=1, container="main"), "rank 2 (p-2) exited 1"),
+        (Cause(0, "Error", "", NOW, pod="p-2", rank=2, exit_code=2, container="fetch", node="a"),
+         "rank 2 (p-2) exited 2 in container fetch on node a"),
+        (Cause(0, "ContainerFailed", "", NOW, pod="p-2", rank=2, exit_code=1), "rank 2 (p-2) exited 1"),
+        (Cause(0, "", "", NOW, pod="p-2", rank=2, exit_code=1), "rank 2 (p-2) exited 1"),
+        (Cause(0, "RankFailed", "no heartbeats", NOW, pod="p-2", rank=2),
+         "rank 2 (p-2) was lost to the others, RankFailed: no heartbeats"),
+        (Cause(0, "Evicted", "", NOW, pod="p-2", rank=2, exit_code=0, node="a"),
+         "rank 2 (p-2) ended: Evicted on node a"),
+        (Cause(0, "PodDeleted", "a member's pod is gone", NOW), "the gang ended: PodDeleted: a member's pod is gone"),
+    ],
+)  # fmt: skip
+def test_a_cause_reads_as_one_line(cause: Cause, text: str) -> None:
+    assert sentence(cause) == text
+
+
+# --- who is not there --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"phase": PodPhase.PENDING, "waiting_reason": "Unschedulable", "waiting_message": "0/8 nodes have gpu"},
+         "Pending: Unschedulable, 0/8 nodes have gpu"),
+        ({"phase": PodPhase.PENDING, "scheduled": False}, "Pending: not scheduled yet"),
+        ({"phase": PodPhase.PENDING}, "Pending: ContainerCreating"),
+        ({"waiting_reason": "CrashLoopBackOff"}, "Running: CrashLoopBackOff"),
+    ],
+)  # fmt: skip
+def test_an_idle_pod_says_why(changes: dict[str, Any], text: str) -> None:
+    assert why_idle(pod(**changes)) == text
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"exit": KILLED}, "failed, OOMKilled 137"),
+        ({"exit": Exit("main", 3, 0, "", "", 0.0)}, "failed, exit 3"),
+        ({"phase": PodPhase.FAILED}, "failed"),
+        ({"phase": PodPhase.SUCCEEDED}, "ended without calling the coordinator"),
+        ({"terminating": True}, "being deleted"),
+        ({}, "running, but it has not called the coordinator"),
+        ({"started": False, "phase": PodPhase.PENDING, "waiting_reason": "ErrImagePull"}, "Pending: ErrImagePull"),
+        ({"waiting_reason": "CrashLoopBackOff"}, "Running: CrashLoopBackOff"),
+    ],
+)  # fmt: skip
+def test_a_missing_rank_is_explained_by_its_pod(changes: dict[str, Any], why: str) -> None:
+    lost = pod(2, **changes)
+    assert why_missing(case(lost), 2) == f"rank 2 ({lost.name}, {why})"
+
+
+def test_a_rank_without_a_pod_is_named_by_the_pod_it_will_have() -> None:
+    here = case()
+    assert why_missing(here, 2) == f"rank 2 ({plan().pod_name(Member('worker', 0, 2, 2), 0)}, no pod yet)"
+    assert why_missing(here, 9) == "rank 9 (no such member, no pod yet)"
+    assert expected_name(here, None) == "no such member"
+
+
+def test_pods_of_older_epochs_are_counted_and_the_first_is_named() -> None:
+    first, second = pod(0, epoch=1), pod(1, epoch=2, node="")
+    assert of_lingering(case()) == "pods of older epochs"
+    assert of_lingering(case(first)) == f"1 pod of an older epoch ({first.name} on node node-0)"
+    assert of_lingering(case(second)) == f"1 pod of an older epoch ({second.name})"
+    assert of_lingering(case(first, second)) == f"2 pods of older epochs (first: {first.name} on node node-0)"
+    assert of_lingering(case(second, first)) == f"2 pods of older epochs (first: {second.name})"
+
+
+# --- counts ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("here", "size", "text"),
+    [
+        (0, 4, "0/4"), (3, 4, "3/4"), (15, 16, "15/16"), (0, 17, "fewer than 9 of 17"), (8, 17, "fewer than 9 of 17"),
+        (9, 17, "9 to 16 of 17"), (17, 17, "17/17"), (255, 512, "fewer than 256 of 512"),
+        (256, 512, "256 to 511 of 512"), (511, 512, "256 to 511 of 512"), (6, 4, "6/4"),
+    ],
+)  # fmt: skip
+def test_the_count_of_a_large_gang_is_said_by_halves(here: int, size: int, text: str) -> None:
+    assert share(here, size) == text
+
+
+# --- what followed -----------------------------------------------------------------------------------------------
+
+FAILED = Cause(0, "Error", "boom", NOW, pod="p-2", rank=2, exit_code=1)
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        ({}, "rank 2 (p-2) exited 1: boom"),
+        ({"attempts": (Attempts("2", 1),)}, "rank 2 (p-2) exited 1: boom; it runs again, and the others go on"),
+        ({"ignored": "2"}, "rank 2 (p-2) exited 1: boom; it is not run again"),
+        ({"epoch": 1, "phase": Phase.RESTARTING}, "epoch 0 ended because rank 2 (p-2) exited 1: boom"),
+        ({"phase": Phase.FAILED, "message": "no restarts allowed; rank 2 (p-2) exited 1: boom"},
+         "epoch 0 ended because rank 2 (p-2) exited 1: boom"),
+        ({"phase": Phase.FAILED, "message": "cancelled by spec.cancel", "attempts": (Attempts("2", 1),)},
+         "rank 2 (p-2) exited 1: boom; it runs again, and the others go on"),
+        ({"cause": None}, ""),
+    ],
+)  # fmt: skip
+def test_an_epoch_is_said_to_have_ended_where_it_did(status: dict[str, Any], said: str) -> None:
+    assert of_last_failure(record(**{"phase": Phase.RUNNING, "cause": FAILED, **status})) == said

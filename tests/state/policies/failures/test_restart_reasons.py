@@ -1,0 +1,58 @@
+"""Every restart is counted once, under its reason or under Other, whatever the reason is."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from muster.api.status import MAX_RESTART_REASONS
+from muster.state.policies.failures.restart_reasons import EXPORTED, OTHER, REASONS, by_reason, counted
+from muster.state.policies.queueing import queue
+from muster.state.vocabulary.record import Phase, RestartReason
+from tests.builders import plan, record
+from tests.state.story import Story
+
+
+def test_a_restart_is_counted_under_the_reason_of_its_cause() -> None:
+    story = Story(plan(limit=2))
+    story.launch()
+    story.start()
+    story.end(1, 137, reason="OOMKilled")
+    story.look()
+    assert story.kept.phase is Phase.RESTARTING
+    assert story.kept.restart_reasons == (RestartReason("OOMKilled", 1),)
+
+
+@given(st.lists(st.sampled_from((*REASONS, "", "Made\nUp", 'x"}')), max_size=60))
+def test_the_counts_are_bounded_and_their_sum_is_the_number_of_restarts(reasons: list[str]) -> None:
+    counts: tuple[RestartReason, ...] = ()
+    for reason in reasons:
+        counts = counted(counts, reason)
+    found = by_reason(record(restarts=len(reasons), restart_reasons=counts))
+    assert sum(found.values()) == len(reasons)
+    assert set(EXPORTED) <= set(found) <= set(REASONS) if reasons else not found
+    assert len(counts) <= len(REASONS)
+
+
+def test_the_status_has_room_for_a_count_of_every_reason() -> None:
+    assert len(REASONS) <= MAX_RESTART_REASONS
+
+
+def test_a_reason_outside_of_the_set_is_other() -> None:
+    assert counted((RestartReason(OTHER, 2),), "Rebooted") == (RestartReason(OTHER, 3),)
+
+
+@pytest.mark.parametrize("reason", queue.LOST)
+def test_what_takes_the_quota_is_counted_under_kueues_own_reason(reason: str) -> None:
+    assert counted((), reason) == (RestartReason(reason, 1),)
+    assert by_reason(record(restart_reasons=(RestartReason(reason, 2),), gang_restarts=2))[reason] == 2
+    assert reason not in EXPORTED
+
+
+def test_a_deactivation_is_counted_whatever_it_came_of() -> None:
+    assert counted((), "DeactivatedDueToRequeuingLimitExceeded") == (RestartReason("Deactivated", 1),)
+
+
+def test_a_failed_job_of_a_jobset_is_counted_under_the_jobs_own_reason() -> None:
+    for reason in ("BackoffLimitExceeded", "DeadlineExceeded", "PodFailurePolicy", "FailedIndexes",
+                   "MaxFailedIndexesExceeded"):  # fmt: skip
+        assert counted((), reason) == (RestartReason(reason, 1),)

@@ -1,0 +1,324 @@
+"""The verdicts over an observed run follow what its own controller says."""
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from muster.state.facts.context import Context
+from muster.state.policies.watched.following import NOTHING, REPLACED_WITHIN, Followed, begins, first, follow
+from muster.state.policies.watched.obstacles import SAID_WITHIN
+from muster.state.view.view import View
+from muster.state.vocabulary.own_state import OwnState, Said
+from muster.state.vocabulary.plan import Engine, Plan
+from muster.state.vocabulary.pod import Exit, Pod, PodPhase
+from muster.state.vocabulary.record import Cause, Phase, Record
+from tests.builders import NOW, plan, pod, record, view
+
+FOUR = plan(engine=Engine.OBSERVE)
+ASK = OwnState(Said.ASK_PODS)
+REPORTED = OwnState(reason="AppFailed", message="exit code 1")
+EARLIER = NOW - 100
+
+
+def context(*pods: Pod, own: OwnState | None = None, of: Plan = FOUR, now: float = NOW, **facts: Any) -> Context:
+    seen = view(*pods)
+    seen.own = own
+    return Context(of, record(**{"phase": Phase.RUNNING} | facts), seen, now)
+
+
+def followed(*pods: Pod, own: OwnState | None = None, **facts: Any) -> Record:
+    return follow(context(*pods, own=own, **facts)).record
+
+
+def done(rank: int) -> Pod:
+    return pod(rank, phase=PodPhase.SUCCEEDED, ready=False, exit=Exit("main", 0, 0, "Completed", "", EARLIER))
+
+
+def crashed(rank: int, at: float = NOW, **changes: Any) -> Pod:
+    return pod(rank, phase=PodPhase.FAILED, ready=False, exit=Exit("main", 1, 0, "Error", "", at), **changes)
+
+
+# --- the first record --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("own", "phase", "epoch", "started_at", "epoch_at"),
+    [
+        (None, Phase.PENDING, 0, NOW, NOW),
+        (OwnState(started_at=EARLIER), Phase.PENDING, 0, EARLIER, EARLIER),
+        (OwnState(started_at=NOW + 5), Phase.PENDING, 0, NOW, NOW),
+        (OwnState(epoch=-1), Phase.PENDING, 0, NOW, NOW),
+        (OwnState(epoch=3, started_at=EARLIER), Phase.PENDING, 3, EARLIER, None),
+        (OwnState(Said.SUSPENDED, epoch=2, started_at=EARLIER), Phase.SUSPENDED, 2, None, None),
+    ],
+)
+def test_a_new_record_begins_with_what_the_object_says(
+    own: OwnState | None, phase: Phase, epoch: int, started_at: float | None, epoch_at: float | None
+) -> None:
+    made = first(FOUR, View(own=own), NOW)
+    assert (made.phase, made.phase_at, made.generation) == (phase, NOW, FOUR.generation)
+    assert (made.epoch, made.restarts, made.gang_restarts) == (epoch, epoch, epoch)
+    assert (made.started_at, made.epoch_at) == (started_at, epoch_at)
+
+
+# --- verdicts ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("own", "phase", "reason", "message"),
+    [
+        (OwnState(Said.SUCCEEDED), Phase.SUCCEEDED, "Succeeded", "the Experiment says that it has succeeded"),
+        (OwnState(Said.SUCCEEDED, "JobSucceeded", "all well"), Phase.SUCCEEDED, "JobSucceeded", "all well"),
+        (OwnState(Said.FAILED), Phase.FAILED, "Failed", "the Experiment says that it has failed"),
+        (OwnState(Said.FAILED, "BackoffLimitExceeded", "too many"), Phase.FAILED, "BackoffLimitExceeded", "too many"),
+    ],
+)
+def test_the_verdict_of_the_controller_is_the_verdict(own: OwnState, phase: Phase, reason: str, message: str) -> None:
+    after = followed(own=own)
+    assert (after.phase, after.reason, after.message, after.finished_at) == (phase, reason, message, NOW)
+
+
+def test_at_a_success_members_that_have_ended_count_as_ready_and_never_more_than_the_plan_has() -> None:
+    own = OwnState(Said.SUCCEEDED)
+    assert followed(done(0), done(1), pod(2), own=own).ready == 3
+    assert followed(*(done(rank) for rank in range(6)), own=own).ready == 4
+
+
+@pytest.mark.parametrize("own", [None, NOTHING, OwnState(word="Running")])
+def test_while_the_controller_says_nothing_the_record_stays(own: OwnState | None) -> None:
+    assert follow(context(pod(0), own=own)) == Followed(record(phase=Phase.RUNNING))
+
+
+@pytest.mark.parametrize("phase", [Phase.SUCCEEDED, Phase.FAILED])
+@pytest.mark.parametrize("own", [NOTHING, OwnState(epoch=1), OwnState(Said.SUSPENDED), OwnState(Said.FAILED)])
+def test_a_run_that_has_finished_stays_so_whatever_its_object_says(phase: Phase, own: OwnState) -> None:
+    assert followed(pod(0), own=own, phase=phase) == record(phase=phase)
+
+
+# --- suspension --------------------------------------------------------------------------------------------------
+
+
+def test_a_suspension_ends_the_epoch_and_keeps_its_number() -> None:
+    after = followed(pod(0), own=OwnState(Said.SUSPENDED), epoch=2, started_at=EARLIER, assembled_at=EARLIER)
+    assert (after.phase, after.phase_at, after.epoch) == (Phase.SUSPENDED, NOW, 2)
+    assert (after.started_at, after.assembled_at, after.epoch_at) == (None, None, None)
+    assert followed(own=OwnState(Said.SUSPENDED), phase=Phase.SUSPENDED) == record(phase=Phase.SUSPENDED)
+
+
+@pytest.mark.parametrize(
+    ("stated", "started_at"),
+    [(None, NOW), (EARLIER - 1, NOW), (NOW - 10, NOW - 10), (NOW + 10, NOW)],
+    ids=["not stated", "before the suspension", "after it", "in the future"],
+)
+def test_a_resumed_run_starts_when_its_object_says_so_after_the_suspension(
+    stated: float | None, started_at: float
+) -> None:
+    after = followed(own=OwnState(started_at=stated), phase=Phase.SUSPENDED, phase_at=EARLIER)
+    assert (after.phase, after.started_at, after.epoch_at) == (Phase.PENDING, started_at, NOW)
+
+
+# --- restarts by the controller ----------------------------------------------------------------------------------
+
+
+def test_a_higher_epoch_is_a_restart_by_the_controller() -> None:
+    after = followed(own=OwnState(epoch=3), epoch=1, restarts=1, gang_restarts=1, assembled_at=EARLIER)
+    assert (after.phase, after.epoch, after.restarts, after.gang_restarts) == (Phase.RESTARTING, 3, 3, 3)
+    assert (after.cause, after.broken_at) == (Cause(1, "RestartedByController", "", NOW), NOW)
+    assert after.assembled_at is None
+
+
+def test_a_lower_epoch_changes_nothing() -> None:
+    assert followed(own=OwnState(epoch=1), epoch=2) == record(phase=Phase.RUNNING, epoch=2)
+
+
+def test_a_restart_has_the_known_cause_of_its_epoch_before_any_other() -> None:
+    known = Cause(0, "AppFailed", "", EARLIER)
+    assert followed(crashed(1), own=OwnState(epoch=1), cause=known).cause == known
+
+
+def test_a_restart_has_the_member_that_failed_as_its_cause() -> None:
+    older = Cause(0, "AppFailed", "of an older epoch", EARLIER)
+    after = followed(crashed(1, epoch=1), own=OwnState(epoch=2), epoch=1, cause=older)
+    assert after.cause is not None
+    assert (after.cause.epoch, after.cause.rank, after.cause.reason) == (1, 1, "Error")
+
+
+def test_a_second_restart_before_the_run_goes_on_is_counted_and_broken_since_the_first() -> None:
+    after = followed(own=OwnState(epoch=2), phase=Phase.RESTARTING, epoch=1, restarts=1, broken_at=EARLIER)
+    assert (after.phase, after.phase_at, after.epoch, after.restarts) == (Phase.RESTARTING, NOW, 2, 2)
+    assert after.broken_at == EARLIER
+
+
+def test_the_next_attempt_of_a_suspended_run_is_no_restart() -> None:
+    after = followed(own=OwnState(epoch=1), phase=Phase.SUSPENDED, phase_at=EARLIER)
+    assert (after.phase, after.epoch, after.restarts, after.cause) == (Phase.PENDING, 1, 0, None)
+
+
+def test_of_a_controller_that_does_not_count_the_newest_pods_say_the_epoch() -> None:
+    uncounted = OwnState(epoch=-1)
+    assert followed(pod(0, epoch=0), pod(0, epoch=2), own=uncounted).epoch == 2
+    assert followed(own=uncounted).epoch == 0
+
+
+@pytest.mark.parametrize(
+    ("pods", "begun"), [((), True), ((pod(0),), False), ((pod(0), pod(1, epoch=1)), True), ((crashed(0),), True)]
+)
+def test_a_restart_begins_when_old_pods_are_gone_or_new_ones_are_there(pods: tuple[Pod, ...], begun: bool) -> None:
+    assert begins(context(*pods, own=NOTHING, phase=Phase.RESTARTING, epoch=1)) is begun
+
+
+# --- the cause ---------------------------------------------------------------------------------------------------
+
+
+def test_a_failure_that_the_controller_reports_is_the_cause_since_it_was_first_reported() -> None:
+    cause = Cause(0, "AppFailed", "exit code 1", NOW)
+    after = followed(crashed(1), own=REPORTED)
+    assert (after.phase, after.cause) == (Phase.RUNNING, cause)
+    again = follow(context(own=REPORTED, now=NOW + 5, cause=cause)).record
+    assert again.cause == cause
+
+
+@pytest.mark.parametrize("before", [Cause(-1, "Error", "older", EARLIER), Cause(0, "Error", "", EARLIER, pod="run-1")])
+def test_a_reported_failure_replaces_the_cause_of_an_older_epoch_and_that_of_a_member(before: Cause) -> None:
+    cause = followed(own=REPORTED, cause=before).cause
+    assert cause is not None
+    assert (cause.epoch, cause.reason) == (0, "AppFailed")
+
+
+def test_a_member_that_fails_is_the_cause_and_the_run_goes_on() -> None:
+    after = followed(pod(0), crashed(1), own=NOTHING)
+    assert after.phase is Phase.RUNNING
+    assert after.cause is not None
+    assert (after.cause.rank, after.cause.exit_code) == (1, 1)
+    assert followed(pod(0), crashed(1), own=NOTHING, cause=replace(after.cause, at=1.0)).cause == replace(
+        after.cause, at=1.0
+    ), "the same pod is not taken in again"
+
+
+def test_a_disruption_that_has_not_begun_is_no_cause() -> None:
+    assert followed(pod(1, disruption="PreemptionByScheduler"), own=NOTHING).cause is None
+
+
+@pytest.mark.parametrize("phase", [Phase.RESTARTING, Phase.SUSPENDED])
+def test_a_failure_of_a_gang_that_is_not_wanted_is_no_cause(phase: Phase) -> None:
+    own = OwnState(Said.SUSPENDED) if phase is Phase.SUSPENDED else NOTHING
+    assert followed(crashed(1), own=own, phase=phase).cause is None
+
+
+# --- labelled pods -----------------------------------------------------------------------------------------------
+
+
+def test_labelled_pods_have_succeeded_when_all_have() -> None:
+    after = followed(*map(done, range(4)), own=ASK)
+    assert (after.phase, after.message, after.ready) == (Phase.SUCCEEDED, "all 4 members succeeded", 4)
+
+
+@pytest.mark.parametrize(
+    "pods",
+    [
+        (done(0), done(1), done(2), pod(3)),
+        (crashed(0, EARLIER), done(1), done(2), pod(3)),
+        (crashed(0, EARLIER), done(1), done(2)),
+        (),
+    ],
+    ids=["one runs", "one failed and one runs", "one has no pod yet", "no pod"],
+)
+def test_labelled_pods_go_on_while_one_runs_or_is_missing(pods: tuple[Pod, ...]) -> None:
+    followed_now = follow(context(*pods, own=ASK))
+    assert (followed_now.record.phase, followed_now.wake_at) == (Phase.RUNNING, None)
+
+
+@pytest.mark.parametrize(
+    ("at", "phase_at", "due"),
+    [(NOW - 10, EARLIER, NOW - 10 + REPLACED_WITHIN), (0.0, NOW - 20, NOW - 20 + REPLACED_WITHIN)],
+    ids=["since the last end", "since the phase began, where no end is known"],
+)
+def test_labelled_pods_that_have_ended_fail_when_nothing_replaced_them(at: float, phase_at: float, due: float) -> None:
+    pods = (crashed(0, at), crashed(1, at), done(2), done(3))
+    waits = follow(context(*pods, own=ASK, phase_at=phase_at))
+    assert (waits.record.phase, waits.wake_at) == (Phase.RUNNING, due)
+    over = follow(context(*pods, own=ASK, phase_at=phase_at, now=due))
+    last = at or due
+    assert (over.record.phase, over.record.reason, over.record.finished_at) == (Phase.FAILED, "MembersFailed", last)
+    assert over.record.message.startswith("all 4 pods have ended: rank 0 (")
+    assert over.wake_at is None
+
+
+def test_labelled_pods_that_failed_without_a_known_cause_fail_too() -> None:
+    pods = [crashed(rank, EARLIER) for rank in range(4)]
+    after = followed(*pods, own=ASK, phase=Phase.RESTARTING)
+    assert (after.phase, after.message) == (Phase.FAILED, "all 4 pods have ended: a member failed")
+
+
+@pytest.mark.parametrize("phase", [Phase.FAILED, Phase.SUCCEEDED])
+def test_labelled_pods_that_come_after_the_end_are_another_run(phase: Phase) -> None:
+    after = followed(pod(0), own=ASK, phase=phase, finished_at=EARLIER, restarts=2)
+    assert (after.phase, after.started_at, after.epoch_at) == (Phase.PENDING, NOW, NOW)
+    assert (after.finished_at, after.restarts) == (None, 0)
+
+
+@pytest.mark.parametrize("late", [(), (done(0),), (pod(0, terminating=True),)], ids=["none", "ended", "terminating"])
+def test_labelled_pods_that_are_over_or_going_are_no_other_run(late: tuple[Pod, ...]) -> None:
+    assert followed(*late, own=ASK, phase=Phase.FAILED) == record(phase=Phase.FAILED)
+
+
+def test_sidecars_that_run_on_after_a_success_are_no_other_run() -> None:
+    beside = pod(0, exit=Exit("main", 0, 0, "Completed", "", EARLIER))
+    assert followed(beside, own=ASK, phase=Phase.SUCCEEDED) == record(phase=Phase.SUCCEEDED)
+    assert followed(beside, own=ASK, phase=Phase.FAILED).phase is Phase.PENDING
+
+
+# --- members that are deleted ------------------------------------------------------------------------------------
+
+
+def removed(rank: int, at: float = NOW) -> Pod:
+    """A pod that was deleted, and ended because of it."""
+    killed = Exit("main", 143, 0, "Error", "", at)
+    return pod(rank, phase=PodPhase.FAILED, ready=False, terminating=True, exit=killed, stopped_at=at)
+
+
+def test_the_end_of_a_deleted_member_waits_for_what_its_object_says_of_it() -> None:
+    case = context(pod(0), removed(1), own=OwnState())
+    early = follow(case)
+    assert (early.record.cause, early.wake_at) == (None, NOW + SAID_WITHIN)
+    later = follow(Context(case.plan, early.record, case.view, NOW + SAID_WITHIN)).record
+    assert later.cause is not None
+    assert (later.cause.rank, later.cause.reason) == (1, "PodDeleted")
+
+
+def test_it_is_said_of_a_pod_that_was_removed_meanwhile_and_not_replaced() -> None:
+    seen, gone = view(pod(0), removed(1)), removed(1)
+    seen.own = OwnState()
+
+    def cause(now: float) -> Cause | None:
+        return follow(Context(FOUR, record(phase=Phase.RUNNING), seen, now)).record.cause
+
+    seen.change(gone, None)
+    assert cause(NOW) is None
+    said = cause(NOW + SAID_WITHIN)
+    assert said is not None
+    assert (said.rank, said.reason) == (1, "PodDeleted")
+    seen.change(None, pod(1, uid="next"))
+    assert cause(NOW + SAID_WITHIN) is None
+
+
+def test_a_member_that_failed_by_itself_is_the_cause_beside_a_deleted_one() -> None:
+    cause = followed(removed(0), crashed(1), own=OwnState()).cause
+    assert cause is not None
+    assert (cause.rank, cause.reason) == (1, "Error")
+
+
+def test_pods_that_a_restart_deletes_are_not_its_cause() -> None:
+    after = followed(removed(0), own=OwnState(epoch=1))
+    assert after.cause is not None
+    assert (after.epoch, after.cause.reason) == (1, "RestartedByController")
+
+
+@pytest.mark.parametrize("at", [0.0, NOW + 60], ids=["unknown", "in the future"])
+def test_a_time_that_cannot_be_is_not_waited_for(at: float) -> None:
+    assert followed(removed(1, at), own=OwnState()).cause is not None
+
+
+def test_labelled_pods_have_no_object_that_is_waited_for() -> None:
+    assert followed(pod(0), removed(1), own=ASK).cause is not None

@@ -1,0 +1,37 @@
+"""From when on the clocks of an observed run count."""
+
+from msgspec.structs import replace
+
+from muster.state.decide.machine import decide
+from muster.state.facts.context import Context
+from muster.state.policies.watched import times
+from muster.state.vocabulary.own_state import OwnState
+from muster.state.vocabulary.plan import Engine
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.record import Phase
+from tests.builders import NOW, plan, pod, record, view
+
+
+def context(*pods: Pod) -> Context:
+    return Context(plan(engine=Engine.OBSERVE), record(), view(*pods), NOW)
+
+
+def test_the_first_pod_says_when_an_epoch_began() -> None:
+    assert times.epoch_at(context(pod(0, created=NOW - 50), pod(1, created=NOW - 60))) == NOW - 60
+
+
+def test_a_time_that_is_not_said_or_lies_ahead_is_now() -> None:
+    for strange in (context(), context(pod(0)), context(pod(0, created=NOW + 9))):
+        assert times.epoch_at(strange) == NOW
+
+
+def test_a_daemon_that_starts_later_has_the_clock_of_a_restarted_run_go_on() -> None:
+    wanted, seen = plan(engine=Engine.OBSERVE), view(*(pod(n, epoch=2) for n in range(4)), epoch=2)
+    seen.own = OwnState(epoch=2, started_at=NOW - 900)
+    for member in list(seen.pods()):
+        seen.change(member, replace(member, created=NOW - 60))
+    found = decide(wanted, None, seen, NOW).record
+    for _ in range(3):
+        found = decide(wanted, found, seen, NOW).record
+    assert (found.phase, found.epoch) == (Phase.ASSEMBLING, 2)
+    assert (found.started_at, found.epoch_at) == (NOW - 900, NOW - 60)

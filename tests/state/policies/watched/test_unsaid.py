@@ -1,0 +1,156 @@
+"""What is said of an observed run that its own controller does not say."""
+
+from typing import Any
+
+import pytest
+
+from muster.state.facts.context import Context
+from muster.state.policies.watched.unsaid import FOLLOWED_WITHIN, NAMED, Unsaid, unsaid
+from muster.state.view.roll import CoordinatorState, RankState, RollAnswer, Work
+from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.own_state import OwnState, Said
+from muster.state.vocabulary.plan import Engine
+from muster.state.vocabulary.pod import Exit, Pod, PodPhase
+from muster.state.vocabulary.record import Phase
+from tests.builders import NOW, answer, plan, pod, record, view
+
+ON = RankState.CONNECTED
+ROLL = answer(ON, ON, ON, ON)
+DONE = Work("rj-x", "SUCCEEDED", "", ended=True, succeeded=True)
+
+
+def said(*pods: Pod, heard: RollAnswer = ROLL, own: OwnState | None = None, **changes: Any) -> Unsaid | None:
+    of = view(*(pods or (pod(0), pod(1), pod(2), pod(3))), heard=ROLL)
+    of.observe_probe(heard, 0)
+    of.own = own or OwnState(word="Running")
+    return unsaid(Context(plan(engine=Engine.OBSERVE, **changes), record(phase=Phase.RUNNING), of, NOW))
+
+
+def test_of_a_run_that_goes_on_nothing_is() -> None:
+    assert said() is None
+
+
+# --- the coordinator ---------------------------------------------------------------------------------------------
+
+SILENT = answer(coordinator=CoordinatorState.REFUSED, states=(), at=NOW + 1)
+
+
+@pytest.mark.parametrize(
+    ("pods", "heard", "why"),
+    [
+        ([pod(1)], ROLL, "the coordinator, rank 0, has no pod"),
+        ([pod(0, terminating=True, name="h")], ROLL, "the coordinator, rank 0 (h), is being deleted"),
+        (
+            [pod(0, started=False, ready=False, phase=PodPhase.PENDING, name="h")],
+            ROLL,
+            "the coordinator, rank 0 (h), does not run yet, Pending: ContainerCreating",
+        ),
+        ([pod(0, ready=False, name="h")], SILENT, "the coordinator, rank 0 (h), is not ready, and does not answer"),
+    ],
+)
+def test_a_coordinator_whose_pod_is_not_at_work_is_named(pods: list[Pod], heard: RollAnswer, why: str) -> None:
+    found = said(*pods, heard=heard)
+    assert found is not None
+    assert (found.reason, found.message) == ("CoordinatorGone", why)
+
+
+@pytest.mark.parametrize(
+    ("pods", "heard", "changes"),
+    [
+        ([pod(0)], SILENT, {}),
+        ([pod(0, ready=False)], ROLL, {}),
+        ([pod(0, terminating=True)], answer(ON, RankState.LEFT, ON, ON), {}),
+        ([pod(0, terminating=True)], ROLL, {"probe": ProbeKind.NONE}),
+    ],
+)
+def test_one_that_is_ready_or_answers_or_whose_run_ends_is_not(
+    pods: list[Pod], heard: RollAnswer, changes: dict[str, Any]
+) -> None:
+    assert said(*pods, heard=heard, **changes) is None
+
+
+def test_a_head_that_was_started_again_is_named_with_its_end() -> None:
+    head = pod(0, ready=False, restarts=2, last_end="ray-head exited 137 (OOMKilled)")
+    found = said(head, heard=SILENT)
+    assert found is not None
+    assert found.message.endswith(": ray-head exited 137 (OOMKilled), started again in its pod 2 times, not ready yet")
+
+
+# --- its own controller ------------------------------------------------------------------------------------------
+
+
+def test_a_failure_that_the_controller_reports_of_a_run_that_goes_on_is_said() -> None:
+    found = said(own=OwnState(reason="JobFailed", message="exit code 1"))
+    assert found is not None
+    assert (found.reason, found.message) == ("FailureReported", "the Experiment says JobFailed: exit code 1")
+    assert said(own=OwnState(Said.SUSPENDED, reason="Suspended", message="x")) is None
+
+
+def test_a_program_that_has_ended_and_a_controller_that_does_not_say_so() -> None:
+    heard = answer(ON, ON, ON, ON, work=DONE, at=NOW + 5)
+    found = said(heard=heard, own=OwnState(word="Initializing"))
+    assert found is not None
+    assert (found.reason, found.message) == (
+        "StatusIsFalse",
+        "job rj-x SUCCEEDED; the Experiment still says Initializing",
+    )
+    assert found.begins == NOW + 5 + FOLLOWED_WITHIN, "a controller has seconds to follow"
+
+
+@pytest.mark.parametrize("own", [OwnState(Said.SUCCEEDED), OwnState(Said.FAILED), OwnState(Said.SUSPENDED)])
+def test_a_controller_that_has_followed_is_not_contradicted(own: OwnState) -> None:
+    assert said(heard=answer(ON, ON, ON, ON, work=DONE), own=own) is None
+
+
+def test_a_program_that_runs_contradicts_nothing() -> None:
+    work = Work("rj-x", "RUNNING", "", ended=False, succeeded=False)
+    assert said(heard=answer(ON, ON, ON, ON, work=work)) is None
+
+
+def succeeded(rank: int, at: float = NOW - 50, **changes: Any) -> Pod:
+    return pod(rank, phase=PodPhase.SUCCEEDED, ready=False, exit=Exit("main", 0, 0, "Completed", "", at), **changes)
+
+
+ALL_DONE = "all 4 members have succeeded; the Experiment does not say so, as if its controller did not run"
+
+
+@pytest.mark.parametrize("heard", [ROLL, SILENT], ids=["the coordinator answers", "it does not any more"])
+def test_an_object_that_does_not_say_that_all_members_have_succeeded_is_contradicted(heard: RollAnswer) -> None:
+    found = said(*map(succeeded, range(4)), heard=heard)
+    assert found is not None
+    assert (found.reason, found.message, found.begins) == ("StatusIsFalse", ALL_DONE, NOW - 50 + FOLLOWED_WITHIN)
+
+
+@pytest.mark.parametrize("own", [OwnState(Said.SUCCEEDED), OwnState(Said.SUSPENDED), OwnState(Said.ASK_PODS)])
+def test_one_that_says_so_or_whose_pods_say_it_themselves_is_not(own: OwnState) -> None:
+    assert said(*map(succeeded, range(4)), own=own) is None
+
+
+def test_while_a_member_runs_nothing_is_said_of_those_that_have_succeeded() -> None:
+    assert said(succeeded(0), succeeded(1), succeeded(2), pod(3), heard=SILENT) is None
+
+
+def test_an_end_by_a_clock_that_is_ahead_counts_at_once() -> None:
+    found = said(*(succeeded(rank, at=NOW + 500) for rank in range(4)))
+    assert found is not None
+    assert found.begins < NOW
+
+
+# --- members -----------------------------------------------------------------------------------------------------
+
+
+def test_a_member_that_was_started_again_is_named_until_it_is_ready() -> None:
+    again = pod(2, name="w", ready=False, restarts=1, last_end="ray-worker exited 137 (OOMKilled)")
+    found = said(pod(0), again)
+    assert found is not None
+    sentence = "rank 2 (w): ray-worker exited 137 (OOMKilled), started again in its pod once, not ready yet"
+    assert (found.reason, found.message) == ("RestartedInPlace", sentence)
+    assert said(pod(0), pod(2, restarts=1)) is None
+    assert said(pod(0), pod(2, restarts=1, ready=False, terminating=True)) is None
+
+
+def test_many_are_counted() -> None:
+    found = said(pod(0), *(pod(rank, ready=False, restarts=1) for rank in range(1, 9)))
+    assert found is not None
+    assert found.message.count("rank ") == NAMED
+    assert found.message.endswith("; and 5 more")

@@ -1,0 +1,294 @@
+"""A record reads back exactly from the status it was written to; an unreadable status is never a fresh start."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import fields, replace
+
+from muster.state.vocabulary.record import (
+    Attempts,
+    Blocked,
+    Cause,
+    Condition,
+    ConditionType,
+    GroupSize,
+    JobRestarts,
+    Known,
+    NodeFailures,
+    Phase,
+    Record,
+    RestartReason,
+    RollCall,
+    RuleUse,
+    Steps,
+    StoryLine,
+)
+from muster.state.vocabulary.stored_record import StatusError, from_status, to_status
+
+TIMES = st.integers(1, 2**51 // 10**3).map(lambda micros: micros * 1000 / 10**6)
+WORDS = st.text(st.characters(blacklist_categories=["Cs"]), max_size=40)
+COUNTS = st.integers(0, 10**6)
+CAUSES = st.builds(
+    Cause, epoch=COUNTS, reason=WORDS, message=WORDS, at=TIMES, pod=WORDS, uid=WORDS, group=WORDS,
+    rank=st.integers(-1, 10**6), container=WORDS, node=WORDS, exit_code=st.none() | st.integers(-(2**31), 2**31),
+    signal=st.integers(0, 64), disruption=st.booleans(),
+)  # fmt: skip
+RECORDS = st.builds(
+    Record,
+    generation=COUNTS, phase=st.sampled_from(Phase), phase_at=TIMES, reason=WORDS, message=WORDS, epoch=COUNTS,
+    restarts=COUNTS, disruptions=COUNTS, consecutive_disruptions=COUNTS, completed=st.sampled_from(["", "0", "0-5,7"]),
+    started_at=st.none() | TIMES, epoch_at=st.none() | TIMES,
+    scheduled_at=st.none() | TIMES, assembling_at=st.none() | TIMES, assembled_at=st.none() | TIMES,
+    ending_at=st.none() | TIMES, broken_at=st.none() | TIMES, wall_ms=COUNTS, productive_ms=COUNTS,
+    queued_ms=st.none() | COUNTS,
+    stuck_ms=st.none() | COUNTS,
+    stuck_at=st.none() | TIMES,
+    volume_at=st.none() | TIMES, volume_lost_at=st.none() | TIMES,
+    delete_at=st.none() | TIMES, shape=WORDS, pending_edits=WORDS, restart_request=WORDS,
+    groups=st.lists(st.builds(GroupSize, WORDS, COUNTS, COUNTS, COUNTS), max_size=3).map(tuple),
+    progressed_at=st.none() | TIMES,
+    resume_at=st.none() | TIMES, finished_at=st.none() | TIMES, updated_at=TIMES,
+    deadline=st.none() | st.integers(1, 2**37).map(float), ready=COUNTS, size=COUNTS, coordinator=WORDS,
+    dashboard=WORDS,
+    steps=st.none() | st.builds(Steps, COUNTS, COUNTS, WORDS, COUNTS, TIMES),
+    roll=st.none() | st.builds(RollCall, COUNTS, COUNTS, st.lists(COUNTS, max_size=64).map(tuple)),
+    cause=st.none() | CAUSES, restart_reasons=st.lists(st.builds(RestartReason, WORDS, COUNTS), max_size=5).map(tuple),
+    attempts=st.lists(st.builds(Attempts, st.sampled_from(["0", "1-2"]), COUNTS, st.none() | TIMES), max_size=3).map(
+        tuple
+    ),
+    job_restarts=st.lists(st.builds(JobRestarts, st.sampled_from(["0", "1-2"]), COUNTS, COUNTS, COUNTS)).map(tuple),
+    restarted_at=st.lists(TIMES, max_size=3).map(tuple), ignored=st.sampled_from(["", "1-2"]), gang_restarts=COUNTS,
+    conditions=st.lists(
+        st.builds(
+            Condition, type=st.sampled_from(ConditionType), status=st.booleans(), reason=WORDS, message=WORDS,
+            generation=COUNTS, since=TIMES,
+        ),
+        max_size=9,
+    ).map(tuple),
+    story=st.lists(st.builds(StoryLine, TIMES, COUNTS, WORDS, WORDS, st.booleans()), max_size=5).map(tuple),
+)  # fmt: skip
+
+FULL = Record(
+    generation=3, phase=Phase.RESTARTING, phase_at=11.0, reason="BackingOff", message="soon", epoch=2, restarts=1,
+    disruptions=1, consecutive_disruptions=1, completed="0-1,3", started_at=1.5, epoch_at=2.0, scheduled_at=3.0,
+    assembling_at=4.0, assembled_at=5.0, ending_at=6.0, broken_at=6.5, wall_ms=9_500, productive_ms=1_000,
+    queued_ms=250,
+    stuck_ms=1250,
+    stuck_at=8.5,
+    blocked=Blocked("ImagePullBackOff", 3.5, 4.5), attempts=(Attempts("0-1", 2, 6.25), Attempts("3", 1)), ignored="2",
+    job_restarts=(JobRestarts("0", 2, 1, 3),), gang_restarts=2, rule_uses=(RuleUse("oom", 1),), restarted_at=(5.25,),
+    without_progress=1, node_failures=(NodeFailures("node-a", 2, True),),
+    progressed_at=5.5, delete_at=7.5, volume_at=8.5, volume_lost_at=9.5,
+    resume_at=7.0, finished_at=8.0, updated_at=9.000001, deadline=10.0, ready=3, size=4,
+    coordinator="w-0.run:1234", dashboard="w-0.run:8265",
+    shape="image=1", pending_edits="spec.image", restart_request="anna at noon",
+    groups=(GroupSize("worker", 2, 4, 3),),
+    steps=Steps(2, 1840, "9.81", 4, 10.5),
+    roll=RollCall(4, 3, (2,)), restart_reasons=(RestartReason("Error", 1), RestartReason("NodeLost", 1)),
+    cause=Cause(1, "OOMKilled", "too big", 4.5, "p-2", "u-2", "worker", 2, "main", "node-a", 137, 9, True, "",
+                "step 3", "rank 0 exited 1", 60, "run-w-0"),
+    known=Known("Unschedulable", "no node fits", "2-3", 5.5, 6.5),
+    conditions=(Condition(ConditionType.STUCK, True, "RanksMissing", "rank 2", 3, 5.5),),
+    story=(StoryLine(1.5, 0, "Started", "starting 4 members"), StoryLine(6.5, 2, "GangRestart", "boom", warning=True)),
+)  # fmt: skip
+
+WIRE: dict[str, Any] = {
+    "phase": "Restarting",
+    "phaseTime": "1970-01-01T00:00:11.000000Z",
+    "reason": "BackingOff",
+    "message": "soon",
+    "observedGeneration": 3,
+    "epoch": 2,
+    "attempts": [{"ranks": "0-1", "attempt": 2, "resumeTime": "1970-01-01T00:00:06.250000Z"},
+                 {"ranks": "3", "attempt": 1}],
+    "ignoredRanks": "2",
+    "jobRestarts": [{"jobs": "0", "restarts": 2, "counted": 1, "failures": 3}],
+    "gangRestarts": 2,
+    "ruleUses": [{"name": "oom", "used": 1}],
+    "restartTimes": ["1970-01-01T00:00:05.250000Z"],
+    "withoutProgress": 1,
+    "nodeFailures": [{"name": "node-a", "failures": 2, "avoided": True}],
+    "restarts": 1,
+    "disruptions": 1,
+    "consecutiveDisruptions": 1,
+    "restartReasons": [{"reason": "Error", "count": 1}, {"reason": "NodeLost", "count": 1}],
+    "completedRanks": "0-1,3",
+    "ready": "3/4",
+    "coordinator": "w-0.run:1234",
+    "dashboard": "w-0.run:8265",
+    "startTime": "1970-01-01T00:00:01.500000Z",
+    "epochTime": "1970-01-01T00:00:02.000000Z",
+    "scheduledTime": "1970-01-01T00:00:03.000000Z",
+    "assemblingTime": "1970-01-01T00:00:04.000000Z",
+    "assembledTime": "1970-01-01T00:00:05.000000Z",
+    "blocked": {
+        "reason": "ImagePullBackOff",
+        "time": "1970-01-01T00:00:03.500000Z",
+        "goneTime": "1970-01-01T00:00:04.500000Z",
+    },
+    "endingTime": "1970-01-01T00:00:06.000000Z",
+    "progressTime": "1970-01-01T00:00:05.500000Z",
+    "shape": "image=1",
+    "pendingEdits": "spec.image", "restartRequest": "anna at noon",
+    "groups": [{"name": "worker", "jobs": 2, "pods": 4, "atATime": 3}],
+    "deleteTime": "1970-01-01T00:00:07.500000Z",
+    "volumeTime": "1970-01-01T00:00:08.500000Z",
+    "volumeLostTime": "1970-01-01T00:00:09.500000Z",
+    "resumeTime": "1970-01-01T00:00:07.000000Z",
+    "finishTime": "1970-01-01T00:00:08.000000Z",
+    "updateTime": "1970-01-01T00:00:09.000001Z",
+    "brokenTime": "1970-01-01T00:00:06.500000Z",
+    "wallMilliseconds": 9_500,
+    "productiveMilliseconds": 1_000,
+    "queuedMilliseconds": 250,
+    "stuckMilliseconds": 1250,
+    "stuckTime": "1970-01-01T00:00:08.500000Z",
+    "deadline": "1970-01-01T00:00:10Z",
+    "steps": {"epoch": 2, "step": 1840, "perSecond": "9.81", "reporting": 4, "time": "1970-01-01T00:00:10.500000Z"},
+    "roll": {"expected": 4, "arrived": 3, "missing": [2]},
+    "cause": {
+        "epoch": 1, "reason": "OOMKilled", "message": "too big", "time": "1970-01-01T00:00:04.500000Z", "pod": "p-2",
+        "uid": "u-2", "group": "worker", "rank": 2, "container": "main", "node": "node-a", "exitCode": 137, "signal": 9,
+        "disruption": True, "lastLine": "step 3", "evidence": "rank 0 exited 1", "knownForSeconds": 60,
+        "job": "run-w-0",
+    },
+    "known": {
+        "cause": "Unschedulable", "message": "no node fits", "ranks": "2-3", "time": "1970-01-01T00:00:05.500000Z",
+        "untilTime": "1970-01-01T00:00:06.500000Z",
+    },
+    "conditions": [
+        {
+            "type": "Stuck", "status": "True", "reason": "RanksMissing", "message": "rank 2", "observedGeneration": 3,
+            "lastTransitionTime": "1970-01-01T00:00:05.500000Z",
+        }
+    ],
+    "story": [
+        {"time": "1970-01-01T00:00:01.500000Z", "epoch": 0, "reason": "Started", "message": "starting 4 members",
+         "warning": False},
+        {"time": "1970-01-01T00:00:06.500000Z", "epoch": 2, "reason": "GangRestart", "message": "boom",
+         "warning": True},
+    ],
+}  # fmt: skip
+
+
+def test_the_wire_form_is_as_documented() -> None:
+    assert to_status(FULL) == WIRE
+    assert from_status(WIRE) == FULL
+
+
+def test_every_field_of_a_record_is_in_the_example() -> None:
+    empty = Record(generation=0, phase=Phase.PENDING, phase_at=0.0)
+    assert [field.name for field in fields(Record) if getattr(FULL, field.name) == getattr(empty, field.name)] == []
+
+
+@given(RECORDS)
+def test_a_written_record_reads_back(kept: Record) -> None:
+    wire = msgspec.json.decode(msgspec.json.encode(to_status(kept)))
+    assert from_status(wire) == kept
+
+
+def test_absent_values_are_not_written() -> None:
+    bare = Record(generation=1, phase=Phase.PENDING, phase_at=5.0)
+    assert to_status(bare) == {
+        "phase": "Pending", "phaseTime": "1970-01-01T00:00:05.000000Z", "observedGeneration": 1, "epoch": 0,
+        "restarts": 0, "disruptions": 0, "consecutiveDisruptions": 0, "restartReasons": [], "ready": "0/0",
+        "updateTime": "1970-01-01T00:00:00.000000Z", "wallMilliseconds": 0, "productiveMilliseconds": 0,
+        "conditions": [], "story": [],
+    }  # fmt: skip
+    assert from_status(to_status(bare)) == bare
+
+
+def test_a_cause_without_a_member_has_no_rank() -> None:
+    clock = Cause(0, "PendingDeadlineExceeded", "", 4.0)
+    wire = to_status(replace(FULL, cause=clock))
+    assert wire["cause"] == {
+        "epoch": 0, "reason": "PendingDeadlineExceeded", "time": "1970-01-01T00:00:04.000000Z", "disruption": False,
+    }  # fmt: skip
+    kept = from_status(wire)
+    assert kept is not None
+    assert kept.cause == clock
+
+
+def test_rank_zero_and_exit_code_zero_are_written() -> None:
+    cause = replace(FULL.cause or Cause(0, "", "", 0.0), rank=0, exit_code=0, signal=0)
+    wire = to_status(replace(FULL, cause=cause))["cause"]
+    assert (wire["rank"], wire["exitCode"]) == (0, 0)
+    assert "signal" not in wire
+
+
+def test_an_empty_status_is_no_record() -> None:
+    assert from_status({}) is None
+
+
+def test_absent_fields_have_their_defaults() -> None:
+    kept = from_status({"phase": "Running", "cause": {}, "conditions": [{"type": "Stuck", "status": "False"}],
+                        "story": [{"reason": "Started"}], "roll": {}})  # fmt: skip
+    assert kept == Record(
+        generation=0, phase=Phase.RUNNING, phase_at=0.0, roll=RollCall(0, 0),
+        cause=Cause(0, "", "", 0.0), conditions=(Condition(ConditionType.STUCK, False, "", "", 0, 0.0),),
+        story=(StoryLine(0.0, 0, "Started", ""),),
+    )  # fmt: skip
+
+
+HINT = "; if it was edited by hand, remove the status to start over"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"phase": None}, {"phase": "Dreaming"}, {"epoch": "2"}, {"epoch": -1}, {"ready": "many"}, {"ready": "3/4/5"},
+        {"ready": "3"}, {"startTime": "yesterday"}, {"conditions": [{"type": "Stuck", "status": "Perhaps"}]},
+        {"roll": 7}, {"cause": []}, {"story": "long"}, {"completedRanks": [0]}, {"completedRanks": "5-3"},
+        {"completedRanks": "0,0"}, {"completedRanks": "3,1"}, {"completedRanks": "-1"}, {"completedRanks": "0-"},
+        {"completedRanks": "all"}, {"completedRanks": "0\n"}, {"completedRanks": "1" * 40_000},
+    ],
+)  # fmt: skip
+def test_an_unreadable_status_is_an_error_that_says_what_to_do(damage: dict[str, Any]) -> None:
+    with pytest.raises(StatusError) as caught:
+        from_status(WIRE | damage)
+    message = str(caught.value)
+    assert message.startswith("status: ")
+    assert message.endswith(HINT)
+    assert "\n" not in message
+
+
+def test_the_error_names_the_field_and_the_value() -> None:
+    with pytest.raises(StatusError) as caught:
+        from_status(WIRE | {"phase": "Dreaming"})
+    assert str(caught.value) == f"status: phase: 'Dreaming' is not a phase that this version of Muster has{HINT}"
+
+
+@pytest.mark.parametrize("counter", ["epoch", "restarts", "disruptions"])
+def test_an_impossible_count_is_an_error(counter: str) -> None:
+    with pytest.raises(StatusError) as caught:
+        from_status(WIRE | {counter: 10**8 + 1})
+    assert str(caught.value) == f"status: 100000001 restarts cannot be{HINT}"
+    assert from_status(WIRE | {counter: 10**8}) is not None
+
+
+@pytest.mark.parametrize("nonsense", ["Running", [], [WIRE], 7, 0, "", False])
+def test_a_status_that_is_not_a_mapping_is_an_error(nonsense: Any) -> None:
+    with pytest.raises(StatusError) as caught:
+        from_status(nonsense)
+    assert str(caught.value) == f"status: a mapping is expected{HINT}"
+
+
+def test_a_foreign_condition_is_left_out() -> None:
+    other = {"type": "ExampleOrgReviewed", "status": "True"}
+    assert from_status(WIRE | {"conditions": [other, *WIRE["conditions"]]}) == FULL
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"story": [{"epoch": "x" * 999, "reason": 7}] * 64}, {"startTime": "y" * 999}, {"phase": "P" * 999},
+        {"roll": {"missing": [["x" * 999]] * 64}}, {"ready": "1" * 999}, {"cause": ["c"] * 999},
+    ],
+)  # fmt: skip
+def test_the_error_is_short_for_any_damage(damage: dict[str, Any]) -> None:
+    with pytest.raises(StatusError) as caught:
+        from_status({"phase": "Running"} | damage)
+    assert len(str(caught.value)) <= len("status: ") + 300 + len(HINT)

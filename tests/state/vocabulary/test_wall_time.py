@@ -1,0 +1,123 @@
+"""Persisted times under a wall clock that is set."""
+
+from dataclasses import replace as edit
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from muster.state.decide.machine import decide
+from muster.state.policies import deadline
+from muster.state.vocabulary import wall_time
+from muster.state.vocabulary.record import Blocked, Phase
+from muster.state.vocabulary.rules import Backoff, ClockAction, ClockName
+from tests.builders import NOW, Clock, plan, record
+from tests.state.story import Story
+
+HOUR = 3_600.0
+RUN = plan(clocks={ClockName.TOTAL: Clock(4 * HOUR, ClockAction.FAIL)}, backoff=Backoff(initial=5, maximum=300))
+TIMES: dict[str, Any] = {
+    "phase_at": NOW, "started_at": NOW - 60, "epoch_at": NOW - 50, "scheduled_at": NOW - 40,
+    "assembling_at": NOW - 30, "assembled_at": NOW - 20, "ending_at": NOW - 10, "resume_at": NOW + 5,
+    "broken_at": NOW - 15, "progressed_at": NOW - 12,
+    "blocked": Blocked("Unschedulable", NOW - 5),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("step", [2 * HOUR, -HOUR, 40.0])
+def test_a_step_moves_every_running_time(step: float) -> None:
+    before = record(**TIMES)
+    after = wall_time.moved(before, step)
+    for name, at in TIMES.items():
+        if name != "blocked":
+            assert getattr(after, name) == at + step
+    assert after.blocked == Blocked("Unschedulable", NOW - 5 + step)
+
+
+def test_a_step_moves_nothing_of_what_is_over_but_the_wait_for_its_pods_and_its_deletion() -> None:
+    ended = record(**TIMES | {"phase": Phase.SUCCEEDED, "finished_at": NOW, "delete_at": NOW + 90})
+    assert wall_time.moved(ended, HOUR) == replace(ended, ending_at=NOW - 10 + HOUR, delete_at=NOW + 90 + HOUR)
+
+
+def test_without_a_step_the_record_is_the_same_object() -> None:
+    kept = record(**TIMES)
+    assert wall_time.moved(kept, 0.0) is kept
+    assert wall_time.not_in_the_future(RUN, kept, NOW) is kept
+
+
+def running(step_plan: Any = RUN) -> Story:
+    story = Story(step_plan)
+    story.assemble()
+    return story
+
+
+@pytest.mark.parametrize("step", [2 * HOUR, 5 * HOUR, -HOUR])
+def test_a_step_fails_no_healthy_run_and_is_persisted_once(step: float) -> None:
+    story = running()
+    ends = deadline.ends(story.plan, story.kept)[ClockName.TOTAL]
+    story.now += step
+    story.view.clock_stepped(step)
+    seen = decide(story.plan, story.record, story.view, story.now, step=step)
+    assert (seen.write, seen.moved, seen.record.phase) == (True, step, Phase.RUNNING)
+    assert deadline.ends(story.plan, seen.record)[ClockName.TOTAL] == ends + step
+    again = decide(story.plan, seen.record, story.view, story.now)
+    assert not again.write
+
+
+@pytest.mark.parametrize("step", [-HOUR, 40.0])
+def test_a_step_changes_no_backoff(step: float) -> None:
+    story = running()
+    story.end(1, 1)
+    for action in story.look():
+        story.do(action)
+    assert story.kept.resume_at == story.now + 5
+    story.now += step
+    story.view.clock_stepped(step)
+    seen = decide(story.plan, story.record, story.view, story.now, step=step)
+    assert seen.record.resume_at == story.now + 5
+    assert seen.wake_at == story.now + 5
+
+
+@pytest.mark.parametrize("skew", [40.0, HOUR])
+def test_times_of_a_leader_whose_clock_was_ahead_are_taken_for_now(skew: float) -> None:
+    story = running()
+    story.end(1, 1)
+    for action in story.look():
+        story.do(action)
+    story.now -= skew
+    story.look()
+    assert story.kept.resume_at == story.now + 5, "a back-off never lasts longer than its length from now"
+    assert deadline.ends(story.plan, story.kept)[ClockName.TOTAL] <= story.now + 4 * HOUR
+    story.look(5)
+    assert story.kept.phase is Phase.PENDING
+
+
+def test_clocks_of_two_machines_may_differ_by_a_second() -> None:
+    story = running()
+    writes = story.writes
+    story.now -= wall_time.TOLERANCE + 1  # the last time was written a second ago
+    story.look(1)
+    assert story.writes == writes
+
+
+def test_a_backoff_lasts_no_longer_than_the_spec_allows() -> None:
+    waiting = record(phase=Phase.RESTARTING, phase_at=NOW, resume_at=NOW + 10 * HOUR)
+    run = edit(RUN, backoff=Backoff(initial=5, maximum=60))
+    assert wall_time.not_in_the_future(run, waiting, NOW).resume_at == NOW + 60
+
+
+def test_a_live_read_of_before_a_step_is_not_compared_with_times_after_it() -> None:
+    story = running()
+    story.view.clock_stepped(-HOUR)
+    assert story.view.engine.live_read is None
+
+
+def test_the_silence_of_a_coordinator_goes_on_over_a_step() -> None:
+    story = running()
+    story.silence()
+    story.look(3)
+    story.now += 2 * HOUR
+    story.view.clock_stepped(2 * HOUR)
+    probe = story.view.probe
+    assert probe is not None
+    assert story.now - probe.since == 3
