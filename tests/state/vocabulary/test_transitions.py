@@ -13,7 +13,7 @@ from tests.builders import NOW, plan, record
 from tests.phases import page
 from tests.state.story import Story
 
-PAGE = Path(__file__).parents[2] / "docs" / "phases.md"
+PAGE = Path(__file__).parents[3] / "docs" / "phases.md"
 PAIRS = [(before, after) for before in Phase for after in Phase]
 
 

@@ -11,7 +11,7 @@ from muster.state.facts.diagnosis.queue_steps import STEPS, step_of
 from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record
 from tests.builders import NOW, plan, record, view
 
-DOCS = Path(__file__).parents[3] / "docs/queues.md"
+DOCS = Path(__file__).parents[4] / "docs/queues.md"
 WAITS = "queued in team-a: insufficient unused quota for cpu in flavor standard, 4 more needed"
 
 
