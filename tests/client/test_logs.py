@@ -224,6 +224,15 @@ async def test_the_log_of_the_previous_epoch_is_read_while_its_pods_exist(client
     assert await read(client.logs("mine", previous=True)) == [(0, "last words")]
 
 
+async def test_an_empty_log_of_a_pod_that_is_kept_is_not_called_gone(client: Client, server: LocalServer) -> None:
+    """As of a rank that was killed before its program wrote a line."""
+    await client.submit(MANIFEST, name="mine")
+    server.pod("new-0", labels("mine", 0, epoch=1), **running())
+    server.pod("old-0", labels("mine", 0), **ended(137))
+    server.print("old-0", ends=True)
+    assert await read(client.logs("mine", previous=True)) == []
+
+
 async def test_the_log_of_the_previous_attempt_of_a_rank_that_was_run_again(
     client: Client, server: LocalServer
 ) -> None:

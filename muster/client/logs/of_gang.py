@@ -109,7 +109,7 @@ class GangLog:
             async for line in lines:
                 read = True
                 yield line
-        if not read:
+        if not read and not any(map(self._wanted, older)):
             raise self._gone("of an earlier epoch or attempt")
 
     async def members(self) -> list[Member]:
