@@ -29,11 +29,11 @@ demo: $(READY) ## Run the main job on a local cluster: train, lose a worker, mis
 	@$(BIN)/python examples/demo.py
 
 test: $(READY) ## Run all tests
-	@$(BIN)/python -m pytest tests/state $(PARALLEL) --cov=muster.state --cov-report=term:skip-covered --cov-report=json:.coverage.json
+	@$(BIN)/python -m pytest tests/state tests/kinds $(PARALLEL) --cov=muster.state --cov-report=term:skip-covered --cov-report=json:.coverage.json
 	@$(BIN)/python tests/coverage_floor.py .coverage.json
-	@$(BIN)/python -m pytest --ignore tests/state $(PARALLEL)
+	@$(BIN)/python -m pytest --ignore tests/state --ignore tests/kinds $(PARALLEL)
 
-test-newer-python: ## Run the tests of api, state and reconcilers with a newer Python, where the machine has one
+test-newer-python: ## Run the tests of api, state, kinds and reconcilers with a newer Python, where the machine has one
 	@.ci/newer-python
 
 check: $(READY) ## Run linters, types, import contracts, the drift checks of generated files, and twine on the packages

@@ -32,8 +32,8 @@ from muster.cli.terminal.colours import say
 from muster.cli.terminal.display import choose_display
 from muster.client import Client, Snapshot
 from muster.client.names import name_for
+from muster.kinds.planning.pod_specs import DEFAULT_GRACE
 from muster.local.caller import Caller, write_caller
-from muster.state.operators.pod_specs import DEFAULT_GRACE
 
 HERE = Path(__file__).parent
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from muster.api.names import name_suffix, pod_name
+from muster.kinds.jax.operator import JAX
 from muster.state.facts.context import Context
-from muster.state.operators.jax import JAX
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.view.view import View
 from muster.state.vocabulary.clocks import CLOCKS

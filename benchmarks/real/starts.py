@@ -25,6 +25,7 @@ from benchmarks.real.processes import Processes, Stretch
 from muster.api.errors import ApiError, NotFound
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.names import API_VERSION, KIND, LABEL_EPOCH
+from muster.kinds.experiments.planning import plan_of
 from muster.kube.authentication.kubeconfig import KubeConfig
 from muster.kube.connection import Connection
 from muster.kube.metadata import Object as Meta
@@ -32,7 +33,6 @@ from muster.kube.metadata import read
 from muster.kube.paths import core
 from muster.reconcilers.render.pod import PodTemplate
 from muster.reconcilers.render.service import render_service
-from muster.state.operators.planning import plan_of
 from tests.real.ground import STAND_IN, SYSTEM, TAINT, Ground
 from tests.real.namespace import eventually
 from tests.real.rights import account

@@ -7,12 +7,12 @@ foreign kinds musterd runs; only an object of the kind does.
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
 
-from muster.api.convert.load import LoadedObject
 from muster.api.errors import Forbidden, NotFound
 from muster.api.names import QUEUE_LABEL
 from muster.api.values.printable import printable
 from muster.cli.doctor.server import APPLY_CRD, Asker
 from muster.cli.manifests import Manifest
+from muster.kinds.manifests.load import LoadedObject
 from muster.kube.paths import custom
 from muster.kube.unstructured import items, mapping, text
 from muster.reconcilers.render.workload import API_VERSION as KUEUE_VERSION

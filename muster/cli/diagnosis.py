@@ -13,13 +13,13 @@ from msgspec.structs import asdict
 from muster.api.errors import MusterError
 from muster.api.manifest.experiment import parse_experiment
 from muster.client import Explanation
+from muster.kinds.experiments.planning import plan_of
+from muster.kinds.run import SUBJECTS
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.cause import LOOKS_WELL
 from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.facts.diagnosis.finding import Finding
 from muster.state.facts.diagnosis.of_member import REFUSED_BY
-from muster.state.foreign.kinds import SUBJECTS
-from muster.state.operators.planning import plan_of
 from muster.state.view.engine_facts import Refusal
 from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from muster.api.convert.load import LoadedObject, load_any_node, object_of
 from muster.api.manifest.error_text import position
 from muster.api.manifest.experiment import Experiment
 from muster.api.manifest.lighten import Share, lighten
@@ -16,7 +15,9 @@ from muster.api.manifest.problems import ManifestError, Problem, SpecError, boun
 from muster.api.manifest.yaml.reader import MAX_BYTES, Node, read_yaml
 from muster.cli.terminal.colours import say
 from muster.client.names import name_for
-from muster.state.operators.planning import PlanError, plan_of
+from muster.kinds.declaration.plan_error import PlanError
+from muster.kinds.experiments.planning import plan_of
+from muster.kinds.manifests.load import LoadedObject, load_any_node, object_of
 from muster.state.vocabulary.plan import Plan
 
 STDIN = "<stdin>"
@@ -77,7 +78,7 @@ class Manifest:
 
 def _plan_of_object(loaded: LoadedObject, *, name: str, namespace: str, uid: str) -> Plan:
     """The plan of an object that is run as it is. Raises ``PlanError`` and ``SpecError``."""
-    from muster.state.foreign import kinds  # an Experiment is planned without them
+    from muster.kinds import run as kinds
 
     kind = kinds.SUBJECTS.get(loaded.kind)
     if kind is None:

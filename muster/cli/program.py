@@ -21,7 +21,7 @@ from muster.api.manifest.load import AICHOR, Loaded
 from muster.api.manifest.problems import ManifestError
 from muster.api.names import CONTAINER, PYTORCH_PORT
 from muster.api.naming import check_name, slug
-from muster.state.operators.kuberay import SUBMITTER_RESOURCES
+from muster.kinds.ray.operator import SUBMITTER_RESOURCES
 
 IMAGE = "local"
 """Any name does: the local cluster pulls no image."""

@@ -39,8 +39,8 @@ from muster.kube.unstructured import Json
 from muster.state.vocabulary.subject import EXPERIMENT
 
 if TYPE_CHECKING:  # the manifest's models take longer to import than a request takes
-    from muster.api.convert.load import LoadedObject
     from muster.api.manifest.load import Loaded
+    from muster.kinds.manifests.load import LoadedObject
     from muster.kube.connection import Connection
 
 ATTEMPTS = 8

@@ -3,11 +3,11 @@
 import random
 from pathlib import PurePath
 
-from muster.api.convert.load import LoadedObject
 from muster.api.manifest.experiment import ExperimentSpec
 from muster.api.manifest.load import AICHOR, Loaded
 from muster.api.names import name_suffix
 from muster.api.naming import MAX_POD_NAME, longest_pod_name, slug
+from muster.kinds.manifests.load import LoadedObject
 
 GENERIC = frozenset({"", "manifest", "<manifest>", "<stdin>", "aichor", "aichor-manifest", "experiment", "stdin"})
 """File names that do not describe an experiment: the operator is used instead."""

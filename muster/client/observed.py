@@ -19,14 +19,14 @@ from muster.api.status import ExperimentStatus
 from muster.api.values.timestamps import whole_time
 from muster.client.events import EventSummary
 from muster.client.member import Member, member_of
+from muster.kinds import run as kinds
+from muster.kinds.declaration.watched_kind import Claim, ObservedKind, Said
+from muster.kinds.places.attempts import Attempts
+from muster.kinds.places.membership import ObservedMembership
+from muster.kinds.pods.watched import OBSERVE
+from muster.kinds.watched import OBSERVED
 from muster.kube.unstructured import Json, items, mapping, moment, text
 from muster.state.decide.machine import decide
-from muster.state.foreign import kinds
-from muster.state.observed.attempts import Attempts
-from muster.state.observed.kinds import OBSERVED
-from muster.state.observed.membership import ObservedMembership
-from muster.state.observed.observed_kind import Claim, ObservedKind, Said
-from muster.state.operators.observed.pods import OBSERVE
 from muster.state.policies.watched import ends
 from muster.state.view.stale_members import STALE_MEMBERS
 from muster.state.view.view import View

@@ -12,12 +12,12 @@ from muster.client.events import events_of
 from muster.client.observed import ReadPod, as_musterd_said, kind_of, look, read, selectors, sets_of
 from muster.client.snapshot import Snapshot, known_kind, snapshot_of
 from muster.client.subjects import collection_path, object_path
+from muster.kinds.declaration.watched_kind import ObservedKind
+from muster.kinds.planning.metadata import local_queue_of
+from muster.kinds.pods.watched import LABELLED_PODS, OBSERVE
 from muster.kube.paths import core, custom
 from muster.kube.resources import ResourceClient
 from muster.kube.unstructured import Json, mapping, text
-from muster.state.observed.observed_kind import ObservedKind
-from muster.state.operators.observed.pods import LABELLED_PODS, OBSERVE
-from muster.state.operators.planning import local_queue_of
 from muster.state.vocabulary.subject import PODS, Subject
 from muster.state.vocabulary.workload import Workload
 from muster.watchers import workloads

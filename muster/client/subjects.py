@@ -42,7 +42,7 @@ def parse(name: str) -> tuple[Subject, str]:
 @cache
 def _observed_only() -> tuple[Subject, ...]:
     """The other kinds. Their rules take 0.3 s to import, and an Experiment is named without them."""
-    from muster.state.observed.kinds import OBSERVED
+    from muster.kinds.watched import OBSERVED
 
     return tuple(each.subject for each in OBSERVED.values() if each.subject not in SUBJECTS)
 
@@ -87,7 +87,7 @@ def ours(obj: Json) -> bool:
     name = text(obj, "kind")
     if name in ("", EXPERIMENT.kind):
         return True
-    from muster.state.foreign import kinds
+    from muster.kinds import run as kinds
 
     kind = kinds.SUBJECTS.get(name)
     return kind is not None and kind.ours(obj)

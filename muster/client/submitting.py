@@ -6,13 +6,13 @@ import random
 import re
 from pathlib import Path
 
-from muster.api.convert.load import LoadedObject, load_any, object_of
 from muster.api.errors import AlreadyExists
 from muster.api.manifest.load import AICHOR, Loaded
 from muster.api.names import ANNOTATION_CANCELLED, ANNOTATION_COMMAND_SOURCE, ANNOTATION_RESTART, API_VERSION, KIND
 from muster.client.names import generated_name, name_for
 from muster.client.snapshot import Snapshot, known_kind, snapshot_of
 from muster.client.subjects import collection_path, subject_of
+from muster.kinds.manifests.load import LoadedObject, load_any, object_of
 from muster.kube.resources import ResourceClient
 from muster.kube.unstructured import mapping
 

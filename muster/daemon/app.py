@@ -34,6 +34,7 @@ from muster.daemon.tasks import Tasks
 from muster.daemon.wall_clock import TICK, WallClock
 from muster.daemon.web.health import DaemonHealth
 from muster.daemon.web.live import Changes
+from muster.kinds.run import SUBJECTS, runs
 from muster.kube.denials import Denials
 from muster.kube.fair_share import ALONE, FairShare
 from muster.kube.instrumented import MeasuredTransport, labels
@@ -48,7 +49,6 @@ from muster.metrics.leadership import LeadershipCollector
 from muster.metrics.rights import RightsCollector
 from muster.metrics.watch import WatchCollector
 from muster.reconcilers.native.engine import NativeEngine
-from muster.state.foreign.kinds import SUBJECTS, runs
 from muster.state.policies import deadline
 from muster.state.view.roll import RollAnswer
 from muster.state.vocabulary.actions import ProbeTarget

@@ -12,11 +12,11 @@ from muster.api.errors import ApiError, Forbidden, NotFound
 from muster.api.names import KIND, QUEUE_LABEL, SELECTOR, selector_of
 from muster.daemon.experiments.error_border import ErrorBorder
 from muster.daemon.foreign.watching import KindWatch, ends_with_its_kind
+from muster.kinds.declaration.run_kind import ForeignKind
 from muster.kube.listwatch.listing import list_all
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
 from muster.kube.listwatch.store import Store
 from muster.kube.transport import Transport
-from muster.state.foreign.foreign_kind import ForeignKind
 from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod

@@ -14,11 +14,11 @@ from pydantic_settings import (
     YamlConfigSettingsSource,
 )
 
+from muster.kinds.declaration.watched_kind import ObservedKind
+from muster.kinds.watched import OBSERVED
 from muster.kube.leaderelection.rules import LONGEST
 from muster.kube.listwatch.reflector import ReflectorSettings
 from muster.metrics.runbooks import SERVED
-from muster.state.observed.kinds import OBSERVED
-from muster.state.observed.observed_kind import ObservedKind
 from muster.state.vocabulary.subject import JAXJOB, JOBSET
 
 Seconds = Annotated[float, Field(gt=0)]

@@ -6,8 +6,8 @@ that containers and schedulers name are an open set: the frequent ones are here,
 
 from itertools import product
 
+from muster.kinds.experiments.planning import REGISTRY
 from muster.metrics.catalogue import INVALID
-from muster.state.operators.planning import REGISTRY
 from muster.state.policies.failures.restart_reasons import CRASHED, DISRUPTED, EXPORTED
 from muster.state.summary.invalid_spec import REASON as INVALID_SPEC
 from muster.state.view.roll import CoordinatorState

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from muster.kinds.declaration.run_kind import ForeignKind
+from muster.kinds.planning.record_condition import TYPE
 from muster.kube.listwatch.decoder import Projection
-from muster.state.foreign.foreign_kind import ForeignKind
-from muster.state.foreign.record_condition import TYPE
 from muster.watchers import experiments
 from muster.watchers.experiments import ExperimentRecord
 

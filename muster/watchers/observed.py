@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from muster.api.names import LABEL_UID
 from muster.api.values.printable import word
 from muster.api.values.timestamps import seconds_of
+from muster.kinds.declaration.watched_kind import ObservedKind, PodFacts, PodSource
 from muster.kube.listwatch.decoder import Projection
-from muster.state.observed.observed_kind import ObservedKind, PodFacts, PodSource
 from muster.state.vocabulary.pod import Pod
 from muster.watchers import experiments
 from muster.watchers.experiments import ExperimentRecord

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 import yaml
 
-from muster.api.convert.load import load_any_node
 from muster.api.manifest.lighten import Share, lighten
 from muster.api.manifest.load import Loaded
 from muster.api.manifest.yaml.reader import plain, read_yaml
-from tests.api.convert.test_corpus import AS_IT_IS
+from muster.kinds.manifests.load import load_any_node
+from tests.kinds.convert.test_corpus import AS_IT_IS
 
 SHARE = Share(cpus=0.5, memory=2.0)
 CORPORA = [Path(__file__).parent / "corpus" / "valid", Path(__file__).parent / "convert" / "corpus"]

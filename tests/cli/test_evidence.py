@@ -7,7 +7,7 @@ import pytest
 from muster.api.status import Cause
 from muster.cli.processes.evidence import Printed, exception_before, of_end, runs_on
 from muster.cli.processes.tracebacks import HEAD, Tracebacks
-from muster.state.operators.jax import SURVIVOR_TEXT
+from muster.kinds.jax.operator import SURVIVOR_TEXT
 
 FRAME = '  File "train.py", line 1, in <module>'
 LOST = "ValueError: UNKNOWN: Gloo AllGather failed: [gloo/transport/tcp/pair.cc:547] Connection closed by peer"

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from muster.client.stacks import reading
+from muster.kinds.watched import OBSERVED
 from muster.kube.connection import Connection
 from muster.kube.execution import Executed
 from muster.local.apiserver.storage import object_store
 from muster.local.foreign_crds import foreign_crds, reduced_crd
-from muster.state.observed.kinds import OBSERVED
 from tests.cli.conftest import Call
 from tests.cli.test_observed_runs import TEMPLATE
 from tests.client.localserver import LocalServer, ended, running

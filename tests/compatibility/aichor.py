@@ -8,8 +8,8 @@ CORPUS: Final = "tests/api/test_manifest_corpus.py"
 RULES: Final = "tests/api/test_manifest_rules.py"
 POD: Final = "tests/reconcilers/render/test_pod.py"
 COMMAND: Final = "tests/reconcilers/render/test_command.py"
-OPERATORS: Final = "tests/state/operators/test_operators.py"
-RAY: Final = "tests/state/operators/test_kuberay.py"
+OPERATORS: Final = "tests/kinds/test_operators.py"
+RAY: Final = "tests/kinds/ray/test_kuberay.py"
 _TYPE: Final = "spec.types.worker"
 _ASKED: Final = f"{_TYPE}.resources"
 
@@ -86,13 +86,13 @@ AICHOR: Final = Section(
             f"{OPERATORS}::test_a_shared_volume_is_a_claim_of_its_own_that_every_group_mounts",
             "spec.storage={sharedVolume: {mountPoint: /shared, sizeGB: 1, accessMode: ReadWriteMany}}"),
         Row("spec.debug.vscode", "A tunnel in place of the command, for 12 hours at most.",
-            "tests/state/operators/test_debug.py::test_a_tunnel_takes_the_place_of_the_command_in_each_member",
+            "tests/kinds/test_debug.py::test_a_tunnel_takes_the_place_of_the_command_in_each_member",
             "spec.debug={vscode: {enabled: true}}"),
         Row("spec.debug.jupyter", "kuberay: a server as the job that is submitted, for 12 hours at most.",
-            "tests/state/operators/test_debug.py::test_a_jupyter_server_is_the_job_that_the_submitter_submits",
+            "tests/kinds/test_debug.py::test_a_jupyter_server_is_the_job_that_the_submitter_submits",
             _JUPYTER),
         Row("spec.debug: how long", "12 hours at most, and no restart.",
-            "tests/state/operators/test_debug.py::test_it_runs_for_12_hours_at_most_and_is_not_restarted"),
+            "tests/kinds/test_debug.py::test_it_runs_for_12_hours_at_most_and_is_not_restarted"),
         Row("spec.securityContext.ptrace", "Adds one capability.", f"{POD}::test_ptrace_adds_one_capability",
             "spec.securityContext.ptrace=true"),
         Row("spec.gracefulTermination", "The grace period, and a command before it.",
@@ -145,9 +145,9 @@ AICHOR: Final = Section(
         Row("rdma.devices", "One of each device for every member.",
             f"{OPERATORS}::test_devices_are_requested_and_limited_and_placed", f"{_ASKED}.rdma={{devices: [sriov_a]}}"),
         Row("rayStartParams", "Override the documented defaults; null, bare and dropped flags as in KubeRay.",
-            "tests/state/operators/test_ray_start.py::test_a_parameter_adds_to_the_defaults_or_overrides_one"),
+            "tests/kinds/ray/test_ray_start.py::test_a_parameter_adds_to_the_defaults_or_overrides_one"),
         Row("rayStartParams that would break the cluster", "Refused with the reason.",
-            "tests/state/operators/test_ray_start.py::test_what_would_break_the_cluster_is_refused_with_a_reason"),
+            "tests/kinds/ray/test_ray_start.py::test_what_would_break_the_cluster_is_refused_with_a_reason"),
         Row("a misspelt key beside gpu.count", "Ignored with a warning, as on AIchor.",
             f"{CORPUS}::test_a_misspelt_gpu_count_is_a_warning_and_requests_no_gpu"),
         Row("any other unknown field", "Refused, with the nearest name.", refused="did you mean timeout?",
@@ -167,7 +167,7 @@ AICHOR: Final = Section(
             "template sets any of them (`spec.template` of kind: Experiment).",
             f"{OPERATORS}::test_a_template_may_set_the_variables_of_aichors_platform"),
         Row("submitter of kuberay", "A pod of its own runs the command; the experiment succeeds with it.",
-            "tests/state/operators/test_kuberay_decisions.py::test_the_experiment_succeeds_with_its_submitter"),
+            "tests/kinds/ray/test_kuberay_decisions.py::test_the_experiment_succeeds_with_its_submitter"),
         Row("$(VAR) in a command or variable", "Expanded by Kubernetes, as documented.",
             f"{COMMAND}::test_injected_variables_are_expanded_as_kubernetes_documents"),
         Row("a number in quotes", "Refused with the number to write.", refused="remove the quotes: 2",

@@ -4,10 +4,10 @@ from typing import Final
 
 from tests.compatibility.row import Row, Section
 
-READ: Final = "tests/api/foreign/test_jaxjob.py"
+READ: Final = "tests/kinds/jax/test_jaxjob.py"
 RUN: Final = "tests/daemon/foreign/test_jaxjobs.py"
-STATUS: Final = "tests/state/foreign/test_jaxjob_status.py"
-PLAN: Final = "tests/state/operators/objects/test_jaxjob.py"
+STATUS: Final = "tests/kinds/jax/test_status.py"
+PLAN: Final = "tests/kinds/jax/test_run.py"
 _WORKER: Final = "spec.jaxReplicaSpecs.Worker"
 _POD: Final = f"{_WORKER}.template.spec"
 

@@ -4,14 +4,14 @@ from typing import Final
 
 from tests.compatibility.row import Row
 
-READ: Final = "tests/api/foreign/test_jobset_spec.py"
+READ: Final = "tests/kinds/jobset/test_jobset_spec.py"
 RUN: Final = "tests/daemon/foreign/test_jobsets.py"
 EDITS: Final = "tests/daemon/foreign/test_jobset_edits.py"
 METRICS: Final = "tests/daemon/foreign/test_page_and_metrics.py"
-CASES: Final = "tests/state/jobsets/test_conformance.py::test_conformance"
-JOBS: Final = "tests/state/jobsets/test_job_rules.py"
-TRACES: Final = "tests/state/jobsets/test_golden_traces.py"
-TRAPS: Final = "tests/api/convert/test_traps.py"
+CASES: Final = "tests/kinds/jobset/lives/test_conformance.py::test_conformance"
+JOBS: Final = "tests/kinds/jobset/lives/test_job_rules.py"
+TRACES: Final = "tests/kinds/jobset/lives/test_golden_traces.py"
+TRAPS: Final = "tests/kinds/convert/test_traps.py"
 _SPEC: Final = "spec.replicatedJobs.w.template.spec"
 
 JOBS_AND_RUNS: Final = (

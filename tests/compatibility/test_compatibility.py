@@ -5,14 +5,15 @@ from typing import Final
 
 import pytest
 
-from muster.api.foreign.jaxjob import parse_jaxjob
-from muster.api.foreign.jobset import parse_jobset
 from muster.api.manifest.experiment import Experiment
 from muster.api.manifest.load import load_node
 from muster.api.manifest.overrides import override
 from muster.api.manifest.problems import ProblemsError
 from muster.api.manifest.yaml.reader import Node, plain, read_yaml
-from muster.state.operators.planning import PlanError, plan_of
+from muster.kinds.declaration.plan_error import PlanError
+from muster.kinds.experiments.planning import plan_of
+from muster.kinds.jax.jaxjob import parse_jaxjob
+from muster.kinds.jobset.parse import parse_jobset
 from tests.compatibility.aichor import AICHOR
 from tests.compatibility.jaxjob import JAXJOB
 from tests.compatibility.jobset import JOBSET

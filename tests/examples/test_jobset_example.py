@@ -3,8 +3,8 @@
 import pytest
 
 from muster.api.manifest.experiment import parse_experiment
+from muster.kinds.experiments.planning import plan_of
 from muster.reconcilers.render.pod import render_pod
-from muster.state.operators.planning import plan_of
 from tests.examples.table import BY_NAME
 
 VARIABLES = (

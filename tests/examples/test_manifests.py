@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import yaml
 
-from muster.api.foreign.jaxjob import parse_jaxjob
-from muster.api.foreign.jobset import parse_jobset
 from muster.api.manifest.load import load_manifest
-from muster.state.foreign.kinds import SUBJECTS
-from muster.state.operators.planning import REGISTRY
+from muster.kinds.experiments.planning import REGISTRY
+from muster.kinds.jax.jaxjob import parse_jaxjob
+from muster.kinds.jobset.parse import parse_jobset
+from muster.kinds.run import SUBJECTS
 from tests.examples import table
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

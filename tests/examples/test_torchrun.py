@@ -7,8 +7,8 @@ import subprocess
 import pytest
 
 from muster.api.manifest.experiment import parse_experiment
+from muster.kinds.experiments.planning import plan_of
 from muster.reconcilers.render.pod import render_pod
-from muster.state.operators.planning import plan_of
 from tests.examples.table import BY_NAME
 from tests.frameworks.interpreters import python_of, reason_without
 

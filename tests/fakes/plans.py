@@ -4,9 +4,9 @@ from dataclasses import fields
 from typing import Any
 
 from muster.api.names import API_VERSION, KIND
+from muster.kinds.jax.operator import JAX
 from muster.kube.paths import core
 from muster.reconcilers.refs import experiment_path
-from muster.state.operators.jax import JAX
 from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
 from muster.state.vocabulary.group import Member
 from muster.state.vocabulary.plan import Plan

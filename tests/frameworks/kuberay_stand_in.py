@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from muster.client import Client
+from muster.kinds.ray.raycluster import RAYCLUSTER
 from muster.kube.paths import core, custom
 from muster.local.foreign_crds import reduced_crd
-from muster.state.operators.observed.raycluster import RAYCLUSTER
 from tests.observed.kuberay.recorded import recorded
 
 NAMESPACE: Final = "ray"

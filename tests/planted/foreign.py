@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from muster.daemon.foreign import own_status, reading
 from muster.daemon.steps import status_writer
 from muster.daemon.steps.controller import Controller
+from muster.kinds.jobset import status as jobset_status
+from muster.kinds.planning.record_condition import with_record, without_record
+from muster.kinds.run import SUBJECTS
 from muster.metrics.instruments import Instruments
-from muster.state.foreign import jobset_status
-from muster.state.foreign.kinds import SUBJECTS
-from muster.state.foreign.record_condition import with_record, without_record
 from muster.state.policies.failures import jobs
 from muster.state.view.read_only import ReadOnlyView
 from muster.state.vocabulary.plan import Plan

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from muster.daemon.observed.watches import sources_of
-from muster.state.observed.kinds import OBSERVED
-from muster.state.observed.observed_kind import PodSource
+from muster.kinds.declaration.watched_kind import PodSource
+from muster.kinds.watched import OBSERVED
 from muster.watchers.observed import PodDocument, pod_reader_of
 
 SOURCES = sources_of(OBSERVED.values())

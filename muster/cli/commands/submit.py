@@ -4,7 +4,6 @@ import asyncio
 
 import click
 
-from muster.api.convert.load import object_of
 from muster.cli.exits import status_of
 from muster.cli.manifests import print_warnings, read_manifest
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
@@ -13,6 +12,7 @@ from muster.cli.terminal.patience import patient
 from muster.cli.terminal.progress import watch_to_end
 from muster.client.names import name_for
 from muster.client.snapshot import Snapshot
+from muster.kinds.manifests.load import object_of
 
 
 @click.command(

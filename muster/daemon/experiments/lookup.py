@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from muster.api.names import KIND
 from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.index import ExperimentIndex
+from muster.kinds.run import SUBJECTS
+from muster.kinds.watched import OBSERVED
 from muster.metrics.catalogue import INVALID
 from muster.metrics.collector import Invalid, Subject
-from muster.state.foreign.kinds import SUBJECTS
-from muster.state.observed.kinds import OBSERVED
 from muster.state.summary.invalid_spec import unreadable
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.subject import EXPERIMENT

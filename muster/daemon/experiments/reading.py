@@ -12,8 +12,8 @@ from muster.api.errors import MusterError
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.manifest.yaml.reader import MAX_BYTES
 from muster.api.names import ANNOTATION_CANCELLED, ANNOTATION_RESTART, PRIORITY_LABEL, QUEUE_LABEL
+from muster.kinds.experiments.planning import plan_of
 from muster.reconcilers.render.workload import workload_name
-from muster.state.operators.planning import plan_of
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Record
 from muster.state.vocabulary.stored_record import from_status

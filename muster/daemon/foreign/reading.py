@@ -6,9 +6,9 @@ from typing import Any
 from muster.api.errors import MusterError
 from muster.api.manifest.yaml.reader import MAX_BYTES
 from muster.daemon.experiments.reading import Reading
-from muster.state.foreign import held
-from muster.state.foreign.kinds import SUBJECTS
-from muster.state.foreign.record_condition import from_object, without_record
+from muster.kinds.planning import held
+from muster.kinds.planning.record_condition import from_object, without_record
+from muster.kinds.run import SUBJECTS
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Record
 from muster.watchers.experiments import ExperimentRecord

@@ -20,8 +20,8 @@ from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.observed.labelled import Key, LabelledSets
 from muster.daemon.observed.run import ObservedRun
-from muster.state.observed.observed_kind import Object, ObservedKind
-from muster.state.observed.planning import ON_DEADLINE, metadata_of
+from muster.kinds.declaration.watched_kind import Object, ObservedKind
+from muster.kinds.planning.watched_plan import ON_DEADLINE, metadata_of
 from muster.state.view.membership import Membership
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from muster.state.observed.attempts import Attempts
-from muster.state.observed.membership import ObservedMembership
-from muster.state.observed.observed_kind import Claim, ObservedKind
+from muster.kinds.declaration.watched_kind import Claim, ObservedKind
+from muster.kinds.places.attempts import Attempts
+from muster.kinds.places.membership import ObservedMembership
 from muster.state.vocabulary.pod import Pod
 
 

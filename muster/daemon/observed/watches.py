@@ -9,10 +9,10 @@ from typing import Any, Protocol
 
 from muster.daemon.foreign.watching import KindWatch, ends_with_its_kind
 from muster.daemon.observed.index import ObservedIndex
+from muster.kinds.declaration.watched_kind import ObservedKind, PodSource
 from muster.kube.listwatch.reflector import Reflector
 from muster.kube.listwatch.store import Store
 from muster.kube.transport import Transport
-from muster.state.observed.observed_kind import ObservedKind, PodSource
 from muster.state.vocabulary.pod import Pod
 from muster.watchers import experiments
 from muster.watchers.experiments import ExperimentRecord

@@ -13,13 +13,13 @@ from muster.api.errors import ApiError, Conflict, NotFound
 from muster.daemon.event_recorder import EventRecorder
 from muster.daemon.experiments.entry import Entry, Unanswered
 from muster.daemon.foreign.own_status import own_status
+from muster.kinds.planning.record_condition import with_record
+from muster.kinds.run import SUBJECTS
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Transport
 from muster.metrics.instruments import Instruments
 from muster.reconcilers.refs import ExperimentRef
 from muster.reconcilers.status import write_status
-from muster.state.foreign.kinds import SUBJECTS
-from muster.state.foreign.record_condition import with_record
 from muster.state.vocabulary.record import Record, StoryLine
 from muster.state.vocabulary.stored_record import to_status
 from muster.state.vocabulary.subject import EXPERIMENT

@@ -25,6 +25,7 @@ from msgspec import structs
 from muster.api.errors import NotFound
 from muster.api.names import LABEL_UID
 from muster.api.values.rank_ranges import from_ranges
+from muster.kinds.planning.record_condition import from_object
 from muster.kube.metadata import Metadata, read
 from muster.kube.paths import core
 from muster.reconcilers.native.altered import KEEPS_QUOTA, Whereabouts, ask_for, refusal_for, search, unseen
@@ -32,7 +33,6 @@ from muster.reconcilers.native.batch import Calls
 from muster.reconcilers.native.live_pods import LivePod, Pods, pages
 from muster.reconcilers.refs import ref_of
 from muster.reconcilers.result import Outcome
-from muster.state.foreign.record_condition import from_object
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.actions import ConfirmEnd, ConfirmLaunch, ConfirmLoss
 from muster.state.vocabulary.plan import Plan

@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 
 from muster.api.values.quantities import QuantityError, parse_quantity
+from muster.kinds.jobset.labels import JOBSET_NAME
 from muster.kube.metadata import Metadata
 from muster.reconcilers.native.adoption import SHOWN, name_taken
-from muster.state.operators.objects.jobset_labels import JOBSET_NAME
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod_spec import Claim

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.api.foreign.jobsets import job
 from tests.daemon.foreign.test_jobsets import NEVER, PATH, PODS, TWO, conditions, fails, pods, running, status
 from tests.daemon.foreign.world import World, virtually
+from tests.kinds.jobset.jobsets import job
 
 WAITS = "how many pods there are changes only while it is suspended"
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from muster.api.names import LABEL_UID
-from muster.state.foreign.record_condition import TYPE
-from muster.state.operators.objects.jobset_labels import PREFIX
+from muster.kinds.jobset.labels import PREFIX
+from muster.kinds.planning.record_condition import TYPE
 from muster.state.vocabulary.subject import JOBSET
-from tests.api.foreign.jobsets import job, jobset
 from tests.daemon.foreign.world import World, virtually
 from tests.fakes.history import Object
+from tests.kinds.jobset.jobsets import job, jobset
 
 PATH = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/team/jobsets/run"
 DISCOVERY = f"/apis/{JOBSET.api_version}"

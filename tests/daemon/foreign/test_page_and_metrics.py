@@ -3,10 +3,10 @@
 import asyncio
 
 from muster.state.vocabulary.subject import JOBSET
-from tests.api.foreign.jobsets import job as replicated
-from tests.api.foreign.jobsets import jobset
 from tests.daemon.foreign.world import World, job, virtually
 from tests.daemon.virtual_daemon import experiment, scraped
+from tests.kinds.jobset.jobsets import job as replicated
+from tests.kinds.jobset.jobsets import jobset
 
 JOB = "/apis/kubeflow.org/v1/namespaces/team/jaxjobs/run"
 SET = f"/apis/{JOBSET.api_version}/namespaces/team/jobsets/run"

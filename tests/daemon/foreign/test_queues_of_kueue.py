@@ -10,8 +10,8 @@ from muster.client import observing
 from muster.daemon.settings import Settings
 from muster.kube.resources import ResourceClient
 from muster.state.vocabulary.subject import JOBSET
-from tests.api.foreign.jobsets import jobset
 from tests.daemon.foreign.world import World, virtually
+from tests.kinds.jobset.jobsets import jobset
 
 PATH = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/team/jobsets/run"
 WORKLOAD = "/apis/kueue.x-k8s.io/v1beta2/namespaces/team/workloads/jobset-run-1"

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from muster.api.errors import Conflict, Forbidden, NotFound, Unreachable
-from muster.state.foreign.record_condition import TYPE, from_object
+from muster.kinds.planning.record_condition import TYPE, from_object
 from tests.daemon.foreign.test_jaxjobs import running
 from tests.daemon.foreign.world import DISCOVERY, JOB, World, job, virtually
 

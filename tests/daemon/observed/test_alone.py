@@ -7,8 +7,8 @@ from muster.client.events import EventSummary
 from muster.client.observed import as_musterd_said, kind_of, look
 from muster.daemon.settings import Settings
 from muster.state.vocabulary.record import ConditionType
-from tests.api.foreign.jobsets import jobset
 from tests.daemon.observed.world import World, virtually
+from tests.kinds.jobset.jobsets import jobset
 
 PATH = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/team/jobsets/train"
 SAID = "nothing runs JobSets here; set spec.managedBy: muster.dev/muster, or muster submit runs it as an Experiment"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.state.observed.kinds import OBSERVED
+from muster.kinds.watched import OBSERVED
 from muster.state.vocabulary.record import Phase
 from tests.daemon.observed.test_jobs import job
 from tests.daemon.observed.test_jobs import pod as job_pod

@@ -12,7 +12,7 @@ from muster.daemon.web.rollcall import detail
 from muster.state.vocabulary.record import Phase
 from tests.daemon.observed.world import PODS, World, virtually
 
-GOLDEN = Path(__file__).parents[2] / "state/jobsets/golden"
+GOLDEN = Path(__file__).parents[2] / "kinds/jobset/lives/golden"
 JOBSET = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/team/jobsets/t"
 PREFIX = "jobset.sigs.k8s.io/"
 

@@ -9,8 +9,8 @@ import pytest
 
 from muster.daemon.web.page.runbooks import Runbooks
 from muster.daemon.web.pages import Pages
+from muster.kinds.watched import OBSERVED
 from muster.metrics.runbooks import PUBLISHED
-from muster.state.observed.kinds import OBSERVED
 from tests.cli.test_observed_kinds import RUNS, name_of
 from tests.daemon.observed.world import World, virtually
 

@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from deploy.helm.manifests import MUSTERD, READERS
-from muster.state.observed.kinds import OBSERVED
+from muster.kinds.watched import OBSERVED
 from tests.deploy.chart.conftest import Rendered
 from tests.deploy.chart.rights import CLUSTER, grants
 

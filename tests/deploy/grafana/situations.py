@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from muster.api.names import LABEL_EPOCH, QUEUE_LABEL
 from muster.client import Client, Snapshot
+from muster.kinds.pods.watched import OBSERVE, SIZE
 from muster.kube.paths import core
-from muster.state.operators.observed.pods import OBSERVE, SIZE
 from tests.deploy.grafana.proxy import Refusal
 
 Holds = Callable[[Snapshot], bool]

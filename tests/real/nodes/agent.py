@@ -27,13 +27,13 @@ import structlog
 
 from muster.api.names import LABEL_EXPERIMENT
 from muster.cli.processes.stack import free_port
+from muster.kinds.pods.watched import OBSERVE
 from muster.kube.authentication.kubeconfig import KubeConfig
 from muster.kube.connection import Connection
 from muster.kube.resources import ResourceClient
 from muster.local.node import NodeAgent, agent, objects, registration
 from muster.local.node.objects import Object
 from muster.local.node.pods.assigned_pods import AssignedPods
-from muster.state.operators.observed.pods import OBSERVE
 from tests.real.nodes.kubelet import kubelet
 from tests.real.nodes.relay import relay
 

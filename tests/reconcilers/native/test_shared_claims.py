@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from muster.kinds.jobset.labels import JOBSET_NAME
 from muster.kube.paths import core
 from muster.reconcilers.native.shared_claims import differing
 from muster.reconcilers.result import Outcome
-from muster.state.operators.objects.jobset_labels import JOBSET_NAME
 from muster.state.vocabulary.actions import EnsureClaims
 from muster.state.vocabulary.pod_spec import Claim
 from tests.fakes.engines import Bench

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from muster.api.foreign.jaxjob import CONTAINER, WORKER
-from muster.state.foreign.foreign_kind import MANAGED_BY
+from muster.kinds.declaration.run_kind import MANAGED_BY
+from muster.kinds.jax.jaxjob import CONTAINER, WORKER
 
 Object = dict[str, Any]
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from muster.api.foreign.jaxjob import PORT as JAXJOB_PORT
 from muster.api.names import JAX_PORT, PYTORCH_PORT, RAY_PORT, XGBOOST_PORT
+from muster.kinds.jax.jaxjob import PORT as JAXJOB_PORT
 from muster.state.vocabulary.subject import EXPERIMENT, JAXJOB, JOBSET, Subject
 from tests.simulation.scenarios.objects import jaxjob_spec, jobset_spec
 

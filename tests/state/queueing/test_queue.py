@@ -9,11 +9,12 @@ from msgspec import structs
 from muster.api.errors import MusterError
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.names import FINALIZER_QUOTA, PRIORITY_LABEL, QUEUE_LABEL
+from muster.kinds.declaration.plan_error import PlanError
+from muster.kinds.experiments.planning import plan_of
 from muster.state.facts import admission
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.by_cause import by_cause
 from muster.state.facts.diagnosis.cause import MissingCause
-from muster.state.operators.planning import PlanError, plan_of
 from muster.state.policies import deadline
 from muster.state.vocabulary.plan import Queue
 from muster.state.vocabulary.record import ConditionType, Phase

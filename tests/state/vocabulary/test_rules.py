@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from muster.kinds.jobset.operator import JOBSET
 from muster.state.facts import gates
 from muster.state.facts.context import Context, Fail, Restart, Succeed
-from muster.state.operators.jobset import JOBSET
 from muster.state.policies import rendezvous, startup
 from muster.state.policies.ending import success
 from muster.state.policies.failures import failure

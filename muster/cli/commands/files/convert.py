@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import click
 import yaml
 
-from muster.api.convert.conversion import Conversion
-from muster.api.convert.conversion import convert as convert_manifest
 from muster.api.manifest.problems import Problem
 from muster.cli.exits import LOSSY
 from muster.cli.manifests import read_text
 from muster.cli.options import show
 from muster.cli.terminal.colours import data, plain, say
+from muster.kinds.manifests.conversion import Conversion
+from muster.kinds.manifests.conversion import convert as convert_manifest
 
 
 class _Dumper(yaml.SafeDumper):

@@ -5,10 +5,10 @@ from typing import Any
 
 import click
 
-from muster.api.convert.load import object_of
 from muster.cli.manifests import PLACEHOLDER_UID, print_warnings, read_manifest
 from muster.cli.options import show, yaml_text
 from muster.cli.terminal.colours import data
+from muster.kinds.manifests.load import object_of
 from muster.reconcilers.render.claim import render_claim
 from muster.reconcilers.render.pod import render_pod
 from muster.reconcilers.render.service import render_service

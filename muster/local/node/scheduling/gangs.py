@@ -16,13 +16,13 @@ from typing import Final
 from muster.api.errors import MusterError
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.names import CONTAINER, LABEL_EPOCH, LABEL_GROUP, LABEL_UID
+from muster.kinds.experiments.planning import plan_of
+from muster.kinds.run import SUBJECTS
 from muster.kube.paths import custom
 from muster.kube.resources import ResourceClient
 from muster.local.node import objects
 from muster.local.node.objects import Object
 from muster.local.node.scheduling import fit
-from muster.state.foreign.kinds import SUBJECTS
-from muster.state.operators.planning import plan_of
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.rules import GateCondition

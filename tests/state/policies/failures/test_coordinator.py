@@ -10,7 +10,7 @@ from muster.state.vocabulary.actions import ConfirmLoss, CreatePods
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Phase
 from tests.builders import plan
-from tests.state.operators.test_kuberay import planned
+from tests.kinds.ray.test_kuberay import planned
 from tests.state.story import Story
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from muster.api.values.termination_message import words
+from muster.kinds.pytorch.operator import PYTORCH
 from muster.state.facts.context import Context, Fail, ReadFirst, Restart, Wait
-from muster.state.operators.pytorch import PYTORCH
 from muster.state.policies.failures import culprit, failure
 from muster.state.view.engine_facts import LiveRead
 from muster.state.view.roll import RankError, RankState, RollAnswer

@@ -1,0 +1,1 @@
+"""What the converters of several kinds have in common."""

@@ -1,0 +1,76 @@
+"""What every kind has in common: metadata, and the one image, line and grace period that an Experiment has."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from muster.api.manifest.load import SERVER_FIELDS
+from muster.api.manifest.problems import quoted
+from muster.api.naming import slug
+from muster.kinds.convert.command import by_case
+from muster.kinds.convert.draft import Draft
+from muster.kinds.convert.pod import Pod
+from muster.kinds.convert.source import Fields
+
+_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+def metadata_of(draft: Draft, source: Fields) -> str:
+    """Carry the metadata over; the name of the experiment."""
+    source.ignore("apiVersion", "kind", "status")
+    metadata = source.fields("metadata")
+    metadata.ignore(*SERVER_FIELDS)
+    name, prefix = metadata.text("name"), metadata.text("generateName")
+    if not name and prefix:
+        name = slug(prefix)
+        metadata.note(f"generateName is not carried over; the name is {quoted(name)}", "choose one", "generateName")
+    if not name:
+        raise draft.report.refuse(metadata.at("name"), "a required field is missing", "write metadata.name")
+    draft.metadata["name"] = name
+    if namespace := metadata.text("namespace"):
+        draft.metadata["namespace"] = namespace
+    for key in ("labels", "annotations"):
+        found = metadata.value(key, dict, {})
+        found.pop(_LAST_APPLIED, None)
+        if found:
+            draft.metadata[key] = found
+    metadata.rest("not carried over: an Experiment has no such metadata")
+    return name
+
+
+def end_of(draft: Draft, holder: Fields) -> None:
+    """Carry ``ttlSecondsAfterFinished`` over."""
+    if "ttlSecondsAfterFinished" in holder:
+        draft.spec["ttlAfterFinished"] = f"{holder.number('ttlSecondsAfterFinished', 0)}s"
+
+
+def members_of(draft: Draft, pods: Mapping[str, Pod], variable: str) -> None:
+    """Write the image, the line and the grace period of all members; lines may differ by that variable's value."""
+    first = next(iter(pods.values()))
+    for pod in pods.values():
+        if pod.image != first.image:
+            message = f"the image {quoted(pod.image)} is not that of the first group, {quoted(first.image)}"
+            hint = "an Experiment has one image: build one that holds both programs, or run the manifest as it is"
+            raise draft.report.refuse(pod.source.loc, message, hint)
+    draft.spec["image"] = first.image
+    lines = {name: pod.line for name, pod in pods.items()}
+    draft.spec["command"] = first.line if len(set(lines.values())) == 1 else by_case(variable, lines)
+    hooks = {pod.pre_stop for pod in pods.values()}
+    if len(hooks) > 1:
+        message = "preStop is not carried over: an Experiment has one shutdownCommand for all members"
+        draft.report.losses.append(draft.report.problem(first.source.loc, message))
+    stopping_of(draft, [*pods.values()], first.pre_stop if len(hooks) == 1 else ())
+
+
+def stopping_of(draft: Draft, pods: Sequence[Pod], command: Sequence[str]) -> None:
+    """Write the grace period, the longest that a pod states, and what runs before the request to stop."""
+    graceful: dict[str, object] = {}
+    if stated := [pod.grace for pod in pods if pod.grace is not None]:
+        graceful["terminationGracePeriodSeconds"] = max(stated)
+        for pod in pods:
+            if pod.grace not in (None, max(stated)):
+                message = f"not carried over for each group: the grace period of all members is {max(stated)} s"
+                pod.source.lost(message, "", "spec", "terminationGracePeriodSeconds")
+    if command:
+        graceful["shutdownCommand"] = [*command]
+    if graceful:
+        draft.spec["gracefulTermination"] = graceful

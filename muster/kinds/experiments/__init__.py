@@ -1,0 +1,1 @@
+"""From an Experiment to its plan, by the declaration of its operator."""

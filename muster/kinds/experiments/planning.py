@@ -1,0 +1,201 @@
+"""From an Experiment to its plan."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from muster.api.manifest.experiment import Experiment, ExperimentSpec
+from muster.api.manifest.policies.edits import shape_of
+from muster.api.manifest.policies.gates import DependsOn
+from muster.api.manifest.policies.restart_policy import AvoidNodes
+from muster.api.names import ANNOTATION_CANCELLED, ANNOTATION_RESTART, PRIORITY_LABEL, QUEUE_LABEL
+from muster.kinds.declaration.operator import Operator
+from muster.kinds.declaration.plan_error import PlanError
+from muster.kinds.experiments.debug import debugged, with_notice
+from muster.kinds.experiments.storage import with_shared_volume
+from muster.kinds.jax.operator import JAX
+from muster.kinds.jobset.operator import JOBSET
+from muster.kinds.planning.metadata import FOREGROUND, ORPHAN
+from muster.kinds.planning.pod_specs import pod_spec_of
+from muster.kinds.pytorch.operator import PYTORCH
+from muster.kinds.ray.operator import KUBERAY
+from muster.kinds.xgboost.operator import XGBOOST
+from muster.state.vocabulary.clocks import CLOCKS
+from muster.state.vocabulary.coordinator import Coordinator
+from muster.state.vocabulary.group import Group, Role
+from muster.state.vocabulary.plan import LONGEST_GRACE, MAX_POD_SETS, Plan, Queue
+from muster.state.vocabulary.pod_spec import Env, Port, Source
+from muster.state.vocabulary.rules import (
+    Backoff,
+    ClockAction,
+    ClockName,
+    ClockRule,
+    FailureAction,
+    FailureRule,
+    Gate,
+    GateCondition,
+    Quantifier,
+    SuccessRule,
+)
+
+REGISTRY: dict[str, Operator] = {
+    "jax": JAX,
+    "pytorch": PYTORCH,
+    "xgboost": XGBOOST,
+    "jobset": JOBSET,
+    "kuberay": KUBERAY,
+}
+
+MASTER = "master"
+"""The group that pytorch and xgboost manifests may name for rank 0 alone."""
+
+
+def plan_of(experiment: Experiment) -> Plan:
+    """The plan of an experiment. Raises ``PlanError``."""
+    experiment = debugged(experiment)
+    spec = experiment.spec
+    operator = REGISTRY[spec.operator]
+    graceful = spec.graceful_termination
+    stated = graceful is not None and graceful.termination_grace_period_seconds is not None
+    backoff, avoid = spec.restart_policy.backoff, spec.restart_policy.avoid_nodes
+    coordinator = operator.coordinator(spec.groups)
+    plan = Plan(
+        uid=experiment.uid,
+        namespace=experiment.namespace,
+        name=experiment.name,
+        generation=experiment.generation,
+        operator=spec.operator,
+        groups=tuple(_groups(experiment, operator, coordinator)),
+        coordinator=coordinator,
+        success=_success(spec, operator),
+        failures=(*_failures(spec), *operator.failures),
+        survivor_exits=operator.survivor_exits,
+        survivor_text=operator.survivor_text,
+        culprits=operator.culprits,
+        limit=spec.restart_policy.backoff_limit,
+        max_disruptions=spec.restart_policy.max_disruptions,
+        backoff=Backoff(backoff.initial_seconds, backoff.max_seconds, backoff.factor),
+        jitter=backoff.jitter,
+        window=spec.restart_policy.window_seconds,
+        no_progress_limit=spec.restart_policy.no_progress_limit,
+        avoid_nodes_after=avoid.after_failures if avoid else None,
+        most_avoided=(avoid or AvoidNodes()).most,
+        clocks=tuple(_clocks(spec)),
+        restart_grace=None if stated else operator.restart_grace,
+        longest_grace=max(LONGEST_GRACE, spec.clocks.terminating.after_seconds if spec.clocks.terminating else 0.0),
+        shape=shape_of(spec),
+        ttl=spec.ttl_seconds,
+        suspend=spec.suspend,
+        cancel=spec.cancel,
+        cancelled_by=experiment.annotations.get(ANNOTATION_CANCELLED, ""),
+        restart_request=experiment.annotations.get(ANNOTATION_RESTART, ""),
+        deleting=experiment.deletion_timestamp is not None,
+        orphans=ORPHAN in experiment.finalizers,
+        foreground=FOREGROUND in experiment.finalizers,
+        queue=_queue(experiment),
+    )
+    plan = operator.finish(experiment, plan) if operator.finish else plan
+    return with_notice(experiment, with_shared_volume(experiment, plan))
+
+
+def _queue(experiment: Experiment) -> Queue | None:
+    """The queue that the label of the Experiment names."""
+    name = experiment.labels.get(QUEUE_LABEL, "")
+    if not name:
+        return None
+    if len(experiment.spec.groups) > MAX_POD_SETS:
+        count = len(experiment.spec.groups)
+        raise PlanError(
+            f"spec.types: a queued experiment has at most {MAX_POD_SETS} types, because a Workload has no "
+            f"more podSets, and this one has {count}; merge types, or remove the label {QUEUE_LABEL}"
+        )
+    return Queue(name, experiment.labels.get(PRIORITY_LABEL, ""))
+
+
+def _identity(experiment: Experiment) -> tuple[Env, ...]:
+    """What every member may know of itself: for checkpoints, logs and results that several epochs share."""
+    return (
+        Env("MUSTER_EXPERIMENT", Source.LITERAL, experiment.name),
+        Env("MUSTER_EXPERIMENT_UID", Source.LITERAL, experiment.uid),
+        Env("MUSTER_EPOCH", Source.EPOCH),
+        Env("MUSTER_RANK", Source.RANK),
+    )
+
+
+def _groups(experiment: Experiment, operator: Operator, coordinator: Coordinator | None) -> Iterator[Group]:
+    spec = experiment.spec
+    rank = job = 0
+    for group in spec.groups:
+        meets_here = coordinator is not None and rank <= coordinator.rank < rank + group.members
+        yield Group(
+            name=group.name,
+            replicas=group.count,
+            completions=group.completions,
+            pod=pod_spec_of(spec, group.resources),
+            first_rank=rank,
+            first_job=job,
+            env=(*_identity(experiment), *operator.env(group, spec.groups)),
+            parallelism=group.parallelism,
+            template=spec.template_of(group),
+            role=Role.COORDINATOR if meets_here and group.name == MASTER else Role.WORKER,
+            ports=(Port("coordinator", coordinator.port),) if coordinator and meets_here else (),
+            gates=(*_gates(spec, coordinator), *(awaited(each, coordinator) for each in group.depends_on)),
+        )
+        rank += group.members
+        job += group.count
+
+
+def _gates(spec: ExperimentSpec, coordinator: Coordinator | None) -> tuple[Gate, ...]:
+    """``CoordinatorFirst``: wait until the coordinator serves, or until its pod is ready where no probe asks it."""
+    if coordinator is None or spec.startup.order != "CoordinatorFirst":
+        return ()
+    return (Gate(GateCondition.READY if coordinator.probe.passive else GateCondition.SERVING),)
+
+
+def awaited(gate: DependsOn, coordinator: Coordinator | None) -> Gate:
+    """An entry of ``dependsOn``. Where no probe asks the coordinator, Serving is that its group is ready."""
+    if gate.status != "Serving":
+        return Gate(GateCondition(gate.status), gate.group)
+    silent = coordinator is None or coordinator.probe.passive
+    return Gate(GateCondition.READY, gate.group) if silent else Gate(GateCondition.SERVING)
+
+
+def _success(spec: ExperimentSpec, operator: Operator) -> SuccessRule:
+    """The spec's success policy, else the operator's."""
+    policy = spec.success_policy
+    return SuccessRule(Quantifier(policy.operator), policy.targets) if policy else operator.success
+
+
+def _failures(spec: ExperimentSpec) -> Iterator[FailureRule]:
+    """The rules of the spec. One that does not say whether it counts is two: failures do, disruptions do not."""
+    for number, rule in enumerate(spec.failure_policy.rules if spec.failure_policy else (), start=1):
+        stated = FailureRule(
+            FailureAction(rule.action),
+            disruption=rule.disruption,
+            groups=rule.target_groups,
+            exit_codes=rule.on_exit_codes,
+            reasons=rule.on_reasons,
+            messages=rule.on_message_patterns,
+            name=rule.name or f"{number}",
+            limit=rule.limit,
+        )
+        for disruption in (True, False) if rule.disruption is None else (rule.disruption,):
+            if rule.counted is None:
+                yield replace(stated, disruption=disruption, counted=not disruption)
+        if rule.counted is not None:
+            yield replace(stated, counted=rule.counted)
+
+
+def _clocks(spec: ExperimentSpec) -> Iterator[ClockRule]:
+    """The clocks that run.
+
+    These are the clocks that the spec sets (``spec.clocks`` names them as ``ClockName`` does), the total where the spec
+    has a timeout, and those whose row has a default.
+    """
+    for row in CLOCKS:
+        stated = getattr(spec.clocks, row.name.value, None)
+        if row.name is ClockName.TOTAL and spec.deadline_seconds is not None:
+            yield replace(row, after=spec.deadline_seconds)
+        elif stated is not None:
+            yield replace(row, after=stated.after_seconds, action=ClockAction(stated.action))
+        elif row.after:
+            yield row

@@ -1,0 +1,228 @@
+"""batch/v1 JobSpec as a JobSet holds it: the fields, the defaults of the API server, and what Muster refuses.
+
+Sources: kubernetes api/batch/v1 (fields), pkg/apis/batch/v1/defaults.go, pkg/apis/batch/validation. JobSet's webhook
+sets ``completionMode`` to Indexed and ``restartPolicy`` to OnFailure where they are absent; Muster does it here,
+because the webhook may be absent too.
+"""
+
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from muster.api.manifest.problems import Wrong, quoted
+from muster.api.manifest.template.values import check_json, owned
+from muster.api.values.fields import Annotation, LabelKey, LabelValue, listed
+from muster.api.values.rank_ranges import check_ranges
+from muster.api.values.stored import Stored
+from muster.kinds.job.pod_failure_policy import PodFailurePolicy
+
+MAX_INT32: Final = 2**31 - 1
+DEFAULT_BACKOFF_LIMIT: Final = 6
+MAX_PODS: Final = 100_000
+"""Pods of one Job that Muster keeps track of (completions of an Indexed Job, parallelism of the others)."""
+
+Int32 = Annotated[int, Field(ge=0, le=MAX_INT32)]
+
+
+def _pod_spec(spec: dict[str, Any]) -> dict[str, Any]:
+    containers = spec.get("containers")
+    if not isinstance(containers, list) or not containers:
+        raise Wrong("the pod has no container", "write containers with a name and an image")
+    inits = spec.get("initContainers") or []
+    if not isinstance(inits, list):
+        raise Wrong("initContainers is a list of containers", "begin each with - name:")
+    for container in (*containers, *inits):
+        if not isinstance(container, dict) or not isinstance(container.get("name"), str) or not container["name"]:
+            raise Wrong("a container has no name", "write its name")
+        _variables(container.get("env"))
+    policy = spec.get("restartPolicy") or "OnFailure"
+    if policy not in ("OnFailure", "Never"):
+        raise Wrong(f"restartPolicy {policy} is not allowed in a Job", "write OnFailure or Never")
+    return spec
+
+
+def _variables(env: object) -> None:
+    """What the renderer walks over must have its shape."""
+    if env is not None and not (isinstance(env, list) and all(_named(each) for each in env)):
+        raise Wrong("env is a list of variables, each with a name in text", "begin each with - name:")
+
+
+def _named(variable: object) -> bool:
+    return isinstance(variable, dict) and isinstance(variable.get("name"), str)
+
+
+PodSpecObject = Annotated[dict[str, Any], Field(max_length=128), AfterValidator(check_json), AfterValidator(_pod_spec)]
+
+
+class TemplateMetadata(Stored):
+    """Labels and annotations of a template. Other metadata has no effect in Kubernetes either, and is let through."""
+
+    labels: Annotated[dict[LabelKey, LabelValue], Field(max_length=64)] = Field({}, description="Labels.")
+    annotations: Annotated[dict[LabelKey, Annotation], Field(max_length=64)] = Field({}, description="Annotations.")
+    name: Any = None
+    namespace: Any = None
+    generate_name: Any = None
+    creation_timestamp: Any = None
+    finalizers: Annotated[
+        Any, owned("a finalizer keeps a pod that has ended from going, and a restart waits for it", "remove it")
+    ] = None
+    owner_references: Annotated[Any, owned("Muster sets the owner of the pods", "remove it")] = None
+
+
+class PodTemplate(Stored):
+    """core/v1 PodTemplateSpec. The pod's own fields are checked by the API server when the pod is created."""
+
+    metadata: TemplateMetadata = Field(TemplateMetadata(), description="Labels and annotations of the pods.")
+    spec: PodSpecObject = Field(description="The pod (core/v1 PodSpec).")
+
+    @property
+    def restart_policy(self) -> str:
+        """OnFailure restarts a container in its pod, Never leaves the pod as it ended."""
+        return str(self.spec.get("restartPolicy") or "OnFailure")
+
+
+def _ranges(text: str) -> str:
+    if not check_ranges(text):
+        raise Wrong(f"{quoted(text)} is not a list of ascending indexes", "write for instance 0,2-4")
+    return text
+
+
+class SuccessPolicyRule(Stored):
+    """When an Indexed Job has succeeded before all of its indexes have."""
+
+    succeeded_indexes: Annotated[str, Field(max_length=65_536, min_length=1), AfterValidator(_ranges)] | None = Field(
+        None, description="Indexes that count, such as 0,2-4; all of them if absent."
+    )
+    succeeded_count: Annotated[int, Field(ge=1, le=MAX_INT32)] | None = Field(
+        None, description="How many of them must succeed; all of them if absent."
+    )
+
+    @model_validator(mode="after")
+    def _stated(self) -> Self:
+        if self.succeeded_indexes is None and self.succeeded_count is None:
+            raise Wrong("a rule that states nothing", "write succeededIndexes or succeededCount")
+        return self
+
+
+class SuccessPolicy(Stored):
+    """The rules; one must hold."""
+
+    rules: Annotated[tuple[SuccessPolicyRule, ...], listed(20, 1)] = Field(description="The rules.")
+
+
+class JobSpec(Stored):
+    """batch/v1 JobSpec."""
+
+    parallelism: Annotated[int, Field(ge=1, le=MAX_PODS)] | None = Field(None, description="Pods that run at a time.")
+    completions: Annotated[int, Field(ge=1, le=MAX_PODS)] | None = Field(None, description="Pods that must succeed.")
+    completion_mode: Literal["Indexed", "NonIndexed"] = Field("Indexed", description="Whether the pods have an index.")
+    active_deadline_seconds: Annotated[int, Field(ge=1, le=2**53)] | None = Field(
+        None, description="Seconds that the Job may take."
+    )
+    backoff_limit: Int32 | None = Field(None, description="Failed pods that the Job survives; 6 if absent.")
+    backoff_limit_per_index: Int32 | None = Field(None, description="Failed pods that each index survives.")
+    max_failed_indexes: Int32 | None = Field(None, description="Failed indexes that end the Job at once.")
+    pod_failure_policy: PodFailurePolicy | None = Field(None, description="What failed pods mean.")
+    pod_replacement_policy: Literal["TerminatingOrFailed", "Failed"] | None = Field(
+        None, description="When a pod is replaced. Muster always waits until it has ended."
+    )
+    success_policy: SuccessPolicy | None = Field(None, description="When the Job has succeeded.")
+    template: PodTemplate = Field(description="The pods.")
+    suspend: Any = None
+    """JobSet overwrites it with its own ``spec.suspend``."""
+    ttl_seconds_after_finished: Annotated[
+        Any,
+        owned(
+            "a JobSet runs a Job again that its own ttl has deleted", "set spec.ttlSecondsAfterFinished of the JobSet"
+        ),
+    ] = None
+    selector: Annotated[Any, owned("Kubernetes sets the selector of a Job", "remove it")] = None
+    manual_selector: Annotated[Any, owned("Kubernetes sets the selector of a Job", "remove it")] = None
+    managed_by: Annotated[Any, owned("Muster runs the pods itself and creates no Job", "remove it")] = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        for message, hint in self._problems():
+            raise Wrong(message, hint)
+        return self
+
+    def _problems(self) -> list[tuple[str, str]]:
+        never, indexed = self.template.restart_policy == "Never", self.indexed
+        per_index = self.backoff_limit_per_index is not None
+        rules = self.pod_failure_policy.rules if self.pod_failure_policy else ()
+        failing_index = any(rule.action == "FailIndex" for rule in rules)
+        named = {container["name"] for container in self._containers()}
+        strangers = {
+            rule.on_exit_codes.container_name
+            for rule in rules
+            if rule.on_exit_codes and rule.on_exit_codes.container_name not in (None, *named)
+        }
+        found = [
+            (
+                indexed and self.completions is None and self.parallelism is not None,
+                ("an Indexed Job states no completions", "write completions, or completionMode: NonIndexed"),
+            ),
+            (
+                self.pod_failure_policy is not None and not never,
+                ("podFailurePolicy needs restartPolicy Never", "write restartPolicy: Never in the pod template"),
+            ),
+            (
+                self.pod_failure_policy is not None and self.pod_replacement_policy == "TerminatingOrFailed",
+                ("podFailurePolicy needs podReplacementPolicy Failed", "write Failed or remove the field"),
+            ),
+            (
+                per_index and not (indexed and never),
+                (
+                    "backoffLimitPerIndex needs completionMode Indexed and restartPolicy Never",
+                    "write both, or use backoffLimit",
+                ),
+            ),
+            (
+                failing_index and not per_index,
+                ("action FailIndex needs backoffLimitPerIndex", "write backoffLimitPerIndex, or action FailJob"),
+            ),
+            (
+                self.max_failed_indexes is not None and not per_index,
+                ("maxFailedIndexes needs backoffLimitPerIndex", "write backoffLimitPerIndex"),
+            ),
+            (
+                self.success_policy is not None and not indexed,
+                ("successPolicy of a Job needs completionMode Indexed", "write it, or remove successPolicy"),
+            ),
+            (
+                bool(strangers),
+                (f"onExitCodes names a container that the pod has not: {', '.join(map(str, strangers))}", "mend it"),
+            ),
+        ]
+        return [problem for wrong, problem in found if wrong]
+
+    def _containers(self) -> list[dict[str, Any]]:
+        spec = self.template.spec
+        return [*spec["containers"], *(each for each in spec.get("initContainers") or () if isinstance(each, dict))]
+
+    @property
+    def indexed(self) -> bool:
+        """Its pods have an index each."""
+        return self.completion_mode == "Indexed"
+
+    @property
+    def at_a_time(self) -> int:
+        """How many pods run together: the default of the API server is 1."""
+        return self.parallelism or 1
+
+    @property
+    def work_queue(self) -> bool:
+        """It states no completions: the pods work off a queue, and the first success starts the end of the Job."""
+        return self.completions is None and self.parallelism is not None
+
+    @property
+    def pods(self) -> int:
+        """How many members the Job has."""
+        return self.at_a_time if self.work_queue else (self.completions or 1)
+
+    @property
+    def limit(self) -> int:
+        """How many failed pods the Job survives."""
+        if self.backoff_limit is not None:
+            return self.backoff_limit
+        return MAX_INT32 if self.backoff_limit_per_index is not None else DEFAULT_BACKOFF_LIMIT

@@ -1,0 +1,113 @@
+"""batch/v1 Jobs with the label ``muster.dev/observe``, on the Job or on its pod template.
+
+The pods of an Indexed Job have an index. Those of another one take the places in the order in which they come, and a
+new pod takes that of one that has failed. A Job does not count lives: a pod that is replaced begins no epoch.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from muster.api.values.printable import small_number, word
+from muster.kinds.declaration.plan_error import PlanError
+from muster.kinds.declaration.watched_kind import ObservedKind, OwnState, Place, PodFacts, PodSource, Said, own_name
+from muster.kinds.planning.statuses import read, started_of, verdict_of
+from muster.kinds.planning.watched_plan import (
+    MOST,
+    Framework,
+    annotations_of,
+    framework_of,
+    metadata_of,
+    observed_plan,
+    whole,
+)
+from muster.kinds.pods.watched import OBSERVE, SIZE
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.subject import Subject
+
+JOB: Final = Subject("batch/v1", "Job", "jobs")
+LABEL: Final = "batch.kubernetes.io/controller-uid"
+NAME: Final = "batch.kubernetes.io/job-name"
+INDEX: Final = "batch.kubernetes.io/job-completion-index"
+GROUP: Final = "worker"
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    labels: dict[str, Any] | None = None
+
+
+class _Template(msgspec.Struct, frozen=True):
+    metadata: _Metadata | None = None
+
+
+class JobShape(msgspec.Struct, frozen=True):
+    """The part of a Job's spec that says which pods there are to be (batch/v1 JobSpec)."""
+
+    parallelism: int | None = None
+    completions: int | None = None
+    completionMode: str | None = None  # noqa: N815 - the wire's names
+    suspend: bool | None = None
+    template: _Template | None = None
+
+    @property
+    def pods(self) -> int:
+        """How many pods end with success."""
+        return self.at_a_time if self.completions is None else max(0, self.completions)
+
+    @property
+    def at_a_time(self) -> int:
+        """How many run together."""
+        return 1 if self.parallelism is None else max(0, self.parallelism)
+
+
+def place_of(pod: PodFacts) -> Place | None:
+    """The place of a Job's pod."""
+    name = pod.labels.get(NAME)
+    if not name or pod.kind != JOB.kind:
+        return None
+    index = small_number(pod.labels.get(INDEX) or pod.annotations.get(INDEX)) if _indexed(pod) else -1
+    return Place(f"job/{word(name)}", GROUP, 0, index, uid=word(pod.labels[LABEL]))
+
+
+def _indexed(pod: PodFacts) -> bool:
+    return INDEX in pod.labels or INDEX in pod.annotations
+
+
+def wanted(obj: Mapping[str, Any]) -> bool:
+    """The Job or its pods bear the label."""
+    labels = metadata_of(obj).get("labels")
+    if isinstance(labels, Mapping) and OBSERVE in labels:
+        return True
+    try:
+        template = read(obj, JobShape).template
+    except PlanError:
+        return False
+    return bool(template and template.metadata and OBSERVE in (template.metadata.labels or {}))
+
+
+def plan_of(obj: Mapping[str, Any]) -> Plan:
+    """The plan of a Job. Raises ``PlanError``."""
+    spec = read(obj, JobShape)
+    stated = annotations_of(obj).get(SIZE)
+    size = spec.pods if stated is None else whole(SIZE, stated, 1, MOST)
+    group = Group(GROUP, 1, size, PodSpec(), 0, parallelism=min(spec.at_a_time, size))
+    return observed_plan(obj, JOB, (group,), framework=framework_of(obj, Framework()), suspend=bool(spec.suspend))
+
+
+VERDICTS: Final = {"Complete": Said.SUCCEEDED, "Failed": Said.FAILED, "Suspended": Said.SUSPENDED}
+"""By the type of a condition that is True."""
+
+
+def own_state(obj: Mapping[str, Any]) -> OwnState:
+    """What the conditions of a Job say."""
+    state = OwnState(started_at=started_of(obj))
+    return verdict_of(obj, state, VERDICTS) or state
+
+
+SOURCE: Final = PodSource("jobs", LABEL, place_of)
+JOBS: Final = ObservedKind(
+    JOB, (SOURCE,), plan_of, own_state, own_name(JOB), wanted=wanted, suspend={"spec": {"suspend": True}}
+)

@@ -1,0 +1,179 @@
+"""Checks of a JobSet that need more than one of its fields: names, references, claims."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from muster.api.values.fields import LABEL_1035, LABEL_1123, LABEL_VALUE, MEANING
+from muster.kinds.jobset.spec import NODE_SELECTOR, JobSet, ReplicatedJob
+
+Loc = tuple[str | int, ...]
+Found = tuple[Loc, str, str]
+
+MAX_NAME: Final = 63
+MAX_MEMBERS: Final = 100_000
+"""Pods of one JobSet that Muster keeps track of."""
+MAX_RESTARTED: Final = 1_024
+"""Jobs of one replicated job whose own restarts a status holds (jobset_types.go, ReplicatedJobStatus.jobRestarts)."""
+_LABEL: Final = re.compile(LABEL_1035.replace("$", r"\Z"))
+_VALUE: Final = re.compile(LABEL_VALUE.replace("$", r"\Z"))
+_NAME: Final = re.compile(LABEL_1123.replace("$", r"\Z"))
+
+
+def checks(jobset: JobSet) -> Iterator[Found]:
+    """Every problem, as (place, message, what to do)."""
+    yield from _jobs(jobset)
+    yield from _order(jobset)
+    yield from _targets(jobset)
+    yield from _coordinator(jobset)
+    yield from _claims(jobset)
+
+
+def _place(number: int, *more: str | int) -> Loc:
+    return ("spec", "replicatedJobs", number, *more)
+
+
+def _jobs(jobset: JobSet) -> Iterator[Found]:
+    seen: set[str] = set()
+    for number, job in enumerate(jobset.spec.replicated_jobs):
+        if job.name in seen:
+            yield _place(number, "name"), f"two replicated jobs have the name {job.name}", "rename one"
+        seen.add(job.name)
+        yield from _names(jobset, number, job)
+        if not jobset.exclusive(job) and jobset.by_node_selector(job):
+            yield (
+                ("metadata", "annotations"),
+                f"{NODE_SELECTOR} has no effect alone",
+                "add alpha.jobset.sigs.k8s.io/exclusive-topology, or remove it",
+            )
+    members = sum(job.replicas * job.template.spec.pods for job in jobset.spec.replicated_jobs)
+    if members > MAX_MEMBERS:
+        yield ("spec", "replicatedJobs"), f"{members} pods", f"write at most {MAX_MEMBERS} in one JobSet"
+
+
+def _names(jobset: JobSet, number: int, job: ReplicatedJob) -> Iterator[Found]:
+    """The longest names that are made: of a Job, and of a pod with an index."""
+    name = f"{jobset.name}-{job.name}-{max(job.replicas - 1, 0)}"
+    what = "Job"
+    if job.template.spec.indexed:
+        name, what = f"{name}-{job.template.spec.pods - 1}-xxxxx", "pod"
+    if len(name) > MAX_NAME:
+        over = len(name) - MAX_NAME
+        yield (
+            _place(number, "name"),
+            f"the longest {what} name, {name}, has {len(name)} characters, Kubernetes allows {MAX_NAME}",
+            f"cut {over} characters from the name of the JobSet or of the replicated job",
+        )
+    elif jobset.name and not _LABEL.match(name):
+        yield ("metadata", "name"), f"{jobset.name} does not begin the name of a host", f"write {MEANING[LABEL_1035]}"
+
+
+def _order(jobset: JobSet) -> Iterator[Found]:
+    spec = jobset.spec
+    before: set[str] = set()
+    for number, job in enumerate(spec.replicated_jobs):
+        for place, wait in enumerate(job.depends_on):
+            at = _place(number, "dependsOn", place, "name")
+            if spec.in_order:
+                hint = "remove dependsOn, or startupPolicy"
+                yield at, "dependsOn and startupPolicyOrder InOrder exclude each other", hint
+            elif number == 0:
+                yield at, "the first replicated job cannot wait for another", "remove dependsOn, or move it down"
+            elif wait.name == job.name:
+                yield at, f"{job.name} waits for itself and would never start", "name a replicated job above it"
+            elif wait.name not in before:
+                hint = f"name one of {', '.join(sorted(before))}"
+                yield at, f"there is no replicated job {wait.name} above {job.name}", hint
+        before.add(job.name)
+
+
+def _targets(jobset: JobSet) -> Iterator[Found]:
+    spec = jobset.spec
+    names = {job.name for job in spec.replicated_jobs}
+    rules = spec.failure_policy.rules if spec.failure_policy else ()
+    places: list[tuple[Loc, tuple[str, ...]]] = [
+        (("spec", "successPolicy", "targetReplicatedJobs"), spec.success_policy.target_replicated_jobs)
+    ]
+    places += [
+        (("spec", "failurePolicy", "rules", number, "targetReplicatedJobs"), rule.target_replicated_jobs)
+        for number, rule in enumerate(rules)
+    ]
+    for loc, targets in places:
+        for place, target in enumerate(targets):
+            if target not in names:
+                yield (*loc, place), f"there is no replicated job {target}", f"name one of {', '.join(sorted(names))}"
+    one = [
+        number for number, rule in enumerate(rules) if rule.action.startswith("RestartJob") and "Set" not in rule.action
+    ]
+    if one and any(job.replicas > MAX_RESTARTED for job in spec.replicated_jobs):
+        yield (
+            ("spec", "failurePolicy", "rules", one[0], "action"),
+            f"restarts of single Jobs are counted for at most {MAX_RESTARTED} replicas",
+            "use RestartJobSet, or fewer replicas",
+        )
+
+
+def _coordinator(jobset: JobSet) -> Iterator[Found]:
+    at = jobset.spec.coordinator
+    if at is None:
+        return
+    loc: Loc = ("spec", "coordinator")
+    job = next((each for each in jobset.spec.replicated_jobs if each.name == at.replicated_job), None)
+    if job is None:
+        names = ", ".join(each.name for each in jobset.spec.replicated_jobs)
+        yield (*loc, "replicatedJob"), f"there is no replicated job {at.replicated_job}", f"name one of {names}"
+        return
+    spec = job.template.spec
+    if at.job_index >= job.replicas:
+        yield (*loc, "jobIndex"), f"{job.name} has {job.replicas} Jobs", f"write at most {max(job.replicas - 1, 0)}"
+    if not spec.indexed or spec.completions is None:
+        hint = "write completions and completionMode: Indexed"
+        yield (*loc, "replicatedJob"), f"the pods of {job.name} have no index, and so no host name", hint
+    elif at.pod_index >= spec.completions:
+        yield (
+            (*loc, "podIndex"),
+            f"a Job of {job.name} has {spec.completions} pods",
+            f"write at most {spec.completions - 1}",
+        )
+    if jobset.name and not (len(jobset.coordinator_endpoint) <= MAX_NAME and _VALUE.match(jobset.coordinator_endpoint)):
+        yield (
+            loc,
+            f"{jobset.coordinator_endpoint} is too long for a label value, which has {MAX_NAME} characters",
+            "shorten the name of the JobSet, the replicated job or the subdomain",
+        )
+
+
+def _claims(jobset: JobSet) -> Iterator[Found]:
+    seen: set[str] = set()
+    pods = [job.template.spec.template.spec for job in jobset.spec.replicated_jobs]
+    mounted = {name for pod in pods for name in _mounts(pod)}
+    for number, policy in enumerate(jobset.spec.volume_claim_policies):
+        for place, template in enumerate(policy.templates):
+            name = template.metadata.name
+            loc: Loc = ("spec", "volumeClaimPolicies", number, "templates", place, "metadata", "name")
+            if name in seen:
+                yield loc, f"two claims have the name {name}", "rename one"
+            seen.add(name)
+            if len(f"{name}-{jobset.name}") > MAX_NAME:
+                yield (
+                    loc,
+                    f"the claim's name, {name}-{jobset.name}, is longer than {MAX_NAME}",
+                    "shorten one of the two",
+                )
+            if not _NAME.match(name):
+                yield loc, f"{name} cannot be the name of a volume", f"write {MEANING[LABEL_1123]}"
+            if name not in mounted:
+                yield loc, f"no container mounts {name}", "add a volumeMount of that name, or remove the claim"
+            if any(name == volume.get("name") for pod in pods for volume in _mappings(pod.get("volumes"))):
+                yield loc, f"a pod has a volume {name} of its own", "rename one of the two"
+
+
+def _mounts(pod: dict[str, Any]) -> Iterator[str]:
+    for container in (*_mappings(pod.get("containers")), *_mappings(pod.get("initContainers"))):
+        for mount in _mappings(container.get("volumeMounts")):
+            yield str(mount.get("name"))
+
+
+def _mappings(value: object) -> Iterator[dict[str, Any]]:
+    if isinstance(value, list):
+        yield from (each for each in value if isinstance(each, dict))

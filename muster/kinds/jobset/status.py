@@ -1,0 +1,210 @@
+"""The status of a JobSet, as its own controller writes it (jobset: pkg/controllers, jobset_controller.go).
+
+Conditions, reasons, messages and counters are JobSet's, and so are their rules: a condition is never added as False,
+and keeps its place in the list. They are computed from the record, the view and the status before, and nothing else.
+
+The controller counts Jobs as the Job controller reports them, up to three seconds after the pods. Here a job is ready,
+succeeded or failed when its pods are. So the conditions of InOrder do not flap between the last pod's end and that of
+its Job.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from muster.api.values.timestamps import whole_time
+from muster.kinds.declaration import run_kind as foreign_kind
+from muster.state.facts.context import Context
+from muster.state.facts.jobs_succeeded import succeeded
+from muster.state.policies.failures.jobs import FAIL_JOBSET, FAILED_JOBS, REACHED_MAX_RESTARTS, chosen
+from muster.state.view.read_only import ReadOnlyView
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.job_counts import restarts_of
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Cause, Phase, Record
+
+COMPLETED: Final = "AllJobsCompleted", "jobset completed successfully"
+SUSPENDED: Final = "SuspendedJobs", "jobset is suspended"
+RESUMED: Final = "ResumeJobs", "jobset is resumed"
+READY: Final = "JobsReady", "all jobs are ready"
+IN_PROGRESS: Final = "InOrderStartupPolicyInProgress", "in order startup policy is in progress"
+STARTED: Final = "InOrderStartupPolicyCompleted", "in order startup policy has completed"
+RESTARTING: Final = "RestartingJobSet"
+ENDED: Final = frozenset({"Completed", "Failed"})
+_FAILED: Final = {
+    FAILED_JOBS: "jobset failed due to one or more job failures",
+    REACHED_MAX_RESTARTS: "jobset failed due to reaching max number of restarts",
+    FAIL_JOBSET: "applying FailJobSet failure policy action",
+}
+"""Message of each reason of the condition Failed; the name of the first failed job follows."""
+_OPPOSITE: Final = {
+    "StartupPolicyInProgress": "StartupPolicyCompleted",
+    "StartupPolicyCompleted": "StartupPolicyInProgress",
+}
+_COUNTS: Final = ("active", "failed", "ready", "succeeded", "suspended")
+
+
+def status_of(plan: Plan, record: Record, view: ReadOnlyView, before: Mapping[str, Any]) -> dict[str, Any]:
+    """The JobSet's own status. What its controller leaves out while it is empty is left out."""
+    context = Context(plan, record, view, record.updated_at)
+    counts = {group.name: _counts(context, group) for group in plan.groups}
+    if before.get("terminalState") and record.finished:
+        return _at_rest(before, counts)
+    conditions = _Conditions(before, whole_time(record.updated_at))
+    _judge(context, counts, conditions, before)
+    status: dict[str, Any] = {"conditions": conditions.rows} if conditions.rows else {}
+    status["replicatedJobsStatus"] = [
+        {"name": group.name, **counts[group.name], **_own_restarts(record, group)} for group in plan.groups
+    ]
+    status["restarts"] = record.gang_restarts
+    if charged := record.restarts - sum(row.counted for row in restarts_of(record.job_restarts).values()):
+        status["restartsCountTowardsMax"] = charged
+    if record.finished:
+        status["terminalState"] = "Completed" if record.phase is Phase.SUCCEEDED else "Failed"
+    return status
+
+
+def refused(record: Record, before: Mapping[str, Any]) -> dict[str, Any]:
+    """The status of a JobSet whose spec cannot be planned: failed, and its last state for ``kubectl get``."""
+    return {**foreign_kind.refused(record, before), "restarts": record.gang_restarts, "terminalState": "Failed"}
+
+
+class _Conditions:
+    """The list of conditions, changed as JobSet's controller changes it."""
+
+    def __init__(self, before: Mapping[str, Any], now: str) -> None:
+        self.rows = [dict(each) for each in before.get("conditions") or ()]
+        self.now = now
+
+    def holds(self, kind: str) -> bool:
+        """Whether that condition is there and True."""
+        return any(each["type"] == kind and each["status"] == "True" for each in self.rows)
+
+    def turn(self, kind: str, on: bool, reason: str, message: str) -> None:
+        """Set a condition. One that is not there is added only as True."""
+        status = "True" if on else "False"
+        row = next((each for each in self.rows if each["type"] == kind), None)
+        if row is None and not on:
+            return
+        if row is None:
+            row = {"type": kind}
+            self.rows.append(row)
+        if row.get("status") != status:
+            row["lastTransitionTime"] = self.now
+        row |= {"status": status, "reason": reason, "message": message}
+        if on and (opposite := _OPPOSITE.get(kind)):
+            for each in self.rows:
+                if each["type"] == opposite:
+                    each["status"] = "False"
+
+
+def _judge(
+    context: Context, counts: Mapping[str, Mapping[str, int]], conditions: _Conditions, before: Mapping[str, Any]
+) -> None:
+    plan, record = context.plan, context.record
+    started = [_started(group, counts[group.name]) for group in plan.groups]
+    if record.cause and record.gang_restarts > int(before.get("restarts") or 0):
+        conditions.turn(RESTARTING, True, *_restart(plan, record.cause))
+    if record.phase is Phase.SUSPENDED:
+        conditions.turn("Suspended", True, *SUSPENDED)
+        conditions.turn(RESTARTING, False, "JobSetSuspended", SUSPENDED[1])
+        return
+    if record.gathering and _all_ready(plan, counts):
+        conditions.turn(RESTARTING, False, *READY)
+    if plan.in_order and record.phase is not Phase.FAILED:
+        if all(started):
+            conditions.turn("StartupPolicyCompleted", True, *STARTED)
+        elif not record.finished:
+            conditions.turn("StartupPolicyInProgress", True, *IN_PROGRESS)
+    if conditions.holds("Suspended") and (not plan.in_order or all(started) or record.finished):
+        conditions.turn("Suspended", False, *RESUMED)
+    if record.phase is Phase.SUCCEEDED:
+        conditions.turn("Completed", True, *COMPLETED)
+        conditions.turn(RESTARTING, False, "JobSetCompleted", COMPLETED[1])
+    elif record.phase is Phase.FAILED:
+        if record.reason in _FAILED and conditions.holds("StartupPolicyCompleted"):
+            conditions.turn(
+                "StartupPolicyInProgress", True, *IN_PROGRESS
+            )  # its pods are not ready before it has failed
+        conditions.turn("Failed", True, record.reason, _failure(plan, record))
+        conditions.turn(RESTARTING, False, "JobSetFailed", "jobset failed")
+
+
+def _counts(context: Context, group: Group) -> dict[str, int]:
+    """How many jobs of the group are in which state. Reads one count per job."""
+    found = dict.fromkeys(_COUNTS, 0)
+    record, tally = context.record, context.tally
+    failed = _failed_jobs(context, group) if record.phase is Phase.FAILED else frozenset()
+    for index in range(group.replicas):
+        count = tally.of_job(group.name, index)
+        if index in failed:
+            found["failed"] += 1
+        elif succeeded(context, group, index):
+            found["succeeded"] += 1
+        else:
+            at_a_time = min(group.parallelism or group.completions, group.completions)
+            found["ready"] += count.ready + count.succeeded >= at_a_time
+            found["active"] += count.working > 0
+            # Suspended, it has the Jobs that wait for an order, and not those that wait for others (dependsOn).
+            found["suspended"] += record.phase is Phase.SUSPENDED and (context.plan.in_order or not group.gates)
+    return found
+
+
+def _failed_jobs(context: Context, group: Group) -> frozenset[int]:
+    """The jobs of the group for which the JobSet has failed."""
+    cause = context.record.cause
+    if cause is None or cause.group != group.name or cause.rank < 0:
+        return frozenset()
+    return frozenset({(cause.rank - group.first_rank) // group.completions})
+
+
+def _at_rest(before: Mapping[str, Any], counts: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
+    """The status after the end: what has ended stays as it was, though its pods may go, and what still ran stops."""
+    rows = [dict(row) for row in before.get("replicatedJobsStatus") or ()]
+    for row in rows:
+        now = counts.get(str(row.get("name")), {})
+        row |= {name: min(row.get(name, 0), now.get(name, 0)) for name in ("active", "ready")}
+    return {**before, "replicatedJobsStatus": rows}
+
+
+def _started(group: Group, counts: Mapping[str, int]) -> bool:
+    return counts["ready"] + counts["succeeded"] + counts["failed"] == group.replicas
+
+
+def _all_ready(plan: Plan, counts: Mapping[str, Mapping[str, int]]) -> bool:
+    here = sum(each["ready"] + each["succeeded"] for each in counts.values())
+    return here == sum(group.replicas for group in plan.groups)
+
+
+def _own_restarts(record: Record, group: Group) -> dict[str, list[int]]:
+    """How often each job of the group was restarted alone, if one was."""
+    jobs = range(group.first_job, group.first_job + group.replicas)
+    rows = restarts_of(record.job_restarts)
+    own = [rows[job].restarts if job in rows else 0 for job in jobs]
+    if not any(own):
+        return {}
+    charged = [rows[job].counted if job in rows else 0 for job in jobs]
+    found = {"jobRestarts": own}
+    return found | {"jobRestartsCountTowardsMax": charged} if any(charged) else found
+
+
+def _job(plan: Plan, cause: Cause) -> str:
+    """The name of the job that failed."""
+    group = plan.group_of(cause.rank) if cause.rank >= 0 else None
+    if group is None:
+        return cause.group
+    return plan.job_name(group.name, (cause.rank - group.first_rank) // group.completions)
+
+
+def _restart(plan: Plan, cause: Cause) -> tuple[str, str]:
+    """Reason and message of a restart: the rule that matches the failure is the one that was applied."""
+    rule, _ = chosen(plan, (cause,))
+    action = "RestartJobSet" if rule.counted else "RestartJobSetAndIgnoreMaxRestarts"
+    reason = f"FailurePolicy_{rule.name}" if rule.name else "DefaultFailurePolicy"
+    return reason, f"applying {action} failure policy action (first failed job: {_job(plan, cause)})"
+
+
+def _failure(plan: Plan, record: Record) -> str:
+    base = _FAILED.get(record.reason)
+    if base is None or record.cause is None:
+        return record.message or record.reason
+    return f"{base} (first failed job: {_job(plan, record.cause)})"

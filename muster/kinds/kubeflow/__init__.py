@@ -1,0 +1,1 @@
+"""What the kinds of Kubeflow's training operator (kubeflow.org/v1) have in common."""

@@ -1,0 +1,1 @@
+"""Manifests of any kind: as they are, or converted to an Experiment."""

@@ -1,0 +1,79 @@
+"""Convert one manifest, of any kind, into an Experiment.
+
+``losses`` name what the manifest states and the Experiment cannot; ``notes`` are differences worth knowing. A manifest
+that cannot become an Experiment at all is a ``ManifestError`` that says why.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from muster.api.manifest.load import KINDS, kind_of, load_node
+from muster.api.manifest.problems import ManifestError, Problem, bounded, nearest, quoted
+from muster.api.manifest.yaml.reader import Mapping, Node, read_yaml
+from muster.kinds.convert.aichor import aichor
+from muster.kinds.convert.draft import Draft
+from muster.kinds.convert.source import Fields, Report
+from muster.kinds.jobset.convert import jobset
+from muster.kinds.kubeflow.convert import JAXJOB, PYTORCHJOB, XGBOOSTJOB, job_of
+from muster.kinds.ray.convert import raycluster, rayjob
+from muster.kinds.trainjob.convert import trainjob
+
+CONVERTERS: Final[dict[str, tuple[str, Callable[[Draft, Fields], None]]]] = {
+    "JobSet": ("jobset.x-k8s.io/v1alpha2", jobset),
+    "JAXJob": ("kubeflow.org/v1", partial(job_of, JAXJOB)),
+    "PyTorchJob": ("kubeflow.org/v1", partial(job_of, PYTORCHJOB)),
+    "XGBoostJob": ("kubeflow.org/v1", partial(job_of, XGBOOSTJOB)),
+    "RayJob": ("ray.io/v1", rayjob),
+    "RayCluster": ("ray.io/v1", raycluster),
+    "TrainJob": ("trainer.kubeflow.org/v1alpha1", trainjob),
+}
+"""The kinds of other controllers, with the version that is understood."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """An Experiment, and what became of the manifest."""
+
+    kind: str
+    document: dict[str, Any]
+    losses: tuple[Problem, ...]
+    notes: tuple[Problem, ...]
+
+
+def convert(text: str, *, filename: str = "<manifest>") -> Conversion:
+    """Convert a manifest. Raises ``ManifestError`` if it cannot become an Experiment."""
+    node, problems = read_yaml(text, filename=filename)
+    if node is None:
+        raise ManifestError(bounded(problems))
+    return convert_node(node, problems, filename=filename)
+
+
+def convert_node(node: Node, problems: Iterable[Problem] = (), *, filename: str = "<manifest>") -> Conversion:
+    """Convert the manifest in a tree that was read with these problems. Raises ``ManifestError``."""
+    kind = kind_of(node)
+    if kind in KINDS:
+        return Conversion(str(kind), *aichor(load_node(node, problems, filename=filename), filename))
+    report = Report(node, filename)
+    if found := bounded([*problems]):
+        raise ManifestError(found)
+    if not isinstance(node, Mapping) or kind not in CONVERTERS:
+        known = [*KINDS, *CONVERTERS]
+        close = nearest(kind, known) if isinstance(kind, str) else None
+        hint = f"did you mean {close}?" if close else f"these are: {', '.join(known)}"
+        raise report.refuse(("kind",), f"{quoted(kind)} cannot be converted", hint)
+    version, converter = CONVERTERS[str(kind)]
+    fields = Fields(report, node)
+    if (written := fields.text("apiVersion")) != version:
+        hint = f"write apiVersion: {version}"
+        raise report.refuse(("apiVersion",), f"{quoted(written)} is not the version of {kind} that is read", hint)
+    draft = Draft(report)
+    converter(draft, fields)
+    document = draft.document()
+    return Conversion(str(kind), document, _ordered(report.losses), _ordered(report.notes))
+
+
+def _ordered(problems: list[Problem]) -> tuple[Problem, ...]:
+    """By place, each once."""
+    return tuple(sorted(dict.fromkeys(problems), key=lambda each: (each.line, each.column, each.field)))

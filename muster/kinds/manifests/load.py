@@ -1,0 +1,132 @@
+"""Load a manifest of any kind.
+
+A JAXJob, and a JobSet whose ``managedBy`` names Muster, stay what they are. Every other object of another controller is
+read as the Experiment that it converts into. What knows these kinds is imported for them only.
+"""
+
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from muster.api.manifest.error_text import position
+from muster.api.manifest.load import KINDS, SERVER_FIELDS, Loaded, experiment_object, kind_of, load_node
+from muster.api.manifest.problems import ManifestError, Problem, SpecError, bounded, path
+from muster.api.manifest.yaml.reader import Mapping as Tree
+from muster.api.manifest.yaml.reader import Node, plain, read_yaml
+from muster.api.manifest.yaml.tree import tree_of
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedObject:
+    """An object of another kind that is created as it is written, and that Muster runs."""
+
+    kind: str
+    name: str
+    namespace: str | None
+    document: Mapping[str, Any]
+    warnings: tuple[Problem, ...] = ()
+    notes: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _OwnKind:
+    """A kind whose objects stay what they are. ``manager`` is the field that says who runs one."""
+
+    manager: tuple[str, ...]
+    unsaid: bool
+    """An object without a manager is Muster's, too."""
+
+
+OWN: Final = {
+    "JobSet": _OwnKind(("spec", "managedBy"), unsaid=False),
+    "JAXJob": _OwnKind(("spec", "runPolicy", "managedBy"), unsaid=True),
+}
+
+
+def load_any(text: str, *, filename: str = "<manifest>") -> Loaded | LoadedObject:
+    """Read a manifest of any kind. Raises ``ManifestError`` with all of its problems."""
+    node, problems = read_yaml(text, filename=filename)
+    if node is None:
+        raise ManifestError(bounded(problems))
+    return load_any_node(node, problems, filename=filename)
+
+
+def load_any_node(
+    node: Node, problems: Iterable[Problem] = (), *, filename: str = "<manifest>"
+) -> Loaded | LoadedObject:
+    """The manifest in a tree that was read with these problems. Raises ``ManifestError``."""
+    kind = kind_of(node)
+    if kind in KINDS:
+        return load_node(node, problems, filename=filename)
+    from muster.kinds.jax.jaxjob import MANAGER
+    from muster.kinds.manifests.conversion import CONVERTERS, convert_node
+
+    if not isinstance(node, Tree) or kind not in CONVERTERS:
+        return load_node(node, problems, filename=filename)
+    problems = [*problems]
+    if not problems and kind in OWN and _is_ours(plain(node), OWN[str(kind)]):
+        return _as_it_is(node, str(kind), filename)
+    found = convert_node(node, problems, filename=filename)
+    loaded = load_node(tree_of(found.document), filename=filename)
+    lost = len(found.losses)
+    hint = f"{lost} of its fields {'is' if lost == 1 else 'are'} lost" if lost else "muster convert shows it"
+    if kind == "JobSet":
+        hint += f"; with spec.managedBy: {MANAGER} it is run as it is"
+    said = _problem(node, filename, f"a {kind} is run as an Experiment", hint)
+    return replace(loaded, warnings=(*found.losses, *_traps(node, kind, filename)), notes=(said, *found.notes))
+
+
+def object_of(loaded: Loaded | LoadedObject, *, name: str, namespace: str) -> dict[str, Any]:
+    """The object to POST. Raises ``ManifestError`` if ``name`` is not valid for its groups."""
+    if isinstance(loaded, Loaded):
+        return experiment_object(loaded, name=name, namespace=namespace)
+    document = deepcopy(dict(loaded.document))
+    document["metadata"] |= {"name": name, "namespace": namespace}
+    return document
+
+
+def _is_ours(document: Any, own: _OwnKind) -> bool:
+    for key in own.manager:
+        document = document.get(key) if isinstance(document, Mapping) else None
+    from muster.kinds.jax.jaxjob import MANAGER
+
+    return document == MANAGER or (own.unsaid and document in (None, ""))
+
+
+def _as_it_is(node: Tree, kind: str, file: str) -> LoadedObject:
+    from muster.kinds.convert.pod_fields import pod_fields
+    from muster.kinds.jax.jaxjob import parse_jaxjob
+    from muster.kinds.jobset.parse import parse_jobset
+    from muster.kinds.manifests.conversion import CONVERTERS
+
+    document = plain(node)
+    version, _ = CONVERTERS[kind]
+    if document.get("apiVersion") != version:
+        raise ManifestError([_problem(node, file, f"it is not of version {version}", f"write apiVersion: {version}")])
+    try:
+        (parse_jobset if kind == "JobSet" else parse_jaxjob)(document, file=file, node=node)
+    except SpecError as error:
+        raise ManifestError(error.problems) from None
+    document.pop("status", None)
+    metadata = document.get("metadata")
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
+        loc = ("metadata", "name")
+        raise ManifestError([Problem(file, *position(node, loc), path(loc), "a name is expected", "write one")])
+    for key in SERVER_FIELDS:
+        metadata.pop(key, None)
+    warnings = (*_traps(node, kind, file), *pod_fields(node, file=file))
+    return LoadedObject(kind, metadata["name"], metadata.get("namespace"), document, warnings)
+
+
+def _traps(node: Tree, kind: object, file: str) -> tuple[Problem, ...]:
+    if kind != "JobSet":
+        return ()
+    from muster.kinds.jobset.traps import traps_of
+
+    return traps_of(node, file=file)
+
+
+def _problem(node: Tree, file: str, message: str, hint: str) -> Problem:
+    entry = node.entries["kind"]
+    return Problem(file, entry.line, entry.column, "kind", message, hint)

@@ -1,0 +1,1 @@
+"""Which pod of a watched run has which place."""

@@ -1,0 +1,205 @@
+"""The parts of a plan that every observed object has: its identity, and what its annotations ask for.
+
+Annotations of an observed object (of labelled pods: of any pod of the set):
+
+``muster.dev/operator``            the framework: jax, pytorch, xgboost, kuberay or none
+``muster.dev/probe``               how the coordinator is asked: jax, torch, tcp, http, grpc or none; follows from the
+                                   framework
+``muster.dev/coordinator-port``    the port it is asked at
+``muster.dev/probe-path``          the path that an http probe asks for; / without it
+``muster.dev/<clock>-deadline``    a duration such as ``1h30m``, for the clocks total, pending, starting, assembly, run
+``muster.dev/on-deadline``         suspend or delete: what is done with the object then; without it, an alert
+
+Of labelled pods there are ``muster.dev/size`` (how many they are) and, on each, ``muster.dev/rank`` besides.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from muster.api.names import JAX_PORT, PYTORCH_PORT
+from muster.api.values.durations import DurationError, parse_duration
+from muster.api.values.printable import word
+from muster.api.values.timestamps import seconds_of
+from muster.kinds.declaration.plan_error import PlanError
+from muster.kinds.planning.metadata import local_queue_of
+from muster.state.vocabulary.clocks import CLOCKS
+from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.plan import Engine, Plan
+from muster.state.vocabulary.rules import ClockAction, ClockName, ClockRule
+from muster.state.vocabulary.subject import Names, Subject
+
+PREFIX: Final = "muster.dev/"
+OPERATOR: Final = f"{PREFIX}operator"
+PROBE: Final = f"{PREFIX}probe"
+PORT: Final = f"{PREFIX}coordinator-port"
+PATH: Final = f"{PREFIX}probe-path"
+ON_DEADLINE: Final = f"{PREFIX}on-deadline"
+CLOCKS_ASKED: Final = (ClockName.TOTAL, ClockName.PENDING, ClockName.STARTING, ClockName.ASSEMBLY, ClockName.RUN)
+FRAMEWORKS: Final[Mapping[str, tuple[ProbeKind, int]]] = {
+    "jax": (ProbeKind.JAX, JAX_PORT),
+    "pytorch": (ProbeKind.TORCH, PYTORCH_PORT),
+    "xgboost": (ProbeKind.NONE, 0),
+    "kuberay": (ProbeKind.NONE, 0),
+    "none": (ProbeKind.NONE, 0),
+}
+"""By operator: the probe and the port that it has where no annotation says otherwise."""
+PROBES: Final = (ProbeKind.JAX, ProbeKind.TORCH, ProbeKind.TCP, ProbeKind.HTTP, ProbeKind.GRPC, ProbeKind.NONE)
+LONGEST_PATH: Final = 200
+_PATH: Final = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@%/?-]*\Z")
+"""What a URL may hold after its host, without a fragment (RFC 3986)."""
+MOST_FINALIZERS: Final = 16
+"""Finalizers that are looked at."""
+MAX_PORT: Final = 65_535
+MOST: Final = 100_000
+"""Members of an observed run: more are refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Framework:
+    """What runs in the pods: ``operator`` is its name, ``port`` that of the coordinator (0: it has none)."""
+
+    operator: str = "none"
+    probe: ProbeKind = ProbeKind.NONE
+    port: int = 0
+    path: str = ""
+
+    def of_members(self, size: int) -> "Framework":
+        """The same for a run of that size: a single member waits for no other, and only a stated probe asks it."""
+        return self if size > 1 or self.probe.stated else replace(self, probe=ProbeKind.NONE)
+
+    @property
+    def coordinator(self) -> Coordinator | None:
+        """Rank 0, at which the others meet; None where there is none to be asked."""
+        if not self.port:
+            return None
+        return Coordinator(0, self.port, self.probe, path=self.path, may_close=self.probe is ProbeKind.TORCH)
+
+
+def metadata_of(obj: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The metadata of an object."""
+    found = obj.get("metadata")
+    return found if isinstance(found, Mapping) else {}
+
+
+def annotations_of(obj: Mapping[str, Any]) -> Mapping[str, str]:
+    """The annotations of an object that are texts."""
+    found = metadata_of(obj).get("annotations")
+    if not isinstance(found, Mapping):
+        return {}
+    return {name: text for name, text in found.items() if isinstance(name, str) and isinstance(text, str)}
+
+
+def framework_of(obj: Mapping[str, Any], default: Framework) -> Framework:
+    """What the annotations say runs in the pods, else ``default``. Raises ``PlanError``."""
+    asked = annotations_of(obj)
+    found = default
+    if (name := asked.get(OPERATOR)) is not None:
+        if name not in FRAMEWORKS:
+            raise PlanError(f"annotation {OPERATOR}: {word(name)!r} is not one of {', '.join(FRAMEWORKS)}")
+        probe, port = FRAMEWORKS[name]
+        found = default if name == default.operator else Framework(name, probe, port)
+    if (name := asked.get(PROBE)) is not None:
+        if name not in PROBES:
+            raise PlanError(f"annotation {PROBE}: {word(name)!r} is not one of {', '.join(PROBES)}")
+        found = replace(found, probe=ProbeKind(name))
+    if (text := asked.get(PORT)) is not None:
+        found = replace(found, port=whole(PORT, text, 1, MAX_PORT))
+    if (text := asked.get(PATH)) is not None:
+        found = replace(found, path=_path(found.probe, text))
+    if not found.probe.passive and not found.port:
+        raise PlanError(f"annotation {PROBE}: the probe {found.probe} needs a port; add the annotation {PORT}")
+    return found
+
+
+def _path(probe: ProbeKind, text: str) -> str:
+    if probe is not ProbeKind.HTTP:
+        raise PlanError(f"annotation {PATH}: only the probe http has a path; add the annotation {PROBE}: http")
+    if len(text) > LONGEST_PATH or not _PATH.match(text):
+        most = f"at most {LONGEST_PATH} characters of a URL"
+        raise PlanError(f"annotation {PATH}: {word(text)!r} is not a path: it begins with / and has {most}")
+    return text
+
+
+def whole(name: str, text: str, least: int, most: int) -> int:
+    """The whole number in an annotation. Raises ``PlanError``."""
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else -1
+    if not least <= number <= most:
+        raise PlanError(f"annotation {name}: {word(text)!r} is not a whole number from {least} to {most}")
+    return number
+
+
+def clocks_of(obj: Mapping[str, Any]) -> tuple[ClockRule, ...]:
+    """The deadlines that the annotations ask for. Raises ``PlanError``."""
+    asked = annotations_of(obj)
+    action = asked.get(ON_DEADLINE)
+    if action not in (None, "suspend", "delete"):
+        raise PlanError(f"annotation {ON_DEADLINE}: {word(action)!r} is not one of suspend, delete")
+    rows = []
+    for row in CLOCKS:
+        text = asked.get(f"{PREFIX}{row.name}-deadline") if row.name in CLOCKS_ASKED else None
+        if text is not None:
+            try:
+                after = parse_duration(text)
+            except DurationError as error:
+                raise PlanError(f"annotation {PREFIX}{row.name}-deadline: {error}") from error
+            sentence = row.sentence.replace("the experiment", "the run")
+            ends = ClockAction.FAIL if action else ClockAction.ALERT
+            rows.append(replace(row, after=float(after), action=ends, sentence=sentence))
+    return tuple(rows)
+
+
+def observed_plan(
+    obj: Mapping[str, Any],
+    subject: Subject,
+    groups: Iterable[Group],
+    *,
+    framework: Framework,
+    coordinator: Coordinator | None = None,
+    names: Names = Names.OBSERVED,
+    subdomain: str = "",
+    **others: Any,
+) -> Plan:
+    """The plan of an observed object. Without a ``coordinator`` rank 0 is it, if the framework has one.
+
+    Raises ``PlanError``.
+    """
+    metadata, groups = metadata_of(obj), tuple(groups)
+    size = sum(group.size for group in groups)
+    if size > MOST:
+        raise PlanError(f"it asks for {size} pods, and at most {MOST} are watched over")
+    if coordinator is None:
+        coordinator = framework.of_members(size).coordinator
+    generation = metadata.get("generation")
+    return Plan(
+        uid=str(metadata.get("uid") or ""),
+        namespace=str(metadata.get("namespace") or ""),
+        name=str(metadata.get("name") or ""),
+        generation=generation if type(generation) is int else 0,
+        operator=framework.operator,
+        subject=subject,
+        names=names,
+        subdomain=subdomain,
+        groups=groups,
+        coordinator=coordinator,
+        failures=(),
+        clocks=clocks_of(obj),
+        on_deadline=annotations_of(obj).get(ON_DEADLINE, ""),
+        local_queue=local_queue_of(metadata.get("labels")),
+        deleting=metadata.get("deletionTimestamp") is not None,
+        deleted_at=_deleted_at(metadata),
+        finalizers=tuple(each for each in _listed(metadata.get("finalizers")) if isinstance(each, str)),
+        engine=Engine.OBSERVE,
+        **others,
+    )
+
+
+def _deleted_at(metadata: Mapping[str, Any]) -> float | None:
+    found = metadata.get("deletionTimestamp")
+    return (seconds_of(found) or None) if isinstance(found, str) else None
+
+
+def _listed(found: object) -> list[Any]:
+    return found[:MOST_FINALIZERS] if isinstance(found, list) else []

@@ -1,0 +1,1 @@
+"""Labelled pods."""

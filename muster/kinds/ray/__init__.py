@@ -1,0 +1,1 @@
+"""Operator ``kuberay``, and RayClusters and RayJobs."""

@@ -1,0 +1,171 @@
+"""RayClusters that KubeRay runs: what is expected of them, and what their own controller says.
+
+- The members are the head and the pods of each worker group: ``replicas`` within ``minReplicas`` and ``maxReplicas``,
+  times ``numOfHosts``. With an autoscaler ``replicas`` is its latest wish, which it writes into the object.
+- A pod's place is (group, replica index, host index), by its labels. A replacement takes the free index over, so the
+  place is the member and the pod's name is its life. Pods without an index take any free place of their group.
+- ``status.state`` is not read: it stays ``ready`` with the head gone and while it suspends, and ``suspended`` while it
+  resumes. Nor are counts of replicas: they are sums over all groups, of pods and not of members of the Ray cluster.
+
+RayClusters of a RayJob are part of it (``state.operators.observed.rayjob``). Traps: tests/observed/kuberay.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from muster.api.names import RAY_AGENT_PORT, RAY_DASHBOARD_PORT, RAY_PORT
+from muster.api.values.printable import clean, small_number, word
+from muster.api.values.timestamps import seconds_of
+from muster.kinds.declaration.plan_error import PlanError
+from muster.kinds.declaration.watched_kind import ObservedKind, OwnState, Place, PodFacts, PodSource, Said, own_name
+from muster.kinds.planning.watched_plan import Framework, metadata_of, observed_plan
+from muster.kinds.ray.objects import (
+    CLUSTER_LABEL,
+    GROUP_LABEL,
+    GROUP_VERSION,
+    HEAD_GROUP,
+    HOST_LABEL,
+    REPLICA_LABEL,
+    RayClusterSpec,
+    RayGroup,
+    read,
+)
+from muster.kinds.ray.operator import JOINING
+from muster.state.vocabulary.coordinator import AGENT, DASHBOARD, Completeness, Coordinator, ProbeKind
+from muster.state.vocabulary.group import Group, Role
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod_spec import PodSpec, Port
+from muster.state.vocabulary.subject import Subject, title
+
+RAYCLUSTER: Final = Subject(GROUP_VERSION, "RayCluster", "rayclusters")
+FRAMEWORK: Final = Framework("kuberay", ProbeKind.RAY, RAY_PORT)
+MAX_MESSAGE: Final = 512
+
+T = TypeVar("T")
+
+
+def place_of(pod: PodFacts) -> Place | None:
+    """The place of a pod with the label of a RayCluster."""
+    labels = pod.labels
+    cluster, group = labels.get(CLUSTER_LABEL), labels.get(GROUP_LABEL)
+    if not cluster or not group:
+        return None
+    owner, uid = title(RAYCLUSTER.kind, word(cluster)), pod.owner_uid if pod.kind == RAYCLUSTER.kind else ""
+    if group == HEAD_GROUP:
+        return Place(owner, HEAD_GROUP, 0, 0, uid=uid)
+    replica = small_number(labels[REPLICA_LABEL]) if labels.get(REPLICA_LABEL) else -1
+    host = labels.get(HOST_LABEL)
+    if not host:
+        return Place(owner, word(group), 0, replica, uid=uid)
+    return Place(owner, word(group), max(replica, 0), small_number(host), uid=uid)
+
+
+def plan_of(obj: Mapping[str, Any]) -> Plan:
+    """The plan of a RayCluster. Raises ``PlanError``."""
+    spec = spec_of(obj, RayClusterSpec)
+    return observed_plan(
+        obj,
+        RAYCLUSTER,
+        groups_of(spec),
+        framework=FRAMEWORK,
+        coordinator=coordinator_of(spec),
+        suspend=bool(spec.suspend),
+        notice=autoscaled(spec),
+    )
+
+
+def own_state(obj: Mapping[str, Any]) -> OwnState:
+    """What the conditions of a RayCluster say. It never ends by itself."""
+    spec, status = obj.get("spec"), obj.get("status")
+    at = seconds_of(str(metadata_of(obj).get("creationTimestamp") or "")) or None
+    if isinstance(spec, Mapping) and spec.get("suspend") is True:
+        return OwnState(Said.SUSPENDED, "Suspended", "suspended by spec.suspend of the RayCluster", started_at=at)
+    failure = _condition(status, "ReplicaFailure")
+    if failure is None:
+        return OwnState(started_at=at)
+    why = clean(str(failure.get("message") or ""), MAX_MESSAGE)
+    return OwnState(reason=word(str(failure.get("reason") or "ReplicaFailure")), message=why, started_at=at)
+
+
+def spec_of(obj: Mapping[str, Any], kind: type[T]) -> T:
+    """The spec of an object. Raises ``PlanError``."""
+    try:
+        return read(obj, "spec", kind)
+    except msgspec.ValidationError as error:
+        raise PlanError(f"spec of the {word(str(obj.get('kind')))}: {error}") from None
+
+
+def groups_of(spec: RayClusterSpec) -> Iterator[Group]:
+    """The groups of a cluster: the head, then the workers in their order."""
+    yield Group(HEAD_GROUP, 1, 1, PodSpec(), 0, role=Role.HEAD)
+    first = 1
+    for asked in spec.workerGroupSpecs or ():
+        replicas, hosts = asked.wanted_replicas, asked.hosts
+        if replicas:
+            jobs, pods = (replicas, hosts) if hosts > 1 else (1, replicas)
+            yield Group(word(asked.groupName), jobs, pods, PodSpec(), first, sparse=hosts > 1)
+            first += jobs * pods
+
+
+def coordinator_of(spec: RayClusterSpec) -> Coordinator:
+    """The head. Without a dashboard it cannot be asked, and its members have arrived when their pods are ready."""
+    head = spec.headGroupSpec
+    params = head.rayStartParams or {}
+    dumb = params.get("include-dashboard", "").strip("'\"").lower() == "false"
+    return Coordinator(
+        rank=0,
+        port=_port(params, "port", RAY_PORT),
+        probe=ProbeKind.NONE if dumb else ProbeKind.RAY,
+        complete=Completeness.ARRIVED,
+        arrivals=JOINING,
+        ports=(
+            Port(DASHBOARD, _port(params, "dashboard-port", RAY_DASHBOARD_PORT)),
+            Port(AGENT, _port(params, "dashboard-agent-listen-port", RAY_AGENT_PORT)),
+        ),
+        token=_token(spec, head),
+    )
+
+
+def autoscaled(spec: RayClusterSpec) -> str:
+    """What is expected where an autoscaler decides it; empty where none does."""
+    if not spec.enableInTreeAutoscaling:
+        return ""
+    groups = (
+        f"{word(each.groupName)} {each.wanted_replicas} ({each.minReplicas or 0} to {each.maxReplicas or 'any'})"
+        for each in spec.workerGroupSpecs or ()
+    )
+    return f"the autoscaler wants these replicas now: {', '.join(groups)}"
+
+
+def _port(params: Mapping[str, str], name: str, default: int) -> int:
+    number = small_number(params.get(name, "").strip("'\""))
+    return number if 0 < number < 65_536 else default
+
+
+def _token(spec: RayClusterSpec, head: RayGroup) -> str:
+    """The token where the template of the head holds it. KubeRay keeps it in a Secret, which Muster does not read."""
+    pod = (head.template or {}).get("spec")
+    containers = pod.get("containers") if isinstance(pod, Mapping) else None
+    main = containers[0] if isinstance(containers, list) and containers else {}
+    listed = main.get("env") if isinstance(main, Mapping) else None
+    rows = [each for each in listed or () if isinstance(each, Mapping)] if isinstance(listed, list) else []
+    env = {str(each.get("name")): str(each.get("value") or "") for each in rows}
+    asked = env.get("RAY_AUTH_MODE") == "token" or (spec.authOptions is not None and spec.authOptions.mode == "token")
+    return env.get("RAY_AUTH_TOKEN", "") if asked else ""
+
+
+def _condition(status: object, kind: str) -> Mapping[str, Any] | None:
+    """The condition of that type if it is true."""
+    rows = status.get("conditions") if isinstance(status, Mapping) else None
+    for each in rows if isinstance(rows, list) else ():
+        if isinstance(each, Mapping) and each.get("type") == kind and each.get("status") == "True":
+            return each
+    return None
+
+
+PODS: Final = PodSource("rayclusters", CLUSTER_LABEL, place_of)
+RAYCLUSTERS: Final = ObservedKind(
+    RAYCLUSTER, (PODS,), plan_of, own_state, own_name(RAYCLUSTER), suspend={"spec": {"suspend": True}}
+)

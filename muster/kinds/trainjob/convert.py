@@ -1,0 +1,76 @@
+"""A TrainJob of Kubeflow Trainer (version v2) as an Experiment.
+
+Its pod template is in a runtime that the cluster holds and the manifest only names; so a TrainJob is converted where it
+states image and command itself, and its runtime is named after a framework that Muster runs.
+"""
+
+from typing import Any, Final
+
+from muster.api.manifest.problems import quoted
+from muster.api.names import CONTAINER
+from muster.kinds.convert.command import line_of
+from muster.kinds.convert.draft import Draft
+from muster.kinds.convert.members import metadata_of
+from muster.kinds.convert.resources import resources_of
+from muster.kinds.convert.source import Fields
+
+FRAMEWORKS: Final = {"jax": "jax", "torch": "pytorch", "xgboost": "xgboost"}
+"""Words in the name of a runtime, and the operator."""
+VARIABLES: Final = {
+    "jax": {
+        "JAX_NUM_PROCESSES": "$(JAXOPERATOR_NUM_PROCESSES)",
+        "JAX_PROCESS_ID": "$(JAXOPERATOR_PROCESS_ID)",
+    },
+    "pytorch": {},
+    "xgboost": {
+        "DMLC_TRACKER_URI": "$(MASTER_ADDR)",
+        "DMLC_TRACKER_PORT": "$(MASTER_PORT)",
+        "DMLC_NUM_WORKER": "$(WORLD_SIZE)",
+        "DMLC_TASK_ID": "$(RANK)",
+    },
+}
+
+
+def trainjob(draft: Draft, source: Fields) -> None:
+    """Write the Experiment of a TrainJob."""
+    metadata_of(draft, source)
+    spec = source.fields("spec")
+    source.rest()
+    runtime = spec.fields("runtimeRef")
+    name = runtime.text("name")
+    operator = next((operator for word, operator in FRAMEWORKS.items() if word in name), "")
+    if not operator:
+        message = f"the runtime {quoted(name)} is in the cluster, and its name says no framework that Muster runs"
+        raise draft.report.refuse(runtime.at("name"), message, f"it says one of {', '.join(FRAMEWORKS)}")
+    runtime.note("what the runtime itself states is not known here", "compare kubectl get clustertrainingruntime")
+    trainer = spec.fields("trainer")
+    image, words = trainer.text("image"), [*trainer.words("command"), *trainer.words("args")]
+    if not image or not words:
+        hint = "write spec.trainer.image and spec.trainer.command, as the runtime has them"
+        raise draft.report.refuse(trainer.loc, "image or command is the runtime's, which is in the cluster", hint)
+    draft.spec |= {"operator": operator, "image": image, "command": line_of(words)}
+    resources, others = resources_of(trainer, "resourcesPerNode")
+    main: dict[str, Any] = draft.placed({"name": CONTAINER}, trainer.loc, carried=True)
+    own = [each for each in _environment(draft, trainer) if str(each.get("name")) not in VARIABLES[operator]]
+    main["env"] = [*({"name": key, "value": value} for key, value in VARIABLES[operator].items()), *own]
+    if others:
+        main["resources"] = draft.placed(others, trainer.at("resourcesPerNode"), carried=True)
+    worker: dict[str, Any] = draft.placed({"count": trainer.number("numNodes", 1), "resources": resources}, trainer.loc)
+    if main["env"] or others:
+        worker["template"] = {"spec": {"containers": [main]}}
+    trainer.lose("numProcPerNode", "not carried over", "write --nproc-per-node into the command of torchrun")
+    trainer.rest()
+    draft.spec["types"] = {"worker": worker}
+    if deadline := spec.value("activeDeadlineSeconds", int):
+        draft.spec["activeDeadlineSeconds"] = deadline
+    if spec.value("suspend", bool):
+        draft.spec["suspend"] = True
+    spec.ignore("managedBy")
+    spec.lose("initializer", "not carried over: data and model must be there already", "mount them in the template")
+    spec.rest()
+
+
+def _environment(draft: Draft, trainer: Fields) -> list[Any]:
+    node = trainer.take("env")
+    found = draft.carry(node, trainer.at("env")) if node is not None else []
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []

@@ -1,1 +1,0 @@
-"""Foreign kinds: objects of other controllers' APIs whose plan, record and own status Muster keeps."""

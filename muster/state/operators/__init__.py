@@ -1,1 +1,0 @@
-"""One file per operator: its spec becomes a plan."""

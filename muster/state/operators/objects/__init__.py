@@ -1,1 +1,0 @@
-"""Objects of other kinds: one file per kind (and what its pods need); its spec becomes a plan."""

@@ -1,0 +1,89 @@
+"""Traces of JobSet's own controller, replayed: the same pods under Muster's decisions give the same status.
+
+Compared are the turns of conditions with reasons and messages in their order, the counters in their order, and the last
+status as a whole. Left out is what JobSet's controller shows only because Jobs follow their pods later: counts between,
+and the conditions of InOrder that turn back and forth between the end of the last pod and that of its Job.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from muster.state.vocabulary.pod import PodPhase
+from tests.kinds.jobset.lives.cluster import NOW, Cluster
+
+TRACES = sorted((Path(__file__).parent / "golden").glob("*.json"))
+
+
+def play(trace: dict[str, Any]) -> tuple[Cluster, list[dict[str, Any]]]:
+    """Play the pods and the edits of a trace; the statuses of the controller."""
+    metadata = {"name": "t", "namespace": "default", "uid": "uid-JobSet-t", "generation": 1}
+    seen = Cluster({"metadata": metadata, "spec": trace["spec"]})
+    theirs: list[dict[str, Any]] = []
+    for event in trace["events"]:
+        seen.now = NOW + event["t"]
+        if "status" in event:
+            theirs.append(event["status"])
+        elif "edit" in event:
+            seen.edit(**event["edit"])
+        else:
+            seen.follow(event["pod"])
+            seen.step()
+    return seen, theirs
+
+
+def turns(history: list[dict[str, Any]]) -> list[tuple[str, ...]]:
+    """Each turn of a condition once, in order."""
+    found = (
+        (each["type"], each["status"], each["reason"], each["message"])
+        for status in history
+        for each in status.get("conditions", ())
+    )
+    return list(dict.fromkeys(found))
+
+
+def counters(history: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    """The counters and the end, each value once, in order."""
+    names = ("restarts", "restartsCountTowardsMax", "terminalState")
+    return list(dict.fromkeys(tuple(status.get(name) for name in names) for status in history))
+
+
+def bare(status: dict[str, Any]) -> dict[str, Any]:
+    """The status without times."""
+    rows = [{name: row[name] for name in row if name != "lastTransitionTime"} for row in status["conditions"]]
+    return {**status, "conditions": rows}
+
+
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.stem)
+def test_the_status_is_that_of_the_controller(path: Path) -> None:
+    seen, theirs = play(json.loads(path.read_text(encoding="utf-8")))
+    assert turns(seen.history) == turns(theirs)
+    assert counters(seen.history) == counters(theirs)
+    assert bare(seen.status) == bare(theirs[-1])
+
+
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.stem)
+def test_every_count_but_those_of_late_jobs_was_seen_in_the_same_order(path: Path) -> None:
+    """What the controller counts as active, succeeded and suspended; ready falls back to 0 before its Job ends."""
+    seen, theirs = play(json.loads(path.read_text(encoding="utf-8")))
+
+    def most(history: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
+        found: dict[str, dict[str, int]] = {}
+        for status in history:
+            for row in status["replicatedJobsStatus"]:
+                best = found.setdefault(row["name"], {})
+                for name, number in row.items():
+                    if name != "name":
+                        best[name] = max(best.get(name, 0), number)
+        return found
+
+    assert most(seen.history) == most(theirs)
+
+
+def test_a_replay_follows_every_pod_of_its_trace() -> None:
+    for path in TRACES:
+        events = json.loads(path.read_text(encoding="utf-8"))["events"]
+        assert {event["pod"]["phase"] for event in events if "pod" in event} <= {each.value for each in PodPhase}
+        assert any("pod" in event for event in events)

@@ -1,0 +1,477 @@
+"""What a Job would do with its pods: replace them, fail, or succeed early. The messages are the Job controller's."""
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from muster.api.gang import MAX_MEMBERS
+from muster.api.status import MAX_ATTEMPTS
+from muster.api.values.rank_ranges import to_ranges
+from muster.state.facts.context import Context, Restart
+from muster.state.facts.sentences import sentence
+from muster.state.policies.failures import jobs
+from muster.state.vocabulary.record import Attempts
+from tests.kinds.jobset.jobsets import job, jobset
+from tests.kinds.jobset.lives.cluster import Cluster
+
+NEVER = {"restartPolicy": "Never"}
+RESTARTING = "RestartingJobSet"
+
+
+def cluster(pods: int = 2, *, pod: dict[str, Any] = NEVER, rules: list[dict[str, Any]] = [], **inside: Any) -> Cluster:  # noqa: B006
+    """One Job of so many pods. A rule that names why it failed restarts the JobSet."""
+    inside = {"completions": pods, "parallelism": pods} | inside
+    policy = {"maxRestarts": 5, "rules": rules}
+    return Cluster(jobset(job(job=inside, pod=pod), failurePolicy=policy))
+
+
+def because(reason: str, pattern: str = "") -> list[dict[str, Any]]:
+    """A rule called ``seen`` for that failure of a Job."""
+    rule: dict[str, Any] = {"name": "seen", "action": "RestartJobSet", "onJobFailureReasons": [reason]}
+    return [{**rule, "onJobFailureMessagePatterns": [f"^{pattern}$"]} if pattern else rule]
+
+
+def failed_so(seen: Cluster) -> bool:
+    """The rule applied."""
+    return seen.condition(RESTARTING) == ("True", "FailurePolicy_seen")
+
+
+def test_a_failed_pod_is_replaced_after_a_growing_pause() -> None:
+    seen = cluster(backoffLimit=2)
+    seen.run()
+    seen.fail("w", 0, 1)
+    assert [pod.attempt for pod in seen.of("w")] == [0], "the other pod runs on"
+    seen.step(8)
+    assert len(seen.of("w")) == 1
+    seen.step(2)
+    assert [pod.attempt for pod in seen.of("w")] == [0, 1]
+    seen.run()
+    seen.fail("w", 0, 0)
+    seen.step(10)
+    assert len(seen.of("w")) == 1, "the second failure of the Job waits twice as long"
+    seen.step(10)
+    assert [pod.attempt for pod in seen.of("w")] == [1, 1]
+    assert seen.status["restarts"] == 0
+
+
+def test_one_failure_more_than_the_backoff_limit_fails_the_job() -> None:
+    seen = cluster(backoffLimit=1, rules=because("BackoffLimitExceeded", "Job has reached the specified backoff limit"))
+    seen.fail("w", 0, 0)
+    seen.step(10)
+    assert seen.status["restarts"] == 0
+    seen.fail("w", 0, 1)
+    assert failed_so(seen)
+
+
+def test_failures_of_one_moment_are_counted_together() -> None:
+    seen = cluster(backoffLimit=1, rules=because("BackoffLimitExceeded"))
+    seen.fail("w", 0, 0, 1)
+    assert failed_so(seen)
+
+
+def test_failures_are_counted_anew_after_a_restart() -> None:
+    seen = cluster(backoffLimit=1)
+    seen.fail("w", 0, 0, 1)
+    assert (seen.status["restarts"], seen.kept.job_restarts) == (1, ())
+    seen.fail("w", 0, 0)
+    assert seen.status["restarts"] == 1
+
+
+def test_a_lost_pod_is_replaced_and_counted() -> None:
+    seen = cluster(backoffLimit=1)
+    seen.run()
+    seen.lose("w", 0, 1)
+    seen.step(10)
+    assert [pod.attempt for pod in seen.of("w")] == [0, 1]
+    seen.run()
+    seen.lose("w", 0, 0)
+    assert seen.status["restarts"] == 1
+
+
+def policy(action: str, **match: Any) -> dict[str, Any]:
+    """A podFailurePolicy of one rule."""
+    return {"podFailurePolicy": {"rules": [{"action": action, **match}]}}
+
+
+EXIT_3 = {"onExitCodes": {"operator": "In", "values": [3, 4]}}
+NOT_3 = {"onExitCodes": {"operator": "NotIn", "values": [3]}}
+DISRUPTED = {"onPodConditions": [{"type": "DisruptionTarget"}]}
+
+
+def test_fail_job_names_the_exit_code() -> None:
+    message = r"Container main for pod default/t-w-0-1-\w{5} failed with exit code 3 matching FailJob rule at index 0"
+    seen = cluster(**policy("FailJob", **EXIT_3), rules=because("PodFailurePolicy", message))
+    seen.fail("w", 0, 1, code=3)
+    assert failed_so(seen)
+
+
+def test_fail_job_names_the_condition() -> None:
+    message = r"Pod default/t-w-0-0-\w{5} has condition DisruptionTarget matching FailJob rule at index 0"
+    seen = cluster(**policy("FailJob", **DISRUPTED), rules=because("PodFailurePolicy", message))
+    seen.fail("w", 0, 0, code=143, disruption="EvictionByEvictionAPI")
+    assert failed_so(seen)
+
+
+def test_an_exit_code_that_no_rule_has_counts() -> None:
+    seen = cluster(backoffLimit=0, **policy("FailJob", **EXIT_3), rules=because("BackoffLimitExceeded"))
+    seen.fail("w", 0, 0, code=5)
+    assert failed_so(seen)
+
+
+def test_not_in_matches_the_other_exit_codes() -> None:
+    seen = cluster(**policy("FailJob", **NOT_3), rules=because("PodFailurePolicy"))
+    seen.fail("w", 0, 0, code=3)
+    assert seen.status["restarts"] == 0
+    seen.fail("w", 0, 1, code=5)
+    assert failed_so(seen)
+
+
+def test_a_rule_for_another_container_does_not_match() -> None:
+    match = {"onExitCodes": {"containerName": "side", "operator": "In", "values": [3]}}
+    pod = {**NEVER, "containers": [{"name": "main", "image": "i"}, {"name": "side", "image": "i"}]}
+    seen = cluster(pod=pod, **policy("FailJob", **match))
+    seen.fail("w", 0, 0, code=3)
+    assert seen.status["restarts"] == 0
+
+
+def test_ignored_failures_are_replaced_and_not_counted() -> None:
+    seen = cluster(backoffLimit=0, **policy("Ignore", **DISRUPTED))
+    for attempt in (1, 2, 3):
+        seen.fail("w", 0, 0, code=143, disruption="PreemptionByScheduler")
+        seen.step(600)
+        assert [pod.attempt for pod in seen.of("w", 0, 0)] == [attempt]
+    assert (seen.status["restarts"], seen.kept.job_restarts) == (0, ())
+
+
+def test_an_index_that_is_given_up_fails_its_job_at_the_end() -> None:
+    seen = cluster(3, backoffLimitPerIndex=1, rules=because("FailedIndexes", "Job has failed indexes"))
+    seen.run()
+    seen.fail("w", 0, 1)
+    seen.step(10)
+    seen.fail("w", 0, 1)
+    assert seen.kept.ignored == "1"
+    seen.succeed("w", 0, 0)
+    assert seen.status["restarts"] == 0, "the other indexes work on"
+    seen.succeed("w", 0, 2)
+    assert failed_so(seen)
+    assert seen.kept.cause is not None
+    assert seen.kept.cause.rank == 1, "the index that failed, not the first one of the job"
+
+
+def test_more_failed_indexes_than_allowed_fail_the_job_at_once() -> None:
+    message = "Job has exceeded the specified maximal number of failed indexes"
+    why = because("MaxFailedIndexesExceeded", message)
+    seen = cluster(4, backoffLimitPerIndex=0, maxFailedIndexes=1, rules=why)
+    seen.fail("w", 0, 0)
+    assert seen.status["restarts"] == 0
+    seen.fail("w", 0, 2)
+    assert failed_so(seen)
+
+
+def test_fail_index_gives_the_index_up_at_once() -> None:
+    seen = cluster(2, backoffLimitPerIndex=5, **policy("FailIndex", **EXIT_3))
+    seen.fail("w", 0, 0, code=3)
+    assert seen.kept.ignored == "0"
+    seen.succeed("w", 0, 1)
+    assert seen.status["restarts"] == 1
+
+
+def test_containers_are_restarted_in_place_up_to_the_backoff_limit() -> None:
+    seen = cluster(pod={}, backoffLimit=3, rules=because("BackoffLimitExceeded"))
+    seen.run()
+    seen.restart_in_place(1, "w", 0, 0)
+    seen.restart_in_place(1, "w", 0, 1)
+    assert seen.status["restarts"] == 0
+    seen.restart_in_place(2, "w", 0, 1)
+    assert failed_so(seen)
+
+
+def test_without_a_backoff_limit_the_first_restart_in_place_fails_the_job() -> None:
+    seen = cluster(pod={}, backoffLimit=0)
+    seen.run()
+    seen.restart_in_place(1)
+    assert seen.status["restarts"] == 1
+
+
+def test_a_job_that_takes_too_long_fails() -> None:
+    why = because("DeadlineExceeded", "Job was active longer than specified deadline")
+    seen = cluster(activeDeadlineSeconds=60, rules=why)
+    seen.run()
+    assert seen.wake_at == (seen.kept.epoch_at or 0) + 60
+    seen.step(59)
+    assert seen.status["restarts"] == 0
+    seen.step(1)
+    assert failed_so(seen)
+    seen.step(59)
+    assert seen.status["restarts"] == 1, "it runs anew from the restart"
+
+
+def test_the_time_of_a_job_that_waits_runs_from_when_its_pods_may_be_created() -> None:
+    late = job("b", job={"activeDeadlineSeconds": 60}, pod=NEVER, dependsOn=[{"name": "a", "status": "Ready"}])
+    seen = Cluster(jobset(job("a", pod=NEVER), late, failurePolicy={"maxRestarts": 1}))
+    seen.step(100)
+    seen.run("a")
+    seen.run("b")
+    seen.step(59)
+    assert seen.status["restarts"] == 0
+    seen.step(1)
+    assert seen.status["restarts"] == 1
+    seen.step(100)
+    assert (seen.status["restarts"], seen.names()) == (1, ["a-0"]), "it waits again"
+
+
+def test_the_time_of_a_job_that_was_restarted_alone_begins_anew() -> None:
+    rules = [{"action": "RestartJob"}]
+    inside = {"activeDeadlineSeconds": 60}
+    seen = Cluster(jobset(job(job=inside, pod=NEVER, replicas=2), failurePolicy={"maxRestarts": 3, "rules": rules}))
+    seen.run()
+    seen.succeed("w", 0)
+    seen.step(60)
+    (row,) = seen.status["replicatedJobsStatus"]
+    assert row["jobRestarts"] == [0, 1]
+    seen.step(59)
+    (row,) = seen.status["replicatedJobsStatus"]
+    assert row["jobRestarts"] == [0, 1]
+    seen.step(1)
+    (row,) = seen.status["replicatedJobsStatus"]
+    assert row["jobRestarts"] == [0, 2]
+
+
+def test_pods_are_started_in_turn() -> None:
+    seen = cluster(5, parallelism=2)
+    assert [pod.index for pod in seen.of("w")] == [0, 1]
+    seen.run()
+    assert seen.counts() == "active 1 ready 1"
+    seen.succeed("w", 0, 0)
+    assert [pod.index for pod in seen.of("w")] == [0, 1, 2]
+    for _ in range(4):
+        seen.succeed("w")
+    assert seen.condition("Completed") == ("True", "AllJobsCompleted")
+
+
+def test_a_success_rule_ends_the_job_before_all_pods_have() -> None:
+    seen = cluster(4, successPolicy={"rules": [{"succeededIndexes": "0,2-3", "succeededCount": 2}]})
+    seen.run()
+    seen.succeed("w", 0, 1)
+    seen.succeed("w", 0, 2)
+    assert seen.condition("Completed") is None
+    seen.succeed("w", 0, 3)
+    assert seen.condition("Completed") == ("True", "AllJobsCompleted")
+
+
+def test_pods_of_a_job_that_has_succeeded_are_deleted_while_others_work() -> None:
+    inside = {"completions": 2, "parallelism": 2, "successPolicy": {"rules": [{"succeededIndexes": "0"}]}}
+    seen = Cluster(jobset(job("a", job=inside, pod=NEVER), job("b", pod=NEVER)))
+    seen.run("a")
+    seen.run("b")
+    seen.succeed("a", 0, 0)
+    assert [pod.live for pod in seen.pods.values() if pod.group == "a"] == [False]
+    assert seen.counts("a") == "succeeded 1"
+    assert seen.condition("Completed") is None
+    seen.succeed("b")
+    assert seen.condition("Completed") == ("True", "AllJobsCompleted")
+
+
+def test_a_work_queue_ends_when_the_first_success_and_all_others_have() -> None:
+    seen = Cluster(jobset(job(job={"completionMode": "NonIndexed", "parallelism": 3}, pod=NEVER)))
+    seen.run()
+    seen.succeed("w", 0, 1)
+    assert seen.condition("Completed") is None
+    seen.fail("w", 0, 0)
+    seen.step(600)
+    assert len(seen.of("w")) == 3, "the queue is empty: no pod is replaced"
+    seen.succeed("w", 0, 2)
+    assert seen.condition("Completed") == ("True", "AllJobsCompleted")
+
+
+def test_a_failed_worker_of_a_queue_is_replaced_before_the_first_success() -> None:
+    seen = Cluster(jobset(job(job={"completionMode": "NonIndexed", "parallelism": 2}, pod=NEVER)))
+    seen.fail("w", 0, 0)
+    seen.step(10)
+    assert [pod.attempt for pod in seen.of("w")] == [1, 0]
+
+
+def test_a_restart_of_one_job_runs_its_finished_pods_again() -> None:
+    inside = {"completions": 2, "parallelism": 2, "backoffLimit": 0}
+    rule = {"action": "RestartJob"}
+    jobs = job(job=inside, pod=NEVER, replicas=2)
+    seen = Cluster(jobset(jobs, failurePolicy={"maxRestarts": 1, "rules": [rule]}))
+    seen.succeed("w", 0, 0)
+    seen.fail("w", 0, 1)
+    assert [pod.attempt for pod in seen.of("w", 0)] == [1, 1]
+    assert seen.counts().startswith("active 2 job")
+    seen.succeed("w")
+    assert seen.condition("Completed") == ("True", "AllJobsCompleted")
+
+
+def test_more_back_offs_than_the_status_holds_restart_the_jobset() -> None:
+    seen = cluster(300, backoffLimit=1000)
+    for index in range(MAX_ATTEMPTS + 8):
+        seen.fail("w", 0, index)
+    assert seen.status["restarts"] == 1
+    assert "restartsCountTowardsMax" not in seen.status
+    assert len(seen.kept.attempts) < MAX_ATTEMPTS
+
+
+def test_a_status_that_is_full_is_said_to_restart_the_jobset_where_no_pod_failed() -> None:
+    seen = cluster(2, successPolicy={"rules": [{"succeededIndexes": "0"}]})
+    seen.run()
+    seen.end_unseen("w", 0, 0)
+    odd, even = (to_ranges(tuple(range(first, MAX_MEMBERS, 2))) for first in (1, 0))
+    later = seen.now + 60
+    full = replace(seen.kept, attempts=(Attempts(odd, 1, later), Attempts(even, 2, later)))
+    verdict = jobs.judge(Context(seen.plan, full, seen.view, seen.now))
+    assert isinstance(verdict, Restart)
+    assert not verdict.counted
+    assert sentence(verdict.cause) == "the gang ended: StatusFull: more pods run again than the status can hold"
+
+
+def test_a_pod_that_went_while_no_daemon_ran_counts_as_failed() -> None:
+    """As with the Job controller, whose finalizer keeps such a pod until it has been counted."""
+    seen = cluster(backoffLimit=1, rules=because("BackoffLimitExceeded"))
+    seen.run()
+    seen.lose_unseen("w", 0, 1)
+    assert [pod.attempt for pod in seen.of("w")] == [0], "the next pod waits for the back-off of the Job"
+    seen.step(10)
+    assert [pod.attempt for pod in seen.of("w")] == [0, 1]
+    seen.run()
+    seen.fail("w", 0, 0)
+    assert failed_so(seen), "one was lost, one failed"
+
+
+def test_a_pod_that_has_succeeded_and_went_while_no_daemon_ran_is_not_run_again() -> None:
+    seen = cluster(backoffLimit=0)
+    seen.run()
+    seen.succeed("w", 0, 1)
+    seen.step(200)
+    seen.lose_unseen("w", 0, 1)
+    assert [pod.index for pod in seen.of("w")] == [0]
+    assert seen.condition("Failed") is None
+
+
+# --- the sentence of a job that has failed -----------------------------------------------------------------------
+
+
+def said(seen: Cluster) -> str:
+    """The sentence of the last failure."""
+    assert seen.kept.cause is not None
+    return sentence(seen.kept.cause)
+
+
+def name_of(seen: Cluster, index: int) -> str:
+    """The pod of that index."""
+    (pod,) = seen.of("w", 0, index)
+    return pod.name
+
+
+BACKOFF = "job t-w-0 failed, BackoffLimitExceeded: Job has reached the specified backoff limit"
+FAILED_INDEXES = "job t-w-0 failed, FailedIndexes: Job has failed indexes"
+MAX_FAILED = (
+    "job t-w-0 failed, MaxFailedIndexesExceeded: Job has exceeded the specified maximal number of failed indexes"
+)
+
+
+def test_a_job_at_its_backoff_limit_is_named_with_the_pod_that_failed() -> None:
+    seen = cluster(backoffLimit=0)
+    seen.run()
+    pod = name_of(seen, 1)
+    seen.fail("w", 0, 1, code=3)
+    assert said(seen) == f"{BACKOFF}; rank 1 ({pod}) exited 3 on node n"
+
+
+def test_a_job_that_failed_because_a_pod_was_lost_names_pod_and_node() -> None:
+    seen = cluster(backoffLimit=0)
+    seen.run()
+    pod = name_of(seen, 1)
+    seen.lose("w", 0, 1)
+    assert said(seen) == f"{BACKOFF}; rank 1 ({pod}) ended on node n"
+
+
+def test_a_pod_that_was_lost_unseen_is_named_without_its_node() -> None:
+    seen = cluster(backoffLimit=0)
+    seen.run()
+    pod = name_of(seen, 1)
+    seen.lose_unseen("w", 0, 1)
+    assert said(seen) == f"{BACKOFF}; rank 1 ({pod}) ended"
+
+
+def test_of_several_jobs_the_place_of_the_member_is_named() -> None:
+    jobs = (job("a", pod=NEVER), job("w", job={"backoffLimit": 0}, pod=NEVER))
+    seen = Cluster(jobset(*jobs, failurePolicy={"maxRestarts": 5}))
+    seen.run()
+    pod = name_of(seen, 0)
+    seen.fail("w", 0, 0)
+    assert said(seen) == f"{BACKOFF}; rank 1 (w-0, {pod}) exited 1 on node n"
+
+
+@pytest.mark.parametrize("in_place", [0, 1])
+def test_restarts_in_place_beyond_the_limit_are_said_of_the_job_and_of_no_rank(in_place: int) -> None:
+    seen = cluster(pod={}, backoffLimit=in_place)
+    seen.run()
+    seen.restart_in_place(1, "w", 0, 1)
+    assert said(seen) == BACKOFF
+
+
+def test_a_deadline_is_said_of_the_job_and_of_no_rank() -> None:
+    seen = cluster(activeDeadlineSeconds=60)
+    seen.run()
+    seen.step(60)
+    assert said(seen) == "job t-w-0 failed, DeadlineExceeded: Job was active longer than specified deadline"
+
+
+def test_the_deadline_of_another_job_is_said_of_that_job() -> None:
+    inside = {"activeDeadlineSeconds": 60}
+    seen = Cluster(jobset(job(job=inside, pod=NEVER, replicas=2)))
+    seen.run()
+    seen.succeed("w", 0)
+    seen.step(60)
+    why = "job t-w-1 failed, DeadlineExceeded: Job was active longer than specified deadline"
+    assert (seen.kept.reason, seen.kept.message) == ("FailedJobs", why)
+    assert seen.message("Failed") == "jobset failed due to one or more job failures (first failed job: t-w-1)"
+
+
+def test_failed_indexes_name_the_first_rank_that_was_given_up() -> None:
+    seen = cluster(3, backoffLimitPerIndex=0)
+    seen.run()
+    seen.fail("w", 0, 1)
+    seen.lose("w", 0, 1)
+    seen.succeed("w", 0, 0)
+    seen.succeed("w", 0, 2)
+    assert said(seen) == f"{FAILED_INDEXES}; rank 1 was given up"
+
+
+def test_failed_indexes_name_the_pod_that_failed_last() -> None:
+    seen = cluster(2, backoffLimitPerIndex=0)
+    seen.run()
+    pod = name_of(seen, 1)
+    seen.succeed("w", 0, 0)
+    seen.fail("w", 0, 1)
+    assert said(seen) == f"{FAILED_INDEXES}; rank 1 ({pod}) exited 1 on node n"
+
+
+def test_more_failed_indexes_than_allowed_name_the_pod_that_was_one_too_many() -> None:
+    seen = cluster(4, backoffLimitPerIndex=0, maxFailedIndexes=1)
+    seen.run()
+    seen.fail("w", 0, 0)
+    pod = name_of(seen, 2)
+    seen.fail("w", 0, 2)
+    assert said(seen) == f"{MAX_FAILED}; rank 2 ({pod}) exited 1 on node n"
+
+
+def test_a_pod_failure_policy_is_said_with_its_rule_and_pod() -> None:
+    seen = cluster(**policy("FailJob", **EXIT_3))
+    seen.run()
+    pod = name_of(seen, 1)
+    seen.fail("w", 0, 1, code=3)
+    rule = f"Container main for pod default/{pod} failed with exit code 3 matching FailJob rule at index 0"
+    assert said(seen) == f"job t-w-0 failed, PodFailurePolicy: {rule}; rank 1 ({pod}) exited 3 on node n"
+
+
+def test_a_disrupted_pod_is_said_with_the_rule_that_matched_it() -> None:
+    seen = cluster(**policy("FailJob", **DISRUPTED))
+    seen.run()
+    pod = name_of(seen, 0)
+    seen.fail("w", 0, 0, code=1, disruption="EvictionByEvictionAPI")
+    rule = f"Pod default/{pod} has condition DisruptionTarget matching FailJob rule at index 0"
+    assert said(seen) == f"job t-w-0 failed, PodFailurePolicy: {rule}; rank 0 ({pod}) exited 1 on node n"

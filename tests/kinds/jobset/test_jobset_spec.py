@@ -1,0 +1,284 @@
+"""Defaults and checks of a JobSet: the cases of its webhook by their names, and what Muster refuses beside them."""
+
+from typing import Any
+
+import pytest
+
+from muster.api.manifest.problems import SpecError
+from muster.api.manifest.yaml.reader import read_yaml
+from muster.kinds.jobset.parse import parse_jobset
+from tests.kinds.jobset.jobsets import job, jobset
+
+TWO = {"completions": 2, "parallelism": 2}
+CLAIM = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteMany"]}}
+MOUNTS = {"containers": [{"name": "main", "image": "i", "volumeMounts": [{"name": "data", "mountPath": "/data"}]}]}
+DISRUPTED = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}
+POLICY = {"templates": [CLAIM]}
+
+
+def test_absent_fields_have_the_defaults_of_the_webhook() -> None:
+    spec = parse_jobset(jobset(job())).spec
+    only = spec.replicated_jobs[0]
+    assert (only.replicas, only.group_name) == (1, "default")
+    assert only.template.spec.completion_mode == "Indexed"
+    assert only.template.spec.template.restart_policy == "OnFailure"
+    assert (spec.network.enable_dns_hostnames, spec.network.publish_not_ready_addresses) == (True, True)
+    assert spec.success_policy.operator == "All"
+    assert not spec.in_order
+    assert not spec.suspend
+
+
+def test_stated_fields_are_kept() -> None:
+    stated = jobset(
+        job(job={"completionMode": "NonIndexed"}, pod={"restartPolicy": "Never"}),
+        network={"enableDNSHostnames": False, "publishNotReadyAddresses": False, "subdomain": "sub"},
+    )
+    spec = parse_jobset(stated).spec
+    assert spec.replicated_jobs[0].template.spec.completion_mode == "NonIndexed"
+    assert spec.replicated_jobs[0].template.spec.template.restart_policy == "Never"
+    assert (spec.network.enable_dns_hostnames, spec.network.publish_not_ready_addresses) == (False, False)
+    assert parse_jobset(stated).subdomain == "sub"
+
+
+def test_rules_without_a_name_are_named_by_their_place() -> None:
+    policy = parse_jobset(jobset(failurePolicy={"rules": [{"action": "FailJobSet"}] * 2})).spec.failure_policy
+    assert policy is not None
+    assert [policy.name_of(number) for number in range(2)] == ["failurePolicyRule0", "failurePolicyRule1"]
+    assert policy.max_restarts == 0
+
+
+def test_claims_are_deleted_with_the_jobset_by_default() -> None:
+    spec = parse_jobset(jobset(job(pod=MOUNTS), volumeClaimPolicies=[POLICY])).spec
+    assert spec.volume_claim_policies[0].retention_policy.when_deleted == "Delete"
+
+
+@pytest.mark.parametrize(
+    ("spec", "pods", "at_a_time", "queue"),
+    [
+        ({}, 1, 1, False),
+        (TWO, 2, 2, False),
+        ({"completions": 5, "parallelism": 2}, 5, 2, False),
+        ({"completions": 3}, 3, 1, False),
+        ({"completionMode": "NonIndexed", "parallelism": 4}, 4, 4, True),
+    ],
+)
+def test_a_job_has_as_many_pods_as_kubernetes_would_run(
+    spec: dict[str, Any], pods: int, at_a_time: int, queue: bool
+) -> None:
+    read = parse_jobset(jobset(job(job=spec))).spec.replicated_jobs[0].template.spec
+    assert (read.pods, read.at_a_time, read.work_queue) == (pods, at_a_time, queue)
+
+
+ACCEPTED: dict[str, dict[str, Any]] = {
+    "no replicated jobs ok": {"jobs": []},
+    "dependsOn + AnyOrder ok": {"jobs": [job("a"), job("b", dependsOn=[{"name": "a", "status": "Ready"}])]},
+    "success target": {"successPolicy": {"operator": "Any", "targetReplicatedJobs": ["w"]}},
+    "replicas zero": {"jobs": [job(replicas=0)]},
+    "RestartJob": {"failurePolicy": {"rules": [{"action": "RestartJob"}]}},
+    "coordinator": {"jobs": [job(job=TWO)], "coordinator": {"replicatedJob": "w", "podIndex": 1}},
+    "exclusive topology": {"annotations": {"alpha.jobset.sigs.k8s.io/exclusive-topology": "rack"}},
+}
+
+
+@pytest.mark.parametrize("case", ACCEPTED)
+def test_what_jobset_accepts_is_accepted(case: str) -> None:
+    assert parse_jobset(_built(ACCEPTED[case]))
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "dependsOn + InOrder rejected": (
+        {
+            "jobs": [job("a"), job("b", dependsOn=[{"name": "a", "status": "Ready"}])],
+            "startupPolicy": {"startupPolicyOrder": "InOrder"},
+        },
+        "spec.replicatedJobs[1].dependsOn[0].name: dependsOn and startupPolicyOrder InOrder exclude each other",
+    ),
+    "dependsOn of the first rjob rejected": (
+        {"jobs": [job("a", dependsOn=[{"name": "a", "status": "Ready"}])]},
+        "spec.replicatedJobs[0].dependsOn[0].name: the first replicated job cannot wait",
+    ),
+    "dependsOn bad status": (
+        {"jobs": [job("a"), job("b", dependsOn=[{"name": "a", "status": "Started"}])]},
+        "spec.replicatedJobs[1].dependsOn[0].status: the text 'Started' is not allowed here, it is Ready or Complete",
+    ),
+    "dependsOn itself": (
+        {"jobs": [job("a"), job("b", dependsOn=[{"name": "b", "status": "Ready"}])]},
+        "b waits for itself and would never start",
+    ),
+    "dependsOn a later one": (
+        {"jobs": [job("a"), job("b", dependsOn=[{"name": "c", "status": "Ready"}]), job("c")]},
+        "there is no replicated job c above b, name one of a",
+    ),
+    "success invalid target": (
+        {"successPolicy": {"targetReplicatedJobs": ["x"]}},
+        "spec.successPolicy.targetReplicatedJobs[0]: there is no replicated job x, name one of w",
+    ),
+    "failure invalid target": (
+        {"failurePolicy": {"rules": [{"action": "FailJobSet", "targetReplicatedJobs": ["x"]}]}},
+        "spec.failurePolicy.rules[0].targetReplicatedJobs[0]: there is no replicated job x",
+    ),
+    "failure invalid reason": (
+        {"failurePolicy": {"rules": [{"action": "FailJobSet", "onJobFailureReasons": ["Oops"]}]}},
+        "spec.failurePolicy.rules[0].onJobFailureReasons[0]: the text 'Oops' is not allowed here",
+    ),
+    "failure rule names not unique": (
+        {"failurePolicy": {"rules": [{"name": "a", "action": "FailJobSet"}, {"name": "a", "action": "FailJobSet"}]}},
+        "two rules have the name a",
+    ),
+    "failure rule name not allowed": (
+        {"failurePolicy": {"rules": [{"name": "1a", "action": "FailJobSet"}]}},
+        "spec.failurePolicy.rules[0].name: '1a' is no name of a rule, write letters, digits",
+    ),
+    "message pattern that is no expression": (
+        {"failurePolicy": {"rules": [{"action": "FailJobSet", "onJobFailureMessagePatterns": ["("]}]}},
+        "onJobFailureMessagePatterns[0]: not a regular expression of RE2",
+    ),
+    "RestartJob with more than 1024 replicas": (
+        {"jobs": [job(replicas=1025)], "failurePolicy": {"rules": [{"action": "RestartJob"}]}},
+        "spec.failurePolicy.rules[0].action: restarts of single Jobs are counted for at most 1024 replicas",
+    ),
+    "InPlaceRestart": (
+        {"failurePolicy": {"restartStrategy": "InPlaceRestart"}},
+        "spec.failurePolicy.restartStrategy: InPlaceRestart needs JobSet's agent in every pod",
+    ),
+    "replicas negative": ({"jobs": [job(replicas=-1)]}, "spec.replicatedJobs[0].replicas: -1 is out of range"),
+    "two of one name": ({"jobs": [job(), job()]}, "two replicated jobs have the name w"),
+    "too long job name": ({"jobs": [job("w" * 60)]}, "cut 9 characters from the name"),
+    "coordinator of no job": ({"coordinator": {"replicatedJob": "x"}}, "there is no replicated job x, name one of w"),
+    "coordinator beyond the jobs": (
+        {"jobs": [job(job=TWO)], "coordinator": {"replicatedJob": "w", "jobIndex": 1}},
+        "spec.coordinator.jobIndex: w has 1 Jobs, write at most 0",
+    ),
+    "coordinator beyond the pods": (
+        {"jobs": [job(job=TWO)], "coordinator": {"replicatedJob": "w", "podIndex": 2}},
+        "spec.coordinator.podIndex: a Job of w has 2 pods, write at most 1",
+    ),
+    "coordinator without an index": (
+        {"jobs": [job(job={"completionMode": "NonIndexed"})], "coordinator": {"replicatedJob": "w"}},
+        "the pods of w have no index",
+    ),
+    "too-long coordinator label": (
+        {
+            "jobs": [job(job=TWO)],
+            "coordinator": {"replicatedJob": "w"},
+            "network": {"subdomain": "s" * 60},
+        },
+        "is too long for a label value",
+    ),
+    "VolumeClaimPolicies namespace": (
+        {"volumeClaimPolicies": [{"templates": [{"metadata": {"name": "data", "namespace": "x"}, "spec": {}}]}]},
+        "spec.volumeClaimPolicies[0].templates[0].metadata.namespace: unknown field",
+    ),
+    "VolumeClaimPolicies MaxItems": ({"volumeClaimPolicies": [POLICY] * 51}, "write at most 50"),
+    "VolumeClaimPolicies templates MaxItems": ({"volumeClaimPolicies": [{"templates": [CLAIM] * 51}]}, "at most 50"),
+    "VolumeClaimPolicies not mounted": ({"volumeClaimPolicies": [POLICY]}, "no container mounts data"),
+    "VolumeClaimPolicies beside a volume of that name": (
+        {"jobs": [job(pod={**MOUNTS, "volumes": [{"name": "data"}]})], "volumeClaimPolicies": [POLICY]},
+        "a pod has a volume data of its own",
+    ),
+    "VolumeClaimPolicies names twice": (
+        {"jobs": [job(pod=MOUNTS)], "volumeClaimPolicies": [POLICY, POLICY]},
+        "two claims have the name data",
+    ),
+    "activeDeadlineSeconds of a later JobSet": ({"activeDeadlineSeconds": 5}, "activeDeadlineSeconds: unknown field"),
+    "node-selector alone": (
+        {"annotations": {"alpha.jobset.sigs.k8s.io/node-selector": "true"}},
+        "alpha.jobset.sigs.k8s.io/node-selector has no effect alone",
+    ),
+    "Indexed without completions": (
+        {"jobs": [job(job={"parallelism": 2})]},
+        "an Indexed Job states no completions",
+    ),
+    "podFailurePolicy with OnFailure": (
+        {"jobs": [job(job={"podFailurePolicy": {"rules": [DISRUPTED]}})]},
+        "podFailurePolicy needs restartPolicy Never",
+    ),
+    "another pod condition": (
+        {
+            "jobs": [
+                job(
+                    job={"podFailurePolicy": {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "Cold"}]}]}},
+                    pod={"restartPolicy": "Never"},
+                )
+            ]
+        },
+        "Muster sees only the condition DisruptionTarget of a failed pod, not Cold",
+    ),
+    "backoffLimitPerIndex with OnFailure": (
+        {"jobs": [job(job={"backoffLimitPerIndex": 1, **TWO})]},
+        "backoffLimitPerIndex needs completionMode Indexed and restartPolicy Never",
+    ),
+    "FailIndex without a limit per index": (
+        {
+            "jobs": [
+                job(
+                    job={
+                        "podFailurePolicy": {
+                            "rules": [{"action": "FailIndex", "onExitCodes": {"operator": "In", "values": [3]}}]
+                        },
+                        **TWO,
+                    },
+                    pod={"restartPolicy": "Never"},
+                )
+            ]
+        },
+        "action FailIndex needs backoffLimitPerIndex",
+    ),
+    "ttl of a Job": (
+        {"jobs": [job(job={"ttlSecondsAfterFinished": 5})]},
+        "a JobSet runs a Job again that its own ttl has deleted",
+    ),
+    "managedBy of a Job": ({"jobs": [job(job={"managedBy": "x/y"})]}, "Muster runs the pods itself"),
+    "selector of a Job": ({"jobs": [job(job={"selector": {}})]}, "Kubernetes sets the selector of a Job"),
+    "restartPolicy Always": ({"jobs": [job(pod={"restartPolicy": "Always"})]}, "write OnFailure or Never"),
+    "no container": ({"jobs": [job(pod={"containers": []})]}, "the pod has no container"),
+    "completions zero": ({"jobs": [job(job={"completions": 0})]}, "completions: 0 is out of range"),
+    "too many pods": (
+        {"jobs": [job("a", replicas=1000, job={"completions": 101, "parallelism": 101})]},
+        "101000 pods, write at most 100000",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_run_is_refused_with_its_place_and_what_to_do(case: str) -> None:
+    changes, message = REFUSED[case]
+    with pytest.raises(SpecError) as refused:
+        parse_jobset(_built(changes))
+    assert message in str(refused.value)
+    assert all(each.hint or "it is" in each.message for each in refused.value.problems if "unknown" not in each.message)
+
+
+def test_a_problem_in_a_file_has_its_line_and_column() -> None:
+    text = (
+        "metadata: {name: t}\n"
+        "spec:\n"
+        "  successPolicy: {targetReplicatedJobs: [x]}\n"
+        "  replicatedJobs:\n"
+        "  - name: w\n"
+        "    replicas: -1\n"
+        "    template: {spec: {template: {spec: {containers: [{name: m}]}}}}\n"
+    )
+    node, _ = read_yaml(text, filename="j.yaml")
+    document: dict[str, Any] = {
+        "metadata": {"name": "t"},
+        "spec": {
+            "successPolicy": {"targetReplicatedJobs": ["x"]},
+            "replicatedJobs": [{**job(), "replicas": -1}],
+        },
+    }
+    with pytest.raises(SpecError) as refused:
+        parse_jobset(document, file="j.yaml", node=node)
+    assert str(refused.value).startswith("j.yaml:6:15: spec.replicatedJobs[0].replicas: -1 is out of range")
+    document["spec"]["replicatedJobs"] = [job()]
+    with pytest.raises(SpecError) as refused:
+        parse_jobset(document, file="j.yaml", node=node)
+    assert str(refused.value).startswith("j.yaml:3:42: spec.successPolicy.targetReplicatedJobs[0]: there is no")
+
+
+def _built(changes: dict[str, Any]) -> dict[str, Any]:
+    changes = dict(changes)
+    jobs = changes.pop("jobs", [job()])
+    built = jobset(*jobs, annotations=changes.pop("annotations", {}), **changes)
+    built["spec"]["replicatedJobs"] = jobs
+    return built

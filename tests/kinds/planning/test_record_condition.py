@@ -1,0 +1,116 @@
+"""A record reads back from the condition it was written to; hostile content is an error and never a fresh start."""
+
+import zlib
+from base64 import b64encode
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from muster.kinds.planning import record_condition
+from muster.kinds.planning.record_condition import MOST, TYPE, from_object, to_condition, with_record, without_record
+from muster.state.vocabulary.record import Record
+from muster.state.vocabulary.stored_record import StatusError
+from tests.state.vocabulary.test_stored_record import FULL, RECORDS
+
+OWN = {"type": "Completed", "status": "False", "reason": "x", "message": "y"}
+
+
+def _status(message: object) -> dict[str, Any]:
+    return {"conditions": [{"type": TYPE, "status": "True", "message": message}]}
+
+
+@given(RECORDS)
+def test_a_record_reads_back_without_its_story(kept: Record) -> None:
+    """Everything that decisions read survives."""
+    wire = msgspec.json.decode(msgspec.json.encode(with_record({"conditions": [OWN]}, kept)))
+    assert from_object(wire) == replace(kept, story=())
+
+
+def test_the_record_is_the_first_condition_and_is_there_once() -> None:
+    """The columns of kubectl show the last condition."""
+    once = with_record({"conditions": [OWN], "restarts": 2}, FULL)
+    twice = with_record(once, FULL)
+    assert [each["type"] for each in twice["conditions"]] == [TYPE, "Completed"]
+    assert without_record(twice) == {"conditions": [OWN], "restarts": 2}
+
+
+def test_an_empty_list_of_conditions_is_none() -> None:
+    """As the kind's own controller leaves it out. Else the status would differ from what it should be, for ever."""
+    assert without_record(with_record({"restarts": 0}, FULL)) == {"restarts": 0}
+
+
+def test_the_condition_is_what_a_metav1_condition_allows() -> None:
+    """The schemas of CRDs check it."""
+    made = to_condition(FULL)
+    assert made["status"] == "True"
+    assert made["reason"] == "Persisted"
+    assert made["lastTransitionTime"] == "1970-01-01T00:00:09Z"
+
+
+@pytest.mark.parametrize("completed", [",".join(map(str, range(0, 20_000, 2)))[:MOST].rpartition(",")[0], "0-9999"])
+def test_the_message_is_never_longer_than_a_condition_allows(completed: str) -> None:
+    """What would be longer is compressed, and nothing of it is lost."""
+    long = replace(FULL, completed=completed, message="w" * 1024)
+    message = to_condition(long)["message"]
+    assert len(message) <= MOST
+    assert from_object(_status(message)) == replace(long, story=())
+
+
+def test_a_status_without_the_condition_has_no_record() -> None:
+    """The object is new."""
+    for status in (None, {}, {"conditions": None}, {"conditions": [OWN, 3, None]}, {"conditions": "text"}):
+        assert from_object(status) is None
+
+
+def test_a_record_that_cannot_be_compressed_enough_loses_sentences_and_then_ranks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What decides an epoch stays."""
+    monkeypatch.setattr(record_condition, "MOST", 3_000)
+    completed = ",".join(map(str, range(0, 4_000, 3)))
+    message = to_condition(replace(FULL, completed=completed))["message"]
+    assert len(message) <= 3_000
+    read = from_object(_status(message))
+    assert read is not None
+    assert (read.epoch, read.restarts, read.phase, read.message) == (FULL.epoch, FULL.restarts, FULL.phase, "")
+    assert completed.startswith(read.completed)
+    assert len(read.completed) > 100
+
+
+def _bomb() -> str:
+    return "zlib:" + b64encode(zlib.compress(b"[" * 2**22, 9)).decode()
+
+
+@pytest.mark.parametrize(
+    "message",
+    [None, 3, "", "{", "[]", "{}", "null", "[" * 30_000, "1" * 30_000, "x" * (MOST + 1), '{"phase":"Dreaming"}',
+     _bomb(), "zlib:", "zlib:x",
+     "zlib:" + b64encode(b"x").decode(), "zlib:é", '{"phase":"Running","epoch":-1}',
+     '{"phase":"Running","epoch":1e400}', '{"phase":["Running"]}'],
+)  # fmt: skip
+def test_a_condition_that_is_no_record_is_an_error(message: object) -> None:
+    """Forgetting an epoch would run two of them at once."""
+    with pytest.raises(StatusError):
+        from_object(_status(message))
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=12), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(JSON, JSON)
+def test_no_status_raises_anything_else(status: object, inner: object) -> None:
+    """Others may write a status."""
+    for each in (status, {"conditions": inner}, _status(inner), _status(msgspec.json.encode(inner).decode())):
+        try:
+            assert from_object(each) is None
+        except StatusError:
+            continue
+        without_record(each)

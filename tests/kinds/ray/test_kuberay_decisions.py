@@ -1,0 +1,281 @@
+"""What is decided for a Ray experiment: who starts when, when the roll is complete, and when it is stuck."""
+
+from dataclasses import replace
+
+import msgspec
+
+from muster.state.facts import gates
+from muster.state.facts.context import Context
+from muster.state.policies import rendezvous
+from muster.state.view.roll import RankError, RankState, RollAnswer, of_rank
+from muster.state.vocabulary.actions import CreatePods
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Pod, PodPhase
+from muster.state.vocabulary.record import Phase
+from muster.state.vocabulary.rules import Gate, GateCondition
+from tests.builders import NOW, answer, pod, record
+from tests.kinds.ray.test_kuberay import planned
+from tests.state.story import Story
+
+HEAD, SMALL, BIG, SUBMITTER = (0,), (1, 2), (3,), (4,)
+ALIVE, DEAD, ENDED = RankState.CONNECTED, RankState.FAILED, RankState.LEFT
+
+
+def ip(rank: int) -> str:
+    return f"10.0.0.{rank + 1}"
+
+
+def heard(*ranks: int, submitted: bool = False) -> RollAnswer:
+    """The dashboard's answer: these Ray nodes are alive."""
+    identities = (*(ip(rank) for rank in ranks), *((of_rank(4),) if submitted else ()))
+    return answer(*[ALIVE] * len(identities), expected=5, identities=identities, protocol="ray")
+
+
+def place(plan: Plan, rank: int, epoch: int = 0, **overrides: object) -> Pod:
+    member = plan.member(rank)
+    assert member is not None
+    return pod(
+        rank, epoch=epoch, name=plan.pod_name(member, epoch), group=member.group, job=member.job, index=member.pod,
+        **overrides,
+    )  # fmt: skip
+
+
+def asked_for(story: Story) -> list[int]:
+    actions = story.look()
+    return [member.rank for action in actions if isinstance(action, CreatePods) for member in action.members]
+
+
+def story_of(plan: Plan | None = None) -> Story:
+    story = Story(plan or planned())
+    story.view.engine.confirmed, story.view.engine.service = 0, True
+    return story
+
+
+def test_head_then_workers_then_submitter() -> None:
+    story = story_of()
+    plan = story.plan
+    assert asked_for(story) == [*HEAD]
+    story.view.change(None, place(plan, 0))
+    assert asked_for(story) == [], "the head's process runs, and the GCS does not answer yet"
+    story.view.observe_probe(heard(0), 0)
+    assert asked_for(story) == [*SMALL, *BIG]
+    for rank in (*SMALL, *BIG):
+        story.view.change(None, place(plan, rank))
+    story.view.observe_probe(heard(0, 1, 3), 0)
+    assert asked_for(story) == [], "rank 2 has not joined"
+    story.view.observe_probe(heard(0, 1, 2, 3), 0)
+    assert asked_for(story) == [*SUBMITTER]
+    story.view.change(None, place(plan, 4))
+    story.look()
+    assert story.kept.phase is Phase.ASSEMBLING
+    story.view.observe_probe(heard(0, 1, 2, 3, submitted=True), 0)
+    story.look()
+    assert (story.kept.phase, story.kept.ready, story.kept.size) == (Phase.RUNNING, 5, 5)
+    assert story.kept.dashboard == plan.dashboard_address(0)
+
+
+def test_the_probe_is_told_what_to_look_for() -> None:
+    story = story_of()
+    story.view.change(None, place(story.plan, 0))
+    story.look()
+    assert story.last is not None
+    target = story.last.probe
+    assert target is not None
+    assert (target.address, target.kind, target.expected) == (f"{ip(0)}:6379", "ray", 5)
+    assert (target.job, target.submitter) == ("run-0", 4)
+    assert {port.name: port.number for port in target.ports} == {"dashboard": 8265, "agent": 52365}
+
+
+def test_a_missing_worker_is_named_with_its_group() -> None:
+    story = story_of()
+    for rank in range(4):
+        story.view.change(None, place(story.plan, rank))
+    story.view.observe_probe(heard(0, 1, 3), 0)
+    story.look()
+    name = story.plan.pod_name(story.plan.groups[1].member(1), 0)
+    assert f"missing rank 2: ready, but not known to Ray (cpu-small-1, {name}); rank 4: " in story.kept.message
+    assert name.startswith("run-cpu-small-0-1-")
+
+
+def stuck(after: float) -> tuple[str, str] | None:
+    story = story_of()
+    for rank in range(4):
+        story.view.change(None, place(story.plan, rank))
+    story.view.observe_probe(heard(0, 1, 3), 0)
+    context = Context(story.plan, record(phase=Phase.ASSEMBLING, assembling_at=NOW), story.view, NOW + after)
+    return rendezvous.assess(context).stuck
+
+
+def test_ray_nodes_may_take_a_minute_to_join() -> None:
+    assert stuck(59.0) is None
+    found = stuck(60.0)
+    assert found is not None
+    assert found[0] == "RanksMissing"
+
+
+def test_a_node_that_ray_gave_up_is_said_with_rays_reason() -> None:
+    story = story_of()
+    for rank in range(5):
+        story.view.change(None, place(story.plan, rank))
+    said = heard(0, 1, 3, 2, submitted=True)
+    states = (ALIVE, ALIVE, ALIVE, DEAD, ALIVE)
+    said = replace(said, states=states, errors=(RankError(3, 0, "missing too many heartbeats"),))
+    story.view.observe_probe(said, 0)
+    context = Context(story.plan, record(phase=Phase.RUNNING), story.view, NOW)
+    assert rendezvous.assess(context).stuck == (
+        "RankFailed", "the coordinator gave up rank 2: missing too many heartbeats",
+    )  # fmt: skip
+
+
+def test_a_worker_that_is_to_run_again_is_not_stuck_though_ray_gave_it_up() -> None:
+    story = story_of()
+    for rank in range(5):
+        story.view.change(None, place(story.plan, rank))
+    story.view.change(None, place(story.plan, 2, phase=PodPhase.FAILED, ready=False))
+    said = heard(0, 1, 3, 2, submitted=True)
+    states = (ALIVE, ALIVE, ALIVE, DEAD, ALIVE)
+    said = replace(said, states=states, errors=(RankError(3, 0, "the raylet has ended"),))
+    story.view.observe_probe(said, 0)
+    context = Context(story.plan, record(phase=Phase.RUNNING), story.view, NOW)
+    assert rendezvous.assess(context).stuck is None
+
+
+def test_what_ray_says_of_addresses_that_are_no_members_is_left_out() -> None:
+    story = story_of()
+    story.view.change(None, place(story.plan, 0))
+    said = replace(heard(0), identities=(ip(0), "10.9.9.9"), states=(ALIVE, DEAD), errors=(RankError(1, 0, "gone"),))
+    story.view.observe_probe(said, 0)
+    result = story.view.probe_result_of(0)
+    assert result is not None
+    assert (result.arrived, result.answer.errors, result.missing) == (1, (), (1, 2, 3, 4))
+
+
+def test_the_gate_counts_the_members_that_do_not_wait_for_it() -> None:
+    story = story_of()
+    for rank in range(4):
+        story.view.change(None, place(story.plan, rank))
+    gate = Gate(GateCondition.ARRIVED)
+    context = Context(story.plan, record(phase=Phase.ASSEMBLING), story.view, NOW)
+    assert not gates.gate_open(context, gate), "nothing was heard yet"
+    story.view.observe_probe(heard(0, 1, 2), 0)
+    assert not gates.gate_open(context, gate)
+    story.view.observe_probe(heard(0, 1, 2, 3), 0)
+    assert gates.gate_open(context, gate)
+
+
+def test_the_experiment_succeeds_with_its_submitter() -> None:
+    story = story_of()
+    for rank in range(5):
+        story.view.change(None, place(story.plan, rank))
+    story.view.observe_probe(heard(0, 1, 2, 3, submitted=True), 0)
+    story.look()
+    running = place(story.plan, 4)
+    ended = msgspec.structs.replace(running, phase=PodPhase.SUCCEEDED, ready=False, resource_version=2)
+    story.view.change(running, ended)
+    story.look()
+    assert (story.kept.phase, story.kept.message) == (Phase.SUCCEEDED, "the member of submitter succeeded")
+
+
+# --- failures ----------------------------------------------------------------------------------------------------
+
+
+def running() -> Story:
+    """A Ray experiment whose program runs."""
+    story = Story(planned())
+    story.launch()
+    for ranks, seen in (((0,), heard(0)), ((1, 2, 3), heard(0, 1, 2, 3)), ((4,), heard(0, 1, 2, 3, submitted=True))):
+        story.start(*ranks)
+        story.look()
+        story.view.observe_probe(seen, 0)
+        story.launch()
+    assert story.kept.phase is Phase.RUNNING, story.kept.message
+    return story
+
+
+def went_on(story: Story) -> list[tuple[int, int]]:
+    """Rank and attempt of the pods that are created next, once the back-off is over."""
+    story.now = max(story.now, *(each.resume_at or 0.0 for each in story.kept.attempts), 0.0)
+    made: list[tuple[int, int]] = []
+    for _ in range(20):
+        actions = story.look()
+        if not actions:
+            return made
+        for action in actions:
+            story.do(action)
+            if isinstance(action, CreatePods):
+                made += [(member.rank, dict(action.attempts).get(member.rank, 0)) for member in action.members]
+    raise AssertionError("the decisions do not come to an end")
+
+
+def test_a_worker_that_fails_runs_again_alone() -> None:
+    story = running()
+    story.end(2, 1)
+    story.look()
+    assert (story.kept.epoch, story.kept.phase, story.kept.restarts) == (0, Phase.RUNNING, 1)
+    assert went_on(story) == [(2, 1)]
+
+
+def test_a_worker_that_the_platform_takes_away_runs_again_at_no_cost() -> None:
+    story = running()
+    story.set(3, disruption="PreemptionByScheduler", terminating=True)
+    story.end(3, 1)
+    story.look()
+    assert (story.kept.epoch, story.kept.restarts) == (0, 0)
+    assert went_on(story) == [(3, 1)]
+
+
+def test_while_a_worker_is_away_the_sentence_names_it_with_its_group() -> None:
+    story = running()
+    story.end(2, 1)
+    assert went_on(story) == []
+    story.view.observe_probe(replace(heard(0, 1, 3, submitted=True), at=story.now), 0)
+    story.look(5)
+    assert story.kept.phase is Phase.RUNNING
+    assert "4/5 ranks arrived; missing rank 2 (cpu-small-1, run-cpu-small-0-1-" in story.kept.message
+
+
+def test_without_its_head_the_whole_epoch_is_over() -> None:
+    story = running()
+    story.end(0, 137)
+    story.look()
+    assert (story.kept.epoch, story.kept.phase, story.kept.restarts) == (1, Phase.RESTARTING, 1)
+    assert story.kept.cause is not None
+    assert story.kept.cause.group == "head"
+
+
+def test_a_head_that_is_lost_goes_before_the_workers_that_end_with_it() -> None:
+    story = running()
+    for rank in (1, 2, 3, 4):
+        story.end(rank, 1)
+    story.end(0, 137)
+    story.look()
+    assert (story.kept.epoch, story.kept.attempts) == (1, ())
+
+
+def test_a_program_that_fails_restarts_the_whole_cluster() -> None:
+    story = running()
+    story.end(4, 3)
+    story.look()
+    assert (story.kept.epoch, story.kept.phase, story.kept.restarts) == (1, Phase.RESTARTING, 1)
+
+
+def test_a_submitter_that_the_platform_takes_away_is_replaced_and_the_job_goes_on() -> None:
+    story = running()
+    story.set(4, disruption="EvictionByEvictionAPI", terminating=True)
+    story.end(4, 143)
+    story.look()
+    assert (story.kept.epoch, story.kept.restarts) == (0, 0)
+    assert went_on(story) == [(4, 1)]
+
+
+def test_a_head_alone_has_not_arrived_before_its_dashboard_serves() -> None:
+    whole = planned()
+    plan = replace(whole, groups=(whole.groups[0], replace(whole.groups[-1], first_rank=1)))
+    story = story_of(plan)
+    story.view.change(None, place(plan, 0))
+    context, gate = Context(plan, record(phase=Phase.ASSEMBLING), story.view, NOW), Gate(GateCondition.ARRIVED)
+    lacks = "Ray's GCS serves, its dashboard does not (port 8265: connection refused)"
+    story.view.observe_probe(answer(ALIVE, expected=None, partial=lacks, lacks=lacks, protocol="ray"), 0)
+    assert not gates.gate_open(context, gate)
+    story.view.observe_probe(heard(0), 0)
+    assert gates.gate_open(context, gate)
