@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+from deploy.grafana.build import text
 from deploy.grafana.coordinators import JAX, RAY
-from deploy.grafana.daemon.board import DAEMON
-from deploy.grafana.experiment.board import EXPERIMENT
-from deploy.grafana.fleet.board import FLEET
+from deploy.grafana.daemon import DAEMON
+from deploy.grafana.experiment import EXPERIMENT
+from deploy.grafana.fleet import FLEET
 from deploy.grafana.runs import JOBSETS, OBSERVED
 
 BOARDS = (FLEET, EXPERIMENT, JAX, RAY, JOBSETS, OBSERVED, DAEMON)
@@ -16,7 +17,7 @@ def main() -> None:
     """Write one file for each dashboard."""
     FOLDER.mkdir(exist_ok=True)
     for board in BOARDS:
-        (FOLDER / f"{board.name}.json").write_text(board.json(), encoding="utf-8")
+        (FOLDER / f"{board.name}.json").write_text(text(board), encoding="utf-8")
 
 
 if __name__ == "__main__":

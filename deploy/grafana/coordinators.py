@@ -1,17 +1,16 @@
 """Coordinators of a framework: which of them do not answer, and which runs wait for members."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from deploy.grafana.board import Board, Row, variable
-from deploy.grafana.missing import by_cause, waiting
-from deploy.grafana.palette import COORDINATOR_STATES
-from deploy.grafana.panels import Panel, listing, series, single
-from deploy.grafana.parts import BAD_FROM_ONE, GREEN, ORANGE, YELLOW, Column, Head, Query, page, runbook
+from deploy.grafana.links import NAMES, REASONS, TO_EXPERIMENT
+from deploy.grafana.palette import BAD_FROM_ONE, COORDINATOR_STATES, GREEN, ORANGE, YELLOW
 from deploy.grafana.promql import CHOSEN, PAIR, SPAN, each, quantiles
-from deploy.grafana.restarts import READING, WINDOW, restarts
-from deploy.grafana.to_experiment import NAMES, TO_EXPERIMENT
+from deploy.grafana.row import Board, Column, Graph, Panel, Stat, Table
+from deploy.grafana.shared import HOUR, by_cause, restarts, waiting
 
 _NOT_SERVING = f'{CHOSEN},state!="serving"'
+_NOT_SERVING_RUNBOOKS = ("MusterCoordinatorStuck", "MusterCoordinatorNotServing")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,199 +34,137 @@ class Framework:
         return f"{each(metric, CHOSEN, *more)} {self.only}"
 
 
-def now(of: Framework) -> Row:
+def _now(of: Framework) -> Sequence[Panel]:
     """What is the matter now."""
     up, missing = of.series("muster_experiment_coordinator_up"), of.series("muster_experiment_ranks_missing")
+    latency = "muster_experiment_coordinator_probe_latency_seconds"
+    not_serving = f"{each('muster_experiment_coordinator_state', _NOT_SERVING, 'state')} == 1 {of.only}"
     incomplete = f"{each('muster_experiment_ranks_missing', CHOSEN)} > 0 {of.only}"
-    return Row(
-        "Now",
-        (
-            single(
-                Head(
-                    number=1,
-                    title="Coordinators that do not serve",
-                    description=f"Coordinators whose last probe found no {of.coordinator} behind the port. A gang that "
-                    "starts is among them until rank 0 opens its port.",
-                    width=6,
-                    links=(runbook("MusterCoordinatorStuck"), runbook("MusterCoordinatorNotServing")),
+    arrived, expected = (
+        f"{each(f'muster_experiment_ranks_{kind}', CHOSEN)} and on ({PAIR}) ({incomplete})"
+        for kind in ("arrived", "expected")
+    )
+    return (
+        Stat(
+            (1, 6, "Coordinators that do not serve"),
+            f"Coordinators whose last probe found no {of.coordinator} behind the port. A gang that starts is among "
+            "them until rank 0 opens its port.",
+            f"sum(1 - ({up}))",
+            steps=BAD_FROM_ONE,
+            links=_NOT_SERVING_RUNBOOKS,
+        ),
+        waiting(2, "Gangs that wait for ranks", f"{of.name} experiments with ranks that have not arrived.", missing),
+        Stat((3, 6, "Coordinators that serve"), "Coordinators that answered.", f"sum({up})"),
+        Stat(
+            (4, 6, "Slowest answer"),
+            "The longest of the last probes. A probe gives up after some seconds; close to that, the coordinator is "
+            "overloaded or its network is.",
+            f"max({of.series(latency)})",
+            "s",
+            ((None, GREEN), (0.5, YELLOW), (2, ORANGE)),
+            links=("MusterCoordinatorStuck",),
+        ),
+        Table(
+            (10, 12, "Coordinators that do not serve"),
+            "refused: nothing listens on the port. timeout: no answer in time. silent: the port accepts and says "
+            "nothing, as a frozen process does. tls, other-protocol: something else is there.",
+            (
+                Column(
+                    "last probe took",
+                    f"{each(latency, CHOSEN)} * on ({PAIR}) group_right () ({not_serving})",
+                    "s",
                 ),
-                [Query(f"sum(1 - ({up}))")],
-                "short",
-                BAD_FROM_ONE,
             ),
-            waiting(
-                2, "Gangs that wait for ranks", f"{of.name} experiments with ranks that have not arrived.", missing
+            labels=(*NAMES, "state"),
+            empty="Every coordinator serves.",
+            sort="experiment",
+            descending=False,
+            cell_links=TO_EXPERIMENT,
+            links=(*_NOT_SERVING_RUNBOOKS, REASONS),
+        ),
+        Table(
+            (11, 12, "Rolls that are not complete"),
+            "Experiments with missing ranks. The roll call names the ranks, their pods, and why.",
+            (
+                Column("missing", incomplete, steps=((None, ORANGE),)),
+                Column("first rank missing", of.series("muster_experiment_first_missing_rank")),
+                Column("arrived", arrived),
+                Column("expected", expected),
             ),
-            single(
-                Head(number=3, title="Coordinators that serve", description="Coordinators that answered.", width=6),
-                [Query(f"sum({up})")],
-                "short",
-            ),
-            single(
-                Head(
-                    number=4,
-                    title="Slowest answer",
-                    description="The longest of the last probes. A probe gives up after some seconds; close to that, "
-                    "the coordinator is overloaded or its network is.",
-                    width=6,
-                    links=(runbook("MusterCoordinatorStuck"),),
-                ),
-                [Query(f"max({of.series('muster_experiment_coordinator_probe_latency_seconds')})")],
-                "s",
-                ((None, GREEN), (0.5, YELLOW), (2, ORANGE)),
-            ),
-            listing(
-                Head(
-                    number=10,
-                    title="Coordinators that do not serve",
-                    description="refused: nothing listens on the port. timeout: no answer in time. silent: the port "
-                    "accepts and says nothing, as a frozen process does. tls, other-protocol: something else is there.",
-                    width=12,
-                    links=(runbook("MusterCoordinatorStuck"), runbook("MusterCoordinatorNotServing"), READING),
-                ),
-                [
-                    Column(
-                        "last probe took",
-                        f"{each('muster_experiment_coordinator_probe_latency_seconds', CHOSEN)} * on ({PAIR}) "
-                        f"group_right () ({each('muster_experiment_coordinator_state', _NOT_SERVING, 'state')} "
-                        f"== 1 {of.only})",
-                        "s",
-                    )
-                ],
-                labels=(*NAMES, "state"),
-                empty="Every coordinator serves.",
-                sort="experiment",
-                descending=False,
-                cell_links=TO_EXPERIMENT,
-            ),
-            listing(
-                Head(
-                    number=11,
-                    title="Rolls that are not complete",
-                    description="Experiments with missing ranks. The roll call names the ranks, their pods, and why.",
-                    width=12,
-                    links=(runbook("MusterRankMissing"), runbook("MusterAssemblyOverdue")),
-                ),
-                [
-                    Column("missing", incomplete, "short", ((None, ORANGE),)),
-                    Column("first rank missing", of.series("muster_experiment_first_missing_rank"), "short"),
-                    Column(
-                        "arrived",
-                        f"{each('muster_experiment_ranks_arrived', CHOSEN)} and on ({PAIR}) ({incomplete})",
-                        "short",
-                    ),
-                    Column(
-                        "expected",
-                        f"{each('muster_experiment_ranks_expected', CHOSEN)} and on ({PAIR}) ({incomplete})",
-                        "short",
-                    ),
-                ],
-                labels=NAMES,
-                empty="Every roll is complete.",
-                sort="missing",
-                cell_links=TO_EXPERIMENT,
-            ),
+            labels=NAMES,
+            empty="Every roll is complete.",
+            sort="missing",
+            cell_links=TO_EXPERIMENT,
+            links=("MusterRankMissing", "MusterAssemblyOverdue"),
         ),
     )
 
 
-def history(of: Framework, *more: Panel) -> Row:
+def _history(of: Framework) -> Sequence[Panel]:
     """What went on."""
     operator, kind = f'operator="{of.operator}"', f'kind="{of.probe}"'
     by_state = of.series("muster_experiment_coordinator_state", "state")
-    return Row(
-        "Over time",
-        (
-            series(
-                Head(
-                    number=20,
-                    title="Coordinators by state",
-                    description="How many coordinators the probes found in each state.",
-                    width=8,
-                    links=(runbook("MusterCoordinatorStuck"),),
-                ),
-                [Query(f"sum by (state) ({by_state}) > 0", "{{state}}")],
-                "short",
-                stacked=True,
-                stepped=True,
-                colors=COORDINATOR_STATES,
-            ),
-            by_cause(
-                21,
-                "Missing ranks by cause",
-                f"Why ranks of {of.name} experiments have not arrived.",
-                of.series("muster_experiment_ranks_missing_by_cause", "cause"),
-            ),
-            series(
-                Head(
-                    number=22,
-                    title="Time to assembled, last hour",
-                    description="From the first pod of an epoch that is asked for to its complete roll, over the hour "
-                    "before each point, in all namespaces.",
-                    width=8,
-                    links=(runbook("MusterAssemblyOverdue"),),
-                ),
-                [
-                    Query(expr, name)
-                    for name, expr in quantiles("muster_time_to_assembled_seconds", WINDOW, operator).items()
-                ],
-                "s",
-            ),
-            series(
-                Head(
-                    number=23,
-                    title="Probes per second by what they saw",
-                    description=f"Probes of all coordinators of {of.name}. More refused ones than gangs that start: "
-                    "coordinators die.",
-                    width=8,
-                ),
-                [
-                    Query(
-                        f"sum by (state) (rate(muster_probe_requests_total{{{kind}}}[{SPAN}])) > 0",
-                        "{{state}}",
-                    )
-                ],
-                "reqps",
-                stacked=True,
-                colors=COORDINATOR_STATES,
-            ),
-            series(
-                Head(
-                    number=24,
-                    title="Duration of probes",
-                    description=f"Median and 95th percentile of all probes of coordinators of {of.name}.",
-                    width=8,
-                ),
-                [Query(expr, name) for name, expr in quantiles("muster_probe_duration_seconds", SPAN, kind).items()],
-                "s",
-            ),
-            restarts(
-                25,
-                "Gang restarts per hour, by cause",
-                f"Restarts of {of.name} gangs within the hour before each point, by the reason of their cause, in all "
-                "namespaces.",
-                "muster_gang_restarts_total",
-                of.operator,
-            ),
-            *more,
+    return (
+        Graph(
+            (20, 8, "Coordinators by state"),
+            "How many coordinators the probes found in each state.",
+            {"{{state}}": f"sum by (state) ({by_state}) > 0"},
+            stacked=True,
+            stepped=True,
+            colors=COORDINATOR_STATES,
+            links=("MusterCoordinatorStuck",),
+        ),
+        by_cause(
+            21,
+            "Missing ranks by cause",
+            f"Why ranks of {of.name} experiments have not arrived.",
+            of.series("muster_experiment_ranks_missing_by_cause", "cause"),
+        ),
+        Graph(
+            (22, 8, "Time to assembled, last hour"),
+            "From the first pod of an epoch that is asked for to its complete roll, over the hour before each point, "
+            "in all namespaces.",
+            quantiles("muster_time_to_assembled_seconds", HOUR, operator),
+            "s",
+            links=("MusterAssemblyOverdue",),
+        ),
+        Graph(
+            (23, 8, "Probes per second by what they saw"),
+            f"Probes of all coordinators of {of.name}. More refused ones than gangs that start: coordinators die.",
+            {"{{state}}": f"sum by (state) (rate(muster_probe_requests_total{{{kind}}}[{SPAN}])) > 0"},
+            "reqps",
+            stacked=True,
+            colors=COORDINATOR_STATES,
+        ),
+        Graph(
+            (24, 8, "Duration of probes"),
+            f"Median and 95th percentile of all probes of coordinators of {of.name}.",
+            quantiles("muster_probe_duration_seconds", SPAN, kind),
+            "s",
+        ),
+        restarts(
+            25,
+            "Gang restarts per hour, by cause",
+            f"Restarts of {of.name} gangs within the hour before each point, by the reason of their cause, in all "
+            "namespaces.",
+            "muster_gang_restarts_total",
+            of.operator,
         ),
     )
 
 
-def board(of: Framework, *more: Panel) -> Board:
+def _board(of: Framework, *more: Panel) -> Board:
     """The dashboard of a framework; ``more`` are panels over time that only it has."""
     return Board(
         name=f"muster-{of.name.lower()}",
         title=f"Muster / {of.name} coordinators",
         description=f"Which {of.name} coordinators do not answer, and which gangs wait for ranks.",
-        variables=(variable("namespace", "Namespace", "label_values(muster_experiment_info, namespace)", many=True),),
-        rows=(now(of), history(of, *more)),
-        links=(page("dashboards.md", "About these dashboards"), page("runbooks", "Runbooks")),
+        rows={"Now": _now(of), "Over time": (*_history(of), *more)},
     )
 
 
-JAX = board(Framework(name="JAX", operator="jax", probe="jax", coordinator="JAX coordinator"))
-RAY = board(
+JAX = _board(Framework(name="JAX", operator="jax", probe="jax", coordinator="JAX coordinator"))
+RAY = _board(
     Framework(name="Ray", operator="kuberay", probe="ray", coordinator="Ray head whose GCS is well"),
     restarts(
         26,

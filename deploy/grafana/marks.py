@@ -5,8 +5,11 @@ from dataclasses import dataclass
 from grafana_foundation_sdk.cog.builder import Builder
 from grafana_foundation_sdk.models import dashboard as model
 
-from deploy.grafana.parts import BLUE, PURPLE, SOURCE
+from deploy.grafana.palette import BLUE, PURPLE
 from deploy.grafana.promql import ONE, STEP
+
+SOURCE = model.DataSourceRef(type_val="prometheus", uid="${datasource}")
+"""The Prometheus that the reader chooses at the top of the dashboard."""
 
 
 class _Annotation(model.AnnotationQuery):

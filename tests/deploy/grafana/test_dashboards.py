@@ -9,6 +9,7 @@ import pytest
 from prometheus_client import CollectorRegistry, ProcessCollector
 
 from deploy.grafana.__main__ import BOARDS
+from deploy.grafana.build import text
 from deploy.prometheus.groups import ALERTS
 from muster.metrics.catalogue import CATALOGUE
 from muster.metrics.rows.row import Metric, Type
@@ -27,7 +28,7 @@ each_dashboard = pytest.mark.parametrize("dashboard", ALL, ids=lambda dashboard:
 
 @pytest.mark.drift
 def test_the_files_are_what_the_code_writes() -> None:
-    written = {f"{board.name}.json": board.json() for board in BOARDS}
+    written = {f"{board.name}.json": text(board) for board in BOARDS}
     assert {path.name: path.read_text(encoding="utf-8") for path in FILES} == written, "run: make docs"
 
 

@@ -1,0 +1,221 @@
+"""Fleet: which experiments need a person now, and how well the cluster does."""
+
+from deploy.grafana.links import ABOUT_CLOCKS, ABOUT_PHASES, NAMES, REASONS, TO_EXPERIMENT
+from deploy.grafana.marks import LEADERS
+from deploy.grafana.palette import (
+    BAD_FROM_ONE,
+    GOODPUT,
+    ODD_FROM_ONE,
+    ORANGE,
+    PHASES,
+    STALENESS,
+    TIME_LEFT,
+    TIME_STUCK,
+)
+from deploy.grafana.promql import CHOSEN, PAIR, SPAN, each, goodput, has_run, quantiles, stuck_reasons
+from deploy.grafana.row import Board, Column, Graph, Stat, Table
+from deploy.grafana.shared import HOUR, alerts
+
+_RUNNING = f'{CHOSEN},phase="Running"'
+_SINCE = each("muster_experiment_stuck_since_timestamp_seconds", CHOSEN)
+_SPENT = f'rate(muster_phase_duration_seconds_sum{{phase!="Suspended"}}[{HOUR}])'
+
+
+def _of_stuck(value: str) -> str:
+    """A value of each stuck experiment, with the label ``reason``."""
+    return f"({value}) * on ({PAIR}) group_right () ({stuck_reasons(CHOSEN)})"
+
+
+def _risen(counter: str, by: str) -> str:
+    """How much a counter rose within the hour before each point."""
+    return f"sum by ({by}) (increase({counter}[{HOUR}])) > 0"
+
+
+NOW = (
+    Stat(
+        (1, 4, "Stuck experiments"),
+        "Experiments whose condition Stuck is true: each needs a person. The table names them.",
+        f"sum(muster_experiment_stuck{{{CHOSEN}}})",
+        steps=BAD_FROM_ONE,
+        links=("MusterExperimentStuck",),
+    ),
+    Stat(
+        (2, 4, "Ranks missing"),
+        "Ranks that are expected and have not arrived, over all experiments. Above zero while gangs assemble; the "
+        "panel below gives the causes.",
+        f"sum(muster_experiment_ranks_missing{{{CHOSEN}}})",
+        steps=ODD_FROM_ONE,
+        links=("MusterRankMissing",),
+    ),
+    Stat(
+        (3, 4, "Running"),
+        "Experiments with a complete roll: every rank has arrived.",
+        f"sum({each('muster_experiment_phase', _RUNNING)})",
+    ),
+    Stat(
+        (4, 4, "Goodput, last hour"),
+        "Productive time (all ranks arrived and running, and the experiment not Stuck) divided by the wall time of all "
+        "experiments. What is missing to 100 % was spent on scheduling, assembling and restarts, and while Stuck. "
+        "Empty before the first of them has run.",
+        f"{goodput(CHOSEN, HOUR)} and on () {has_run(CHOSEN)}",
+        "percentunit",
+        GOODPUT,
+        decimals=0,
+    ),
+    Stat(
+        (5, 4, "Gang restarts, last hour"),
+        "Restarts of whole gangs, disruptions by the platform included.",
+        f"sum(increase(muster_experiment_gang_restarts_total{{{CHOSEN}}}[{HOUR}]))",
+        steps=(*ODD_FROM_ONE, (10, ORANGE)),
+        decimals=0,
+        links=("MusterRestartStorm", "MusterDisruptionLoop"),
+    ),
+    Stat(
+        (6, 4, "Stalest watch"),
+        "Time since a watch of musterd last heard from the API server. Everything on this dashboard may be as old. See "
+        "the dashboard of the daemon.",
+        "max(muster_watch_staleness_seconds)",
+        "s",
+        STALENESS,
+        decimals=0,
+        links=("MusterWatchStale",),
+    ),
+    Table(
+        (7, 24, "What hurts now"),
+        "Each stuck experiment with the reason of its condition Stuck, for how long it has held, how many ranks are "
+        "missing, and the lowest of them. Click an experiment for its dashboard or its roll call, which names the "
+        "ranks.",
+        (
+            Column("stuck for", _of_stuck(f"time() - {_SINCE}"), "dtdurations", TIME_STUCK),
+            Column("missing", _of_stuck(each("muster_experiment_ranks_missing", CHOSEN))),
+            Column("first missing", _of_stuck(each("muster_experiment_first_missing_rank", CHOSEN))),
+        ),
+        labels=(*NAMES, "reason"),
+        empty="No experiment is stuck.",
+        sort="stuck for",
+        cell_links=TO_EXPERIMENT,
+        height=6,
+        links=(REASONS,),
+    ),
+    alerts(9, 16, CHOSEN, 'experiment=""', labels=(*NAMES, "reason"), links=TO_EXPERIMENT),
+    Table(
+        (8, 8, "Clocks that run out next"),
+        "The ten deadlines that are nearest. The total clock ends the experiment; the others do what their action "
+        "says.",
+        (
+            Column(
+                "runs out in",
+                f"bottomk(10, {each('muster_experiment_clock_remaining_seconds', CHOSEN, 'clock')})",
+                "dtdurations",
+                TIME_LEFT,
+            ),
+        ),
+        labels=(*NAMES, "clock"),
+        empty="No clock runs.",
+        sort="runs out in",
+        descending=False,
+        cell_links=TO_EXPERIMENT,
+        height=6,
+        links=("MusterDeadlineNear", "MusterDeadlinePassed", ABOUT_CLOCKS),
+    ),
+)
+
+WHY = (
+    Graph(
+        (10, 8, "Missing ranks by cause"),
+        "Why ranks have not arrived. Many of one cause at once point at the platform (image, scheduling, refusals); "
+        "one experiment with NotArrived points at its program.",
+        {"{{cause}}": f"sum by (cause) (muster_experiment_ranks_missing_by_cause{{{CHOSEN}}}) > 0"},
+        stacked=True,
+        links=("MusterRankMissing", "MusterImageNotPulled", "MusterUnschedulable"),
+    ),
+    Graph(
+        (11, 8, "Stuck experiments by reason"),
+        "How many experiments were stuck for each reason, and when it began.",
+        {"{{reason}}": f"sum by (reason) (muster_experiment_stuck_reason{{{CHOSEN}}}) > 0"},
+        stacked=True,
+        links=(REASONS,),
+    ),
+    Graph(
+        (12, 8, "Goodput by namespace"),
+        "Share of the time since the point before in which gangs ran assembled and not Stuck.",
+        {"{{namespace}}": goodput(CHOSEN, SPAN, "namespace")},
+        "percentunit",
+        top=1,
+    ),
+)
+
+TRENDS = (
+    Graph(
+        (20, 12, "Experiments by phase"),
+        "All experiments that exist, finished ones too until they are deleted.",
+        {"{{phase}}": "sum by (phase) (muster_experiments)"},
+        stacked=True,
+        colors=PHASES,
+        links=(ABOUT_PHASES,),
+    ),
+    Graph(
+        (21, 12, "Outcomes per hour"),
+        "Experiments that ended within the hour before each point, by outcome and reason.",
+        {"{{outcome}}: {{reason}}": _risen("muster_outcomes_total", "outcome, reason")},
+        stacked=True,
+    ),
+    Graph(
+        (22, 8, "Gang restarts per hour, by cause"),
+        "Restarts within the hour before each point, by the reason of their cause.",
+        {"{{reason}}": _risen("muster_gang_restarts_total", "reason")},
+        stacked=True,
+        links=("MusterRestartStorm",),
+    ),
+    Graph(
+        (23, 8, "Disruptions per hour, by cause"),
+        "Restarts that the platform caused (preemption, eviction, node loss, deleted pods). They cost no restart "
+        "budget.",
+        {"{{reason}}": _risen("muster_disruptions_total", "reason")},
+        stacked=True,
+        links=("MusterDisruptionLoop",),
+    ),
+    Graph(
+        (24, 8, "Refusals per hour, by reason"),
+        "Requests for experiments that the API server refused: quota, admission, rights, errors.",
+        {"{{reason}}": _risen("muster_refusals_total", "reason")},
+        stacked=True,
+        links=("MusterCreateRefused",),
+    ),
+    Graph(
+        (25, 8, "Time to assembled, last hour"),
+        "From the first pod that is asked for to a complete roll, per epoch, over the hour before each point.",
+        quantiles("muster_time_to_assembled_seconds", HOUR),
+        "s",
+        links=("MusterAssemblyOverdue",),
+    ),
+    Graph(
+        (26, 8, "Downtime of a restart, last hour"),
+        "From the failure that is seen to the complete roll of the next epoch, over the hour before each point.",
+        quantiles("muster_restart_downtime_seconds", HOUR),
+        "s",
+    ),
+    Graph(
+        (27, 8, "Where the time went, last hour"),
+        "Share of the hour before each point that experiments spent in each phase, counted when they leave the phase. "
+        "Running includes the time in which they were Stuck.",
+        {"{{phase}}": f"sum by (phase) ({_SPENT}) / on () group_left () sum({_SPENT}) > 0"},
+        "percentunit",
+        stacked=True,
+        colors=PHASES,
+        top=1,
+        links=(ABOUT_PHASES,),
+    ),
+)
+
+FLEET = Board(
+    name="muster-fleet",
+    title="Muster / Fleet",
+    description="Which experiments need a person now, why, and how well the cluster does.",
+    rows={
+        "Now: experiments of the namespaces chosen": NOW,
+        "Why: experiments of the namespaces chosen": WHY,
+        "Trends: all namespaces": TRENDS,
+    },
+    marks=(LEADERS,),
+)
