@@ -22,7 +22,10 @@ def muster() -> None:
     _require("muster", "local" if sys.argv[1:2] == ["run"] or sys.argv[1:3] == ["local", "up"] else "cli")
     from muster.cli.main import main
 
-    main()
+    try:
+        main()
+    finally:
+        gc.freeze()  # the interpreter ends sooner when it has nothing to look at
 
 
 def musterd() -> None:

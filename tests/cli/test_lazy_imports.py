@@ -73,3 +73,10 @@ def test_a_manifest_is_checked_without_the_client() -> None:
     found = imported(("lint", "examples/jax/manifest.yaml"))
     assert "muster.api.manifest.load" in found
     assert not found & {"aiohttp", "rich", "kubernetes_asyncio", "muster.client.client", "muster.local.node"}
+
+
+def test_a_manifest_is_checked_by_the_models_of_its_operator_and_no_others() -> None:
+    found = imported(("lint", "examples/jax/manifest.yaml"))
+    assert "muster.api.manifest.types.collective" in found
+    types, template = "muster.api.manifest.types", "muster.api.manifest.template"
+    assert not found & {f"{types}.ray", f"{types}.jobset", f"{template}.pod", "pydantic.root_model", "re2"}

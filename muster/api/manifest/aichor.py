@@ -7,10 +7,11 @@ AIchor's build service and are accepted, checked and ignored: Muster runs images
 
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BeforeValidator, Field, ValidationInfo, WrapValidator, field_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
-from muster.api.manifest.groups import OPERATORS, Group, Operator, Types, read_types
+from muster.api.manifest.groups import OPERATORS, Group, Operator
 from muster.api.manifest.problems import Wrong, nearest, quoted
+from muster.api.manifest.types.field import ByOperator, Types
 from muster.api.values.durations import parse_duration
 from muster.api.values.fields import (
     Command,
@@ -186,7 +187,7 @@ class AIchorSpec(Shape):
     )
     image: Image = Field(description="Container image of every member; the nodes must be able to pull it.")
     command: Command = Field(description="One line or script, run by the image's shell.")
-    types: Annotated[Types, WrapValidator(lambda value, _, info: read_types(value, info))] = Field(
+    types: Annotated[Types, ByOperator()] = Field(
         description="The groups of members, by type; which types there are depends on the operator."
     )
     ray_version: Word | None = Field(None, description="Ray version of the image; kuberay only.")

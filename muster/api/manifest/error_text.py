@@ -7,13 +7,13 @@ the models have the valid names and values.
 from types import UnionType
 from typing import Annotated, Any, Final, Union, get_args, get_origin
 
-from pydantic import BaseModel, RootModel, ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from muster.api.manifest.groups import TYPES_OF, Types
 from muster.api.manifest.problems import MAX_PROBLEMS, Problem, Wrong, nearest, path, quoted
-from muster.api.manifest.template.pod import CheckedBy
+from muster.api.manifest.template.field import CheckedBy
+from muster.api.manifest.types.field import Types, types_of
 from muster.api.manifest.yaml.reader import Entry, Mapping, Node, Scalar, Sequence
 from muster.api.manifest.yaml.scalars import trap
 from muster.api.values.fields import MEANING
@@ -190,7 +190,7 @@ def _limits(kind: str, value: Any, context: dict[str, Any]) -> tuple[str, str] |
 
 def _annotation(field: FieldInfo) -> Any:
     """What a field holds; of a field that stays a plain mapping, the model that checks it."""
-    models = [marker.model for marker in field.metadata if isinstance(marker, CheckedBy)]
+    models = [marker.model() for marker in field.metadata if isinstance(marker, CheckedBy)]
     return models[0] if models else field.annotation
 
 
@@ -203,7 +203,7 @@ class _Models:
 
     def __init__(self, model: type[BaseModel], operator: object) -> None:
         self.model = model
-        self.types = TYPES_OF.get(operator) if isinstance(operator, str) else None
+        self.types = types_of(operator)
 
     def right_name(self, loc: Loc) -> str:
         """The hint for the unknown field at ``loc``."""
@@ -229,12 +229,12 @@ class _Models:
         for part in loc:
             annotation = self._inner(self._bare(annotation), part)
         shape = self._bare(annotation)
-        if not isinstance(shape, type) or not issubclass(shape, BaseModel) or issubclass(shape, RootModel):
+        if not isinstance(shape, type) or not issubclass(shape, BaseModel) or shape.__pydantic_root_model__:
             return {}
         return {field.alias or name: field for name, field in shape.model_fields.items()}
 
     def _inner(self, shape: Any, part: str | int) -> Any:
-        if isinstance(shape, type) and issubclass(shape, RootModel):
+        if isinstance(shape, type) and issubclass(shape, BaseModel) and shape.__pydantic_root_model__:
             shape = self._bare(shape.model_fields["root"].annotation)
         if isinstance(shape, type) and issubclass(shape, BaseModel):
             found = [field for name, field in shape.model_fields.items() if part == (field.alias or name)]

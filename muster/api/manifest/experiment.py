@@ -22,8 +22,8 @@ from muster.api.manifest.policies.gates import Refused, SuccessPolicy, refused_g
 from muster.api.manifest.policies.restart_policy import RestartPolicy
 from muster.api.manifest.problems import Problem, SpecError, Wrong, bounded, quoted
 from muster.api.manifest.template.complete import Missing, Written, missing
+from muster.api.manifest.template.field import Template
 from muster.api.manifest.template.merge import merge
-from muster.api.manifest.template.pod import Template
 from muster.api.manifest.volumes import refused_volumes
 from muster.api.naming import check_name
 from muster.api.values.durations import parse_duration
@@ -46,16 +46,16 @@ class ExperimentSpec(AIchorSpec):
     suspend: bool = Field(False, description="Run nothing, and stop what runs, until this is false again.")
     cancel: bool = Field(False, description="End the experiment for good; it fails with reason Cancelled.")
     startup: Annotated[Startup, BeforeValidator(null_is_empty)] = Field(
-        Startup(), description="In which order the groups start."
+        Startup.model_construct(), description="In which order the groups start."
     )
     restart_policy: Annotated[RestartPolicy, BeforeValidator(null_is_empty)] = Field(
-        RestartPolicy(), description="Gang restarts after a failure."
+        RestartPolicy.model_construct(), description="Gang restarts after a failure."
     )
     failure_policy: FailurePolicy | None = Field(
         None, description="What follows a failure; absent: a gang restart, which a disruption does not count for."
     )
     clocks: Annotated[Clocks, BeforeValidator(null_is_empty)] = Field(
-        Clocks(), description="Deadlines of the stages of an epoch."
+        Clocks.model_construct(), description="Deadlines of the stages of an epoch."
     )
     success_policy: SuccessPolicy | None = Field(
         None, description="Which jobs must succeed; absent: every job. When they have, the rest is stopped."

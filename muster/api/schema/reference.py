@@ -10,10 +10,13 @@ from pydantic import BaseModel
 from muster.api.gang import MAX_MEMBERS
 from muster.api.manifest.aichor import NEAREST, AIchorManifest
 from muster.api.manifest.experiment import ExperimentSpec
-from muster.api.manifest.groups import OPERATORS, JaxTypes, JobSetType, MasterTypes, RayTypes
+from muster.api.manifest.groups import OPERATORS
 from muster.api.manifest.load import ManifestMetadata
 from muster.api.manifest.policies.edits import EDITS
 from muster.api.manifest.resources import Resources
+from muster.api.manifest.types.collective import JaxTypes, MasterTypes
+from muster.api.manifest.types.jobset import JobSetType
+from muster.api.manifest.types.ray import RayTypes
 from muster.api.manifest.yaml import reader as text
 from muster.api.names import API_VERSION, KIND
 from muster.api.naming import MAX_POD_NAME
@@ -91,7 +94,6 @@ Each is a warning that shows the 0.2.3 form.
 def manifest_reference() -> str:
     """The whole page."""
     spec = structural(ExperimentSpec)
-    spec["properties"]["types"] = {**spec["properties"]["types"], "type": "object"}
     aichor = {name: field for name, field in spec["properties"].items() if name not in _OWN}
     own = {name: field for name, field in spec["properties"].items() if name in _OWN}
     types = (

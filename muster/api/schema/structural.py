@@ -11,7 +11,8 @@ from typing import Any, Final
 import msgspec
 from pydantic import BaseModel
 
-from muster.api.manifest.groups import JobSetType, RayTypes
+from muster.api.manifest.types.jobset import JobSetType
+from muster.api.manifest.types.ray import RayTypes
 from muster.api.status import ExperimentStatus
 from muster.api.values.timestamps import PATTERN as TIME
 from muster.api.wire.structs import schema_of

@@ -19,7 +19,8 @@ from muster.api.values.timestamps import PATTERN as TIME
 class Shape(BaseModel):
     """Base of the models of a manifest: camelCase on the wire, no conversions, no unknown fields, frozen.
 
-    Python code may use the snake_case names; ``read`` accepts the wire names only.
+    Python code may use the snake_case names; ``read`` accepts the wire names only. What checks a model is built when it
+    is first used: a default is made by ``model_construct``, which does not need it.
     """
 
     model_config = ConfigDict(
@@ -30,6 +31,7 @@ class Shape(BaseModel):
         validate_by_name=True,
         validate_by_alias=True,
         allow_inf_nan=False,
+        defer_build=True,
     )
 
     @classmethod

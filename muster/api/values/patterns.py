@@ -7,8 +7,6 @@ They are matched by RE2, which takes time linear in the text whatever the patter
 from functools import lru_cache
 from typing import Any, Final
 
-import re2
-
 MAX_PATTERN: Final = 256
 """Characters."""
 MAX_TEXT: Final = 4_096
@@ -26,6 +24,8 @@ def compiled(pattern: str) -> Any:
     """The compiled pattern. Raises ``PatternError``."""
     if len(pattern) > MAX_PATTERN:
         raise PatternError(f"a pattern of {len(pattern)} characters; at most {MAX_PATTERN} are taken")
+    import re2  # few manifests have a pattern
+
     options = re2.Options()
     options.log_errors = False
     options.max_mem = _MEMORY

@@ -49,7 +49,7 @@ FAILURES = (
     FailureRule(FailureAction.RESTART_GANG, name="job-failed", groups=(SUBMITTER,)),
     FailureRule(FailureAction.RESTART_MEMBER, name="worker-failed"),
 )
-SUBMITTER_RESOURCES = Resources(cpus=0.5, memory=1.0)
+SUBMITTER_RESOURCES = Resources.model_construct(cpus=0.5, memory=1.0)
 """As KubeRay's default for the submitter, whose limits are 1 CPU and 1 GiB."""
 
 

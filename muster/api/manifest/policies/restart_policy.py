@@ -71,7 +71,7 @@ class RestartPolicy(BackoffLimit):
     )
 
     backoff: Annotated[Backoff, BeforeValidator(null_is_empty)] = Field(
-        Backoff(), description="Waits between restarts."
+        Backoff.model_construct(), description="Waits between restarts."
     )
     max_disruptions: Count | None = Field(
         None,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from muster.api.manifest.problems import nearest
-from muster.api.manifest.template.container import is_reserved_volume
+from muster.api.manifest.template.values import is_reserved_volume
 from muster.api.names import CONTAINER
 
 Loc = tuple[str | int, ...]

@@ -23,14 +23,10 @@ from muster.api.manifest.template.values import (
     unique,
 )
 from muster.api.names import (
-    ASSIST_VOLUME,
-    CLAIM_VOLUME,
     CONTAINER,
     ENV_PREFIX,
     INJECTED_ENV,
-    SCRATCH_VOLUME,
     SHM_PATH,
-    SHM_VOLUME,
 )
 from muster.api.values.fields import Image, LabelKey, Shape, limited, listed
 
@@ -177,9 +173,9 @@ class MainContainer(_Container):
     """What a template may add to the member's own container."""
 
     env: Annotated[tuple[MainEnvVar, ...], listed(512), unique("name")] = ()
-    resources: MainResources = MainResources()
+    resources: MainResources = MainResources.model_construct()
     volume_mounts: Annotated[tuple[MainMount, ...], listed(64), unique("mount_path")] = ()
-    lifecycle: MainLifecycle = MainLifecycle()
+    lifecycle: MainLifecycle = MainLifecycle.model_construct()
     image: Annotated[Any, owned("the manifest states the image", "set spec.image")] = None
     command: Annotated[Any, owned("the manifest states the command", "set spec.command")] = None
     args: Annotated[Any, owned("the manifest states the command", "write the arguments into spec.command")] = None
@@ -227,9 +223,3 @@ def read_container(value: Any, handler: Callable[[Any], Any], info: ValidationIn
     if isinstance(value, dict) and value.get("name") == CONTAINER:
         return MainContainer.model_validate(value, by_alias=True, by_name=False, context=info.context)
     return handler(value)
-
-
-def is_reserved_volume(name: str) -> bool:
-    """The name belongs to a volume that Muster adds: shared memory, a directory, or a claim of ``spec.storage``."""
-    claim = name.startswith(CLAIM_VOLUME) and name.removeprefix(CLAIM_VOLUME).isdigit()
-    return claim or name in (ASSIST_VOLUME, SHM_VOLUME, SCRATCH_VOLUME)

@@ -8,25 +8,14 @@ A template can ask for everything that its author could write into a Pod of the 
 admission: the namespace's Pod Security level decides what is too much (docs/pod-template.md).
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    Field,
-    ValidationInfo,
-    WithJsonSchema,
-    WrapValidator,
-    field_validator,
-    model_validator,
-)
+from pydantic import AfterValidator, Field, WrapValidator, field_validator, model_validator
 
 from muster.api.manifest.problems import Wrong
-from muster.api.manifest.template.container import ExtraContainer, InitContainer, is_reserved_volume, read_container
-from muster.api.manifest.template.values import Name, Opaque, Opaques, Selector, Word, owned, unique
-from muster.api.names import AICHOR_KIND, API_VERSION, GROUP, KIND, LABEL_MANAGED_BY
+from muster.api.manifest.template.container import ExtraContainer, InitContainer, read_container
+from muster.api.manifest.template.values import Name, Opaque, Opaques, Selector, Word, is_reserved_volume, owned, unique
+from muster.api.names import GROUP, LABEL_MANAGED_BY
 from muster.api.values.fields import Annotation, LabelKey, LabelValue, ObjectName, Shape, listed
 
 
@@ -168,32 +157,5 @@ class PodSpec(Shape):
 class PodTemplate(Shape):
     """core/v1 PodTemplateSpec, without what Muster sets."""
 
-    metadata: Metadata = Metadata()
-    spec: PodSpec = PodSpec()
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedBy:
-    """Marks a field that stays the plain mapping it was written as, and is checked by ``model``."""
-
-    model: type[BaseModel]
-
-
-def _check(value: Any, handler: Callable[[Any], Any], info: ValidationInfo) -> Any:
-    context = info.context or {}
-    if context.get("kind") == AICHOR_KIND:
-        raise Wrong(
-            f"an {AICHOR_KIND} has no template", f"write kind: {KIND}, apiVersion: {API_VERSION}, and metadata.name"
-        )
-    context = {"operator": info.data.get("operator"), **context}
-    PodTemplate.model_validate(value, by_alias=True, by_name=False, context=context)
-    return handler(value)
-
-
-Template = Annotated[
-    dict[str, Any],
-    CheckedBy(PodTemplate),
-    WrapValidator(_check),
-    WithJsonSchema({"type": "object", "maxProperties": 2, "x-kubernetes-preserve-unknown-fields": True}),
-]
-"""A pod template as written: checked, and immutable by convention."""
+    metadata: Metadata = Metadata.model_construct()
+    spec: PodSpec = PodSpec.model_construct()

@@ -1,0 +1,61 @@
+"""The types of the jobset operator: any names, each with jobs of equal pods."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field, RootModel
+
+from muster.api.manifest.groups import MAX_GROUPS, Group
+from muster.api.manifest.policies.gates import MAX_GATES, DependsOn
+from muster.api.manifest.resources import Resources
+from muster.api.manifest.template.field import Template
+from muster.api.values.fields import Count, GroupName, Shape, listed
+
+
+class JobSetType(Shape):
+    """A type of the jobset operator: count jobs of completions pods."""
+
+    count: Count = Field(1, description="Jobs of this type; 0 runs none.")
+    completions: Annotated[int, Field(ge=1, le=100_000)] | None = Field(
+        None, description="Members of each job; 1 if absent (hosts of the slice, if it asks for a TPU)."
+    )
+    parallelisms: Annotated[int, Field(ge=1, le=100_000)] | None = Field(
+        None,
+        description="Members of each job that run at a time; 1 if absent (hosts of the slice, if it asks for a TPU).",
+    )
+    resources: Resources = Field(description="What each member asks its node for.")
+    template: Template = Field({}, description="Pod template of this type, merged over spec.template.")
+    depends_on: Annotated[tuple[DependsOn, ...], listed(MAX_GATES)] = Field(
+        (), description="What other types must have come to before pods of this one are created."
+    )
+
+    def group(self, name: str) -> Group:
+        """This type as a group."""
+        hosts = self.resources.tpu.hosts if self.resources.tpu else 1
+        completions = self.completions or hosts
+        parallelism = min(self.parallelisms or hosts, completions)
+        return Group(
+            name,
+            self.count,
+            completions,
+            parallelism,
+            self.resources,
+            template=self.template,
+            depends_on=self.depends_on,
+        )
+
+
+class JobSetTypes(RootModel[Any]):
+    """Types of the jobset operator, by name. Ranks are given in the order of the names."""
+
+    model_config = ConfigDict(strict=True, frozen=True, defer_build=True)
+
+    root: Annotated[dict[GroupName, JobSetType], Field(min_length=1, max_length=MAX_GROUPS)]
+
+    def groups(self) -> Iterator[Group]:
+        """The groups, by name.
+
+        The members of a JSON object have no order, and a real API server returns these sorted. A rank must not depend
+        on who has stored the object.
+        """
+        return (entry.group(name) for name, entry in sorted(self.root.items()))
