@@ -4,7 +4,26 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+
+# How much the proof plays. SHARE=1 is what CI plays of it: one plan in four, but each kind of fault of each family in
+# each scenario with each operator; every fourth planted bug; a tenth of the hostile objects. The nightly plays all.
+ifdef SHARE
+PART ?= 4
+RUNS ?= 250
+SOAK ?= 2000
+FAULTS ?= 60
+HOURS ?= 250
+HUNTS ?= --every 4 --enough 1
+CASES ?= 5750
+else
+PART ?= 1
 RUNS ?= 500
+SOAK ?= 10000
+FAULTS ?= 212
+HOURS ?= 1000
+HUNTS ?=
+CASES ?= 57500
+endif
 PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadgroup --durations 15 --durations-min 5
 
 .DEFAULT_GOAL := help
@@ -33,7 +52,7 @@ test: $(READY) ## Run all tests
 	@$(BIN)/python tests/coverage_floor.py .coverage.json
 	@$(BIN)/python -m pytest --ignore tests/state --ignore tests/kinds $(PARALLEL)
 
-test-newer-python: ## Run the tests of api, state, kinds and reconcilers with a newer Python, where the machine has one
+test-newer-python: ## Run the tests of state and kinds with a newer Python, where the machine has one
 	@.ci/newer-python
 
 check: $(READY) ## Run linters, types, import contracts, the drift checks of generated files, and twine on the packages
@@ -56,9 +75,9 @@ packages: $(READY)
 	  && $(BIN)/twine check --strict "$$dist"/*; status=$$?; [ $$status -eq 0 ] || tail -n 20 "$$dist.log"; \
 	  rm -r "$$dist" "$$dist.log"; exit $$status
 
-simulate: $(READY) ## Prove decisions under faults: each fault in each phase of each scenario, and RUNS random plans
-	@$(BIN)/python -m tests.simulation --runs $(RUNS) --soak 10000 --real 212
-	@$(BIN)/python -m tests.diagnosis.job_hours --hours 1000
+simulate: $(READY) ## Prove decisions under faults: each fault in each phase of each scenario, and RUNS random plans; SHARE=1: CI's part
+	@$(BIN)/python -m tests.simulation --part $(PART) --runs $(RUNS) --soak $(SOAK) --real $(FAULTS)
+	@$(BIN)/python -m tests.diagnosis.job_hours --hours $(HOURS)
 
 simulate-all: $(READY) ## The nightly of it: each fault at each boundary with each gang, 100,000 random plans; FULL=1: at each step
 	@$(BIN)/python -m tests.simulation --all --runs 100000 --soak 10000 --real 212 $(if $(FULL),--everywhere)
@@ -66,8 +85,8 @@ simulate-all: $(READY) ## The nightly of it: each fault at each boundary with ea
 real: $(READY) ## Run Muster on a real control plane (Go builds it once, 5 to 20 minutes), or on the cluster of KUBECONFIG
 	@$(BIN)/python -m tests.real $(REAL)
 
-planted-bugs: $(READY) ## Plant known mistakes and see that each is caught; prints which plans caught which
-	@$(BIN)/python -m tests.planted
+planted-bugs: $(READY) ## Plant known mistakes and see that each is caught; prints which plans caught which; SHARE=1: CI's part
+	@$(BIN)/python -m tests.planted $(HUNTS)
 
 mutants: $(READY) ## Plant small mistakes in muster/state/, one at a time: at most 5 % may survive (ten minutes)
 	@rm -rf mutants
@@ -76,8 +95,8 @@ mutants: $(READY) ## Plant small mistakes in muster/state/, one at a time: at mo
 	@$(BIN)/mutmut export-cicd-stats >/dev/null
 	@$(BIN)/python tests/mutant_floor.py mutants/mutmut-cicd-stats.json
 
-fuzz: $(READY) ## Throw 100,000 hostile objects at the daemon
-	@$(BIN)/python -m tests.fuzz
+fuzz: $(READY) ## Throw 100,000 hostile objects at the daemon; SHARE=1: a tenth
+	@$(BIN)/python -m tests.fuzz --cases $(CASES)
 
 bench: $(READY) ## Measure the hot paths against their budgets; writes benchmarks/out.json
 	@$(BIN)/python -m benchmarks

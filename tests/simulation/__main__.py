@@ -47,6 +47,7 @@ def main() -> int:
             sizes=arguments.size or (),
             everywhere=arguments.everywhere,
             share=not (arguments.all or arguments.everywhere or arguments.scenario or arguments.family),
+            part=arguments.part,
         )
         drawn = random(arguments.runs, arguments.seed) if RANDOM in families else ()
         tasks = [*islice(fixed, 0, None, arguments.every), *drawn]
@@ -70,6 +71,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="seed of the first random plan (default: %(default)s)")
     parser.add_argument("--all", action="store_true", help="all plans at boundaries, not CI's share of them")
     parser.add_argument("--everywhere", action="store_true", help="faults at every step, not at the phases' boundaries")
+    parser.add_argument("--part", type=int, default=1, metavar="N", help="of the share, one plan in N, as CI does")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only every Nth plan that is not random")
     parser.add_argument("--family", action="append", choices=[*FAMILIES, RANDOM], help="only this family; repeatable")
     parser.add_argument("--scenario", action="append", help="only this scenario; repeatable")

@@ -68,10 +68,12 @@ def exhaustive(
     sizes: Collection[int] = (),
     everywhere: bool = False,
     share: bool = False,
+    part: int = 1,
 ) -> Iterator[tuple[str, str]]:
-    """Family and text of every plan; an empty collection chooses all. ``share``: those that CI plays."""
+    """Family and text of every plan; an empty collection chooses all. ``share``: one of each cell, or one in ``part``
+    of these."""
     for scenario in (each for each in scenarios().values() if not names or each.name in names):
-        of_scenario = Share(scenario.name)
+        of_scenario = Share(scenario.name, part)
         for size, operator in gangs(scenario):
             if (not sizes or size in sizes) and (not operators or operator in operators):
                 unharmed = reference(scenario.name, size, operator)

@@ -38,6 +38,17 @@ def test_every_cell_keeps_a_plan() -> None:
 
 
 @pytest.mark.timeout(300)
+def test_a_part_of_the_share_keeps_each_kind_of_fault_of_each_family_under_each_operator_of_each_scenario() -> None:
+    def kinds(plans: list[tuple[str, Plan]]) -> set[object]:
+        return {(family, p.scenario, p.operator, *(fault.kind for fault in p.faults)) for family, p in plans}
+
+    part = [(family, parse(line)) for family, line in runner.exhaustive(SINGLE, share=True, part=4)]
+    assert set(part) < set(shared())
+    assert kinds(part) == kinds(shared())
+    assert len(part) < len(shared()) / 3
+
+
+@pytest.mark.timeout(300)
 def test_each_fault_strikes_under_each_operator_of_each_scenario() -> None:
     """By family, scenario, operator and kind, whatever the rule calls alike."""
     there = {(family, p.scenario, p.operator, fault.kind) for family, p in shared() for fault in p.faults}

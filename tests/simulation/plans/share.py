@@ -6,7 +6,8 @@ size is played where it has a phase that the usual size has not.
 
 Plans of one cell differ in the step within the phase and in the way that the fault strikes (which error, which rank,
 which older list). They take turns from cell to cell, so that each step and each way is struck by some fault.
-``make simulate-all`` plays the others too.
+``make simulate-all`` plays the others too. CI plays a part of the share: of the plans of one scenario, operator and
+family with the same kinds of fault, every Nth, and at least one.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,25 +24,30 @@ Cell = tuple[str, str, tuple[tuple[str, str, str], ...]]
 
 
 class Share:
-    """The share of one scenario. Its gangs are asked for in order."""
+    """The share of one scenario, or one plan in ``part`` of it. Its gangs are asked for in order."""
 
-    def __init__(self, scenario: str) -> None:
+    def __init__(self, scenario: str, part: int = 1) -> None:
         self.scenario = scenario
+        self._part = part
         self._core = scenarios()[scenario].core
         self._first: tuple[int, str] | None = None
         self._known: set[Cell] = set()
 
     def of(self, family: str, plans: Iterable[Plan], clean: Result) -> Iterator[Plan]:
-        """One plan of each cell that no earlier gang has."""
+        """One plan of each cell that no earlier gang has, or a part of these."""
         gang = clean.plan.size, clean.plan.operator
         self._first = self._first or gang
         found: dict[Cell, list[Plan]] = {}
         for plan in plans:
             found.setdefault(self.cell(family, plan, clean), []).append(plan)
         offset = crc32(f"{self.scenario}/{clean.plan.operator}/{family}".encode())
+        of_kinds: dict[tuple[str, ...], list[Plan]] = {}
         for turn, (cell, alike) in enumerate(found.items()):
             if cell not in self._known:
-                yield alike[(offset + turn) % len(alike)]
+                kinds = tuple(kind for kind, _, _ in cell[2])
+                of_kinds.setdefault(kinds, []).append(alike[(offset + turn) % len(alike)])
+        for chosen in of_kinds.values():
+            yield from chosen[offset % min(self._part, len(chosen)) :: self._part]
         self._known |= set(found)
 
     def cell(self, family: str, plan: Plan, clean: Result) -> Cell:
