@@ -1,7 +1,9 @@
 """For every test."""
 
 import asyncio
+import faulthandler
 import os
+from collections.abc import Iterator
 
 import hypothesis
 import pytest
@@ -9,6 +11,39 @@ import pytest
 # Hypothesis fails a test whose example takes longer than 200 ms, which on a busy machine any of them may.
 hypothesis.settings.register_profile("no-deadline", deadline=None)
 hypothesis.settings.load_profile("no-deadline")
+
+GRACE = 60.0
+"""Seconds after the limit of a test, and after the end of a session, at which its process ends whatever it does."""
+
+_stderr = pytest.StashKey[int]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep the real stderr: capturing replaces it."""
+    config.stash[_stderr] = os.dup(2)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """End the process of a test that outlives its limit: pytest-xdist then names the test, and goes on with the others.
+
+    At the limit pytest-timeout raises an exception, once. Where that happens in a callback or a background task of a
+    loop, the loop takes it for an error of that task, and the test waits on.
+    """
+    marker = item.get_closest_marker("timeout")
+    limit = marker.args[0] if marker else item.config.getini("timeout")
+    faulthandler.dump_traceback_later(float(limit) + GRACE, exit=True, file=item.config.stash[_stderr])
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """End a worker whose threads or exit handlers do not end."""
+    if hasattr(session.config, "workerinput"):
+        faulthandler.dump_traceback_later(GRACE, exit=True, file=session.config.stash[_stderr])
 
 
 def pytest_xdist_auto_num_workers() -> int:
