@@ -29,31 +29,11 @@ def test_another() -> None:
 def test_a_hanging_test_is_named_and_the_others_are_run(tmp_path: Path) -> None:
     (tmp_path / "short_grace.py").write_text(SHORT, encoding="utf-8")
     (tmp_path / "test_hangs.py").write_text(HANGS, encoding="utf-8")
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-c",
-        ROOT / "pyproject.toml",
-        "--rootdir",
-        tmp_path,
-        "-p",
-        "tests.conftest",
-    ]
-    options = [
-        "-p",
-        "short_grace",
-        "-p",
-        "no:cacheprovider",
-        "--numprocesses",
-        "1",
-        "--override-ini",
-        f"pythonpath={ROOT}",
-    ]
-    environ = os.environ | {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
+    options = ["-p", "tests.conftest", "-p", "short_grace", "-p", "no:cacheprovider", "--numprocesses", "1"]
+    where = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(tmp_path), "--override-ini", f"pythonpath={ROOT}"]
     ended = subprocess.run(
-        [*command, *options, tmp_path / "test_hangs.py"],
-        env=environ,
+        [sys.executable, "-m", "pytest", *options, *where, str(tmp_path / "test_hangs.py")],
+        env=os.environ | {"PYTHONPATH": f"{tmp_path}:{ROOT}"},
         cwd=tmp_path,
         capture_output=True,
         text=True,
