@@ -9,6 +9,8 @@ node, or the success. So a clock that has run out acts only on what the live API
 """
 
 from collections.abc import Callable
+from operator import attrgetter
+from typing import Final
 
 from muster.state.facts import hang
 from muster.state.facts.context import Context, Fail, ReadFirst, Repair, Restart
@@ -18,25 +20,24 @@ from muster.state.policies import blocked
 from muster.state.policies.failures.failure import spend
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Cause, Phase, Record
-from muster.state.vocabulary.rules import ClockAction, ClockName, ClockRule
+from muster.state.vocabulary.rules import ClockAction, ClockName, ClockRule, Moment
+
+_TIME: Final[dict[Moment, Callable[[Record], float | None]]] = {each: attrgetter(each.value) for each in Moment}
+"""Reads each moment from a record."""
 
 
 def ends(plan: Plan, record: Record) -> dict[ClockName, float]:
     """When each running clock runs out, in wall seconds."""
     idle = record.finished or record.phase is Phase.SUSPENDED or blocked.queued(record)
+    queued = record.phase is Phase.QUEUED
     return {
         clock.name: begin + clock.after
         for clock in plan.clocks
-        if (clock.while_idle or not idle)
-        and (record.phase is not Phase.QUEUED or clock.while_idle or clock.name is ClockName.TOTAL)
-        and (begin := _running_since(clock, record)) is not None
+        if (begin := _TIME[clock.begins](record)) is not None
+        and (clock.ends is None or _TIME[clock.ends](record) is None)
+        and (clock.while_idle or not idle)
+        and (not queued or clock.while_idle or clock.name is ClockName.TOTAL)
     }
-
-
-def _running_since(clock: ClockRule, record: Record) -> float | None:
-    stopped = clock.ends is not None and getattr(record, clock.ends.value) is not None
-    begin: float | None = getattr(record, clock.begins.value)
-    return None if stopped else begin
 
 
 def passed(context: Context) -> list[ClockRule]:

@@ -7,7 +7,7 @@ Ranks are dense: groups in order, within a group jobs in order, within a job pod
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
@@ -154,6 +154,34 @@ class Plan:
     """Of an observed run: ``suspend`` or ``delete`` when a clock with the action Fail runs out."""
     submits_as: str = ""
     """Name under which the program is handed to the coordinator, where another controller names it."""
+    # What follows from the fields above. Every decision asks for it, so it is computed once.
+    size: int = field(init=False, repr=False, compare=False)
+    """How many members make up the gang."""
+    together: int = field(init=False, repr=False, compare=False)
+    """How many members run at a time: the whole gang, unless a group runs its members one after another."""
+    sequential: bool = field(init=False, repr=False, compare=False)
+    """Some group runs fewer members at a time than it has."""
+    of_jobs: bool = field(init=False, repr=False, compare=False)
+    """Some group stands for batch/v1 Jobs."""
+    piecewise: bool = field(init=False, repr=False, compare=False)
+    """Some failure concerns a member or a job, and leaves the rest of the gang at work."""
+    leader: int = field(init=False, repr=False, compare=False)
+    """The rank whose log and exit are the experiment's: the submitter's, else rank 0."""
+
+    def __post_init__(self) -> None:
+        groups = self.groups
+        size, together = sum(group.size for group in groups), sum(group.at_a_time for group in groups)
+        of_jobs = any(group.job is not None for group in groups)
+        follows = {
+            "size": size,
+            "together": together,
+            "sequential": together < size,
+            "of_jobs": of_jobs,
+            "piecewise": of_jobs or any(rule.action.partial for rule in self.failures),
+            "leader": next((group.first_rank for group in groups if group.role is Role.SUBMITTER), 0),
+        }
+        for name, value in follows.items():
+            object.__setattr__(self, name, value)  # frozen
 
     @property
     def title(self) -> str:
@@ -169,36 +197,6 @@ class Plan:
     def wanted(self) -> bool:
         """Its members are to run: it is not cancelled, suspended or being deleted."""
         return not (self.cancel or self.suspend or self.deleting)
-
-    @property
-    def size(self) -> int:
-        """How many members make up the gang."""
-        return sum(group.size for group in self.groups)
-
-    @property
-    def together(self) -> int:
-        """How many members run at a time: the whole gang, unless a group runs its members one after another."""
-        return sum(group.at_a_time for group in self.groups)
-
-    @property
-    def sequential(self) -> bool:
-        """Some group runs fewer members at a time than it has."""
-        return self.together < self.size
-
-    @property
-    def piecewise(self) -> bool:
-        """Some failure concerns a member or a job, and leaves the rest of the gang at work."""
-        return self.of_jobs or any(rule.action.partial for rule in self.failures)
-
-    @property
-    def of_jobs(self) -> bool:
-        """Some group stands for batch/v1 Jobs."""
-        return any(group.job is not None for group in self.groups)
-
-    @property
-    def leader(self) -> int:
-        """The rank whose log and exit are the experiment's: the submitter's, else rank 0."""
-        return next((group.first_rank for group in self.groups if group.role is Role.SUBMITTER), 0)
 
     def clock(self, name: ClockName) -> ClockRule | None:
         """The rule of that clock, or None where it does not run."""
@@ -268,6 +266,8 @@ class Plan:
 
     def said(self, epoch: int) -> str:
         """The notice in that epoch."""
+        if not self.notice:
+            return ""
         member = self.member(self.coordinator.rank) if self.coordinator else None
         pod = self.pod_name(member, epoch) if member else ""
         return self.notice.replace("{pod}", pod).replace("{host}", self.coordinator_host(epoch))
