@@ -28,7 +28,7 @@ from muster.watchers.pods.decode import flatten
 from muster.watchers.pods.document import PodDocument
 
 _REFUSED = re.compile(r"(Missing|Forbidden|Refused|Altered|Rejected)$|^ApiServer")
-"""Reasons of refusals by the API server (``muster.reconcilers.native.refusals``) that are no cause of their own.
+"""Reasons of refusals by the API server (``muster.reconcilers.requests.refusals``) that are no cause of their own.
 
 ``RanksMissing`` is none of them."""
 

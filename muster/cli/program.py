@@ -18,9 +18,9 @@ from muster.api.manifest.error_text import explain
 from muster.api.manifest.experiment import ExperimentSpec
 from muster.api.manifest.lighten import Share
 from muster.api.manifest.load import AICHOR, Loaded
+from muster.api.manifest.naming import check_name, slug
 from muster.api.manifest.problems import ManifestError
 from muster.api.names import CONTAINER, PYTORCH_PORT
-from muster.api.naming import check_name, slug
 from muster.kinds.ray.operator import SUBMITTER_RESOURCES
 
 IMAGE = "local"

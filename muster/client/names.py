@@ -5,8 +5,8 @@ from pathlib import PurePath
 
 from muster.api.manifest.experiment import ExperimentSpec
 from muster.api.manifest.load import AICHOR, Loaded
+from muster.api.manifest.naming import MAX_POD_NAME, longest_pod_name, slug
 from muster.api.names import name_suffix
-from muster.api.naming import MAX_POD_NAME, longest_pod_name, slug
 from muster.kinds.manifests.load import LoadedObject
 
 GENERIC = frozenset({"", "manifest", "<manifest>", "<stdin>", "aichor", "aichor-manifest", "experiment", "stdin"})

@@ -14,10 +14,8 @@ import msgspec
 from msgspec import structs
 
 from muster.api.errors import MusterError
-from muster.api.names import MANAGER
 from muster.api.status import ExperimentStatus
 from muster.api.values.timestamps import whole_time
-from muster.client.events import EventSummary
 from muster.client.member import Member, member_of
 from muster.kinds import run as kinds
 from muster.kinds.declaration.watched_kind import Claim, ObservedKind, Said
@@ -28,7 +26,6 @@ from muster.kinds.watched import OBSERVED
 from muster.kube.unstructured import Json, items, mapping, moment, text
 from muster.state.decide.machine import decide
 from muster.state.policies.watched import ends
-from muster.state.view.stale_members import STALE_MEMBERS
 from muster.state.view.view import View
 from muster.state.vocabulary.coordinator import ProbeKind
 from muster.state.vocabulary.plan import Plan
@@ -40,8 +37,6 @@ from muster.watchers.observed import PodDocument, pod_reader_of
 
 UNKNOWN: Final = "Unknown"
 """The phase of a run whose pods may not be read."""
-LASTING: Final = frozenset({"Stuck", STALE_MEMBERS})
-"""Reasons of Events that say how a run is until another Event takes it back."""
 SETTLED_WITHIN: Final = 8
 """Decisions in a row; each moves a run at most one phase on."""
 
@@ -214,23 +209,3 @@ def _news(raw: Json, now: float) -> float:
         return min(now, asked - grace if isinstance(grace, int) else asked)
     found = [at for each in times if (at := moment(each)) is not None and at <= now]
     return max(found, default=0.0)
-
-
-def as_musterd_said(status: ExperimentStatus, seen: Observed, events: Iterable[EventSummary]) -> ExperimentStatus:
-    """The status with musterd's last Event as its sentence, if it says what lasts and no pod has changed since.
-
-    musterd knows the roll, and how long a run has been as it is. A verdict of the object's own controller stands. An
-    Event of what happened once, such as the end of a member that was replaced, is no sentence of how the run is now.
-    Events have whole seconds: of those of one second the one that says what lasts counts.
-    """
-    said = [each for each in events if each.source == MANAGER and each.at is not None]
-    last = max(said, key=lambda each: (each.at or 0.0, each.reason in LASTING), default=None)
-    if (
-        last is None
-        or last.reason not in LASTING
-        or seen.record is None
-        or not seen.record.gathering
-        or (last.at or 0.0) < seen.news_at
-    ):
-        return status
-    return structs.replace(status, reason=last.reason, message=f"{last.message} (musterd's last Event)")

@@ -1,15 +1,19 @@
 """Reads runs of other controllers: their object, their pods by label, and what musterd has said of them in Events."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Final
 
 import msgspec
+from msgspec import structs
 
 from muster.api.errors import ApiError, Forbidden
+from muster.api.names import MANAGER
+from muster.api.status import ExperimentStatus
 from muster.client.errors import NoSuchExperiment
-from muster.client.events import events_of
-from muster.client.observed import ReadPod, as_musterd_said, kind_of, look, read, selectors, sets_of
+from muster.client.events import EventSummary, events_of
+from muster.client.observed import Observed, ReadPod, kind_of, look, read, selectors, sets_of
 from muster.client.snapshot import Snapshot, known_kind, snapshot_of
 from muster.client.subjects import collection_path, object_path
 from muster.kinds.declaration.watched_kind import ObservedKind
@@ -18,9 +22,13 @@ from muster.kinds.pods.watched import LABELLED_PODS, OBSERVE
 from muster.kube.paths import core, custom
 from muster.kube.resources import ResourceClient
 from muster.kube.unstructured import Json, mapping, text
+from muster.state.view.stale_members import STALE_MEMBERS
 from muster.state.vocabulary.subject import PODS, Subject
 from muster.state.vocabulary.workload import Workload
 from muster.watchers import workloads
+
+LASTING: Final = frozenset({"Stuck", STALE_MEMBERS})
+"""Reasons of Events that say how a run is until another Event takes it back."""
 
 
 async def get(resources: ResourceClient, subject: Subject, namespace: str, name: str) -> Snapshot:
@@ -121,3 +129,23 @@ def _snapshot(
     obj = {**obj, "kind": kind.subject.kind}  # lists of built-in kinds leave it out
     status, seen = look(kind, obj, pods, time.time(), unreadable, admission)
     return replace(snapshot_of(obj), status=status, observed=seen)
+
+
+def as_musterd_said(status: ExperimentStatus, seen: Observed, events: Iterable[EventSummary]) -> ExperimentStatus:
+    """The status with musterd's last Event as its sentence, if it says what lasts and no pod has changed since.
+
+    musterd knows the roll, and how long a run has been as it is. A verdict of the object's own controller stands. An
+    Event of what happened once, such as the end of a member that was replaced, is no sentence of how the run is now.
+    Events have whole seconds: of those of one second the one that says what lasts counts.
+    """
+    said = [each for each in events if each.source == MANAGER and each.at is not None]
+    last = max(said, key=lambda each: (each.at or 0.0, each.reason in LASTING), default=None)
+    if (
+        last is None
+        or last.reason not in LASTING
+        or seen.record is None
+        or not seen.record.gathering
+        or (last.at or 0.0) < seen.news_at
+    ):
+        return status
+    return structs.replace(status, reason=last.reason, message=f"{last.message} (musterd's last Event)")

@@ -10,9 +10,10 @@ from typing import Any
 import msgspec
 
 from muster.kube.listwatch.listing import list_all
+from muster.kube.listwatch.whole_objects import Unstructured, unstructured
 from muster.kube.metadata import read
 from muster.kube.transport import Transport
-from muster.kube.unstructured import Json, Unstructured, unstructured
+from muster.kube.unstructured import Json
 
 PAGE = 500
 """Objects in one answer of a list."""

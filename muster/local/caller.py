@@ -2,7 +2,7 @@
 
 On a cluster the image sets both. Here the caller's shell takes the place of the image: its Python, its variables, its
 project. ``muster run`` writes them to a file before it creates the experiment, and the node agent reads the file for
-each pod with the experiment's label. Other pods get the environment of ``muster.local.node.containers.environment``.
+each pod with the experiment's label. Other pods get the environment of ``muster.local.node.sources.environment``.
 
 The file holds the secrets of the environment, so only its owner can read it, and it is removed after the run.
 """

@@ -13,9 +13,9 @@ from muster.api.errors import ApiError, Conflict, NotFound
 from muster.kube.paths import core
 from muster.kube.resources import MERGE_PATCH
 from muster.kube.transport import Transport
-from muster.reconcilers.native.delete import delete_options
-from muster.reconcilers.native.refusals import refusal_of
 from muster.reconcilers.refs import ref_of
+from muster.reconcilers.requests.batch import delete_options
+from muster.reconcilers.requests.refusals import refusal_of
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.actions import EndRun
 from muster.state.vocabulary.plan import Plan

@@ -7,8 +7,8 @@ import celpy
 import pytest
 from celpy.adapter import json_to_cel
 
+from muster.api.manifest.edits import EDITS, FROZEN, Edit, changed, shape_of
 from muster.api.manifest.experiment import ExperimentSpec
-from muster.api.manifest.policies.edits import EDITS, FROZEN, Edit, changed, shape_of
 from muster.api.schema.crd import FROZEN_TOGETHER, IMMUTABLE, experiment_schema
 from muster.api.schema.reference import manifest_reference
 

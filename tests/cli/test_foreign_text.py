@@ -8,11 +8,11 @@ import pytest
 import yaml
 
 from muster.api.errors import Forbidden
-from muster.cli.commands.logs import log_line
 from muster.cli.main import main, muster
 from muster.cli.options import ClusterChoice, json_text, yaml_text
 from muster.cli.terminal import colours
 from muster.cli.terminal.display import Block, Lines
+from muster.cli.terminal.log_lines import log_line
 from muster.cli.terminal.progress import summary
 from muster.cli.terminal.rollcall import read_rollcall
 from muster.cli.terminal.tree import tree

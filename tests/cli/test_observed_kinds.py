@@ -10,7 +10,7 @@ from muster.client.stacks import reading
 from muster.kinds.watched import OBSERVED
 from muster.kube.connection import Connection
 from muster.kube.execution import Executed
-from muster.local.apiserver.storage import object_store
+from muster.local.apiserver.objects import object_store
 from muster.local.foreign_crds import foreign_crds, reduced_crd
 from tests.cli.conftest import Call
 from tests.cli.test_observed_runs import TEMPLATE

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from muster.local.apiserver.storage import object_store
+from muster.local.apiserver.objects import object_store
 from muster.state.vocabulary.subject import JOBSET
 from tests.cli.conftest import Call
 from tests.client.localserver import LocalServer, ended, running

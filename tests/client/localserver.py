@@ -15,8 +15,8 @@ from muster.api.names import API_VERSION, LABEL_EXPERIMENT, LABEL_UID
 from muster.api.schema.crd import custom_resource_definition
 from muster.local.apiserver import ApiServer, WriteOptions
 from muster.local.apiserver.errors import ApiError
+from muster.local.apiserver.objects.options import DeleteOptions
 from muster.local.apiserver.storage.merge_patch import merge_patch
-from muster.local.apiserver.storage.options import DeleteOptions
 from muster.local.foreign_crds import foreign_crds
 from muster.local.kubeconfig import write_kubeconfig
 

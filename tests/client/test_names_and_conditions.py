@@ -7,7 +7,7 @@ import pytest
 
 from muster.api.gang import MAX_MEMBERS
 from muster.api.manifest.load import load_manifest
-from muster.api.naming import check_name
+from muster.api.manifest.naming import check_name
 from muster.client import Until
 from muster.client.member import member_of
 from muster.client.names import generated_name, name_for

@@ -9,8 +9,8 @@ import pytest
 from muster.api.errors import Unreachable
 from muster.kube.connection import TIMEOUT, TIMEOUT_REASON
 from muster.kube.transport import Answer
-from muster.reconcilers.native.batch import CREATE_TIMEOUT, LONG_CREATE_TIMEOUT
 from muster.reconcilers.refs import experiment_path
+from muster.reconcilers.requests.batch import CREATE_TIMEOUT, LONG_CREATE_TIMEOUT
 from tests.daemon.test_leader_daemon import LATENCY, Musterd, Way, run, until, virtually
 from tests.fakes.api import FakeApi
 

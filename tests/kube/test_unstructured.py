@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.kube.unstructured import Unstructured, items, mapping, moment, text, whole
+from muster.kube.unstructured import items, mapping, moment, text, whole
 
 
 @pytest.mark.parametrize("value", [None, 7, "x", [], [1, "a", None], {"a": 1}, True])
@@ -21,11 +21,3 @@ def test_values_are_read_as_they_are() -> None:
     assert whole({"rank": "12"}, "rank") == 12
     assert whole({"rank": "-1"}, "rank", -5) == -5
     assert moment("1970-01-01T00:01:00Z") == moment("1970-01-01T01:01:00.000000+01:00") == moment("1970-01-01T00:01:00")
-
-
-@pytest.mark.parametrize("metadata", [None, 3, {}, {"uid": "u"}, {"uid": "u", "resourceVersion": "x"}])
-def test_an_object_needs_a_uid_and_a_version(metadata: Any) -> None:
-    with pytest.raises(ValueError, match=r"uid|resourceVersion"):
-        Unstructured({"metadata": metadata})
-    with pytest.raises(ValueError, match="uid"):
-        Unstructured({"metadata": {"resourceVersion": "5"}})

@@ -4,7 +4,7 @@ from typing import get_args
 
 from muster.api.manifest.groups import Operator
 from muster.metrics import closed_sets
-from muster.reconcilers.native import refusals
+from muster.reconcilers.requests import refusals
 from muster.state.policies.failures.restart_reasons import EXPORTED
 
 

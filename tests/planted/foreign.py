@@ -6,7 +6,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from muster.daemon.foreign import own_status, reading
+from muster.daemon.experiments import foreign_reading as reading
+from muster.daemon.foreign import own_status
 from muster.daemon.steps import status_writer
 from muster.daemon.steps.controller import Controller
 from muster.kinds.jobset import status as jobset_status

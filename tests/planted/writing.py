@@ -13,10 +13,10 @@ from muster.daemon.steps.controller import Controller
 from muster.daemon.steps.status_writer import StatusWriter
 from muster.kube.transport import Answer, Transport
 from muster.reconcilers.native import altered, confirm, create, delete, engine, service
-from muster.reconcilers.native.batch import Calls
 from muster.reconcilers.refs import ExperimentRef
 from muster.reconcilers.render import pod as pods
 from muster.reconcilers.render.environment import Place, Restarts
+from muster.reconcilers.requests.batch import Calls
 from muster.reconcilers.result import Outcome
 from muster.reconcilers.status import write_status
 from muster.state.decide.machine import Decision

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
 from muster.api.manifest.groups import OPERATORS, Group, Operator
-from muster.api.manifest.problems import Wrong, nearest, quoted
+from muster.api.manifest.problems import nearest, quoted
 from muster.api.manifest.types.field import ByOperator, Types
 from muster.api.values.durations import parse_duration
 from muster.api.values.fields import (
@@ -25,6 +25,7 @@ from muster.api.values.fields import (
     Shape,
     Text,
     Word,
+    Wrong,
     listed,
 )
 

@@ -11,12 +11,12 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from muster.api.manifest.problems import MAX_PROBLEMS, Problem, Wrong, nearest, path, quoted
+from muster.api.manifest.problems import MAX_PROBLEMS, Problem, nearest, path, quoted
 from muster.api.manifest.template.field import CheckedBy
 from muster.api.manifest.types.field import Types, types_of
 from muster.api.manifest.yaml.reader import Entry, Mapping, Node, Scalar, Sequence
 from muster.api.manifest.yaml.scalars import trap
-from muster.api.values.fields import MEANING
+from muster.api.values.fields import MEANING, Wrong
 
 Loc = tuple[str | int, ...]
 

@@ -13,21 +13,20 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 from pydantic_core import InitErrorDetails
 
-from muster.api.manifest.aichor import AIchorSpec
+from muster.api.manifest.aichor import AIchorSpec, Storage
 from muster.api.manifest.error_text import explain
 from muster.api.manifest.groups import Group
+from muster.api.manifest.naming import check_name
 from muster.api.manifest.policies.clocks import Clocks
 from muster.api.manifest.policies.failure_policy import FailurePolicy, refused_rules
 from muster.api.manifest.policies.gates import Refused, SuccessPolicy, refused_gates, refused_targets
 from muster.api.manifest.policies.restart_policy import RestartPolicy
-from muster.api.manifest.problems import Problem, SpecError, Wrong, bounded, quoted
+from muster.api.manifest.problems import Problem, SpecError, bounded, quoted
 from muster.api.manifest.template.complete import Missing, Written, missing
 from muster.api.manifest.template.field import Template
 from muster.api.manifest.template.merge import merge
-from muster.api.manifest.volumes import refused_volumes
-from muster.api.naming import check_name
 from muster.api.values.durations import parse_duration
-from muster.api.values.fields import Shape, Wait, null_is_empty
+from muster.api.values.fields import Shape, Wait, Wrong, null_is_empty
 from muster.api.wire.kinds import MAX_COUNTER
 
 
@@ -104,7 +103,7 @@ class ExperimentSpec(AIchorSpec):
         yield from refused_gates(self.operator, self.groups, coordinator_first=first)
         yield from refused_targets(self.operator, self.success_policy, self.groups)
         yield from refused_rules(self.operator, self.failure_policy, self.groups)
-        yield from refused_volumes(self.storage, sum(group.members for group in self.groups))
+        yield from _refused_volumes(self.storage, sum(group.members for group in self.groups))
 
     def _templates(self) -> Iterator[Written]:
         merged = [self.template_of(group) for group in self.groups]
@@ -225,3 +224,21 @@ class _Metadata:
         """A list of text; elements of another kind are left out."""
         value = self.metadata.get(key)
         return tuple(text for text in value if isinstance(text, str)) if isinstance(value, list) else ()
+
+
+def _refused_volumes(storage: Storage | None, members: int) -> Iterator[Refused]:
+    """Two volumes at one place, and a volume that one pod alone may mount for several."""
+    if storage is None:
+        return
+    places: set[str] = set()
+    shared = storage.shared_volume
+    if shared is not None:
+        places.add(shared.mount_point)
+        if shared.access_mode == "ReadWriteOncePod" and members > 1:
+            message = f"ReadWriteOncePod lets one pod mount the volume, and {members} members would"
+            yield Refused(("storage", "sharedVolume", "accessMode"), message, "write ReadWriteMany")
+    for number, claim in enumerate(storage.attach_existing_pvcs):
+        if claim.mount_point in places:
+            loc = ("storage", "attachExistingPVCs", number, "mountPoint")
+            yield Refused(loc, f"another volume is mounted at {claim.mount_point}", "choose another path")
+        places.add(claim.mount_point)

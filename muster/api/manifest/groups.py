@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, get_args
 
 if TYPE_CHECKING:
-    from muster.api.manifest.policies.gates import DependsOn
+    from muster.api.manifest.depends_on import DependsOn
     from muster.api.manifest.resources import Resources
 
 Operator = Literal["jax", "kuberay", "pytorch", "xgboost", "jobset"]

@@ -17,10 +17,10 @@ from muster.api.manifest.error_text import explain, position
 from muster.api.manifest.experiment import ExperimentSpec
 from muster.api.manifest.groups import OPERATORS
 from muster.api.manifest.legacy import modernise
+from muster.api.manifest.naming import check_name, slug
 from muster.api.manifest.problems import ManifestError, Problem, bounded, nearest, path, quoted
 from muster.api.manifest.yaml.reader import Mapping, Node, Scalar, plain, read_yaml
 from muster.api.names import AICHOR_KIND, API_VERSION, GROUP, KIND
-from muster.api.naming import check_name, slug
 from muster.api.values.fields import Annotation, ExperimentName, LabelKey, LabelValue, Namespace, Shape
 
 AICHOR: Final = AICHOR_KIND

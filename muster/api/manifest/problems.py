@@ -57,15 +57,6 @@ class SpecError(ProblemsError):
     """An Experiment read from the API server cannot be used."""
 
 
-class Wrong(ValueError):
-    """Raised by a field's own check: what is wrong, and what to do about it."""
-
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(f"{message}, {hint}" if hint else message)
-        self.message = message
-        self.hint = hint
-
-
 def quoted(value: object) -> str:
     """``value`` for a message: shortened and escaped; of a container only its kind."""
     if isinstance(value, str):

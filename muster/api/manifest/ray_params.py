@@ -8,8 +8,8 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, Field
 
-from muster.api.manifest.problems import Wrong, quoted
-from muster.api.values.fields import TEXT, WORD, limited
+from muster.api.manifest.problems import quoted
+from muster.api.values.fields import TEXT, WORD, Wrong, limited
 
 OWN: Final = {
     "head": "the type Head is the head, and no other",

@@ -7,7 +7,6 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from muster.api.manifest.problems import Wrong
 from muster.api.values import quantities
 from muster.api.values.fields import (
     TOPOLOGY,
@@ -18,6 +17,7 @@ from muster.api.values.fields import (
     Number,
     Shape,
     Word,
+    Wrong,
     limited,
     listed,
 )

@@ -20,10 +20,10 @@ from typing import Any, Final
 
 import yaml
 
+from muster.api.manifest.edits import FROZEN
 from muster.api.manifest.experiment import ExperimentSpec
-from muster.api.manifest.policies.edits import FROZEN
+from muster.api.manifest.naming import MAX_POD_NAME
 from muster.api.names import GROUP, KIND, PLURAL, VERSION, name_suffix, pod_name
-from muster.api.naming import MAX_POD_NAME
 from muster.api.schema.structural import Schema, status_schema, structural, types_schema
 from muster.api.values.fields import LABEL_1035
 

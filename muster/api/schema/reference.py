@@ -9,17 +9,17 @@ from pydantic import BaseModel
 
 from muster.api.gang import MAX_MEMBERS
 from muster.api.manifest.aichor import NEAREST, AIchorManifest
+from muster.api.manifest.edits import EDITS
 from muster.api.manifest.experiment import ExperimentSpec
 from muster.api.manifest.groups import OPERATORS
 from muster.api.manifest.load import ManifestMetadata
-from muster.api.manifest.policies.edits import EDITS
+from muster.api.manifest.naming import MAX_POD_NAME
 from muster.api.manifest.resources import Resources
 from muster.api.manifest.types.collective import JaxTypes, MasterTypes
 from muster.api.manifest.types.jobset import JobSetType
 from muster.api.manifest.types.ray import RayTypes
 from muster.api.manifest.yaml import reader as text
 from muster.api.names import API_VERSION, KIND
-from muster.api.naming import MAX_POD_NAME
 from muster.api.schema.structural import Schema, structural
 from muster.api.status import ExperimentStatus
 from muster.api.values import durations

@@ -9,11 +9,19 @@ from typing import Annotated, Any, Final, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, StringConstraints
 from pydantic.alias_generators import to_camel
 
-from muster.api.manifest.problems import Wrong
 from muster.api.values.durations import MAX_LENGTH as MAX_DURATION
 from muster.api.values.durations import PATTERN as DURATION_PATTERN
 from muster.api.values.durations import DurationError, parse_duration
 from muster.api.values.timestamps import PATTERN as TIME
+
+
+class Wrong(ValueError):
+    """Raised by a field's own check: what is wrong, and what to do about it."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(f"{message}, {hint}" if hint else message)
+        self.message = message
+        self.hint = hint
 
 
 class Shape(BaseModel):

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator
 
 import click
 
-from muster.api.status import Cause
 from muster.api.values.printable import printable
 from muster.cli.completion import experiment_names
 from muster.cli.diagnosis import findings, marks
@@ -19,7 +18,7 @@ from muster.cli.terminal.tree import tree
 from muster.client import Explanation
 from muster.kube.unstructured import mapping
 from muster.state.facts.diagnosis.finding import Finding
-from muster.state.facts.sentences import of_last_failure, sentence
+from muster.state.facts.sentences import of_last_failure
 
 
 @click.command(epilog="\b\nExamples:\n  muster explain train-x7k2p\n  muster explain train-x7k2p -o json\n")
@@ -133,8 +132,3 @@ def _happened(found: Explanation) -> Iterator[str]:
     if not found.events:
         waits = found.experiment.phase in ("", "Pending")
         yield "nothing was recorded yet" if waits else "no Event of it can be read"
-
-
-def cause_sentence(cause: Cause) -> str:
-    """Which member ended, and how, as the daemon words it."""
-    return printable(sentence(cause))

@@ -2,9 +2,6 @@
 
 import asyncio
 import contextlib
-import os
-import re
-import sys
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,13 +13,13 @@ from muster.api.values.printable import printable
 from muster.cli.completion import experiment_names
 from muster.cli.exits import FAILED
 from muster.cli.options import ClusterChoice, Span, cluster_options, json_text
-from muster.cli.terminal.colours import DIM, data, say
+from muster.cli.terminal.colours import data, say
+from muster.cli.terminal.log_lines import log_line, rank_prefix
 from muster.cli.terminal.patience import patient
 from muster.client import LogLine, LogNote, Snapshot
 from muster.client.logs.of_gang import AT_ONCE
 from muster.kube.unstructured import mapping
 
-_COLOUR = re.compile(r"(\x1b\[[0-9;]*m)")
 LONGEST_GROUP = 20
 """Characters of a group's name that are shown before each line."""
 
@@ -162,27 +159,3 @@ class Prefix:
         """``worker rank  3 | ``."""
         group = f"{printable(line.group, LONGEST_GROUP):<{self.group}} " if self.group else ""
         return f"{group}{rank_prefix(line.rank, self.rank)}"
-
-
-def rank_prefix(rank: int, width: int = 1) -> str:
-    """``rank  3 | ``, as wide as the largest rank needs."""
-    return f"rank {rank:>{width}} | "
-
-
-def log_line(line: str, prefix: str = "") -> str:
-    """A line of a member's log. A file or a pipe gets it unchanged: it is data, as with kubectl.
-
-    On a terminal it is printable, and in a job of a CI service, whose viewer acts on control characters, but for its
-    colours. Of a line that is overwritten by carriage returns (a progress bar) the last is shown there.
-    """
-    if sys.stdout.isatty():
-        line = _printable(line)
-        prefix = click.style(prefix, fg=DIM) if prefix else ""
-    elif os.environ.get("CI", "").lower() in ("true", "1"):  # set by GitHub, GitLab, Buildkite and others
-        parts = _COLOUR.split(line.rstrip("\r").rpartition("\r")[2])
-        line = "".join(part if number % 2 else _printable(part) for number, part in enumerate(parts))
-    return f"{prefix}{line}"
-
-
-def _printable(line: str) -> str:
-    return "\t".join(map(printable, line.rstrip("\r").rpartition("\r")[2].split("\t")))

@@ -15,7 +15,6 @@ from muster.api.status import Cause
 from muster.api.values.humanize import age
 from muster.api.values.printable import printable
 from muster.cli.asker import asker
-from muster.cli.commands.explain import cause_sentence
 from muster.cli.processes import evidence
 from muster.cli.processes.evidence import Printed
 from muster.cli.processes.futile import futile
@@ -27,7 +26,7 @@ from muster.cli.terminal.last_lines import rows
 from muster.cli.terminal.rollcall import fetch_roll
 from muster.client import Client, LogLine, NoSuchExperiment, Snapshot, Vanished
 from muster.kube.unstructured import moment
-from muster.state.facts.sentences import of_last_failure
+from muster.state.facts.sentences import of_last_failure, sentence
 
 ROLL_SECONDS = 0.5
 """Between two requests for the daemon's roll call. It is only displayed; nothing is decided by it."""
@@ -149,7 +148,7 @@ class RunFollower:
         if self._interrupted and seen.reason == "Cancelled":
             why = "cancelled, because this command was interrupted"
         if self._futile and self._cause is not None:
-            why = f"{cause_sentence(self._cause)}; not restarted: {self._futile}"
+            why = f"{printable(sentence(self._cause))}; not restarted: {self._futile}"
         raised = evidence.exception_before(self._last_cause, self._tracebacks)
         if raised and seen.outcome == "Failed":
             why = f"{why}; {raised}"

@@ -6,7 +6,7 @@ from typing import Any
 
 from muster.api.names import KIND
 from muster.daemon.experiments.freshness import Freshness
-from muster.daemon.observed.run import ObservedRun
+from muster.daemon.experiments.observed_run import ObservedRun
 from muster.state.view.membership import Membership
 from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan

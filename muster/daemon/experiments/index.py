@@ -15,8 +15,8 @@ from msgspec import structs
 
 from muster.api.names import KIND
 from muster.daemon.experiments.entry import Entry
+from muster.daemon.experiments.foreign_reading import read_foreign
 from muster.daemon.experiments.reading import Reading, read
-from muster.daemon.foreign.reading import read_foreign
 from muster.state.view.membership import Membership
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Record

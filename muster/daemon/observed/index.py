@@ -18,8 +18,8 @@ from muster.api.manifest.yaml.reader import MAX_BYTES
 from muster.api.values.timestamps import seconds_of
 from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.index import ExperimentIndex
+from muster.daemon.experiments.observed_run import ObservedRun
 from muster.daemon.observed.labelled import Key, LabelledSets
-from muster.daemon.observed.run import ObservedRun
 from muster.kinds.declaration.watched_kind import Object, ObservedKind
 from muster.kinds.planning.watched_plan import ON_DEADLINE, metadata_of
 from muster.state.view.membership import Membership

@@ -11,7 +11,7 @@ import structlog
 
 from muster.daemon.event_recorder import EventRecorder
 from muster.daemon.experiments.entry import Entry
-from muster.daemon.observed.run import ObservedRun
+from muster.daemon.experiments.observed_run import ObservedRun
 from muster.metrics.instruments import Instruments
 from muster.reconcilers.refs import ExperimentRef
 from muster.state.decide.machine import Decision

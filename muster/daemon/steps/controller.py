@@ -17,11 +17,11 @@ from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.freshness import Readiness
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.foreign.own_status import with_own_status
-from muster.daemon.observed.steps import ObservedSteps
 from muster.daemon.prober_pool import ProberPool
 from muster.daemon.steps.caches import Informers
 from muster.daemon.steps.leftovers import Leftovers
 from muster.daemon.steps.live_reads import LiveReads
+from muster.daemon.steps.observed import ObservedSteps
 from muster.daemon.steps.outcomes import Outcomes
 from muster.daemon.steps.status_writer import StatusWriter
 from muster.kube.fair_share import FairShare

@@ -8,7 +8,7 @@ from muster.daemon.steps.caches import Informers
 from muster.daemon.steps.outcomes import Outcomes
 from muster.kube.fair_share import FairShare
 from muster.kube.workqueue import WorkQueue
-from muster.reconcilers.native.refusals import refusal_of
+from muster.reconcilers.requests.refusals import refusal_of
 from muster.state.policies.refusal import READ_PODS
 from muster.state.view.engine_facts import LiveRead
 from muster.state.vocabulary.plan import Plan

@@ -4,8 +4,8 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from muster.api.manifest.load import Loaded, experiment_object
+from muster.api.manifest.naming import slug
 from muster.api.manifest.problems import Problem
-from muster.api.naming import slug
 
 DROPPED: Final = ("builder", "clone", "engineName", "spec.engineName")
 """Fields that are read and ignored."""

@@ -10,10 +10,10 @@ from pydantic import ValidationError
 
 from muster.api.manifest.error_text import Loc, explain
 from muster.api.manifest.experiment import ExperimentSpec
+from muster.api.manifest.naming import check_name
 from muster.api.manifest.problems import ManifestError, bounded
 from muster.api.manifest.yaml.reader import Mapping, Node, Sequence
 from muster.api.names import API_VERSION, KIND
-from muster.api.naming import check_name
 from muster.kinds.convert.source import Report
 
 ROUNDS: Final = 64

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from muster.api.manifest.load import SERVER_FIELDS
+from muster.api.manifest.naming import slug
 from muster.api.manifest.problems import quoted
-from muster.api.naming import slug
 from muster.kinds.convert.command import by_case
 from muster.kinds.convert.draft import Draft
 from muster.kinds.convert.pod import Pod

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from muster.api.manifest.depends_on import DependsOn
+from muster.api.manifest.edits import shape_of
 from muster.api.manifest.experiment import Experiment, ExperimentSpec
-from muster.api.manifest.policies.edits import shape_of
-from muster.api.manifest.policies.gates import DependsOn
 from muster.api.manifest.policies.restart_policy import AvoidNodes
 from muster.api.names import ANNOTATION_CANCELLED, ANNOTATION_RESTART, PRIORITY_LABEL, QUEUE_LABEL
 from muster.kinds.declaration.operator import Operator

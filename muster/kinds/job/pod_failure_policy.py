@@ -4,8 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from muster.api.manifest.problems import Wrong
-from muster.api.values.fields import Word, listed
+from muster.api.values.fields import Word, Wrong, listed
 from muster.api.values.stored import Stored
 
 ExitCode = Annotated[int, Field(ge=0, le=2**31 - 1)]

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from muster.api.manifest.problems import Wrong, quoted
+from muster.api.manifest.problems import quoted
 from muster.api.manifest.template.values import check_json, owned
-from muster.api.values.fields import Annotation, LabelKey, LabelValue, listed
+from muster.api.values.fields import Annotation, LabelKey, LabelValue, Wrong, listed
 from muster.api.values.rank_ranges import check_ranges
 from muster.api.values.stored import Stored
 from muster.kinds.job.pod_failure_policy import PodFailurePolicy

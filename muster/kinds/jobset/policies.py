@@ -9,9 +9,9 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from muster.api.manifest.problems import Wrong, quoted
+from muster.api.manifest.problems import quoted
 from muster.api.manifest.template.values import Opaque
-from muster.api.values.fields import LABEL_1035, SUBDOMAIN, limited, listed
+from muster.api.values.fields import LABEL_1035, SUBDOMAIN, Wrong, limited, listed
 from muster.api.values.patterns import PatternError, compiled
 from muster.api.values.stored import Stored
 

@@ -10,8 +10,8 @@ from typing import Any
 from muster.api.errors import ApiError, Expired, Throttled
 from muster.kube.listwatch.informer import Informer, Kind
 from muster.kube.listwatch.reflector import ReflectorSettings
+from muster.kube.listwatch.whole_objects import Unstructured
 from muster.kube.transport import Transport
-from muster.kube.unstructured import Unstructured
 
 log = logging.getLogger("muster.kube")
 

@@ -13,8 +13,8 @@ from typing import Literal, NoReturn
 from muster.api.errors import ApiError
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings, Report
 from muster.kube.listwatch.store import Store
+from muster.kube.listwatch.whole_objects import Unstructured, unstructured
 from muster.kube.transport import Transport
-from muster.kube.unstructured import Unstructured, unstructured
 
 Kind = Literal["ADDED", "MODIFIED", "DELETED"]
 

@@ -6,7 +6,7 @@ which calls `storage/`; `kinds/` and `schema/` say what is served and what is va
 """
 
 from muster.local.apiserver.errors import ApiError
+from muster.local.apiserver.objects.options import WriteOptions
 from muster.local.apiserver.server import ApiServer
-from muster.local.apiserver.storage.options import WriteOptions
 
 __all__ = ["ApiError", "ApiServer", "WriteOptions"]

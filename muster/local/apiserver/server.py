@@ -21,10 +21,10 @@ from muster.local.apiserver.http.read_handlers import ReadHandlers
 from muster.local.apiserver.http.request_handler import RequestHandler
 from muster.local.apiserver.http.write_handlers import WriteHandlers
 from muster.local.apiserver.kinds.registry import Registry
+from muster.local.apiserver.objects.garbage_collector import GarbageCollector
+from muster.local.apiserver.objects.object_store import ObjectStore
 from muster.local.apiserver.schema.crds import CRD_RESOURCE
 from muster.local.apiserver.storage.database import Database
-from muster.local.apiserver.storage.garbage_collector import GarbageCollector
-from muster.local.apiserver.storage.object_store import ObjectStore
 from muster.local.apiserver.storage.versioned_store import VersionedStore
 
 FIRST_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")

@@ -27,13 +27,12 @@ from muster.kube.listwatch.informer import Informer
 from muster.kube.resources import ResourceClient
 from muster.local.caller import CALLERS
 from muster.local.node.containers.commands import run_command
-from muster.local.node.containers.config_sources import ApiConfigSources
-from muster.local.node.containers.logs import LogStore
 from muster.local.node.containers.restart_policy import INITIAL
 from muster.local.node.context import NodeContext
 from muster.local.node.isolation.cgroups import Cgroups
 from muster.local.node.isolation.launcher_client import Launcher
 from muster.local.node.isolation.levels import Choice, Isolation, choose_isolation
+from muster.local.node.logs import LogStore
 from muster.local.node.network.forwarding_check import forwarding_refusal
 from muster.local.node.network.hosts_files import HostsFiles
 from muster.local.node.network.pod_network import PodNetwork
@@ -42,6 +41,7 @@ from muster.local.node.pods.assigned_pods import AssignedPods
 from muster.local.node.registration import Registration, machine_capacity
 from muster.local.node.scheduling.fit import amounts
 from muster.local.node.scheduling.scheduler import Scheduler
+from muster.local.node.sources.config_sources import ApiConfigSources
 from muster.local.node.timestamps import Clock
 
 START_SECONDS = 60.0

@@ -14,9 +14,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from muster.api.names import LABEL_UID, name_suffix
-from muster.reconcilers.native.adoption import SHOWN
-from muster.reconcilers.native.batch import Calls
 from muster.reconcilers.native.live_pods import LivePod, everything, named
+from muster.reconcilers.requests.adoption import SHOWN
+from muster.reconcilers.requests.batch import Calls
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.group import Member
 from muster.state.vocabulary.plan import Plan

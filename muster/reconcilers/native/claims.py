@@ -9,12 +9,12 @@ from muster.api.errors import AlreadyExists, ApiError, Conflict, NotFound
 from muster.api.names import LABEL_UID
 from muster.kube.metadata import Object, read
 from muster.kube.paths import core
-from muster.reconcilers.native.adoption import as_sent, name_taken
-from muster.reconcilers.native.batch import Calls
-from muster.reconcilers.native.refusals import refusal_of, rejected
 from muster.reconcilers.native.shared_claims import KIND, Found, shared
 from muster.reconcilers.render.claim import render_claim
 from muster.reconcilers.render.encode import Unrenderable, to_json
+from muster.reconcilers.requests.adoption import as_sent, name_taken
+from muster.reconcilers.requests.batch import Calls
+from muster.reconcilers.requests.refusals import refusal_of, rejected
 from muster.reconcilers.result import Outcome
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.plan import Plan

@@ -12,10 +12,9 @@ would ever collect them. They are deleted by the uid that they were seen with wh
 from muster.api.errors import Conflict, NotFound
 from muster.kube.metadata import Object, read
 from muster.kube.paths import core
-from muster.reconcilers.native.batch import Batch, Calls
-from muster.reconcilers.native.delete import delete_options
 from muster.reconcilers.native.live_pods import pages
 from muster.reconcilers.refs import ref_of
+from muster.reconcilers.requests.batch import Batch, Calls, delete_options
 from muster.reconcilers.result import Outcome
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod

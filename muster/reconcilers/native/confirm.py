@@ -29,9 +29,9 @@ from muster.kinds.planning.record_condition import from_object
 from muster.kube.metadata import Metadata, read
 from muster.kube.paths import core
 from muster.reconcilers.native.altered import KEEPS_QUOTA, Whereabouts, ask_for, refusal_for, search, unseen
-from muster.reconcilers.native.batch import Calls
 from muster.reconcilers.native.live_pods import LivePod, Pods, pages
 from muster.reconcilers.refs import ref_of
+from muster.reconcilers.requests.batch import Calls
 from muster.reconcilers.result import Outcome
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.actions import ConfirmEnd, ConfirmLaunch, ConfirmLoss

@@ -3,12 +3,12 @@
 from muster.api.errors import AlreadyExists, ApiError
 from muster.kube.metadata import Object, read
 from muster.kube.paths import core
-from muster.reconcilers.native.adoption import as_sent, recognise
-from muster.reconcilers.native.batch import Batch, Calls
-from muster.reconcilers.native.refusals import refusal_of, rejected
 from muster.reconcilers.render.encode import Unrenderable
 from muster.reconcilers.render.environment import NO_RESTARTS, Restarts
 from muster.reconcilers.render.pod import PodTemplate, identity
+from muster.reconcilers.requests.adoption import as_sent, recognise
+from muster.reconcilers.requests.batch import Batch, Calls
+from muster.reconcilers.requests.refusals import refusal_of, rejected
 from muster.reconcilers.result import Outcome
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.actions import CreatePods

@@ -13,8 +13,8 @@ from muster.api.errors import ApiError, Conflict, NotFound
 from muster.api.names import LABEL_UID
 from muster.kube.metadata import Metadata, Object, read
 from muster.kube.paths import core
-from muster.reconcilers.native.batch import Batch, Calls
-from muster.reconcilers.native.refusals import refusal_of
+from muster.reconcilers.requests.batch import Batch, Calls, delete_options
+from muster.reconcilers.requests.refusals import refusal_of
 from muster.reconcilers.result import Outcome
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.actions import DeletePods
@@ -86,19 +86,3 @@ def _worth_deleting(action: DeletePods, now: float) -> Iterator[Pod]:
         shortens = action.grace is not None and (action.grace == 0 or now + action.grace < pod.delete_by)
         if not pod.terminating or shortens:
             yield pod
-
-
-def delete_options(uid: str, grace: int | None, version: str = "") -> bytes:
-    """The body of a DELETE that takes the pod of that uid only; with ``version`` only as it was then.
-
-    Grace None: the pod's own.
-    """
-    options: dict[str, object] = {
-        "apiVersion": "v1",
-        "kind": "DeleteOptions",
-        "preconditions": {"uid": uid, "resourceVersion": version} if version else {"uid": uid},
-        "propagationPolicy": "Background",
-    }
-    if grace is not None:
-        options["gracePeriodSeconds"] = grace
-    return msgspec.json.encode(options)

@@ -12,19 +12,19 @@ from muster.api.errors import ApiError, MusterError
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Transport
 from muster.reconcilers.native.altered import may_run
-from muster.reconcilers.native.batch import Batch, Calls
 from muster.reconcilers.native.claims import ensure_claims
 from muster.reconcilers.native.collect import collect_pods
 from muster.reconcilers.native.confirm import confirm_end, confirm_launch, confirm_loss
 from muster.reconcilers.native.create import create_pods
 from muster.reconcilers.native.delete import delete_pods
-from muster.reconcilers.native.refusals import refusal_of
 from muster.reconcilers.native.remove import delete_subject
 from muster.reconcilers.native.service import ensure_service
 from muster.reconcilers.native.stop import stop_pods
 from muster.reconcilers.queue.workload import carry_out_for_queue, let_go
 from muster.reconcilers.render.environment import Restarts
 from muster.reconcilers.render.placement import placed
+from muster.reconcilers.requests.batch import Batch, Calls
+from muster.reconcilers.requests.refusals import refusal_of
 from muster.reconcilers.result import Outcome
 from muster.state.vocabulary.actions import (
     Action,

@@ -9,7 +9,7 @@ from muster.api.names import LABEL_ATTEMPT, LABEL_EPOCH, LABEL_RANK, selector_of
 from muster.api.values.printable import small_number
 from muster.kube.metadata import Metadata, read
 from muster.kube.paths import core
-from muster.reconcilers.native.batch import Calls
+from muster.reconcilers.requests.batch import Calls
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import PodPhase
 

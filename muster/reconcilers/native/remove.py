@@ -9,9 +9,9 @@ from dataclasses import replace
 import msgspec
 
 from muster.api.errors import ApiError, Conflict, NotFound
-from muster.reconcilers.native.batch import Calls
-from muster.reconcilers.native.refusals import refusal_of
 from muster.reconcilers.refs import ref_of
+from muster.reconcilers.requests.batch import Calls
+from muster.reconcilers.requests.refusals import refusal_of
 from muster.reconcilers.result import Outcome
 from muster.state.vocabulary.plan import Plan
 

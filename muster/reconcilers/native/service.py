@@ -3,11 +3,11 @@
 from muster.api.errors import AlreadyExists, ApiError
 from muster.api.names import LABEL_UID
 from muster.kube.metadata import Object, read
-from muster.reconcilers.native.adoption import as_sent, recognise
-from muster.reconcilers.native.batch import Calls
-from muster.reconcilers.native.refusals import refusal_of, rejected
 from muster.reconcilers.render.encode import Unrenderable, to_json
 from muster.reconcilers.render.service import render_service
+from muster.reconcilers.requests.adoption import as_sent, recognise
+from muster.reconcilers.requests.batch import Calls
+from muster.reconcilers.requests.refusals import refusal_of, rejected
 from muster.reconcilers.result import Outcome
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.plan import Plan

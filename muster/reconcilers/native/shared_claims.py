@@ -14,7 +14,7 @@ import msgspec
 from muster.api.values.quantities import QuantityError, parse_quantity
 from muster.kinds.jobset.labels import JOBSET_NAME
 from muster.kube.metadata import Metadata
-from muster.reconcilers.native.adoption import SHOWN, name_taken
+from muster.reconcilers.requests.adoption import SHOWN, name_taken
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod_spec import Claim

@@ -13,8 +13,8 @@ from muster.api.errors import ApiError, Conflict, Invalid, NotFound
 from muster.kube.metadata import Object, read
 from muster.kube.paths import core
 from muster.kube.resources import MERGE_PATCH
-from muster.reconcilers.native.batch import Batch, Calls
-from muster.reconcilers.native.refusals import refusal_of
+from muster.reconcilers.requests.batch import Batch, Calls
+from muster.reconcilers.requests.refusals import refusal_of
 from muster.reconcilers.result import Outcome
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.actions import StopPods

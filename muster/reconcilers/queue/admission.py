@@ -9,9 +9,9 @@ import msgspec
 from muster.api.errors import ApiError, NotFound
 from muster.kube.metadata import read
 from muster.kube.paths import custom
-from muster.reconcilers.native.batch import Calls
-from muster.reconcilers.native.refusals import refusal_of
 from muster.reconcilers.render.workload import API_VERSION
+from muster.reconcilers.requests.batch import Calls
+from muster.reconcilers.requests.refusals import refusal_of
 from muster.reconcilers.result import Outcome
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.actions import ReadAdmission

@@ -11,10 +11,6 @@ from muster.api.names import LABEL_UID
 from muster.kube.metadata import Object, read
 from muster.kube.paths import custom
 from muster.kube.resources import MERGE_PATCH
-from muster.reconcilers.native.adoption import as_sent, name_taken
-from muster.reconcilers.native.batch import Calls
-from muster.reconcilers.native.delete import delete_options
-from muster.reconcilers.native.refusals import refusal_of, rejected
 from muster.reconcilers.queue.admission import read_admission
 from muster.reconcilers.render.encode import Unrenderable, to_json
 from muster.reconcilers.render.workload import (
@@ -24,6 +20,9 @@ from muster.reconcilers.render.workload import (
     render_workload,
     status_patch,
 )
+from muster.reconcilers.requests.adoption import as_sent, name_taken
+from muster.reconcilers.requests.batch import Calls, delete_options
+from muster.reconcilers.requests.refusals import refusal_of, rejected
 from muster.reconcilers.result import Outcome
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.actions import (

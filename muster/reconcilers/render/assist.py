@@ -15,7 +15,7 @@ from muster.assist import CODE, FILE, FOLDER
 from muster.reconcilers.render.command import SHELL
 
 _VARIABLE: Final = "MUSTER_VOLUME_MUSTER_ASSIST"
-"""The folder on a local cluster that cannot mount volumes (``muster.local.node.pods.volumes``)."""
+"""The folder on a local cluster that cannot mount volumes (``muster.local.node.sources.volumes``)."""
 PREFIX: Final = f'PYTHONPATH="${{{_VARIABLE}:-{FOLDER}}}${{PYTHONPATH:+:$PYTHONPATH}}"; export PYTHONPATH\n'
 
 

@@ -12,7 +12,7 @@ it, and the status and an Event say what is wrong with it.
 
 from msgspec.structs import replace
 
-from muster.api.manifest.policies.edits import changed
+from muster.api.manifest.edits import changed
 from muster.state.facts.context import Context
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Phase, Record

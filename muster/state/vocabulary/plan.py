@@ -103,7 +103,7 @@ class Plan:
     notice: str = ""
     """What the message says while it runs; ``{pod}`` and ``{host}`` are the coordinator's."""
     shape: str = ""
-    """Digests of what cannot change (``muster.api.manifest.policies.edits``); empty: they are not compared."""
+    """Digests of what cannot change (``muster.api.manifest.edits``); empty: they are not compared."""
     sizes: tuple[GroupSize, ...] = ()
     """Of a foreign object, which can be edited while it runs: how many pods each group has."""
     problem: str = ""

@@ -4,7 +4,8 @@ import asyncio
 from dataclasses import replace
 
 from muster.client.events import EventSummary
-from muster.client.observed import as_musterd_said, kind_of, look
+from muster.client.observed import kind_of, look
+from muster.client.observing import as_musterd_said
 from muster.daemon.settings import Settings
 from muster.state.vocabulary.record import ConditionType
 from tests.daemon.observed.world import World, virtually

@@ -7,7 +7,7 @@ from typing import Any
 
 from muster.kube.listwatch.informer import Informer, Kind
 from muster.kube.listwatch.reflector import ReflectorSettings
-from muster.kube.unstructured import Unstructured
+from muster.kube.listwatch.whole_objects import Unstructured
 from tests.kube.listwatch.test_changes import GONE, Script, event, thing
 
 

@@ -9,7 +9,7 @@ from muster.api.errors import Forbidden, Unreachable
 from muster.kube.connection import TIMEOUT_REASON
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Answer
-from muster.reconcilers.native.batch import CREATE_TIMEOUT, LONG_CREATE_TIMEOUT, MOST_SLOW, Calls
+from muster.reconcilers.requests.batch import CREATE_TIMEOUT, LONG_CREATE_TIMEOUT, MOST_SLOW, Calls
 from tests.fakes.plans import gang
 
 

@@ -1,4 +1,4 @@
-"""What a group waits for (``types.<t>.dependsOn``) and when the experiment has succeeded (``spec.successPolicy``).
+"""Which gates (``types.<t>.dependsOn``) can open, and when the experiment has succeeded (``spec.successPolicy``).
 
 Names and semantics are JobSet's v1alpha2, with one more status, ``Serving``. A gate that could never open is refused:
 an experiment that waits for ever looks like one that is slow.
@@ -6,10 +6,11 @@ an experiment that waits for ever looks like one that is slow.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
+from muster.api.manifest.depends_on import MAX_GATES
 from muster.api.manifest.problems import nearest
 from muster.api.values.fields import GroupName, Shape, listed
 
@@ -17,17 +18,6 @@ if TYPE_CHECKING:
     from muster.api.manifest.groups import Group
 
 Loc = tuple[str | int, ...]
-MAX_GATES: Final = 32
-
-
-class DependsOn(Shape):
-    """Another type that must have come so far before pods of this one are created."""
-
-    group: GroupName = Field(description="The awaited type.")
-    status: Literal["Created", "Ready", "Complete", "Serving"] = Field(
-        description="Created: all its pods exist. Ready: all are ready, or have succeeded. Complete (jobset only): all "
-        "have succeeded. Serving: its rank 0 answers as the coordinator."
-    )
 
 
 class SuccessPolicy(Shape):

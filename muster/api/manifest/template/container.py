@@ -9,7 +9,6 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
-from muster.api.manifest.problems import Wrong
 from muster.api.manifest.template.values import (
     Arguments,
     Name,
@@ -28,7 +27,7 @@ from muster.api.names import (
     INJECTED_ENV,
     SHM_PATH,
 )
-from muster.api.values.fields import Image, LabelKey, Shape, limited, listed
+from muster.api.values.fields import Image, LabelKey, Shape, Wrong, limited, listed
 
 _ENV_NAME: Final = r"^[-._a-zA-Z][-._a-zA-Z0-9]*$"
 _STATED_RESOURCES: Final = {

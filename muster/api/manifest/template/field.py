@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ValidationInfo, WithJsonSchema, WrapValidator
 
-from muster.api.manifest.problems import Wrong
 from muster.api.names import AICHOR_KIND, API_VERSION, KIND
+from muster.api.values.fields import Wrong
 
 
 @dataclass(frozen=True, slots=True)

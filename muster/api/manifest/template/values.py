@@ -5,9 +5,9 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from muster.api.manifest.problems import Wrong, quoted
+from muster.api.manifest.problems import quoted
 from muster.api.names import ASSIST_VOLUME, CLAIM_VOLUME, SCRATCH_VOLUME, SHM_VOLUME
-from muster.api.values.fields import LABEL_1123, SCRIPT, TEXT, LabelKey, LabelValue, limited, listed
+from muster.api.values.fields import LABEL_1123, SCRIPT, TEXT, LabelKey, LabelValue, Wrong, limited, listed
 
 MAX_DEPTH: Final = 24
 _INT64: Final = 2**63

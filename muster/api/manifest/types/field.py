@@ -9,7 +9,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from muster.api.gang import MAX_MEMBERS
 from muster.api.manifest.groups import Group
-from muster.api.manifest.problems import Wrong
+from muster.api.values.fields import Wrong
 
 
 class Types(Protocol):

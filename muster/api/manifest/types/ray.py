@@ -6,11 +6,10 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from muster.api.manifest.groups import HEAD, MAX_GROUPS, SUBMITTER, Group, one_job
-from muster.api.manifest.problems import Wrong
 from muster.api.manifest.ray_params import RayParams
 from muster.api.manifest.resources import Resources
 from muster.api.manifest.template.field import Template
-from muster.api.values.fields import Count, RayGroupName, Shape, listed
+from muster.api.values.fields import Count, RayGroupName, Shape, Wrong, listed
 
 
 class RayHead(Shape):

@@ -15,7 +15,7 @@ from muster.local.apiserver.errors import ApiError, bad_request
 from muster.local.apiserver.http.pod_subresources import container_of
 from muster.local.apiserver.http.query import Query
 from muster.local.apiserver.http.request_info import RequestInfo
-from muster.local.apiserver.storage.object_store import ObjectStore
+from muster.local.apiserver.objects.object_store import ObjectStore
 from muster.local.apiserver.storage.stored_objects import Json
 
 PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")

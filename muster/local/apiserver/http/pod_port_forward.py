@@ -13,7 +13,7 @@ from aiohttp import WSMsgType, web
 from muster.local.apiserver.errors import bad_request
 from muster.local.apiserver.http.query import Query
 from muster.local.apiserver.http.request_info import RequestInfo
-from muster.local.apiserver.storage.object_store import ObjectStore
+from muster.local.apiserver.objects.object_store import ObjectStore
 
 PROTOCOL = "v4.channel.k8s.io"
 DATA, ERRORS = b"\x00", b"\x01"

@@ -13,7 +13,7 @@ from muster.local.apiserver.http import bodies
 from muster.local.apiserver.http.query import Query
 from muster.local.apiserver.http.request_info import RequestInfo
 from muster.local.apiserver.http.responses import json_reply
-from muster.local.apiserver.storage.object_store import ObjectStore
+from muster.local.apiserver.objects.object_store import ObjectStore
 from muster.local.apiserver.storage.stored_objects import Json, encode
 
 _SUCCESS: Json = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}

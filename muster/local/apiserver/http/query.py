@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from muster.local.apiserver.errors import ApiError, bad_request
-from muster.local.apiserver.storage.options import DeleteOptions, WriteOptions
+from muster.local.apiserver.objects.options import DeleteOptions, WriteOptions
 
 Json = dict[str, Any]
 _TRUE = frozenset(("1", "t", "T", "TRUE", "true", "True"))

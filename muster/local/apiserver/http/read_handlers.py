@@ -13,7 +13,7 @@ from muster.local.apiserver.http.representation import encode_object, list_of, w
 from muster.local.apiserver.http.request_info import RequestInfo
 from muster.local.apiserver.http.responses import json_reply
 from muster.local.apiserver.http.watch import Watch, WatchRequest
-from muster.local.apiserver.storage.object_store import ObjectStore
+from muster.local.apiserver.objects.object_store import ObjectStore
 from muster.local.apiserver.storage.selectors import Selector, parse_fields, parse_labels
 from muster.local.apiserver.storage.stored_objects import SELECTABLE, Json, StoredObject, encode
 from muster.local.apiserver.tables.table import TableBuilder

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from muster.local.apiserver.kinds.resources import Resource
+from muster.local.apiserver.kinds.resources import Resource, converted
 from muster.local.apiserver.storage.stored_objects import StoredObject, encode
 
 Json = dict[str, Any]
@@ -23,13 +23,6 @@ def wants_table(accept: str) -> bool:
         if parameters["as"] == "Table" and parameters.get("v") == "v1":
             return True
     return False
-
-
-def converted(resource: Resource, stored: StoredObject) -> Json:
-    """The object in the API version of a resource."""
-    obj = stored.object()
-    obj["apiVersion"] = resource.api_version
-    return obj
 
 
 def encode_object(resource: Resource, stored: StoredObject) -> bytes:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from muster.local.apiserver.errors import Cause
-from muster.local.apiserver.storage.stored_objects import GroupResource
+from muster.local.apiserver.storage.stored_objects import GroupResource, StoredObject
 
 Json = dict[str, Any]
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
@@ -133,3 +133,10 @@ BUILT_INS: tuple[Resource, ...] = (
     ),
     _builtin("authentication.k8s.io/v1", "selfsubjectreviews", "SelfSubjectReview", namespaced=False, verbs=_REVIEW),
 )
+
+
+def converted(resource: Resource, stored: StoredObject) -> Json:
+    """The object in the API version of a resource."""
+    obj = stored.object()
+    obj["apiVersion"] = resource.api_version
+    return obj

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from muster.local.apiserver.errors import Cause, required, unsupported, wrong
-from muster.local.apiserver.schema.metadata_validation import label_1123
+from muster.local.apiserver.kinds.metadata_validation import label_1123
 
 Json = dict[str, Any]
 _TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from muster.local.apiserver.errors import Cause, required, unsupported, wrong
+from muster.local.apiserver.kinds.metadata_validation import label_1035, subdomain
 from muster.local.apiserver.kinds.resources import CrdVersion, Resource
-from muster.local.apiserver.schema.metadata_validation import label_1035, subdomain
 from muster.local.apiserver.schema.structural_schemas import make_schema_validator, schema_faults
 from muster.local.apiserver.tables.table import value_of
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from muster.local.apiserver.errors import ApiError, Cause, bad_request, invalid, required, wrong
 from muster.local.apiserver.kinds import pods, services
+from muster.local.apiserver.kinds.metadata_validation import check_metadata, metadata_types
 from muster.local.apiserver.kinds.resources import Resource
 from muster.local.apiserver.schema import crds
 from muster.local.apiserver.schema.builtin_schemas import decode_types, missing, model_name, schema
-from muster.local.apiserver.schema.metadata_validation import check_metadata, metadata_types
 from muster.local.apiserver.schema.structural_schemas import fill_defaults, prune
 
 Json = dict[str, Any]

@@ -1,4 +1,1 @@
-"""Objects: create, update and delete with their rules, versions and watch histories, and the SQLite file.
-
-`object_store` has the rules; below it, `versioned_store` takes the part of etcd.
-"""
+"""The part of etcd: stored objects, their versions, watch histories and selectors, and the SQLite file."""

@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from muster.local.apiserver.http.representation import converted
-from muster.local.apiserver.kinds.resources import Resource
+from muster.local.apiserver.kinds.resources import Resource, converted
 from muster.local.apiserver.storage.stored_objects import StoredObject, encode
 from muster.local.apiserver.tables.columns import BUILT_IN, DEFAULT, NAME, Column, age
 

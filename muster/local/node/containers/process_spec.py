@@ -9,12 +9,6 @@ from pathlib import Path
 from muster.api.values.quantities import QuantityError, parse_quantity
 from muster.local.caller import read_caller
 from muster.local.node import objects
-from muster.local.node.containers.environment import (
-    arguments,
-    base_environment,
-    container_environment,
-    service_variables,
-)
 from muster.local.node.containers.images import repository
 from muster.local.node.context import PodContext
 from muster.local.node.isolation.cgroups import Group
@@ -22,7 +16,13 @@ from muster.local.node.isolation.levels import Isolation, nss_wrapper
 from muster.local.node.isolation.sandbox import ProcessSpec
 from muster.local.node.network.name_rewriting import rewrite
 from muster.local.node.objects import Object
-from muster.local.node.pods.volumes import mounts_of, volume_variables
+from muster.local.node.sources.environment import (
+    arguments,
+    base_environment,
+    container_environment,
+    service_variables,
+)
+from muster.local.node.sources.volumes import mounts_of, volume_variables
 
 
 async def prepare(context: PodContext, container: Object) -> ProcessSpec:

@@ -12,15 +12,15 @@ import structlog
 from muster.kube.backoff import Backoff
 from muster.local.node import objects
 from muster.local.node.containers import images, states
-from muster.local.node.containers.config_sources import ConfigError
-from muster.local.node.containers.logs import LogPipe, LogWriter, termination_message
 from muster.local.node.containers.probes import watch_container
 from muster.local.node.containers.process_spec import limit_memory, prepare
 from muster.local.node.containers.restart_policy import LONGEST, RestartDelays, restarts
 from muster.local.node.containers.states import ContainerRecord
 from muster.local.node.context import PodContext
 from muster.local.node.isolation.sandbox import ProcessSpec, RunningProcess, SandboxError
+from muster.local.node.logs import LogPipe, LogWriter, termination_message
 from muster.local.node.objects import Object
+from muster.local.node.sources.config_sources import ConfigError
 from muster.local.node.timestamps import SECOND
 
 DRAIN_SECONDS = 0.5

@@ -10,8 +10,6 @@ import structlog
 
 from muster.local.node import objects, timestamps
 from muster.local.node.containers import states
-from muster.local.node.containers.config_sources import ConfigError
-from muster.local.node.containers.downward_api import PodPlacement
 from muster.local.node.containers.runner import ContainerRunner
 from muster.local.node.containers.states import ContainerRecord
 from muster.local.node.context import NodeContext, PodContext
@@ -22,7 +20,9 @@ from muster.local.node.objects import Object
 from muster.local.node.pods.pod_status import PodState
 from muster.local.node.pods.sandbox_setup import VOLUMES, set_up_pod
 from muster.local.node.pods.status_writer import StatusWriter
-from muster.local.node.pods.token_renewal import renew_tokens
+from muster.local.node.sources.config_sources import ConfigError
+from muster.local.node.sources.downward_api import PodPlacement
+from muster.local.node.sources.token_renewal import renew_tokens
 
 DEADLINE = "DeadlineExceeded"
 SHUTDOWN = "Terminated"

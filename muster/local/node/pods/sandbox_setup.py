@@ -10,7 +10,7 @@ from muster.local.node.context import PodContext
 from muster.local.node.isolation.levels import Isolation
 from muster.local.node.network.hosts_entries import names_of
 from muster.local.node.pods.pod_status import PodState
-from muster.local.node.pods.volumes import make_volumes, memory_volumes
+from muster.local.node.sources.volumes import make_volumes, memory_volumes
 
 VOLUMES = "volumes"
 """The folder of a pod's volumes, in that of the pod."""

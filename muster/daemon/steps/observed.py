@@ -9,8 +9,8 @@ from typing import Any
 
 from muster.daemon.event_recorder import EventRecorder
 from muster.daemon.experiments.entry import Entry
+from muster.daemon.experiments.observed_run import ObservedRun
 from muster.daemon.observed.recording import ObservedRecorder, ref_of
-from muster.daemon.observed.run import ObservedRun
 from muster.daemon.steps.outcomes import Outcomes
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Transport

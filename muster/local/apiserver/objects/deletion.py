@@ -10,8 +10,8 @@ from typing import Any
 from muster.api.values.timestamps import whole_time
 from muster.local.apiserver.errors import conflict, forbidden
 from muster.local.apiserver.kinds.resources import Resource
+from muster.local.apiserver.objects.options import DeleteOptions
 from muster.local.apiserver.schema.crds import CLEANUP
-from muster.local.apiserver.storage.options import DeleteOptions
 from muster.local.apiserver.storage.stored_objects import Json, StoredObject
 
 FOREGROUND = "foregroundDeletion"

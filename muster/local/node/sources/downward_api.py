@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from muster.local.node import objects
-from muster.local.node.containers.config_sources import ConfigError
 from muster.local.node.objects import Object
+from muster.local.node.sources.config_sources import ConfigError
 
 _KEYED = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]")
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from muster.local.node.containers.config_sources import ConfigError
-from muster.local.node.containers.downward_api import PodPlacement
 from muster.local.node.objects import Object
-from muster.local.node.pods.token_renewal import lifetime, renew_tokens
+from muster.local.node.sources.config_sources import ConfigError
+from muster.local.node.sources.downward_api import PodPlacement
+from muster.local.node.sources.token_renewal import lifetime, renew_tokens
 from tests.local.node.harness import MakePod, Pod
-from tests.local.node.pods.test_volumes import FakeSources
+from tests.local.node.sources.test_volumes import FakeSources
 
 
 def projected(*sources: Pod) -> Pod:

@@ -20,14 +20,14 @@ from muster.local.apiserver.errors import (
 from muster.local.apiserver.kinds.admission import admit
 from muster.local.apiserver.kinds.registry import Registry
 from muster.local.apiserver.kinds.resources import Resource
+from muster.local.apiserver.objects import deletion, metadata, write_preparation
+from muster.local.apiserver.objects.options import DeleteOptions, WriteOptions
+from muster.local.apiserver.objects.write_preparation import served
 from muster.local.apiserver.schema import crds, validation
-from muster.local.apiserver.storage import deletion, metadata, write_preparation
 from muster.local.apiserver.storage.merge_patch import merge_patch
-from muster.local.apiserver.storage.options import DeleteOptions, WriteOptions
 from muster.local.apiserver.storage.selectors import Selector
 from muster.local.apiserver.storage.stored_objects import Json, StoredObject
 from muster.local.apiserver.storage.versioned_store import VersionedStore
-from muster.local.apiserver.storage.write_preparation import served
 
 _DEFAULT_WRITE = WriteOptions()
 _DEFAULT_DELETE = DeleteOptions()

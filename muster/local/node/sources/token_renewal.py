@@ -8,10 +8,10 @@ from pathlib import Path
 import structlog
 
 from muster.local.node import objects
-from muster.local.node.containers.config_sources import ConfigError, VolumeSources
-from muster.local.node.containers.downward_api import PodPlacement
 from muster.local.node.objects import Object
-from muster.local.node.pods.volumes import TOKEN_SECONDS, project
+from muster.local.node.sources.config_sources import ConfigError, VolumeSources
+from muster.local.node.sources.downward_api import PodPlacement
+from muster.local.node.sources.volumes import TOKEN_SECONDS, project
 
 SHARE = 0.8
 """The share of its life after which a token is replaced."""

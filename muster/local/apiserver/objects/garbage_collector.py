@@ -13,10 +13,10 @@ from collections.abc import Callable
 import structlog
 
 from muster.local.apiserver.errors import ApiError
+from muster.local.apiserver.objects.deletion import FOREGROUND, ORPHAN
+from muster.local.apiserver.objects.object_store import ObjectStore
+from muster.local.apiserver.objects.options import DeleteOptions
 from muster.local.apiserver.schema.crds import CLEANUP, CRD_RESOURCE
-from muster.local.apiserver.storage.deletion import FOREGROUND, ORPHAN
-from muster.local.apiserver.storage.object_store import ObjectStore
-from muster.local.apiserver.storage.options import DeleteOptions
 from muster.local.apiserver.storage.stored_objects import Change, GroupResource, Json, StoredObject
 
 _NAMESPACES: GroupResource = ("", "namespaces")

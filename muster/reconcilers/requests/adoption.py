@@ -6,7 +6,7 @@ from muster.api.errors import Conflict, NotFound
 from muster.api.names import GROUP
 from muster.kube.metadata import Metadata, Object, OwnerReference, read
 from muster.kube.paths import core
-from muster.reconcilers.native.batch import Calls
+from muster.reconcilers.requests.batch import Calls
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.plan import Plan
 

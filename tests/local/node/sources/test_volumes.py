@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from muster.local.node.containers.config_sources import ConfigError
-from muster.local.node.containers.downward_api import PodPlacement
 from muster.local.node.objects import Object
-from muster.local.node.pods.volumes import make_volumes, memory_volumes, mounts_of, volume_variables
+from muster.local.node.sources.config_sources import ConfigError
+from muster.local.node.sources.downward_api import PodPlacement
+from muster.local.node.sources.volumes import make_volumes, memory_volumes, mounts_of, volume_variables
 from tests.local.node.harness import MakePod, Pod
 
 MakeVolumes = Callable[..., Awaitable[dict[str, dict[str, Any]]]]

@@ -6,7 +6,7 @@ import pytest
 
 from muster.api.errors import ApiError
 from muster.kube.resources import ResourceClient
-from muster.local.node.containers.config_sources import ApiConfigSources, ConfigError
+from muster.local.node.sources.config_sources import ApiConfigSources, ConfigError
 from tests.local.node.harness import FakeApi, MakePod
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from muster.local.node.containers.config_sources import ConfigError
-from muster.local.node.containers.downward_api import PodPlacement
-from muster.local.node.containers.environment import (
+from muster.local.node.sources.config_sources import ConfigError
+from muster.local.node.sources.downward_api import PodPlacement
+from muster.local.node.sources.environment import (
     arguments,
     base_environment,
     container_environment,

@@ -7,9 +7,9 @@ import random
 from muster.api.values.timestamps import whole_time
 from muster.local.apiserver.errors import Cause, bad_request
 from muster.local.apiserver.kinds.resources import Resource
+from muster.local.apiserver.objects import metadata
+from muster.local.apiserver.objects.options import WriteOptions
 from muster.local.apiserver.schema import validation
-from muster.local.apiserver.storage import metadata
-from muster.local.apiserver.storage.options import WriteOptions
 from muster.local.apiserver.storage.stored_objects import Json, StoredObject
 
 

@@ -14,9 +14,9 @@ from typing import Any
 
 from muster.api.values.quantities import QuantityError, parse_quantity
 from muster.local.node import objects
-from muster.local.node.containers.config_sources import ConfigError, VolumeSources, read_config_map, read_secret
-from muster.local.node.containers.downward_api import PodPlacement
 from muster.local.node.objects import Object
+from muster.local.node.sources.config_sources import ConfigError, VolumeSources, read_config_map, read_secret
+from muster.local.node.sources.downward_api import PodPlacement
 
 API_ACCESS = "kube-api-access-"
 """The name of the volume that the admission plugin ServiceAccount adds begins with it."""

@@ -7,7 +7,7 @@ import pytest
 
 from muster.api.errors import Unreachable
 from muster.kube.fair_share import FairShare
-from muster.reconcilers.native.batch import Batch
+from muster.reconcilers.requests.batch import Batch
 from tests.simulation.world.virtual_loop import VirtualLoop
 
 

@@ -9,6 +9,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Generic, TypeVar
 
+import msgspec
+
 from muster.api.errors import ApiError
 from muster.kube.connection import TIMEOUT_REASON
 from muster.kube.fair_share import FairShare, Slots
@@ -166,3 +168,19 @@ class Calls:
         self._slow[namespace] = None
         if len(self._slow) > MOST_SLOW:
             del self._slow[next(iter(self._slow))]
+
+
+def delete_options(uid: str, grace: int | None, version: str = "") -> bytes:
+    """The body of a DELETE that takes the pod of that uid only; with ``version`` only as it was then.
+
+    Grace None: the pod's own.
+    """
+    options: dict[str, object] = {
+        "apiVersion": "v1",
+        "kind": "DeleteOptions",
+        "preconditions": {"uid": uid, "resourceVersion": version} if version else {"uid": uid},
+        "propagationPolicy": "Background",
+    }
+    if grace is not None:
+        options["gracePeriodSeconds"] = grace
+    return msgspec.json.encode(options)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.local.node.containers import logs
-from muster.local.node.containers.logs import (
+from muster.local.node import logs
+from muster.local.node.logs import (
     MAX_LINE,
     MESSAGE_BYTES,
     MESSAGE_LINES,

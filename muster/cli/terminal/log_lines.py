@@ -1,0 +1,36 @@
+"""A line of a member's log as it is printed."""
+
+import os
+import re
+import sys
+
+import click
+
+from muster.api.values.printable import printable
+from muster.cli.terminal.colours import DIM
+
+_COLOUR = re.compile(r"(\x1b\[[0-9;]*m)")
+
+
+def rank_prefix(rank: int, width: int = 1) -> str:
+    """``rank  3 | ``, as wide as the largest rank needs."""
+    return f"rank {rank:>{width}} | "
+
+
+def log_line(line: str, prefix: str = "") -> str:
+    """A line of a member's log. A file or a pipe gets it unchanged: it is data, as with kubectl.
+
+    On a terminal it is printable, and in a job of a CI service, whose viewer acts on control characters, but for its
+    colours. Of a line that is overwritten by carriage returns (a progress bar) the last is shown there.
+    """
+    if sys.stdout.isatty():
+        line = _printable(line)
+        prefix = click.style(prefix, fg=DIM) if prefix else ""
+    elif os.environ.get("CI", "").lower() in ("true", "1"):  # set by GitHub, GitLab, Buildkite and others
+        parts = _COLOUR.split(line.rstrip("\r").rpartition("\r")[2])
+        line = "".join(part if number % 2 else _printable(part) for number, part in enumerate(parts))
+    return f"{prefix}{line}"
+
+
+def _printable(line: str) -> str:
+    return "\t".join(map(printable, line.rstrip("\r").rpartition("\r")[2].split("\t")))
