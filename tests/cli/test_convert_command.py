@@ -8,7 +8,7 @@ import yaml
 
 from tests.cli.conftest import Call
 
-CORPUS = Path(__file__).parents[1] / "api" / "convert" / "corpus"
+CORPUS = Path(__file__).parents[1] / "kinds" / "convert" / "corpus"
 JOBSET = CORPUS / "jobset-leader-and-workers.yaml"
 
 
