@@ -1,7 +1,7 @@
 """Small things to test with: a plan, a record, a pod, an answer, a view, each valid and each to be bent by keyword."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
 import msgspec
@@ -15,6 +15,7 @@ from muster.state.vocabulary.clocks import CLOCKS
 from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.plan_parts import Edits, Failures, Lifecycle, Naming, RestartPolicy, Watching
 from muster.state.vocabulary.pod import Pod, PodPhase
 from muster.state.vocabulary.pod_spec import PodSpec
 from muster.state.vocabulary.record import Phase, Record
@@ -62,10 +63,40 @@ def plan(
         "survivor_exits": JAX.survivor_exits,
         "survivor_text": JAX.survivor_text,
         "culprits": JAX.culprits,
-        "restart_grace": JAX.restart_grace,
+        "grace": JAX.restart_grace,
         "clocks": clock_rules(clocks or {}),
     }
-    return Plan(**usual | overrides)
+    return whole_plan(**usual | overrides)
+
+
+WHOLE = ("uid", "namespace", "name", "generation", "operator", "groups", "coordinator")
+PARTS: dict[str, str] = {
+    field.name: part
+    for part, kind in {
+        "failures": Failures,
+        "restarts": RestartPolicy,
+        "lifecycle": Lifecycle,
+        "edits": Edits,
+        "naming": Naming,
+        "watching": Watching,
+    }.items()
+    for field in fields(kind)
+}
+"""The part of a plan that has the field of that name."""
+
+
+def whole_plan(**stated: Any) -> Plan:
+    """A plan by the names of its fields and those of its parts."""
+    wanted = {name: stated.pop(name) for name in WHOLE}
+    return edited(Plan(**wanted), **stated)
+
+
+def edited(plan: Plan, **changes: Any) -> Plan:
+    """The plan with these fields changed, of itself or of any of its parts."""
+    for name, value in changes.items():
+        part = PARTS.get(name)
+        plan = replace(plan, **{part: replace(getattr(plan, part), **{name: value})} if part else {name: value})
+    return plan
 
 
 def record(**overrides: Any) -> Record:

@@ -35,9 +35,10 @@ def notes_on(manifest: Manifest) -> Iterator[str]:
             yield f"{manifest.file}: {note}"
         elif plan.size > 1 and not assisted and not _joins_with_muster(words):
             yield f"{manifest.file}: {PLAIN_JAX}"
-    if (grace := max((group.pod.grace for group in plan.groups), default=0)) > plan.longest_grace:
+    longest = plan.restarts.longest_grace
+    if (grace := max((group.pod.grace for group in plan.groups), default=0)) > longest:
         yield (
-            f"{manifest.file}: a gang restart cuts the grace period of {grace} s after {plan.longest_grace:g} s; "
+            f"{manifest.file}: a gang restart cuts the grace period of {grace} s after {longest:g} s; "
             f"where a restart must wait for it, set spec.clocks.terminating of kind: Experiment to {grace}s"
         )
 

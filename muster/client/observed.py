@@ -174,7 +174,9 @@ def look(
     status: ExperimentStatus = structs.replace(record, roll=None, story=(), conditions=conditions)
     said = members.view.own.said if members.view.own is not None else Said.NOTHING
     if pods is None and said in (Said.NOTHING, Said.ASK_PODS):
-        message = "; ".join(filter(None, (ends.held(plan) if plan.deleting else "", "its pods may not be read")))
+        message = "; ".join(
+            filter(None, (ends.held(plan) if plan.lifecycle.deleting else "", "its pods may not be read"))
+        )
         status = structs.replace(status, phase=UNKNOWN, reason="PodsForbidden", message=message, ready=0, size=0)
     return status, seen
 

@@ -296,7 +296,7 @@ class Daemon:
     def _queue_turned(self) -> None:
         """Workloads can be read now, or not any more: that concerns all experiments that have a queue."""
         for entry in self.index:
-            if entry.plan is not None and (entry.plan.queue is not None or entry.plan.local_queue):
+            if entry.plan is not None and (entry.plan.queue is not None or entry.plan.watching.local_queue):
                 self._requeue(entry.seen.uid)
 
     def _gone(self, uid: str) -> None:

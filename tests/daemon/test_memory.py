@@ -3,7 +3,6 @@
 import json
 import tracemalloc
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from muster.daemon.experiments.index import ExperimentIndex
 from muster.kube.listwatch.store import Store
 from muster.watchers import experiments
 from muster.watchers.experiments import ExperimentRecord
+from tests.builders import edited
 from tests.fakes.apiserver import event
 
 MEGABYTE = 2**20
@@ -88,7 +88,7 @@ def test_a_running_experiment_keeps_its_plan_when_its_spec_becomes_too_large() -
     plan = entry.plan
     ground.take(1, 2, padding="x" * MAX_BYTES)
     assert plan is not None
-    assert entry.plan == replace(plan, problem=entry.problem)
+    assert entry.plan == edited(plan, problem=entry.problem)
     assert "bytes of JSON" in entry.problem
 
 

@@ -13,7 +13,7 @@ from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod, PodPhase
 from muster.state.vocabulary.pod_spec import Env, PodSpec, Source
 from muster.state.vocabulary.record import Phase, Record
-from tests.builders import worker_group
+from tests.builders import whole_plan, worker_group
 from tests.fakes.api import FakeApi
 from tests.fakes.history import Object
 
@@ -44,9 +44,9 @@ def gang(workers: int = 4, **changes: Any) -> Plan:
         "survivor_exits": JAX.survivor_exits,
         "survivor_text": JAX.survivor_text,
         "culprits": JAX.culprits,
-        "restart_grace": JAX.restart_grace,
+        "grace": JAX.restart_grace,
     }
-    return Plan(**{**facts, **changes})
+    return whole_plan(**facts | changes)
 
 
 def member_of(plan: Plan, rank: int) -> Member:

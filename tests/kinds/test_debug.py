@@ -59,13 +59,13 @@ def test_a_jupyter_server_is_the_job_that_the_submitter_submits() -> None:
 )
 def test_it_runs_for_12_hours_at_most_and_is_not_restarted(spec: dict[str, Any], seconds: float) -> None:
     for run in (vscode(**spec), jupyter(**spec)):
-        assert (total(run), run.limit) == (seconds, 0)
+        assert (total(run), run.restarts.limit) == (seconds, 0)
 
 
 @pytest.mark.parametrize("debug", [None, {}, {"vscode": {"enabled": False}}])
 def test_without_a_server_nothing_changes(debug: Any) -> None:
     run = planned(debug=debug) if debug is not None else planned()
-    assert (run.notice, run.groups, run.limit) == ("", planned().groups, planned().limit)
+    assert (run.notice, run.groups, run.restarts.limit) == ("", planned().groups, planned().restarts.limit)
 
 
 def test_the_status_says_where_the_server_is_and_who_has_its_token() -> None:

@@ -15,7 +15,8 @@ from muster.kinds.jax.operator import JAX
 from muster.kinds.pytorch.operator import OPENED_BY
 from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
 from muster.state.vocabulary.group import Group, Member, Role
-from muster.state.vocabulary.plan import Engine, Plan
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.plan_parts import Edits, Failures, Lifecycle, RestartPolicy
 from muster.state.vocabulary.pod_spec import Env, PodSpec, Port, Source, Toleration, Volume
 from muster.state.vocabulary.record import ConditionType
 from muster.state.vocabulary.rules import (
@@ -205,8 +206,10 @@ def test_ranks_of_a_jobset_do_not_depend_on_the_written_order_of_its_types() -> 
     for order in itertools.permutations(names):
         run = planned("jobset", {name: {"count": 2, "resources": SMALL} for name in order})
         assert [(group.name, group.first_rank) for group in run.groups] == [
-            ("actor", 0), ("evaluator", 2), ("learner", 4),
-        ]  # fmt: skip
+            ("actor", 0),
+            ("evaluator", 2),
+            ("learner", 4),
+        ]
 
 
 def test_ranks_go_on_from_group_to_group() -> None:
@@ -224,15 +227,30 @@ def test_a_plain_spec_is_a_plain_plan() -> None:
     run = planned()
     (group,) = run.groups
     assert run == Plan(
-        uid="uid-1", namespace="team", name="run", generation=3, operator="jax", groups=(group,),
-        coordinator=Coordinator(0, 1234, ProbeKind.JAX, opened_by=INITIALIZE), success=SuccessRule(),
-        failures=GANG_FAILURE_RULES,
-        survivor_exits=frozenset({134}), survivor_text=JAX.survivor_text, culprits=JAX.culprits,
-        limit=run.limit, backoff=Backoff(5.0, 300.0, 2.0),
-        clocks=clock_rules({
-            ClockName.STARTING: Clock(600.0, ClockAction.ALERT), ClockName.TERMINATING: Clock(120.0, ClockAction.ALERT),
-        }), restart_grace=2, shape=run.shape, suspend=False, cancel=False, deleting=False, engine=Engine.NATIVE,
-    )  # fmt: skip
+        uid="uid-1",
+        namespace="team",
+        name="run",
+        generation=3,
+        operator="jax",
+        groups=(group,),
+        coordinator=Coordinator(0, 1234, ProbeKind.JAX, opened_by=INITIALIZE),
+        success=SuccessRule(),
+        clocks=clock_rules(
+            {
+                ClockName.STARTING: Clock(600.0, ClockAction.ALERT),
+                ClockName.TERMINATING: Clock(120.0, ClockAction.ALERT),
+            }
+        ),
+        failures=Failures(
+            rules=GANG_FAILURE_RULES,
+            survivor_exits=frozenset({134}),
+            survivor_text=JAX.survivor_text,
+            culprits=JAX.culprits,
+        ),
+        restarts=RestartPolicy(limit=run.restarts.limit, backoff=Backoff(5.0, 300.0, 2.0), grace=2),
+        edits=Edits(shape=run.edits.shape),
+        lifecycle=Lifecycle(),
+    )
     pod = group.pod
     assert (pod.image, pod.command) == ("example.org/train:1", "python train.py")
     assert (pod.grace, pod.pre_stop, pod.ptrace, pod.volumes) == (30, (), False, ())
@@ -262,9 +280,13 @@ def test_everything_that_can_be_said_is_in_the_plan() -> None:
         storage={"attachExistingPVCs": [{"name": "data", "mountPoint": "/mnt/data"}]},
         tensorboard={"enabled": True, "usePVC": {"enabled": True, "name": "logs"}},
     )
-    assert (run.deleting, run.suspend, run.cancel) == (True, True, True)
+    assert (run.lifecycle.deleting, run.lifecycle.suspend, run.lifecycle.cancel) == (True, True, True)
     (group,) = run.groups
-    assert (group.gates, run.limit, run.backoff) == ((Gate(GateCondition.SERVING),), 7, Backoff(2, 60, 3))
+    assert (group.gates, run.restarts.limit, run.restarts.backoff) == (
+        (Gate(GateCondition.SERVING),),
+        7,
+        Backoff(2, 60, 3),
+    )
     stated = {
         ClockName.TOTAL: Clock(3600, ClockAction.FAIL),
         ClockName.PENDING: Clock(600, ClockAction.RESTART),
@@ -276,7 +298,7 @@ def test_everything_that_can_be_said_is_in_the_plan() -> None:
     }
     assert run.clocks == clock_rules(stated)
     assert (group.pod.grace, group.pod.pre_stop, group.pod.ptrace) == (90, ("sh", "-c", "save"), True)
-    assert run.restart_grace is None, "a grace that the manifest states holds for restarts too"
+    assert run.restarts.grace is None, "a grace that the manifest states holds for restarts too"
     assert group.pod.volumes == (Volume("data", "/mnt/data"), Volume("logs", "/tensorboard"))
 
 
@@ -320,14 +342,21 @@ def test_memory_is_requested_and_limited_alike_and_cpus_may_burst() -> None:
 def test_devices_are_requested_and_limited_and_placed() -> None:
     gpu = {"gpu": {"count": 8, "product": "NVIDIA-H100"}}
     shape = shaped(
-        **SMALL, cpuLimitRatio=1, accelerators=gpu, rdma={"devices": ["sriov_a", "sriov_b"]}, shmSizeGB=2,
+        **SMALL,
+        cpuLimitRatio=1,
+        accelerators=gpu,
+        rdma={"devices": ["sriov_a", "sriov_b"]},
+        shmSizeGB=2,
         extraSelectors={"zone": "a"},
-    )  # fmt: skip
+    )
     devices = {"nvidia.com/gpu": "8", "rdma/sriov_a": "1", "rdma/sriov_b": "1"}
-    assert shape == replace(COMMAND,
-        requests={"cpu": "1", "memory": "1G"} | devices, limits={"cpu": "1", "memory": "1G"} | devices,
-        shm_bytes=2_000_000_000, node_selector={"zone": "a", "nvidia.com/gpu.product": "NVIDIA-H100"},
-    )  # fmt: skip
+    assert shape == replace(
+        COMMAND,
+        requests={"cpu": "1", "memory": "1G"} | devices,
+        limits={"cpu": "1", "memory": "1G"} | devices,
+        shm_bytes=2_000_000_000,
+        node_selector={"zone": "a", "nvidia.com/gpu.product": "NVIDIA-H100"},
+    )
 
 
 def test_gpus_of_any_model_need_no_label() -> None:
@@ -389,7 +418,7 @@ def test_the_variables_a_template_cannot_set_are_those_that_are_injected(operato
 @pytest.mark.parametrize(("clock", "seconds"), [(None, 600), ("30s", 600), ("20m", 1200)])
 def test_a_restart_waits_for_long_graces_as_long_as_the_clock_over_them(clock: str | None, seconds: float) -> None:
     clocks = {"terminating": {"after": clock}} if clock else {}
-    assert planned(clocks=clocks).longest_grace == seconds
+    assert planned(clocks=clocks).restarts.longest_grace == seconds
 
 
 # --- gates and success -------------------------------------------------------------------------------------------
@@ -422,7 +451,7 @@ def test_a_rule_of_the_spec_comes_before_the_operators_and_counts_failures_only(
     ]
     found = planned("jobset", {"a": {"resources": SMALL}, "b": {"resources": SMALL}}, failurePolicy={"rules": rules})
     fail, member, job = FailureAction.FAIL_EXPERIMENT, FailureAction.RESTART_MEMBER, FailureAction.RESTART_JOB
-    assert found.failures == (
+    assert found.failures.rules == (
         FailureRule(fail, True, exit_codes=(78,), counted=False, name="bad-config"),
         FailureRule(fail, False, exit_codes=(78,), name="bad-config"),
         FailureRule(member, True, ("a",), counted=False, name="2", limit=4),
@@ -436,9 +465,9 @@ def test_a_rule_of_the_spec_comes_before_the_operators_and_counts_failures_only(
 def test_the_restart_policy_is_in_the_plan() -> None:
     stated = {"window": "10m", "backoff": {"jitter": 0.5}, "noProgressLimit": 2, "avoidNodes": {"most": 3}}
     found = planned(restartPolicy=stated)
-    assert (found.window, found.jitter, found.no_progress_limit) == (600, 0.5, 2)
-    assert (found.avoid_nodes_after, found.most_avoided) == (2, 3)
-    assert planned().avoid_nodes_after is None
+    assert (found.restarts.window, found.restarts.jitter, found.restarts.no_progress_limit) == (600, 0.5, 2)
+    assert (found.restarts.avoid_nodes_after, found.restarts.most_avoided) == (2, 3)
+    assert planned().restarts.avoid_nodes_after is None
 
 
 # --- the shared volume -------------------------------------------------------------------------------------------

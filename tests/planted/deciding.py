@@ -150,7 +150,7 @@ def ttl_from_the_start() -> Swaps:
         at = record.started_at
         if record.delete_at is None or at is None:
             return record
-        return replace(record, delete_at=at + (context.plan.ttl or 0.0))
+        return replace(record, delete_at=at + (context.plan.lifecycle.ttl or 0.0))
 
     return [swap(retention, "schedule", early)]
 

@@ -75,4 +75,4 @@ def fruitless_for_ever() -> Swaps:
 @bug(Hunt("clean", "jitter"), shown_by="before its back-off")
 def jitter_takes_all_of_the_wait() -> Swaps:
     """With jitter a restart waits for nothing."""
-    return [swap(backoff, "_shortened", lambda plan, seconds, epoch, attempt: 0.0 if plan.jitter else seconds)]
+    return [swap(backoff, "_shortened", lambda plan, seconds, epoch, attempt: 0.0 if plan.restarts.jitter else seconds)]

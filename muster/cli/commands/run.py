@@ -174,7 +174,7 @@ async def _execute(
                     grace=max((group.pod.grace for group in plan.groups), default=0),
                     daemon_url=cluster.daemon_url,
                     supervise=cluster.supervise,
-                    survivor_text=plan.survivor_text,
+                    survivor_text=plan.failures.survivor_text,
                     assisted=any(group.pod.assist for group in plan.groups),
                 )
                 last = await follower.to_the_end(interrupts)

@@ -26,8 +26,8 @@ def read_foreign(seen: ExperimentRecord, known: Plan | None = None) -> Reading:
     except MusterError as error:
         return Reading(None, None, str(error), unreadable=True)
     own: dict[str, Any] = without_record(status)
-    unchanged = known is not None and (known.generation, known.deleting) == (seen.generation, seen.deleting)
-    if known is not None and unchanged and not known.problem:
+    unchanged = known is not None and (known.generation, known.lifecycle.deleting) == (seen.generation, seen.deleting)
+    if known is not None and unchanged and not known.edits.problem:
         return Reading(known, record, own=own)
     if len(seen.spec) > MAX_BYTES:
         problem = f"spec: it is {len(seen.spec)} bytes of JSON, and at most {MAX_BYTES} are read"

@@ -215,7 +215,7 @@ class ExperimentIndex:
         if reading.plan is not None or reading.unreadable:
             entry.plan = reading.plan  # None for an unreadable status: a decision without its record would start over
         elif entry.plan is not None:
-            entry.plan = replace(entry.plan, problem=reading.problem)
+            entry.plan = replace(entry.plan, edits=replace(entry.plan.edits, problem=reading.problem))
         if entry.plan is not None:
             entry.members.follow(entry.plan)
             if (

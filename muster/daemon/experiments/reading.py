@@ -48,8 +48,14 @@ def read(seen: ExperimentRecord, known: Plan | None = None) -> Reading:
         return Reading(None, None, str(error), unreadable=True)
     if (
         known is not None
-        and not known.problem
-        and (known.generation, known.deleting, *_queue(known), known.restart_request, known.cancelled_by)
+        and not known.edits.problem
+        and (
+            known.generation,
+            known.lifecycle.deleting,
+            *_queue(known),
+            known.lifecycle.restart_request,
+            known.lifecycle.cancelled_by,
+        )
         == (
             seen.generation,
             seen.deleting,

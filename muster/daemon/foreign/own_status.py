@@ -33,7 +33,7 @@ def own_status(entry: Entry, record: Record) -> dict[str, Any]:
 
 def with_own_status(entry: Entry, plan: Plan, decision: Decision, now: float) -> Decision:
     """The decision, with a write where the object's own status is due."""
-    if decision.write or decision.read_first or plan.deleting or decision.record.updated_at == 0.0:
+    if decision.write or decision.read_first or plan.lifecycle.deleting or decision.record.updated_at == 0.0:
         return decision
     refusal = entry.view.engine.refusal
     if refusal is not None and refusal.reason == OTHER_CONTROLLER:

@@ -100,7 +100,7 @@ class ObservedIndex:
         try:
             plan = _plan(run.kind, obj, too_large=too_large)
             if self._alone and not run.kind.virtual:
-                plan = replace(plan, unrun=run.kind.handed)
+                plan = replace(plan, watching=replace(plan.watching, unrun=run.kind.handed))
         except MusterError as error:
             if entry.problem != str(error):
                 log.warning("object cannot be watched over", **_which(entry.seen), problem=str(error))
@@ -195,7 +195,7 @@ def _plan(kind: ObservedKind, obj: Object, *, too_large: bool) -> Plan:
     if too_large:
         raise MusterError(f"spec: it is larger than {MAX_BYTES} bytes of JSON")
     plan = kind.plan_of(obj)
-    if plan.on_deadline == "suspend" and kind.suspend is None:
+    if plan.watching.on_deadline == "suspend" and kind.suspend is None:
         raise MusterError(f"annotation {ON_DEADLINE}: {kind.subject.kind} cannot be suspended; write delete")
     return plan
 

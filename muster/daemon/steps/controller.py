@@ -200,7 +200,7 @@ class Controller:
     def _decide(self, entry: Entry, plan: Plan) -> Decision:
         started = self._monotonic()
         now = self._clock()  # which may find that it was set, and change the entry
-        if _queued(entry) or plan.local_queue:
+        if _queued(entry) or plan.watching.local_queue:
             entry.view.queue_problem = self._informers.queue_problem or self._workloads_unknown
         entry.view.admission = self._index.admission_of(entry)
         decision = decide(plan, entry.record, entry.view, now, step=entry.step)
@@ -214,7 +214,9 @@ class Controller:
         if entry.freshness.version != version:
             return
         written = 0
-        stale = decision.deletes_newer_pods and not plan.deleting  # a deletion is never undone, nor has it a record
+        stale = (
+            decision.deletes_newer_pods and not plan.lifecycle.deleting
+        )  # a deletion is never undone, nor has it a record
         if decision.write or stale:
             if not await self._persist(entry, decision):
                 self._await_kind(plan, decision)

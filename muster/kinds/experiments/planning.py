@@ -22,7 +22,8 @@ from muster.kinds.xgboost.operator import XGBOOST
 from muster.state.vocabulary.clocks import CLOCKS
 from muster.state.vocabulary.coordinator import Coordinator
 from muster.state.vocabulary.group import Group, Role
-from muster.state.vocabulary.plan import LONGEST_GRACE, MAX_POD_SETS, Plan, Queue
+from muster.state.vocabulary.plan import MAX_POD_SETS, Plan, Queue
+from muster.state.vocabulary.plan_parts import LONGEST_GRACE, Edits, Failures, Lifecycle, RestartPolicy
 from muster.state.vocabulary.pod_spec import Env, Port, Source
 from muster.state.vocabulary.rules import (
     Backoff,
@@ -67,31 +68,37 @@ def plan_of(experiment: Experiment) -> Plan:
         groups=tuple(_groups(experiment, operator, coordinator)),
         coordinator=coordinator,
         success=_success(spec, operator),
-        failures=(*_failures(spec), *operator.failures),
-        survivor_exits=operator.survivor_exits,
-        survivor_text=operator.survivor_text,
-        culprits=operator.culprits,
-        limit=spec.restart_policy.backoff_limit,
-        max_disruptions=spec.restart_policy.max_disruptions,
-        backoff=Backoff(backoff.initial_seconds, backoff.max_seconds, backoff.factor),
-        jitter=backoff.jitter,
-        window=spec.restart_policy.window_seconds,
-        no_progress_limit=spec.restart_policy.no_progress_limit,
-        avoid_nodes_after=avoid.after_failures if avoid else None,
-        most_avoided=(avoid or AvoidNodes()).most,
         clocks=tuple(_clocks(spec)),
-        restart_grace=None if stated else operator.restart_grace,
-        longest_grace=max(LONGEST_GRACE, spec.clocks.terminating.after_seconds if spec.clocks.terminating else 0.0),
-        shape=shape_of(spec),
-        ttl=spec.ttl_seconds,
-        suspend=spec.suspend,
-        cancel=spec.cancel,
-        cancelled_by=experiment.annotations.get(ANNOTATION_CANCELLED, ""),
-        restart_request=experiment.annotations.get(ANNOTATION_RESTART, ""),
-        deleting=experiment.deletion_timestamp is not None,
-        orphans=ORPHAN in experiment.finalizers,
-        foreground=FOREGROUND in experiment.finalizers,
         queue=_queue(experiment),
+        failures=Failures(
+            rules=(*_failures(spec), *operator.failures),
+            survivor_exits=operator.survivor_exits,
+            survivor_text=operator.survivor_text,
+            culprits=operator.culprits,
+        ),
+        restarts=RestartPolicy(
+            limit=spec.restart_policy.backoff_limit,
+            max_disruptions=spec.restart_policy.max_disruptions,
+            backoff=Backoff(backoff.initial_seconds, backoff.max_seconds, backoff.factor),
+            jitter=backoff.jitter,
+            window=spec.restart_policy.window_seconds,
+            no_progress_limit=spec.restart_policy.no_progress_limit,
+            avoid_nodes_after=avoid.after_failures if avoid else None,
+            most_avoided=(avoid or AvoidNodes()).most,
+            grace=None if stated else operator.restart_grace,
+            longest_grace=max(LONGEST_GRACE, spec.clocks.terminating.after_seconds if spec.clocks.terminating else 0.0),
+        ),
+        edits=Edits(shape=shape_of(spec)),
+        lifecycle=Lifecycle(
+            ttl=spec.ttl_seconds,
+            suspend=spec.suspend,
+            cancel=spec.cancel,
+            cancelled_by=experiment.annotations.get(ANNOTATION_CANCELLED, ""),
+            restart_request=experiment.annotations.get(ANNOTATION_RESTART, ""),
+            deleting=experiment.deletion_timestamp is not None,
+            orphans=ORPHAN in experiment.finalizers,
+            foreground=FOREGROUND in experiment.finalizers,
+        ),
     )
     plan = operator.finish(experiment, plan) if operator.finish else plan
     return with_notice(experiment, with_shared_volume(experiment, plan))

@@ -22,6 +22,7 @@ from muster.state.vocabulary.clocks import CLOCKS
 from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import MAX_EPOCH, Plan
+from muster.state.vocabulary.plan_parts import Edits, Failures, Lifecycle, Naming, RestartPolicy, Watching
 from muster.state.vocabulary.pod_spec import Env, PodSpec, Source
 from muster.state.vocabulary.rules import (
     GANG_FAILURE_RULES,
@@ -78,26 +79,33 @@ def plan_of_jaxjob(job: JAXJob) -> Plan:
         generation=job.generation,
         operator=OPERATOR,
         subject=JAXJOB,
-        names=Names.KUBEFLOW,
-        rivals=f"{PREFIX}/job-name={job.name},{PREFIX}/operator-name={CONTROLLER}",
         groups=(_workers(job),),
         coordinator=Coordinator(0, job.port, ProbeKind.JAX if job.replicas > 1 else ProbeKind.NONE),
-        failures=FAILURES[job.restart_policy],
-        survivor_exits=frozenset({SIGABRT_EXIT}),
-        survivor_text=SURVIVOR_TEXT,
-        culprits=CULPRITS,
-        shape=f"jaxReplicaSpecs={_digest(job)}",
-        sizes=(GroupSize(GROUP, 1, job.replicas, job.replicas),),
-        limit=MAX_EPOCH if policy.backoff_limit is None else policy.backoff_limit,
         clocks=_clocks(job),
-        restart_grace=RESTART_GRACE if "terminationGracePeriodSeconds" not in job.template["spec"] else None,
-        suspend=bool(policy.suspend),
-        local_queue=local_queue_of(job.labels),
-        ttl=None if policy.ttl_seconds_after_finished is None else float(policy.ttl_seconds_after_finished),
-        keep_ended=policy.clean_pod_policy != "All",
-        deleting=job.deleting,
-        orphans=ORPHAN in job.finalizers,
-        foreground=FOREGROUND in job.finalizers,
+        naming=Naming(names=Names.KUBEFLOW),
+        watching=Watching(
+            rivals=f"{PREFIX}/job-name={job.name},{PREFIX}/operator-name={CONTROLLER}",
+            local_queue=local_queue_of(job.labels),
+        ),
+        failures=Failures(
+            rules=FAILURES[job.restart_policy],
+            survivor_exits=frozenset({SIGABRT_EXIT}),
+            survivor_text=SURVIVOR_TEXT,
+            culprits=CULPRITS,
+        ),
+        edits=Edits(shape=f"jaxReplicaSpecs={_digest(job)}", sizes=(GroupSize(GROUP, 1, job.replicas, job.replicas),)),
+        restarts=RestartPolicy(
+            limit=MAX_EPOCH if policy.backoff_limit is None else policy.backoff_limit,
+            grace=RESTART_GRACE if "terminationGracePeriodSeconds" not in job.template["spec"] else None,
+        ),
+        lifecycle=Lifecycle(
+            suspend=bool(policy.suspend),
+            ttl=None if policy.ttl_seconds_after_finished is None else float(policy.ttl_seconds_after_finished),
+            keep_ended=policy.clean_pod_policy != "All",
+            deleting=job.deleting,
+            orphans=ORPHAN in job.finalizers,
+            foreground=FOREGROUND in job.finalizers,
+        ),
     )
 
 

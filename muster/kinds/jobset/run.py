@@ -21,6 +21,7 @@ from muster.kinds.jobset.spec import MANAGED_BY, JobSet, JobSetSpec, ReplicatedJ
 from muster.kinds.planning.metadata import FOREGROUND, ORPHAN, local_queue_of
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.plan_parts import Edits, Failures, Lifecycle, Naming, RestartPolicy, Watching
 from muster.state.vocabulary.pod_spec import PodSpec
 from muster.state.vocabulary.rules import (
     Backoff,
@@ -70,26 +71,33 @@ def plan_of_jobset(jobset: JobSet) -> Plan:
         generation=jobset.generation,
         operator=OPERATOR,
         subject=JOBSET,
-        names=Names.JOBSET,
-        subdomain=jobset.subdomain,
         groups=groups,
         coordinator=None,
         success=SuccessRule(Quantifier(spec.success_policy.operator), spec.success_policy.target_replicated_jobs),
-        failures=tuple(_failures(jobset)),
-        limit=max(0, spec.failure_policy.max_restarts) if spec.failure_policy else 0,
-        backoff=AT_ONCE,
-        suspend=spec.suspend,
-        deleting=jobset.deletion_timestamp is not None,
-        orphans=ORPHAN in jobset.finalizers,
-        foreground=FOREGROUND in jobset.finalizers,
         in_order=spec.in_order,
-        shape=f"replicatedJobs={_digest(spec)}",
-        sizes=tuple(GroupSize(each.name, each.replicas, each.completions, each.parallelism) for each in groups),
-        local_queue=local_queue_of(jobset.labels),
-        ttl=None if spec.ttl_seconds_after_finished is None else float(spec.ttl_seconds_after_finished),
         claims=claims_of(jobset),
-        service=spec.network.enable_dns_hostnames,
-        publish_not_ready=spec.network.publish_not_ready_addresses,
+        naming=Naming(
+            names=Names.JOBSET,
+            subdomain=jobset.subdomain,
+            service=spec.network.enable_dns_hostnames,
+            publish_not_ready=spec.network.publish_not_ready_addresses,
+        ),
+        failures=Failures(rules=tuple(_failures(jobset))),
+        restarts=RestartPolicy(
+            limit=max(0, spec.failure_policy.max_restarts) if spec.failure_policy else 0, backoff=AT_ONCE
+        ),
+        lifecycle=Lifecycle(
+            suspend=spec.suspend,
+            deleting=jobset.deletion_timestamp is not None,
+            orphans=ORPHAN in jobset.finalizers,
+            foreground=FOREGROUND in jobset.finalizers,
+            ttl=None if spec.ttl_seconds_after_finished is None else float(spec.ttl_seconds_after_finished),
+        ),
+        edits=Edits(
+            shape=f"replicatedJobs={_digest(spec)}",
+            sizes=tuple(GroupSize(each.name, each.replicas, each.completions, each.parallelism) for each in groups),
+        ),
+        watching=Watching(local_queue=local_queue_of(jobset.labels)),
     )
 
 

@@ -28,6 +28,7 @@ from muster.state.vocabulary.clocks import CLOCKS
 from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Engine, Plan
+from muster.state.vocabulary.plan_parts import Failures, Lifecycle, Naming, Watching
 from muster.state.vocabulary.rules import ClockAction, ClockName, ClockRule
 from muster.state.vocabulary.subject import Names, Subject
 
@@ -160,7 +161,10 @@ def observed_plan(
     coordinator: Coordinator | None = None,
     names: Names = Names.OBSERVED,
     subdomain: str = "",
-    **others: Any,
+    suspend: bool = False,
+    in_order: bool = False,
+    notice: str = "",
+    submits_as: str = "",
 ) -> Plan:
     """The plan of an observed object. Without a ``coordinator`` rank 0 is it, if the framework has one.
 
@@ -180,19 +184,21 @@ def observed_plan(
         generation=generation if type(generation) is int else 0,
         operator=framework.operator,
         subject=subject,
-        names=names,
-        subdomain=subdomain,
         groups=groups,
         coordinator=coordinator,
-        failures=(),
         clocks=clocks_of(obj),
-        on_deadline=annotations_of(obj).get(ON_DEADLINE, ""),
-        local_queue=local_queue_of(metadata.get("labels")),
-        deleting=metadata.get("deletionTimestamp") is not None,
-        deleted_at=_deleted_at(metadata),
-        finalizers=tuple(each for each in _listed(metadata.get("finalizers")) if isinstance(each, str)),
         engine=Engine.OBSERVE,
-        **others,
+        in_order=in_order,
+        notice=notice,
+        naming=Naming(names=names, subdomain=subdomain, submits_as=submits_as),
+        failures=Failures(rules=()),
+        watching=Watching(
+            on_deadline=annotations_of(obj).get(ON_DEADLINE, ""),
+            local_queue=local_queue_of(metadata.get("labels")),
+            deleted_at=_deleted_at(metadata),
+            finalizers=tuple(each for each in _listed(metadata.get("finalizers")) if isinstance(each, str)),
+        ),
+        lifecycle=Lifecycle(suspend=suspend, deleting=metadata.get("deletionTimestamp") is not None),
     )
 
 

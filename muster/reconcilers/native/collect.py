@@ -27,7 +27,7 @@ async def collect_pods(calls: Calls, plan: Plan, vanished: tuple[Pod, ...] = ())
             return Outcome()
         found = [pod.metadata async for page in pages(calls, plan) for pod in page]
     pods = [(pod.name, pod.uid) for pod in found if pod.deletion_timestamp is None]
-    if not plan.orphans:
+    if not plan.lifecycle.orphans:
         pods += [(pod.name, pod.uid) for pod in vanished if (pod.name, pod.uid) not in pods]
 
     async def delete(pod: tuple[str, str]) -> int:

@@ -87,7 +87,7 @@ async def confirm_launch(calls: Calls, action: ConfirmLaunch, plan: Plan, record
     owner = written or await _owner(calls, action, plan)
     if not owner:
         return Outcome(confirmed=False)
-    if plan.rivals and (rival := await _rival(calls, plan)):
+    if plan.watching.rivals and (rival := await _rival(calls, plan)):
         return Outcome(confirmed=False, refusal=_other_controller(plan, rival))
     version, present, again = 0, done(plan, record), dict(action.attempts)
     blocking: list[str] = []
@@ -133,7 +133,7 @@ async def _owner(calls: Calls, action: ConfirmLaunch, plan: Plan) -> int:
 async def _rival(calls: Calls, plan: Plan) -> str:
     """The name of a pod that another controller has made for the plan's object; empty if there is none."""
     path = core(plan.namespace, "pods")
-    page = read(await calls.do("GET", path, params={"labelSelector": plan.rivals}), Pods, f"GET {path}")
+    page = read(await calls.do("GET", path, params={"labelSelector": plan.watching.rivals}), Pods, f"GET {path}")
     for pod in page.items or ():
         owner = pod.metadata.controller
         if owner is not None and owner.uid == plan.uid and LABEL_UID not in (pod.metadata.labels or {}):

@@ -14,7 +14,7 @@ def render_service(plan: Plan) -> dict[str, Any]:
     """
     spec: dict[str, object] = {
         "clusterIP": "None",
-        "publishNotReadyAddresses": plan.publish_not_ready,
+        "publishNotReadyAddresses": plan.naming.publish_not_ready,
         "selector": {LABEL_UID: plan.uid},
     }
     if plan.coordinator is not None:

@@ -31,7 +31,7 @@ def whole_pod(
     spec = {**template["spec"]}
     if group.job is None or group.job.indexed:
         spec["hostname"] = place.hostname
-    if plan.service:
+    if plan.naming.service:
         spec["subdomain"] = plan.domain
     if group.exclusive:
         spec |= exclusive(spec, group, place)

@@ -82,11 +82,12 @@ def apply(context: Context, verdict: Succeed | Fail | Restart | Repair | Requeue
                 gang_restarts=record.gang_restarts + 1,
                 disruptions=record.disruptions + cause.disruption,
                 consecutive_disruptions=row,
-                without_progress=record.without_progress + (plan.no_progress_limit is not None and not requested),
+                without_progress=record.without_progress
+                + (plan.restarts.no_progress_limit is not None and not requested),
                 restart_reasons=restart_reasons.counted(record.restart_reasons, cause.reason),
                 cause=cause,
                 resume_at=now if requested else now + wait,
-                restart_request=plan.restart_request if requested else record.restart_request,
+                restart_request=plan.lifecycle.restart_request if requested else record.restart_request,
                 broken_at=now if record.broken_at is None else record.broken_at,
             )
         case Requeue(cause):

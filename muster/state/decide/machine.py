@@ -116,7 +116,7 @@ def _decide(plan: Plan, record: Record | None, view: ReadOnlyView, now: float, s
     course = COURSES[plan.engine]
     current = not_in_the_future(plan, moved(record, step), now) if record else course.first(plan, view, now)
     context = Context(plan, current, view, now)
-    if plan.deleting and course.clear_away is not None:
+    if plan.lifecycle.deleting and course.clear_away is not None:
         return Decision(context.record, write=False, actions=course.clear_away(context))
     seen = observe(context, record, course.steps)
     if seen.read is Read.FIRST:
@@ -139,8 +139,10 @@ def _decide(plan: Plan, record: Record | None, view: ReadOnlyView, now: float, s
 
 def _first(plan: Plan, _: ReadOnlyView, now: float) -> Record:
     """The record of an experiment that has none yet."""
-    base = Record(generation=plan.generation, phase=Phase.PENDING, phase_at=now, restart_request=plan.restart_request)
-    if plan.suspend:
+    base = Record(
+        generation=plan.generation, phase=Phase.PENDING, phase_at=now, restart_request=plan.lifecycle.restart_request
+    )
+    if plan.lifecycle.suspend:
         return replace(base, phase=Phase.SUSPENDED)
     if plan.queue is not None:
         return replace(base, phase=Phase.QUEUED, started_at=now)

@@ -284,7 +284,12 @@ def _told(seen: Observation, turns: history.Turns) -> Observation:
 def _target(context: Context) -> ProbeTarget | None:
     """The coordinator to ask, while it has a process that can be asked."""
     coordinator = context.plan.coordinator
-    if coordinator is None or coordinator.probe.passive or not context.record.gathering or context.plan.deleting:
+    if (
+        coordinator is None
+        or coordinator.probe.passive
+        or not context.record.gathering
+        or context.plan.lifecycle.deleting
+    ):
         return None
     pod = context.tally.members.get(coordinator.rank)
     if pod is None or not pod.live or not pod.started or not pod.ip or pod.terminating:
@@ -293,7 +298,7 @@ def _target(context: Context) -> ProbeTarget | None:
     epoch, plan = context.record.epoch, context.plan
     leader = plan.group_of(plan.leader)
     submitter = plan.leader if leader and leader.role is Role.SUBMITTER else -1
-    hands_over = submitter >= 0 or plan.submits_as
+    hands_over = submitter >= 0 or plan.naming.submits_as
     return ProbeTarget(
         epoch=epoch,
         uid=pod.uid,

@@ -82,7 +82,7 @@ def held(context: Context) -> Waiting | None:
 
     Kueue resumes it when it admits its Workload, also where a person has suspended it.
     """
-    label, workload = context.plan.local_queue, context.view.admission
+    label, workload = context.plan.watching.local_queue, context.view.admission
     if context.record.phase is not Phase.SUSPENDED or not (label or workload):
         return None
     which = f"its queue label names {label}" if workload is None or label else f"its Workload is in {workload.queue}"

@@ -42,7 +42,7 @@ def sweep(context: Context) -> list[DeletePods]:
     if forced:
         living = _delete(context, forced, 0, "their terminating clock has run out, and its action is Restart")
     else:
-        living = _delete(context, alive, context.plan.restart_grace, "they belong to an older epoch or attempt")
+        living = _delete(context, alive, context.plan.restarts.grace, "they belong to an older epoch or attempt")
         living += _delete(context, _overdue(context), CUT_GRACE, "their grace period is longer than a restart waits")
     return [*living, *_delete(context, ended, 0, "they have ended and belong to an older epoch or attempt")]
 
@@ -53,7 +53,7 @@ def end(context: Context) -> list[StopPods | DeletePods]:
     At the end of an experiment a program of its last epoch is stopped and its pod kept, for the log of a rank that
     hung says why. Deleted are pods without a program, pods that do not stop in time, and all pods of a suspension.
     """
-    if context.record.finished and not context.plan.keep_ended:
+    if context.record.finished and not context.plan.lifecycle.keep_ended:
         everything = [pod for tally in context.view.epochs.values() for pod in tally.members.values()]
         everything += context.view.engine.vanished.values()
         return [*_delete(context, tuple(pod for pod in everything if not pod.terminating), None, "the plan keeps none")]
@@ -91,7 +91,7 @@ def cut_at(context: Context) -> float | None:
     since = context.record.ending_at
     if since is None or context.record.finished or context.record.phase is Phase.SUSPENDED:
         return None
-    return since + context.plan.longest_grace
+    return since + context.plan.restarts.longest_grace
 
 
 def _overdue(context: Context) -> tuple[Pod, ...]:

@@ -67,7 +67,7 @@ def unsure(context: Context, name: ClockName) -> bool:
 
 def alerts(context: Context) -> list[tuple[str, str]]:
     """Reason and message of each passed clock that ends nothing, or asks another controller to end the run."""
-    asks = bool(context.plan.on_deadline)
+    asks = bool(context.plan.watching.on_deadline)
     return [(clock.reason, sentence(context, clock)) for clock in passed(context) if asks or _alerts_only(clock)]
 
 

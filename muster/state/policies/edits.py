@@ -29,15 +29,15 @@ _WITHOUT_PODS = (Phase.SUSPENDED, Phase.QUEUED, Phase.RESTARTING)
 
 def track(context: Context) -> Record:
     """The record with the shape of its epoch, and the fields that were edited since."""
-    plan, record, shape = context.plan, context.record, context.plan.shape
+    plan, record, shape = context.plan, context.record, context.plan.edits.shape
     if record.finished or not shape:
         return record
     without_pods = record.phase in _WITHOUT_PODS or (record.phase is Phase.PENDING and not context.tally.pods)
     kept = shape if not record.shape or without_pods else record.shape
-    pending = _problem(plan) or plan.waits or ", ".join(f"spec.{name}" for name in changed(kept, shape))
-    if (kept, pending, plan.sizes) == (record.shape, record.pending_edits, record.groups):
+    pending = _problem(plan) or plan.edits.waits or ", ".join(f"spec.{name}" for name in changed(kept, shape))
+    if (kept, pending, plan.edits.sizes) == (record.shape, record.pending_edits, record.groups):
         return record
-    return replace(record, shape=kept, pending_edits=pending, groups=plan.sizes)
+    return replace(record, shape=kept, pending_edits=pending, groups=plan.edits.sizes)
 
 
 def refused(record: Record) -> bool:
@@ -58,5 +58,5 @@ def sentence(record: Record) -> str:
 
 
 def _problem(plan: Plan) -> str:
-    text = " ".join(plan.problem.split())[:LONGEST]
+    text = " ".join(plan.edits.problem.split())[:LONGEST]
     return text if not text or ": " in text else f"spec: {text}"

@@ -121,8 +121,8 @@ def _unmet(context: Context) -> Obstacle | None:
 
 def _observed(context: Context) -> Obstacle | None:
     """What only the controller of an observed run can mend."""
-    if context.plan.unrun and not context.tally.pods:
-        what = f"nothing runs {context.plan.subject.kind}s here; {context.plan.unrun}"
+    if context.plan.watching.unrun and not context.tally.pods:
+        what = f"nothing runs {context.plan.subject.kind}s here; {context.plan.watching.unrun}"
         return Obstacle(of_observed.PODS_MISSING, what, 0.0, what)
     since = {uid: of_observed.counts_from(context, pod) for uid, pod in context.tally.failed.items()}
     if since:

@@ -18,11 +18,11 @@ ASKS: Final = "muster.dev/on-deadline"
 def end(context: Context) -> tuple[EndRun, ...]:
     """The end of a run whose first passed clock asks for it."""
     plan, record = context.plan, context.record
-    if record.finished or record.phase is Phase.SUSPENDED or not plan.on_deadline or plan.deleting:
+    if record.finished or record.phase is Phase.SUSPENDED or not plan.watching.on_deadline or plan.lifecycle.deleting:
         return ()
     passed = next((clock for clock in deadline.passed(context) if clock.action is ClockAction.FAIL), None)
     if passed is None:
         return ()
     pods = () if plan.subject.plural else tuple(context.tally.alive.values())
-    what = f"the annotation {ASKS} asks to {plan.on_deadline} it"
-    return (EndRun(plan.on_deadline, passed.reason, f"{deadline.sentence(context, passed)}; {what}", pods),)
+    what = f"the annotation {ASKS} asks to {plan.watching.on_deadline} it"
+    return (EndRun(plan.watching.on_deadline, passed.reason, f"{deadline.sentence(context, passed)}; {what}", pods),)

@@ -76,7 +76,7 @@ def assess(context: Context) -> Assembly:
         gathered = _by_partial_roll(context, coordinator, probe)
     else:
         gathered = _by_roll(context, coordinator, probe)
-    if context.plan.deleting:
+    if context.plan.lifecycle.deleting:
         return replace(gathered, stuck=None, look_again=None)
     if gathered.stuck is None and (stuck := hang.stuck(context)):
         gathered = replace(gathered, stuck=stuck)

@@ -18,7 +18,7 @@ def judge(context: Context) -> Restart | None:
     """Restart the gang that is at work, if that is asked for."""
     if not _asked(context) or not context.record.gathering:
         return None
-    cause = Cause(context.record.epoch, REASON, f"by {context.plan.restart_request}", context.now)
+    cause = Cause(context.record.epoch, REASON, f"by {context.plan.lifecycle.restart_request}", context.now)
     return Restart(cause, counted=False, requested=True)
 
 
@@ -28,9 +28,9 @@ def track(context: Context) -> Record:
     if not _asked(context) or record.gathering:
         return record
     resume_at = context.now if record.phase is Phase.RESTARTING else record.resume_at
-    return replace(record, restart_request=context.plan.restart_request, resume_at=resume_at)
+    return replace(record, restart_request=context.plan.lifecycle.restart_request, resume_at=resume_at)
 
 
 def _asked(context: Context) -> bool:
-    request = context.plan.restart_request
+    request = context.plan.lifecycle.restart_request
     return bool(request) and request != context.record.restart_request and not context.record.finished

@@ -30,7 +30,7 @@ WAVE = 1024
 def launch(context: Context) -> list[Action]:
     """What must be created, or confirmed before anything is."""
     plan, epoch, facts = context.plan, context.record.epoch, context.view.engine
-    actions: list[Action] = [EnsureService()] if plan.service and not facts.service else []
+    actions: list[Action] = [EnsureService()] if plan.naming.service and not facts.service else []
     together = not (plan.sequential or plan.piecewise)
     there = context.tally.pods >= plan.size or (context.launched and together)
     if there and not actions:
@@ -77,7 +77,12 @@ def _confirmation(context: Context, attempts: tuple[tuple[int, int], ...] = ()) 
 
 def prepare(context: Context) -> list[Action]:
     """What is made for an experiment that is suspended: the claims of a JobSet, as its own controller does."""
-    due = context.plan.of_jobs and context.plan.suspend and not context.plan.deleting and _claims_due(context)
+    due = (
+        context.plan.of_jobs
+        and context.plan.lifecycle.suspend
+        and not context.plan.lifecycle.deleting
+        and _claims_due(context)
+    )
     return [EnsureClaims(context.record.epoch)] if due else []
 
 

@@ -65,7 +65,7 @@ def summarize(context: Context, assembly: Assembly) -> Record:
         ready, roll = plan.size, None
     elif record.finished:
         ready = record.ready  # the count at the end stays when the pods are deleted
-    elif plan.deleting:
+    elif plan.lifecycle.deleting:
         roll = None  # its pods leave
     elif record.gathering and plan.coordinator and not plan.coordinator.probe.passive and silence.known_in(context):
         ready, roll = assembly.arrived, RollCall(plan.size, assembly.arrived, assembly.missing)
@@ -108,7 +108,7 @@ def _waiting_for(context: Context, assembly: Assembly, conditions: tuple[Conditi
     """One line: what it is waiting for."""
     record, tally, size = context.record, context.tally, context.plan.size
     words = WORDS[context.plan.engine]
-    if context.plan.deleting:
+    if context.plan.lifecycle.deleting:
         return "Deleting", ends.deletion(context)
     if assembly.stuck:
         reason, message = assembly.stuck

@@ -11,31 +11,16 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from muster.api.gang import GroupSize
 from muster.api.names import name_suffix
 from muster.state.vocabulary.coordinator import DASHBOARD, Coordinator
 from muster.state.vocabulary.group import Group, Member, Role
+from muster.state.vocabulary.plan_parts import Edits, Failures, Lifecycle, Naming, RestartPolicy, Watching
 from muster.state.vocabulary.pod_spec import Claim
-from muster.state.vocabulary.rules import (
-    DEFAULT_BACKOFF,
-    EVERY_JOB,
-    GANG_FAILURE_RULES,
-    Backoff,
-    ClockName,
-    ClockRule,
-    CulpritRule,
-    FailureRule,
-    SuccessRule,
-    clock_named,
-)
+from muster.state.vocabulary.rules import EVERY_JOB, ClockName, ClockRule, SuccessRule, clock_named
 from muster.state.vocabulary.subject import EXPERIMENT, Names, Subject, title
 
 MAX_EPOCH: Final = 10**8
 """No gang was ever restarted so often, and the labels of its pods have nine digits for it. So have attempts."""
-
-
-LONGEST_GRACE = 600.0
-"""Seconds of grace that a restart leaves to pods that are being deleted, unless the clock over them is longer."""
 
 
 class Engine(StrEnum):
@@ -64,7 +49,7 @@ MAX_POD_SETS: Final = 18
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything that is wanted of one experiment, for every epoch of its life. ``limit`` counts gang restarts."""
+    """Everything that is wanted of one experiment, for every epoch of its life."""
 
     uid: str
     namespace: str
@@ -74,86 +59,22 @@ class Plan:
     groups: tuple[Group, ...]
     coordinator: Coordinator | None
     success: SuccessRule = EVERY_JOB
-    failures: tuple[FailureRule, ...] = GANG_FAILURE_RULES
-    survivor_exits: frozenset[int] = frozenset()
-    """Exit codes with which members end because another member was lost: a consequence and not a cause."""
-    survivor_text: str = ""
-    """Regular expression of the last words of such members; empty: only the exit code is known."""
-    culprits: tuple[CulpritRule, ...] = ()
-    """How they, or the coordinator, name the member that was lost."""
-    limit: int = 3
-    max_disruptions: int | None = None
-    """Disruptions in a row, without progress between them, that the experiment survives; None: any number."""
-    no_progress_limit: int | None = None
-    """Gang restarts in a row, of whatever cause, that the experiment survives without progress between them."""
-    window: float | None = None
-    """Seconds for which a restart counts against ``limit``; None: for the life of the experiment."""
-    backoff: Backoff = DEFAULT_BACKOFF
-    jitter: float = 0.0
-    """Up to which share of itself a wait is shortened (0 to 1), so that not all gangs of a broken node come at once."""
-    avoid_nodes_after: int | None = None
-    """Failures on a node after which later pods are kept off it; None: no node is avoided."""
-    most_avoided: int = 16
-    """Nodes that are avoided at most: those that failed last."""
+    failures: Failures = field(default_factory=Failures)
+    restarts: RestartPolicy = field(default_factory=RestartPolicy)
     clocks: tuple[ClockRule, ...] = ()
-    restart_grace: int | None = None
-    """Seconds of grace for the pods of a broken gang; None: the grace of each pod."""
-    longest_grace: float = LONGEST_GRACE
-    """Seconds for which a restart waits for pods whose grace period is longer."""
-    notice: str = ""
-    """What the message says while it runs; ``{pod}`` and ``{host}`` are the coordinator's."""
-    shape: str = ""
-    """Digests of what cannot change (``muster.api.manifest.edits``); empty: they are not compared."""
-    sizes: tuple[GroupSize, ...] = ()
-    """Of a foreign object, which can be edited while it runs: how many pods each group has."""
-    problem: str = ""
-    """What is wrong with the latest spec, which is not followed: the plan is of the one before. Empty: nothing."""
-    waits: str = ""
-    """Field of the spec whose edit waits until the object was suspended; empty: the plan is that of the spec."""
-    ttl: float | None = None
-    """Seconds after its end for which the object stays; None: until it is deleted."""
-    suspend: bool = False
-    cancel: bool = False
-    cancelled_by: str = ""
-    """Who cancelled it, and when, as far as that is said."""
-    restart_request: str = ""
-    """Who asked last for a restart of the gang, and when; each other text is another request."""
-    deleting: bool = False
-    """A deletionTimestamp is set: the object is gone as soon as its last finalizer is."""
-    deleted_at: float | None = None
-    """When the deletion of an observed object was asked for."""
-    finalizers: tuple[str, ...] = ()
-    """Of an observed object: what holds its deletion."""
-    orphans: bool = False
-    """It was deleted and its pods are to stay (``kubectl delete --cascade=orphan``)."""
-    foreground: bool = False
-    """The object stays until the last of its pods is gone (``kubectl delete --cascade=foreground``)."""
+    lifecycle: Lifecycle = field(default_factory=Lifecycle)
+    edits: Edits = field(default_factory=Edits)
     engine: Engine = Engine.NATIVE
+    subject: Subject = EXPERIMENT
+    naming: Naming = field(default_factory=Naming)
+    watching: Watching = field(default_factory=Watching)
+    queue: Queue | None = None
     in_order: bool = False
     """Its groups start one after another (JobSet: startupPolicyOrder InOrder)."""
     claims: tuple[Claim, ...] = ()
     """Claims that are created before the first pod."""
-    service: bool = True
-    """Its pods have host names, and so a headless Service."""
-    publish_not_ready: bool = True
-    """Pods that are not ready have an address too: a member needs the coordinator's to become ready."""
-    subject: Subject = EXPERIMENT
-    names: Names = Names.MUSTER
-    subdomain: str = ""
-    """Name of the headless Service; empty: that of the object."""
-    keep_ended: bool = True
-    """Pods that have ended stay, for their logs, when the experiment is over; else they are all deleted then."""
-    rivals: str = ""
-    """Label selector by which pods that another controller makes for this object are found; empty: none can be."""
-    queue: Queue | None = None
-    unrun: str = ""
-    """What a person does about an observed object that no controller of this cluster runs; empty where one may."""
-    local_queue: str = ""
-    """The LocalQueue that the label of a foreign or observed object names: Kueue itself suspends and resumes it."""
-    on_deadline: str = ""
-    """Of an observed run: ``suspend`` or ``delete`` when a clock with the action Fail runs out."""
-    submits_as: str = ""
-    """Name under which the program is handed to the coordinator, where another controller names it."""
+    notice: str = ""
+    """What the message says while it runs; ``{pod}`` and ``{host}`` are the coordinator's."""
     # What follows from the fields above. Every decision asks for it, so it is computed once.
     size: int = field(init=False, repr=False, compare=False)
     """How many members make up the gang."""
@@ -177,7 +98,7 @@ class Plan:
             "together": together,
             "sequential": together < size,
             "of_jobs": of_jobs,
-            "piecewise": of_jobs or any(rule.action.partial for rule in self.failures),
+            "piecewise": of_jobs or any(rule.action.partial for rule in self.failures.rules),
             "leader": next((group.first_rank for group in groups if group.role is Role.SUBMITTER), 0),
         }
         for name, value in follows.items():
@@ -191,12 +112,12 @@ class Plan:
     @property
     def domain(self) -> str:
         """The name of the headless Service, which is the subdomain of the members."""
-        return self.subdomain or self.name
+        return self.naming.subdomain or self.name
 
     @property
     def wanted(self) -> bool:
         """Its members are to run: it is not cancelled, suspended or being deleted."""
-        return not (self.cancel or self.suspend or self.deleting)
+        return not (self.lifecycle.cancel or self.lifecycle.suspend or self.lifecycle.deleting)
 
     def clock(self, name: ClockName) -> ClockRule | None:
         """The rule of that clock, or None where it does not run."""
@@ -241,7 +162,7 @@ class Plan:
     def pod_name(self, member: Member, epoch: int, attempt: int = 0) -> str:
         """The name of the member's pod in that epoch and attempt."""
         suffix = name_suffix(self.uid, epoch, attempt)
-        return self.names.pod(self.name, member.group, member.job, member.pod, suffix)
+        return self.naming.names.pod(self.name, member.group, member.job, member.pod, suffix)
 
     def named(self, name: str, rank: int, epoch: int, attempt: int = 0) -> Member | None:
         """The member with that rank if ``name`` is the name of its pod in that epoch and attempt, else None."""
@@ -253,7 +174,7 @@ class Plan:
 
         It is the same in every attempt: the other members go on calling the address they know.
         """
-        return self.names.host(self.name, member.group, member.job, member.pod, self.uid, epoch)
+        return self.naming.names.host(self.name, member.group, member.job, member.pod, self.uid, epoch)
 
     def coordinator_host(self, epoch: int) -> str:
         """``<hostname>.<subdomain>`` of the coordinator in that epoch; empty without a coordinator."""
@@ -262,7 +183,7 @@ class Plan:
 
     def submission(self, epoch: int) -> str:
         """Name under which the program is handed to the coordinator of that epoch."""
-        return self.submits_as or f"{self.name}-{epoch}"
+        return self.naming.submits_as or f"{self.name}-{epoch}"
 
     def said(self, epoch: int) -> str:
         """The notice in that epoch."""
@@ -276,12 +197,12 @@ class Plan:
         """Host and port of the coordinator's web page in that epoch; empty where it has none."""
         ports = self.coordinator.ports if self.coordinator else ()
         number = next((port.number for port in ports if port.name == DASHBOARD), 0)
-        if self.coordinator and number and self.names is Names.OBSERVED:
+        if self.coordinator and number and self.naming.names is Names.OBSERVED:
             return f"port {number} of rank {self.coordinator.rank}"
         return f"{self.coordinator_host(epoch)}:{number}" if number else ""
 
     def coordinator_address(self, epoch: int) -> str:
         """Host and port the members meet at in that epoch; empty without a coordinator."""
-        if self.coordinator and self.names is Names.OBSERVED:
+        if self.coordinator and self.naming.names is Names.OBSERVED:
             return f"port {self.coordinator.port} of rank {self.coordinator.rank}"
         return f"{self.coordinator_host(epoch)}:{self.coordinator.port}" if self.coordinator else ""

@@ -92,14 +92,18 @@ def not_in_the_future(plan: Plan, record: Record, now: float) -> Record:
         held = getattr(record, name)
         if held and _latest(held) > limit:
             changes[name] = _with_times(held, lambda at: min(at, now))
-    if record.delete_at is not None and plan.ttl is not None and record.delete_at > limit + plan.ttl:
-        changes["delete_at"] = now + plan.ttl
+    if (
+        record.delete_at is not None
+        and plan.lifecycle.ttl is not None
+        and record.delete_at > limit + plan.lifecycle.ttl
+    ):
+        changes["delete_at"] = now + plan.lifecycle.ttl
     if record.resume_at is not None:
         ahead = record.phase_at - now if record.phase_at > limit else 0.0
-        resume_at = min(record.resume_at - ahead, now + plan.backoff.maximum)
+        resume_at = min(record.resume_at - ahead, now + plan.restarts.backoff.maximum)
         if resume_at != record.resume_at:
             changes["resume_at"] = resume_at
-    latest = now + plan.backoff.maximum
+    latest = now + plan.restarts.backoff.maximum
     if record.attempts and _latest(record.attempts) > latest:
         changes["attempts"] = _with_times(record.attempts, lambda at: min(at, latest))
     return replace(record, **changes) if changes else record

@@ -1,6 +1,5 @@
 """A status that cannot be read is never taken for none: that would start epoch 0 beside the epoch that runs."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from muster.daemon.experiments.index import ExperimentIndex
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.stored_record import to_status
 from muster.watchers.experiments import DECODER
-from tests.builders import record
+from tests.builders import edited, record
 from tests.fuzz.samples import SPECS, experiment
 from tests.fuzz.world import line_of
 
@@ -69,7 +68,7 @@ def test_a_spec_that_was_spoiled_leaves_the_last_good_plan_at_work() -> None:
     plan = watched.says(RUNNING).plan
     entry = watched.says(RUNNING, image="")
     assert plan is not None
-    assert entry.plan == replace(plan, problem=entry.problem)
+    assert entry.plan == edited(plan, problem=entry.problem)
     assert "spec.image" in entry.problem
     assert watched.says(RUNNING).plan == plan
 

@@ -60,6 +60,6 @@ def test_a_jobset_that_is_handed_to_muster_afterwards_is_run() -> None:
         world.api.put(PATH, {**stored, "spec": {**stored["spec"], "managedBy": manager}})
         await asyncio.sleep(6)
         assert len(world.api.named("pods")) == 1
-        assert world.found("jobset/train").plan.unrun == ""
+        assert world.found("jobset/train").plan.watching.unrun == ""
 
     virtually(story, writes=True)

@@ -46,9 +46,9 @@ def test_the_run_policy_becomes_budget_and_clock() -> None:
     """Without a back-off limit there is none."""
     plan = jaxjob.plan_of(obj(backoffLimit=4, activeDeadlineSeconds=60, suspend=True))
     total = plan.clock(ClockName.TOTAL)
-    assert (plan.limit, total and total.after, plan.suspend, plan.generation) == (4, 60.0, True, 3)
+    assert (plan.restarts.limit, total and total.after, plan.lifecycle.suspend, plan.generation) == (4, 60.0, True, 3)
     bare = jaxjob.plan_of(obj())
-    assert (bare.limit, bare.clock(ClockName.TOTAL)) == (MAX_EPOCH, None)
+    assert (bare.restarts.limit, bare.clock(ClockName.TOTAL)) == (MAX_EPOCH, None)
 
 
 def test_the_coordinator_of_several_workers_is_asked_as_jax_answers() -> None:

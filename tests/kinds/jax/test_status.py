@@ -6,6 +6,7 @@ from typing import Any
 from muster.kinds.jax import run as jaxjob
 from muster.kinds.jax.status import BACKOFF, DEADLINE, status_of
 from muster.state.vocabulary.record import Phase
+from tests.builders import edited
 from tests.kinds.jax.test_run import obj
 from tests.state.story import Story
 
@@ -110,7 +111,7 @@ def test_a_suspended_job_says_so_and_its_resumption_too() -> None:
     job.story.assemble()
     job.look()
     running = job.story.plan
-    job.story.plan = replace(running, suspend=True, generation=4)
+    job.story.plan = edited(running, suspend=True, generation=4)
     assert job.look(1) == {"Created": "True", "Running": "False", "Suspended": "True"}
     for rank in (0, 1):
         job.story.gone(rank, 0)

@@ -58,7 +58,7 @@ def test_a_job_has_as_many_members_as_pods_that_end(spec: dict[str, Any], size: 
 
 def test_the_stated_size_of_a_job_comes_before_its_spec() -> None:
     stated = an_object("Job", {"completions": 5, "suspend": True}, annotations={"muster.dev/size": "3"})
-    assert (job.plan_of(stated).size, job.plan_of(stated).suspend) == (3, True)
+    assert (job.plan_of(stated).size, job.plan_of(stated).lifecycle.suspend) == (3, True)
 
 
 @pytest.mark.parametrize(
@@ -104,8 +104,8 @@ def a_jaxjob(workers: Any, name: str = "Worker", **spec: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(("workers", "size"), [({}, 1), ({"replicas": 4}, 4), ({"replicas": -2}, 0)])
 def test_the_members_of_a_jaxjob_are_its_workers(workers: dict[str, Any], size: int) -> None:
     plan = jaxjob.plan_of(a_jaxjob(workers))
-    assert (plan.title, plan.size, plan.suspend) == ("jaxjob/train", size, False)
-    assert jaxjob.plan_of(a_jaxjob(workers, "worker", runPolicy={"suspend": True})).suspend
+    assert (plan.title, plan.size, plan.lifecycle.suspend) == ("jaxjob/train", size, False)
+    assert jaxjob.plan_of(a_jaxjob(workers, "worker", runPolicy={"suspend": True})).lifecycle.suspend
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def test_a_member_is_each_pod_of_each_job() -> None:
     plan = jobset.plan_of(a_jobset(job("leader"), job("workers", 2, 4), job("off", 0), suspend=True))
     sizes = {each.name: (each.first_rank, each.replicas, each.completions) for each in plan.groups}
     assert sizes == {"leader": (0, 1, 1), "workers": (1, 2, 4), "off": (9, 0, 1)}
-    assert (plan.title, plan.size, plan.suspend) == ("jobset/train", 9, True)
+    assert (plan.title, plan.size, plan.lifecycle.suspend) == ("jobset/train", 9, True)
 
 
 def test_a_group_waits_for_what_its_jobset_says() -> None:

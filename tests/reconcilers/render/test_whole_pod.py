@@ -12,6 +12,7 @@ from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod_spec import Env, Source
 from muster.state.vocabulary.record import StoryLine
 from muster.state.vocabulary.subject import JAXJOB, Names
+from tests.builders import edited
 from tests.fakes.plans import UID, gang, member_of
 
 TEMPLATE: dict[str, Any] = {
@@ -79,7 +80,7 @@ def test_only_the_coordinators_pod_has_its_labels() -> None:
 
 def test_the_service_and_events_name_the_subject() -> None:
     """The Service bears the subdomain."""
-    plan = replace(_plan(), subdomain="net")
+    plan = edited(_plan(), subdomain="net")
     service = render_service(plan)
     assert service["metadata"]["name"] == "net"
     assert service["metadata"]["ownerReferences"][0]["kind"] == "JAXJob"

@@ -10,7 +10,7 @@ from muster.state.vocabulary.actions import ConfirmLaunch, ConfirmLoss, CreatePo
 from muster.state.vocabulary.coordinator import ProbeKind
 from muster.state.vocabulary.record import Attempts, ConditionType, Phase
 from muster.state.vocabulary.rules import Backoff, ClockAction, ClockName, Gate, GateCondition
-from tests.builders import NOW, Clock, plan, pod, record, view
+from tests.builders import NOW, Clock, edited, plan, pod, record, view
 from tests.state.story import Story
 
 
@@ -329,7 +329,7 @@ def test_a_clock_that_only_alerts_makes_it_stuck() -> None:
 def test_suspended_and_resumed_it_starts_anew_without_counting_a_restart() -> None:
     story = Story(plan(clocks={ClockName.TOTAL: Clock(100, ClockAction.FAIL)}))
     story.assemble()
-    story.plan = replace(story.plan, suspend=True, generation=2)
+    story.plan = edited(story.plan, suspend=True, generation=2)
     actions = story.look(50)
     assert story.kept.phase is Phase.SUSPENDED
     assert isinstance(actions[0], DeletePods)
@@ -339,7 +339,7 @@ def test_suspended_and_resumed_it_starts_anew_without_counting_a_restart() -> No
     story.look(1000)
     assert story.kept.phase is Phase.SUSPENDED  # no clock runs
 
-    story.plan = replace(story.plan, suspend=False, generation=3)
+    story.plan = edited(story.plan, suspend=False, generation=3)
     story.look(1)
     assert story.kept.phase is Phase.PENDING
     assert (story.kept.epoch, story.kept.restarts) == (1, 0)
@@ -358,7 +358,7 @@ def test_created_suspended_it_waits() -> None:
 def test_cancelled_it_fails_and_stops_its_pods_which_stay_for_their_logs() -> None:
     story = Story(plan())
     story.assemble()
-    story.plan = replace(story.plan, cancel=True, generation=2)
+    story.plan = edited(story.plan, cancel=True, generation=2)
     (stop,) = story.look(1)
     assert (story.kept.phase, story.kept.reason) == (Phase.FAILED, "Cancelled")
     assert isinstance(stop, StopPods)
@@ -374,7 +374,7 @@ def test_deleted_its_pods_go_and_nothing_else_is_decided_any_more() -> None:
     story = Story(plan())
     story.assemble()
     story.end(1, 1)
-    story.plan = replace(story.plan, deleting=True)
+    story.plan = edited(story.plan, deleting=True)
     (delete,) = story.look(1)
     assert isinstance(delete, DeletePods)
     assert sorted(pod.rank for pod in delete.pods) == [0, 2, 3]

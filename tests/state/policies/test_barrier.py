@@ -8,7 +8,7 @@ from muster.state.facts import older_pods
 from muster.state.facts.context import Context
 from muster.state.policies import barrier
 from muster.state.vocabulary.actions import DeletePods
-from muster.state.vocabulary.plan import LONGEST_GRACE
+from muster.state.vocabulary.plan_parts import LONGEST_GRACE
 from muster.state.vocabulary.pod import Pod, PodPhase
 from muster.state.vocabulary.record import Cause, Phase
 from muster.state.vocabulary.rules import ClockAction, ClockName

@@ -7,7 +7,7 @@ from msgspec.structs import replace as edit
 
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Phase
-from tests.builders import plan
+from tests.builders import edited, plan
 from tests.state.story import Story
 
 MADE, EDITED = "image=1,storage=1,debug=1", "image=1,storage=2,debug=2"
@@ -62,7 +62,7 @@ WRONG = "spec.failurePolicy.rules[0].targetGroups[0]: there is no type c, the ty
 
 def test_an_edit_that_cannot_be_run_is_said_with_its_reason_and_not_followed() -> None:
     story = running()
-    story.plan = replace(shaped(), problem=f"{WRONG}\n")
+    story.plan = edited(shaped(), problem=f"{WRONG}\n")
     assert story.look(1) == ()
     assert (story.kept.phase, story.kept.pending_edits) == (Phase.RUNNING, WRONG)
     assert story.kept.message.endswith(f"the last edit is not followed, and the run goes on as before it: {WRONG}")
@@ -75,7 +75,7 @@ def test_an_edit_that_cannot_be_run_is_said_with_its_reason_and_not_followed() -
 @pytest.mark.parametrize("problem", ["not readable", "x" * 5_000])
 def test_what_is_wrong_with_an_edit_is_said_in_few_words_and_written_once(problem: str) -> None:
     story = running()
-    story.plan = replace(shaped(), problem=problem)
+    story.plan = edited(shaped(), problem=problem)
     story.look(1)
     assert story.kept.pending_edits.startswith(f"spec: {problem[:12]}")
     assert len(story.kept.message) < 700
@@ -85,16 +85,16 @@ def test_what_is_wrong_with_an_edit_is_said_in_few_words_and_written_once(proble
 
 
 def test_an_edit_of_a_suspended_experiment_is_followed_when_it_is_resumed() -> None:
-    story = Story(replace(shaped(), suspend=True))
+    story = Story(edited(shaped(), suspend=True))
     story.look()
-    story.plan = replace(shaped(EDITED), suspend=True, generation=2)
+    story.plan = edited(shaped(EDITED), suspend=True, generation=2)
     story.look(1)
     assert (story.kept.shape, story.kept.pending_edits) == (EDITED, "")
 
 
 def test_an_edit_that_comes_with_the_resumption_is_the_spec_and_no_edit() -> None:
     """Kueue admits a JobSet by one patch: suspend false, and the node selectors of the flavor."""
-    story = Story(replace(shaped(), suspend=True))
+    story = Story(edited(shaped(), suspend=True))
     story.look(1)
     assert story.kept.phase is Phase.SUSPENDED
     story.plan = replace(shaped(EDITED), generation=2)

@@ -1,16 +1,14 @@
 """A restart that people ask for happens once, at once, and costs nothing."""
 
-from dataclasses import replace
-
 from muster.state.vocabulary.record import Phase
-from tests.builders import plan
+from tests.builders import edited, plan
 from tests.state.story import Story
 
 ASKED = "root@host at 2026-11-23T04:17:05Z"
 
 
 def asked(story: Story, request: str = ASKED) -> None:
-    story.plan = replace(story.plan, restart_request=request)
+    story.plan = edited(story.plan, restart_request=request)
     story.look()
 
 
@@ -67,6 +65,6 @@ def test_while_it_is_suspended_there_is_nothing_to_restart() -> None:
     story = Story(plan(suspend=True))
     asked(story)
     assert story.kept.phase is Phase.SUSPENDED
-    story.plan = replace(story.plan, suspend=False)
+    story.plan = edited(story.plan, suspend=False)
     story.assemble()
     assert (story.kept.restart_request, story.kept.epoch) == (ASKED, 0)

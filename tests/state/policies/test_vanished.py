@@ -24,7 +24,7 @@ from muster.state.vocabulary.pod_spec import PodSpec
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import FailureAction, FailureRule
 from muster.state.vocabulary.workload import Workload, WorkloadCondition
-from tests.builders import plan
+from tests.builders import edited, plan
 from tests.state.queueing.replay import QueueStory, queued_plan
 from tests.state.story import Story
 
@@ -113,7 +113,7 @@ def test_one_that_was_altered_before_it_had_a_node_may_have_run_meanwhile() -> N
 
 
 def test_a_member_that_runs_again_alone_waits_for_its_vanished_pod_too() -> None:
-    story = incomplete(failures=(FailureRule(FailureAction.RESTART_MEMBER),))
+    story = incomplete(rules=(FailureRule(FailureAction.RESTART_MEMBER),))
     assert story.plan.piecewise
     story.set(1, scheduled=False, started=False)
     pod = vanish(story, 1)
@@ -184,7 +184,7 @@ def test_quota_is_given_back_only_when_a_vanished_pod_is_known_to_have_ended(end
     story = at_work()
     pod = vanish(story, 2)
     story.view.engine.found((), (pod,))
-    story.plan = replace(story.plan, **spec)
+    story.plan = edited(story.plan, **spec)
     if end == "evicted":
         story.see(workload(*ADMITTED, "Evicted"))
     for _ in range(3):
@@ -200,13 +200,13 @@ def test_quota_is_given_back_only_when_a_vanished_pod_is_known_to_have_ended(end
 def test_while_a_pod_is_seen_to_run_no_other_is_asked_for() -> None:
     story = at_work()
     vanish(story, 2)
-    story.plan = replace(story.plan, suspend=True, generation=2)
+    story.plan = edited(story.plan, suspend=True, generation=2)
     assert [type(each) for each in story.look(1)] == [DeletePods]
 
 
 def test_what_is_given_back_already_asks_for_no_pod() -> None:
     story = at_work()
-    story.plan = replace(story.plan, cancel=True, generation=2)
+    story.plan = edited(story.plan, cancel=True, generation=2)
     vanish(story, 2)
     story.see(structs.replace(workload(*ADMITTED, "Finished"), finalizers=()))
     assert not any(isinstance(each, ConfirmEnd) for each in obeyed(story))
@@ -216,7 +216,7 @@ def test_a_process_that_has_not_seen_the_gang_complete_searches_for_its_pods_fir
     story = at_work()
     story.gone(3)  # before the process came
     story.view.engine.launched = -1
-    story.plan = replace(story.plan, cancel=True, generation=2)
+    story.plan = edited(story.plan, cancel=True, generation=2)
     assert obeyed(story) == (ConfirmEnd(0, search=True),)
     story.view.engine.searched = True
     assert asked(story) == ["PatchWorkloadStatus"]
@@ -226,7 +226,7 @@ def test_an_experiment_that_was_never_admitted_searches_for_none() -> None:
     story = QueueStory(queued_plan())
     story.turn()
     story.see(workload())
-    story.plan = replace(story.plan, cancel=True, generation=2)
+    story.plan = edited(story.plan, cancel=True, generation=2)
     assert asked(story) == ["PatchWorkloadStatus"]
 
 
@@ -234,7 +234,7 @@ def test_an_experiment_whose_time_is_over_is_deleted_while_its_quota_waits() -> 
     story = at_work(ttl=5.0)
     pod = vanish(story, 2)
     story.view.engine.found((), (pod,))
-    story.plan = replace(story.plan, cancel=True, generation=2)
+    story.plan = edited(story.plan, cancel=True, generation=2)
     obeyed(story)
     assert [type(each) for each in obeyed(story, 10.0)] == [DeleteSubject, ConfirmEnd]
 
@@ -242,6 +242,6 @@ def test_an_experiment_whose_time_is_over_is_deleted_while_its_quota_waits() -> 
 def test_pods_that_are_to_stay_keep_no_quota() -> None:
     story = at_work()
     vanish(story, 2)
-    story.plan = replace(story.plan, deleting=True, orphans=True)
+    story.plan = edited(story.plan, deleting=True, orphans=True)
     (workload_,) = story.view.workloads.values()
     assert story.look() == (ReleaseWorkload(workload_),)

@@ -12,7 +12,7 @@ from muster.api.names import name_suffix, pod_name
 from muster.state.view.membership import Membership
 from muster.state.vocabulary.plan import MAX_EPOCH, Plan
 from muster.state.vocabulary.pod import Pod, PodPhase
-from tests.builders import plan, pod, worker_group
+from tests.builders import edited, plan, pod, worker_group
 
 PLAN = plan(size=4)
 
@@ -68,7 +68,7 @@ def test_pods_that_arrive_before_the_plan_are_held_and_then_judged_by_it() -> No
     assert members.follow(PLAN)
     assert list(members.view.pods()) == [ours]
     assert members.foreign == 1
-    assert not members.follow(replace(PLAN, generation=2, suspend=True))
+    assert not members.follow(edited(PLAN, generation=2, suspend=True))
 
 
 def test_a_plan_with_other_groups_judges_all_pods_anew() -> None:

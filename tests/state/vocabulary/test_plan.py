@@ -34,9 +34,14 @@ def test_a_backoff_that_never_ends_growing_stays_a_number() -> None:
 
 def test_what_is_not_said_has_a_default() -> None:
     usual = plan()
-    assert (usual.limit, usual.backoff, usual.success, usual.engine) == (3, Backoff(), SuccessRule(), Engine.NATIVE)
+    assert (usual.restarts.limit, usual.restarts.backoff, usual.success, usual.engine) == (
+        3,
+        Backoff(),
+        SuccessRule(),
+        Engine.NATIVE,
+    )
     assert Backoff() == Backoff(initial=5.0, maximum=300.0, factor=2.0)
-    assert (usual.suspend, usual.cancel, usual.deleting) == (False, False, False)
+    assert (usual.lifecycle.suspend, usual.lifecycle.cancel, usual.lifecycle.deleting) == (False, False, False)
 
 
 @pytest.mark.parametrize("kind", ProbeKind)

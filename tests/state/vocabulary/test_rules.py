@@ -86,14 +86,14 @@ def cause(**changes: object) -> Cause:
     ],
 )
 def test_a_failure_rule_applies_where_all_its_matchers_hold(rule: FailureRule, matches: bool) -> None:
-    verdict = failure.spend(case(run(failures=(rule,))), cause(exit_code=3, message="loss is NaN"))
+    verdict = failure.spend(case(run(rules=(rule,))), cause(exit_code=3, message="loss is NaN"))
     assert isinstance(verdict, Fail if matches else Restart)
 
 
 def test_the_first_matching_rule_applies() -> None:
     spare = FailureRule(FailureAction.RESTART_GANG, exit_codes=(3,), counted=False)
     end = FailureRule(FailureAction.FAIL_EXPERIMENT)
-    wanted = run(failures=(spare, end), limit=0)
+    wanted = run(rules=(spare, end), limit=0)
     assert failure.spend(case(wanted), cause(exit_code=3)) == Restart(cause(exit_code=3), counted=False)
     ended = failure.spend(case(wanted), cause(exit_code=4))
     assert isinstance(ended, Fail)
@@ -101,7 +101,7 @@ def test_the_first_matching_rule_applies() -> None:
 
 
 def test_without_a_matching_rule_a_failure_uses_the_restart_budget() -> None:
-    wanted = run(failures=(), limit=1)
+    wanted = run(rules=(), limit=1)
     assert failure.spend(case(wanted), cause()) == Restart(cause(), counted=True)
     assert isinstance(failure.spend(case(wanted, restarts=1), cause()), Fail)
 

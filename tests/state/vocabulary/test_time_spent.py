@@ -1,14 +1,12 @@
 """How long an experiment has run, and how much of that was productive."""
 
-from dataclasses import replace as edit
-
 import pytest
 
 from muster.state.vocabulary import wall_time
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.stored_record import from_status, to_status
 from muster.state.vocabulary.transitions import enter, spent
-from tests.builders import NOW, plan, record
+from tests.builders import NOW, edited, plan, record
 from tests.state.story import Story
 
 MILLISECOND = 0.001
@@ -60,10 +58,10 @@ def test_a_gang_that_succeeds_before_its_roll_is_seen_complete_was_productive_si
 
 def test_suspended_time_is_not_counted() -> None:
     story = restarting()
-    story.plan = edit(story.plan, suspend=True)
+    story.plan = edited(story.plan, suspend=True)
     story.look()
     assert spent(story.kept, story.now + 1000) == about(102, 100)
-    story.plan = edit(story.plan, suspend=False)
+    story.plan = edited(story.plan, suspend=False)
     story.look(1000)
     assert story.kept.phase is Phase.PENDING
     assert spent(story.kept, story.now + 7) == about(109, 100)
@@ -71,7 +69,7 @@ def test_suspended_time_is_not_counted() -> None:
 
 def test_nothing_is_added_after_the_end() -> None:
     story = restarting()
-    story.plan = edit(story.plan, cancel=True)
+    story.plan = edited(story.plan, cancel=True)
     story.look(3)
     assert story.kept.phase is Phase.FAILED
     assert spent(story.kept, story.now + 1000) == about(105, 100)
@@ -136,6 +134,6 @@ def test_a_gang_is_broken_from_its_first_failure_until_it_is_assembled() -> None
 
 def test_a_suspended_gang_is_not_broken() -> None:
     story = restarting()
-    story.plan = edit(story.plan, suspend=True)
+    story.plan = edited(story.plan, suspend=True)
     story.look()
     assert story.kept.broken_at is None

@@ -1,6 +1,5 @@
 """Persisted times under a wall clock that is set."""
 
-from dataclasses import replace as edit
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from muster.state.policies import deadline
 from muster.state.vocabulary import wall_time
 from muster.state.vocabulary.record import Blocked, Phase
 from muster.state.vocabulary.rules import Backoff, ClockAction, ClockName
-from tests.builders import NOW, Clock, plan, record
+from tests.builders import NOW, Clock, edited, plan, record
 from tests.state.story import Story
 
 HOUR = 3_600.0
@@ -102,7 +101,7 @@ def test_clocks_of_two_machines_may_differ_by_a_second() -> None:
 
 def test_a_backoff_lasts_no_longer_than_the_spec_allows() -> None:
     waiting = record(phase=Phase.RESTARTING, phase_at=NOW, resume_at=NOW + 10 * HOUR)
-    run = edit(RUN, backoff=Backoff(initial=5, maximum=60))
+    run = edited(RUN, backoff=Backoff(initial=5, maximum=60))
     assert wall_time.not_in_the_future(run, waiting, NOW).resume_at == NOW + 60
 
 

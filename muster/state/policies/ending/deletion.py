@@ -14,13 +14,13 @@ from muster.state.vocabulary.actions import DeletePods
 def clear_away(context: Context) -> tuple[DeletePods, ...]:
     """Delete the pods of an Experiment that is being deleted, with their own grace."""
     plan, engine = context.plan, context.view.engine
-    if plan.orphans:
+    if plan.lifecycle.orphans:
         return ()
     pods = tuple(
         pod
         for tally in context.view.epochs.values()
         for pod in (*tally.members.values(), *tally.previous.values())
-        if (pod.live or plan.foreground) and not pod.terminating and not engine.delete_accepted(pod, None)
+        if (pod.live or plan.lifecycle.foreground) and not pod.terminating and not engine.delete_accepted(pod, None)
     )
     pods += tuple(
         pod for pod in engine.vanished.values() if not pod.terminating and not engine.delete_accepted(pod, None)

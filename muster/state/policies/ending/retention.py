@@ -18,7 +18,7 @@ from muster.state.vocabulary.record import Record
 
 def schedule(context: Context) -> Record:
     """The record with the time of the deletion: set at the end, and computed anew where the spec was edited."""
-    record, ttl = context.record, context.plan.ttl
+    record, ttl = context.record, context.plan.lifecycle.ttl
     at = None
     if ttl is not None and record.finished_at is not None and record.finished:
         edited = record.generation != context.plan.generation

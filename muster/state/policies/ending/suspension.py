@@ -10,14 +10,15 @@ from muster.state.vocabulary.record import Phase, Record
 
 def judge(context: Context) -> Suspend | Resume | Fail | None:
     """Follow ``spec.suspend`` and ``spec.cancel``."""
-    if context.plan.cancel:
+    if context.plan.lifecycle.cancel:
         return Fail(
-            "Cancelled", f"cancelled by {context.plan.cancelled_by or 'spec.cancel'}{_too_early(context.record)}"
+            "Cancelled",
+            f"cancelled by {context.plan.lifecycle.cancelled_by or 'spec.cancel'}{_too_early(context.record)}",
         )
     suspended = context.record.phase is Phase.SUSPENDED
-    if context.plan.suspend and not suspended:
+    if context.plan.lifecycle.suspend and not suspended:
         return Suspend()
-    if suspended and not context.plan.suspend:
+    if suspended and not context.plan.lifecycle.suspend:
         return Resume()
     return None
 

@@ -38,12 +38,18 @@ OF_THE_NODE: Final = frozenset(
 
 def failed_on(plan: Plan, record: Record, cause: Cause) -> Record:
     """The record after a restart for that cause."""
-    if plan.avoid_nodes_after is None or not cause.node or (cause.disruption and not _of_the_node(cause.reason)):
+    if (
+        plan.restarts.avoid_nodes_after is None
+        or not cause.node
+        or (cause.disruption and not _of_the_node(cause.reason))
+    ):
         return record
     count = 1 + next((each.failures for each in record.node_failures if each.name == cause.node), 0)
     rest = [each for each in record.node_failures if each.name != cause.node]
     found = [*rest, NodeFailures(cause.node, count)][-MAX_NODES:]
-    left_out = [each.name for each in found if each.failures >= plan.avoid_nodes_after][-plan.most_avoided :]
+    left_out = [each.name for each in found if each.failures >= plan.restarts.avoid_nodes_after][
+        -plan.restarts.most_avoided :
+    ]
     return replace(record, node_failures=tuple(replace(each, avoided=each.name in left_out) for each in found))
 
 

@@ -12,7 +12,7 @@ from muster.state.vocabulary.plan import Plan
 
 def counted(plan: Plan, number: int, epoch: int, attempt: int = 0) -> float:
     """Seconds before restart ``number`` (from 1), which begins that epoch or attempt."""
-    return _shortened(plan, plan.backoff.delay(number), epoch, attempt)
+    return _shortened(plan, plan.restarts.backoff.delay(number), epoch, attempt)
 
 
 def disrupted(plan: Plan, row: int, epoch: int, attempt: int = 0) -> float:
@@ -21,7 +21,7 @@ def disrupted(plan: Plan, row: int, epoch: int, attempt: int = 0) -> float:
 
 
 def _shortened(plan: Plan, seconds: float, epoch: int, attempt: int) -> float:
-    if not plan.jitter:
+    if not plan.restarts.jitter:
         return seconds
     drawn = int.from_bytes(sha256(f"{plan.uid}/{epoch}/{attempt}/wait".encode()).digest()[:4], "big") / 2**32
-    return seconds * (1.0 - plan.jitter * drawn)
+    return seconds * (1.0 - plan.restarts.jitter * drawn)

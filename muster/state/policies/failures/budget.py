@@ -27,14 +27,14 @@ def refused(plan: Plan, record: Record, rule: FailureRule, cause: Cause) -> Fail
 
 def spent(plan: Plan, record: Record, cause: Cause, now: float) -> Fail | None:
     """The end of the experiment where no counted restart is left."""
-    if used(plan, record, now) < plan.limit:
+    if used(plan, record, now) < plan.restarts.limit:
         return None
     return Fail("BackoffLimitExceeded", f"{_used(plan)}; {sentence(cause)}", cause)
 
 
 def used(plan: Plan, record: Record, now: float) -> int:
     """The counted restarts that count now."""
-    return record.restarts if plan.window is None else len(_in_window(plan, record, now))
+    return record.restarts if plan.restarts.window is None else len(_in_window(plan, record, now))
 
 
 def charged(plan: Plan, record: Record, *, counted: bool, rule: str, now: float) -> Record:
@@ -44,7 +44,7 @@ def charged(plan: Plan, record: Record, *, counted: bool, rule: str, now: float)
         record = replace(record, rule_uses=(*rest, RuleUse(rule, uses(record, rule) + 1)))
     if counted:
         record = replace(record, restarts=record.restarts + 1)
-        if plan.window is not None:
+        if plan.restarts.window is not None:
             record = replace(record, restarted_at=(*_in_window(plan, record, now), now))
     return record
 
@@ -53,7 +53,7 @@ def limited(plan: Plan, rule: FailureRule) -> str:
     """The name under which the uses of a rule with a limit are counted; empty for one without."""
     if rule.limit is None:
         return ""
-    return rule.name or f"{plan.failures.index(rule) + 1}"
+    return rule.name or f"{plan.failures.rules.index(rule) + 1}"
 
 
 def uses(record: Record, name: str) -> int:
@@ -62,14 +62,18 @@ def uses(record: Record, name: str) -> int:
 
 
 def _in_window(plan: Plan, record: Record, now: float) -> tuple[float, ...]:
-    return tuple(at for at in record.restarted_at if plan.window is None or at > now - plan.window)
+    return tuple(at for at in record.restarted_at if plan.restarts.window is None or at > now - plan.restarts.window)
 
 
 def _used(plan: Plan) -> str:
-    within = f" of {plan.window:g} s" if plan.window is not None else ""
-    if not plan.limit:
+    within = f" of {plan.restarts.window:g} s" if plan.restarts.window is not None else ""
+    if not plan.restarts.limit:
         return "no restarts allowed"
-    return f"the one restart{within} is used" if plan.limit == 1 else f"all {plan.limit} restarts{within} are used"
+    return (
+        f"the one restart{within} is used"
+        if plan.restarts.limit == 1
+        else f"all {plan.restarts.limit} restarts{within} are used"
+    )
 
 
 def _times(count: int) -> str:

@@ -49,14 +49,14 @@ def is_survivor(plan: Plan, pod: Pod) -> bool:
     if pod.exit is None:
         return False
     code, words = pod.exit.code, pod.exit.message
-    if plan.survivor_text and words and (code in plan.survivor_exits or code < SIGNALLED):
-        return _says(plan.survivor_text, words)
-    return code in plan.survivor_exits
+    if plan.failures.survivor_text and words and (code in plan.failures.survivor_exits or code < SIGNALLED):
+        return _says(plan.failures.survivor_text, words)
+    return code in plan.failures.survivor_exits
 
 
 def named(context: Context) -> Named | None:
     """The rank that coordinator or survivors name."""
-    rules = context.plan.culprits
+    rules = context.plan.failures.culprits
     for text in _texts(context) if rules else ():
         for rule in rules:
             found = re.search(rule.pattern, text)

@@ -49,12 +49,12 @@ def _runs_unseen(context: Context) -> bool:
 
 def exhausted(plan: Plan, record: Record) -> bool:
     """One more disruption is more than the spec allows."""
-    return plan.max_disruptions is not None and record.consecutive_disruptions >= plan.max_disruptions
+    return plan.restarts.max_disruptions is not None and record.consecutive_disruptions >= plan.restarts.max_disruptions
 
 
 def fruitless(plan: Plan, record: Record) -> bool:
     """One more gang restart in a row, of whatever cause, is more than the spec allows."""
-    return plan.no_progress_limit is not None and record.without_progress >= plan.no_progress_limit
+    return plan.restarts.no_progress_limit is not None and record.without_progress >= plan.restarts.no_progress_limit
 
 
 def loop(context: Context) -> tuple[str, str] | None:

@@ -158,7 +158,7 @@ def rule_for(context: Context, cause: Cause, jobs: Mapping[int, JobRestarts]) ->
 
     A rule that was applied to the members of a job as often as it may be is passed over.
     """
-    for rule in context.plan.failures:
+    for rule in context.plan.failures.rules:
         if not rule.matches(
             disruption=cause.disruption,
             group=cause.group,
@@ -215,12 +215,13 @@ def _end_epoch(context: Context, rule: FailureRule, cause: Cause) -> Restart | F
         which = f"failure rule {rule.name}" if rule.name else "a failure rule"
         return Fail("FailureRule", f"{which} ends the experiment; {sentence(cause)}", cause)
     if disruptions.fruitless(plan, record):
-        row = f"{plan.no_progress_limit} restarts in a row without {disruptions.PROGRESS:g} s of work between them"
+        limit = plan.restarts.no_progress_limit
+        row = f"{limit} restarts in a row without {disruptions.PROGRESS:g} s of work between them"
         return Fail("NoProgress", f"{row}, and no more are allowed; {sentence(cause)}", cause)
     name = budget.limited(plan, rule)
     if not rule.counted:
         if disruptions.exhausted(plan, record):
-            allowed = f"no more than {plan.max_disruptions} disruptions in a row are allowed"
+            allowed = f"no more than {plan.restarts.max_disruptions} disruptions in a row are allowed"
             return Fail("MaxDisruptionsExceeded", f"{allowed}; {sentence(cause)}", cause)
         return Restart(cause, counted=False, rule=name)
     return budget.spent(plan, record, cause, context.now) or Restart(cause, counted=True, rule=name)

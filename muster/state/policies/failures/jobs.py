@@ -51,7 +51,7 @@ def judge(context: Context) -> Restart | Repair | Fail | ReadFirst | None:
 
 def chosen(plan: Plan, failed: tuple[Cause, ...]) -> tuple[FailureRule, Cause]:
     """The first rule that matches some failed job, and of these jobs the one that failed first."""
-    for rule in plan.failures:
+    for rule in plan.failures.rules:
         matching = [cause for cause in failed if _matches(rule, cause)]
         if matching:
             return rule, min(matching, key=lambda cause: cause.at)
@@ -94,7 +94,7 @@ def _apply(context: Context, rule: FailureRule, cause: Cause) -> Restart | Repai
     record = context.record
     if rule.action is FailureAction.FAIL_EXPERIMENT:
         return Fail(FAIL_JOBSET if rule.name else FAILED_JOBS, sentence(cause), cause)
-    if rule.counted and record.restarts >= context.plan.limit:
+    if rule.counted and record.restarts >= context.plan.restarts.limit:
         return Fail(REACHED_MAX_RESTARTS, sentence(cause), cause)
     if rule.action is FailureAction.RESTART_GANG:
         return Restart(cause, rule.counted)

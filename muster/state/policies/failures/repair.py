@@ -147,7 +147,7 @@ def held_back(context: Context) -> frozenset[int]:
 
 
 def _by_job(plan: Plan, group: Group) -> bool:
-    jobs = (rule for rule in plan.failures if rule.action is FailureAction.RESTART_JOB)
+    jobs = (rule for rule in plan.failures.rules if rule.action is FailureAction.RESTART_JOB)
     return any(not rule.groups or group.name in rule.groups for rule in jobs)
 
 

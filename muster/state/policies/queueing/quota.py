@@ -97,7 +97,7 @@ def close(context: Context) -> Iterator[QueueAction]:
 
 def leave(context: Context) -> Iterator[QueueAction]:
     """Being deleted: give the quota back once no pod runs. Where the pods are to stay, Kueue is left to itself."""
-    if context.plan.orphans or not _working(context):
+    if context.plan.lifecycle.orphans or not _working(context):
         yield from _outlived(context)
 
 
@@ -106,7 +106,7 @@ def confirm(context: Context) -> Iterator[ConfirmEnd]:
 
     It is the last action of a step: while the answer is that they run, nothing else waits for it.
     """
-    if context.plan.orphans or _seen_at_work(context) or not any(True for _ in _outlived(context)):
+    if context.plan.lifecycle.orphans or _seen_at_work(context) or not any(True for _ in _outlived(context)):
         return
     vanished, search = tuple(context.view.engine.vanished.values()), _search_due(context)
     if vanished or search:
@@ -118,8 +118,8 @@ def _outlived(context: Context) -> Iterator[QueueAction]:
     record = context.record
     decides = workload_of(context.plan, context.view) if record.phase is Phase.QUEUED else None
     for workload in context.view.workloads.values():
-        if context.plan.deleting:
-            if not context.plan.orphans:
+        if context.plan.lifecycle.deleting:
+            if not context.plan.lifecycle.orphans:
                 yield from _discard(workload)
             elif workload.held:
                 yield ReleaseWorkload(workload)

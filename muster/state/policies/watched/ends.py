@@ -48,7 +48,7 @@ def by_its_object(context: Context, own: OwnState) -> End | None:
 
 def by_deletion(context: Context) -> End | None:
     """Its object is being deleted, and held, and no pod runs any more."""
-    deleted = context.plan.deleted_at
+    deleted = context.plan.watching.deleted_at
     if deleted is None or context.now < deleted + HELD_AFTER or any(_running(context)):
         return None
     return End(Phase.FAILED, DELETED, "it was deleted before its end", ended_at(context, None))
@@ -56,7 +56,7 @@ def by_deletion(context: Context) -> End | None:
 
 def held_at(context: Context) -> float | None:
     """When a deletion counts as held up."""
-    deleted = context.plan.deleted_at
+    deleted = context.plan.watching.deleted_at
     return None if deleted is None or any(_running(context)) else deleted + HELD_AFTER
 
 
@@ -69,7 +69,11 @@ def ended_at(context: Context, at: float | None) -> float:
 def left(context: Context, own: OwnState) -> str:
     """What is said of a run that has ended, beside how it has."""
     settled = context.now >= (context.record.finished_at or 0.0) + SETTLED_WITHIN
-    running = [pod for pod in _running(context) if not pod.terminating] if settled and not context.plan.deleting else []
+    running = (
+        [pod for pod in _running(context) if not pod.terminating]
+        if settled and not context.plan.lifecycle.deleting
+        else []
+    )
     said = still_running(running)
     return "; ".join(filter(None, (said, own.clearing if said else "", deletion(context))))
 
@@ -82,7 +86,7 @@ def settles_at(context: Context) -> float | None:
 
 def deletion(context: Context) -> str:
     """What is said while the object is being deleted; empty where it is not."""
-    if not context.plan.deleting:
+    if not context.plan.lifecycle.deleting:
         return ""
     running = still_running(list(_running(context))) or "no pod runs any more"
     return f"{held(context.plan)}; {running}"
@@ -90,9 +94,9 @@ def deletion(context: Context) -> str:
 
 def held(plan: Plan) -> str:
     """``being deleted; held by the finalizer foregroundDeletion``."""
-    names = ", ".join(map(word, plan.finalizers[:NAMED]))
-    more = f" and {len(plan.finalizers) - NAMED} more" if len(plan.finalizers) > NAMED else ""
-    finalizers = "finalizer" if len(plan.finalizers) == 1 else "finalizers"
+    names = ", ".join(map(word, plan.watching.finalizers[:NAMED]))
+    more = f" and {len(plan.watching.finalizers) - NAMED} more" if len(plan.watching.finalizers) > NAMED else ""
+    finalizers = "finalizer" if len(plan.watching.finalizers) == 1 else "finalizers"
     return f"being deleted; held by the {finalizers} {names}{more}" if names else "being deleted"
 
 

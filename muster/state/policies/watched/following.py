@@ -69,7 +69,7 @@ def follow(context: Context) -> Followed:
     record, now = context.record, context.now
     if (end := ends.by_its_object(context, own) or ends.by_deletion(context)) is not None:
         return _ended(context, end)
-    if context.plan.deleting:
+    if context.plan.lifecycle.deleting:
         return Followed(record, ends.held_at(context))
     match own.said:
         case Said.SUSPENDED if record.phase is not Phase.SUSPENDED:
@@ -110,7 +110,7 @@ def _restarted(context: Context, epoch: int) -> Record:
 def _with_cause(context: Context) -> Followed:
     """The record with the first failure of its epoch as the cause: what the controller reports, or a member's."""
     record, own = context.record, context.view.own
-    if not record.gathering or context.plan.deleting:
+    if not record.gathering or context.plan.lifecycle.deleting:
         return Followed(record)
     if own is not None and own.said is Said.NOTHING and own.reason:
         reported = record.cause is not None and record.cause.epoch == record.epoch and not record.cause.pod

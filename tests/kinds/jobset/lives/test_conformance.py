@@ -141,7 +141,7 @@ def _() -> None:
 def _() -> None:
     seen = cluster()
     assert seen.view.engine.service
-    assert (seen.plan.domain, seen.plan.publish_not_ready) == ("t", True)
+    assert (seen.plan.domain, seen.plan.naming.publish_not_ready) == ("t", True)
     off = cluster(network={"enableDNSHostnames": False})
     assert not off.view.engine.service
 

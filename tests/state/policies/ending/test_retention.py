@@ -1,7 +1,5 @@
 """Retention: a finished experiment is deleted after its ttl, and not before its end is persisted and its pods ended."""
 
-from dataclasses import replace
-
 import pytest
 from msgspec.structs import replace as edit
 
@@ -9,7 +7,7 @@ from muster.state.decide.machine import decide
 from muster.state.vocabulary import wall_time
 from muster.state.vocabulary.actions import DeleteSubject
 from muster.state.vocabulary.record import Phase
-from tests.builders import NOW, plan, record, view
+from tests.builders import NOW, edited, plan, record, view
 from tests.state.story import Story
 
 TTL, HOUR = 600.0, 3_600.0
@@ -64,7 +62,7 @@ def test_nothing_but_a_finished_experiment_is_deleted(phase: Phase) -> None:
 def test_pods_that_are_being_stopped_are_waited_for() -> None:
     story = Story(plan(size=2, ttl=0.0))
     story.assemble()
-    story.plan = replace(story.plan, cancel=True)
+    story.plan = edited(story.plan, cancel=True)
     assert DeleteSubject() not in story.look()
     assert story.kept.phase is Phase.FAILED
     story.end(0, 143)
@@ -76,7 +74,7 @@ def test_pods_that_are_being_stopped_are_waited_for() -> None:
 def test_pods_that_do_not_end_hold_it_back_no_longer_than_their_grace() -> None:
     story = Story(plan(size=2, ttl=0.0))
     story.assemble()
-    story.plan = replace(story.plan, cancel=True)
+    story.plan = edited(story.plan, cancel=True)
     story.look()
     assert DeleteSubject() not in story.look(GRACE + STOP_MARGIN - 0.1)
     assert story.last is not None
@@ -88,7 +86,7 @@ def test_pods_that_do_not_end_hold_it_back_no_longer_than_their_grace() -> None:
 def test_an_edited_ttl_counts_from_the_end(ttl: float | None, after: float | None) -> None:
     story = finished()
     end = story.kept.finished_at or 0.0
-    story.plan = replace(story.plan, ttl=ttl, generation=2)
+    story.plan = edited(story.plan, ttl=ttl, generation=2)
     story.look(10)
     assert story.kept.delete_at == (None if after is None else end + after)
 

@@ -1,14 +1,12 @@
 """Suspension and cancellation follow the spec's wish."""
 
-from dataclasses import replace
-
 import pytest
 
 from muster.state.facts.context import Context, Fail, Resume, Suspend
 from muster.state.policies.ending import suspension
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import ClockAction, ClockName
-from tests.builders import NOW, Clock, plan, record, view
+from tests.builders import NOW, Clock, edited, plan, record, view
 from tests.state.story import Story
 
 CANCELLED = Fail("Cancelled", "cancelled by spec.cancel")
@@ -35,11 +33,11 @@ def test_the_pending_clock_starts_when_the_old_pods_are_gone_after_a_resumption(
     clocks = {ClockName.PENDING: Clock(20, ClockAction.FAIL)}
     story = Story(plan(clocks=clocks))
     story.assemble()
-    story.plan = replace(story.plan, suspend=True, generation=2)
+    story.plan = edited(story.plan, suspend=True, generation=2)
     story.look()
     for rank in range(4):
         story.set(rank, 0, terminating=True)
-    story.plan = replace(story.plan, suspend=False, generation=3)
+    story.plan = edited(story.plan, suspend=False, generation=3)
     story.look(1)
     assert (story.kept.phase, story.kept.epoch_at, story.kept.started_at) == (Phase.PENDING, None, story.now)
     story.look(60)
@@ -60,7 +58,7 @@ def test_a_run_that_is_cancelled_before_its_restart_began_says_so_and_counts_non
     story.end(1, 1)
     story.look()
     assert (story.kept.phase, story.kept.restarts, story.kept.restarts_begun) == (Phase.RESTARTING, 1, 1)
-    story.plan = replace(story.plan, cancel=True)
+    story.plan = edited(story.plan, cancel=True)
     story.look()
     assert (story.kept.phase, story.kept.restarts_begun, story.kept.epoch_begun) == (Phase.FAILED, 0, 0)
     assert story.kept.message.startswith("cancelled by spec.cancel before epoch 1 began; rank 1 (")
@@ -72,7 +70,7 @@ def test_a_run_that_is_cancelled_before_its_restart_began_says_so_and_counts_non
 def test_the_message_of_a_cancelled_run_names_who_asked(who: str) -> None:
     story = Story(plan())
     story.assemble()
-    story.plan = replace(story.plan, cancel=True, cancelled_by=who)
+    story.plan = edited(story.plan, cancel=True, cancelled_by=who)
     story.look()
     assert (story.kept.phase, story.kept.reason) == (Phase.FAILED, "Cancelled")
     assert story.kept.message == f"cancelled by {who}"
@@ -86,7 +84,7 @@ def test_a_restart_that_has_begun_is_counted_after_a_cancellation() -> None:
         story.do(action)
     story.look(10)
     assert story.kept.phase is Phase.PENDING
-    story.plan = replace(story.plan, cancel=True)
+    story.plan = edited(story.plan, cancel=True)
     story.look()
     assert (story.kept.message, story.kept.restarts_begun) == ("cancelled by spec.cancel", 1)
     assert story.kept.epoch_begun == 1

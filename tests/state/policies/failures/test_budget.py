@@ -55,7 +55,7 @@ def test_a_rule_without_a_limit_leaves_no_trace() -> None:
 
 def test_a_rule_of_limit_zero_never_applies() -> None:
     rule = FailureRule(FailureAction.RESTART_GANG, limit=0, name="never")
-    refused = budget.refused(plan(failures=(rule,)), record(), rule, CAUSE)
+    refused = budget.refused(plan(rules=(rule,)), record(), rule, CAUSE)
     assert refused is not None
     assert "failure rule never may not apply" in refused.message
 
@@ -64,7 +64,7 @@ def test_a_rule_of_limit_zero_never_applies() -> None:
 def test_a_rule_that_is_used_up_says_how_often_it_has_applied(limit: int, times: str) -> None:
     rule = FailureRule(FailureAction.RESTART_GANG, limit=limit, name="oom")
     kept = record(rule_uses=(RuleUse("oom", limit),))
-    refused = budget.refused(plan(failures=(rule,)), kept, rule, Cause(0, "OOMKilled", rank=2, pod="p-2", exit_code=1))
+    refused = budget.refused(plan(rules=(rule,)), kept, rule, Cause(0, "OOMKilled", rank=2, pod="p-2", exit_code=1))
     assert refused is not None
     assert refused.message == (
         f"failure rule oom has applied {times}, as often as its limit allows; rank 2 (p-2) exited 1, OOMKilled"
@@ -73,7 +73,7 @@ def test_a_rule_that_is_used_up_says_how_often_it_has_applied(limit: int, times:
 
 def test_a_rule_without_a_name_is_counted_by_its_number() -> None:
     rules = (FailureRule(FailureAction.FAIL_EXPERIMENT, reasons=("x",)), FailureRule(FailureAction.IGNORE, limit=1))
-    assert budget.limited(plan(failures=rules), rules[1]) == "2"
+    assert budget.limited(plan(rules=rules), rules[1]) == "2"
 
 
 def test_waits_without_jitter_are_the_steps_of_the_backoff() -> None:

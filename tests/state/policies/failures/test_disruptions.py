@@ -1,7 +1,5 @@
 """Disruptions in a row: they wait longer each time, are called stuck, and end the experiment where the spec says so."""
 
-from dataclasses import replace
-
 import pytest
 
 from muster.state.facts.context import Context
@@ -10,7 +8,7 @@ from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import ConditionType, Phase
 from muster.state.vocabulary.rules import Backoff
-from tests.builders import NOW, plan, record
+from tests.builders import NOW, edited, plan, record
 from tests.state.story import Story
 
 RUN = plan(limit=0, backoff=Backoff(initial=5, maximum=300))
@@ -120,7 +118,7 @@ def test_three_disruptions_in_a_row_are_stuck_until_the_gang_has_made_progress()
 
 @pytest.mark.parametrize("allowed", [0, 2])
 def test_one_disruption_more_than_the_spec_allows_fails_the_experiment(allowed: int) -> None:
-    story = Story(replace(RUN, max_disruptions=allowed))
+    story = Story(edited(RUN, max_disruptions=allowed))
     for _ in range(allowed):
         disrupt(story)
     story.launch()
@@ -132,7 +130,7 @@ def test_one_disruption_more_than_the_spec_allows_fails_the_experiment(allowed: 
 
 
 def test_disruptions_with_progress_between_them_never_end_the_experiment() -> None:
-    story = Story(replace(RUN, max_disruptions=1))
+    story = Story(edited(RUN, max_disruptions=1))
     for _ in range(20):
         disrupt(story)
         work(story, disruptions.PROGRESS)
@@ -143,7 +141,7 @@ def test_suspension_ends_the_row() -> None:
     story = Story(RUN)
     for _ in range(4):
         disrupt(story)
-    story.plan = replace(story.plan, suspend=True, generation=2)
+    story.plan = edited(story.plan, suspend=True, generation=2)
     story.look()
     assert story.kept.consecutive_disruptions == 0
     assert story.condition(ConditionType.STUCK) == (False, "NotStuck")
@@ -151,7 +149,7 @@ def test_suspension_ends_the_row() -> None:
 
 @pytest.mark.parametrize(("most", "so_far", "exhausted"), [(None, 10**6, False), (3, 2, False), (3, 3, True)])
 def test_the_limit_counts_disruptions_in_a_row(most: int | None, so_far: int, exhausted: bool) -> None:
-    run: Plan = replace(RUN, max_disruptions=most)
+    run: Plan = edited(RUN, max_disruptions=most)
     assert disruptions.exhausted(run, record(consecutive_disruptions=so_far)) is exhausted
 
 

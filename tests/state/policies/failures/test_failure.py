@@ -97,7 +97,7 @@ def test_pods_of_older_epochs_are_no_cause() -> None:
 
 @pytest.mark.parametrize(("name", "which"), [("bug", "failure rule bug"), ("", "a failure rule")])
 def test_a_rule_that_ends_the_experiment_is_named_before_the_failure(name: str, which: str) -> None:
-    story = Story(plan(failures=(FailureRule(FailureAction.FAIL_EXPERIMENT, name=name),)))
+    story = Story(plan(rules=(FailureRule(FailureAction.FAIL_EXPERIMENT, name=name),)))
     story.assemble()
     story.end(1, 3)
     story.look()

@@ -16,7 +16,7 @@ IGNORE = FailureRule(FailureAction.IGNORE)
 
 def story(**changes: Any) -> Story:
     """Four jobs of one member each, that run."""
-    usual = plan(probe=ProbeKind.NONE, survivor_exits=frozenset(), survivor_text="", failures=(IGNORE,), **changes)
+    usual = plan(probe=ProbeKind.NONE, survivor_exits=frozenset(), survivor_text="", rules=(IGNORE,), **changes)
     life = Story(replace(usual, groups=(Group("worker", 4, 1, PodSpec("i", "c"), 0),), coordinator=None))
     life.launch()
     life.start()

@@ -23,6 +23,7 @@ from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Exit, PodPhase
 from muster.state.vocabulary.record import Cause, Known, Phase
+from tests.builders import edited
 from tests.state.story import Story
 
 MINUTES = 250.0
@@ -470,7 +471,7 @@ def test_a_ray_worker_that_gives_up_did_not_wait_for_another_worker() -> None:
 
 def test_a_row_of_disruptions_waits_and_ends() -> None:
     """A node that hangs again and again costs no restart of the user's, and not the cluster's time for ever."""
-    story = Story(replace(planned("jax"), max_disruptions=2))
+    story = Story(edited(planned("jax"), max_disruptions=2))
     for epoch in range(3):
         frozen(story)
         finish(story, *((rank, 134, HEARTBEATS) for rank in (1, 2, 3)))

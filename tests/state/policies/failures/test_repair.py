@@ -25,7 +25,7 @@ def story(*rules: FailureRule, groups: tuple[Group, ...] = (), **changes: Any) -
     """A gang that runs, with these rules. Without groups: two jobs of two members each, called ``worker``."""
     members = groups or (Group("worker", 2, 2, PodSpec("image", "run"), 0),)
     wanted: Plan = plan(
-        probe=ProbeKind.NONE, survivor_exits=frozenset(), survivor_text="", culprits=(), failures=rules, **changes
+        probe=ProbeKind.NONE, survivor_exits=frozenset(), survivor_text="", culprits=(), rules=rules, **changes
     )
     life = Story(replace(wanted, groups=members))
     life.launch()
