@@ -27,7 +27,7 @@ endif
 PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadgroup --durations 15 --durations-min 5
 
 .DEFAULT_GOAL := help
-.PHONY: help setup frameworks demo test test-newer-python check drift lint packages simulate simulate-all real planted-bugs mutants fuzz bench real-bench image docs pictures clean
+.PHONY: help setup frameworks demo test test-newer-python check tools drift lint packages simulate simulate-all real planted-bugs mutants fuzz bench real-bench image docs pictures clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -47,10 +47,13 @@ frameworks: $(READY) ## Install Ray, XGBoost and PyTorch for examples and their 
 demo: $(READY) ## Run the main job on a local cluster: train, lose a worker, miss a rank
 	@$(BIN)/python examples/demo.py
 
-test: $(READY) ## Run all tests
+test: tools ## Run all tests
 	@$(BIN)/python -m pytest tests/state tests/kinds $(PARALLEL) --cov=muster.state --cov-report=term:skip-covered --cov-report=json:.coverage.json
 	@$(BIN)/python tests/coverage_floor.py .coverage.json
 	@$(BIN)/python -m pytest --ignore tests/state --ignore tests/kinds $(PARALLEL)
+
+tools: $(READY) # programs that tests run; says what it builds, once, for some minutes: pytest would keep that to itself
+	@$(BIN)/python -m tests.tools
 
 test-newer-python: ## Run the tests of state and kinds with a newer Python, where the machine has one
 	@.ci/newer-python
@@ -58,8 +61,7 @@ test-newer-python: ## Run the tests of state and kinds with a newer Python, wher
 check: $(READY) ## Run linters, types, import contracts, the drift checks of generated files, and twine on the packages
 	@$(MAKE) --no-print-directory --jobs=2 drift lint packages
 
-drift: $(READY)
-	@$(BIN)/python -m tests.tools.helm >/dev/null || true # prints that it builds: some minutes, once
+drift: tools
 	@$(BIN)/python -m pytest -q --no-header -m drift
 
 lint: $(READY)

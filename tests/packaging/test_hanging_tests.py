@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from deploy.image.locks import ROOT
 
 SHORT = "from tests import conftest\nconftest.GRACE = 1.0\n"
@@ -26,6 +28,7 @@ def test_another() -> None:
 """
 
 
+@pytest.mark.timeout(180)
 def test_a_hanging_test_is_named_and_the_others_are_run(tmp_path: Path) -> None:
     (tmp_path / "short_grace.py").write_text(SHORT, encoding="utf-8")
     (tmp_path / "test_hangs.py").write_text(HANGS, encoding="utf-8")

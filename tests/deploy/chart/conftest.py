@@ -1,6 +1,8 @@
 """Helm, and what it renders. Where helm cannot be built, its tests are skipped, and the reason is printed."""
 
 from collections.abc import Callable
+from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +28,15 @@ def helm() -> Path:
 
 @pytest.fixture(scope="session")
 def rendered(helm: Path) -> Rendered:
-    """Render the chart with values (``--set`` options, or anything else that `helm template` takes)."""
+    """Render the chart with values (``--set`` options, or anything else that `helm template` takes); the same values
+    are rendered once."""
 
-    def objects(*options: str, **more: Any) -> list[Object]:
-        return [each for each in yaml.safe_load_all(render(helm, *options, **more)) if each]
+    @cache
+    def documents(*options: str, **more: Any) -> list[Object]:
+        found = yaml.load_all(render(helm, *options, **more), Loader=yaml.CSafeLoader)
+        return [each for each in found if each]
 
-    return objects
+    return lambda *options, **more: deepcopy(documents(*options, **more))
 
 
 def one(objects: list[Object], kind: str, name: str = "") -> Object:

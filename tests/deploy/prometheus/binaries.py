@@ -11,6 +11,7 @@ import fcntl
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -67,6 +68,7 @@ def _fetch(package: str, folder: Path) -> None:
     """Unpack a Debian package into ``folder/package``; the folder appears whole or not at all."""
     if not (shutil.which("apt-get") and shutil.which("dpkg-deb")):
         raise Unavailable(f"{package} is not installed, and without apt-get and dpkg-deb it cannot be fetched")
+    sys.stderr.write(f"fetching {package} into {folder} (once)\n")
     with tempfile.TemporaryDirectory(dir=folder) as work:
         fetched = _run(["apt-get", "download", package], Path(work))
         archive = next(Path(work).glob("*.deb"), None)

@@ -1,0 +1,35 @@
+"""``python -m tests.tools``: build or fetch what tests run and package indexes do not have, and say so on the terminal.
+
+pytest keeps what its tests print, so a build within a test looks like a hang. What cannot be had is named; the tests
+that need it are skipped.
+"""
+
+import sys
+
+from tests.deploy.prometheus.binaries import Unavailable, program
+from tests.tools.actionlint import ACTIONLINT
+from tests.tools.go_tool import CannotBuild
+from tests.tools.helm import HELM
+
+
+def main() -> int:
+    """Have each program; always 0, because every test that misses one says so."""
+    for tool in (HELM, ACTIONLINT):
+        try:
+            tool.path()
+        except CannotBuild as reason:
+            _say(f"no {tool.program}: {reason}")
+    for name in ("promtool", "alertmanager"):
+        try:
+            program(name)
+        except Unavailable as reason:
+            _say(f"no {name}: {reason}")
+    return 0
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
