@@ -13,11 +13,12 @@ from typing import Protocol
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
-from muster.metrics.arrivals import arrivals
 from muster.metrics.catalogue import INVALID, OTHER, SERIES
 from muster.metrics.exposition import Families, label
 from muster.metrics.rows import fleet
 from muster.metrics.series import FEWEST, FEWEST_FINISHED, Deadlines, Facts, Finished, Series
+from muster.rollcall.arrivals import arrivals
+from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.by_cause import by_cause
 from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
@@ -37,6 +38,10 @@ class Subject:
     view: View
     step: float = 0.0
     """Seconds by which the wall clock was set since the record was persisted."""
+
+    def at(self, now: float) -> Context:
+        """The experiment at a wall second."""
+        return Context(self.plan, self.record, self.view, now)
 
 
 @dataclass(frozen=True, slots=True)

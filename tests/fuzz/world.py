@@ -13,7 +13,6 @@ import msgspec
 
 from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.index import ExperimentIndex
-from muster.daemon.web.rollcall import detail
 from muster.kube.listwatch.events import Event, EventType, Page
 from muster.kube.listwatch.store import Store
 from muster.metrics.collector import ExperimentCollector, Subject
@@ -23,6 +22,7 @@ from muster.reconcilers.render.encode import to_json
 from muster.reconcilers.render.event import render_event
 from muster.reconcilers.render.pod import PodTemplate
 from muster.reconcilers.render.service import render_service
+from muster.rollcall.make import detail
 from muster.state.decide.machine import Decision, decide
 from muster.state.policies import deadline
 from muster.state.summary.invalid_spec import refuse
@@ -168,7 +168,7 @@ class World:
         require(b'experiment="neighbour"' in text, "the neighbour's series are missing in the scrape")
         require(len(text) < 200_000, f"a scrape of {len(text)} bytes")
         for subject in subjects:
-            document = detail(subject, deadline.ends(subject.plan, subject.record), NOW)
+            document = detail(subject.at(NOW), deadline.ends(subject.plan, subject.record))
             require(len(msgspec.json.encode(document)) < 2_000_000, "an unbounded roll-call document")
 
     def check_neighbour(self) -> None:

@@ -14,13 +14,19 @@ from heapq import nsmallest
 from itertools import islice
 from operator import itemgetter
 
+import structlog
+
 from muster.api.values.printable import printable
-from muster.daemon.web.hurts import hurts
 from muster.metrics.collector import Subject
+from muster.rollcall.document import Summary
+from muster.rollcall.hurts import hurts
+from muster.rollcall.make import summary
 from muster.state.summary.hurt import Hurt, place
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Phase, Record
 from muster.state.vocabulary.rules import ClockName
+
+log = structlog.get_logger()
 
 SLICE = 200
 """Experiments that are walked over in one turn of the loop."""
@@ -61,6 +67,17 @@ class Filters:
 
 DIMENSIONS = ("hurts", "namespace", "operator", "engine", "kind", "phase")
 """The filters whose values are counted."""
+
+
+def shown_row(subject: Subject, clocks: ClocksOf, now: float) -> Summary | None:
+    """The row of one experiment; None, with a line in the log, if that raises: the others must be shown."""
+    try:
+        return summary(subject.at(now), clocks(subject.plan, subject.record))
+    except Exception:
+        log.exception(
+            "experiment left out of the page", namespace=subject.plan.namespace, experiment=subject.plan.title
+        )
+        return None
 
 
 def values_of(subject: Subject, found: tuple[Hurt, ...]) -> tuple[tuple[str, ...], ...]:

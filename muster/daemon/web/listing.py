@@ -14,11 +14,10 @@ from itertools import islice
 from operator import itemgetter
 
 from muster.api.values.printable import WORD, printable
-from muster.daemon.web.fleet import DIMENSIONS, SLICE, ClocksOf, Filters, says, values_of
-from muster.daemon.web.hurts import hurts
-from muster.daemon.web.rollcall import shown_row
-from muster.daemon.web.schemas import Listing
+from muster.daemon.web.fleet import DIMENSIONS, SLICE, ClocksOf, Filters, says, shown_row, values_of
 from muster.metrics.collector import Subject
+from muster.rollcall.document import Listing
+from muster.rollcall.hurts import hurts
 from muster.state.summary.hurt import Hurt
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.record import Phase

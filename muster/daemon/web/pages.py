@@ -4,17 +4,16 @@ import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Protocol
 
-from muster.daemon.web import rollcall
-from muster.daemon.web.fleet import SLICE, Filters, fleet
+from muster.daemon.web.fleet import SLICE, Filters, fleet, shown_row
 from muster.daemon.web.page.experiment import story
 from muster.daemon.web.page.fleet import PAGE, overview
 from muster.daemon.web.page.html import Part
 from muster.daemon.web.page.runbooks import Runbooks
-from muster.daemon.web.ranks import benches
 from muster.daemon.web.readers import Reader
-from muster.daemon.web.schemas import Detail
 from muster.metrics.collector import Subject
-from muster.state.facts.context import Context
+from muster.rollcall.document import Detail
+from muster.rollcall.make import detail
+from muster.rollcall.seats import benches
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Record
 from muster.state.vocabulary.rules import ClockName
@@ -66,7 +65,7 @@ class Pages:
         for number, each in enumerate(shown.rows):
             if number % SLICE == 0:
                 await asyncio.sleep(0)
-            if row := rollcall.shown_row(each.subject, self._index.clocks, now):
+            if row := shown_row(each.subject, self._index.clocks, now):
                 rows.append(row)
         kept = filters.stated() | ({"begin": str(first)} if first else {}) | _still(query)
         return await asyncio.to_thread(
@@ -75,13 +74,14 @@ class Pages:
 
     def document(self, subject: Subject) -> Detail:
         """Everything about one experiment."""
-        return rollcall.detail(subject, self._index.clocks(subject.plan, subject.record), self._clock())
+        return detail(subject.at(self._clock()), self._index.clocks(subject.plan, subject.record))
 
     def experiment(self, subject: Subject, query: Mapping[str, str]) -> tuple[Part, str]:
         """The page of one experiment: its main part, and the whole document."""
         now = self._clock()
-        found = benches(Context(subject.plan, subject.record, subject.view, now))
-        document = rollcall.detail(subject, self._index.clocks(subject.plan, subject.record), now, found)
+        case = subject.at(now)
+        found = benches(case)
+        document = detail(case, self._index.clocks(subject.plan, subject.record), found)
         return story(document, found, _still(query), role=self._role(), now=now, runbooks=self._runbooks)
 
 

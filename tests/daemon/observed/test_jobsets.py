@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from muster.api.values.timestamps import whole_time
-from muster.daemon.web.rollcall import detail
+from muster.rollcall.make import detail
 from muster.state.vocabulary.record import Phase
 from tests.daemon.observed.world import PODS, World, virtually
 
@@ -254,7 +254,7 @@ def test_a_run_that_ended_before_a_daemon_started_keeps_the_time_of_its_end() ->
         put(world, THREE, {"conditions": [done]}, creationTimestamp=whole_time(world.cluster.wall() - 1000))
         await world.daemon("jobsets")
         seen = world.found("jobset/t")
-        shown = detail(seen, {}, world.cluster.wall())
+        shown = detail(seen.at(world.cluster.wall()), {})
         assert shown.phase == "Succeeded"
         assert shown.finished_at == shown.since == ended.replace("Z", ".000Z")
 

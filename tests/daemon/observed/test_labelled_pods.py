@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from muster.daemon.web.rollcall import detail
+from muster.rollcall.make import detail
 from muster.state.policies.watched.following import REPLACED_WITHIN
 from muster.state.policies.watched.obstacles import PATIENCE
 from muster.state.vocabulary.record import ConditionType, Phase
@@ -219,7 +219,7 @@ def test_page_and_metrics_show_the_run_as_any_other() -> None:
         await asyncio.sleep(3)
         text = scraped(world.daemons[-1][0])
         assert 'experiment="pods/run"' in text
-        shown = detail(world.found("pods/run"), {}, world.cluster.wall())
+        shown = detail(world.found("pods/run").at(world.cluster.wall()), {})
         assert (shown.name, shown.size) == ("pods/run", 2)
 
     virtually(story)

@@ -8,8 +8,8 @@ from muster.daemon.app import Daemon
 from muster.daemon.web.page.runbooks import Runbooks
 from muster.daemon.web.pages import Pages
 from muster.daemon.web.readers import Anyone
-from muster.daemon.web.schemas import Detail
 from muster.metrics.collector import Subject
+from muster.rollcall.document import Detail
 from tests.daemon.virtual_daemon import RUN, Cluster, experiment, scraped, virtually
 from tests.daemon.web.ground import Daemon as Web
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from muster.daemon.web.fleet import SLICE, Filters, Fleet, fleet
-from muster.daemon.web.hurts import hurts
 from muster.metrics.collector import Subject
+from muster.rollcall.hurts import hurts
 from muster.state.policies.deadline import ends
 from muster.state.summary.hurt import NEAR, Hurt
 from muster.state.view.roll import RankState

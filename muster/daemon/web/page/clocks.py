@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from muster.api.values.humanize import age
 from muster.daemon.web.page.html import Html, Part, element, part
 from muster.daemon.web.page.times import left, seconds_of
-from muster.daemon.web.schemas import DeadlineReport
+from muster.rollcall.document import DeadlineReport
 
 NEAR = 0.9
 """The share of a clock from which its bar warns."""

@@ -13,8 +13,8 @@ from muster.daemon.web.page.html import Child, Html, Part, element, join, part
 from muster.daemon.web.page.runbooks import Runbooks, link
 from muster.daemon.web.page.timeline import spans, stuck, timeline
 from muster.daemon.web.page.times import ago, dated, moment
-from muster.daemon.web.ranks import Bench
-from muster.daemon.web.schemas import Detail, FindingReport, ProgressReport
+from muster.rollcall.document import Detail, FindingReport, ProgressReport
+from muster.rollcall.seats import Bench
 from muster.state.facts.diagnosis.cause import LOOKS_WELL
 from muster.state.summary.invalid_spec import REASON as INVALID_SPEC
 

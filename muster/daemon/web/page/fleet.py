@@ -9,8 +9,8 @@ from muster.daemon.web.page.filters import chips, choices, link
 from muster.daemon.web.page.html import Child, Html, Part, element, join, part
 from muster.daemon.web.page.runbooks import OUTSIDE, Runbooks
 from muster.daemon.web.page.times import ago, coarse
-from muster.daemon.web.schemas import Summary
 from muster.metrics.catalogue import INVALID
+from muster.rollcall.document import Summary
 from muster.state.summary.hurt import TITLES, Hurt
 from muster.state.summary.invalid_spec import UNREADABLE
 

@@ -10,7 +10,7 @@ from html import escape
 
 from muster.api.values.rank_ranges import to_ranges
 from muster.daemon.web.page.html import Child, Html, Part, element, part
-from muster.daemon.web.ranks import Bench, Seat, Standing
+from muster.rollcall.seats import Bench, Seat, Standing
 
 LETTERS = {
     Standing.ARRIVED: "A",

@@ -12,7 +12,7 @@ from itertools import zip_longest
 from muster.api.values.humanize import age
 from muster.daemon.web.page.html import Html, Part, element, part
 from muster.daemon.web.page.times import seconds_of
-from muster.daemon.web.schemas import StoryReport
+from muster.rollcall.document import StoryReport
 
 LANES = 8
 """Epochs that are drawn: the last ones."""

@@ -1,7 +1,7 @@
 """The grid of ranks: who is named by a cause is seen in it."""
 
 from muster.daemon.web.page.grid import grid
-from muster.daemon.web.ranks import Bench, Seat, Standing
+from muster.rollcall.seats import Bench, Seat, Standing
 from tests.builders import worker_group
 
 

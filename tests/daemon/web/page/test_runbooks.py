@@ -9,11 +9,10 @@ from pydantic import ValidationError
 from muster.daemon.settings import Settings
 from muster.daemon.web.page.experiment import story
 from muster.daemon.web.page.runbooks import Runbooks
-from muster.daemon.web.ranks import benches
-from muster.daemon.web.rollcall import detail
 from muster.metrics.collector import Subject
 from muster.metrics.runbooks import SERVED
-from muster.state.facts.context import Context
+from muster.rollcall.make import detail
+from muster.rollcall.seats import benches
 from muster.state.view.roll import RankState
 from muster.state.vocabulary.pod import PodPhase
 from muster.state.vocabulary.record import Condition, ConditionType, Phase
@@ -29,8 +28,8 @@ def links(base: str, reason: str = "RanksMissing") -> Mapping[str, str]:
     one = Subject(
         plan(), record(phase=Phase.ASSEMBLING, conditions=(stuck,)), view(pod(0), pod(1), WAITING, pod(3), heard=heard)
     )
-    seats = benches(Context(one.plan, one.record, one.view, NOW))
-    main, _ = story(detail(one, {}, NOW), seats, {}, role="", now=NOW, runbooks=Runbooks(base))
+    seats = benches(one.at(NOW))
+    main, _ = story(detail(one.at(NOW), {}), seats, {}, role="", now=NOW, runbooks=Runbooks(base))
     found = re.findall(r'<a href="([^"]*)" rel="noopener noreferrer" class="[^"]*">([^<]*)</a>', main.html)
     assert main.html.count("noopener") == len(found)
     return {text: href for href, text in found}

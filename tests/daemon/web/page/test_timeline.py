@@ -4,7 +4,7 @@ import re
 
 from muster.api.values.timestamps import whole_time
 from muster.daemon.web.page.timeline import LANE, LANES, Span, spans, stuck, timeline
-from muster.daemon.web.schemas import StoryReport
+from muster.rollcall.document import StoryReport
 from tests.builders import NOW
 
 BAR = re.compile(r'<rect x="([\d.]+)%" y="(\d+)" width="([\d.]+)%" [^>]*class="(\w+)"><title>([^<]*)</title>')

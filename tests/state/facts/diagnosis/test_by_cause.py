@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from muster.metrics.arrivals import arrivals
+from muster.rollcall.arrivals import arrivals
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.by_cause import by_cause
 from muster.state.facts.diagnosis.cause import AFTER_ARRIVAL, COUNTED, COUNTED_AS, MissingCause

@@ -5,16 +5,18 @@ Beside the status (``muster.state.summary.hurt``) the daemon sees the roll and e
 
 from collections.abc import Mapping
 
-from muster.metrics.arrivals import arrivals
+from muster.rollcall.arrivals import arrivals
 from muster.state.summary.hurt import NEAR, Hurt, near
 from muster.state.summary.hurt import hurts as with_facts
-from muster.state.view.view import View
+from muster.state.view.read_only import ReadOnlyView
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Record
 from muster.state.vocabulary.rules import ClockName
 
 
-def hurts(plan: Plan, record: Record, view: View, ends: Mapping[ClockName, float], now: float) -> tuple[Hurt, ...]:
+def hurts(
+    plan: Plan, record: Record, view: ReadOnlyView, ends: Mapping[ClockName, float], now: float
+) -> tuple[Hurt, ...]:
     """What hurts that experiment, in the order of `Hurt`; ``ends`` says when its running clocks run out."""
     roll = None if record.finished else arrivals(plan, record, view, now)
     deadline_near = any(end - now < _near(plan, name) for name, end in ends.items())

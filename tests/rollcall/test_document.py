@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.api.values.rank_ranges import to_ranges
-from muster.daemon.web.rollcall import detail, stamp, summary
-from muster.metrics.collector import Subject
+from muster.rollcall.document import stamp
+from muster.rollcall.make import detail, summary
+from muster.state.facts.context import Context
 from muster.state.view.progress import StepReport
 from muster.state.view.roll import RankState
 from muster.state.vocabulary.record import Phase, RollCall
@@ -32,7 +33,7 @@ def test_a_time_no_calendar_has_is_left_out(odd: float) -> None:
 
 
 def test_after_a_restart_of_the_daemon_the_record_names_the_missing() -> None:
-    told = detail(Subject(plan(), record(phase=Phase.ASSEMBLING, roll=RollCall(4, 2, (1, 3))), view()), {}, NOW)
+    told = detail(Context(plan(), record(phase=Phase.ASSEMBLING, roll=RollCall(4, 2, (1, 3))), view(), NOW), {})
     assert [missed.rank for missed in told.missing_ranks] == [1, 3]
     assert told.missing_ranks[0].pod == ""
     assert "no pod yet" in told.missing_ranks[0].why
@@ -41,7 +42,7 @@ def test_after_a_restart_of_the_daemon_the_record_names_the_missing() -> None:
 
 @pytest.mark.parametrize("phase", [Phase.SUSPENDED, Phase.SUCCEEDED])
 def test_who_does_not_run_misses_nobody(phase: Phase) -> None:
-    told = summary(Subject(plan(), record(phase=phase), view()), {}, NOW)
+    told = summary(Context(plan(), record(phase=phase), view(), NOW), {})
     assert (told.arrived, told.missing) == (None, None)
 
 
@@ -50,7 +51,7 @@ def test_what_a_program_reports_is_in_the_document() -> None:
     for look in range(3):
         said = tuple(StepReport(rank, look * 30, look + 1, look * 3.0, 3.0, (("loss", 0.5),)) for rank in range(4))
         seen.observe_probe(answer(*[RankState.CONNECTED] * 4, at=NOW + 3.0 * look, reports=said), 0)
-    found = summary(Subject(plan(), record(phase=Phase.RUNNING), seen), {}, NOW + 6).progress
+    found = summary(Context(plan(), record(phase=Phase.RUNNING), seen, NOW + 6), {}).progress
     assert found is not None
     assert (found.sentence, found.step) == ("step 60, 10 steps/s", 60)
     assert (found.per_second, found.reporting, found.hung, found.scalars) == (10.0, 4, False, {"loss": 0.5})
@@ -60,4 +61,4 @@ def test_what_a_program_reports_is_in_the_document() -> None:
 def test_a_gang_that_does_not_run_has_no_progress(phase: Phase) -> None:
     seen = view()
     seen.observe_probe(answer(RankState.CONNECTED, reports=(StepReport(0, 1, 1),)), 0)
-    assert summary(Subject(plan(), record(phase=phase), seen), {}, NOW).progress is None
+    assert summary(Context(plan(), record(phase=phase), seen, NOW), {}).progress is None

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.daemon.web.ranks import Standing, benches, by_standing
+from muster.rollcall.seats import Standing, benches, by_standing
 from muster.state.facts.context import Context
 from muster.state.view.roll import CoordinatorState, RankState
 from muster.state.vocabulary.coordinator import ProbeKind

@@ -1,15 +1,69 @@
-"""The documents of the JSON endpoints and of the page; ``muster.daemon.web.rollcall`` makes them.
+"""The roll call of an experiment as a document: what page, SDK and command line show of it.
 
-Names of fields are in camel case and times are RFC 3339, as in the Kubernetes API. Every text is printable and short.
+Names of fields are in camel case and times are RFC 3339, as in the Kubernetes API. Every text in it may come from a
+program of the experiment or from a stranger's object; ``made`` makes each printable and short, as its field says, so
+that no reader has to think of it.
 """
 
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import cache
+from typing import Annotated, Any, TypeVar, get_type_hints
+
 from msgspec import Struct
+
+from muster.api.values.printable import WORD, printable
+
+TEXT = 1000
+"""Characters of any message."""
+
+T = TypeVar("T", bound=Struct)
+
+
+def made(kind: type[T], source: object, /, **given: object) -> T:
+    """The document of that kind: each field is what is given, or else the source's attribute of its name."""
+    rules = _rules(kind)
+    return kind(**{name: rule(given[name] if name in given else getattr(source, name)) for name, rule in rules.items()})
+
+
+@cache
+def _rules(kind: type[Struct]) -> Mapping[str, Callable[[Any], object]]:
+    """What makes the value of each field fit to be read."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {name: next(iter(getattr(hint, "__metadata__", ())), _as_it_is) for name, hint in hints.items()}
+
+
+def _as_it_is(value: object) -> object:
+    return value
+
+
+def stamp(seconds: float | None) -> str:
+    """A wall time as RFC 3339 with milliseconds; empty for None, and for one that no calendar has."""
+    if seconds is None:
+        return ""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    except (OverflowError, ValueError, OSError):
+        return ""
+
+
+def _word(text: str) -> str:
+    return printable(text, WORD)
+
+
+def _text(text: str) -> str:
+    return printable(text, TEXT)
+
+
+Word = Annotated[str, _word]
+Text = Annotated[str, _text]
+Time = Annotated[str, stamp]
 
 
 class ProgressReport(Struct, frozen=True, kw_only=True, rename="camel"):
     """How far the gang has come, by what its programs report. ``state.view.progress`` explains the words."""
 
-    sentence: str
+    sentence: Text
     """All of it in one line: ``step 1,840, 9.8 steps/s, slowest rank 37 at 1,702``."""
     step: int
     """That half of the reporting ranks have reached."""
@@ -19,7 +73,7 @@ class ProgressReport(Struct, frozen=True, kw_only=True, rename="camel"):
     """The first 64, as ``0-3,7``."""
     reporting: int
     """How many ranks report."""
-    moved_at: str
+    moved_at: Time
     """When the last step was seen."""
     longest: float
     """The longest time between two reports in this epoch, in seconds."""
@@ -33,17 +87,17 @@ class ProgressReport(Struct, frozen=True, kw_only=True, rename="camel"):
 class Summary(Struct, frozen=True, kw_only=True, rename="camel"):
     """One experiment in one row. ``arrived`` and ``missing`` are None while they are not known."""
 
-    namespace: str
-    name: str
+    namespace: Word
+    name: Word
     kind: str
-    operator: str
+    operator: Word
     engine: str
     """``native`` for what Muster runs, ``observe`` for what another controller runs."""
     phase: str
-    since: str
-    reason: str
-    message: str
-    stuck: str
+    since: Time
+    reason: Word
+    message: Text
+    stuck: Word
     """Reason of a true condition Stuck; empty if it is not."""
     epoch: int
     restarts: int
@@ -57,7 +111,7 @@ class Summary(Struct, frozen=True, kw_only=True, rename="camel"):
     progress: ProgressReport | None
     """None where no program reports, and while the gang does not run."""
     hurts: list[str]
-    """What hurts, the worst first (``muster.daemon.web.hurts``)."""
+    """What hurts, the worst first (``muster.rollcall.hurts``)."""
 
 
 class Listing(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -74,12 +128,12 @@ class Listing(Struct, frozen=True, kw_only=True, rename="camel"):
 class CoordinatorReport(Struct, frozen=True, kw_only=True, rename="camel"):
     """What the coordinator answered last."""
 
-    address: str
+    address: Word
     state: str
-    detail: str
-    at: str
+    detail: Text
+    at: Time
     latency: float
-    protocol: str
+    protocol: Word
     told: int | None
     """The number of processes the coordinator waits for."""
 
@@ -88,14 +142,14 @@ class CauseReport(Struct, frozen=True, kw_only=True, rename="camel"):
     """Why the last epoch ended."""
 
     epoch: int
-    at: str
-    sentence: str
-    reason: str
-    message: str
-    pod: str
+    at: Time
+    sentence: Text
+    reason: Word
+    message: Text
+    pod: Word
     rank: int
-    container: str
-    node: str
+    container: Word
+    node: Word
     exit_code: int | None
     signal: int
     disruption: bool
@@ -105,10 +159,10 @@ class MissingRank(Struct, frozen=True, kw_only=True, rename="camel"):
     """A missing rank and why it is missing."""
 
     rank: int
-    group: str
-    pod: str
-    node: str
-    why: str
+    group: Word
+    pod: Word
+    node: Word
+    why: Text
 
 
 class FindingReport(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -117,11 +171,16 @@ class FindingReport(Struct, frozen=True, kw_only=True, rename="camel"):
     cause: str
     ranks: str
     count: int
-    sentence: str
-    evidence: str
+    sentence: Text
+    evidence: Text
     next_step: str
-    group: str
-    node: str
+    group: Word
+    node: Word
+
+    @property
+    def what(self) -> str:
+        """The cause in a few words: the sentence without its members."""
+        return self.sentence.partition(": ")[2]
 
 
 class ConditionReport(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -129,18 +188,18 @@ class ConditionReport(Struct, frozen=True, kw_only=True, rename="camel"):
 
     type: str
     status: bool
-    reason: str
-    message: str
-    since: str
+    reason: Word
+    message: Text
+    since: Time
 
 
 class StoryReport(Struct, frozen=True, kw_only=True, rename="camel"):
     """One line of the story."""
 
-    at: str
+    at: Time
     epoch: int
-    reason: str
-    message: str
+    reason: Word
+    message: Text
     warning: bool
 
 
@@ -148,7 +207,7 @@ class DeadlineReport(Struct, frozen=True, kw_only=True, rename="camel"):
     """A running clock: it runs out at ``until``, ``limit`` seconds after it began, and then ``action`` follows."""
 
     clock: str
-    until: str
+    until: Time
     limit: float
     action: str
 
@@ -156,7 +215,7 @@ class DeadlineReport(Struct, frozen=True, kw_only=True, rename="camel"):
 class GroupReport(Struct, frozen=True, kw_only=True, rename="camel"):
     """A group: ``jobs`` of ``pods`` each, and its first rank."""
 
-    name: str
+    name: Word
     role: str
     first_rank: int
     jobs: int
@@ -169,12 +228,12 @@ class Detail(Summary, frozen=True, kw_only=True, rename="camel"):
     It holds what the coordinator says; ``members`` has every rank, by what the coordinator and its pod show.
     """
 
-    started_at: str
-    finished_at: str
+    started_at: Time
+    finished_at: Time
     groups: list[GroupReport]
     members: dict[str, str]
     deadlines: list[DeadlineReport]
-    dashboard: str
+    dashboard: Word
     """Host and port of the coordinator's web page inside the cluster; empty where it has none."""
     coordinator: CoordinatorReport | None
     ranks: dict[str, str]

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from muster.state.policies.silence import known
-from muster.state.view.view import View
+from muster.state.view.read_only import ReadOnlyView
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Record
 
@@ -15,7 +15,7 @@ class Arrivals(NamedTuple):
     missing: int
 
 
-def arrivals(plan: Plan, record: Record, view: View, now: float) -> Arrivals | None:
+def arrivals(plan: Plan, record: Record, view: ReadOnlyView, now: float) -> Arrivals | None:
     """The counts of the record's epoch; None where they are not known at ``now``, in wall seconds.
 
     They are not where the coordinator speaks of rank 0 only, or has served and does not answer any more.

@@ -1,0 +1,149 @@
+"""Makes the roll call of an experiment from its plan, record and view at one moment."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from muster.api.values.printable import WORD, printable
+from muster.api.values.rank_ranges import to_ranges
+from muster.rollcall.arrivals import arrivals
+from muster.rollcall.document import (
+    CauseReport,
+    ConditionReport,
+    CoordinatorReport,
+    DeadlineReport,
+    Detail,
+    FindingReport,
+    GroupReport,
+    MissingRank,
+    ProgressReport,
+    StoryReport,
+    Summary,
+    made,
+)
+from muster.rollcall.hurts import hurts
+from muster.rollcall.seats import Bench, benches, by_standing
+from muster.state.facts.context import Context
+from muster.state.facts.diagnosis.diagnose import diagnose
+from muster.state.facts.sentences import sentence, why_missing
+from muster.state.policies import silence
+from muster.state.view.probe_result import SHOWN_RANKS, ProbeResult
+from muster.state.view.progress import Progress
+from muster.state.view.progress import sentence as progress_sentence
+from muster.state.view.roll import RankState
+from muster.state.vocabulary.record import ConditionType, Phase
+from muster.state.vocabulary.rules import ClockName
+
+Clocks = Mapping[ClockName, float]
+"""The running clocks of an experiment and the wall second each runs out."""
+
+
+def summary(case: Context, clocks: Clocks) -> Summary:
+    """The row of one experiment."""
+    return made(Summary, case.record, **_row(case, clocks))
+
+
+def detail(case: Context, clocks: Clocks, seats: Iterable[Bench] | None = None) -> Detail:
+    """Everything about one experiment. Costs O(ranks). ``seats`` are its ranks, where they are known already."""
+    plan, record, probe = case.plan, case.record, case.probe
+    return made(
+        Detail,
+        record,
+        **_row(case, clocks),
+        groups=[made(GroupReport, group, jobs=group.replicas, pods=group.completions) for group in plan.groups],
+        members={each.value: to_ranges(ranks) for each, ranks in by_standing(seats or benches(case)).items()},
+        deadlines=[_deadline(case, name, end) for name, end in clocks.items()],
+        dashboard=plan.dashboard_address(record.epoch),
+        coordinator=_coordinator(case, probe) if probe else None,
+        ranks=_by_state(probe.answer.states) if probe else {},
+        missing_ranks=[_missing_rank(case, rank) for rank in _missing(case)],
+        findings=[made(FindingReport, found, ranks=to_ranges(found.ranks)) for found in diagnose(case)],
+        cause=made(CauseReport, record.cause, sentence=sentence(record.cause)) if record.cause else None,
+        conditions=[made(ConditionReport, each, status=bool(each.status)) for each in record.conditions],
+        story=[made(StoryReport, line) for line in record.story],
+    )
+
+
+def _row(case: Context, clocks: Clocks) -> dict[str, Any]:
+    """What the record does not have under the same name."""
+    plan, record, view, now = case.plan, case.record, case.view, case.now
+    stuck = record.condition(ConditionType.STUCK)
+    roll = None if record.finished or record.phase is Phase.SUSPENDED else arrivals(plan, record, view, now)
+    progress = view.progress_of(record.epoch) if record.gathering else None
+    return {
+        "namespace": plan.namespace,
+        "name": plan.title,
+        "kind": plan.subject.kind,
+        "operator": plan.operator,
+        "engine": plan.engine.value,
+        "since": record.phase_at,
+        "stuck": stuck.reason if stuck and stuck.status else "",
+        "epoch": record.epoch_begun,
+        "restarts": record.restarts_begun,
+        "size": plan.size,
+        "ready": record.ready if record.finished else case.tally.ready,
+        "arrived": roll.arrived if roll else None,
+        "missing": roll.missing if roll else None,
+        "clocks": {name.value: round(end - now, 3) for name, end in clocks.items()},
+        "progress": _progress(progress, now) if progress else None,
+        "hurts": [each.value for each in hurts(plan, record, view, clocks, now)],
+    }
+
+
+def _deadline(case: Context, name: ClockName, end: float) -> DeadlineReport:
+    rule = case.plan.clock(name)
+    limit, action = (rule.after, rule.action.value) if rule else (0.0, "")
+    return made(DeadlineReport, rule, clock=name.value, until=end, limit=limit, action=action)
+
+
+def _progress(progress: Progress, now: float) -> ProgressReport:
+    return made(
+        ProgressReport,
+        progress,
+        sentence=progress_sentence(progress, now),
+        per_second=None if progress.rate is None else round(progress.rate, 6),
+        slowest_rank=progress.slowest,
+        stragglers=to_ranges(progress.stragglers),
+        hangs_after=progress.patience,
+        scalars={printable(name, WORD): value for name, value in progress.scalars},
+    )
+
+
+def _by_state(ranks: Iterable[RankState]) -> dict[str, str]:
+    numbers: dict[str, list[int]] = {}
+    for rank, state in enumerate(ranks):
+        numbers.setdefault(state.value, []).append(rank)
+    return {state: to_ranges(found) for state, found in numbers.items()}
+
+
+def _missing(case: Context) -> Iterable[int]:
+    """The first missing ranks as the coordinator, or else the record, names them."""
+    if case.record.finished:
+        return ()
+    if probe := case.probe:
+        return probe.missing if silence.known_in(case) else ()
+    return case.record.roll.missing[:SHOWN_RANKS] if case.record.roll else ()
+
+
+def _missing_rank(case: Context, rank: int) -> MissingRank:
+    pod, group = case.tally.members.get(rank), case.plan.group_of(rank)
+    return made(
+        MissingRank,
+        None,
+        rank=rank,
+        group=group.name if group else "",
+        pod=pod.name if pod else "",
+        node=pod.node if pod else "",
+        why=why_missing(case, rank),
+    )
+
+
+def _coordinator(case: Context, probe: ProbeResult) -> CoordinatorReport:
+    answer = probe.answer
+    return made(
+        CoordinatorReport,
+        answer,
+        address=case.plan.coordinator_address(case.record.epoch),
+        state=answer.coordinator.value,
+        latency=round(answer.latency, 6),
+        told=answer.expected,
+    )
