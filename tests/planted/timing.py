@@ -8,6 +8,7 @@ from muster.state.facts.context import Context
 from muster.state.policies import blocked, deadline
 from muster.state.policies.ending import deletion
 from muster.state.policies.failures import backoff
+from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Record
 from muster.state.vocabulary.rules import Backoff
@@ -72,7 +73,7 @@ def deletion_left_to_others() -> Swaps:
 @bug(Hunt("clean", "happy", operator="jobset-sequential"), shown_by="run together")
 def all_at_once() -> Swaps:
     """The members of a job run together, whatever its parallelism."""
-    return [swap(Plan, "together", property(lambda self: self.size))]
+    return [swap(Group, "at_a_time", property(lambda self: self.size))]
 
 
 @bug(Hunt("clean", "survivors-hang"), Hunt("clean", "member-fails"))
