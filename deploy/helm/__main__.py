@@ -8,6 +8,7 @@ import json
 import sys
 
 from deploy.helm.copies import CHART, ROOT, copies
+from deploy.helm.kinds import kinds_template
 from deploy.helm.manifests import manifests, render
 from deploy.helm.pages import values_file, with_table
 from deploy.helm.schema import schema
@@ -22,6 +23,7 @@ def main() -> int:
     files = {
         **copies(),
         CHART / "values.yaml": values_file(),
+        CHART / "templates/_kinds.tpl": kinds_template(),
         CHART / "values.schema.json": json.dumps(schema(), indent=2) + "\n",
         PAGE: with_table(PAGE.read_text(encoding="utf-8")),
     }

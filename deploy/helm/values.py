@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.alias_generators import to_camel
 
 from muster.daemon.settings import FOREIGN_KINDS, Settings
-from muster.kinds.watched import OBSERVED
+from muster.kinds.registry.watched_kinds import OBSERVED
 
 LABEL = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 """A DNS label (RFC 1123)."""

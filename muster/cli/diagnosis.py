@@ -14,7 +14,7 @@ from muster.api.errors import MusterError
 from muster.api.manifest.experiment import parse_experiment
 from muster.client import Explanation
 from muster.kinds.experiments.planning import plan_of
-from muster.kinds.run import SUBJECTS
+from muster.kinds.registry.run_kinds import SUBJECTS
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.cause import LOOKS_WELL
 from muster.state.facts.diagnosis.diagnose import diagnose

@@ -78,7 +78,7 @@ class Manifest:
 
 def _plan_of_object(loaded: LoadedObject, *, name: str, namespace: str, uid: str) -> Plan:
     """The plan of an object that is run as it is. Raises ``PlanError`` and ``SpecError``."""
-    from muster.kinds import run as kinds
+    from muster.kinds.registry import run_kinds as kinds
 
     kind = kinds.SUBJECTS.get(loaded.kind)
     if kind is None:

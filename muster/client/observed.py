@@ -17,12 +17,12 @@ from muster.api.errors import MusterError
 from muster.api.status import ExperimentStatus
 from muster.api.values.timestamps import whole_time
 from muster.client.member import Member, member_of
-from muster.kinds import run as kinds
 from muster.kinds.declaration.watched_kind import Claim, ObservedKind, Said
 from muster.kinds.places.attempts import Attempts
 from muster.kinds.places.membership import ObservedMembership
 from muster.kinds.pods.watched import OBSERVE
-from muster.kinds.watched import OBSERVED
+from muster.kinds.registry import run_kinds as kinds
+from muster.kinds.registry.watched_kinds import OBSERVED
 from muster.kube.unstructured import Json, items, mapping, moment, text
 from muster.state.decide.machine import decide
 from muster.state.policies.watched import ends

@@ -3,8 +3,9 @@
 Experiments, JobSets and JAXJobs can be run by Muster. The other kinds are only observed: other controllers run them.
 """
 
+from collections.abc import Mapping
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 from muster.api.errors import MusterError
 from muster.api.manifest.problems import quoted
@@ -39,10 +40,15 @@ def parse(name: str) -> tuple[Subject, str]:
     return subject_of(kind), own
 
 
+def other_kinds() -> tuple[str, ...]:
+    """The kinds beside Experiment, as the command line names them."""
+    return tuple(each.kind.lower() for each in (*SUBJECTS, *_observed_only()) if each != EXPERIMENT)
+
+
 @cache
 def _observed_only() -> tuple[Subject, ...]:
     """The other kinds. Their rules take 0.3 s to import, and an Experiment is named without them."""
-    from muster.kinds.watched import OBSERVED
+    from muster.kinds.registry.watched_kinds import OBSERVED
 
     return tuple(each.subject for each in OBSERVED.values() if each.subject not in SUBJECTS)
 
@@ -57,7 +63,7 @@ def refuse_to_ask(name: str, verb: str) -> None:
 def _instead(subject: Subject, verb: str) -> str:
     if subject == PODS:
         return "its pods are made by another program, which has to do it"
-    field = "spec.runPolicy.suspend" if subject == JAXJOB else "spec.suspend"
+    field = _field_that_suspends(subject)
     if verb == "restarted":
         return f"set {field} to true with kubectl, and to false when its pods have ended"
     if verb == "submitted again":
@@ -87,7 +93,19 @@ def ours(obj: Json) -> bool:
     name = text(obj, "kind")
     if name in ("", EXPERIMENT.kind):
         return True
-    from muster.kinds import run as kinds
+    from muster.kinds.registry import run_kinds as kinds
 
     kind = kinds.SUBJECTS.get(name)
     return kind is not None and kind.ours(obj)
+
+
+def _field_that_suspends(subject: Subject) -> str:
+    """The path of the field that the declaration of the kind sets."""
+    from muster.kinds.registry.watched_kinds import OBSERVED
+
+    patch: Any = OBSERVED[subject.plural].suspend
+    path = []
+    while isinstance(patch, Mapping):
+        ((name, patch),) = patch.items()
+        path.append(str(name))
+    return ".".join(path)

@@ -34,7 +34,7 @@ from muster.daemon.tasks import Tasks
 from muster.daemon.wall_clock import TICK, WallClock
 from muster.daemon.web.health import DaemonHealth
 from muster.daemon.web.live import Changes
-from muster.kinds.run import SUBJECTS, runs
+from muster.kinds.registry.run_kinds import SUBJECTS, runs
 from muster.kube.denials import Denials
 from muster.kube.fair_share import ALONE, FairShare
 from muster.kube.instrumented import MeasuredTransport, labels

@@ -15,11 +15,11 @@ from pydantic_settings import (
 )
 
 from muster.kinds.declaration.watched_kind import ObservedKind
-from muster.kinds.watched import OBSERVED
+from muster.kinds.registry.run_kinds import SUBJECTS
+from muster.kinds.registry.watched_kinds import OBSERVED
 from muster.kube.leaderelection.rules import LONGEST
 from muster.kube.listwatch.reflector import ReflectorSettings
 from muster.metrics.runbooks import SERVED
-from muster.state.vocabulary.subject import JAXJOB, JOBSET
 
 Seconds = Annotated[float, Field(gt=0)]
 
@@ -27,7 +27,7 @@ _NAME = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 """A DNS subdomain (RFC 1123), as names of Kubernetes objects are."""
 
 
-FOREIGN_KINDS = frozenset(each.plural for each in (JOBSET, JAXJOB))
+FOREIGN_KINDS = frozenset(each.subject.plural for each in SUBJECTS.values())
 """Resources of the foreign kinds that can be run."""
 
 

@@ -2,73 +2,21 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from muster.client.stacks import reading
-from muster.kinds.watched import OBSERVED
+from muster.kinds.registry.watched_kinds import OBSERVED
 from muster.kube.connection import Connection
 from muster.kube.execution import Executed
 from muster.local.apiserver.objects import object_store
 from muster.local.foreign_crds import foreign_crds, reduced_crd
 from tests.cli.conftest import Call
-from tests.cli.test_observed_runs import TEMPLATE
 from tests.client.localserver import LocalServer, ended, running
 from tests.client.stacks.test_reading import answers
 
 CRDS = "customresourcedefinitions"
-INDEX = "batch.kubernetes.io/job-completion-index"
-RAY = {"headGroupSpec": {}, "workerGroupSpecs": [{"groupName": "w", "replicas": 2, "maxReplicas": 2}]}
-
-
-class Run(NamedTuple):
-    """A run of three members. ``labels`` are those of its pods; rank 2 has no pod."""
-
-    spec: dict[str, Any]
-    labels: tuple[dict[str, str], ...]
-    container: str = "main"
-    status: dict[str, Any] | None = None
-    annotations: dict[str, str] | None = None
-
-
-def ray(cluster: str) -> tuple[dict[str, str], ...]:
-    head, worker = {"ray.io/group": "headgroup"}, {"ray.io/group": "w", "ray.io/worker-group-replica-index": "0"}
-    return tuple({"ray.io/cluster": cluster, **each} for each in (head, worker))
-
-
-def by_index(label: str, **labels: str) -> tuple[dict[str, str], ...]:
-    return tuple({**labels, label: str(rank)} for rank in range(2))
-
-
-def of_jobset(group: str) -> tuple[dict[str, str], ...]:
-    start = "jobset.sigs.k8s.io/"
-    labels = {f"{start}jobset-name": "train", f"{start}replicatedjob-name": group, f"{start}job-index": "0"}
-    return by_index(INDEX, **labels)
-
-
-THREE = {"completions": 3, "parallelism": 3, "completionMode": "Indexed"}
-RUNS = {
-    "rayclusters": Run(RAY, ray("train"), "ray-head"),
-    "rayjobs": Run(
-        {"entrypoint": "python x.py", "submissionMode": "HTTPMode", "rayClusterSpec": RAY},
-        ray("train-aaaaa"),
-        "ray-head",
-        {"rayClusterName": "train-aaaaa", "jobId": "train-bbbbb", "jobDeploymentStatus": "Running"},
-    ),
-    "trainjobs": Run({"trainer": {"numNodes": 3}, "runtimeRef": {"name": "torch"}}, of_jobset("node"), "node"),
-    "jaxjobs": Run(
-        {"jaxReplicaSpecs": {"Worker": {"replicas": 3}}, "runPolicy": {"managedBy": "kubeflow.org/training-operator"}},
-        by_index("training.kubeflow.org/replica-index", **{"training.kubeflow.org/job-name": "train"}),
-        "jax",
-    ),
-    "jobsets": Run({"replicatedJobs": [{"name": "w", "template": {"spec": THREE}}]}, of_jobset("w")),
-    "jobs": Run({**THREE, "template": TEMPLATE}, by_index(INDEX, **{"batch.kubernetes.io/job-name": "train"})),
-    "pods": Run(
-        {}, by_index("muster.dev/rank", **{"muster.dev/observe": "train"}), annotations={"muster.dev/size": "3"}
-    ),
-}
-"""By the plural of the kind."""
 
 
 def name_of(kind: str) -> str:
@@ -80,7 +28,7 @@ def run(request: pytest.FixtureRequest, server: LocalServer, monkeypatch: pytest
     """The object and two of its three pods: rank 1 has failed. The name for the command line is returned."""
     kind: str = request.param
     monkeypatch.setattr(object_store, "admit", lambda *_: None)
-    wanted, subject = RUNS[kind], OBSERVED[kind].subject
+    wanted, subject = OBSERVED[kind].sample, OBSERVED[kind].subject
     owner: list[dict[str, Any]] = []
     uid = ""
     if kind != "pods":
@@ -88,18 +36,17 @@ def run(request: pytest.FixtureRequest, server: LocalServer, monkeypatch: pytest
         if kind not in served:
             server.put("apiextensions.k8s.io/v1", CRDS, "", reduced_crd(subject))
         metadata = {"name": "train", "labels": {"muster.dev/observe": "train"}}
-        obj = {"kind": subject.kind, "metadata": metadata, "spec": wanted.spec}
+        obj = {"kind": subject.kind, "metadata": metadata, "spec": wanted.spec(3)}
         made = server.put(subject.api_version, subject.plural, "default", obj)
         uid = made["metadata"]["uid"]
         if wanted.status:
             server.put(subject.api_version, subject.plural, "default", {**obj, "status": wanted.status}, "status")
-        if kind in ("rayclusters", "jaxjobs", "jobs"):
+        if wanted.owned:
             known = {"apiVersion": subject.api_version, "kind": subject.kind, "name": "train", "uid": uid}
             owner = [{**known, "controller": True}]
     for rank, status in enumerate((running(), ended(3, "no such file"))):
-        labels = {**wanted.labels[rank]} | ({"batch.kubernetes.io/controller-uid": uid} if kind == "jobs" else {})
-        labels |= {"jobset.sigs.k8s.io/jobset-uid": uid} if kind == "jobsets" else {}
-        meta: dict[str, Any] = {"name": f"train-{rank}", "labels": labels, "annotations": wanted.annotations or {}}
+        labels = {**wanted.pods[rank]} | ({wanted.uid_label: uid} if wanted.uid_label else {})
+        meta: dict[str, Any] = {"name": f"train-{rank}", "labels": labels, "annotations": dict(wanted.annotations)}
         if owner:
             meta["ownerReferences"] = owner
         pod = {"kind": "Pod", "metadata": meta}
@@ -127,11 +74,7 @@ def read_only(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return sent
 
 
-every_kind = pytest.mark.parametrize("run", RUNS, indirect=True)
-
-
-def test_every_observed_kind_is_in_the_table() -> None:
-    assert set(RUNS) == set(OBSERVED)
+every_kind = pytest.mark.parametrize("run", OBSERVED, indirect=True)
 
 
 @every_kind
@@ -170,7 +113,7 @@ def test_top_shows_what_hurts_a_run_of_every_kind(call: Call, run: str, read_onl
 @pytest.mark.parametrize("command", ["top", "list"])
 def test_the_help_names_every_kind(call: Call, command: str) -> None:
     named = " ".join(call(command, "--help").stdout.split()).partition("Objects of another kind: ")[2].partition(".")[0]
-    assert set(named.split(", ")) == {name_of(kind).partition("/")[0] for kind in RUNS}
+    assert set(named.split(", ")) == {name_of(kind).partition("/")[0] for kind in OBSERVED}
 
 
 @every_kind
@@ -195,8 +138,8 @@ def test_stacks_of_every_kind_are_read_in_the_container_that_runs(
 
     monkeypatch.setattr(reading, "execute", execute)
     shown = call("stacks", run)
-    plural = next(kind for kind in RUNS if name_of(kind) == run)
-    assert asked == {("train-0", RUNS[plural].container)}
+    plural = next(kind for kind in OBSERVED if name_of(kind) == run)
+    assert asked == {("train-0", OBSERVED[plural].sample.container)}
     assert "rank 0 in all_reduce at train.py:88" in shown.stdout
     assert "rank 1: its container does not run" in shown.stderr
     assert "rank 2: it has no pod now" in shown.stderr

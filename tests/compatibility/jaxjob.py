@@ -7,7 +7,7 @@ from tests.compatibility.row import Row, Section
 READ: Final = "tests/kinds/jax/test_jaxjob.py"
 RUN: Final = "tests/daemon/foreign/test_jaxjobs.py"
 STATUS: Final = "tests/kinds/jax/test_status.py"
-PLAN: Final = "tests/kinds/jax/test_run.py"
+PLAN: Final = "tests/kinds/jax/test_plan.py"
 _WORKER: Final = "spec.jaxReplicaSpecs.Worker"
 _POD: Final = f"{_WORKER}.template.spec"
 

@@ -10,6 +10,8 @@ from math import inf
 from typing import Protocol
 
 from muster.api.errors import Expired, Unreachable
+from muster.kinds.registry.run_kinds import SUBJECTS
+from muster.kinds.registry.watched_kinds import OBSERVED
 from tests.fakes.history import Change, Chosen, History, Object, encode
 
 BOOKMARK = 60.0
@@ -18,18 +20,14 @@ STALL = 5.0
 """A change that is withheld for longer than this stops the stream's bookmarks, too: the server itself lags behind."""
 
 KINDS = {
+    **{each.subject.plural: each.subject.kind for each in SUBJECTS.values()},
+    **{each.subject.plural: each.subject.kind for each in OBSERVED.values()},
     "pods": "Pod",
     "services": "Service",
     "persistentvolumeclaims": "PersistentVolumeClaim",
     "events": "Event",
     "experiments": "Experiment",
     "leases": "Lease",
-    "jobsets": "JobSet",
-    "jaxjobs": "JAXJob",
-    "jobs": "Job",
-    "rayclusters": "RayCluster",
-    "rayjobs": "RayJob",
-    "trainjobs": "TrainJob",
     "workloads": "Workload",
     "resourceflavors": "ResourceFlavor",
     "workloadpriorityclasses": "WorkloadPriorityClass",

@@ -1,11 +1,14 @@
-"""The table of the kinds that can be observed."""
+"""The kinds that can be watched over, as a table."""
+
+from pathlib import Path
 
 import pytest
 
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import Claim, every
+from muster.kinds.declaration.watched_kind import Claim, PodFacts, every
 from muster.kinds.planning.watched_plan import MOST, Framework, observed_plan
-from muster.kinds.watched import OBSERVED
+from muster.kinds.registry.page import with_table
+from muster.kinds.registry.watched_kinds import OBSERVED
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.pod_spec import PodSpec
@@ -18,7 +21,7 @@ def test_each_kind_is_listed_by_its_plural_and_labelled_pods_alone_have_no_objec
 
 @pytest.mark.parametrize(
     ("outer", "inner"),
-    [("trainjobs", "jobsets"), ("jobsets", "jobs"), ("rayjobs", "rayclusters"), ("rayjobs", "jobs"), ("jobs", "pods")],
+    [("trainjobs", "jobsets"), ("jobsets", "jobs"), ("rayjobs", "rayclusters"), ("mpijobs", "jobs"), ("jobs", "pods")],
 )
 def test_the_kind_that_makes_objects_of_another_comes_before_it(outer: str, inner: str) -> None:
     names = list(OBSERVED)
@@ -38,3 +41,31 @@ def test_an_object_with_too_many_pods_is_refused() -> None:
     assert (fitting.size, fitting.engine) == (MOST, Engine.OBSERVE)
     with pytest.raises(PlanError, match="it asks for 100001 pods, and at most 100000 are watched over"):
         observed_plan({}, subject, [Group("worker", 1, MOST + 1, PodSpec(), 0)], framework=Framework())
+
+
+@pytest.mark.drift
+def test_the_page_has_a_row_for_each_kind() -> None:
+    page = (Path(__file__).parents[2] / "docs/observed-runs.md").read_text(encoding="utf-8")
+    assert page == with_table(page), "run: make docs"
+
+
+@pytest.mark.parametrize("name", OBSERVED)
+def test_each_kind_plans_the_run_that_it_declares_as_its_sample(name: str) -> None:
+    kind = OBSERVED[name]
+    metadata = {"name": "train", "namespace": "team", "uid": "u", "annotations": dict(kind.sample.annotations)}
+    plan = kind.plan_of({"kind": kind.subject.kind, "metadata": metadata, "spec": kind.sample.spec(3)})
+    assert plan.size == 3
+
+
+@pytest.mark.parametrize("name", OBSERVED)
+def test_the_pods_of_a_kind_are_its_own_though_every_kind_is_watched(name: str) -> None:
+    """Pods of several kinds bear the same labels. The first watch that has a place for one keeps it."""
+    kind = OBSERVED[name]
+    metadata, owner = {"name": "train", "namespace": "team", "uid": "u"}, kind.subject.kind if kind.sample.owned else ""
+    obj = {"metadata": metadata, "spec": kind.sample.spec(3), "status": dict(kind.sample.status)}
+    sources = [source for each in OBSERVED.values() for source in each.pods]
+    for labels in kind.sample.pods:
+        given = {**labels, kind.sample.uid_label: "u"}
+        facts = PodFacts("train-0", "team", given, {}, kind=owner, owner="train", owner_uid="u")
+        place = next(place for source in sources if (place := source.place_of(facts)) is not None)
+        assert place.owner in {claim.owner for claim in kind.claims(obj)}

@@ -12,7 +12,7 @@ from muster.daemon.steps import status_writer
 from muster.daemon.steps.controller import Controller
 from muster.kinds.jobset import status as jobset_status
 from muster.kinds.planning.record_condition import with_record, without_record
-from muster.kinds.run import SUBJECTS
+from muster.kinds.registry.run_kinds import SUBJECTS
 from muster.metrics.instruments import Instruments
 from muster.state.policies.failures import jobs
 from muster.state.view.read_only import ReadOnlyView

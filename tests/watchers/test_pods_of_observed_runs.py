@@ -8,7 +8,7 @@ import pytest
 
 from muster.daemon.observed.watches import sources_of
 from muster.kinds.declaration.watched_kind import PodSource
-from muster.kinds.watched import OBSERVED
+from muster.kinds.registry.watched_kinds import OBSERVED
 from muster.watchers.observed import PodDocument, pod_reader_of
 
 SOURCES = sources_of(OBSERVED.values())

@@ -8,7 +8,7 @@ from muster.api.values.printable import printable
 from muster.cli.doctor.daemon import AREA, Daemons
 from muster.cli.doctor.findings import Finding
 from muster.cli.doctor.server import Asker
-from muster.kinds.watched import OBSERVED
+from muster.kinds.registry.watched_kinds import OBSERVED
 from muster.kube.unstructured import mapping, text
 from muster.state.policies.on_deadline import ASKS
 

@@ -8,7 +8,7 @@ from muster.api.manifest.yaml.reader import MAX_BYTES
 from muster.daemon.experiments.reading import Reading
 from muster.kinds.planning import held
 from muster.kinds.planning.record_condition import from_object, without_record
-from muster.kinds.run import SUBJECTS
+from muster.kinds.registry.run_kinds import SUBJECTS
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Record
 from muster.watchers.experiments import ExperimentRecord

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from muster.api.names import KIND
 from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.index import ExperimentIndex
-from muster.kinds.run import SUBJECTS
-from muster.kinds.watched import OBSERVED
+from muster.kinds.registry.run_kinds import SUBJECTS
+from muster.kinds.registry.watched_kinds import OBSERVED
 from muster.metrics.catalogue import INVALID
 from muster.metrics.collector import Invalid, Subject
 from muster.state.summary.invalid_spec import unreadable

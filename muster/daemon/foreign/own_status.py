@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from muster.daemon.experiments.entry import Entry
-from muster.kinds.run import SUBJECTS
+from muster.kinds.registry.run_kinds import SUBJECTS
 from muster.state.decide.machine import Decision
 from muster.state.summary.status import WORDS_AFTER
 from muster.state.vocabulary.plan import Plan

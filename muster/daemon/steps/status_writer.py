@@ -14,7 +14,7 @@ from muster.daemon.event_recorder import EventRecorder
 from muster.daemon.experiments.entry import Entry, Unanswered
 from muster.daemon.foreign.own_status import own_status
 from muster.kinds.planning.record_condition import with_record
-from muster.kinds.run import SUBJECTS
+from muster.kinds.registry.run_kinds import SUBJECTS
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Transport
 from muster.metrics.instruments import Instruments

@@ -6,7 +6,7 @@ namespace. So an object can claim pods that carry the name of another one: a Ray
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -15,7 +15,20 @@ from muster.state.vocabulary.own_state import OwnState, Said
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.subject import Subject, title
 
-__all__ = ["Claim", "Object", "ObservedKind", "OwnState", "Place", "PodFacts", "PodSource", "Said", "every", "own_name"]
+__all__ = [
+    "Claim",
+    "Object",
+    "ObservedKind",
+    "OwnState",
+    "Place",
+    "PodFacts",
+    "PodSource",
+    "Said",
+    "Sample",
+    "by_index",
+    "every",
+    "own_name",
+]
 
 Object = Mapping[str, Any]
 """A decoded API object: ``metadata``, ``spec`` and ``status`` as they are on the wire, which may hold anything."""
@@ -84,6 +97,30 @@ def every(_object: Object) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Sample:
+    """A run of the kind as its own controller makes it: what the tests that hold for every kind play.
+
+    ``spec`` is that of a run of so many members, and ``pods`` has the labels of the first two of three pods.
+    """
+
+    spec: Callable[[int], dict[str, Any]]
+    pods: tuple[Mapping[str, str], ...]
+    container: str = "main"
+    status: Mapping[str, Any] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    """Of the pods."""
+    owned: bool = False
+    """The object itself is the controller of the pods."""
+    uid_label: str = ""
+    """Label of the pods that holds the uid of the object."""
+
+
+def by_index(label: str, **labels: str) -> tuple[Mapping[str, str], ...]:
+    """The labels of two pods that a label numbers."""
+    return tuple({**labels, label: str(rank)} for rank in range(2))
+
+
+@dataclass(frozen=True, slots=True)
 class ObservedKind:
     """One observed kind.
 
@@ -96,11 +133,30 @@ class ObservedKind:
     plan_of: Callable[[Object], Plan]
     own_state: Callable[[Object], OwnState]
     claims: Callable[[Object], tuple[Claim, ...]]
+    level: int
+    """Kinds of a lower level are outer: an object whose controller is one of them is a part of that."""
+    members: str
+    """For the page: how the members get their ranks."""
+    sample: Sample
+    about: str = ""
+    """For the page: which objects; empty: all of the kind."""
+    epochs: str = "one"
+    """For the page: what begins an epoch."""
     wanted: Callable[[Object], bool] = every
     suspend: Mapping[str, Any] | None = None
     """The merge patch that suspends an object; None where the kind has no such field."""
     handed: str = "muster submit runs it as an Experiment"
     """What a person does so that Muster runs an object, where no other controller does."""
+
+    @property
+    def name(self) -> str:
+        """What ``--observe-kinds`` calls it: the plural of the kind; of what is no kind of the API, its only watch."""
+        return self.subject.plural or self.pods[0].name
+
+    @property
+    def group(self) -> str:
+        """The API group; empty for the core group."""
+        return self.subject.api_version.rpartition("/")[0]
 
     @property
     def virtual(self) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from muster.api.values.timestamps import whole_time
-from muster.kinds.jax.run import GROUP, labels_of
+from muster.kinds.jax.plan import GROUP, labels_of
 from muster.state.view.read_only import ReadOnlyView
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Phase, Record

@@ -11,7 +11,17 @@ import msgspec
 
 from muster.api.values.printable import small_number, word
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import ObservedKind, OwnState, Place, PodFacts, PodSource, Said, own_name
+from muster.kinds.declaration.watched_kind import (
+    ObservedKind,
+    OwnState,
+    Place,
+    PodFacts,
+    PodSource,
+    Said,
+    Sample,
+    by_index,
+    own_name,
+)
 from muster.kinds.planning.statuses import read, started_of, verdict_of
 from muster.kinds.planning.watched_plan import (
     MOST,
@@ -107,7 +117,30 @@ def own_state(obj: Mapping[str, Any]) -> OwnState:
     return verdict_of(obj, state, VERDICTS) or state
 
 
+def _sample(size: int) -> dict[str, Any]:
+    container = {"name": "main", "image": "example.org/train:1"}
+    template = {"spec": {"restartPolicy": "Never", "containers": [container]}}
+    return {"completions": size, "parallelism": size, "completionMode": "Indexed", "template": template}
+
+
 SOURCE: Final = PodSource("jobs", LABEL, place_of)
-JOBS: Final = ObservedKind(
-    JOB, (SOURCE,), plan_of, own_state, own_name(JOB), wanted=wanted, suspend={"spec": {"suspend": True}}
+DECLARED: Final = (
+    ObservedKind(
+        JOB,
+        (SOURCE,),
+        plan_of,
+        own_state,
+        own_name(JOB),
+        level=2,
+        about="Jobs with the label `muster.dev/observe`, on the Job or its pod template",
+        members="by completion index; without one, in the order in which they come",
+        sample=Sample(
+            _sample,
+            by_index(INDEX, **{NAME: "train"}),
+            owned=True,
+            uid_label=LABEL,
+        ),
+        wanted=wanted,
+        suspend={"spec": {"suspend": True}},
+    ),
 )

@@ -16,7 +16,17 @@ import msgspec
 from muster.api.values.printable import small_number, word
 from muster.kinds.declaration.plan_error import PlanError
 from muster.kinds.declaration.run_kind import MANAGED_BY
-from muster.kinds.declaration.watched_kind import ObservedKind, OwnState, Place, PodFacts, PodSource, Said, own_name
+from muster.kinds.declaration.watched_kind import (
+    ObservedKind,
+    OwnState,
+    Place,
+    PodFacts,
+    PodSource,
+    Said,
+    Sample,
+    by_index,
+    own_name,
+)
 from muster.kinds.job.watched import INDEX, JobShape
 from muster.kinds.planning.statuses import number_of, read, started_of, verdict_of
 from muster.kinds.planning.watched_plan import Framework, framework_of, metadata_of, observed_plan
@@ -173,13 +183,31 @@ def own_state(obj: Mapping[str, Any]) -> OwnState:
     return state
 
 
+def _sample(size: int) -> dict[str, Any]:
+    job = {"completions": size, "parallelism": size, "completionMode": "Indexed"}
+    return {"replicatedJobs": [{"name": "w", "template": {"spec": job}}]}
+
+
+def pods_of(group: str) -> tuple[Mapping[str, str], ...]:
+    """The labels of two pods of the JobSet ``train``."""
+    labels = {LABEL: "train", f"{PREFIX}replicatedjob-name": group, f"{PREFIX}job-index": "0"}
+    return by_index(INDEX, **labels)
+
+
 SOURCE: Final = PodSource("jobsets", LABEL, place_of)
-JOBSETS: Final = ObservedKind(
-    JOBSET,
-    (SOURCE,),
-    plan_of,
-    own_state,
-    own_name(JOBSET),
-    suspend={"spec": {"suspend": True}},
-    handed=f"set spec.managedBy: {MANAGED_BY}, or muster submit runs it as an Experiment",
+DECLARED: Final = (
+    ObservedKind(
+        JOBSET,
+        (SOURCE,),
+        plan_of,
+        own_state,
+        own_name(JOBSET),
+        level=1,
+        about="all JobSets that Muster does not run",
+        members="by replicated job, job index and completion index",
+        epochs="its restarts",
+        sample=Sample(_sample, pods_of("w"), uid_label=f"{PREFIX}jobset-uid"),
+        suspend={"spec": {"suspend": True}},
+        handed=f"set spec.managedBy: {MANAGED_BY}, or muster submit runs it as an Experiment",
+    ),
 )

@@ -11,7 +11,17 @@ from typing import Any, Final
 
 from muster.api.values.printable import small_number, word
 from muster.api.values.timestamps import seconds_of
-from muster.kinds.declaration.watched_kind import ObservedKind, OwnState, Place, PodFacts, PodSource, Said, own_name
+from muster.kinds.declaration.watched_kind import (
+    ObservedKind,
+    OwnState,
+    Place,
+    PodFacts,
+    PodSource,
+    Said,
+    Sample,
+    by_index,
+    own_name,
+)
 from muster.kinds.planning.watched_plan import MOST, Framework, annotations_of, framework_of, metadata_of, observed_plan
 from muster.kinds.planning.watched_plan import whole as whole_number
 from muster.state.vocabulary.group import Group
@@ -69,4 +79,16 @@ def own_state(obj: Mapping[str, Any]) -> OwnState:
 
 
 SOURCE: Final = PodSource("pods", OBSERVE, place_of)
-LABELLED_PODS: Final = ObservedKind(PODS, (SOURCE,), plan_of, own_state, own_name(PODS))
+LABELLED_PODS: Final = ObservedKind(
+    PODS,
+    (SOURCE,),
+    plan_of,
+    own_state,
+    own_name(PODS),
+    level=3,
+    about="all pods of a namespace with one value of the label `muster.dev/observe`",
+    members="by the annotation or label `muster.dev/rank`, else the index that their controller gave them, else the "
+    "number their name ends in",
+    sample=Sample(lambda _: {}, by_index(RANK, **{OBSERVE: "train"}), annotations={SIZE: "3"}),
+)
+DECLARED: Final = (LABELLED_PODS,)

@@ -19,7 +19,16 @@ from muster.api.names import RAY_AGENT_PORT, RAY_DASHBOARD_PORT, RAY_PORT
 from muster.api.values.printable import clean, small_number, word
 from muster.api.values.timestamps import seconds_of
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import ObservedKind, OwnState, Place, PodFacts, PodSource, Said, own_name
+from muster.kinds.declaration.watched_kind import (
+    ObservedKind,
+    OwnState,
+    Place,
+    PodFacts,
+    PodSource,
+    Said,
+    Sample,
+    own_name,
+)
 from muster.kinds.planning.watched_plan import Framework, metadata_of, observed_plan
 from muster.kinds.ray.objects import (
     CLUSTER_LABEL,
@@ -166,6 +175,29 @@ def _condition(status: object, kind: str) -> Mapping[str, Any] | None:
 
 
 PODS: Final = PodSource("rayclusters", CLUSTER_LABEL, place_of)
+
+
+def sample_of(size: int) -> dict[str, Any]:
+    """The spec of a cluster of so many nodes, with its head."""
+    workers = {"groupName": "w", "replicas": size - 1, "maxReplicas": size - 1}
+    return {"headGroupSpec": {"rayStartParams": {}}, "workerGroupSpecs": [workers]}
+
+
+def sample_pods(cluster: str) -> tuple[Mapping[str, str], ...]:
+    """The labels of the head and one worker."""
+    head, worker = {GROUP_LABEL: HEAD_GROUP}, {GROUP_LABEL: "w", REPLICA_LABEL: "0"}
+    return tuple({CLUSTER_LABEL: cluster, **each} for each in (head, worker))
+
+
 RAYCLUSTERS: Final = ObservedKind(
-    RAYCLUSTER, (PODS,), plan_of, own_state, own_name(RAYCLUSTER), suspend={"spec": {"suspend": True}}
+    RAYCLUSTER,
+    (PODS,),
+    plan_of,
+    own_state,
+    own_name(RAYCLUSTER),
+    level=1,
+    about="all RayClusters",
+    members="by group and replica index",
+    sample=Sample(sample_of, sample_pods("train"), container="ray-head", owned=True),
+    suspend={"spec": {"suspend": True}},
 )

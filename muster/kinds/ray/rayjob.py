@@ -19,7 +19,16 @@ import msgspec
 
 from muster.api.values.printable import clean, printable, word
 from muster.api.values.timestamps import seconds_of, whole_time
-from muster.kinds.declaration.watched_kind import Claim, ObservedKind, OwnState, Place, PodFacts, PodSource, Said
+from muster.kinds.declaration.watched_kind import (
+    Claim,
+    ObservedKind,
+    OwnState,
+    Place,
+    PodFacts,
+    PodSource,
+    Said,
+    Sample,
+)
 from muster.kinds.planning.watched_plan import metadata_of, observed_plan
 from muster.kinds.ray.objects import (
     CLUSTER_LABEL,
@@ -38,6 +47,8 @@ from muster.kinds.ray.raycluster import (
     autoscaled,
     coordinator_of,
     groups_of,
+    sample_of,
+    sample_pods,
     spec_of,
 )
 from muster.state.vocabulary.group import Group, Role
@@ -164,6 +175,27 @@ def _status(obj: Mapping[str, Any]) -> RayJobStatus:
 
 
 SUBMITTERS: Final = PodSource("rayjobs", ORIGIN_KIND, place_of)
+
+
+def _sample(size: int) -> dict[str, Any]:
+    return {"entrypoint": "python x.py", "submissionMode": "HTTPMode", "rayClusterSpec": sample_of(size)}
+
+
 RAYJOBS: Final = ObservedKind(
-    RAYJOB, (PODS, SUBMITTERS), plan_of, own_state, claims, suspend={"spec": {"suspend": True}}
+    RAYJOB,
+    (PODS, SUBMITTERS),
+    plan_of,
+    own_state,
+    claims,
+    level=0,
+    about="all RayJobs",
+    members="by group and replica index",
+    epochs="its attempts",
+    sample=Sample(
+        _sample,
+        sample_pods("train-aaaaa"),
+        container="ray-head",
+        status={"rayClusterName": "train-aaaaa", "jobId": "train-bbbbb", "jobDeploymentStatus": "Running"},
+    ),
+    suspend={"spec": {"suspend": True}},
 )

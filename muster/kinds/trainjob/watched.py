@@ -11,7 +11,7 @@ import msgspec
 
 from muster.api.values.printable import word
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import Claim, ObservedKind, OwnState, Said
+from muster.kinds.declaration.watched_kind import Claim, ObservedKind, OwnState, Said, Sample
 from muster.kinds.jobset import watched as jobset
 from muster.kinds.planning.statuses import read, started_of, verdict_of
 from muster.kinds.planning.watched_plan import (
@@ -88,6 +88,22 @@ def own_state(obj: Mapping[str, Any]) -> OwnState:
     return verdict_of(obj, state, VERDICTS) or state
 
 
-TRAINJOBS: Final = ObservedKind(
-    TRAINJOB, (jobset.SOURCE,), plan_of, own_state, claims, suspend={"spec": {"suspend": True}}
+def _sample(size: int) -> dict[str, Any]:
+    return {"trainer": {"numNodes": size}, "runtimeRef": {"name": "torch"}}
+
+
+DECLARED: Final = (
+    ObservedKind(
+        TRAINJOB,
+        (jobset.SOURCE,),
+        plan_of,
+        own_state,
+        claims,
+        level=0,
+        about="TrainJobs; the nodes of their JobSet",
+        members="by completion index",
+        epochs="as the pods say",
+        sample=Sample(_sample, jobset.pods_of(GROUP), container="node"),
+        suspend={"spec": {"suspend": True}},
+    ),
 )

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.kinds.watched import OBSERVED
+from muster.kinds.registry.watched_kinds import OBSERVED
 from muster.state.vocabulary.record import Phase
 from tests.daemon.observed.test_jobs import job
 from tests.daemon.observed.test_jobs import pod as job_pod
@@ -13,25 +13,8 @@ from tests.daemon.observed.test_labelled_pods import member
 from tests.daemon.observed.world import World, virtually
 
 MANY = 10**6
-TEMPLATE = {"spec": {"completions": MANY, "parallelism": MANY}}
-WORKERS = {"groupName": "w", "replicas": MANY, "maxReplicas": MANY}
-CLUSTER: dict[str, Any] = {"headGroupSpec": {"rayStartParams": {}}, "workerGroupSpecs": []}
-HUGE: dict[str, dict[str, Any]] = {
-    "jobs": {**TEMPLATE["spec"], "completionMode": "Indexed"},
-    "jobsets": {"replicatedJobs": [{"name": "w", "template": TEMPLATE}]},
-    "jaxjobs": {"jaxReplicaSpecs": {"Worker": {"replicas": MANY}}},
-    "trainjobs": {"trainer": {"numNodes": MANY}, "runtimeRef": {"name": "torch"}},
-    "rayclusters": {**CLUSTER, "workerGroupSpecs": [WORKERS]},
-    "rayjobs": {"rayClusterSpec": {**CLUSTER, "workerGroupSpecs": [{**WORKERS, "replicas": 1000, "numOfHosts": 1000}]}},
-}
-SMALL: dict[str, dict[str, Any]] = {
-    "jobs": {"completions": 2},
-    "jobsets": {"replicatedJobs": [{"name": "w"}]},
-    "jaxjobs": {"jaxReplicaSpecs": {"Worker": {"replicas": 2}}},
-    "trainjobs": {"trainer": {"numNodes": 2}},
-    "rayclusters": CLUSTER,
-    "rayjobs": {"rayClusterSpec": CLUSTER},
-}
+HUGE: dict[str, dict[str, Any]] = {name: kind.sample.spec(MANY) for name, kind in OBSERVED.items()}
+SMALL: dict[str, dict[str, Any]] = {name: kind.sample.spec(2) for name, kind in OBSERVED.items()}
 CRDS = [name for name, kind in OBSERVED.items() if not kind.virtual]
 
 
@@ -134,7 +117,7 @@ def test_of_two_objects_that_claim_the_same_pods_the_first_keeps_them() -> None:
     async def story(world: World) -> None:
         world.serve("rayjobs")
         await world.daemon("rayjobs")
-        spec = {"rayClusterSpec": CLUSTER, "submissionMode": "HTTPMode"}
+        spec = SMALL["rayjobs"]
         status = {"jobDeploymentStatus": "Running", "rayClusterName": "c", "jobId": "j"}
         put(world, "first", "rayjobs", spec, status=status)
         labels = {"ray.io/cluster": "c", "ray.io/group": "headgroup", "ray.io/node-type": "head"}

@@ -6,7 +6,7 @@ from typing import Any
 from muster.api.errors import NotFound
 from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings
-from muster.kinds.watched import OBSERVED
+from muster.kinds.registry.watched_kinds import OBSERVED
 from muster.metrics.collector import Subject
 from tests.daemon.daemons import Daemons, played
 from tests.fakes.history import Object

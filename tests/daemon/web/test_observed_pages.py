@@ -9,9 +9,9 @@ import pytest
 
 from muster.daemon.web.page.runbooks import Runbooks
 from muster.daemon.web.pages import Pages
-from muster.kinds.watched import OBSERVED
+from muster.kinds.registry.watched_kinds import OBSERVED
 from muster.metrics.runbooks import PUBLISHED
-from tests.cli.test_observed_kinds import RUNS, name_of
+from tests.cli.test_observed_kinds import name_of
 from tests.daemon.observed.world import World, virtually
 
 CODE = re.compile(r"<code>(.*?)</code>")
@@ -20,24 +20,22 @@ HREF = re.compile(r'href="(.*?)"')
 
 async def run(world: World, kind: str, *, image: bool = True) -> str:
     """Let a run of that kind stand for minutes, of which rank 1 waits for its image and rank 2 has no pod; its page."""
-    wanted, subject = RUNS[kind], OBSERVED[kind].subject
+    wanted, subject = OBSERVED[kind].sample, OBSERVED[kind].subject
     if kind != "pods":
         world.serve(kind)
     daemon = await world.daemon("all")
     owner: list[dict[str, Any]] = []
     path = f"/apis/{subject.api_version}/namespaces/team/{subject.plural}/train"
     if kind != "pods":
-        spec = {"kind": subject.kind, "apiVersion": subject.api_version, "spec": wanted.spec}
+        spec = {"kind": subject.kind, "apiVersion": subject.api_version, "spec": wanted.spec(3)}
         metadata = {"namespace": "team", "labels": {"muster.dev/observe": "train"}}
-        made = world.api.put(path, {**spec, "metadata": metadata, "status": wanted.status or {}})
+        made = world.api.put(path, {**spec, "metadata": metadata, "status": dict(wanted.status)})
         owner = [{**{name: made[name] for name in ("kind", "apiVersion")}, "name": "train", "controller": True}]
         owner[0]["uid"] = made["metadata"]["uid"]
     for rank in range(2):
-        labels = {**wanted.labels[rank]}
-        labels |= {"batch.kubernetes.io/controller-uid": owner[0]["uid"]} if kind == "jobs" else {}
-        labels |= {"jobset.sigs.k8s.io/jobset-uid": owner[0]["uid"]} if kind == "jobsets" else {}
-        own: dict[str, Any] = {"labels": labels, "annotations": wanted.annotations or {}}
-        if kind in ("rayclusters", "jaxjobs", "jobs"):
+        labels = {**wanted.pods[rank]} | ({wanted.uid_label: owner[0]["uid"]} if wanted.uid_label else {})
+        own: dict[str, Any] = {"labels": labels, "annotations": dict(wanted.annotations)}
+        if wanted.owned:
             own["ownerReferences"] = owner
         world.pod(f"train-{rank}", ip=f"10.0.0.{rank + 1}", **own)
     waiting(world, "train-1", wanted.container)
@@ -64,7 +62,7 @@ def text(html: str, section: str) -> str:
     return unescape(" ".join(re.sub(r"<[^>]*>", " ", inside[1]).split())) if inside else ""
 
 
-@pytest.mark.parametrize("kind", RUNS)
+@pytest.mark.parametrize("kind", OBSERVED)
 def test_the_page_of_every_observed_kind_has_its_story_causes_and_links(kind: str) -> None:
     async def story(world: World) -> None:
         page = await run(world, kind)

@@ -11,6 +11,7 @@ import yaml
 
 from deploy.helm.__main__ import PAGE
 from deploy.helm.copies import CHART, CRD, ROOT, copies
+from deploy.helm.kinds import kinds_template
 from deploy.helm.manifests import HEADS, MUSTERD, READERS, RELEASE_LABELS, manifests, render
 from deploy.helm.pages import values_file, with_table
 from deploy.helm.schema import schema
@@ -25,6 +26,10 @@ WRITE = "run: python -m deploy.helm"
 def test_the_values_and_their_schema_are_those_of_the_models() -> None:
     assert (CHART / "values.yaml").read_text(encoding="utf-8") == values_file(), WRITE
     assert json.loads((CHART / "values.schema.json").read_text(encoding="utf-8")) == schema(), WRITE
+
+
+def test_the_api_groups_of_the_kinds_are_those_of_the_declarations() -> None:
+    assert (CHART / "templates/_kinds.tpl").read_text(encoding="utf-8") == kinds_template(), WRITE
 
 
 def test_the_page_has_the_values_of_now() -> None:

@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from deploy.helm.manifests import MUSTERD, READERS
-from muster.kinds.watched import OBSERVED
+from muster.kinds.registry.watched_kinds import OBSERVED
 from tests.deploy.chart.conftest import Rendered
 from tests.deploy.chart.rights import CLUSTER, grants
 

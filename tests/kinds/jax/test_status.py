@@ -3,11 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
-from muster.kinds.jax import run as jaxjob
+from muster.kinds.jax import plan as jaxjob
 from muster.kinds.jax.status import BACKOFF, DEADLINE, status_of
 from muster.state.vocabulary.record import Phase
 from tests.builders import edited
-from tests.kinds.jax.test_run import obj
+from tests.kinds.jax.test_plan import obj
 from tests.state.story import Story
 
 

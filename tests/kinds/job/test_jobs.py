@@ -9,6 +9,7 @@ from muster.kinds.declaration.watched_kind import Claim, Place, PodFacts, Said
 from muster.kinds.jax import watched as jaxjob
 from muster.kinds.job import watched as job
 from muster.kinds.jobset import watched as jobset
+from muster.kinds.kubeflow.watched import INDEX, LABEL
 from muster.kinds.planning.statuses import MOST_CONDITIONS, condition_of, number_of, started_of
 from muster.kinds.trainjob import watched as trainjob
 from muster.state.vocabulary.coordinator import ProbeKind
@@ -133,7 +134,7 @@ def test_a_jaxjob_without_a_plan_says_why(obj: dict[str, Any]) -> None:
 
 
 def test_a_worker_of_a_jaxjob_has_the_place_of_its_index() -> None:
-    labels = {jaxjob.LABEL: "train", jaxjob.INDEX: "1"}
+    labels = {LABEL: "train", INDEX: "1"}
     assert jaxjob.place_of(pod(labels, "JAXJob")) == Place("jaxjob/train", "worker", 0, 1, uid="u-1")
     assert jaxjob.place_of(pod(labels, "PyTorchJob")) is None
     assert jaxjob.place_of(pod({}, "JAXJob")) is None

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from muster.kinds.jobset.parse import parse_jobset
-from muster.kinds.jobset.run import plan_of_jobset
+from muster.kinds.jobset.plan import plan_of_jobset
 from tests.kinds.jobset.jobsets import Object, job, jobset
 
 TWO = {"completions": 2, "parallelism": 2, "backoffLimit": 0}

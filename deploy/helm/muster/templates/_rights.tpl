@@ -9,7 +9,7 @@
 - apiGroups: [muster.dev]
   resources: [experiments/finalizers] # blockOwnerDeletion on pods, where OwnerReferencesPermissionEnforcement is on
   verbs: [update]
-{{- $groups := dict "jobsets" "jobset.x-k8s.io" "jaxjobs" "kubeflow.org" }}
+{{- $groups := fromYaml (include "muster.groupsOfRunKinds" .) }}
 {{- range $kind := splitList "," (include "muster.foreignKinds" .) }}
 {{- if ne $kind "none" }}
 - apiGroups: [{{ get $groups $kind }}]
@@ -44,7 +44,7 @@
 
 {{/* Of the namespaces that musterd looks after, with observe.kinds. Pods are read with the rights for experiments. */}}
 {{- define "muster.observeRights" -}}
-{{- $groups := dict "trainjobs" "trainer.kubeflow.org" "rayjobs" "ray.io" "rayclusters" "ray.io" "jobsets" "jobset.x-k8s.io" "jaxjobs" "kubeflow.org" "jobs" "batch" }}
+{{- $groups := fromYaml (include "muster.groupsOfWatchedKinds" .) }}
 {{- $kinds := splitList "," .Values.observe.kinds }}
 {{- if has "all" $kinds }}{{ $kinds = keys $groups | sortAlpha }}{{ end }}
 {{- $deadlines := .Values.observe.deadlines }}

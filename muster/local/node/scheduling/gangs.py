@@ -17,7 +17,7 @@ from muster.api.errors import MusterError
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.names import CONTAINER, LABEL_EPOCH, LABEL_GROUP, LABEL_UID
 from muster.kinds.experiments.planning import plan_of
-from muster.kinds.run import SUBJECTS
+from muster.kinds.registry.run_kinds import SUBJECTS
 from muster.kube.paths import custom
 from muster.kube.resources import ResourceClient
 from muster.local.node import objects

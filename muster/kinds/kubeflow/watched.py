@@ -1,0 +1,143 @@
+"""Jobs of Kubeflow's training operator (kubeflow.org/v1, v1.9.4) and MPI operator that others run: what is read of any.
+
+A job has replica specs by type, each with a number and a pod template, and one run policy. Its pods bear the job's name
+and their index within their type. A pod that ends is started again in place or replaced by one of the same name; the
+others are not. So a job has one epoch. ``activeDeadlineSeconds`` is checked there only when something else changes; a
+deadline of Muster holds.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from muster.api.values.printable import small_number, word
+from muster.kinds.declaration.plan_error import PlanError
+from muster.kinds.declaration.watched_kind import Place, PodFacts
+from muster.kinds.planning.statuses import read, started_of, verdict_of
+from muster.kinds.planning.watched_plan import MOST
+from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.own_state import OwnState, Said
+from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.subject import Subject
+
+API_VERSION: Final = "kubeflow.org/v1"
+PREFIX: Final = "training.kubeflow.org/"
+LABEL: Final = f"{PREFIX}job-name"
+INDEX: Final = f"{PREFIX}replica-index"
+TYPE: Final = f"{PREFIX}replica-type"
+ONE: Final[Mapping[str, int]] = {}
+"""A type without a number has one pod."""
+SUSPEND: Final[Mapping[str, Any]] = {"spec": {"runPolicy": {"suspend": True}}}
+
+
+class _Port(msgspec.Struct, frozen=True):
+    name: str | None = None
+    containerPort: int = 0  # noqa: N815 - the wire's names
+
+
+class _Container(msgspec.Struct, frozen=True):
+    name: str | None = None
+    ports: list[_Port] | None = None
+
+
+class _PodSpec(msgspec.Struct, frozen=True):
+    containers: list[_Container] | None = None
+
+
+class _Template(msgspec.Struct, frozen=True):
+    spec: _PodSpec | None = None
+
+
+class Replicas(msgspec.Struct, frozen=True):
+    """The pods of one type."""
+
+    replicas: int | None = None
+    template: _Template | None = None
+
+    def port(self, container: str, name: str, default: int) -> int:
+        """The port of that name of the member's own container."""
+        spec = self.template.spec if self.template else None
+        for each in (spec.containers if spec else None) or ():
+            for port in each.ports or () if each.name == container else ():
+                if port.name == name and 0 < port.containerPort < 65_536:
+                    return port.containerPort
+        return default
+
+
+class RunPolicy(msgspec.Struct, frozen=True):
+    """What holds for the whole job."""
+
+    suspend: bool | None = None
+
+
+class _Job(msgspec.Struct, frozen=True):
+    runPolicy: RunPolicy | None = None  # noqa: N815
+
+
+def replicas_of(obj: Mapping[str, Any], field: str, types: Iterable[str]) -> dict[str, Replicas]:
+    """The replica specs of these types in their order, by the type in lower case. Raises ``PlanError``.
+
+    A type may be written in any case, and others are left out.
+    """
+    spec = obj.get("spec")
+    found = spec.get(field) if isinstance(spec, Mapping) else None
+    if not isinstance(found, Mapping):
+        raise PlanError(f"spec.{field}: a mapping is expected")
+    named = {str(name).lower(): read({"spec": replicas}, Replicas) for name, replicas in found.items()}
+    return {name: named[name] for name in types if name in named}
+
+
+def groups_of(field: str, replicas: Mapping[str, Replicas], absent: Mapping[str, int] = ONE) -> Iterator[Group]:
+    """A group of each type, in rank order; ``absent`` has the sizes of those that state none. Raises ``PlanError``."""
+    rank = 0
+    for name, each in replicas.items():
+        size = absent.get(name, 1) if each.replicas is None else max(0, each.replicas)
+        if size > MOST:
+            raise PlanError(f"spec.{field}: more than {MOST} pods of the type {name}")
+        yield Group(name, 1, size, PodSpec(), rank)
+        rank += size
+
+
+def suspended(obj: Mapping[str, Any]) -> bool:
+    """Whether its run policy suspends it. Raises ``PlanError``."""
+    policy = read(obj, _Job).runPolicy
+    return bool(policy and policy.suspend)
+
+
+def place_in(subject: Subject, types: frozenset[str]) -> Callable[[PodFacts], Place | None]:
+    """What gives the place of a pod of that kind. Pods of the operator's other kinds have none."""
+    kind, only = subject.kind.lower(), next(iter(types))
+
+    def place_of(pod: PodFacts) -> Place | None:
+        name = pod.labels.get(LABEL)
+        if not name or pod.kind != subject.kind:
+            return None
+        stated = word(pod.labels.get(TYPE) or "").lower()
+        group = stated if len(types) > 1 else only
+        if group not in types:
+            return None
+        index = small_number(pod.labels.get(INDEX))
+        return Place(f"{kind}/{word(name)}", group, 0, index, uid=word(pod.owner_uid))
+
+    return place_of
+
+
+VERDICTS: Final = {"Succeeded": Said.SUCCEEDED, "Failed": Said.FAILED}
+"""By the type of a condition that is True."""
+
+
+def state_in(subject: Subject) -> Callable[[Mapping[str, Any]], OwnState]:
+    """What reads the conditions of an object of that kind."""
+
+    def own_state(obj: Mapping[str, Any]) -> OwnState:
+        state = OwnState(started_at=started_of(obj))
+        if (ended := verdict_of(obj, state, VERDICTS)) is not None:
+            return ended
+        spec = obj.get("spec")
+        policy = spec.get("runPolicy") if isinstance(spec, Mapping) else None
+        if isinstance(policy, Mapping) and policy.get("suspend") is True:
+            return msgspec.structs.replace(state, said=Said.SUSPENDED, reason=f"{subject.kind}Suspended")
+        return state
+
+    return own_state

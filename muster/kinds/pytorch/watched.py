@@ -1,0 +1,78 @@
+"""PyTorchJobs that Kubeflow's training operator runs (kubeflow.org/v1, v1.9.4: pkg/controller.v1/pytorch).
+
+Where there is a Master, it is rank 0, and worker N is rank N + 1 (envvar.go): it opens the store at which all meet. A
+job without one has no address of a store in its environment. An elastic one meets where ``torchrun`` says, and any
+number of its workers may be enough. So only a Master is asked who has arrived.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from muster.api.names import PYTORCH_PORT
+from muster.kinds.declaration.plan_error import PlanError
+from muster.kinds.declaration.watched_kind import ObservedKind, PodSource, Sample, own_name
+from muster.kinds.kubeflow.watched import (
+    API_VERSION,
+    INDEX,
+    LABEL,
+    SUSPEND,
+    TYPE,
+    groups_of,
+    place_in,
+    replicas_of,
+    state_in,
+    suspended,
+)
+from muster.kinds.planning.watched_plan import Framework, framework_of, observed_plan
+from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.subject import Names, Subject
+
+PYTORCHJOB: Final = Subject(API_VERSION, "PyTorchJob", "pytorchjobs")
+FIELD: Final = "pytorchReplicaSpecs"
+MASTER: Final = "master"
+WORKER: Final = "worker"
+CONTAINER: Final = "pytorch"
+PORT_NAME: Final = "pytorchjob-port"
+
+
+def plan_of(obj: Mapping[str, Any]) -> Plan:
+    """The plan of a PyTorchJob. Raises ``PlanError``."""
+    replicas = replicas_of(obj, FIELD, (MASTER, WORKER))
+    if not replicas:
+        raise PlanError(f"spec.{FIELD}: neither Master nor Worker")
+    master = replicas.get(MASTER)
+    asked = Framework("pytorch", ProbeKind.TORCH, master.port(CONTAINER, PORT_NAME, PYTORCH_PORT)) if master else None
+    return observed_plan(
+        obj,
+        PYTORCHJOB,
+        groups_of(FIELD, replicas),
+        framework=framework_of(obj, asked or Framework("pytorch")),
+        names=Names.KUBEFLOW,
+        suspend=suspended(obj),
+    )
+
+
+def _sample(size: int) -> dict[str, Any]:
+    return {FIELD: {"Master": {"replicas": 1}, "Worker": {"replicas": size - 1}}}
+
+
+DECLARED: Final = (
+    ObservedKind(
+        PYTORCHJOB,
+        (PodSource("pytorchjobs", LABEL, place_in(PYTORCHJOB, frozenset((MASTER, WORKER)))),),
+        plan_of,
+        state_in(PYTORCHJOB),
+        own_name(PYTORCHJOB),
+        level=1,
+        about="all PyTorchJobs",
+        members="the Master first, then the workers by replica index",
+        sample=Sample(
+            _sample,
+            ({LABEL: "train", TYPE: MASTER, INDEX: "0"}, {LABEL: "train", TYPE: WORKER, INDEX: "0"}),
+            container=CONTAINER,
+            owned=True,
+        ),
+        suspend=SUSPEND,
+    ),
+)

@@ -1,0 +1,36 @@
+"""The table of docs/observed-runs.md, made from the declarations: ``python -m muster.kinds.registry.page FILE``."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from muster.kinds.registry.watched_kinds import OBSERVED
+
+BEGIN: Final = "<!-- Made by `python -m muster.kinds.registry.page`. Do not edit. -->"
+END: Final = "<!-- end of the table -->"
+
+
+def with_table(page: str) -> str:
+    """The page with the table of now."""
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return "\n".join((f"{before}{BEGIN}", "", *_rows(), "", *_order(), f"{END}{after}"))
+
+
+def _rows() -> Iterator[str]:
+    yield "| name | objects | its members | epochs |"
+    yield "|---|---|---|---|"
+    for kind in reversed(OBSERVED.values()):
+        yield f"| `{kind.name}` | {kind.about} | {kind.members} | {kind.epochs} |"
+
+
+def _order() -> Iterator[str]:
+    named = ", ".join(f"`{name}`" for name in OBSERVED)
+    yield "A pod that fits several kinds belongs to the first that is watched and has a place for it, in the order"
+    yield f"{named}."
+
+
+if __name__ == "__main__":
+    for path in map(Path, sys.argv[1:]):
+        path.write_text(with_table(path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,16 @@
+"""The kinds that Muster runs beside Experiments. Nothing else in the daemon asks which kind an object is of."""
+
+from collections.abc import Mapping, Set
+from typing import Any, Final
+
+from muster.api.declared import declared
+from muster.kinds.declaration.run_kind import ForeignKind
+
+SUBJECTS: Final[dict[str, ForeignKind]] = {each.subject.kind: each for each in declared("run", ForeignKind)}
+"""By kind."""
+
+
+def runs(foreign: Set[str], kind: str, obj: Mapping[str, Any]) -> bool:
+    """Muster runs that object: its kind is among those of ``foreign``, by their plurals, and it says so."""
+    own = SUBJECTS.get(kind)
+    return own is not None and own.subject.plural in foreign and own.ours(obj)

@@ -1,0 +1,79 @@
+"""PyTorchJobs of Kubeflow's training operator: their members, their coordinator, and what they say of themselves."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from muster.kinds.declaration.plan_error import PlanError
+from muster.kinds.declaration.watched_kind import Place, PodFacts, Said
+from muster.kinds.kubeflow.watched import INDEX, LABEL, TYPE
+from muster.kinds.pytorch import watched
+from muster.kinds.registry.watched_kinds import OBSERVED
+from muster.state.vocabulary.coordinator import ProbeKind
+
+KIND = OBSERVED["pytorchjobs"]
+EXAMPLE = Path(__file__).parents[3] / "examples/observed/pytorchjob.yaml"
+
+
+def a_job(replicas: Any, **spec: Any) -> dict[str, Any]:
+    metadata = {"name": "train", "namespace": "team", "uid": "u-1"}
+    return {"kind": "PyTorchJob", "metadata": metadata, "spec": {watched.FIELD: replicas, **spec}}
+
+
+def pod(owner: str = "PyTorchJob", **labels: str) -> PodFacts:
+    return PodFacts("train-x", "team", labels, {}, kind=owner, owner="train", owner_uid="u-1")
+
+
+def test_the_master_is_rank_zero_and_worker_n_is_rank_n_plus_one() -> None:
+    plan = KIND.plan_of(a_job({"Worker": {"replicas": 3}, "Master": {}}))
+    assert [(group.name, group.first_rank, group.size) for group in plan.groups] == [("master", 0, 1), ("worker", 1, 3)]
+    source = KIND.pods[0]
+    places = [
+        source.place_of(pod(**{LABEL: "train", TYPE: kind, INDEX: index}))
+        for kind, index in (("master", "0"), ("worker", "2"))
+    ]
+    assert places == [
+        Place("pytorchjob/train", group, 0, at, uid="u-1") for group, at in (("master", 0), ("worker", 2))
+    ]
+
+
+def test_the_master_is_asked_who_has_arrived_at_its_named_port() -> None:
+    ports = [{"name": watched.PORT_NAME, "containerPort": 7}]
+    template = {"spec": {"containers": [{"name": "pytorch", "ports": ports}]}}
+    for given, port in (({}, 23456), ({"template": template}, 7)):
+        head = KIND.plan_of(a_job({"Master": given, "Worker": {"replicas": 1}})).coordinator
+        assert head is not None
+        assert (head.rank, head.port, head.probe) == (0, port, ProbeKind.TORCH)
+
+
+def test_a_job_without_a_master_has_no_store_that_could_be_asked() -> None:
+    assert KIND.plan_of(a_job({"Worker": {"replicas": 4}})).coordinator is None
+
+
+@pytest.mark.parametrize("replicas", [None, [], {}, {"Chief": {}}, {"Worker": {"replicas": 10**9}}, {"Worker": 3}])
+def test_a_job_without_a_plan_says_why(replicas: Any) -> None:
+    with pytest.raises(PlanError, match="spec"):
+        KIND.plan_of(a_job(replicas))
+
+
+def test_pods_of_other_kinds_and_of_unknown_types_have_no_place() -> None:
+    place_of = KIND.pods[0].place_of
+    assert place_of(pod("JAXJob", **{LABEL: "train", TYPE: "worker", INDEX: "0"})) is None
+    assert place_of(pod(**{LABEL: "train", TYPE: "chief", INDEX: "0"})) is None
+    assert place_of(pod(**{TYPE: "worker", INDEX: "0"})) is None
+
+
+def test_a_job_says_its_verdict_or_that_it_is_suspended() -> None:
+    job = a_job({"Master": {}}, runPolicy={"suspend": True})
+    assert KIND.own_state(job).said is Said.SUSPENDED
+    assert KIND.plan_of(job).lifecycle.suspend
+    conditions = [{"type": "Failed", "status": "True", "reason": "PyTorchJobFailed"}]
+    state = KIND.own_state(job | {"status": {"conditions": conditions}})
+    assert (state.said, state.reason) == (Said.FAILED, "PyTorchJobFailed")
+
+
+def test_the_example_is_planned() -> None:
+    plan = KIND.plan_of(yaml.safe_load(EXAMPLE.read_text(encoding="utf-8")))
+    assert (plan.operator, plan.size) == ("pytorch", 4)
