@@ -1,9 +1,11 @@
 """What an experiment waits for, with its members and its Events."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from muster.api.errors import ApiError, Forbidden
 from muster.client.events import EventSummary, events_of
@@ -13,6 +15,9 @@ from muster.client.member import Member, member_of, read_pods
 from muster.client.snapshot import Snapshot
 from muster.kube.resources import ResourceClient
 from muster.kube.unstructured import Json
+
+if TYPE_CHECKING:
+    from muster.rollcall.document import Detail
 
 T = TypeVar("T")
 
@@ -41,6 +46,15 @@ class Explanation:
         if not self.experiment.phase and self.experiment.observed is None:
             return "musterd to process it: is the daemon running on this cluster?"
         return self.experiment.message or self.experiment.reason or self.experiment.phase
+
+    def roll_call(self, now: float) -> Detail | None:
+        """The document of musterd's page at that wall second, without what only musterd has asked.
+
+        None where the object or its status cannot be understood, or the pods may not be read.
+        """
+        from muster.client.roll_call import roll_call  # with the rules of decisions
+
+        return roll_call(self, now)
 
 
 async def explain(resources: ResourceClient, experiment: Snapshot, *, last_lines: bool) -> Explanation:

@@ -13,6 +13,8 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 from msgspec import Struct
 
 from muster.api.values.printable import WORD, printable
+from muster.api.values.rank_ranges import from_ranges
+from muster.state.facts.diagnosis.cause import LOOKS_WELL
 
 TEXT = 1000
 """Characters of any message."""
@@ -244,3 +246,9 @@ class Detail(Summary, frozen=True, kw_only=True, rename="camel"):
     cause: CauseReport | None
     conditions: list[ConditionReport]
     story: list[StoryReport]
+
+    @property
+    def unseen(self) -> dict[int, FindingReport]:
+        """The finding of each rank whose pod looks well all the same."""
+        well = [each for each in self.findings if each.cause in LOOKS_WELL]
+        return {rank: each for each in well for rank in from_ranges(each.ranks, self.size)}

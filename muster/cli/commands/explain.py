@@ -5,10 +5,11 @@ import time
 from collections.abc import Collection, Iterator
 
 import click
+import msgspec
 
 from muster.api.values.printable import printable
+from muster.api.values.rank_ranges import from_ranges
 from muster.cli.completion import experiment_names
-from muster.cli.diagnosis import findings, marks
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import data
 from muster.cli.terminal.last_lines import rows
@@ -17,7 +18,7 @@ from muster.cli.terminal.progress import of_day, since
 from muster.cli.terminal.tree import tree
 from muster.client import Explanation
 from muster.kube.unstructured import mapping
-from muster.state.facts.diagnosis.finding import Finding
+from muster.rollcall.document import FindingReport
 from muster.state.facts.sentences import of_last_failure
 
 
@@ -46,13 +47,13 @@ def explain(chosen: ClusterChoice, name: str, output: str | None) -> None:
 
 def document(found: Explanation, now: float) -> dict[str, object]:
     """The explanation as data."""
-    seen = found.experiment
+    seen, roll = found.experiment, found.roll_call(now)
     return {
         "namespace": seen.namespace,
         "name": seen.name,
         "waitsFor": found.waits_for,
         "outcome": seen.outcome,
-        "findings": [_finding(each) for each in findings(found, now)],
+        "findings": [] if roll is None else [_finding(each, roll.size) for each in roll.findings],
         "status": mapping(seen.raw.get("status")),
         "members": found.members if found.members_read else None,
         "unreadable": found.unreadable,
@@ -61,20 +62,11 @@ def document(found: Explanation, now: float) -> dict[str, object]:
     }
 
 
-def _finding(found: Finding) -> dict[str, object]:
-    return {
-        "cause": found.cause.value,
-        "ranks": list(found.ranks),
-        "count": found.count,
-        "sentence": found.sentence,
-        "evidence": found.evidence,
-        "nextStep": found.next_step,
-        "group": found.group,
-        "node": found.node,
-    }
+def _finding(found: FindingReport, size: int) -> dict[str, object]:
+    return {**msgspec.to_builtins(found), "ranks": list(from_ranges(found.ranks, size))}
 
 
-def _diagnosis(diagnosed: Collection[Finding]) -> Iterator[str]:
+def _diagnosis(diagnosed: Collection[FindingReport]) -> Iterator[str]:
     """Each finding with its evidence and the next step."""
     if not diagnosed:
         return
@@ -89,9 +81,9 @@ def _diagnosis(diagnosed: Collection[Finding]) -> Iterator[str]:
 def lines(found: Explanation, now: float) -> Iterator[str]:
     """The explanation for people."""
     status = found.experiment.status
-    diagnosed = findings(found, now)
-    yield from tree(found, now, marks(diagnosed))
-    yield from _diagnosis(diagnosed)
+    roll = found.roll_call(now)
+    yield from tree(found, now, roll)
+    yield from _diagnosis(roll.findings if roll else ())
     if found.last_lines:
         yield ""
         yield "Last line of each rank:"

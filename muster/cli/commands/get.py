@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 import click
 
@@ -13,7 +13,7 @@ from muster.cli.options import ClusterChoice, cluster_options, output_option, sh
 from muster.cli.terminal.colours import BAD, data, say
 from muster.cli.terminal.patience import patient
 from muster.cli.terminal.tree import tree
-from muster.client import Client, Explanation
+from muster.client import Client
 from muster.client.attention import unattended
 from muster.client.debug_address import debug_addresses
 
@@ -61,9 +61,12 @@ def get(
 async def _one(client: Client, chosen: ClusterChoice, name: str, output: str | None) -> None:
     if output in (None, "wide"):
         explanation = await client.explain(name, namespace=chosen.namespace)
-        for line in tree(explanation, time.time(), _marks(explanation)):
+        now = time.time()
+        stuck = explanation.experiment.holds("Stuck")  # the diagnosis takes a while to import
+        roll = explanation.roll_call(now) if stuck else None
+        for line in tree(explanation, now, roll):
             data(line)
-        if not explanation.experiment.finished and (warning := await unattended(client.resources, time.time())):
+        if not explanation.experiment.finished and (warning := await unattended(client.resources, now)):
             say(click.style(warning, fg=BAD))
         for address in await debug_addresses(client, explanation.experiment):
             data(printable(f"debug server of {address}"))
@@ -73,12 +76,3 @@ async def _one(client: Client, chosen: ClusterChoice, name: str, output: str | N
         data(printable(seen.name))
     else:
         show(seen.raw, output)
-
-
-def _marks(explanation: Explanation) -> Mapping[int, str]:
-    """What is wrong with members that look well, in a run that is stuck: the diagnosis takes a while to import."""
-    if not explanation.experiment.holds("Stuck"):
-        return {}
-    from muster.cli.diagnosis import findings, marks
-
-    return marks(findings(explanation, time.time()))

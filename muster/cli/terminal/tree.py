@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 from itertools import groupby
-from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -13,6 +12,9 @@ from muster.cli.terminal.colours import BAD, BUSY, DIM, GOOD, phase_word
 from muster.cli.terminal.progress import clock_left, left, since
 from muster.client import Explanation, Member
 
+if TYPE_CHECKING:  # the document of a run that is well is not asked for
+    from muster.rollcall.document import Detail
+
 NOT_WATCHED = "a Job needs the label muster.dev/observe, and a part of another run is watched over with that"
 GRACE = "the experiment has ended, and the program still has its grace period"
 RUNS_ON = "the run has ended, and its pod runs on and holds what it asked for"
@@ -20,8 +22,8 @@ SHOWN = 64
 """Members of one group that are shown; those that are not running come first in what is left out."""
 
 
-def tree(explanation: Explanation, now: float, marks: Mapping[int, str] = MappingProxyType({})) -> list[str]:
-    """The lines of the tree. ``marks`` says what is wrong with members whose pods look well, by rank."""
+def tree(explanation: Explanation, now: float, roll: "Detail | None" = None) -> list[str]:
+    """The lines of the tree. ``roll`` says what is wrong with members whose pods look well."""
     seen = explanation.experiment
     status = seen.status
     facts = [printable(seen.operator), f"epoch {status.epoch_begun}"]
@@ -52,7 +54,8 @@ def tree(explanation: Explanation, now: float, marks: Mapping[int, str] = Mappin
     members = sorted(explanation.members, key=lambda member: (member.group, member.rank))
     groups = [(name, list(found)) for name, found in groupby(members, key=lambda member: member.group)]
     end = _End(status.finished_at, theirs=seen.observed is not None) if seen.finished else None
-    missing = dict.fromkeys(status.roll.missing if status.roll else (), "missing from the roll")
+    marks = dict.fromkeys(status.roll.missing if status.roll else (), "missing from the roll")
+    marks |= {rank: finding.what for rank, finding in roll.unseen.items()} if roll else {}
     for number, (name, found) in enumerate(groups):
         last = number == len(groups) - 1
         count = f"{len(found)} member{'s' if len(found) > 1 else ''}"  # ready is nothing that has ended
@@ -60,7 +63,7 @@ def tree(explanation: Explanation, now: float, marks: Mapping[int, str] = Mappin
             count = f"{sum(_here(member) for member in found)}/{len(found)} ready"
         lines.append(f"{'└' if last else '├'}── {printable(name) or 'members'}  {count}")
         stem = "    " if last else "│   "
-        lines += [stem + line for line in _members(found, {**missing, **marks}, end)]
+        lines += [stem + line for line in _members(found, marks, end)]
     if not explanation.members_read:
         lines.append("└── the members may not be read")
     elif not groups:

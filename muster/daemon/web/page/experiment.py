@@ -15,7 +15,6 @@ from muster.daemon.web.page.timeline import spans, stuck, timeline
 from muster.daemon.web.page.times import ago, dated, moment
 from muster.rollcall.document import Detail, FindingReport, ProgressReport
 from muster.rollcall.seats import Bench
-from muster.state.facts.diagnosis.cause import LOOKS_WELL
 from muster.state.summary.invalid_spec import REASON as INVALID_SPEC
 
 
@@ -33,8 +32,9 @@ def story(
     )
     late = frozenset(from_ranges(one.progress.stragglers, one.size) if one.progress else ())
     parts: list[Child] = [head, _sentence(one, now, runbooks)]
+    named = {rank: found.cause for rank, found in one.unseen.items()}
     if one.size:  # else there is no plan of it
-        parts += [*_why(one, runbooks), _numbers(one), grid(benches, one.size, late, _named(one))]
+        parts += [*_why(one, runbooks), _numbers(one), grid(benches, one.size, late, named)]
     if one.progress:
         parts.append(_progress(one.progress, now))
     if one.deadlines:
@@ -102,12 +102,6 @@ def _finding(one: FindingReport, runbook: str) -> Html:
     if one.next_step:
         lines.append(element("p", one.next_step, " ", link(runbook), class_="next"))
     return element("li", head, *lines)
-
-
-def _named(one: Detail) -> dict[int, str]:
-    """The cause of each rank that a finding names and whose pod looks well."""
-    well = [each for each in one.findings if each.cause in LOOKS_WELL]
-    return {rank: each.cause for each in well for rank in from_ranges(each.ranks, one.size)}
 
 
 def _progress(one: ProgressReport, now: float) -> Part:

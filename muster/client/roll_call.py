@@ -1,25 +1,25 @@
-"""Diagnose an experiment from what its user may read: the object, its status and its pods.
+"""The roll call of an experiment from what its user may read: the object, its status and its pods.
 
-It is the diagnosis of the daemon, without what only the daemon has asked: the coordinator's last answer is that of the
-status, and a refusal of the API server is the reason of the condition Stuck.
+It is the document of musterd's page, without what only the daemon has asked: the coordinator's last answer is that of
+the status, and a refusal of the API server is the reason of the condition Stuck.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 from msgspec.structs import asdict
 
 from muster.api.errors import MusterError
 from muster.api.manifest.experiment import parse_experiment
-from muster.client import Explanation
+from muster.client.explanation import Explanation
 from muster.kinds.experiments.planning import plan_of
 from muster.kinds.registry.run_kinds import SUBJECTS
+from muster.rollcall.document import Detail
+from muster.rollcall.make import detail
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.cause import LOOKS_WELL
-from muster.state.facts.diagnosis.diagnose import diagnose
-from muster.state.facts.diagnosis.finding import Finding
 from muster.state.facts.diagnosis.of_member import REFUSED_BY
+from muster.state.policies.deadline import ends
 from muster.state.view.engine_facts import Refusal
 from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
@@ -33,21 +33,18 @@ _REFUSED = re.compile(r"(Missing|Forbidden|Refused|Altered|Rejected)$|^ApiServer
 ``RanksMissing`` is none of them."""
 
 
-def marks(diagnosed: Iterable[Finding]) -> dict[int, str]:
-    """What is wrong with the members whose pods look well, by rank."""
-    return {rank: each.what for each in diagnosed if each.cause in LOOKS_WELL for rank in each.ranks}
-
-
-def findings(found: Explanation, now: float) -> tuple[Finding, ...]:
-    """The findings; none where the object or its status cannot be understood."""
-    if (observed := found.experiment.observed) is not None:
-        if observed.plan is None or observed.record is None or not found.members_read:
-            return ()
-        return diagnose(Context(observed.plan, observed.record, observed.view, now))
-    record = _record(found)
-    plan = _plan(found) if record is not None else None
+def roll_call(found: Explanation, now: float) -> Detail | None:
+    """The document; None where the object or its status cannot be understood, or the pods may not be read."""
+    observed = found.experiment.observed
+    plan = _plan(found) if observed is None else observed.plan
+    record = _record(found) if observed is None else observed.record
     if plan is None or record is None or not found.members_read:
-        return ()
+        return None
+    view = _view(found, plan, record, now) if observed is None else observed.view
+    return detail(Context(plan, record, view, now), ends(plan, record))
+
+
+def _view(found: Explanation, plan: Plan, record: Record, now: float) -> View:
     view = View()
     for obj in found.pods:
         try:
@@ -58,7 +55,7 @@ def findings(found: Explanation, now: float) -> tuple[Finding, ...]:
             view.change(None, pod)
     view.remember(plan, record, now)
     view.engine.refusal = _refusal(record)
-    return diagnose(Context(plan, record, view, now))
+    return view
 
 
 def _plan(found: Explanation) -> Plan | None:

@@ -1,0 +1,51 @@
+"""The roll call of the SDK is the document of musterd's page, from what the caller may read."""
+
+from muster.client import Client, Explanation
+from muster.client.snapshot import snapshot_of
+from tests.client.localserver import MANIFEST, LocalServer, labels, running
+
+NOW = 1_800_000_000.0
+
+
+async def test_each_rank_has_its_standing_and_each_missing_one_its_reason(client: Client, server: LocalServer) -> None:
+    await client.submit(MANIFEST, name="mine")
+    server.pod("mine-worker-0-0-x", labels("mine", 0), **running())
+    waiting = {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "registry/x:1"'}
+    container = {"name": "main", "image": "none", "imageID": "", "ready": False, "restartCount": 0}
+    pending = [container | {"state": {"waiting": waiting}}]
+    server.pod("mine-worker-0-1-x", labels("mine", 1), phase="Pending", containerStatuses=pending)
+    server.status("mine", phase="Assembling", size=2, roll={"expected": 2, "arrived": 1, "missing": [1]})
+    roll = (await client.explain("mine")).roll_call(NOW)
+    assert roll is not None
+    assert (roll.namespace, roll.name, roll.phase, roll.size) == ("default", "mine", "Assembling", 2)
+    assert (roll.arrived, roll.missing) == (1, 1)
+    assert roll.members == {"arrived": "0", "image not pulled": "1"}
+    assert [(each.rank, each.pod) for each in roll.missing_ranks] == [(1, "mine-worker-0-1-x")]
+    (finding,) = roll.findings
+    assert (finding.cause, finding.ranks) == ("ImagePull", "1")
+    assert finding.sentence == f"rank 1: {finding.what}"
+    assert roll.unseen == {}
+
+
+async def test_a_rank_whose_pod_looks_well_has_its_finding(client: Client, server: LocalServer) -> None:
+    await client.submit(MANIFEST, name="mine")
+    for rank in (0, 1):
+        server.pod(f"pod-{rank}", labels("mine", rank), **running())
+    said = "the coordinator served and does not any more: silent"
+    stuck = {"type": "Stuck", "status": "True", "reason": "CoordinatorUnreachable", "message": said}
+    server.status("mine", phase="Running", size=2, conditions=[stuck])
+    roll = (await client.explain("mine")).roll_call(NOW)
+    assert roll is not None
+    assert {rank: each.cause for rank, each in roll.unseen.items()} == {0: "CoordinatorFrozen"}
+
+
+async def test_there_is_none_of_what_musterd_has_not_seen_or_of_pods_that_may_not_be_read(
+    client: Client, server: LocalServer
+) -> None:
+    await client.submit(MANIFEST, name="mine")
+    assert (await client.explain("mine")).roll_call(NOW) is None
+    server.status("mine", phase="Running", size=2)
+    seen = await client.get("mine")
+    assert Explanation(seen, (), (), members_read=False).roll_call(NOW) is None
+    strange = snapshot_of({**seen.raw, "spec": {"operator": 7}})
+    assert Explanation(strange, (), ()).roll_call(NOW) is None
