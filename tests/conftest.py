@@ -30,9 +30,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     At the limit pytest-timeout raises an exception, once. Where that happens in a callback or a background task of a
     loop, the loop takes it for an error of that task, and the test waits on.
     """
-    marker = item.get_closest_marker("timeout")
-    limit = marker.args[0] if marker else item.config.getini("timeout")
-    faulthandler.dump_traceback_later(float(limit) + GRACE, exit=True, file=item.config.stash[_stderr])
+    faulthandler.dump_traceback_later(_limit(item) + GRACE, exit=True, file=item.config.stash[_stderr])
     try:
         return (yield)
     finally:
@@ -52,8 +50,14 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that start clusters come first: they take the longest, and those that compute fill the time at the end."""
-    items.sort(key=lambda item: item.get_closest_marker("cluster") is None)
+    """Tests that start clusters come first, those with the longest limit before the others: they take the longest, and
+    those that compute fill the time at the end."""
+    items.sort(key=lambda item: (item.get_closest_marker("cluster") is None, -_limit(item)))
+
+
+def _limit(item: pytest.Item) -> float:
+    marker = item.get_closest_marker("timeout")
+    return float(marker.args[0] if marker else item.config.getini("timeout"))
 
 
 @pytest.fixture(scope="session", autouse=True)

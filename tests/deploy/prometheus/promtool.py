@@ -1,5 +1,6 @@
 """Cases as an input of `promtool test rules`, and a run of it."""
 
+import os
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,6 +17,9 @@ from tests.deploy.prometheus.case import ONSET, STEP, Case
 ROOT = Path(__file__).parents[3]
 RULES = ROOT / "deploy" / "prometheus" / "muster.rules.yaml"
 
+SELDOM_COLLECTED = {"GOGC": "400"}
+"""A third of what promtool computes is the garbage collection of Go, at its standard of 100 %."""
+
 BY_NAME = {alert.name: alert for alert in ALERTS}
 
 
@@ -24,7 +28,7 @@ def run(cases: Sequence[Case], folder: Path) -> str:
     file = folder / "cases.yaml"
     file.write_text(yaml.safe_dump(_document(cases), width=10_000), encoding="utf-8")
     command = [str(program("promtool")), "test", "rules", str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | SELDOM_COLLECTED)
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
 
