@@ -161,10 +161,10 @@ class MissingRank(Struct, frozen=True, kw_only=True, rename="camel"):
     """A missing rank and why it is missing."""
 
     rank: int
-    group: Word
-    pod: Word
-    node: Word
-    why: Text
+    group: Word = ""
+    pod: Word = ""
+    node: Word = ""
+    why: Text = ""
 
 
 class FindingReport(Struct, frozen=True, kw_only=True, rename="camel"):

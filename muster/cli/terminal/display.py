@@ -187,7 +187,7 @@ class Block:
         if self._ending is not None:
             return head.append("  " + ", ".join(facts), DIM)
         clocks = self._roll.clocks if self._roll is not None else {}
-        facts += [f"{age(max(0.0, seconds))} on the {name} clock" for name, seconds in clocks.items()]
+        facts += [f"{age(max(0.0, seconds))} on the {printable(name)} clock" for name, seconds in clocks.items()]
         if not clocks and (remaining := left(seen.deadline, now)):
             facts.append(f"{remaining} left")
         return head.append("  " + ", ".join(facts), DIM)
@@ -197,8 +197,9 @@ class Block:
         for mark, plain, colour in roll.marks():
             row.append(f"{mark if self._utf8 else plain} ", colour)
         row.append(f" {roll.sentence}")
-        shown = [row] if roll.sentence or roll.states else []
-        return shown + [Text(f"         {why}", DIM, overflow="ellipsis", no_wrap=True) for _, why in roll.missing[:3]]
+        shown = [row] if roll.sentence or roll.ranks else []
+        first = [printable(each.why) for each in roll.missing_ranks[:3]]
+        return shown + [Text(f"         {why}", DIM, overflow="ellipsis", no_wrap=True) for why in first]
 
 
 def choose_display() -> Display:
