@@ -17,8 +17,8 @@ from muster.kinds.experiments.planning import plan_of
 from muster.kinds.registry.run_kinds import SUBJECTS
 from muster.rollcall.document import Detail
 from muster.rollcall.make import detail
+from muster.state.facts.causes.table import REFUSED_BY
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.of_member import REFUSED_BY
 from muster.state.policies.deadline import ends
 from muster.state.view.engine_facts import Refusal
 from muster.state.view.view import View

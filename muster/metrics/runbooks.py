@@ -11,7 +11,9 @@ from functools import lru_cache
 from typing import Final
 
 from muster.metrics.closed_sets import REFUSALS_BY_NAME
-from muster.state.facts.diagnosis.cause import MissingCause
+from muster.state.facts.causes.cause import MissingCause
+from muster.state.facts.causes.table import BY_NAME, CAUSES
+from muster.state.view.stage import Stage
 
 SERVED: Final = "/runbooks"
 """Where musterd serves docs/runbooks."""
@@ -22,21 +24,19 @@ PUBLISHED: Final = f"http://musterd.muster-system.svc:8080{SERVED}"
 OTHERS: Final = "MusterExperimentStuck"
 """The runbook of every reason that is not below."""
 
-REASONS: Final[Mapping[str, tuple[str, ...]]] = {
+
+def _is_told(cause: MissingCause, runbook: str) -> bool:
+    """It is called Stuck for a reason that kubelet or scheduler tell, and that is the runbook about it."""
+    return cause.runbook == runbook and not {Stage.CANNOT_START, Stage.UNSCHEDULABLE}.isdisjoint(cause.stages)
+
+
+_OURS: Final[Mapping[str, tuple[str, ...]]] = {
     "MusterCoordinatorStuck": ("CoordinatorUnreachable",),
     "MusterCoordinatorNotServing": ("CoordinatorNotServing", "DashboardNotServing"),
     "MusterRankMissing": ("RanksMissing", "RankFailed", "ProcessCountMismatch"),
     "MusterHung": ("Hung",),
     "MusterAssemblyOverdue": ("StartingDeadlineExceeded", "AssemblyDeadlineExceeded"),
-    "MusterImageNotPulled": (
-        "ImagePullBackOff",
-        "ErrImagePull",
-        "ErrImageNeverPull",
-        "InvalidImageName",
-        "ImageInspectError",
-        "RegistryUnavailable",
-        "SignatureValidationFailed",
-    ),
+    "MusterImageNotPulled": (),
     "MusterUnschedulable": ("Unschedulable", "SchedulerError", "PendingDeadlineExceeded"),
     "MusterCreateRefused": (
         *REFUSALS_BY_NAME,
@@ -48,29 +48,13 @@ REASONS: Final[Mapping[str, tuple[str, ...]]] = {
     "MusterPodsMissing": ("PodsMissing",),
     "MusterStatusIsFalse": ("StatusIsFalse", "FailureReported"),
 }
+"""Reasons that Muster or the scheduler names, and none of a container."""
+
+REASONS: Final[Mapping[str, tuple[str, ...]]] = {
+    name: (*named, *(reason for cause in CAUSES if _is_told(cause, name) for reason in cause.reasons))
+    for name, named in _OURS.items()
+}
 """The reasons of each runbook, each a regular expression."""
-
-_C = MissingCause
-CAUSES: Final[Mapping[str, tuple[MissingCause, ...]]] = {
-    "MusterCoordinatorStuck": (_C.COORDINATOR_FROZEN, _C.COORDINATOR_UNREACHABLE),
-    "MusterCoordinatorNotServing": (_C.COORDINATOR_NOT_SERVING, _C.DASHBOARD_NOT_SERVING, _C.WRONG_PROTOCOL),
-    "MusterRankMissing": (
-        _C.OOM_KILLED, _C.CRASHED, _C.PROCESS_COUNT, _C.HEARTBEAT_LOST, _C.GIVEN_UP, _C.GHOST, _C.LEFT, _C.UNKNOWN,
-        _C.NOT_ARRIVED, _C.RESTARTED_IN_PLACE,
-    ),
-    "MusterHung": (_C.HUNG,),
-    "MusterImageNotPulled": (_C.IMAGE_PULL,),
-    "MusterUnschedulable": (_C.UNSCHEDULABLE,),
-    "MusterCreateRefused": (
-        _C.REFUSED, _C.QUOTA_EXCEEDED, _C.ADMISSION_DENIED, _C.RIGHTS_MISSING, _C.NAME_TAKEN,
-    ),
-    OTHERS: (
-        _C.NODE_NOT_READY, _C.CONTAINER_CANNOT_START, _C.INIT_CONTAINER_FAILS, _C.SIDECAR_FAILS, _C.ENDED,
-    ),
-}  # fmt: skip
-"""The causes of each runbook. The others are a moment of a start or of an end, or follow from one of these."""
-
-_BY_CAUSE: Final = {cause.value: name for name, causes in CAUSES.items() for cause in causes}
 
 
 @lru_cache(maxsize=1024)
@@ -84,4 +68,4 @@ def of_reason(reason: str) -> str:
 
 def of_cause(cause: str) -> str:
     """The runbook of a cause of the diagnosis; empty where nothing is to be done about it."""
-    return _BY_CAUSE.get(cause, "")
+    return BY_NAME[cause].runbook if cause in BY_NAME else ""

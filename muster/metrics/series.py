@@ -18,7 +18,8 @@ from typing import NamedTuple
 from muster.metrics.exposition import Block, quoted, reason
 from muster.metrics.rows import experiment as rows
 from muster.metrics.rows.row import Metric
-from muster.state.facts.diagnosis.cause import COUNTED, MissingCause
+from muster.state.facts.causes.cause import MissingCause
+from muster.state.facts.causes.table import COUNTED
 from muster.state.policies.failures.restart_reasons import EXPORTED as RESTART_REASONS
 from muster.state.policies.failures.restart_reasons import by_reason
 from muster.state.view.probe_result import ProbeResult

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from muster.api.values.printable import WORD, printable
 from muster.api.values.rank_ranges import from_ranges
-from muster.state.facts.diagnosis.cause import LOOKS_WELL
+from muster.state.facts.causes.table import LOOKS_WELL
 
 TEXT = 1000
 """Characters of any message."""

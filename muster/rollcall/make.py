@@ -24,7 +24,9 @@ from muster.rollcall.hurts import hurts
 from muster.rollcall.seats import Bench, benches, by_standing
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.diagnose import diagnose
-from muster.state.facts.sentences import sentence, why_missing
+from muster.state.facts.diagnosis.finding import Finding
+from muster.state.facts.diagnosis.of_member import why_missing
+from muster.state.facts.sentences import sentence
 from muster.state.policies import silence
 from muster.state.view.probe_result import SHOWN_RANKS, ProbeResult
 from muster.state.view.progress import Progress
@@ -56,11 +58,15 @@ def detail(case: Context, clocks: Clocks, seats: Iterable[Bench] | None = None) 
         coordinator=_coordinator(case, probe) if probe else None,
         ranks=_by_state(probe.answer.states) if probe else {},
         missing_ranks=[_missing_rank(case, rank) for rank in _missing(case)],
-        findings=[made(FindingReport, found, ranks=to_ranges(found.ranks)) for found in diagnose(case)],
+        findings=[_finding(found) for found in diagnose(case)],
         cause=made(CauseReport, record.cause, sentence=sentence(record.cause)) if record.cause else None,
         conditions=[made(ConditionReport, each, status=bool(each.status)) for each in record.conditions],
         story=[made(StoryReport, line) for line in record.story],
     )
+
+
+def _finding(found: Finding) -> FindingReport:
+    return made(FindingReport, found, cause=found.cause.value, ranks=to_ranges(found.ranks))
 
 
 def _row(case: Context, clocks: Clocks) -> dict[str, Any]:

@@ -8,10 +8,11 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from muster.api.values.printable import printable
+from muster.state.facts.causes.table import Causes, of_shown
 from muster.state.facts.context import Context
 from muster.state.policies import silence
 from muster.state.view.roll import RankState
-from muster.state.view.stage import Stage, stage_of
+from muster.state.view.stage import RUNS, Stage, shown
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Phase, RollCall
@@ -63,8 +64,7 @@ _BY_STAGE = {
     Stage.QUEUED: Standing.QUEUED,
     Stage.UNSCHEDULABLE: Standing.UNSCHEDULABLE,
     Stage.SCHEDULING: Standing.STARTING,
-    Stage.IMAGE_PULL: Standing.IMAGE,
-    Stage.CONTAINER_CANNOT_START: Standing.CONTAINER,
+    Stage.CANNOT_START: Standing.CONTAINER,
     Stage.STARTING: Standing.STARTING,
     Stage.NODE_NOT_READY: Standing.NODE,
     Stage.TERMINATING: Standing.TERMINATING,
@@ -74,8 +74,6 @@ _BY_STAGE = {
     Stage.CRASHED: Standing.FAILED,
     Stage.UNKNOWN: Standing.UNKNOWN,
 }
-
-_RUNS = (Stage.RUNNING, Stage.READY)
 
 
 def benches(case: Context) -> list[Bench]:
@@ -138,11 +136,12 @@ class _Roll:
 
     def present(self, rank: int, pod: Pod) -> Standing:
         """Where a rank stands that has a pod."""
-        stage = stage_of(pod, done=False)
+        shows = shown(pod, done=False)
+        stage = shows.stage
         if stage is Stage.CRASHED and self._stopped(pod):
             return Standing.STOPPED
-        if stage not in _RUNS:
-            return _BY_STAGE[stage]
+        if stage not in RUNS:
+            return Standing.IMAGE if of_shown(shows) is Causes.IMAGE_PULL else _BY_STAGE[stage]
         if self._passive:
             return Standing.ARRIVED if stage is Stage.READY else Standing.RUNNING
         if rank < len(self._states):

@@ -48,14 +48,16 @@ class Gang:
     def __init__(self, operator: str) -> None:
         spec = {"operator": operator, "image": "registry/x:1", "command": "python x.py", "types": TYPES[operator]}
         metadata = {"name": "train", "namespace": "team", "uid": "uid-1", "generation": 1, "resourceVersion": "1"}
-        manifest = {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec}
-        self.plan = plan_of(parse_experiment(manifest))
+        self.manifest: dict[str, Any] = {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec}
+        self.plan = plan_of(parse_experiment(self.manifest))
         self.record = Record(generation=1, phase=Phase.ASSEMBLING, phase_at=NOW, size=self.plan.size)
         whole = None if operator == "kuberay" else NOW  # the submitter of Ray has no pod before the others have joined
         self.record = self._with(scheduled_at=whole, assembling_at=NOW)
         self.view = View()
         self.now = NOW
         self.seen: dict[int, Pod] = {}
+        self.objects: dict[int, dict[str, Any]] = {}
+        """The pods of the ranks as the API server has them."""
         self._version = 0
         for rank in range(SIZE):
             self.report(rank)
@@ -117,7 +119,7 @@ class Gang:
         heard = DECODER.event(json.dumps({"type": EventType.MODIFIED.value, "object": document}).encode())
         assert heard.obj is not None, heard.problem
         self.view.change(self.seen.get(rank), heard.obj)
-        self.seen[rank] = heard.obj
+        self.seen[rank], self.objects[rank] = heard.obj, document
 
     def start(self, *ranks: int, ready: bool = True, **more: Any) -> None:
         """The programs of these ranks run."""
@@ -151,6 +153,7 @@ class Gang:
     def vanish(self, rank: int) -> None:
         """The pod of a rank is removed."""
         self.view.change(self.seen.pop(rank), None)
+        del self.objects[rank]
 
     def never_made(self, rank: int) -> None:
         """The rank has had no pod."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from muster.state.facts.diagnosis.cause import MissingCause as Cause
+from muster.state.facts.causes.cause import MissingCause
 from muster.state.view.probe_result import LOST_AFTER
 from muster.state.view.roll import CoordinatorState, RankState
 from muster.state.vocabulary.record import Blocked, Condition, ConditionType, Phase
@@ -29,7 +29,7 @@ class Situation:
     name: str
     operator: str
     induce: Induce
-    cause: Cause
+    cause: MissingCause
     ranks: tuple[int, ...]
     within: float = AT_ONCE
     first: bool = True

@@ -1,14 +1,10 @@
 """docs/diagnosis.md, written from the causes and the table: ``python -m tests.diagnosis.page > docs/diagnosis.md``."""
 
-import ast
-import inspect
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from muster.state.facts.diagnosis import cause as causes
-from muster.state.facts.diagnosis.cause import MissingCause
+from muster.state.facts.causes.table import CAUSES
 from muster.state.facts.diagnosis.finding import sentence
-from muster.state.facts.diagnosis.next_steps import NEXT
 from tests.diagnosis.gang import Gang
 from tests.diagnosis.situations import SITUATIONS
 
@@ -47,13 +43,10 @@ def page() -> str:
 
 
 def _causes() -> Iterator[str]:
-    meaning = _meanings()
-    for cause in MissingCause:
-        wider = causes.COUNTED_AS.get(cause)
-        name = f"`{cause}`" + (f" (`{wider}`)" if wider else "")
-        advice = NEXT[cause]
-        other = f" **Observed run:** {advice.observed}" if advice.observed else ""
-        cells = (meaning[cause.name], advice.shown_by, advice.next_step + other)
+    for cause in CAUSES:
+        name = f"`{cause}`" + (f" (`{cause.counted_as}`)" if cause.counted_as else "")
+        other = f" **Observed run:** {cause.observed}" if cause.observed else ""
+        cells = (cause.meaning, cause.shown_by, cause.next_step + other)
         yield f"| {name} | {' | '.join(map(_cell, cells))} |\n"
 
 
@@ -66,19 +59,6 @@ def _situations() -> Iterator[str]:
         also = f"`{each.also}`" if each.also else ""
         ranks = ", ".join(map(str, each.ranks))
         yield f"| {each.name} | {each.operator} | `{each.cause}` | {ranks} | {within} | {said} | {also} |\n"
-
-
-def _meanings() -> Mapping[str, str]:
-    """The docstring below each cause."""
-    body = ast.parse(inspect.getsource(MissingCause)).body[0]
-    assert isinstance(body, ast.ClassDef)
-    found: dict[str, str] = {}
-    for member, text in zip(body.body, body.body[1:], strict=False):
-        if isinstance(member, ast.Assign) and isinstance(member.targets[0], ast.Name):
-            assert isinstance(text, ast.Expr)
-            assert isinstance(text.value, ast.Constant)
-            found[member.targets[0].id] = " ".join(str(text.value.value).split())
-    return found
 
 
 def _cell(text: str) -> str:

@@ -1,6 +1,6 @@
 """Situations in which a member starts, and is not heard of or is lost."""
 
-from muster.state.facts.diagnosis.cause import MissingCause as Cause
+from muster.state.facts.causes.table import Causes as Cause
 from muster.state.view.probe_result import LOST_AFTER
 from muster.state.view.roll import CoordinatorState
 from tests.diagnosis.inducing import (

@@ -1,6 +1,6 @@
 """Situations in which a member does not start."""
 
-from muster.state.facts.diagnosis.cause import MissingCause as Cause
+from muster.state.facts.causes.table import Causes as Cause
 from tests.diagnosis.gang import SIZE
 from tests.diagnosis.inducing import PULL, Situation, back_off, init, left_over, not_created, one, started, unsandboxed
 

@@ -4,16 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from muster.state.facts.diagnosis.cause import MissingCause
+from muster.state.facts.causes.table import CAUSES, Causes
 from muster.state.facts.diagnosis.finding import sentence
-from muster.state.facts.diagnosis.next_steps import NEXT
 from tests.diagnosis.gang import NOW, Gang
 from tests.diagnosis.inducing import Situation
 from tests.diagnosis.page import page
 from tests.diagnosis.situations import SITUATIONS
 
 ROOT = Path(__file__).parents[2]
-ELSEWHERE = {MissingCause.LEFT, MissingCause.UNKNOWN}
+ELSEWHERE = {Causes.LEFT, Causes.UNKNOWN}
 """Causes without a row: tests/state/facts/diagnosis/test_diagnose.py shows them."""
 
 
@@ -41,11 +40,11 @@ def test_the_true_cause_and_ranks_are_named_in_time(situation: Situation) -> Non
 def test_there_are_forty_situations_and_every_framework_has_some() -> None:
     assert len({each.name for each in SITUATIONS}) == len(SITUATIONS) >= 40
     assert {each.operator for each in SITUATIONS} == {"jax", "kuberay", "pytorch", "xgboost", "jobset"}
-    assert set(MissingCause) - {each.cause for each in SITUATIONS} == ELSEWHERE
+    assert set(CAUSES) - {each.cause for each in SITUATIONS} == ELSEWHERE
 
 
 def test_every_cause_has_evidence_and_a_next_step() -> None:
-    assert set(NEXT) == set(MissingCause)
+    assert all(cause.meaning and cause.shown_by and cause.next_step for cause in CAUSES)
 
 
 @pytest.mark.parametrize("also", sorted({each.also for each in SITUATIONS if each.also}))

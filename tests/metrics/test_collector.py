@@ -10,7 +10,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from muster.metrics.catalogue import SERIES
 from muster.metrics.collector import ExperimentCollector, Invalid, Subject
 from muster.metrics.exposition import OPENMETRICS, look, write
-from muster.state.facts.diagnosis.cause import MissingCause
+from muster.state.facts.causes.table import CAUSES
 from muster.state.policies.deadline import ends
 from muster.state.policies.failures.restart_reasons import EXPORTED
 from muster.state.summary.invalid_spec import refuse
@@ -81,7 +81,7 @@ def test_an_assembling_gang_shows_which_members_arrived() -> None:
     assert gauge("coordinator_state", state="refused") == 0
     assert gauge("coordinator_probe_latency_seconds") == 0.004
     assert gauge("ranks_missing_by_cause", cause="HeldBack") == 1  # by that pod
-    assert sum(gauge("ranks_missing_by_cause", cause=cause) or 0 for cause in MissingCause) == 1
+    assert sum(gauge("ranks_missing_by_cause", cause=cause.value) or 0 for cause in CAUSES) == 1
     assert gauge("stuck") == 1
     assert gauge("stuck_reason", reason="RanksMissing") == 1
     assert gauge("stuck_since_timestamp_seconds") == NOW

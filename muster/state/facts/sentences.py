@@ -1,4 +1,4 @@
-"""Sentences for people: why a member is not there, and what ended an epoch.
+"""Sentences for people: what a pod waits for, and what ended an epoch.
 
 They name the rank, the pod and the reason, in that order, because that is what the reader will type next.
 """
@@ -17,7 +17,6 @@ from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.api.values.termination_message import SIGNALLED
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import RANK_FAILED
-from muster.state.view.roll import RankState
 from muster.state.vocabulary.group import Member
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Cause, attempts_of
@@ -131,37 +130,16 @@ def all_succeeded(size: int) -> str:
     return "its only member has succeeded" if size == 1 else f"all {size} members have succeeded"
 
 
+def with_message(said: str, message: str) -> str:
+    """What is said, and then the message that was reported, where there is one."""
+    return f"{said}: {message}" if message else said
+
+
 def why_idle(pod: Pod) -> str:
     """Why a pod's program does not run yet: ``Pending: Unschedulable, 0/8 nodes have nvidia.com/gpu``."""
     reason = pod.waiting_reason or ("ContainerCreating" if pod.scheduled else "not scheduled yet")
     detail = f", {pod.waiting_message}" if pod.waiting_message else ""
     return f"{pod.phase}: {reason}{detail}"
-
-
-def why_missing(context: Context, rank: int) -> str:
-    """``rank 2 (run-worker-0-2-x7k2p, running but never called the coordinator)``."""
-    pod = context.tally.members.get(rank)
-    member = context.plan.member(rank)
-    name = pod.name if pod else expected_name(context, member)
-    if pod is None:
-        why = "it has succeeded, and its pod is gone" if rank in context.tally.done else "no pod yet"
-    elif pod.failed:
-        why = f"failed, {pod.exit.reason or 'exit'} {pod.exit.code}" if pod.exit else "failed"
-    elif pod.succeeded:
-        why = "ended without calling the coordinator"
-    elif pod.terminating:
-        why = "being deleted"
-    elif pod.started and pod.waiting_reason:
-        why = why_idle(pod)  # its container waits to be started again: nothing of it runs
-    elif pod.cut_off:
-        why = f"running, but its node {pod.node} is not ready"
-    elif pod.started and rank < len(context.tally.roll) and context.tally.roll[rank] is RankState.STALE:
-        why = "running, but it belongs to the life of the coordinator before this one"
-    elif pod.started:
-        why = "running, but it has not called the coordinator"
-    else:
-        why = why_idle(pod)
-    return f"rank {rank} ({placed(context, rank, name)}, {why})"
 
 
 def of_idle(context: Context) -> str:

@@ -20,8 +20,8 @@ from math import inf
 
 from msgspec.structs import replace
 
+from muster.state.facts.causes import table
 from muster.state.facts.context import Context
-from muster.state.policies import obstacles
 from muster.state.policies.obstacles import (
     NODE_NOT_READY,
     PARTLY_QUEUED,
@@ -38,6 +38,7 @@ from muster.state.policies.watched.unsaid import (
     RESTARTED_IN_PLACE,
     STATUS_IS_FALSE,
 )
+from muster.state.view.stage import Shown, Stage
 from muster.state.vocabulary.record import RANKS_ENDED, Blocked, Phase, Record
 from muster.state.vocabulary.rules import Moment
 
@@ -56,10 +57,10 @@ _KINDS = {
     RESTARTED_IN_PLACE: "restarted",
     STATUS_IS_FALSE: "status",
     FAILURE_REPORTED: "status",
-    "Unschedulable": "scheduler",
-    "SchedulerError": "scheduler",
 }
-"""Reasons of a false PodScheduled condition (kubernetes: pkg/scheduler) and our own; any other is a container's."""
+"""Our own reasons."""
+_SCHEDULERS = ("Unschedulable", "SchedulerError")
+"""Reasons of a false PodScheduled condition (kubernetes: pkg/scheduler)."""
 _PAUSED = (Moment.STARTED, Moment.EPOCH_STARTED, Moment.SCHEDULED, Moment.ASSEMBLING)
 """The times that are moved by the time in a queue."""
 
@@ -102,7 +103,7 @@ def may_come_back(context: Context) -> bool:
     before = context.record.blocked
     if before is None or _kind(before.reason) != "container" or not context.tally.idle:
         return False
-    return context.now >= before.since + obstacles.CONTAINER_PATIENCE
+    return context.now >= before.since + table.patience(Shown(Stage.CANNOT_START, before.reason))
 
 
 def _is_unheard(context: Context, before: Blocked) -> bool:
@@ -144,4 +145,7 @@ def _moved(at: float, since: float, now: float) -> float:
 
 
 def _kind(reason: str) -> str:
+    """What the obstacle is about; a reason that is neither ours nor the scheduler's is a container's."""
+    if reason in _SCHEDULERS or table.names(Shown(Stage.UNSCHEDULABLE, reason)):
+        return "scheduler"
     return _KINDS.get(reason, "container")

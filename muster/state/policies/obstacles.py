@@ -28,28 +28,24 @@ true: it is no evidence that the others work.
 
 from collections.abc import Mapping
 from itertools import islice
-from math import inf
 
 import msgspec
 from msgspec.structs import replace
 
 from muster.api.names import QUEUE_LABEL
+from muster.state.facts.causes import table
+from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis import grouping
 from muster.state.facts.sentences import EXACT, placed, share, why_idle
 from muster.state.policies.failures import avoidance
 from muster.state.policies.watched import obstacles as of_observed
 from muster.state.policies.watched.unsaid import unsaid
+from muster.state.view.stage import shown
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import RANKS_ENDED, Blocked, ConditionType, Record
 
-CONTAINER_PATIENCE = 15.0
-"""Seconds: a Secret or a registry that is a moment late is no news, a typo is."""
-UNSCHEDULABLE_PATIENCE = 60.0
-"""Seconds: an autoscaler takes about that long to bring a node."""
-NODE_PATIENCE = 15.0
-"""Seconds after the mark, which itself comes 40 to 50 s after the node's last sign of life."""
 QUEUE_PATIENCE = 60.0
 """Seconds in which the rest of a gang must follow its first process out of a queue."""
 UNMET_PATIENCE = 60.0
@@ -63,7 +59,8 @@ ENDS_TOGETHER = 10.0
 NAMED = 8
 """How many members a sentence names."""
 
-QUEUED, PARTLY_QUEUED, NODE_NOT_READY = "Queued", "PartlyQueued", "NodeNotReady"
+QUEUED, NODE_NOT_READY = Causes.QUEUED.stuck_as, Causes.NODE_NOT_READY.stuck_as
+PARTLY_QUEUED = "PartlyQueued"
 QUEUED_TWICE, REQUEST_UNMET = "QueuedTwice", "RequestUnmet"
 KUEUE_GATE = "kueue.x-k8s.io/admission"
 CURE = (
@@ -98,11 +95,11 @@ def current(context: Context) -> Obstacle | None:
     if tally.cut_off:
         return _cut_off(context, tally.cut_off)
     if tally.held:
-        found = _idle(context, tally.held, f"{share(tally.started, size)} programs have started", CONTAINER_PATIENCE)
+        found = _idle(context, tally.held, f"{share(tally.started, size)} programs have started")
         return _with_unplaced(context, found, next(iter(tally.unplaced.values()), None))
     if tally.unplaced:
         count = f"{share(tally.scheduled, size)} members have a node"
-        found = _idle(context, tally.unplaced, count, UNSCHEDULABLE_PATIENCE)
+        found = _idle(context, tally.unplaced, count)
         return replace(found, message=f"{found.message}{avoidance.said(context)}")
     if context.plan.engine is Engine.OBSERVE and (theirs := _observed(context)):
         return theirs
@@ -141,7 +138,7 @@ def called_stuck(record: Record, obstacle: Blocked) -> bool:
     return stuck is not None and bool(stuck.status) and stuck.reason == obstacle.reason
 
 
-def _idle(context: Context, pods: Mapping[str, Pod], count: str, patience: float) -> Obstacle:
+def _idle(context: Context, pods: Mapping[str, Pod], count: str) -> Obstacle:
     """Members that do not start, by cause. Of many it names the first until they are Stuck: till then they change."""
     pod = next(iter(pods.values()))
     reason = _SAME.get(pod.waiting_reason, pod.waiting_reason)
@@ -150,7 +147,12 @@ def _idle(context: Context, pods: Mapping[str, Pod], count: str, patience: float
         who = grouping.named(context, (each.rank for each in pods.values()), len(pods))
     else:
         who = f"rank {pod.rank} ({placed(context, pod.rank, pod.name)}, {why_idle(pod)}) and more"
-    return Obstacle(reason, f"{count}; {who}", patience, pod.name)
+    return Obstacle(reason, f"{count}; {who}", patience_of(pod), pod.name)
+
+
+def patience_of(pod: Pod) -> float:
+    """Seconds after which a member that waits like this is called Stuck, by the row of its cause."""
+    return table.patience(shown(pod, done=False))
 
 
 def _with_unplaced(context: Context, obstacle: Obstacle, pod: Pod | None) -> Obstacle:
@@ -172,14 +174,14 @@ def _queued(context: Context) -> Obstacle:
             return Obstacle(QUEUED_TWICE, count, QUEUE_PATIENCE, pod.name)
     running = tally.working - len(tally.idle)  # members that have ended, as in a sequential group, are not half a gang
     if not running:
-        return Obstacle(QUEUED, count, inf, pod.name)
+        return Obstacle(QUEUED, count, patience_of(pod), pod.name)
     sentence = f"{count} while {running} run; first: rank {pod.rank} ({placed(context, pod.rank, pod.name)})"
     return Obstacle(PARTLY_QUEUED, sentence, QUEUE_PATIENCE, pod.name, context.record.assembling_at or context.now)
 
 
 def _cut_off(context: Context, pods: Mapping[str, Pod]) -> Obstacle:
     who = grouping.as_findings(context, (pod.rank for pod in pods.values()), len(pods))
-    return Obstacle(NODE_NOT_READY, who, NODE_PATIENCE, next(iter(pods.values())).name)
+    return Obstacle(NODE_NOT_READY, who, patience_of(pod := next(iter(pods.values()))), pod.name)
 
 
 def _ended(context: Context) -> Obstacle:

@@ -29,6 +29,7 @@ import msgspec
 from msgspec.structs import replace
 
 from muster.state.facts import admission, hang
+from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis import grouping
 from muster.state.facts.sentences import EXACT, all_succeeded, share, why_idle
@@ -41,8 +42,8 @@ from muster.state.view.roll import RankError
 from muster.state.vocabulary.coordinator import Completeness, Coordinator
 from muster.state.vocabulary.record import ConditionType, Phase
 
-RANKS_MISSING = "RanksMissing"
-DASHBOARD_NOT_SERVING = "DashboardNotServing"
+RANKS_MISSING = Causes.NOT_ARRIVED.stuck_as
+DASHBOARD_NOT_SERVING = Causes.DASHBOARD_NOT_SERVING.stuck_as
 STARTS_WITHIN = 60.0
 """Seconds: the parts of Ray's dashboard have 30 to start, and it gives up when one has not."""
 
@@ -147,7 +148,7 @@ def _before_serving(context: Context, coordinator: Coordinator) -> Assembly:
         message = f"waiting for the coordinator to serve at {address} ({which})"
         if since is not None and context.now >= since + coordinator.first_serve:
             message += f", for more than {coordinator.first_serve:g} s{coordinator.opening}"
-            stuck = ("CoordinatorNotServing", message)
+            stuck = (Causes.COORDINATOR_NOT_SERVING.stuck_as, message)
         elif since is not None:
             look_again = since + coordinator.first_serve
     return Assembly(False, False, 0, (), message, stuck, look_again)
@@ -167,7 +168,10 @@ def _by_roll(context: Context, coordinator: Coordinator, probe: ProbeResult) -> 
         message += "; missing " + grouping.named(context, probe.missing, missing)
     lost, look_again = silence.of(context, coordinator, probe)
     if total != size:
-        stuck = ("ProcessCountMismatch", f"the coordinator waits for {total} processes, the gang has {size} members")
+        stuck = (
+            Causes.PROCESS_COUNT.stuck_as,
+            f"the coordinator waits for {total} processes, the gang has {size} members",
+        )
     elif lost or not probe.serving:
         stuck = lost
     elif errors := _of_running_members(context, probe):

@@ -5,6 +5,7 @@ other comes and goes, until it has been silent for as long as it should have ans
 each of its turns.
 """
 
+from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
 from muster.state.view.probe_result import LOST_AFTER, ProbeResult
 from muster.state.vocabulary.coordinator import Coordinator
@@ -52,7 +53,7 @@ def unreachable(probe: ProbeResult, *, started_again: bool = False) -> tuple[str
     """What is stuck about a coordinator that served in this epoch, and does not any more."""
     detail = f", {probe.answer.detail}" if probe.answer.detail else ""
     what = "was started again and has not served since" if started_again else "served and does not any more"
-    return "CoordinatorUnreachable", f"the coordinator {what}: {probe.answer.coordinator}{detail}"
+    return Causes.COORDINATOR_UNREACHABLE.stuck_as, f"the coordinator {what}: {probe.answer.coordinator}{detail}"
 
 
 def _started_again(context: Context, coordinator: Coordinator, probe: ProbeResult) -> bool:

@@ -1,16 +1,18 @@
-"""The stage of a member: how far its pod has come, or what keeps it, as the pod alone shows it.
+"""The stage of a member: how far its pod has come, as the pod alone shows it.
 
-The tally counts the stages of the members that the coordinator does not know (``view.tally``), so that it is known at
-no cost what keeps the missing ranks (``state.diagnosis.by_cause``).
+The tally counts the members that the coordinator does not know by stage and by what is told of their pods
+(``view.tally``), so that it is known at no cost what keeps the missing ranks. ``state.facts.causes`` has the cause that
+each stands for.
 """
 
 from enum import IntEnum
+from typing import Final, NamedTuple
 
 from muster.state.vocabulary.pod import PATIENT, SCHEDULING_GATED, Pod, PodPhase
 
 
 class Stage(IntEnum):
-    """The stages; the value is the place of its count."""
+    """The stages, from those that have come least far to those that most likely have arrived."""
 
     QUEUED = 0
     """Scheduling gates are on the pod."""
@@ -18,46 +20,56 @@ class Stage(IntEnum):
     """No node, and the scheduler says why."""
     SCHEDULING = 2
     """No node yet."""
-    IMAGE_PULL = 3
-    """The image cannot be pulled."""
-    CONTAINER_CANNOT_START = 4
-    """Another reason for which a container cannot be made, or an init container that fails again and again."""
-    STARTING = 5
+    CANNOT_START = 3
+    """On a node; something keeps a container from being made, or an init container fails again and again."""
+    STARTING = 4
     """On a node; the program does not run yet."""
+    UNKNOWN = 5
+    """The kubelet has lost sight of the pod."""
     NODE_NOT_READY = 6
     """The program runs on a node that is NotReady."""
     TERMINATING = 7
     """The pod is being deleted, or the platform has ended it."""
-    RUNNING = 8
-    """The program runs; the pod is not ready."""
-    READY = 9
-    """The program runs, and the pod is ready."""
-    ENDED = 10
-    """The program has ended with exit code 0."""
-    CRASHED = 11
+    CRASHED = 8
     """The program, or its pod, has failed."""
-    UNKNOWN = 12
-    """The kubelet has lost sight of the pod."""
+    RUNNING = 9
+    """The program runs; the pod is not ready."""
+    READY = 10
+    """The program runs, and the pod is ready."""
+    ENDED = 11
+    """The program has ended with exit code 0."""
 
 
-STAGES = len(Stage)
+WAITS: Final = (Stage.QUEUED, Stage.UNSCHEDULABLE, Stage.SCHEDULING, Stage.CANNOT_START, Stage.STARTING)
+"""The program has not started."""
+RUNS: Final = (Stage.RUNNING, Stage.READY)
+"""The program runs."""
 
-_IMAGE = frozenset(
-    (
-        "ErrImagePull",
-        "ImagePullBackOff",
-        "InvalidImageName",
-        "ErrImageNeverPull",
-        "ImageInspectError",
-        "RegistryUnavailable",
-        "SignatureValidationFailed",
-    )
-)
-"""Reasons for waiting that are about the image (kubernetes: pkg/kubelet/images/types.go)."""
+
+class Shown(NamedTuple):
+    """What a pod shows: its stage, and the reason that kubelet, scheduler or platform tell of it; often empty."""
+
+    stage: Stage
+    reason: str = ""
+
+
+_PLAIN: Final = tuple(Shown(stage) for stage in Stage)
+
+
+def shown(pod: Pod, done: bool) -> Shown:
+    """What a pod shows; ``done``: its member has succeeded, whatever the pod shows."""
+    stage = stage_of(pod, done)
+    if stage in WAITS:
+        reason = pod.waiting_reason
+    elif stage is Stage.CRASHED:
+        reason = pod.exit.reason if pod.exit else pod.waiting_reason
+    else:
+        reason = pod.disruption if stage is Stage.TERMINATING else ""
+    return Shown(stage, reason) if reason else _PLAIN[stage]
 
 
 def stage_of(pod: Pod, done: bool) -> Stage:
-    """The stage of a pod; ``done``: its member has succeeded, whatever the pod shows."""
+    """The stage of a pod; ``done`` as above."""
     if done:
         return Stage.ENDED
     if pod.failed:
@@ -70,14 +82,8 @@ def stage_of(pod: Pod, done: bool) -> Stage:
         if pod.phase is PodPhase.UNKNOWN:
             return Stage.UNKNOWN
         return Stage.READY if pod.ready else Stage.RUNNING
-    return _waiting(pod.scheduled, pod.waiting_reason)
-
-
-def _waiting(scheduled: bool, reason: str) -> Stage:
-    if not scheduled:
-        if reason == SCHEDULING_GATED:
+    if not pod.scheduled:
+        if pod.waiting_reason == SCHEDULING_GATED:
             return Stage.QUEUED
-        return Stage.SCHEDULING if reason in PATIENT else Stage.UNSCHEDULABLE
-    if reason in PATIENT:
-        return Stage.STARTING
-    return Stage.IMAGE_PULL if reason in _IMAGE else Stage.CONTAINER_CANNOT_START
+        return Stage.SCHEDULING if pod.waiting_reason in PATIENT else Stage.UNSCHEDULABLE
+    return Stage.STARTING if pod.waiting_reason in PATIENT else Stage.CANNOT_START

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from muster.state.view.counts import NO_PODS, Counts
 from muster.state.view.roll import RankState
-from muster.state.view.stage import STAGES, Stage, stage_of
+from muster.state.view.stage import Shown, Stage, shown
 from muster.state.vocabulary.pod import PATIENT, SCHEDULING_GATED, Pod
 from muster.state.vocabulary.record import Attempts
 
@@ -69,8 +69,8 @@ class Tally(Counts):
     """Ranks that have failed and are given up."""
     roll: tuple[RankState, ...] = ()
     """Where each rank stands, as the coordinator said last."""
-    absent: list[int] = field(default_factory=lambda: [0] * STAGES)
-    """By stage: the members that have a pod, or are done, and have not arrived in ``roll``."""
+    absent: dict[Shown, int] = field(default_factory=dict)
+    """By what their pods show: the members that have a pod, or are done, and have not arrived in ``roll``."""
 
     def of_group(self, name: str) -> Counts:
         """The counts of that group."""
@@ -103,7 +103,7 @@ class Tally(Counts):
         if pod.started_at > self.last_start:
             self.last_start = pod.started_at
         if not self._arrived(rank):
-            self.absent[stage_of(pod, done)] += 1
+            self._miss(shown(pod, done), 1)
         for held in self._notable(pod, done):
             held[pod.uid] = pod
 
@@ -118,7 +118,7 @@ class Tally(Counts):
         done = pod.rank in self.done
         self._count(pod, -1, done)
         if not self._arrived(pod.rank):
-            self.absent[stage_of(pod, done)] -= 1
+            self._miss(shown(pod, done), -1)
         for held in self._notable(pod, done):
             held.pop(pod.uid, None)
 
@@ -139,9 +139,9 @@ class Tally(Counts):
             if old is new:
                 continue
             if (pod := self.members.get(rank)) is not None:
-                self.absent[stage_of(pod, rank in self.done)] += 1 if old else -1
+                self._miss(shown(pod, rank in self.done), 1 if old else -1)
             elif rank in self.collected:
-                self.absent[Stage.ENDED if rank in self.done else Stage.CRASHED] += 1 if old else -1
+                self._miss(self._collected_as(rank), 1 if old else -1)
         self.roll = roll
 
     def _arrived(self, rank: int) -> bool:
@@ -248,7 +248,17 @@ class Tally(Counts):
         group, job = self.collected[rank] if step > 0 else self.collected.pop(rank)
         self._shift(group, job, step, (False, True, True, False, rank in self.done))
         if not self._arrived(rank):
-            self.absent[Stage.ENDED if rank in self.done else Stage.CRASHED] += step
+            self._miss(self._collected_as(rank), step)
+
+    def _collected_as(self, rank: int) -> Shown:
+        return Shown(Stage.ENDED if rank in self.done else Stage.CRASHED)
+
+    def _miss(self, shows: Shown, step: int) -> None:
+        """Count a member that has not arrived. Nothing is kept of what no pod shows any more."""
+        if count := self.absent.get(shows, 0) + step:
+            self.absent[shows] = count
+        else:
+            del self.absent[shows]
 
     def _count(self, pod: Pod, step: int, done: bool) -> None:
         working = pod.live and not done and pod.rank not in self.ignored

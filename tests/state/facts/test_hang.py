@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.cause import MissingCause
 from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.view.progress import StepReport
 from muster.state.view.roll import RankState
@@ -197,7 +197,7 @@ def test_the_ranks_that_are_behind_are_the_finding() -> None:
     story.steps[3] -= 2
     story.run(90, stopped=(0, 1, 2, 3))
     (found,) = diagnose(Context(story.plan, story.kept, story.view, story.now))
-    assert (found.cause, found.ranks, found.what) == (MissingCause.HUNG, (3,), "no step since step 28")
+    assert (found.cause, found.ranks, found.what) == (Causes.HUNG, (3,), "no step since step 28")
     assert "muster stacks" in found.next_step
 
 

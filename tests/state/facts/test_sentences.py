@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from muster.state.facts.context import Context
+from muster.state.facts.diagnosis.of_member import why_missing
 from muster.state.facts.failure_cause import cause_of
 from muster.state.facts.sentences import (
     expected_name,
@@ -13,8 +14,8 @@ from muster.state.facts.sentences import (
     sentence,
     share,
     why_idle,
-    why_missing,
 )
+from muster.state.vocabulary.coordinator import ProbeKind
 from muster.state.vocabulary.group import Group, Member
 from muster.state.vocabulary.pod import Exit, Pod, PodPhase
 from muster.state.vocabulary.pod_spec import PodSpec
@@ -185,6 +186,8 @@ def test_an_idle_pod_says_why(changes: dict[str, Any], text: str) -> None:
         ({}, "running, but it has not called the coordinator"),
         ({"started": False, "phase": PodPhase.PENDING, "waiting_reason": "ErrImagePull"}, "Pending: ErrImagePull"),
         ({"waiting_reason": "CrashLoopBackOff"}, "Running: CrashLoopBackOff"),
+        ({"cut_off": True, "ready": False}, "running, but its node node-2 is not ready"),
+        ({"phase": PodPhase.UNKNOWN, "ready": False}, "the kubelet of node node-2 does not report"),
     ],
 )  # fmt: skip
 def test_a_missing_rank_is_explained_by_its_pod(changes: dict[str, Any], why: str) -> None:
@@ -197,6 +200,17 @@ def test_a_rank_without_a_pod_is_named_by_the_pod_it_will_have() -> None:
     assert why_missing(here, 2) == f"rank 2 ({plan().pod_name(Member('worker', 0, 2, 2), 0)}, no pod yet)"
     assert why_missing(here, 9) == "rank 9 (no such member, no pod yet)"
     assert expected_name(here, None) == "no such member"
+
+
+def test_a_member_whose_pod_is_gone_is_not_said_to_have_none_yet() -> None:
+    here = Context(plan(), record(scheduled_at=NOW), view(pod(0), pod(1), pod(3)), NOW)
+    assert why_missing(here, 2).endswith(", its pod is gone)")
+
+
+def test_a_running_member_is_not_said_to_owe_a_coordinator_a_call_where_none_can_be_asked() -> None:
+    lost = pod(2, ready=False)
+    here = Context(plan(probe=ProbeKind.NONE), record(), view(lost), NOW)
+    assert why_missing(here, 2) == f"rank 2 ({lost.name}, running, but not ready)"
 
 
 def test_pods_of_older_epochs_are_counted_and_the_first_is_named() -> None:

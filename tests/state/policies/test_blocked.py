@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from muster.state.policies import blocked, lateness, obstacles
+from muster.state.facts.causes.cannot_start import CONTAINER_PATIENCE, UNSCHEDULABLE_PATIENCE
+from muster.state.policies import blocked, lateness
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.pod import PodPhase
 from muster.state.vocabulary.pod_spec import PodSpec
@@ -61,7 +62,7 @@ def test_a_container_that_cannot_be_made_is_stuck_under_its_own_reason_after_15_
     story.schedule()
     story.set(0, waiting_reason=reason)
     story.look(AT_ONCE)
-    story.look(obstacles.CONTAINER_PATIENCE - 0.1)
+    story.look(CONTAINER_PATIENCE - 0.1)
     assert story.condition(STUCK) == (False, "NotStuck")
     story.look(0.1)
     assert story.condition(STUCK) == (True, reason)
@@ -87,7 +88,7 @@ def test_the_time_of_the_next_decision_is_when_it_becomes_stuck() -> None:
     no_node(story, 0)
     story.look(AT_ONCE)
     assert story.last is not None
-    assert story.last.wake_at == story.now + obstacles.UNSCHEDULABLE_PATIENCE
+    assert story.last.wake_at == story.now + UNSCHEDULABLE_PATIENCE
 
 
 def test_it_is_not_stuck_any_more_as_soon_as_the_obstacle_is_gone() -> None:
@@ -274,7 +275,7 @@ def test_an_obstacle_outlives_the_daemon() -> None:
     story.look(AT_ONCE)
     reborn = Story(story.plan, now=story.now)
     reborn.record, reborn.view, reborn.pods = story.record, story.view, story.pods
-    reborn.look(obstacles.CONTAINER_PATIENCE)
+    reborn.look(CONTAINER_PATIENCE)
     assert reborn.condition(STUCK) == (True, "ImagePullBackOff")
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from muster.state.facts.causes.cannot_start import NODE_PATIENCE
 from muster.state.policies import obstacles
 from muster.state.vocabulary.coordinator import ProbeKind
 from muster.state.vocabulary.group import Group
@@ -37,7 +38,7 @@ def test_it_is_stuck_after_15_s_and_not_restarted() -> None:
     story = running()
     cut_off(story, 2)
     story.look()
-    story.look(obstacles.NODE_PATIENCE - 0.1)
+    story.look(NODE_PATIENCE - 0.1)
     assert story.condition(STUCK) == (False, "NotStuck")
     story.look(0.1)
     assert story.condition(STUCK) == (True, "NodeNotReady")

@@ -12,9 +12,9 @@ from muster.api.names import FINALIZER_QUOTA, PRIORITY_LABEL, QUEUE_LABEL
 from muster.kinds.declaration.plan_error import PlanError
 from muster.kinds.experiments.planning import plan_of
 from muster.state.facts import admission
+from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.by_cause import by_cause
-from muster.state.facts.diagnosis.cause import MissingCause
 from muster.state.policies import deadline
 from muster.state.vocabulary.plan import Queue
 from muster.state.vocabulary.record import ConditionType, Phase
@@ -212,7 +212,7 @@ def test_evictions_do_not_count_against_the_disruptions_in_a_row() -> None:
 def test_queued_ranks_are_missing_because_of_the_queue() -> None:
     one = QueueStory(queued_plan())
     one.turn()
-    assert by_cause(one.plan, one.kept, one.view, 4) == {MissingCause.QUEUED: 4}
+    assert by_cause(one.plan, one.kept, one.view, 4) == {Causes.QUEUED: 4}
 
 
 def test_a_queued_experiment_is_not_stuck_for_an_ordinary_wait() -> None:

@@ -1,5 +1,6 @@
 """The stage of a member, and that the counts of stages follow every change of pods and roll."""
 
+from collections import Counter
 from random import Random
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 
 from muster.api.values.rank_ranges import to_ranges
 from muster.state.view.roll import RankState
-from muster.state.view.stage import STAGES, Stage, stage_of
+from muster.state.view.stage import Shown, Stage, shown, stage_of
 from muster.state.view.view import View
 from muster.state.vocabulary.pod import Exit, Pod, PodPhase
 from tests.builders import NOW, answer, plan, pod, record
@@ -23,11 +24,11 @@ CASES: list[tuple[Stage, dict[str, Any]]] = [
     (Stage.UNSCHEDULABLE, NODELESS | {"waiting_reason": "Unschedulable"}),
     (Stage.UNSCHEDULABLE, NODELESS | {"waiting_reason": "SchedulerError"}),
     (Stage.SCHEDULING, NODELESS),
-    (Stage.IMAGE_PULL, WAITING | {"waiting_reason": "ErrImagePull"}),
-    (Stage.IMAGE_PULL, WAITING | {"waiting_reason": "ImagePullBackOff"}),
-    (Stage.IMAGE_PULL, WAITING | {"waiting_reason": "InvalidImageName"}),
-    (Stage.CONTAINER_CANNOT_START, WAITING | {"waiting_reason": "CreateContainerConfigError"}),
-    (Stage.CONTAINER_CANNOT_START, WAITING | {"waiting_reason": "CrashLoopBackOff"}),
+    (Stage.CANNOT_START, WAITING | {"waiting_reason": "ErrImagePull"}),
+    (Stage.CANNOT_START, WAITING | {"waiting_reason": "ImagePullBackOff"}),
+    (Stage.CANNOT_START, WAITING | {"waiting_reason": "InvalidImageName"}),
+    (Stage.CANNOT_START, WAITING | {"waiting_reason": "CreateContainerConfigError"}),
+    (Stage.CANNOT_START, WAITING | {"waiting_reason": "CrashLoopBackOff"}),
     (Stage.STARTING, WAITING | {"waiting_reason": "ContainerCreating"}),
     (Stage.STARTING, WAITING),
     (Stage.NODE_NOT_READY, {"cut_off": True, "ready": False}),
@@ -78,12 +79,12 @@ def test_the_counts_are_those_of_the_members_that_have_not_arrived(seed: int) ->
                 seen.change(here.get(rank), new)
                 here[rank] = new
         tally = seen.of(0)
-        expected = [0] * STAGES
+        expected: Counter[Shown] = Counter()
         for each in range(size):
             if roll and roll[each] is not RankState.MISSING:
                 continue
             if each in here:
-                expected[stage_of(here[each], each in tally.done)] += 1
+                expected[shown(here[each], each in tally.done)] += 1
             elif each in tally.collected:
-                expected[Stage.ENDED] += 1
+                expected[Shown(Stage.ENDED)] += 1
         assert tally.absent == expected

@@ -12,7 +12,7 @@ groups:
   - record: experiment:muster_gang_restarts:max
     expr: max by (namespace, experiment) (muster_experiment_gang_restarts_total)
   - record: experiment:muster_failures:max
-    expr: sum by (namespace, experiment) (max by (namespace, experiment, reason) (muster_experiment_restarts_total{reason!~"PreemptionByScheduler|EvictionByEvictionAPI|DeletionByTaintManager|DeletionByPodGC|TerminationByKubelet|NodeLost|PodDeleted|PodAltered|Refused|NodeNotReady|Unschedulable|Queued|CoordinatorLost|RanksNotStarted|Preempted|FlavorMigration|PodsReadyTimeout|AdmissionCheck|ClusterQueueStopped|LocalQueueStopped|NodeFailures|EvictedOnManagerCluster|WorkloadSliceReplaced|Deactivated|QueueUnavailable|WorkloadOutdated|NotAdmitted|WorkloadDeleted|WorkloadFinished|AdmissionLost|Requested"})) or max by (namespace, experiment) (muster_experiment_gang_restarts_total) * 0
+    expr: sum by (namespace, experiment) (max by (namespace, experiment, reason) (muster_experiment_restarts_total{reason!~"PreemptionByScheduler|EvictionByEvictionAPI|DeletionByTaintManager|DeletionByPodGC|TerminationByKubelet|NodeLost|PodDeleted|PodAltered|Refused|NodeNotReady|Unschedulable|CoordinatorLost|Queued|RanksNotStarted|Preempted|FlavorMigration|PodsReadyTimeout|AdmissionCheck|ClusterQueueStopped|LocalQueueStopped|NodeFailures|EvictedOnManagerCluster|WorkloadSliceReplaced|Deactivated|QueueUnavailable|WorkloadOutdated|NotAdmitted|WorkloadDeleted|WorkloadFinished|AdmissionLost|Requested"})) or max by (namespace, experiment) (muster_experiment_gang_restarts_total) * 0
   - record: experiment:muster_disruptions:max
     expr: max by (namespace, experiment) (muster_experiment_disruptions_total)
   - record: experiment:muster_wall_seconds:max

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import msgspec
 
 from muster.api.values.rank_ranges import to_ranges
-from muster.state.facts.diagnosis.cause import MissingCause
+from muster.state.facts.causes.cause import MissingCause
 
 NAMED_RANGES = 100
 """Characters of the ranges of ranks in a sentence."""
@@ -68,8 +68,3 @@ def _numbers(ranges: str) -> int:
         first, _, last = part.partition("-")
         count += int(last or first) - int(first) + 1
     return count
-
-
-def with_message(said: str, message: str) -> str:
-    """What is said, and then the message that was reported, where there is one."""
-    return f"{said}: {message}" if message else said

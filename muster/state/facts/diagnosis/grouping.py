@@ -9,14 +9,16 @@ members are looked at, so a step costs the same for any number of missing member
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from muster.state.facts.causes import table
+from muster.state.facts.causes.cause import MissingCause
+from muster.state.facts.causes.table import ORDER
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.cause import ORDER
 from muster.state.facts.diagnosis.finding import Diagnosis, Finding
 from muster.state.facts.diagnosis.next_steps import next_step
-from muster.state.facts.diagnosis.of_member import of_pod, without_pod
-from muster.state.facts.sentences import expected_name, placed, why_idle, why_missing
+from muster.state.facts.diagnosis.of_member import of_member, why_missing
+from muster.state.facts.sentences import expected_name, placed, why_idle
 from muster.state.view.stage import stage_of
-from muster.state.vocabulary.pod import Pod, PodPhase
+from muster.state.vocabulary.pod import Pod
 
 MOST = 64
 """Members that a sentence of the status looks at."""
@@ -58,7 +60,7 @@ def diagnoses(context: Context, ranks: Iterable[int]) -> dict[int, Diagnosis]:
         pod = context.tally.members.get(rank)
         key = _looks(context, rank, pod)
         if key not in alike:
-            alike[key] = without_pod(context, rank) if pod is None else of_pod(context, pod)
+            alike[key] = of_member(context, rank)
         found[rank] = alike[key]
     return found
 
@@ -72,14 +74,14 @@ def _looks(context: Context, rank: int, pod: Pod | None) -> tuple[object, ...]:
         return name, done, rank in tally.gone
     meets = coordinator is not None and coordinator.rank == rank
     said = (pod.waiting_reason, pod.waiting_message, pod.holder, pod.disruption, pod.exit, pod.restarts)
-    node = pod.node if pod.cut_off or pod.disruption or pod.phase is PodPhase.UNKNOWN else ""
-    heard = tally.roll[rank] if rank < len(tally.roll) else None
-    return name, stage_of(pod, done), meets, heard, node, pod.sandboxed, pod.ready, *said
+    cause, heard = table.of_pod(context, pod), tally.roll[rank] if rank < len(tally.roll) else None
+    node = pod.node if cause.names_node else ""
+    return name, stage_of(pod, done), cause, meets, heard, node, pod.sandboxed, pod.ready, *said
 
 
 def grouped(context: Context, found: dict[int, Diagnosis]) -> Iterator[Finding]:
     """The findings in their order: by cause, and then by the first rank."""
-    shared: dict[tuple[str, str, str], list[int]] = {}
+    shared: dict[tuple[MissingCause, str, str], list[int]] = {}
     for rank in sorted(found):
         each = found[rank]
         shared.setdefault((each.cause, each.what, each.node), []).append(rank)

@@ -3,10 +3,12 @@
 import re
 
 from muster.state.facts import hang
+from muster.state.facts.causes.cause import MissingCause
+from muster.state.facts.causes.heard import serves
+from muster.state.facts.causes.table import BY_PORT, Causes
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.cause import MissingCause
-from muster.state.facts.diagnosis.finding import Diagnosis, with_message
-from muster.state.facts.hang import HUNG
+from muster.state.facts.diagnosis.finding import Diagnosis
+from muster.state.facts.sentences import with_message
 from muster.state.view.probe_result import ProbeResult
 from muster.state.view.roll import CoordinatorState, RankState
 from muster.state.vocabulary.coordinator import Coordinator
@@ -17,23 +19,11 @@ HEARTBEAT = 14
 _BEHIND = re.compile(r"rank ([0-9]{1,9}) is behind")
 _FROZEN = re.compile("GCS does not answer")
 """What the prober of Ray says of a GCS whose dashboard lives."""
-
-_BY_PORT = {
-    CoordinatorState.REFUSED: MissingCause.COORDINATOR_NOT_SERVING,
-    CoordinatorState.TIMEOUT: MissingCause.COORDINATOR_UNREACHABLE,
-    CoordinatorState.SILENT: MissingCause.COORDINATOR_FROZEN,
-    CoordinatorState.TLS: MissingCause.WRONG_PROTOCOL,
-    CoordinatorState.OTHER_PROTOCOL: MissingCause.WRONG_PROTOCOL,
-    CoordinatorState.UNHEALTHY: MissingCause.COORDINATOR_NOT_SERVING,
+_OF_RECORD = {
+    cause.stuck_as: cause
+    for cause in (Causes.COORDINATOR_UNREACHABLE, Causes.COORDINATOR_NOT_SERVING, Causes.PROCESS_COUNT)
 }
-
-
-def serves(context: Context) -> bool:
-    """The coordinator has served in this epoch, as far as is known."""
-    record = context.record
-    if context.probe is not None and context.probe.served:
-        return True
-    return record.assembled_at is not None or (record.roll is not None and record.roll.arrived > 0)
+"""Reasons of Stuck that are about the coordinator's port (``policies.rendezvous``)."""
 
 
 def of_coordinator(context: Context, coordinator: Coordinator) -> Diagnosis | None:
@@ -46,24 +36,21 @@ def of_coordinator(context: Context, coordinator: Coordinator) -> Diagnosis | No
         if serves(context) or _stuck_reason(context) in _OF_RECORD:
             return _as_recorded(context)
         what = "the coordinator's program runs, and its port has not answered yet"
-        return Diagnosis(
-            MissingCause.COORDINATOR_NOT_SERVING, what, f"pod {pod.name} runs; nothing serves at {address}"
-        )
+        return Diagnosis(Causes.COORDINATOR_NOT_SERVING, what, f"pod {pod.name} runs; nothing serves at {address}")
     answer, size = probe.answer, context.plan.size
     if probe.serving:
         if answer.lacks:
-            cause = MissingCause.DASHBOARD_NOT_SERVING
-            return Diagnosis(cause, "the GCS serves, its dashboard does not", f"pod {pod.name} runs; {answer.lacks}")
+            return _said(Causes.DASHBOARD_NOT_SERVING, f"pod {pod.name} runs; {answer.lacks}")
         if answer.expected is None or answer.expected == size:
             return None
         what = f"the coordinator waits for {answer.expected} processes, the gang has {size}"
-        return Diagnosis(MissingCause.PROCESS_COUNT, what, f"pod {pod.name} at {address} lists {answer.expected}")
+        return Diagnosis(Causes.PROCESS_COUNT, what, f"pod {pod.name} at {address} lists {answer.expected}")
     if _ending(probe, coordinator) or probe.present(context.now):
         return None
-    cause = MissingCause.COORDINATOR_FROZEN if _FROZEN.search(answer.detail) else _BY_PORT[answer.coordinator]
+    cause = Causes.COORDINATOR_FROZEN if _FROZEN.search(answer.detail) else BY_PORT[answer.coordinator]
     before = "; it served before in this epoch" if probe.last_served_at else ""
     evidence = with_message(f"pod {pod.name} runs; at {address}: {answer.coordinator}{before}", answer.detail)
-    return Diagnosis(cause, _SAID[cause], evidence)
+    return _said(cause, evidence)
 
 
 def _stuck_reason(context: Context) -> str:
@@ -77,20 +64,12 @@ def _as_recorded(context: Context) -> Diagnosis | None:
     cause = _OF_RECORD.get(_stuck_reason(context))
     if stuck is None or cause is None:
         return None
-    if cause is MissingCause.PROCESS_COUNT:
+    if cause is Causes.PROCESS_COUNT:
         return Diagnosis(cause, stuck.message, stuck.message)
     state = next((each for each in CoordinatorState if _says(stuck.message, each)), None)
     if state is not None and state is not CoordinatorState.SERVING:
-        cause = MissingCause.COORDINATOR_FROZEN if _FROZEN.search(stuck.message) else _BY_PORT[state]
-    return Diagnosis(cause, _SAID[cause], stuck.message)
-
-
-_OF_RECORD = {
-    "CoordinatorUnreachable": MissingCause.COORDINATOR_UNREACHABLE,
-    "CoordinatorNotServing": MissingCause.COORDINATOR_NOT_SERVING,
-    "ProcessCountMismatch": MissingCause.PROCESS_COUNT,
-}
-"""Reasons of Stuck that are about the coordinator's port (``policies.rendezvous``)."""
+        cause = Causes.COORDINATOR_FROZEN if _FROZEN.search(stuck.message) else BY_PORT[state]
+    return _said(cause, stuck.message)
 
 
 def _says(message: str, state: CoordinatorState) -> bool:
@@ -98,12 +77,9 @@ def _says(message: str, state: CoordinatorState) -> bool:
     return any(f"{words}: {state}" in message for words in ("does not any more", "has not served since"))
 
 
-_SAID = {
-    MissingCause.COORDINATOR_NOT_SERVING: "the coordinator's program runs, and its port is closed",
-    MissingCause.COORDINATOR_UNREACHABLE: "the coordinator cannot be reached",
-    MissingCause.COORDINATOR_FROZEN: "the coordinator's process is frozen",
-    MissingCause.WRONG_PROTOCOL: "what answers at the coordinator's port is no coordinator",
-}
+def _said(cause: MissingCause, evidence: str) -> Diagnosis:
+    """That cause in the words of its row."""
+    return Diagnosis(cause, str(cause.what), evidence)
 
 
 def _ending(probe: ProbeResult, coordinator: Coordinator) -> bool:
@@ -121,24 +97,24 @@ def given_up(context: Context, probe: ProbeResult) -> dict[int, Diagnosis]:
             continue  # what became of its pod says more
         said = f"pod {pod.name} runs; the coordinator says: {error.text}"
         if error.code == HEARTBEAT or probe.answer.protocol == "ray":
-            found[error.rank] = Diagnosis(MissingCause.HEARTBEAT_LOST, "lost by the coordinator", said)
+            found[error.rank] = _said(Causes.HEARTBEAT_LOST, said)
         else:
-            found[error.rank] = Diagnosis(MissingCause.GIVEN_UP, "given up by the coordinator", said)
+            found[error.rank] = _said(Causes.GIVEN_UP, said)
     if probe.leaving and RankState.CONNECTED in probe.answer.states:
         for rank in probe.answer.left:
             said = f"pod {members[rank].name}" if rank in members else "its pod is gone"
-            found[rank] = Diagnosis(MissingCause.LEFT, "has left the coordinator, and others have not", said)
+            found[rank] = _said(Causes.LEFT, said)
     return found
 
 
 def hang_as_recorded(context: Context) -> tuple[int, Diagnosis] | None:
     """The rank that is behind in a gang that hangs, as the record says it: no report was heard since."""
     stuck = context.record.condition(ConditionType.STUCK)
-    if stuck is None or _stuck_reason(context) != HUNG or not hang.unseen(context):
+    if stuck is None or _stuck_reason(context) != Causes.HUNG.stuck_as or not hang.unseen(context):
         return None
     said = stuck.message
     behind = _BEHIND.search(said)
     rank = int(behind[1]) if behind else context.plan.leader
     return rank, Diagnosis(
-        MissingCause.HUNG, "behind in a gang that reports no step" if behind else "no rank reports a step", said
+        Causes.HUNG, "behind in a gang that reports no step" if behind else "no rank reports a step", said
     )

@@ -6,8 +6,8 @@ Members that something else keeps are taken off first. Of the rest any one that 
 from collections.abc import Collection
 
 from muster.api.values.rank_ranges import to_ranges
+from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.cause import MissingCause
 from muster.state.facts.diagnosis.finding import NAMED_RANGES, Finding
 from muster.state.facts.diagnosis.next_steps import next_step
 
@@ -31,7 +31,7 @@ def of_count(context: Context, found: Collection[int]) -> Finding | None:
     known = missing == len(ranks)
     what = f"{missing} of {size} {has} not arrived; "
     what += f"by their number {which}" if known else f"the store does not say which of {which}"
-    cause = MissingCause.NOT_ARRIVED
+    cause = Causes.NOT_ARRIVED
     return Finding(
         cause=cause,
         ranks=tuple(ranks) if known else (),

@@ -3,8 +3,8 @@
 from itertools import islice
 
 from muster.api.values.timestamps import whole_time
+from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.cause import MissingCause
 from muster.state.facts.diagnosis.finding import Diagnosis
 from muster.state.facts.hang import hung
 
@@ -18,6 +18,6 @@ def of_hang(context: Context, most: int) -> dict[int, Diagnosis]:
     behind = [rank for rank, step in steps.items() if step < progress.step]
     said = f"no rank has reported a step since {whole_time(progress.moved_at)}; last step {progress.step}"
     return {
-        rank: Diagnosis(MissingCause.HUNG, f"no step since step {steps[rank]}", said)
+        rank: Diagnosis(Causes.HUNG, f"no step since step {steps[rank]}", said)
         for rank in islice(behind or steps, most)
     }

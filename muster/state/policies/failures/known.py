@@ -17,14 +17,15 @@ from typing import Final
 from msgspec.structs import replace
 
 from muster.api.values.rank_ranges import from_ranges, to_ranges
+from muster.state.facts.causes.cause import Charge, MissingCause
+from muster.state.facts.causes.heard import serves
+from muster.state.facts.causes.table import BY_NAME, Causes
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.cause import MissingCause
+from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.facts.diagnosis.finding import Finding
 from muster.state.facts.diagnosis.grouping import MOST
-from muster.state.facts.diagnosis.of_coordinator import serves
 from muster.state.facts.failure_cause import cause_of
 from muster.state.facts.sentences import sentence
-from muster.state.policies.failures.charged import CHARGES, Charge
 from muster.state.policies.failures.culprit import is_survivor
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
@@ -37,11 +38,11 @@ WORDS: Final = 200
 _SAYS_SO: Final = re.compile(r"(?i)time[ds]?[ -]?out|deadline.?exceeded")
 _OF_COORDINATOR: Final = frozenset(
     (
-        MissingCause.COORDINATOR_FROZEN,
-        MissingCause.COORDINATOR_UNREACHABLE,
-        MissingCause.COORDINATOR_NOT_SERVING,
-        MissingCause.DASHBOARD_NOT_SERVING,
-        MissingCause.WRONG_PROTOCOL,
+        Causes.COORDINATOR_FROZEN,
+        Causes.COORDINATOR_UNREACHABLE,
+        Causes.COORDINATOR_NOT_SERVING,
+        Causes.DASHBOARD_NOT_SERVING,
+        Causes.WRONG_PROTOCOL,
     )
 )
 
@@ -51,7 +52,7 @@ def track(context: Context, *, stuck: bool) -> Known | None:
     before = context.record.known
     if not context.record.gathering:
         return None
-    if before is not None and _silenced(context) and before.cause not in _OF_COORDINATOR:
+    if before is not None and _silenced(context) and BY_NAME.get(before.cause) not in _OF_COORDINATOR:
         return before  # its coordinator gives up, and nothing shows that the ranks have come
     if not stuck:
         return _mended(context, before)
@@ -105,9 +106,10 @@ def cause(context: Context) -> Cause | None:
 
 def _charge(context: Context, known: Known) -> Charge | None:
     """Who pays. A coordinator that has never served was not lost."""
-    if known.cause in _OF_COORDINATOR and not serves(context):
-        return CHARGES[MissingCause.COORDINATOR_NOT_SERVING]
-    return next((charge for cause, charge in CHARGES.items() if cause == known.cause), None)
+    cause = BY_NAME.get(known.cause)
+    if cause in _OF_COORDINATOR and not serves(context):
+        cause = Causes.COORDINATOR_NOT_SERVING
+    return cause.charge if cause is not None else None
 
 
 def _of_leader(context: Context, ranks: Container[int]) -> bool:
@@ -135,13 +137,11 @@ def _mended(context: Context, before: Known | None) -> Known | None:
 
 
 def _seen(context: Context) -> Known | None:
-    """The most decisive cause that has a row, as this daemon sees it now."""
-    from muster.state.facts.diagnosis.diagnose import diagnose  # which imports this package
-
-    found = next((each for each in diagnose(context, most=MOST) if each.cause in CHARGES), None)
+    """The most decisive cause that somebody is charged for, as this daemon sees it now."""
+    found = next((each for each in diagnose(context, most=MOST) if each.cause.charge), None)
     if found is None:
         return None
-    ranks = () if found.cause is MissingCause.HUNG and not _is_behind(context) else found.ranks
+    ranks = () if found.cause is Causes.HUNG and not _is_behind(context) else found.ranks
     message = "; ".join(dict.fromkeys(filter(None, _said(context, found, ranks))))
     return Known(found.cause.value, message, to_ranges(ranks), _since(context, found.cause))
 
@@ -154,7 +154,7 @@ def _is_behind(context: Context) -> bool:
 
 def _said(context: Context, found: Finding, ranks: tuple[int, ...]) -> Iterator[str]:
     yield found.what if len(ranks) == 1 else found.sentence if ranks else found.evidence
-    if found.cause is MissingCause.HUNG:
+    if found.cause is Causes.HUNG:
         yield found.evidence
     pod = context.tally.members.get(found.ranks[0]) if found.ranks else None
     if pod is not None and not pod.started:
@@ -164,11 +164,11 @@ def _said(context: Context, found: Finding, ranks: tuple[int, ...]) -> Iterator[
 def _since(context: Context, cause: MissingCause) -> float:
     """Since when it is known."""
     probe, progress = context.probe, context.view.progress_of(context.record.epoch)
-    if cause is MissingCause.HUNG and progress is not None:
+    if cause is Causes.HUNG and progress is not None:
         return progress.moved_at
     if cause in _OF_COORDINATOR and probe is not None:
         return probe.silent_at or probe.since
-    if cause is MissingCause.NOT_ARRIVED and probe is not None and probe.serving:
+    if cause is Causes.NOT_ARRIVED and probe is not None and probe.serving:
         return probe.since
     blocked = context.record.blocked
     return blocked.since if blocked is not None and blocked.gone_at is None else context.now

@@ -13,19 +13,18 @@ Each is said at once, and called Stuck when it lasts longer than a controller ta
 from itertools import islice
 from typing import Final, NamedTuple
 
+from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
 from muster.state.facts.sentences import all_succeeded, why_idle
 from muster.state.vocabulary.own_state import Said
 from muster.state.vocabulary.pod import Pod
 
 COORDINATOR_GONE: Final = "CoordinatorGone"
-RESTARTED_IN_PLACE: Final = "RestartedInPlace"
+RESTARTED_IN_PLACE: Final = Causes.RESTARTED_IN_PLACE.stuck_as
 FAILURE_REPORTED: Final = "FailureReported"
 STATUS_IS_FALSE: Final = "StatusIsFalse"
 REPLACED_WITHIN: Final = 60.0
 """Seconds: a controller makes a pod within milliseconds, and its image is mostly there."""
-READY_WITHIN: Final = 120.0
-"""Seconds: a kubelet waits 10 to 40 s before the next starts, and probes have their own delays."""
 FOLLOWED_WITHIN: Final = 10.0
 """Seconds: KubeRay follows Ray's word within 3 s, or when the submitter has noticed, 6 s (measured)."""
 FALSE_AFTER: Final = 20.0
@@ -111,7 +110,7 @@ def _restarted(context: Context) -> Unsaid | None:
         return None
     named = "; ".join(f"rank {pod.rank} ({pod.name}): {_again(pod)}" for pod in found[:NAMED])
     more = f"; and {len(found) - NAMED} more" if len(found) > NAMED else ""
-    return Unsaid(RESTARTED_IN_PLACE, f"{named}{more}", READY_WITHIN)
+    return Unsaid(RESTARTED_IN_PLACE, f"{named}{more}", Causes.RESTARTED_IN_PLACE.patience or 0.0)
 
 
 def _again(pod: Pod) -> str:

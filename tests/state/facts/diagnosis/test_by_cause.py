@@ -5,9 +5,9 @@ from random import Random
 import pytest
 
 from muster.rollcall.arrivals import arrivals
+from muster.state.facts.causes.table import BY_NAME, CAUSES, COUNTED, counted
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.by_cause import by_cause
-from muster.state.facts.diagnosis.cause import AFTER_ARRIVAL, COUNTED, COUNTED_AS, MissingCause
 from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.view.engine_facts import Refusal
 from muster.state.view.roll import RankState
@@ -95,10 +95,9 @@ def test_the_causes_always_add_up(probe: ProbeKind, seed: int) -> None:
 
 
 def test_the_list_of_causes_is_closed() -> None:
-    assert len(MissingCause) == 40
+    assert len(CAUSES) == len(BY_NAME) == 40
     assert len(COUNTED) == 16
-    assert set(COUNTED) | AFTER_ARRIVAL | COUNTED_AS.keys() == set(MissingCause)
-    assert set(COUNTED_AS.values()) <= set(COUNTED)
+    assert {counted(cause) for cause in CAUSES if not cause.in_roll} == set(COUNTED)
 
 
 @pytest.mark.parametrize("probe", [ProbeKind.JAX, ProbeKind.NONE])
@@ -117,7 +116,7 @@ def test_the_findings_count_the_missing_ranks_as_the_metric_does(probe: ProbeKin
     assert len(ranks) == len(set(ranks)) == sum(each.count for each in found)
     counted: dict[str, int] = {}
     for each in found:
-        cause = COUNTED_AS.get(each.cause, each.cause).value
+        cause = (BY_NAME[each.cause.counted_as] if each.cause.counted_as else each.cause).value
         missing = [rank for rank in each.ranks if probe is ProbeKind.NONE or roll[rank] is MISSING]
         if missing:
             counted[cause] = counted.get(cause, 0) + len(missing)

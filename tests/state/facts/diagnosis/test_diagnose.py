@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.cause import MissingCause
 from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.facts.diagnosis.finding import Finding, sentence
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
@@ -30,7 +30,7 @@ def test_members_of_one_node_are_one_finding() -> None:
     pods = [pod(rank, node="n7", **NOT_READY) if rank >= 8 else pod(rank) for rank in range(16)]
     (found,) = diagnose(context(*pods, heard=answer(*[RankState.CONNECTED] * 16)))
     assert found.sentence == "ranks 8-15: node n7 is not ready"
-    assert (found.cause, found.node, found.count) == (MissingCause.NODE_NOT_READY, "n7", 8)
+    assert (found.cause, found.node, found.count) == (Causes.NODE_NOT_READY, "n7", 8)
 
 
 def test_members_of_one_image_are_one_finding_whatever_the_kubelet_says_now() -> None:
@@ -63,27 +63,27 @@ def test_ranks_that_wait_for_the_coordinator_are_not_blamed() -> None:
     pods = [pod(rank) for rank in range(4)]
     heard = RollAnswer(at=NOW, coordinator=CoordinatorState.REFUSED)
     first, rest = diagnose(context(*pods, wanted=plan(), heard=heard))
-    assert (first.cause, first.ranks) == (MissingCause.COORDINATOR_NOT_SERVING, (0,))
-    assert (rest.cause, rest.ranks) == (MissingCause.AWAITS_COORDINATOR, (1, 2, 3))
+    assert (first.cause, first.ranks) == (Causes.COORDINATOR_NOT_SERVING, (0,))
+    assert (rest.cause, rest.ranks) == (Causes.AWAITS_COORDINATOR, (1, 2, 3))
 
 
 def test_without_a_roll_a_member_that_is_not_ready_is_named() -> None:
     wanted = plan(probe=ProbeKind.NONE, operator="pytorch")
     (found,) = diagnose(context(pod(0), pod(1), pod(2, ready=False), pod(3), wanted=wanted))
-    assert (found.cause, found.ranks) == (MissingCause.NOT_ARRIVED, (2,))
+    assert (found.cause, found.ranks) == (Causes.NOT_ARRIVED, (2,))
 
 
 def test_a_rank_that_has_left_while_others_are_connected_is_named() -> None:
     pods = [pod(rank) for rank in range(4)]
     heard = answer(RankState.CONNECTED, RankState.LEFT, RankState.CONNECTED, RankState.CONNECTED)
     (found,) = diagnose(context(*pods, wanted=plan(), heard=heard))
-    assert (found.cause, found.ranks) == (MissingCause.LEFT, (1,))
+    assert (found.cause, found.ranks) == (Causes.LEFT, (1,))
 
 
 def test_a_pod_of_which_the_kubelet_has_lost_sight_is_named_with_its_node() -> None:
     pods = [pod(0), pod(1, phase=PodPhase.UNKNOWN, ready=False), pod(2), pod(3)]
     (found,) = diagnose(context(*pods, wanted=plan(), heard=answer(ARRIVED, MISSING, ARRIVED, ARRIVED)))
-    assert (found.cause, found.ranks, found.node) == (MissingCause.UNKNOWN, (1,), "node-1")
+    assert (found.cause, found.ranks, found.node) == (Causes.UNKNOWN, (1,), "node-1")
 
 
 def test_every_member_of_a_large_gang_is_counted() -> None:
@@ -96,7 +96,7 @@ def test_every_member_of_a_large_gang_is_counted() -> None:
 def test_a_rank_that_is_notable_twice_is_in_one_finding() -> None:
     pods = [pod(0), pod(1), pod(2, ready=False, restarts=2), pod(3)]
     (found,) = diagnose(context(*pods, wanted=plan(), heard=answer(ARRIVED, ARRIVED, MISSING, ARRIVED)))
-    assert (found.cause, found.ranks) == (MissingCause.RESTARTED_IN_PLACE, (2,))
+    assert (found.cause, found.ranks) == (Causes.RESTARTED_IN_PLACE, (2,))
 
 
 def test_a_rank_that_was_started_again_and_is_ready_is_not_named() -> None:
@@ -122,14 +122,14 @@ def test_a_rank_that_is_done_is_named_only_where_ended_ranks_block_the_others() 
         view_of(seen).remember(seen.plan, now, NOW)
         found = diagnose(seen)
         assert [rank for each in found for rank in each.ranks] == list(ranks)
-        assert {each.cause for each in found} <= {MissingCause.ENDED}
+        assert {each.cause for each in found} <= {Causes.ENDED}
 
 
 def test_a_rank_that_is_done_and_has_no_pod_is_not_named_beside_one_that_is_lost() -> None:
     now = record(phase=Phase.RUNNING, scheduled_at=NOW, assembled_at=NOW, completed="1")
     seen = context(pod(0), pod(3), wanted=plan(), now=now, heard=answer(*[RankState.CONNECTED] * 4))
     view_of(seen).remember(seen.plan, now, NOW)
-    assert [(each.cause, each.ranks) for each in diagnose(seen)] == [(MissingCause.LOST, (2,))]
+    assert [(each.cause, each.ranks) for each in diagnose(seen)] == [(Causes.LOST, (2,))]
 
 
 def test_until_the_coordinator_is_asked_the_recorded_roll_names_the_missing_ranks() -> None:
@@ -149,13 +149,13 @@ def counted(joined: int, *pods: Pod, **heard: Any) -> tuple[Finding, ...]:
 def test_a_member_that_is_missing_by_count_alone_is_among_those_that_run() -> None:
     (found,) = counted(3, *map(pod, range(4)))
     assert found.sentence == "1 rank: 1 of 4 has not arrived; the store does not say which of ranks 1-3"
-    assert (found.cause, found.count, found.ranks) == (MissingCause.NOT_ARRIVED, 1, ())
+    assert (found.cause, found.count, found.ranks) == (Causes.NOT_ARRIVED, 1, ())
     assert found.evidence == "3/4 processes; the store does not name them"
 
 
 def test_a_member_with_a_cause_of_its_own_is_not_missing_by_count_as_well() -> None:
     (found,) = counted(3, pod(0), pod(1), pod(2), pod(3, **PULL))
-    assert (found.cause, found.ranks) == (MissingCause.IMAGE_PULL, (3,))
+    assert (found.cause, found.ranks) == (Causes.IMAGE_PULL, (3,))
     (_, more) = counted(2, pod(0), pod(1), pod(2), pod(3, **PULL))
     assert more.sentence == "1 rank: 1 of 4 has not arrived; the store does not say which of ranks 1-2"
 

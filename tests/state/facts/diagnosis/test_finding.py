@@ -2,13 +2,14 @@
 
 import pytest
 
-from muster.state.facts.diagnosis.cause import MissingCause
-from muster.state.facts.diagnosis.finding import Finding, sentence, with_message
+from muster.state.facts.causes.table import Causes
+from muster.state.facts.diagnosis.finding import Finding, sentence
+from muster.state.facts.sentences import with_message
 
 
 def finding(*ranks: int, count: int | None = None, what: str = "fails") -> Finding:
     return Finding(
-        cause=MissingCause.CRASHED, ranks=ranks, count=len(ranks) if count is None else count, what=what, evidence="",
+        cause=Causes.CRASHED, ranks=ranks, count=len(ranks) if count is None else count, what=what, evidence="",
         next_step="",
     )  # fmt: skip
 

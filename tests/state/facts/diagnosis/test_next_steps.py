@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from muster.state.facts.causes.cause import MissingCause
+from muster.state.facts.causes.table import CAUSES, Causes
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.cause import MissingCause
-from muster.state.facts.diagnosis.next_steps import NEXT, next_step
+from muster.state.facts.diagnosis.next_steps import next_step
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.record import Steps
 from muster.state.vocabulary.subject import EXPERIMENT, JOBSET, Subject
@@ -29,31 +30,31 @@ def said(cause: MissingCause, subject: Subject, engine: Engine) -> str:
     ],
 )
 def test_a_command_names_the_object_as_the_command_line_takes_it(subject: Subject, engine: Engine, name: str) -> None:
-    assert f"muster logs {name} -n team --rank 1" in said(MissingCause.CRASHED, subject, engine)
+    assert f"muster logs {name} -n team --rank 1" in said(Causes.CRASHED, subject, engine)
 
 
 def test_muster_creates_the_missing_pod_of_its_own_runs_only() -> None:
-    assert said(MissingCause.NOT_CREATED, JOBSET, Engine.NATIVE) == "nothing: Muster creates it"
-    assert "its own controller" in said(MissingCause.NOT_CREATED, JOBSET, Engine.OBSERVE)
+    assert said(Causes.NOT_CREATED, JOBSET, Engine.NATIVE) == "nothing: Muster creates it"
+    assert "its own controller" in said(Causes.NOT_CREATED, JOBSET, Engine.OBSERVE)
 
 
-MUSTERS = {MissingCause.REFUSED, MissingCause.ADMISSION_DENIED}
+MUSTERS = {Causes.REFUSED, Causes.ADMISSION_DENIED}
 """Answers to requests that Muster sends for its own runs only."""
 
 
-@pytest.mark.parametrize("cause", sorted(set(NEXT) - MUSTERS))
+@pytest.mark.parametrize("cause", [each for each in CAUSES if each not in MUSTERS], ids=str)
 def test_no_step_of_an_observed_run_relies_on_what_muster_does_for_its_own(cause: MissingCause) -> None:
     step = said(cause, JOBSET, Engine.OBSERVE)
     assert not [words for words in MUSTERS_OWN if words in step]
 
 
 def test_a_gang_that_nothing_answers_for_is_not_promised_its_stacks() -> None:
-    without = said(MissingCause.COORDINATOR_FROZEN, EXPERIMENT, Engine.NATIVE)
+    without = said(Causes.COORDINATOR_FROZEN, EXPERIMENT, Engine.NATIVE)
     assert "muster stacks run -n team (without py-spy in the image or spec.assist it says whether" in without
     assert without.endswith("then restart the gang (muster restart run -n team)")
 
 
-@pytest.mark.parametrize("cause", [MissingCause.COORDINATOR_FROZEN, MissingCause.HEARTBEAT_LOST, MissingCause.HUNG])
+@pytest.mark.parametrize("cause", [Causes.COORDINATOR_FROZEN, Causes.HEARTBEAT_LOST, Causes.HUNG])
 def test_a_gang_with_assist_or_with_reported_steps_is(cause: MissingCause) -> None:
     (group,) = plan().groups
     assisted = replace(plan(), groups=(replace(group, pod=replace(group.pod, assist=True)),))
@@ -63,5 +64,5 @@ def test_a_gang_with_assist_or_with_reported_steps_is(cause: MissingCause) -> No
 
 
 def test_the_restart_of_another_kind_has_no_command() -> None:
-    assert "restart the gang or cancel it" in said(MissingCause.HUNG, JOBSET, Engine.NATIVE)
-    assert "restart or end it by its own controller" in said(MissingCause.HUNG, JOBSET, Engine.OBSERVE)
+    assert "restart the gang or cancel it" in said(Causes.HUNG, JOBSET, Engine.NATIVE)
+    assert "restart or end it by its own controller" in said(Causes.HUNG, JOBSET, Engine.OBSERVE)

@@ -4,11 +4,13 @@ from typing import Any
 
 import pytest
 
+from muster.state.facts.causes.cause import MissingCause
+from muster.state.facts.causes.heard import serves
+from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.cause import MissingCause
 from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.facts.diagnosis.finding import Diagnosis
-from muster.state.facts.diagnosis.of_coordinator import given_up, hang_as_recorded, of_coordinator, serves
+from muster.state.facts.diagnosis.of_coordinator import given_up, hang_as_recorded, of_coordinator
 from muster.state.view.probe_result import LOST_AFTER
 from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer
 from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
@@ -51,12 +53,12 @@ def recorded(reason: str, message: str, holds: bool | None = True, **fields: Any
 @pytest.mark.parametrize(
     ("state", "detail", "cause"),
     [
-        (CoordinatorState.REFUSED, "", MissingCause.COORDINATOR_NOT_SERVING),
-        (CoordinatorState.TIMEOUT, "", MissingCause.COORDINATOR_UNREACHABLE),
-        (CoordinatorState.TIMEOUT, "the GCS does not answer: Deadline Exceeded", MissingCause.COORDINATOR_FROZEN),
-        (CoordinatorState.SILENT, "", MissingCause.COORDINATOR_FROZEN),
-        (CoordinatorState.TLS, "", MissingCause.WRONG_PROTOCOL),
-        (CoordinatorState.OTHER_PROTOCOL, "HTTP/1.1 400", MissingCause.WRONG_PROTOCOL),
+        (CoordinatorState.REFUSED, "", Causes.COORDINATOR_NOT_SERVING),
+        (CoordinatorState.TIMEOUT, "", Causes.COORDINATOR_UNREACHABLE),
+        (CoordinatorState.TIMEOUT, "the GCS does not answer: Deadline Exceeded", Causes.COORDINATOR_FROZEN),
+        (CoordinatorState.SILENT, "", Causes.COORDINATOR_FROZEN),
+        (CoordinatorState.TLS, "", Causes.WRONG_PROTOCOL),
+        (CoordinatorState.OTHER_PROTOCOL, "HTTP/1.1 400", Causes.WRONG_PROTOCOL),
     ],
 )
 def test_a_coordinator_that_has_not_served_has_the_cause_that_its_port_shows(
@@ -98,7 +100,7 @@ def test_a_coordinator_that_serves_is_wrong_only_about_the_number_of_processes(
         assert found is None
         return
     assert found is not None
-    assert found[:2] == (MissingCause.PROCESS_COUNT, "the coordinator waits for 2 processes, the gang has 4")
+    assert found[:2] == (Causes.PROCESS_COUNT, "the coordinator waits for 2 processes, the gang has 4")
 
 
 @pytest.mark.parametrize(("later", "lost"), [(LOST_AFTER - 1, False), (LOST_AFTER, True)])
@@ -151,7 +153,7 @@ def test_the_record_shows_whether_a_coordinator_has_served(fields: dict[str, Any
     assert (found is None) is served
     if found is not None:
         assert found[:2] == (
-            MissingCause.COORDINATOR_NOT_SERVING, "the coordinator's program runs, and its port has not answered yet",
+            Causes.COORDINATOR_NOT_SERVING, "the coordinator's program runs, and its port has not answered yet",
         )  # fmt: skip
 
 
@@ -163,19 +165,19 @@ def test_an_answer_of_this_epoch_shows_that_the_coordinator_has_served() -> None
 @pytest.mark.parametrize(
     ("reason", "message", "cause"),
     [
-        ("CoordinatorUnreachable", "it served and does not any more: silent", MissingCause.COORDINATOR_FROZEN),
-        ("CoordinatorUnreachable", "it served and does not any more: refused", MissingCause.COORDINATOR_NOT_SERVING),
-        ("CoordinatorUnreachable", "it has not served since: silent", MissingCause.COORDINATOR_FROZEN),
-        ("CoordinatorUnreachable", "it served and does not any more: tls", MissingCause.WRONG_PROTOCOL),
+        ("CoordinatorUnreachable", "it served and does not any more: silent", Causes.COORDINATOR_FROZEN),
+        ("CoordinatorUnreachable", "it served and does not any more: refused", Causes.COORDINATOR_NOT_SERVING),
+        ("CoordinatorUnreachable", "it has not served since: silent", Causes.COORDINATOR_FROZEN),
+        ("CoordinatorUnreachable", "it served and does not any more: tls", Causes.WRONG_PROTOCOL),
         (
             "CoordinatorUnreachable",
             "it served and does not any more: timeout, the GCS does not answer",
-            MissingCause.COORDINATOR_FROZEN,
+            Causes.COORDINATOR_FROZEN,
         ),
-        ("CoordinatorUnreachable", "it served and does not any more: serving", MissingCause.COORDINATOR_UNREACHABLE),
-        ("CoordinatorUnreachable", "it cannot be reached", MissingCause.COORDINATOR_UNREACHABLE),
-        ("CoordinatorNotServing", "nothing serves at run:1234", MissingCause.COORDINATOR_NOT_SERVING),
-        ("ProcessCountMismatch", "it waits for 2 processes", MissingCause.PROCESS_COUNT),
+        ("CoordinatorUnreachable", "it served and does not any more: serving", Causes.COORDINATOR_UNREACHABLE),
+        ("CoordinatorUnreachable", "it cannot be reached", Causes.COORDINATOR_UNREACHABLE),
+        ("CoordinatorNotServing", "nothing serves at run:1234", Causes.COORDINATOR_NOT_SERVING),
+        ("ProcessCountMismatch", "it waits for 2 processes", Causes.PROCESS_COUNT),
     ],
 )
 def test_until_the_coordinator_is_asked_the_recorded_stuck_names_the_cause(
@@ -208,9 +210,9 @@ def lost(code: int = 14, *, protocol: str = "v2", seen: dict[str, Any] | None = 
 @pytest.mark.parametrize(
     ("code", "protocol", "cause"),
     [
-        (14, "v2", MissingCause.HEARTBEAT_LOST),
-        (13, "v2", MissingCause.GIVEN_UP),
-        (0, "ray", MissingCause.HEARTBEAT_LOST),
+        (14, "v2", Causes.HEARTBEAT_LOST),
+        (13, "v2", Causes.GIVEN_UP),
+        (0, "ray", Causes.HEARTBEAT_LOST),
     ],
 )
 def test_a_member_that_was_given_up_has_the_cause_that_its_error_shows(
@@ -248,7 +250,7 @@ def test_ranks_that_have_left_are_named_while_others_are_connected(
     found = given_up(context, context.probe)
     assert list(found) == ranks
     for rank, each in found.items():
-        assert each.cause is MissingCause.LEFT
+        assert each.cause is Causes.LEFT
         assert each.evidence == (f"pod {pod(rank).name}" if rank < 3 else "its pod is gone")
 
 
@@ -264,8 +266,8 @@ def test_ranks_that_have_left_are_named_while_others_are_connected(
 )
 def test_a_recorded_hang_names_the_rank_behind_or_else_the_leader(message: str, rank: int, what: str) -> None:
     context = gang(now=recorded("Hung", message))
-    assert hang_as_recorded(context) == (rank, Diagnosis(MissingCause.HUNG, what, message))
-    assert [(each.cause, each.ranks) for each in diagnose(context)] == [(MissingCause.HUNG, (rank,))]
+    assert hang_as_recorded(context) == (rank, Diagnosis(Causes.HUNG, what, message))
+    assert [(each.cause, each.ranks) for each in diagnose(context)] == [(Causes.HUNG, (rank,))]
 
 
 def test_no_hang_is_recorded_where_the_record_says_none_or_a_member_has_ended() -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
+from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.cause import MissingCause
 from muster.state.facts.diagnosis.of_hang import of_hang
 from muster.state.view.progress import HANG_SECONDS, StepReport
 from muster.state.view.roll import RankState
@@ -37,7 +37,7 @@ def test_the_ranks_behind_hold_the_gang_up_or_else_all_that_report(
     hanging = of_hang(reporting(*steps), most)
     assert {rank: each.what for rank, each in hanging.items()} == found
     for each in hanging.values():
-        assert each.cause is MissingCause.HUNG
+        assert each.cause is Causes.HUNG
         assert each.evidence.startswith("no rank has reported a step since ")
         assert each.evidence.endswith("last step 9")
 

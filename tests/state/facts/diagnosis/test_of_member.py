@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from muster.state.facts.causes.cause import MissingCause
+from muster.state.facts.causes.table import REFUSED_BY, Causes, of_refusal
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.cause import MissingCause
-from muster.state.facts.diagnosis.of_member import REFUSED_BY, of_pod, refusal_cause, without_pod
+from muster.state.facts.diagnosis.of_member import of_pod, without_pod
 from muster.state.view.engine_facts import Refusal
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
@@ -30,7 +31,9 @@ def context(*pods: Any, wanted: Plan | None = None, now: Record = ASSEMBLING, he
     return Context(wanted or plan(), now, view(*pods, heard=heard), NOW)
 
 
-def said_of(seen: dict[str, Any], wanted: Plan | None = None, heard: RollAnswer | None = None) -> tuple[str, str, str]:
+def said_of(
+    seen: dict[str, Any], wanted: Plan | None = None, heard: RollAnswer | None = None
+) -> tuple[MissingCause, str, str]:
     """Cause, words and evidence of rank 2, whose pod is like that."""
     member = pod(2, **seen)
     found = of_pod(context(pod(0), pod(1), member, pod(3), wanted=wanted, heard=heard), member)
@@ -40,24 +43,24 @@ def said_of(seen: dict[str, Any], wanted: Plan | None = None, heard: RollAnswer 
 # --- a pod whose program has not started -------------------------------------------------------------------------
 
 NOT_STARTED: list[tuple[dict[str, Any], Said]] = [
-    (NODELESS, (MissingCause.SCHEDULING, "no node yet")),
-    (NODELESS | {"waiting_reason": "Unschedulable"}, (MissingCause.UNSCHEDULABLE, "no node fits")),
-    (NODELESS | {"waiting_reason": "SchedulingGated"}, (MissingCause.QUEUED, "held by scheduling gates of the pod")),
+    (NODELESS, (Causes.SCHEDULING, "no node yet")),
+    (NODELESS | {"waiting_reason": "Unschedulable"}, (Causes.UNSCHEDULABLE, "no node fits")),
+    (NODELESS | {"waiting_reason": "SchedulingGated"}, (Causes.QUEUED, "held by scheduling gates of the pod")),
     (
         WAITING | {"waiting_reason": "RunContainerError"},
-        (MissingCause.CONTAINER_CANNOT_START, "the container cannot start: RunContainerError"),
+        (Causes.CONTAINER_CANNOT_START, "the container cannot start: RunContainerError"),
     ),
     (
         WAITING | {"waiting_reason": "CrashLoopBackOff", "holder": "init container fetch"},
-        (MissingCause.INIT_CONTAINER_FAILS, "init container fetch cannot start: CrashLoopBackOff"),
+        (Causes.INIT_CONTAINER_FAILS, "init container fetch cannot start: CrashLoopBackOff"),
     ),
-    (WAITING | {"holder": "init container fetch"}, (MissingCause.INIT_CONTAINER, "init container fetch has not ended")),
-    (WAITING | {"sandboxed": False}, (MissingCause.SANDBOX, "no volumes or no network yet")),
-    (WAITING, (MissingCause.STARTING, "the container is being created")),
+    (WAITING | {"holder": "init container fetch"}, (Causes.INIT_CONTAINER, "init container fetch has not ended")),
+    (WAITING | {"sandboxed": False}, (Causes.SANDBOX, "no volumes or no network yet")),
+    (WAITING, (Causes.STARTING, "the container is being created")),
 ]
 
 
-@pytest.mark.parametrize(("seen", "expected"), NOT_STARTED, ids=[said[0] for _, said in NOT_STARTED])
+@pytest.mark.parametrize(("seen", "expected"), NOT_STARTED, ids=[said[0].value for _, said in NOT_STARTED])
 def test_a_program_that_has_not_started_has_the_cause_that_its_pod_shows(seen: dict[str, Any], expected: Said) -> None:
     cause, what, evidence = said_of(seen)
     assert (cause, what) == expected
@@ -81,7 +84,7 @@ def test_the_image_is_that_of_the_kubelet_and_else_that_of_the_plan(
 ) -> None:
     seen = WAITING | {"waiting_reason": "ErrImagePull", "waiting_message": message, "holder": holder}
     cause, what, evidence = said_of(seen, wanted)
-    assert (cause, what) == (MissingCause.IMAGE_PULL, f"{image} cannot be pulled")
+    assert (cause, what) == (Causes.IMAGE_PULL, f"{image} cannot be pulled")
     assert message in evidence
 
 
@@ -90,61 +93,61 @@ def test_the_image_is_that_of_the_kubelet_and_else_that_of_the_plan(
 OUT_OF_MEMORY = Exit("main", 137, 9, "OOMKilled", "warming up\nhello from 2/4", NOW, False, "hello from 2/4")
 KILLED = Exit("main", 137, 9, "Error", "warming up\nhello from 2/4", NOW, False, "hello from 2/4")
 ENDINGS: list[tuple[dict[str, Any], Said, str]] = [
-    (CRASHED, (MissingCause.CRASHED, "exited with 1"), f"pod {NAME} on node node-2"),
+    (CRASHED, (Causes.CRASHED, "exited with 1"), f"pod {NAME} on node node-2"),
     (
         CRASHED | {"exit": OUT_OF_MEMORY},
-        (MissingCause.OOM_KILLED, "killed: out of memory"),
+        (Causes.OOM_KILLED, "killed: out of memory"),
         f"pod {NAME} on node node-2: exited 137 (signal 9, SIGKILL); its last line: hello from 2/4",
     ),
     (
         CRASHED | {"exit": KILLED},
-        (MissingCause.CRASHED, "exited with 137"),
+        (Causes.CRASHED, "exited with 137"),
         f"pod {NAME} on node node-2: exited 137 (signal 9, SIGKILL); its last line: hello from 2/4",
     ),
     (
         CRASHED | {"exit": replace(KILLED, code=134, signal=0, message="UNAVAILABLE: gone", explains=True)},
-        (MissingCause.CRASHED, "exited with 134"),
+        (Causes.CRASHED, "exited with 134"),
         f"pod {NAME} on node node-2: exited 134 (as by signal 6, SIGABRT); UNAVAILABLE: gone",
     ),
     (
         CRASHED | {"exit": replace(KILLED, code=1, signal=0, message="ValueError: loss is NaN", explains=True)},
-        (MissingCause.CRASHED, "exited with 1"),
+        (Causes.CRASHED, "exited with 1"),
         f"pod {NAME} on node node-2: ValueError: loss is NaN",
     ),
     (
         CRASHED | {"exit": replace(KILLED, code=1, signal=0)},
-        (MissingCause.CRASHED, "exited with 1"),
+        (Causes.CRASHED, "exited with 1"),
         f"pod {NAME} on node node-2: its last line: hello from 2/4",
     ),
     (
         {"phase": PodPhase.FAILED, "waiting_reason": "UnexpectedAdmissionError", "waiting_message": "no devices"},
-        (MissingCause.CRASHED, "the pod failed: UnexpectedAdmissionError"),
+        (Causes.CRASHED, "the pod failed: UnexpectedAdmissionError"),
         f"pod {NAME} on node node-2: no devices",
     ),
     (
         {"phase": PodPhase.SUCCEEDED, "ready": False, "exit": END},
-        (MissingCause.ENDED, "ended with exit code 0"),
+        (Causes.ENDED, "ended with exit code 0"),
         f"pod {NAME} on node node-2",
     ),
-    (NODELESS | {"terminating": True}, (MissingCause.TERMINATING, "the pod is being deleted"), f"pod {NAME}"),
+    (NODELESS | {"terminating": True}, (Causes.TERMINATING, "the pod is being deleted"), f"pod {NAME}"),
     (
         {"terminating": True, "disruption": "PreemptionByScheduler", "waiting_message": "for team/big"},
-        (MissingCause.EVICTED, "evicted: PreemptionByScheduler"),
+        (Causes.EVICTED, "evicted: PreemptionByScheduler"),
         f"pod {NAME} on node node-2: PreemptionByScheduler: for team/big",
     ),
     (
         {"phase": PodPhase.FAILED, "ready": False, "disruption": "NodeLost"},
-        (MissingCause.NODE_LOST, "node node-2 was lost"),
+        (Causes.NODE_LOST, "node node-2 was lost"),
         f"pod {NAME} on node node-2: NodeLost",
     ),
     (
         {"cut_off": True, "ready": False},
-        (MissingCause.NODE_NOT_READY, "node node-2 is not ready"),
+        (Causes.NODE_NOT_READY, "node node-2 is not ready"),
         f"pod {NAME} on node node-2 was marked not ready by its node's controller",
     ),
     (
         {"phase": PodPhase.UNKNOWN, "ready": False},
-        (MissingCause.UNKNOWN, "the kubelet of node node-2 does not report"),
+        (Causes.UNKNOWN, "the kubelet of node node-2 does not report"),
         f"pod {NAME} on node node-2",
     ),
 ]
@@ -183,7 +186,7 @@ def test_the_node_is_named_where_it_is_the_cause(seen: dict[str, Any], node: str
 def test_a_container_beside_the_program_that_cannot_start_goes_before_all_else() -> None:
     seen = {"ready": False, "holder": "sidecar proxy", "waiting_reason": "CrashLoopBackOff", "restarts": 2}
     cause, what, _ = said_of(seen | {"waiting_message": "back-off 40s"})
-    assert (cause, what) == (MissingCause.SIDECAR_FAILS, "sidecar proxy cannot start: CrashLoopBackOff")
+    assert (cause, what) == (Causes.SIDECAR_FAILS, "sidecar proxy cannot start: CrashLoopBackOff")
 
 
 @pytest.mark.parametrize(
@@ -198,34 +201,34 @@ def test_a_container_that_was_started_again_and_is_not_ready_is_said_with_its_co
     restarts: int, reason: str, what: str
 ) -> None:
     cause, said, evidence = said_of({"ready": False, "restarts": restarts, "waiting_reason": reason})
-    assert (cause, said) == (MissingCause.RESTARTED_IN_PLACE, what)
+    assert (cause, said) == (Causes.RESTARTED_IN_PLACE, what)
     assert f"{restarts} restarts" in evidence
 
 
 @pytest.mark.parametrize("wanted", [plan(probe=ProbeKind.NONE), plan(coordinator=None)], ids=["passive", "none"])
 def test_where_no_coordinator_can_be_asked_a_running_member_is_not_ready(wanted: Plan) -> None:
     cause, what, evidence = said_of({"ready": False}, wanted)
-    assert (cause, what) == (MissingCause.NOT_ARRIVED, "running, but not ready")
+    assert (cause, what) == (Causes.NOT_ARRIVED, "running, but not ready")
     assert evidence.endswith("its Ready is false")
 
 
 def test_a_member_waits_for_a_coordinator_that_has_never_served() -> None:
     cause, what, evidence = said_of({}, plan(), RollAnswer(at=NOW, coordinator=CoordinatorState.REFUSED))
-    assert (cause, what) == (MissingCause.AWAITS_COORDINATOR, "waiting for the coordinator")
+    assert (cause, what) == (Causes.AWAITS_COORDINATOR, "waiting for the coordinator")
     assert evidence.endswith("runs; the coordinator, rank 0, does not serve")
 
 
 def test_a_running_member_that_the_coordinator_does_not_list_has_not_called_it() -> None:
     cause, what, evidence = said_of({"restarts": 1}, plan(), answer(ARRIVED, ARRIVED, MISSING, ARRIVED))
-    assert (cause, what) == (MissingCause.NOT_ARRIVED, "running, but not registered with the coordinator")
+    assert (cause, what) == (Causes.NOT_ARRIVED, "running, but not registered with the coordinator")
     assert evidence.endswith("has not heard of it")
 
 
 def test_the_coordinator_that_is_at_fault_is_said_instead_of_its_rank() -> None:
     closed = context(pod(0), heard=RollAnswer(at=NOW, coordinator=CoordinatorState.REFUSED))
-    assert of_pod(closed, pod(0)).cause is MissingCause.COORDINATOR_NOT_SERVING
+    assert of_pod(closed, pod(0)).cause is Causes.COORDINATOR_NOT_SERVING
     serving = context(pod(0), heard=answer(MISSING, MISSING, MISSING, MISSING))
-    assert of_pod(serving, pod(0)).cause is MissingCause.NOT_ARRIVED
+    assert of_pod(serving, pod(0)).cause is Causes.NOT_ARRIVED
 
 
 @pytest.mark.parametrize(
@@ -234,16 +237,16 @@ def test_the_coordinator_that_is_at_fault_is_said_instead_of_its_rank() -> None:
 def test_a_member_of_an_earlier_life_of_the_coordinator_is_a_ghost(detail: str, evidence: str) -> None:
     heard = answer(ARRIVED, ARRIVED, STALE, ARRIVED, detail=detail)
     cause, what, said = said_of({}, plan(), heard)
-    assert (cause, what) == (MissingCause.GHOST, "known only to the coordinator that ran before this one")
+    assert (cause, what) == (Causes.GHOST, "known only to the coordinator that ran before this one")
     assert said.endswith(f"was not started again since; {evidence}")
 
 
 @pytest.mark.parametrize(
     ("probe", "ready", "expected"),
     [
-        (ProbeKind.RAY, True, MissingCause.GHOST),
-        (ProbeKind.RAY, False, MissingCause.NOT_ARRIVED),
-        (ProbeKind.JAX, True, MissingCause.NOT_ARRIVED),
+        (ProbeKind.RAY, True, Causes.GHOST),
+        (ProbeKind.RAY, False, Causes.NOT_ARRIVED),
+        (ProbeKind.JAX, True, Causes.NOT_ARRIVED),
     ],
 )
 def test_a_ready_pod_that_is_missing_is_a_ghost_for_ray_alone(
@@ -259,31 +262,31 @@ def test_a_ready_pod_is_no_ghost_while_ray_does_not_answer(heard: RollAnswer | N
     seen = context(*(pod(rank) for rank in range(4)), wanted=plan(probe=ProbeKind.RAY), now=now, heard=heard)
     if heard is not None:
         view_of(seen).observe_probe(RollAnswer(at=NOW + 1, coordinator=CoordinatorState.TIMEOUT), 0)
-    assert of_pod(seen, pod(2)).cause is MissingCause.NOT_ARRIVED
+    assert of_pod(seen, pod(2)).cause is Causes.NOT_ARRIVED
 
 
 # --- a member without a pod --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("reason", "cause"), [*REFUSED_BY.items(), ("PriorityClassMissing", MissingCause.REFUSED)])
+@pytest.mark.parametrize(("reason", "cause"), [*REFUSED_BY.items(), ("PriorityClassMissing", Causes.REFUSED)])
 def test_a_refusal_is_the_cause_that_its_reason_names(reason: str, cause: MissingCause) -> None:
     seen = context(now=record())
     view_of(seen).engine.refusal = Refusal(reason, "no", final=False)
     found = without_pod(seen, 2)
     assert found == (cause, f"the API server refuses the pod: {reason}", "no", "")
-    assert refusal_cause(reason) is cause
+    assert of_refusal(reason) is cause
 
 
 def test_a_rank_that_is_done_has_ended_though_its_pod_is_gone() -> None:
     seen = context(now=record(phase=Phase.RUNNING, scheduled_at=NOW, completed="2"))
     view_of(seen).remember(seen.plan, seen.record, NOW)
-    assert without_pod(seen, 2).cause is MissingCause.ENDED
-    assert without_pod(seen, 1).cause is MissingCause.LOST
+    assert without_pod(seen, 2).cause is Causes.ENDED
+    assert without_pod(seen, 1).cause is Causes.LOST
 
 
 def test_a_queued_experiment_has_no_pods_until_it_is_admitted() -> None:
     found = without_pod(context(now=record(phase=Phase.QUEUED)), 2)
-    assert found[:2] == (MissingCause.QUEUED, "waiting in a queue")
+    assert found[:2] == (Causes.QUEUED, "waiting in a queue")
     assert found.evidence == "queued: its Workload is about to be made"
 
 
@@ -296,21 +299,21 @@ def test_a_restart_is_held_back_by_its_back_off_and_says_what_ended_the_last_epo
     cause: Cause | None, because: str
 ) -> None:
     found = without_pod(context(now=record(phase=Phase.RESTARTING, epoch=1, cause=cause)), 2)
-    assert found[:3] == (MissingCause.HELD_BACK, "waiting for the back-off", f"epoch 1{because}")
+    assert found[:3] == (Causes.HELD_BACK, "waiting for the back-off", f"epoch 1{because}")
 
 
 @pytest.mark.parametrize("phase", [Phase.RESTARTING, Phase.PENDING])
 def test_pods_of_an_older_epoch_that_may_run_hold_every_member_back(phase: Phase) -> None:
     found = without_pod(context(pod(1), now=record(phase=phase, epoch=1)), 2)
-    assert found[:2] == (MissingCause.HELD_BACK, "waiting for pods of an older epoch to end")
+    assert found[:2] == (Causes.HELD_BACK, "waiting for pods of an older epoch to end")
     assert found.evidence == f"1 pod of an older epoch ({pod(1).name} on node node-1)"
 
 
 def test_a_member_whose_pod_had_a_node_and_is_gone_is_lost() -> None:
     seen = context(pod(0), pod(2), now=record())
     view_of(seen).change(pod(2), None)
-    assert without_pod(seen, 2).cause is MissingCause.LOST
-    assert without_pod(seen, 1).cause is MissingCause.NOT_CREATED
+    assert without_pod(seen, 2).cause is Causes.LOST
+    assert without_pod(seen, 1).cause is Causes.NOT_CREATED
 
 
 SERIAL = plan(probe=ProbeKind.NONE, groups=(Group("worker", 1, 4, PodSpec("x", "y"), 0, parallelism=1),))
@@ -318,17 +321,17 @@ SERIAL = plan(probe=ProbeKind.NONE, groups=(Group("worker", 1, 4, PodSpec("x", "
 
 def test_a_member_waits_for_its_turn_while_as_many_run_as_may_run_together() -> None:
     found = without_pod(context(pod(0), wanted=SERIAL, now=ASSEMBLING), 2)
-    assert found[:3] == (MissingCause.HELD_BACK, "waiting for a turn", "1 run at a time")
+    assert found[:3] == (Causes.HELD_BACK, "waiting for a turn", "1 run at a time")
     free = context(wanted=SERIAL, now=ASSEMBLING)
-    assert without_pod(free, 2).cause is MissingCause.NOT_CREATED
+    assert without_pod(free, 2).cause is Causes.NOT_CREATED
 
 
 def test_a_closed_gate_of_its_group_holds_a_member_back_and_an_open_one_does_not() -> None:
     gated = plan(gates=(Gate(GateCondition.READY),))
     shut = without_pod(context(pod(0, **WAITING), wanted=gated, now=record()), 2)
-    assert shut[:2] == (MissingCause.HELD_BACK, "waiting for another group, or the coordinator")
+    assert shut[:2] == (Causes.HELD_BACK, "waiting for another group, or the coordinator")
     assert shut.evidence == "group worker waits for the coordinator to serve"
-    assert without_pod(context(pod(0), wanted=gated, now=record()), 2).cause is MissingCause.NOT_CREATED
+    assert without_pod(context(pod(0), wanted=gated, now=record()), 2).cause is Causes.NOT_CREATED
 
 
 def test_a_gate_on_another_group_is_said_with_how_far_that_group_has_come() -> None:
@@ -340,4 +343,4 @@ def test_a_gate_on_another_group_is_said_with_how_far_that_group_has_come() -> N
 
 
 def test_a_rank_beyond_the_plan_has_no_pod_and_no_group() -> None:
-    assert without_pod(context(now=record()), 9).cause is MissingCause.NOT_CREATED
+    assert without_pod(context(now=record()), 9).cause is Causes.NOT_CREATED

@@ -3,21 +3,21 @@
 import re
 from pathlib import Path
 
-from muster.state.facts.diagnosis.cause import COUNTED_AS, MissingCause
+from muster.state.facts.causes.table import CAUSES, Causes, counted
 from muster.state.policies.failures import charged, restart_reasons
 from muster.state.policies.failures.charged import CHARGES
 
 PAGE = Path(__file__).parents[4] / "docs" / "policies.md"
 ENDS_OR_FOLLOWS = {
-    MissingCause.OOM_KILLED, MissingCause.CRASHED, MissingCause.NODE_LOST, MissingCause.EVICTED, MissingCause.LOST,
-    MissingCause.TERMINATING, MissingCause.HEARTBEAT_LOST, MissingCause.GIVEN_UP, MissingCause.HELD_BACK,
-    MissingCause.NAME_TAKEN, MissingCause.AWAITS_COORDINATOR,
+    Causes.OOM_KILLED, Causes.CRASHED, Causes.NODE_LOST, Causes.EVICTED, Causes.LOST,
+    Causes.TERMINATING, Causes.HEARTBEAT_LOST, Causes.GIVEN_UP, Causes.HELD_BACK,
+    Causes.NAME_TAKEN, Causes.AWAITS_COORDINATOR,
 }  # fmt: skip
 """Ends of a member with a cause of their own, and what follows from another cause."""
 
 
 def test_every_cause_has_a_row_or_is_an_end_or_a_consequence() -> None:
-    assert set(CHARGES) | ENDS_OR_FOLLOWS == set(MissingCause)
+    assert set(CHARGES) | ENDS_OR_FOLLOWS == set(CAUSES)
     assert not set(CHARGES) & ENDS_OR_FOLLOWS
 
 
@@ -34,7 +34,7 @@ def test_a_reason_is_in_the_closed_set_and_says_who_is_charged() -> None:
 
 
 def test_a_finer_cause_is_charged_as_the_wider_one_where_that_is_the_same_thing() -> None:
-    wider = {MissingCause.REFUSED, MissingCause.CONTAINER_CANNOT_START}
-    for fine, wide in COUNTED_AS.items():
-        if wide in wider and fine in CHARGES:
-            assert CHARGES[fine] == CHARGES[wide]
+    wider = {Causes.REFUSED, Causes.CONTAINER_CANNOT_START}
+    for fine in CAUSES:
+        if counted(fine) in wider and fine in CHARGES:
+            assert CHARGES[fine] == CHARGES[counted(fine)]

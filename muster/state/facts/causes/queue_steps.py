@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from muster.state.facts import admission
+from muster.state.facts.context import Context
+from muster.state.vocabulary.record import ConditionType
 
 _RESTORE: Final = "correct the queue label, or create the LocalQueue or the ClusterQueue that the message names"
 
@@ -21,3 +23,9 @@ STEPS: Final[Mapping[str, str]] = {
 def step_of(reason: str) -> str:
     """The next step; empty where Kueue itself goes on."""
     return STEPS.get(reason.partition("DueTo")[0], "")
+
+
+def of_queue(context: Context) -> str:
+    """The next step about the queue of an experiment that is stuck in it; empty for any other."""
+    stuck = context.record.condition(ConditionType.STUCK)
+    return step_of(stuck.reason) if stuck is not None and stuck.status else ""

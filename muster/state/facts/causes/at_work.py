@@ -1,0 +1,142 @@
+"""Causes of members whose programs run, or have run to their end."""
+
+from muster.state.facts.causes.cannot_start import holder_fails, is_kept
+from muster.state.facts.causes.cause import MissingCause, by_platform, by_user
+from muster.state.facts.causes.heard import is_coordinator, is_stale, passive, serves, uncalled
+from muster.state.facts.context import Context
+from muster.state.facts.sentences import with_message
+from muster.state.view.stage import RUNS, Stage
+from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.pod import Pod
+
+
+def _is_ghost(context: Context, pod: Pod) -> bool:
+    awaits = not serves(context) and not is_coordinator(context, pod)
+    return not awaits and not passive(context) and (is_stale(context, pod) or _is_unknown_to_ray(context, pod))
+
+
+def _is_unknown_to_ray(context: Context, pod: Pod) -> bool:
+    coordinator, probe = context.plan.coordinator, context.probe
+    of_ray = coordinator is not None and coordinator.probe is ProbeKind.RAY
+    return of_ray and pod.ready and probe is not None and probe.serving
+
+
+def _ghost(context: Context, pod: Pod) -> str:
+    return (
+        "known only to the coordinator that ran before this one"
+        if is_stale(context, pod)
+        else "ready, but not known to Ray"
+    )
+
+
+def _seen_as_ghost(context: Context, pod: Pod) -> str:
+    detail = context.probe.answer.detail if context.probe is not None else ""
+    if not is_stale(context, pod):
+        return f"; {detail}"
+    return f" was not started again since; {detail or 'the coordinator does not know it'}"
+
+
+def _unregistered(context: Context, _: Pod) -> str:
+    return "running, but not ready" if passive(context) else "running, but not registered with the coordinator"
+
+
+def _unheard(context: Context, _: Pod) -> str:
+    if passive(context):
+        return " runs, and its Ready is false"
+    address = context.plan.coordinator_address(context.record.epoch)
+    return f" runs; the coordinator at {address} has not heard of it"
+
+
+class AtWork:
+    """What hangs, and what has not come to where the others are."""
+
+    HUNG = MissingCause(
+        "Hung",
+        "It is connected and makes no progress.",
+        "the steps that the program reports",
+        "look at all stacks: muster stacks NAME -n NAMESPACE; "
+        "then restart the gang (muster restart NAME -n NAMESPACE) or cancel it",
+        "look at all stacks: muster stacks NAME -n NAMESPACE; then restart or end it by its own controller",
+        looks_well=True,
+        in_roll=True,
+        stuck_as="Hung",
+        runbook="MusterHung",
+        charge=by_user("Hung"),
+    )
+    SIDECAR_FAILS = MissingCause(
+        "SidecarFails",
+        "Its program runs beside a container of its pod that fails or cannot start, so that the pod is not ready.",
+        "the waiting reason of that container",
+        "read the container's log: kubectl logs -n NAMESPACE POD -c CONTAINER --previous",
+        stages=RUNS,
+        when=is_kept,
+        what=holder_fails,
+        evidence=lambda _, pod: with_message("", pod.waiting_message),
+        words=uncalled,
+        counted_as="NotArrived",
+        runbook="MusterExperimentStuck",
+        charge=by_user("RanksMissing"),
+    )
+    GHOST = MissingCause(
+        "Ghost",
+        "Its pod is ready, and the coordinator that serves now does not know it.",
+        "the pod is ready, and is not in the list of the coordinator that serves now",
+        "delete the pod (kubectl delete pod -n NAMESPACE POD), or restart the gang: it joined an earlier coordinator",
+        stages=RUNS,
+        when=_is_ghost,
+        what=_ghost,
+        evidence=_seen_as_ghost,
+        words=uncalled,
+        counted_as="NotArrived",
+        runbook="MusterRankMissing",
+        charge=by_user("RanksMissing"),
+    )
+    LEFT = MissingCause(
+        "Left",
+        "It has left the coordinator in good order, and others have not.",
+        "the coordinator's own list: it has left in good order",
+        "read its log: muster logs NAME -n NAMESPACE --rank RANK; it has ended its work before the others",
+        what="has left the coordinator, and others have not",
+        in_roll=True,
+        runbook="MusterRankMissing",
+        charge=by_user("RanksEnded"),
+    )
+    ENDED = MissingCause(
+        "Ended",
+        "Its program has ended with exit code 0, without having registered or while others wait for it.",
+        "the container's end: exit code 0",
+        "read its log: muster logs NAME -n NAMESPACE --rank RANK; "
+        "it never called the coordinator, or ended before the others",
+        stages=(Stage.ENDED,),
+        what="ended with exit code 0",
+        words="ended without calling the coordinator",
+        absent="it has succeeded, and its pod is gone",
+        runbook="MusterExperimentStuck",
+        charge=by_user("RanksEnded"),
+    )
+    UNKNOWN = MissingCause(
+        "Unknown",
+        "The kubelet has lost sight of its pod.",
+        "the pod's phase is Unknown",
+        "look at its node: kubectl describe node NODE",
+        stages=(Stage.UNKNOWN,),
+        what=lambda _, pod: f"the kubelet of node {pod.node} does not report",
+        names_node=True,
+        runbook="MusterRankMissing",
+        charge=by_platform("NodeNotReady"),
+    )
+    NOT_ARRIVED = MissingCause(
+        "NotArrived",
+        "Its program runs, and has not registered with the coordinator; where none can be asked, its pod is not ready.",
+        "the pod runs, and the coordinator's list does not have it; without a coordinator: the pod is not ready",
+        "read its log: muster logs NAME -n NAMESPACE --rank RANK; "
+        "imports may take minutes; else it calls another address than the coordinator's, cannot resolve it, "
+        "or fails its readiness probe",
+        stages=RUNS,
+        what=_unregistered,
+        evidence=_unheard,
+        words=uncalled,
+        stuck_as="RanksMissing",
+        runbook="MusterRankMissing",
+        charge=by_user("RanksMissing"),
+    )

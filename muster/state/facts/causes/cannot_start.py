@@ -1,0 +1,160 @@
+"""Causes that keep a member from starting until somebody does something, and a node that is away."""
+
+import re
+from typing import Final
+
+from muster.state.facts.causes.cause import MissingCause, by_platform, by_user
+from muster.state.facts.context import Context
+from muster.state.view.stage import Stage
+from muster.state.vocabulary.pod import Pod
+
+CONTAINER_PATIENCE: Final = 15.0
+"""Seconds: a Secret or a registry that is a moment late is no news, a typo is."""
+UNSCHEDULABLE_PATIENCE: Final = 60.0
+"""Seconds: an autoscaler takes about that long to bring a node."""
+NODE_PATIENCE: Final = 15.0
+"""Seconds after the mark, which itself comes 40 to 50 s after the node's last sign of life."""
+_NAMED_IMAGE: Final = re.compile(r'image "([^"\s]{1,200})"')
+
+
+def _image(context: Context, pod: Pod) -> str:
+    """The image that the kubelet names; kubelets alternate between messages that do and that do not."""
+    if found := _NAMED_IMAGE.search(pod.waiting_message):
+        image = f"the image {found[1]}"
+    else:
+        group = context.plan.group_of(pod.rank)
+        image = f"the image {group.pod.image}" if group and group.pod.image and not pod.holder else "its image"
+    return f"{image} cannot be pulled"
+
+
+def is_kept(_: Context, pod: Pod) -> bool:
+    """Another container than the member's own keeps it."""
+    return bool(pod.holder)
+
+
+def holder_fails(_: Context, pod: Pod) -> str:
+    """What is said of that container."""
+    return f"{pod.holder} cannot start: {pod.waiting_reason}"
+
+
+class CannotStart:
+    """The most definite ones: they come first in a sentence."""
+
+    REFUSED = MissingCause(
+        "Refused",
+        "The API server refuses what creating its pod needs.",
+        "the API server's answer to the request",
+        "correct what the answer names; Muster tries again by itself",
+        runbook="MusterCreateRefused",
+        charge=by_platform("Refused"),
+    )
+    QUOTA_EXCEEDED = MissingCause(
+        "QuotaExceeded",
+        "The same, because a ResourceQuota is used up.",
+        "the API server's answer to the create",
+        "free or raise the ResourceQuota that the answer names",
+        refusals=("QuotaExceeded",),
+        counted_as="Refused",
+        runbook="MusterCreateRefused",
+        charge=by_platform("Refused"),
+    )
+    ADMISSION_DENIED = MissingCause(
+        "AdmissionDenied",
+        "The same, because a webhook or a policy does not admit the pod, or does not answer.",
+        "the API server's answer to the create",
+        "change the experiment so that the webhook or policy admits it, or restore or change the webhook or policy",
+        refusals=("WebhookDenied", "WebhookFailed", "PolicyDenied", "PodSecurityViolated", "LimitRangeViolated"),
+        counted_as="Refused",
+        runbook="MusterCreateRefused",
+        charge=by_platform("Refused"),
+    )
+    RIGHTS_MISSING = MissingCause(
+        "RightsMissing",
+        "The same, because Muster has no right to do it.",
+        "the API server's answer: 401, or 403 that names the right",
+        "give musterd's service account the right that the answer names; the chart's ClusterRole has all of them",
+        refusals=("RightsMissing", "CredentialsRejected"),
+        counted_as="Refused",
+        runbook="MusterCreateRefused",
+        charge=by_platform("Refused"),
+    )
+    NAME_TAKEN = MissingCause(
+        "NameTaken",
+        "An object of another owner has the name of its pod, or of the Service.",
+        "the object of that name, and its controller",
+        "delete that object, or give the experiment another name",
+        refusals=("NameTaken",),
+        counted_as="Refused",
+        runbook="MusterCreateRefused",
+    )
+    NODE_NOT_READY = MissingCause(
+        "NodeNotReady",
+        "It was at work on a node that is NotReady.",
+        "the pod: Ready is false while its containers are ready, as the node lifecycle controller marks it",
+        "look at the node: kubectl describe node NODE; it comes back, or its pods are evicted after 5 minutes",
+        stages=(Stage.NODE_NOT_READY,),
+        what=lambda _, pod: f"node {pod.node} is not ready",
+        evidence=" was marked not ready by its node's controller",
+        words=lambda _, pod: f"running, but its node {pod.node} is not ready",
+        names_node=True,
+        stuck_as="NodeNotReady",
+        patience=NODE_PATIENCE,
+        runbook="MusterExperimentStuck",
+        charge=by_platform("NodeNotReady"),
+    )
+    IMAGE_PULL = MissingCause(
+        "ImagePull",
+        "Its image cannot be pulled.",
+        "the waiting reason and message of the container",
+        "check the name and tag of the image, the registry, and spec.template.spec.imagePullSecrets",
+        "check the name and tag of the image, the registry, and the imagePullSecrets of POD",
+        stages=(Stage.CANNOT_START,),
+        reasons=(  # kubernetes: pkg/kubelet/images/types.go
+            "ImagePullBackOff",
+            "ErrImagePull",
+            "ErrImageNeverPull",
+            "InvalidImageName",
+            "ImageInspectError",
+            "RegistryUnavailable",
+            "SignatureValidationFailed",
+        ),
+        what=_image,
+        patience=CONTAINER_PATIENCE,
+        runbook="MusterImageNotPulled",
+        charge=by_user("ImagePull"),
+    )
+    CONTAINER_CANNOT_START = MissingCause(
+        "ContainerCannotStart",
+        "Its container cannot be made, or is started again and again.",
+        "the waiting reason and message of the container",
+        "create the Secret, ConfigMap or key that the message names, or correct the command or the pod template; "
+        "what the program printed: kubectl logs -n NAMESPACE POD --previous",
+        stages=(Stage.CANNOT_START,),
+        what=lambda _, pod: f"the container cannot start: {pod.waiting_reason}",
+        patience=CONTAINER_PATIENCE,
+        runbook="MusterExperimentStuck",
+        charge=by_user("ContainerCannotStart"),
+    )
+    INIT_CONTAINER_FAILS = MissingCause(
+        "InitContainerFails",
+        "An init container or a sidecar of its pod fails, or cannot start, so that the program does not start.",
+        "the state of the init container or sidecar in the pod's status",
+        "read the container's log: kubectl logs -n NAMESPACE POD -c CONTAINER --previous",
+        stages=(Stage.CANNOT_START,),
+        when=is_kept,
+        what=holder_fails,
+        counted_as="ContainerCannotStart",
+        runbook="MusterExperimentStuck",
+        charge=by_user("ContainerCannotStart"),
+    )
+    UNSCHEDULABLE = MissingCause(
+        "Unschedulable",
+        "No node fits its pod.",
+        "the pod's condition PodScheduled, in the scheduler's words",
+        "free or add nodes with what the scheduler misses, or ask for less: kubectl describe pod -n NAMESPACE POD",
+        stages=(Stage.UNSCHEDULABLE,),
+        what="no node fits",
+        patience=UNSCHEDULABLE_PATIENCE,
+        runbook="MusterUnschedulable",
+        charge=by_platform("Unschedulable"),
+    )

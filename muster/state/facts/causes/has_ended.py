@@ -1,0 +1,134 @@
+"""Causes of members that have ended, or were started again."""
+
+from typing import Final
+
+from muster.state.facts.causes.cause import MissingCause, by_user
+from muster.state.facts.causes.heard import uncalled
+from muster.state.facts.context import Context
+from muster.state.facts.failure_cause import OUT_OF_MEMORY, last_words
+from muster.state.facts.sentences import of_signal, with_message
+from muster.state.view.stage import RUNS, Stage
+from muster.state.vocabulary.pod import Pod
+
+RANKS_MISSING: Final = "RanksMissing"
+RESTARTED: Final = "RestartedInPlace"
+RESTART_PATIENCE: Final = 120.0
+"""Seconds: a kubelet waits 10 to 40 s before the next start, and probes have their own delays."""
+
+
+def _end(context: Context, pod: Pod) -> str:
+    """What is known of the end goes first: what a program printed last says little of how it was killed."""
+    if pod.exit is None:
+        return with_message("", pod.waiting_message)
+    message, last_line = last_words(context, pod, pod.exit)
+    by_signal = of_signal(pod.exit.signal, pod.exit.code)
+    killed = f"exited {pod.exit.code} ({by_signal})" if by_signal else ""
+    printed = f"its last line: {last_line}" if last_line else ""
+    return with_message("", "; ".join(filter(None, (killed, message, printed))))
+
+
+def _exited(_: Context, pod: Pod) -> str:
+    return f"exited with {pod.exit.code}" if pod.exit else f"the pod failed: {pod.waiting_reason}"
+
+
+def _ended(_: Context, pod: Pod) -> str:
+    """``failed, Error 1``."""
+    if not pod.failed:
+        return "being deleted"
+    return f"failed, {pod.exit.reason or 'exit'} {pod.exit.code}" if pod.exit else "failed"
+
+
+def _disruption(_: Context, pod: Pod) -> str:
+    return with_message(f": {pod.disruption}", pod.waiting_message)
+
+
+def _again(_: Context, pod: Pod) -> str:
+    if pod.waiting_reason:
+        return f"the container restarts again and again: {pod.waiting_reason}"
+    times = "once" if pod.restarts == 1 else f"{pod.restarts} times"
+    return f"the container was restarted {times}"
+
+
+class HasEnded:
+    """They come after those that keep a member from starting."""
+
+    OOM_KILLED = MissingCause(
+        "OOMKilled",
+        "Its program was killed because it used more memory than it may.",
+        "the container's end: reason OOMKilled",
+        "give the group more memory, or let the program use less: its limit is in the pod's resources",
+        stages=(Stage.CRASHED,),
+        reasons=(OUT_OF_MEMORY,),
+        what="killed: out of memory",
+        words=_ended,
+        counted_as="Crashed",
+        runbook="MusterRankMissing",
+    )
+    CRASHED = MissingCause(
+        "Crashed",
+        "Its program, or its pod, has failed.",
+        "the container's exit code and its last words",
+        "read the last lines of its log: muster logs NAME -n NAMESPACE --rank RANK",
+        stages=(Stage.CRASHED,),
+        what=_exited,
+        evidence=_end,
+        words=_ended,
+        runbook="MusterRankMissing",
+    )
+    NODE_LOST = MissingCause(
+        "NodeLost",
+        "Its node was lost, and its pod with it.",
+        "the pod's condition DisruptionTarget of the node's controller, or of the pod garbage collector",
+        "nothing for the gang: it starts again elsewhere and is not charged; the node: kubectl describe node NODE",
+        "its own controller decides whether it starts elsewhere; the node: kubectl describe node NODE",
+        stages=(Stage.TERMINATING,),
+        reasons=(  # nothing more is heard of the node (kubernetes: core/v1 PodReason…)
+            "NodeLost",
+            "DeletionByTaintManager",
+            "DeletionByPodGC",
+            "ContainerStatusUnknown",
+        ),
+        what=lambda _, pod: f"node {pod.node} was lost",
+        evidence=_disruption,
+        words=_ended,
+        names_node=True,
+        counted_as="Terminating",
+    )
+    EVICTED = MissingCause(
+        "Evicted",
+        "The platform takes its pod away: preemption, eviction, a node that shuts down.",
+        "the pod's condition DisruptionTarget, or the reason of its failure",
+        "nothing, if it was meant to be so: it is a disruption and is not charged; else look at the node or the queue",
+        "its own controller decides whether it starts again; kubectl get events -n NAMESPACE shows why it was evicted",
+        stages=(Stage.TERMINATING,),
+        when=lambda _, pod: bool(pod.disruption),
+        what=lambda _, pod: f"evicted: {pod.disruption}",
+        evidence=_disruption,
+        words=_ended,
+        counted_as="Terminating",
+    )
+    LOST = MissingCause(
+        "Lost",
+        "It had a pod in this epoch, and the pod is gone.",
+        "the watch and a live list: the pod was there in this epoch and is not any more",
+        "nothing: the gang starts again; kubectl get events -n NAMESPACE shows what deleted the pod",
+        "its own controller makes it again, or never does; kubectl get events -n NAMESPACE shows what deleted the pod",
+        absent="its pod is gone",
+    )
+    RESTARTED_IN_PLACE = MissingCause(
+        "RestartedInPlace",
+        "Its container was started again in its pod: what it registered before does not hold any more.",
+        "the restart count of its containers",
+        "read the log of its previous container: kubectl logs -n NAMESPACE POD --previous; "
+        "set restartPolicy to Never for a gang",
+        stages=RUNS,
+        when=lambda _, pod: bool(pod.restarts) and not pod.ready and not pod.holder,
+        what=_again,
+        evidence=lambda _, pod: with_message(f": {pod.restarts} restarts", pod.waiting_message),
+        words=uncalled,
+        counted_as="NotArrived",
+        stuck_as=RESTARTED,
+        patience=RESTART_PATIENCE,
+        runbook="MusterRankMissing",
+        charge=by_user(RANKS_MISSING),
+    )

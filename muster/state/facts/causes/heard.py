@@ -1,0 +1,38 @@
+"""What a member's coordinator has said of it, as far as its cause depends on that."""
+
+from muster.state.facts.context import Context
+from muster.state.view.roll import RankState
+from muster.state.vocabulary.pod import Pod
+
+
+def passive(context: Context) -> bool:
+    """There is no coordinator that can be asked."""
+    coordinator = context.plan.coordinator
+    return coordinator is None or coordinator.probe.passive
+
+
+def is_coordinator(context: Context, pod: Pod) -> bool:
+    """The pod is that of the coordinator."""
+    coordinator = context.plan.coordinator
+    return coordinator is not None and coordinator.rank == pod.rank
+
+
+def serves(context: Context) -> bool:
+    """The coordinator has served in this epoch, as far as is known."""
+    record = context.record
+    if context.probe is not None and context.probe.served:
+        return True
+    return record.assembled_at is not None or (record.roll is not None and record.roll.arrived > 0)
+
+
+def is_stale(context: Context, pod: Pod) -> bool:
+    """Only the coordinator that ran before this one knows the member."""
+    roll = context.tally.roll
+    return pod.rank < len(roll) and roll[pod.rank] is RankState.STALE
+
+
+def uncalled(context: Context, pod: Pod) -> str:
+    """What a sentence says of a member whose program runs and has not registered."""
+    if is_stale(context, pod):
+        return "running, but it belongs to the life of the coordinator before this one"
+    return "running, but not ready" if passive(context) else "running, but it has not called the coordinator"

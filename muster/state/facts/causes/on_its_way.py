@@ -1,0 +1,115 @@
+"""Causes that are a moment of a start or of an end, or follow from another one: they come last in a sentence."""
+
+from math import inf
+
+from muster.state.facts.causes.cannot_start import is_kept
+from muster.state.facts.causes.cause import MissingCause, by_platform, by_user
+from muster.state.facts.causes.heard import is_coordinator, passive, serves, uncalled
+from muster.state.facts.causes.queue_steps import of_queue
+from muster.state.facts.context import Context
+from muster.state.view.stage import RUNS, Stage
+from muster.state.vocabulary.pod import Pod
+
+
+def _awaits(context: Context, pod: Pod) -> bool:
+    return not passive(context) and not is_coordinator(context, pod) and not serves(context)
+
+
+def _awaited(context: Context, _: Pod) -> str:
+    rank = context.plan.coordinator.rank if context.plan.coordinator is not None else 0
+    return f" runs; the coordinator, rank {rank}, does not serve"
+
+
+class OnItsWay:
+    """Nothing is wrong with these members, for a while."""
+
+    TERMINATING = MissingCause(
+        "Terminating",
+        "Its pod is being deleted.",
+        "the pod has a deletionTimestamp",
+        "nothing: it ends within its grace period; if it does not, look at its node: kubectl describe node NODE",
+        stages=(Stage.TERMINATING,),
+        what="the pod is being deleted",
+        words="being deleted",
+    )
+    QUEUED = MissingCause(
+        "Queued",
+        "A queue has not admitted the experiment, or a scheduling gate is on its pod.",
+        "the Workload of the queue, or the scheduling gates of the pod",
+        "nothing, if the queue is full: it is admitted in its turn; if the queue has had room since Kueue last wrote, "
+        "see whether Kueue's controller runs",
+        step=of_queue,
+        stages=(Stage.QUEUED,),
+        what="held by scheduling gates of the pod",
+        stuck_as="Queued",
+        patience=inf,
+        charge=by_platform("Queued"),
+    )
+    HELD_BACK = MissingCause(
+        "HeldBack",
+        "Its pod waits for a gate of its group, for its turn, for a back-off, or for pods of an older epoch to end.",
+        "the gates of its group, the back-off, or the pods of older epochs",
+        "nothing: it starts when that is over",
+    )
+    INIT_CONTAINER = MissingCause(
+        "InitContainer",
+        "An init container of its pod runs, and the program starts when that has ended.",
+        "the state of the init container in the pod's status",
+        "if it takes long, read the log: kubectl logs -n NAMESPACE POD -c CONTAINER; it may wait for what never comes",
+        stages=(Stage.STARTING,),
+        when=is_kept,
+        what=lambda _, pod: f"{pod.holder} has not ended",
+        counted_as="Starting",
+        charge=by_user("RanksMissing"),
+    )
+    SANDBOX = MissingCause(
+        "Sandbox",
+        "Its pod is on a node, and has no volumes or no network yet.",
+        "the pod's condition PodReadyToStartContainers is false",
+        "nothing for a minute; then kubectl describe pod -n NAMESPACE POD: "
+        "a volume cannot be mounted, or the network is down",
+        stages=(Stage.STARTING,),
+        when=lambda _, pod: not pod.sandboxed,
+        what="no volumes or no network yet",
+        counted_as="Starting",
+        charge=by_platform("RanksNotStarted"),
+    )
+    STARTING = MissingCause(
+        "Starting",
+        "Its pod is on a node; the program does not run yet.",
+        "the pod has a node, and its containers are being made",
+        "nothing for some minutes; then kubectl describe pod -n NAMESPACE POD",
+        stages=(Stage.STARTING,),
+        what="the container is being created",
+        charge=by_platform("RanksNotStarted"),
+    )
+    SCHEDULING = MissingCause(
+        "Scheduling",
+        "Its pod has no node yet, and the scheduler has said nothing.",
+        "the pod has no node and no condition",
+        "nothing for a moment; then look whether the scheduler runs",
+        stages=(Stage.SCHEDULING,),
+        what="no node yet",
+        charge=by_platform("RanksNotStarted"),
+    )
+    NOT_CREATED = MissingCause(
+        "NotCreated",
+        "It has no pod yet, and nothing is known that keeps Muster from creating it.",
+        "no pod of that rank exists",
+        "nothing: Muster creates it",
+        "look why its own controller does not create it: kubectl get events -n NAMESPACE; "
+        "of labelled pods, create it, or correct the annotation muster.dev/size",
+        charge=by_platform("RanksNotStarted"),
+    )
+    AWAITS_COORDINATOR = MissingCause(
+        "AwaitsCoordinator",
+        "Its program runs and waits for a coordinator that does not serve.",
+        "its pod runs; the coordinator's does not, or does not serve",
+        "nothing here: mend what keeps the coordinator",
+        stages=RUNS,
+        when=_awaits,
+        what="waiting for the coordinator",
+        evidence=_awaited,
+        words=uncalled,
+        counted_as="NotArrived",
+    )

@@ -1,0 +1,121 @@
+"""The table of causes: why a member that is missing is not there or not at work. The list is closed.
+
+The order is that of a sentence: what is most definite and needs a person first comes first, and what is only a
+consequence of another cause, or a normal step of a start, comes last.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final
+
+from muster.state.facts.causes.at_work import AtWork
+from muster.state.facts.causes.cannot_start import CannotStart
+from muster.state.facts.causes.cause import MissingCause
+from muster.state.facts.causes.coordinator import OfCoordinator
+from muster.state.facts.causes.has_ended import HasEnded
+from muster.state.facts.causes.on_its_way import OnItsWay
+from muster.state.facts.context import Context
+from muster.state.view.roll import CoordinatorState
+from muster.state.view.stage import Shown, Stage, shown
+from muster.state.vocabulary.pod import Pod
+
+
+class Causes(CannotStart, HasEnded, OfCoordinator, AtWork, OnItsWay):
+    """All of them, by name."""
+
+
+CAUSES: Final = tuple(
+    each
+    for section in (CannotStart, HasEnded, OfCoordinator, AtWork, OnItsWay)
+    for each in vars(section).values()
+    if isinstance(each, MissingCause)
+)
+"""The table, in its order."""
+
+ORDER: Final[Mapping[MissingCause, int]] = {cause: place for place, cause in enumerate(CAUSES)}
+"""The place of each cause in a sentence."""
+
+BY_NAME: Final[Mapping[str, MissingCause]] = {cause.value: cause for cause in CAUSES}
+
+REFUSED_BY: Final[Mapping[str, MissingCause]] = {reason: cause for cause in CAUSES for reason in cause.refusals}
+"""Reasons of refusals that are a cause of their own."""
+
+BY_PORT: Final[Mapping[CoordinatorState, MissingCause]] = {state: cause for cause in CAUSES for state in cause.ports}
+"""What a coordinator's port shows."""
+
+COUNTED: Final = tuple(cause for cause in CAUSES if not cause.counted_as and not cause.in_roll)
+"""The causes of the metric of missing ranks."""
+
+LOOKS_WELL: Final = frozenset(cause.value for cause in CAUSES if cause.looks_well)
+"""The names of causes of members whose pods are ready all the same."""
+
+_BY_REASON: Final = {Shown(at, reason): cause for cause in CAUSES for at in cause.stages for reason in cause.reasons}
+_OTHERWISE: Final = {at: cause for cause in CAUSES for at in cause.stages if not cause.reasons and not cause.when}
+_WHEN: Final[Mapping[Stage, tuple[MissingCause, ...]]] = {
+    at: tuple(cause for cause in CAUSES if at in cause.stages and cause.when and not cause.reasons) for at in Stage
+}
+
+
+def of_pod(context: Context, pod: Pod) -> MissingCause:
+    """The cause that a pod shows, by the first row that holds (``causes.cause``)."""
+    shows = shown(pod, pod.rank in context.tally.done)
+    if (found := _BY_REASON.get(shows)) is not None:
+        return found
+    finer = (cause for cause in _WHEN[shows.stage] if cause.when is not None and cause.when(context, pod))
+    return next(finer, _OTHERWISE[shows.stage])
+
+
+def of_shown(shows: Shown) -> MissingCause:
+    """The same of pods that are only counted: a row that is read from more is not found."""
+    return _BY_REASON.get(shows) or _OTHERWISE[shows.stage]
+
+
+def names(shows: Shown) -> bool:
+    """A row names that reason of a pod in that stage."""
+    return shows in _BY_REASON
+
+
+def otherwise(stage: Stage) -> MissingCause:
+    """The row of pods in that stage of which no other one holds."""
+    return _OTHERWISE[stage]
+
+
+def of_refusal(reason: str) -> MissingCause:
+    """The cause that a refusal with that reason is."""
+    return REFUSED_BY.get(reason, Causes.REFUSED)
+
+
+def counted(cause: MissingCause) -> MissingCause:
+    """The cause that the metric counts it as."""
+    return BY_NAME[cause.counted_as] if cause.counted_as else cause
+
+
+def patience(shows: Shown) -> float:
+    """Seconds after which a pod that shows this is called Stuck."""
+    own, stage = of_shown(shows).patience, otherwise(shows.stage).patience
+    return own if own is not None else stage or 0.0
+
+
+def _check() -> None:
+    """What the rows promise each other; a row that breaks it ends the import."""
+    for stage in Stage:
+        rows = [cause for cause in CAUSES if stage in cause.stages]
+        if sum(not cause.reasons and not cause.when for cause in rows) != 1:
+            raise ValueError(f"one cause of the stage {stage.name} has neither reasons nor a condition: {rows}")
+        for cause in _WHEN[stage]:
+            if counted(cause) is not counted(_OTHERWISE[stage]):
+                raise ValueError(f"{cause} is read from a condition: it is counted as {_OTHERWISE[stage]}")
+    names = Counter(cause.value for cause in CAUSES)
+    if names.total() > len(names):
+        raise ValueError(f"two causes are named {names.most_common(1)[0][0]}")
+    told = Counter(Shown(at, reason) for cause in CAUSES for at in cause.stages for reason in cause.reasons)
+    for shows in (shows for shows, count in told.items() if count > 1):
+        raise ValueError(f"two causes name {shows.reason} of the stage {shows.stage.name}")
+    for cause in CAUSES:
+        if cause.when and cause.reasons:
+            raise ValueError(f"{cause} has reasons and a condition")
+        if cause.counted_as and counted(cause) not in COUNTED:
+            raise ValueError(f"{cause} is counted as {cause.counted_as}, which is not counted")
+
+
+_check()

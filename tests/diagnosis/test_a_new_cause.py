@@ -1,0 +1,116 @@
+"""A cause is one row: planted ones are found in every place that speaks of causes, with no other edit."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import indent
+from typing import Any, Final
+
+import pytest
+
+RECIPE: Final = Path(__file__).parents[2] / "docs" / "development.md"
+BY_REASON: Final = indent(
+    "DISK_FULL" + RECIPE.read_text(encoding="utf-8").partition("```python\nDISK_FULL")[2].partition("```")[0], "    "
+)
+"""The row of docs/development.md: it is told by the reason for which a container waits, and counted by itself."""
+
+BY_MESSAGE: Final = """
+    DISK_FILLED = MissingCause(
+        "DiskFilled",
+        "Its program has filled the disk.",
+        "the last words of the container",
+        "let it write less: muster logs NAME -n NAMESPACE --rank RANK",
+        stages=(Stage.CRASHED,),
+        when=lambda _, pod: pod.exit is not None and "No space left on device" in pod.exit.message,
+        what="filled the disk",
+        counted_as="Crashed",
+        runbook="MusterRankMissing",
+    )
+"""
+"""One that is read from the last words of a program, and counted as a wider one."""
+
+
+def planted(rows: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "tests.diagnosis.planted"]
+    return subprocess.run(command, input=rows, capture_output=True, text=True, check=False, timeout=60)
+
+
+@pytest.fixture(scope="module")
+def said() -> dict[str, Any]:
+    done = planted(BY_REASON + BY_MESSAGE)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_the_sentence_of_the_status_has_it_and_it_is_stuck_after_its_own_patience(said: dict[str, Any]) -> None:
+    before, after = said["status"]
+    for rank in (1, 2):
+        assert f"rank {rank}: the disk of node n{rank} is full (train-worker-0-{rank}" in after["message"]
+    assert before["message"] == after["message"]
+    assert (before["stuck"], after["stuck"]) == ("", "DiskFull")
+
+
+def test_the_metric_has_it_in_its_closed_set_and_counts_it(said: dict[str, Any]) -> None:
+    assert "DiskFull" in said["counted"]
+    assert set(said["samples"]) == set(said["counted"])
+    assert {cause: count for cause, count in said["samples"].items() if count} == {"DiskFull": 2.0}
+
+
+def test_one_that_is_read_from_words_is_counted_as_a_wider_one(said: dict[str, Any]) -> None:
+    assert "DiskFilled" not in said["counted"]
+
+
+def test_the_page_has_it_with_its_next_step_and_its_runbook(said: dict[str, Any]) -> None:
+    assert [(each["cause"], each["sentence"], each["next"]) for each in said["json"]] == [
+        ("DiskFull", "rank 1: the disk of node n1 is full", "free the disk: kubectl describe node n1"),
+        ("DiskFull", "rank 2: the disk of node n2 is full", "free the disk: kubectl describe node n2"),
+        ("DiskFilled", "rank 3: filled the disk", "let it write less: muster logs train -n team --rank 3"),
+    ]
+    assert said["why"]["3"].endswith(", filled the disk)")
+    for each in said["json"]:
+        assert each["sentence"] in said["html"]
+        assert each["next"] in said["html"]
+    assert said["html"].count("http://books/MusterUnschedulable.md") == 3, "two findings, and the condition Stuck"
+    assert "http://books/MusterRankMissing.md" in said["html"]
+
+
+def test_its_reason_of_stuck_leads_to_its_runbook(said: dict[str, Any]) -> None:
+    assert said["runbook"] == "MusterUnschedulable"
+
+
+def test_explain_has_it_with_evidence_and_next_step(said: dict[str, Any]) -> None:
+    found = {each["ranks"][0]: each for each in said["explain"]}
+    assert [found[rank]["cause"] for rank in (1, 2, 3)] == ["DiskFull", "DiskFull", "DiskFilled"]
+    assert found[1]["evidence"].endswith("on node n1: Pending: DiskFull, no room for its layers")
+    assert found[3]["evidence"].endswith("on node n3: its last line: OSError: [Errno 28] No space left on device")
+    for each in found.values():
+        assert f"  {each['sentence']}  ({each['cause']})" in said["explained"]
+        assert f"    next: {each['nextStep']}" in said["explained"]
+
+
+def test_the_page_of_the_docs_has_its_row(said: dict[str, Any]) -> None:
+    assert (
+        "| `DiskFull` | The disk of its node is full. | the waiting reason of the container | free the disk"
+        in (said["docs"])
+    )
+    assert "| `DiskFilled` (`Crashed`) |" in said["docs"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ('reasons=("DiskFull",),', "", "one cause of the stage CANNOT_START has neither reasons nor a condition"),
+        ('reasons=("DiskFull",),', "when=is_kept,", "DiskFull is read from a condition: it is counted as Contain"),
+        ('reasons=("DiskFull",),', 'reasons=("x",), when=is_kept,', "DiskFull has reasons and a condition"),
+        ('reasons=("DiskFull",),', 'reasons=("x",), counted_as="Hung",', "is counted as Hung, which is not counted"),
+        ('reasons=("DiskFull",),', 'reasons=("ErrImagePull",),', "ErrImagePull of the stage CANNOT_START"),
+        ('"DiskFull",', '"ImagePull",', "two causes are named ImagePull"),
+    ],
+)
+def test_a_row_that_breaks_the_rules_of_the_table_ends_the_import(old: str, new: str, problem: str) -> None:
+    done = planted(BY_REASON.replace(old, new, 1))
+    assert done.returncode != 0
+    assert "ValueError: " in done.stderr
+    assert problem in done.stderr
