@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from random import Random
 from weakref import ref
@@ -118,7 +119,9 @@ def test_a_plan_and_its_line_convert_into_each_other() -> None:
 def test_every_family_has_plans_and_every_kind_of_fault_has_a_family() -> None:
     kinds = set()
     for family in FAMILIES:
-        tasks = [line for _, line in runner.exhaustive([family], CORE, sizes=[4])]
+        every = (line for _, line in runner.exhaustive([family], CORE, sizes=[4]))
+        # The places of second crashes are found by playing the first ones, which takes a minute.
+        tasks = list(islice(every, 1) if family == "two-crashes" else every)
         assert tasks
         kinds |= {fault.kind for line in tasks for fault in parse(line).faults}
     assert kinds == set(KINDS)
