@@ -19,7 +19,8 @@ from muster.api.names import (
 )
 from muster.api.values.printable import clean, word
 from muster.api.wire.kinds import MAX_COUNTER
-from muster.kube.listwatch.decoder import Projection, version_of
+from muster.kube.listwatch.decoder import Projection
+from muster.watchers.metadata import Metadata, identity
 
 PATH = f"/apis/{API_VERSION}/{PLURAL}"
 
@@ -63,18 +64,6 @@ class ExperimentRecord(msgspec.Struct, frozen=True, gc=False):
     """Who cancelled it, and when."""
 
 
-class Metadata(msgspec.Struct, gc=False):
-    """The part of the metadata that is read."""
-
-    uid: str
-    name: str
-    resourceVersion: str  # noqa: N815 - the wire's names
-    namespace: str | None = None
-    generation: int | None = None
-    deletionTimestamp: str | None = None  # noqa: N815
-    finalizers: list[str] | None = None
-
-
 class Document(msgspec.Struct, gc=False):
     """An object as it is on the wire."""
 
@@ -102,13 +91,8 @@ class _Document(Document, gc=False):
 def flatten(document: Document) -> ExperimentRecord:
     """The record of an Experiment. Raises ValueError if its metadata cannot be read."""
     metadata = document.metadata
-    if not metadata.uid or not metadata.name:
-        raise ValueError("an Experiment without uid or name")
     return ExperimentRecord(
-        uid=metadata.uid,
-        namespace=metadata.namespace or "",
-        name=metadata.name,
-        resource_version=version_of(metadata.resourceVersion),
+        **identity(metadata, "an Experiment"),
         generation=min(max(metadata.generation or 0, 0), MAX_COUNTER),
         deleting=metadata.deletionTimestamp is not None,
         spec=bytes(document.spec),

@@ -15,11 +15,12 @@ from muster.kinds.planning.record_condition import TYPE
 from muster.kube.listwatch.decoder import Projection
 from muster.watchers import experiments
 from muster.watchers.experiments import ExperimentRecord
+from muster.watchers.metadata import Metadata
 
 _RECORD = json.dumps(TYPE).encode()
 
 
-class _Metadata(experiments.Metadata, gc=False):
+class _Metadata(Metadata, gc=False):
     labels: msgspec.Raw = msgspec.Raw(b"null")
     annotations: msgspec.Raw = msgspec.Raw(b"null")
 

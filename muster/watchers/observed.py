@@ -21,9 +21,10 @@ from muster.kube.listwatch.decoder import Projection
 from muster.state.vocabulary.pod import Pod
 from muster.watchers import experiments
 from muster.watchers.experiments import ExperimentRecord
+from muster.watchers.metadata import Metadata
 from muster.watchers.pods.containers import restarted_in_place
 from muster.watchers.pods.decode import record_of
-from muster.watchers.pods.document import AnyMetadata, Spec, Status
+from muster.watchers.pods.document import AnyMetadata, Owner, Spec, Status
 
 OURS = "muster.dev/"
 """Prefix of the annotations that are read."""
@@ -34,20 +35,16 @@ LONGEST = 256
 """Characters of an annotation that are kept."""
 
 
-class Owner(msgspec.Struct, gc=False):
-    """metav1.OwnerReference."""
+class NamedOwner(Owner, gc=False):
+    """metav1.OwnerReference with the owner's name."""
 
-    kind: str | None = None
     name: str | None = None
-    uid: str | None = None
-    controller: bool | None = None
-    apiVersion: str | None = None  # noqa: N815 - the wire's name
 
 
 class PodMetadata(AnyMetadata, gc=False):
     """metav1.ObjectMeta of an observed pod."""
 
-    ownerReferences: list[Owner] | None = None  # type: ignore[assignment] # noqa: N815
+    ownerReferences: list[NamedOwner] | None = None  # type: ignore[assignment] # noqa: N815
     creationTimestamp: str | None = None  # noqa: N815
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
@@ -67,7 +64,7 @@ class _Document(msgspec.Struct, gc=False):
     status: msgspec.Raw = msgspec.Raw(b"null")
 
 
-_METADATA = msgspec.json.Decoder(experiments.Metadata)
+_METADATA = msgspec.json.Decoder(Metadata)
 
 
 def object_decoder_of(kind: ObservedKind) -> Projection[_Document, ExperimentRecord]:

@@ -9,8 +9,9 @@ from muster.api.names import LABEL_UID
 from muster.api.values.printable import MESSAGE, clean
 from muster.api.values.timestamps import seconds_of
 from muster.api.wire.kinds import MAX_COUNTER
-from muster.kube.listwatch.decoder import Projection, version_of
+from muster.kube.listwatch.decoder import Projection
 from muster.state.vocabulary.workload import Assignment, Workload, WorkloadCondition
+from muster.watchers.metadata import OwnedMetadata, identity
 
 API_VERSION = "kueue.x-k8s.io/v1beta2"
 PLURAL = "workloads"
@@ -21,28 +22,15 @@ MOST = 32
 """Conditions that are kept of a Workload that Kueue made; it writes fewer than 12."""
 
 
-class _Owner(msgspec.Struct, gc=False):
-    uid: str | None = None
-    controller: bool | None = None
-
-
 class _ManagedFields(msgspec.Struct, gc=False):
     manager: str | None = None
     subresource: str | None = None
     time: str | None = None
 
 
-class _Metadata(msgspec.Struct, gc=False):
-    uid: str
-    name: str
-    resourceVersion: str  # noqa: N815 - the wire's names
-    namespace: str | None = None
-    generation: int | None = None
-    creationTimestamp: str | None = None  # noqa: N815
-    deletionTimestamp: str | None = None  # noqa: N815
-    finalizers: list[str] | None = None
+class _Metadata(OwnedMetadata, gc=False):
+    creationTimestamp: str | None = None  # noqa: N815 - the wire's names
     labels: dict[str, str] | None = None
-    ownerReferences: list[_Owner] | None = None  # noqa: N815
     managedFields: list[_ManagedFields] | None = None  # noqa: N815
 
 
@@ -85,16 +73,11 @@ class WorkloadDocument(msgspec.Struct, gc=False):
 def flatten(document: WorkloadDocument) -> Workload:
     """The record of a Workload. Raises ValueError for one without uid, name or resourceVersion."""
     metadata, spec, status = document.metadata, document.spec or _Spec(), document.status or _Status()
-    if not metadata.uid or not metadata.name:
-        raise ValueError("a Workload without uid or name")
     ours = LABEL_UID in (metadata.labels or {})
     assignments = (status.admission.podSetAssignments or ()) if status.admission and ours else ()
     return Workload(
-        uid=metadata.uid,
-        name=metadata.name,
-        namespace=metadata.namespace or "",
-        owner=next((ref.uid or "" for ref in metadata.ownerReferences or () if ref.controller), ""),
-        resource_version=version_of(metadata.resourceVersion),
+        **identity(metadata, "a Workload"),
+        owner=metadata.owner,
         generation=min(max(metadata.generation or 0, 0), MAX_COUNTER),
         queue=spec.queueName or "",
         active=spec.active is not False,  # absent means true

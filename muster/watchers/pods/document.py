@@ -10,6 +10,7 @@ from typing import Protocol
 import msgspec
 
 from muster.api.names import LABEL_ATTEMPT, LABEL_EPOCH, LABEL_GROUP, LABEL_JOB, LABEL_POD, LABEL_RANK, LABEL_UID
+from muster.watchers import metadata
 
 
 class Labels(msgspec.Struct, gc=False):
@@ -24,13 +25,11 @@ class Labels(msgspec.Struct, gc=False):
     attempt: str | None = msgspec.field(name=LABEL_ATTEMPT, default=None)
 
 
-class Owner(msgspec.Struct, gc=False):
-    """metav1.OwnerReference."""
+class Owner(metadata.Owner, gc=False):
+    """metav1.OwnerReference with the owner's kind."""
 
     apiVersion: str | None = None
     kind: str | None = None
-    uid: str | None = None
-    controller: bool | None = None
 
 
 class AnyMetadata(msgspec.Struct, gc=False):
