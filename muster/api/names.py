@@ -71,56 +71,6 @@ CLAIM_VOLUME = "claim-"
 
 ENV_PREFIX = "MUSTER_"
 """Every environment variable with this prefix is Muster's."""
-INJECTED_ENV = {
-    "jax": frozenset(
-        (
-            "JAXOPERATOR_COORDINATOR_HOST",
-            "JAXOPERATOR_COORDINATOR_ADDRESS",
-            "JAXOPERATOR_NUM_PROCESSES",
-            "JAXOPERATOR_PROCESS_ID",
-            "JAX_COORDINATOR_ADDRESS",
-            "JAX_COORDINATOR_BIND_ADDRESS",
-        )
-    ),
-    "pytorch": frozenset(
-        (
-            *("MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK"),
-            *("PET_MASTER_ADDR", "PET_MASTER_PORT", "PET_NNODES", "PET_NODE_RANK", "PET_NPROC_PER_NODE"),
-        )
-    ),
-    "xgboost": frozenset(
-        (
-            *("MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK"),
-            *("DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_NUM_WORKER", "DMLC_TASK_ID"),
-        )
-    ),
-    "kuberay": frozenset(
-        (
-            "FQ_RAY_IP",
-            "RAY_IP",
-            "RAY_PORT",
-            "RAY_ADDRESS",
-            "RAY_CLUSTER_NAME",
-            "RAY_CLUSTER_NAMESPACE",
-            "RAY_CLOUD_INSTANCE_ID",
-            "RAY_NODE_TYPE_NAME",
-            "RAY_DASHBOARD_ADDRESS",
-            "RAY_JOB_SUBMISSION_ID",
-            "KUBERAY_GEN_RAY_START_CMD",
-        )
-    ),
-    "jobset": frozenset(
-        (
-            "JOB_COMPLETION_INDEX",
-            "JOB_INDEX",
-            "GLOBAL_REPLICAS",
-            "JOB_GLOBAL_INDEX",
-            "REPLICATED_JOB_NAME",
-            "REPLICATED_JOB_REPLICAS",
-        )
-    ),
-}
-"""The other variables that Muster sets in a member, by operator; a pod template cannot set them."""
 
 JAX_PORT = 1234
 """Port of the JAX coordinator (AIchor's convention: the address is ``$(JAXOPERATOR_COORDINATOR_HOST):1234``)."""

@@ -31,17 +31,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class KindOption(click.Option):
-    """An option that takes a kind. Its help names them all, which are found only where the help is read."""
-
-    def __getattribute__(self, name: str) -> Any:
-        if name != "help":
-            return super().__getattribute__(name)
-        from muster.client.subjects import other_kinds
-
-        return f"Objects of another kind: {', '.join(other_kinds())}."
-
-
 @dataclass(frozen=True, slots=True)
 class ClusterChoice:
     """Which cluster and namespace the command line names."""

@@ -40,11 +40,6 @@ def parse(name: str) -> tuple[Subject, str]:
     return subject_of(kind), own
 
 
-def other_kinds() -> tuple[str, ...]:
-    """The kinds beside Experiment, as the command line names them."""
-    return tuple(each.kind.lower() for each in (*SUBJECTS, *_observed_only()) if each != EXPERIMENT)
-
-
 @cache
 def _observed_only() -> tuple[Subject, ...]:
     """The other kinds. Their rules take 0.3 s to import, and an Experiment is named without them."""

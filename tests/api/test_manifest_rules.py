@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muster.api.manifest.load import experiment_object, load_manifest
+from muster.api.manifest.operators import operators
 from muster.api.manifest.problems import MAX_PROBLEMS, ManifestError
 
 RESOURCES = {"ramRatio": 2}
@@ -45,7 +46,7 @@ def complaint(text: str) -> str:
     return str(raised.value)
 
 
-OPERATORS = ["jax", "kuberay", "pytorch", "xgboost", "jobset"]
+OPERATORS = [*operators()]
 
 
 @pytest.mark.parametrize("operator", OPERATORS)

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from muster.api.manifest.groups import OPERATORS
 from muster.api.manifest.load import load_manifest
+from muster.api.manifest.operators import operators
 from muster.cli.commands.init import starter
 from tests.cli.conftest import Call
 
 
-@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("operator", [*operators()])
 def test_the_manifest_has_no_problems(call: Call, tmp_path: Path, operator: str) -> None:
     file = tmp_path / "new.yaml"
     assert call("init", "--operator", operator, file).exit_code == 0
@@ -19,7 +19,7 @@ def test_the_manifest_has_no_problems(call: Call, tmp_path: Path, operator: str)
     assert (result.exit_code, result.stdout) == (0, "")
 
 
-@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("operator", [*operators()])
 def test_every_field_that_is_commented_out_is_valid(operator: str) -> None:
     text = starter(operator)
     uncommented = re.sub(r"^( *)#(?=[\w-])", r"\1", text, flags=re.MULTILINE)

@@ -47,7 +47,7 @@ AICHOR: Final = Section(
         Row("clone.*", "Checked and ignored: the image holds the program.", _IGNORED, "clone={depth: 1}"),
         Row("engineName, spec.engineName", "Ignored with a warning: the context of the kubeconfig names the cluster.",
             _IGNORED, "spec.engineName=north"),
-        Row("spec.operator", "jax, kuberay, pytorch, xgboost, jobset.",
+        Row("spec.operator", "jax, jobset, kuberay, pytorch, xgboost.",
             f"{RULES}::test_each_operator_has_its_types"),
         *(
             Row(f"spec.operator: {name}", "The nearest operator is named.", refused="does not run the operator",

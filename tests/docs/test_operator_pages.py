@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 import yaml
 
+from muster.api.manifest.operators import injected_env, operators
 from muster.api.errors import MusterError
 from muster.api.manifest.load import load_manifest
-from muster.api.names import INJECTED_ENV
 from tests.examples.table import BY_NAME
 
 DOCS = Path(__file__).parents[2] / "docs"
 SMALL = {"cpus": 1, "ramRatio": 1}
-PAGES = ("jax", "pytorch", "xgboost", "jobset", "kuberay")
+PAGES = tuple(operators())
 EXAMPLE_OF = {"kuberay": "ray"}
 OTHER_NAMES = {"MUSTER_POD_IP"}
 """Variables of every operator that a page may explain, too."""
@@ -66,7 +66,7 @@ REFUSED |= {
 @pytest.mark.parametrize("operator", PAGES)
 def test_the_variables_of_a_page_are_those_that_are_set(operator: str) -> None:
     named = {name for row in rows(section(operator, "Environment")) for name in re.findall(r"`([A-Z_]+)`", row[0])}
-    assert named - OTHER_NAMES == INJECTED_ENV[operator]
+    assert named - OTHER_NAMES == injected_env(operator)
 
 
 @pytest.mark.parametrize("operator", PAGES)
@@ -85,7 +85,7 @@ def test_what_a_page_says_is_refused_is_refused_with_these_words(operator: str) 
             types = {"Head": {"resources": SMALL}, "Workers": []}
         spec: Spec = {"operator": operator, "image": "a", "command": "b", "types": types} | REFUSED[what]
         if spec.get("template"):
-            variable = sorted(INJECTED_ENV[operator])[0]
+            variable = sorted(injected_env(operator))[0]
             container = {"name": "main", "env": [{"name": variable, "value": "1"}]}
             spec["template"] = {"spec": {"containers": [container]}}
         document = {"apiVersion": "muster.dev/v1alpha1", "kind": "Experiment", "metadata": {"name": "run"}, "spec": spec}

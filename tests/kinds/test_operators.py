@@ -8,7 +8,8 @@ import pytest
 
 from muster.api.manifest.depends_on import DependsOn
 from muster.api.manifest.experiment import parse_experiment
-from muster.api.names import ENV_PREFIX, INJECTED_ENV
+from muster.api.manifest.operators import injected_env
+from muster.api.names import ENV_PREFIX
 from muster.kinds.experiments import planning
 from muster.kinds.experiments.planning import REGISTRY, plan_of
 from muster.kinds.jax.operator import JAX
@@ -412,7 +413,7 @@ def test_a_types_template_is_merged_over_the_experiments() -> None:
 def test_the_variables_a_template_cannot_set_are_those_that_are_injected(operator: str) -> None:
     (group,) = planned(operator).groups
     injected = {env.name for env in group.env if not env.name.startswith(ENV_PREFIX)}
-    assert injected == INJECTED_ENV[operator]
+    assert injected == injected_env(operator)
 
 
 @pytest.mark.parametrize(("clock", "seconds"), [(None, 600), ("30s", 600), ("20m", 1200)])

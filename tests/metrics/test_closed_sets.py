@@ -1,8 +1,6 @@
 """The label sets that counters begin with are those that can come."""
 
-from typing import get_args
-
-from muster.api.manifest.groups import Operator
+from muster.api.manifest.operators import operators
 from muster.metrics import closed_sets
 from muster.reconcilers.requests import refusals
 from muster.state.policies.failures.restart_reasons import EXPORTED
@@ -13,7 +11,7 @@ def test_every_refusal_that_is_known_by_its_text_begins_at_0() -> None:
 
 
 def test_every_operator_that_can_be_planned_is_one_that_a_manifest_may_name() -> None:
-    assert set(closed_sets.OPERATORS) == set(get_args(Operator))
+    assert set(closed_sets.OPERATORS) == set(operators())
 
 
 def test_a_restart_counts_under_the_same_reason_for_one_experiment_as_for_all() -> None:

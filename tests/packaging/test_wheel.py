@@ -27,7 +27,7 @@ def test_the_wheel_holds_every_source_file_exactly_once(wheel: Path) -> None:
     assert set(packed.values()) == {1}
     assert {
         "muster/py.typed",
-        "muster/cli/starters/jax.yaml",
+        "muster/kinds/jax/starter.yaml",
         *(f"muster/daemon/web/page/{n}" for n in ("style.css", "page.js")),
     } <= set(packed)
 

@@ -7,9 +7,12 @@ AIchor's build service and are accepted, checked and ignored: Muster runs images
 
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
+from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, ValidationInfo, field_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
-from muster.api.manifest.groups import OPERATORS, Group, Operator
+from muster.api.manifest.groups import Group
+from muster.api.manifest.operators import operators
 from muster.api.manifest.problems import nearest, quoted
 from muster.api.manifest.types.field import ByOperator, Types
 from muster.api.values.durations import parse_duration
@@ -41,15 +44,24 @@ NEAREST: Final = {
 
 def check_operator(value: Any) -> Any:
     """Refuse an operator that Muster does not run, and name the nearest one that it does."""
-    if not isinstance(value, str) or value in OPERATORS:
+    if not isinstance(value, str):
+        raise Wrong(f"{quoted(value)} is not allowed here, it is one of {', '.join(operators())}", "")
+    if value in operators():
         return value
-    runs = f"it runs {', '.join(OPERATORS)}"
+    runs = f"it runs {', '.join(operators())}"
     if value in NEAREST:
         raise Wrong(f"Muster does not run the operator {value}; {runs}", f"the nearest is {NEAREST[value]}")
-    close = nearest(value, OPERATORS)
+    close = nearest(value, [*operators()])
     raise Wrong(
         f"{quoted(value)} is not an operator; {runs}", f"write operator: {close}" if close else "write one of them"
     )
+
+
+class OneOfOperators:
+    """Marks the field that names an operator."""
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {"type": "string", "enum": [*operators()]}
 
 
 def _string_or_bool(value: Any) -> Any:
@@ -183,7 +195,7 @@ class BackoffLimit(Shape):
 class AIchorSpec(Shape):
     """What to run (``spec`` of a manifest)."""
 
-    operator: Annotated[Operator, BeforeValidator(check_operator)] = Field(
+    operator: Annotated[str, BeforeValidator(check_operator), OneOfOperators()] = Field(
         description="The framework that runs the experiment."
     )
     image: Image = Field(description="Container image of every member; the nodes must be able to pull it.")

@@ -2,14 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
     from muster.api.manifest.depends_on import DependsOn
     from muster.api.manifest.resources import Resources
-
-Operator = Literal["jax", "kuberay", "pytorch", "xgboost", "jobset"]
-OPERATORS: Final[tuple[str, ...]] = get_args(Operator)
 
 MAX_GROUPS: Final = 32
 

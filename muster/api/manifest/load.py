@@ -15,9 +15,9 @@ from pydantic import BaseModel, Field, ValidationError
 from muster.api.manifest.aichor import NEAREST, AIchorManifest
 from muster.api.manifest.error_text import explain, position
 from muster.api.manifest.experiment import ExperimentSpec
-from muster.api.manifest.groups import OPERATORS
 from muster.api.manifest.legacy import modernise
 from muster.api.manifest.naming import check_name, slug
+from muster.api.manifest.operators import operators
 from muster.api.manifest.problems import ManifestError, Problem, bounded, nearest, path, quoted
 from muster.api.manifest.yaml.reader import Mapping, Node, Scalar, plain, read_yaml
 from muster.api.names import AICHOR_KIND, API_VERSION, GROUP, KIND
@@ -150,7 +150,7 @@ class _Loading:
             raise self.error(self._wrong_kind(kind))
         operator = self._value("spec", "operator")
         if operator in NEAREST:
-            message = f"Muster does not run the operator {operator}; it runs {', '.join(OPERATORS)}"
+            message = f"Muster does not run the operator {operator}; it runs {', '.join(operators())}"
             raise self.error(self.problem(("spec", "operator"), message, f"the nearest is {NEAREST[str(operator)]}"))
         self.warnings += modernise(self.node, self.file)
         self.kind = kind
@@ -168,7 +168,7 @@ class _Loading:
 
     def _wrong_kind(self, kind: object) -> Problem:
         if isinstance(kind, str) and kind in FOREIGN_KINDS:
-            hint = f"write an {AICHOR} with one of the operators {', '.join(OPERATORS)}"
+            hint = f"write an {AICHOR} with one of the operators {', '.join(operators())}"
             return self.problem(("kind",), f"{kind} objects are not supported by this release", hint)
         close = nearest(kind, KINDS) if isinstance(kind, str) else None
         return self.problem(("kind",), f"{quoted(kind)} is not a kind of manifest", f"write kind: {close or AICHOR}")

@@ -24,7 +24,7 @@ from muster.api.manifest.edits import FROZEN
 from muster.api.manifest.experiment import ExperimentSpec
 from muster.api.manifest.naming import MAX_POD_NAME
 from muster.api.names import GROUP, KIND, PLURAL, VERSION, name_suffix, pod_name
-from muster.api.schema.structural import Schema, status_schema, structural, types_schema
+from muster.api.schema.structural import Schema, joined, status_schema, structural, types_by_operator, types_schema
 from muster.api.values.fields import LABEL_1035
 
 MAX_NAME: Final = MAX_POD_NAME - len(pod_name("", "x", 0, 0, name_suffix("", 0)))
@@ -79,21 +79,42 @@ OTHERS: Final = Checks(
         ("!has(self.debug) || !has(self.debug.jupyter)", "debug.jupyter is only for operator kuberay"),
     )
 )
-WORKERS: Final = Checks(
-    (
-        ("has(self.types.worker)", "operators jax, pytorch and xgboost need types.worker, in lower case"),
-        ("self.operator != 'jax' || !has(self.types.master)", "operator jax has the type worker only"),
-        (_only_jobset("worker"), "completions and parallelisms are only for operator jobset"),
-        (_only_jobset("master"), "completions and parallelisms are only for operator jobset"),
-    )
-)
+
+
+def _closed_types() -> Checks:
+    """Which types the operators need, and which they have, where these have names of their own; not of kuberay."""
+    needed, had = types_by_operator()
+    names = sorted({name for found in had.values() for name in found}, reverse=True)
+    pairs = []
+    for name in names:
+        need = [operator for operator, found in needed.items() if name in found]
+        if need:
+            rule = f"has(self.types.{name})" if len(need) == len(had) else f"!({_is(need)}) || has(self.types.{name})"
+            says = f"operators {joined(need)} need" if len(need) > 1 else f"operator {need[0]} needs"
+            pairs.append((rule, f"{says} types.{name}, in lower case"))
+    for operator, found in had.items():
+        if others := [name for name in names if name not in found]:
+            absent = " && ".join(f"!has(self.types.{name})" for name in others)
+            message = (
+                f"operator {operator} has the {'types' if len(found) > 1 else 'type'} {joined(sorted(found))} only"
+            )
+            pairs.append((f"self.operator != '{operator}' || {absent if len(others) == 1 else f'({absent})'}", message))
+    free = "completions and parallelisms are only for operator jobset"
+    return Checks((*pairs, *((_only_jobset(name), free) for name in names)))
+
+
+def _is(operators: list[str]) -> str:
+    return " || ".join(f"self.operator == '{each}'" for each in operators)
+
+
+CLOSED: Final = _closed_types()
 
 
 def _spec_rule() -> dict[str, str]:
     """One rule for all that depends on the operator: each rule is evaluated on every status write, too."""
     ray, plain = "self.operator == 'kuberay'", "self.operator == 'jobset'"
-    others = f"({OTHERS.rule}) && ({plain} || ({WORKERS.rule}))"
-    message = f"!({OTHERS.rule}) ? ({OTHERS.message}) : ({WORKERS.message})"
+    others = f"({OTHERS.rule}) && ({plain} || ({CLOSED.rule}))"
+    message = f"!({OTHERS.rule}) ? ({OTHERS.message}) : ({CLOSED.message})"
     return {
         "rule": f"{ray} ? ({KUBERAY.rule}) : ({others})",
         "message": "the types and fields do not fit the operator",
@@ -112,7 +133,7 @@ TRANSITION_RULES: Final = (
 )
 """A rule of an optional field is not evaluated when the field is added or removed; this one is."""
 KEPT: Final = Checks((*TRANSITION_RULES, *(_same(name) for name in FROZEN_TOGETHER)))
-CHECKS: Final = (KUBERAY, OTHERS, WORKERS, KEPT)
+CHECKS: Final = (KUBERAY, OTHERS, CLOSED, KEPT)
 RESOURCE_RULES: Final = (("has(self.ramRatio) != has(self.memory)", "give exactly one of ramRatio and memory"),)
 _SPAN: Final = "matches('^[0-9]{1,9}[hms]$')"
 _GROWS: Final = "duration(self.initial) <= duration(self.max)"

@@ -11,16 +11,13 @@ from muster.api.gang import MAX_MEMBERS
 from muster.api.manifest.aichor import NEAREST, AIchorManifest
 from muster.api.manifest.edits import EDITS
 from muster.api.manifest.experiment import ExperimentSpec
-from muster.api.manifest.groups import OPERATORS
 from muster.api.manifest.load import ManifestMetadata
 from muster.api.manifest.naming import MAX_POD_NAME
+from muster.api.manifest.operators import operators
 from muster.api.manifest.resources import Resources
-from muster.api.manifest.types.collective import JaxTypes, MasterTypes
-from muster.api.manifest.types.jobset import JobSetType
-from muster.api.manifest.types.ray import RayTypes
 from muster.api.manifest.yaml import reader as text
 from muster.api.names import API_VERSION, KIND
-from muster.api.schema.structural import Schema, structural
+from muster.api.schema.structural import Schema, joined, structural
 from muster.api.status import ExperimentStatus
 from muster.api.values import durations
 from muster.api.values.fields import LABEL_1035, MEANING
@@ -65,7 +62,7 @@ at most {durations.format_duration(durations.MAX_SECONDS)} in all.
 
 ## Operators
 
-Muster runs {", ".join(f"`{name}`" for name in OPERATORS)}. It does not run:
+Muster runs {", ".join(f"`{name}`" for name in operators())}. It does not run:
 
 """
 _NAMES: Final = f"""
@@ -96,12 +93,7 @@ def manifest_reference() -> str:
     spec = structural(ExperimentSpec)
     aichor = {name: field for name, field in spec["properties"].items() if name not in _OWN}
     own = {name: field for name, field in spec["properties"].items() if name in _OWN}
-    types = (
-        ("jax", "spec.types", JaxTypes),
-        ("pytorch and xgboost", "spec.types", MasterTypes),
-        ("kuberay", "spec.types", RayTypes),
-        ("jobset", "spec.types.<name>", JobSetType),
-    )
+    types = tuple(_types())
     required = spec["required"]
     parts = [
         _INTRODUCTION,
@@ -118,6 +110,14 @@ def manifest_reference() -> str:
         _section("status", "status", structural(ExperimentStatus), "Written by Muster, read by you."),
     ]
     return "\n".join(part.strip("\n") + "\n" for part in parts)
+
+
+def _types() -> Iterator[tuple[str, str, type[BaseModel]]]:
+    """The heading, the place and the model of the types; operators that share a model share a section."""
+    for model in dict.fromkeys(each.types() for each in operators().values()):
+        named = [name for name, each in operators().items() if each.types() is model]
+        inner = operators()[named[0]].each
+        yield joined(named), "spec.types.<name>" if inner else "spec.types", inner() if inner else model
 
 
 def _only_experiments() -> str:

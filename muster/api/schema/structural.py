@@ -5,12 +5,13 @@ A model is a pydantic model (what people write) or a msgspec struct (what Muster
 (apiextensions.k8s.io/v1) allows none of these. The reference page is printed from the same flat form.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 from pydantic import BaseModel
 
+from muster.api.manifest.operators import operators
 from muster.api.manifest.types.jobset import JobSetType
 from muster.api.manifest.types.ray import RayTypes
 from muster.api.status import ExperimentStatus
@@ -66,18 +67,47 @@ def types_schema() -> Schema:
         "maxProperties": 32,
         "x-kubernetes-preserve-unknown-fields": True,
         "properties": {
-            "worker": {
-                **group,
-                "description": "The members of jax, pytorch and xgboost; with jobset a type like any other.",
-            },
-            "master": {
-                **group,
-                "description": "pytorch and xgboost: a master of another size. jobset: a type like any other.",
-            },
+            **{name: {**group, "description": _type_words(name)} for name in sorted(_closed_names(), reverse=True)},
             "Head": ray["properties"]["Head"],
             "Workers": workers,
         },
     }
+
+
+def types_by_operator() -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """By operator, the names of the types that it needs, and of all that it may have.
+
+    Left out are operators with types of any name, and kuberay, whose types are no groups of equal members.
+    """
+    closed = {
+        name: each.types().model_fields
+        for name, each in operators().items()
+        if each.each is None and each.types() is not RayTypes
+    }
+    needed = {name: {key for key, field in fields.items() if field.is_required()} for name, fields in closed.items()}
+    return needed, {name: set(fields) for name, fields in closed.items()}
+
+
+def joined(words: Sequence[str]) -> str:
+    """The words as a sentence has them: a, b and c."""
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _closed_names() -> set[str]:
+    _, had = types_by_operator()
+    return {name for found in had.values() for name in found}
+
+
+def _type_words(name: str) -> str:
+    """What the type of that name is to each operator."""
+    by_words: dict[str, list[str]] = {}
+    for operator, each in operators().items():
+        field = None if each.each or each.types() is RayTypes else each.types().model_fields.get(name)
+        if field is not None:
+            by_words.setdefault(field.description or "", []).append(operator)
+    said = "".join(f"{joined(named)}: {words} " for words, named in by_words.items())
+    return f"{said}jobset: a type like any other."
 
 
 def status_schema() -> Schema:

@@ -1,13 +1,12 @@
 """``muster init``: a commented manifest to start from."""
 
 import shlex
-from importlib.resources import files
 from pathlib import Path
 
 import click
 
 from muster.api.errors import MusterError
-from muster.api.manifest.groups import OPERATORS
+from muster.api.manifest.operators import operators
 from muster.cli.terminal.colours import data, say
 
 
@@ -17,7 +16,7 @@ from muster.cli.terminal.colours import data, say
 )
 @click.argument("file", default="manifest.yaml")
 @click.option(
-    "--operator", type=click.Choice(OPERATORS), default="jax", help="The framework that runs the experiment. [jax]"
+    "--operator", type=click.Choice([*operators()]), default="jax", help="The framework that runs the experiment. [jax]"
 )
 def init(file: str, operator: str) -> None:
     """Write a commented manifest to FILE, by default manifest.yaml (- is standard output).
@@ -40,4 +39,4 @@ def init(file: str, operator: str) -> None:
 
 def starter(operator: str) -> str:
     """The manifest for an operator."""
-    return files("muster.cli").joinpath("starters", f"{operator}.yaml").read_text(encoding="utf-8")
+    return operators()[operator].starter()

@@ -10,7 +10,7 @@ import click
 
 from muster.api.status import Phase
 from muster.api.values.printable import printable
-from muster.cli.options import ClusterChoice, KindOption, cluster_options, json_text, output_option, show
+from muster.cli.options import ClusterChoice, cluster_options, json_text, output_option, show
 from muster.cli.terminal.colours import data, phase_word, say
 from muster.cli.terminal.patience import patient
 from muster.cli.terminal.progress import clock_left, since
@@ -50,7 +50,9 @@ def phase_option(phases: Sequence[str], text: str) -> Callable[[F], F]:
     epilog="\b\nExamples:\n  muster list\n  muster list --phase Running --phase Restarting\n  muster list -A -w\n"
     "  muster list --phase Failed -o name\n  muster list --kind jaxjob\n",
 )
-@click.option("--kind", cls=KindOption, default="")
+@click.option(
+    "--kind", default="", help="Objects of another kind, as jobset or pods. An unknown one is answered with all."
+)
 @listing_options
 @output_option("name", "wide")
 @cluster_options

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from muster.api.values.printable import printable
 from muster.cli.commands.listing import SUBMITTED
-from muster.cli.options import ClusterChoice, KindOption, cluster_options, output_option, show
+from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import BAD, colourful, data, phase_word
 from muster.cli.terminal.keys import quit_key
 from muster.cli.terminal.patience import patient
@@ -36,7 +36,9 @@ ROUGH = frozenset({Hurt.HUNG, Hurt.STUCK, Hurt.FAILED})
 )
 @click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Experiments of every namespace.")
 @click.option("--all", "over", is_flag=True, help="Those that are over, too. One that failed is shown for a day.")
-@click.option("--kind", cls=KindOption, default="")
+@click.option(
+    "--kind", default="", help="Objects of another kind, as jobset or pods. An unknown one is answered with all."
+)
 @output_option("name")
 @cluster_options
 def top(chosen: ClusterChoice, everywhere: bool, over: bool, kind: str, output: str | None) -> None:

@@ -2,22 +2,30 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from muster.api.manifest.experiment import Experiment
 from muster.api.manifest.groups import Group
+from muster.api.manifest.operators import InMembers
+from muster.api.manifest.resources import Resources
+from muster.api.names import ENV_PREFIX
 from muster.state.vocabulary.coordinator import Coordinator
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod_spec import Env
 from muster.state.vocabulary.rules import EVERY_JOB, GANG_FAILURE_RULES, CulpritRule, FailureRule, SuccessRule
 
+SAMPLE: Final = Group("worker", 1, 1, 1, Resources(cpus=1, memory=1))
+"""A group whose variables have the names that those of any other have."""
+
 
 @dataclass(frozen=True, slots=True)
-class Operator:
+class Operator(InMembers):
     """A framework, as far as Muster has to know it.
 
     ``env`` gives the variables of one group's members, ``coordinator`` the member they meet at (None: they do not).
     """
 
+    name: str
     env: Callable[[Group, tuple[Group, ...]], tuple[Env, ...]]
     coordinator: Callable[[tuple[Group, ...]], Coordinator | None]
     success: SuccessRule = EVERY_JOB
@@ -30,8 +38,21 @@ class Operator:
     """How such members, or the coordinator, name the one that was lost."""
     finish: Callable[[Experiment, Plan], Plan] | None = None
     """What the framework adds to the plan that the manifest's types give: groups of its own, gates, programs."""
+    finished_env: Callable[[], tuple[Env, ...]] = tuple
+    """Variables that ``finish`` adds, with any values."""
     restart_grace: int | None = None
     """Seconds of grace for the pods of a broken gang where the manifest states none; None: the pods' usual grace."""
+
+    @property
+    def named(self) -> str:
+        """The name that a manifest has for it."""
+        return self.name
+
+    @property
+    def injected(self) -> frozenset[str]:
+        """The variables that it sets in a member, as ``env`` and ``finish`` give them."""
+        given = (*self.env(SAMPLE, (SAMPLE,)), *self.finished_env())
+        return frozenset(each.name for each in given if not each.name.startswith(ENV_PREFIX))
 
 
 def size_of(groups: tuple[Group, ...]) -> int:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from muster.api.declared import declared
 from muster.api.manifest.depends_on import DependsOn
 from muster.api.manifest.edits import shape_of
 from muster.api.manifest.experiment import Experiment, ExperimentSpec
@@ -12,13 +13,8 @@ from muster.kinds.declaration.operator import Operator
 from muster.kinds.declaration.plan_error import PlanError
 from muster.kinds.experiments.debug import debugged, with_notice
 from muster.kinds.experiments.storage import with_shared_volume
-from muster.kinds.jax.operator import JAX
-from muster.kinds.jobset.operator import JOBSET
 from muster.kinds.planning.metadata import FOREGROUND, ORPHAN
 from muster.kinds.planning.pod_specs import pod_spec_of
-from muster.kinds.pytorch.operator import PYTORCH
-from muster.kinds.ray.operator import KUBERAY
-from muster.kinds.xgboost.operator import XGBOOST
 from muster.state.vocabulary.clocks import CLOCKS
 from muster.state.vocabulary.coordinator import Coordinator
 from muster.state.vocabulary.group import Group, Role
@@ -38,13 +34,8 @@ from muster.state.vocabulary.rules import (
     SuccessRule,
 )
 
-REGISTRY: dict[str, Operator] = {
-    "jax": JAX,
-    "pytorch": PYTORCH,
-    "xgboost": XGBOOST,
-    "jobset": JOBSET,
-    "kuberay": KUBERAY,
-}
+REGISTRY: dict[str, Operator] = {each.name: each for each in declared("operator", Operator)}
+"""The operators, by their names."""
 
 MASTER = "master"
 """The group that pytorch and xgboost manifests may name for rank 0 alone."""

@@ -67,6 +67,7 @@ def _coordinator(groups: tuple[Group, ...]) -> Coordinator | None:
 
 
 JAX = Operator(
+    "jax",
     _env,
     _coordinator,
     survivor_exits=frozenset({SIGABRT_EXIT}),
@@ -74,3 +75,4 @@ JAX = Operator(
     culprits=CULPRITS,
     restart_grace=RESTART_GRACE,
 )
+DECLARED = (JAX,)

@@ -20,4 +20,5 @@ def _env(group: Group, groups: tuple[Group, ...]) -> tuple[Env, ...]:
     )
 
 
-JOBSET = Operator(_env, lambda _groups: None)
+JOBSET = Operator("jobset", _env, lambda _groups: None)
+DECLARED = (JOBSET,)

@@ -56,9 +56,11 @@ def _coordinator(groups: tuple[Group, ...]) -> Coordinator | None:
 
 
 PYTORCH = Operator(
+    "pytorch",
     _env,
     _coordinator,
     survivor_exits=frozenset({SIGABRT_EXIT}),
     survivor_text=SURVIVOR_TEXT,
     restart_grace=RESTART_GRACE,
 )
+DECLARED = (PYTORCH,)

@@ -13,7 +13,7 @@ submitter that does not hear the GCS for 60 s gives up (``gcs_rpc_server_reconne
 """
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from muster.api.manifest.groups import HEAD, SUBMITTER
 from muster.api.manifest.groups import Group as Asked
 from muster.api.manifest.resources import Resources
 from muster.api.names import CONTAINER, RAY_HEAD_TYPE, RAY_METRICS_PORT, RAY_NODE_TYPE
-from muster.kinds.declaration.operator import Operator
+from muster.kinds.declaration.operator import SAMPLE, Operator
 from muster.kinds.planning.pod_specs import pod_spec_of
 from muster.kinds.ray.start import Ports, in_shell, memory_of, ray_start
 from muster.kinds.ray.submit import SUBMIT
@@ -81,9 +81,8 @@ def _ray_node(experiment: Experiment, ports: Ports, asked: Asked, group: Group) 
         ),
         env=(
             *group.env,
-            *_cluster(experiment, RAY_HEAD_TYPE if head else group.name, ports),
-            Env("RAY_ADDRESS", Source.LITERAL, f"{'127.0.0.1' if head else '$(FQ_RAY_IP)'}:{ports.gcs}"),
-            Env("KUBERAY_GEN_RAY_START_CMD", Source.LITERAL, shlex.join(argv)),
+            *_cluster(experiment.name, experiment.namespace, RAY_HEAD_TYPE if head else group.name, ports),
+            *_of_node(head=head, argv=argv, ports=ports),
         ),
         ports=_ports_of(ports) if head else (Port("metrics", RAY_METRICS_PORT),),
         gates=group.gates if head else (Gate(GateCondition.SERVING), *group.gates),
@@ -102,9 +101,8 @@ def _submitter(experiment: Experiment, ports: Ports, groups: tuple[Group, ...]) 
         first_job=last.first_job + last.replicas,
         env=(
             *(env for env in last.env if env.name.startswith("MUSTER_")),
-            *_cluster(experiment, SUBMITTER, ports),
-            Env("RAY_DASHBOARD_ADDRESS", Source.LITERAL, f"$(FQ_RAY_IP):{ports.dashboard}"),
-            Env("RAY_JOB_SUBMISSION_ID", Source.LITERAL, "$(MUSTER_EXPERIMENT)-$(MUSTER_EPOCH)"),
+            *_cluster(experiment.name, experiment.namespace, SUBMITTER, ports),
+            *_of_submitter(ports),
         ),
         parallelism=1,
         template=spec.template_of(asked),
@@ -113,15 +111,32 @@ def _submitter(experiment: Experiment, ports: Ports, groups: tuple[Group, ...]) 
     )
 
 
-def _cluster(experiment: Experiment, node_type: str, ports: Ports) -> Iterable[Env]:
+def _cluster(name: str, namespace: str, node_type: str, ports: Ports) -> Iterable[Env]:
     """What every member knows of the cluster; variables that refer to others come after them."""
     yield Env("FQ_RAY_IP", Source.COORDINATOR_HOST)
     yield Env("RAY_IP", Source.COORDINATOR_HOST)
     yield Env("RAY_PORT", Source.LITERAL, str(ports.gcs))
-    yield Env("RAY_CLUSTER_NAME", Source.LITERAL, experiment.name)
-    yield Env("RAY_CLUSTER_NAMESPACE", Source.LITERAL, experiment.namespace)
+    yield Env("RAY_CLUSTER_NAME", Source.LITERAL, name)
+    yield Env("RAY_CLUSTER_NAMESPACE", Source.LITERAL, namespace)
     yield Env("RAY_CLOUD_INSTANCE_ID", Source.POD_NAME)
     yield Env(RAY_NODE_TYPE, Source.LITERAL, node_type)
+
+
+def _of_node(*, head: bool, argv: Sequence[str], ports: Ports) -> Iterable[Env]:
+    """What a member knows that runs ``ray start``."""
+    yield Env("RAY_ADDRESS", Source.LITERAL, f"{'127.0.0.1' if head else '$(FQ_RAY_IP)'}:{ports.gcs}")
+    yield Env("KUBERAY_GEN_RAY_START_CMD", Source.LITERAL, shlex.join(argv))
+
+
+def _of_submitter(ports: Ports) -> Iterable[Env]:
+    """What the member knows that hands in the job."""
+    yield Env("RAY_DASHBOARD_ADDRESS", Source.LITERAL, f"$(FQ_RAY_IP):{ports.dashboard}")
+    yield Env("RAY_JOB_SUBMISSION_ID", Source.LITERAL, "$(MUSTER_EXPERIMENT)-$(MUSTER_EPOCH)")
+
+
+def _finished_env() -> tuple[Env, ...]:
+    ports = Ports.of(SAMPLE)
+    return (*_cluster("", "", "", ports), *_of_node(head=True, argv=(), ports=ports), *_of_submitter(ports))
 
 
 def _shared_memory(asked: Asked, pod: PodSpec) -> int:
@@ -178,6 +193,7 @@ def _main(template: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 KUBERAY = Operator(
+    "kuberay",
     env=lambda _group, _groups: (),
     coordinator=_coordinator,
     success=SuccessRule(groups=(SUBMITTER,)),
@@ -185,4 +201,6 @@ KUBERAY = Operator(
     survivor_text=SURVIVOR_TEXT,
     restart_grace=RESTART_GRACE,
     finish=_finish,
+    finished_env=_finished_env,
 )
+DECLARED = (KUBERAY,)

@@ -42,4 +42,5 @@ def _coordinator(_groups: tuple[Group, ...]) -> Coordinator | None:
     return Coordinator(COORDINATOR_RANK, XGBOOST_PORT, ProbeKind.NONE)
 
 
-XGBOOST = Operator(_env, _coordinator, survivor_text=SURVIVOR_TEXT, restart_grace=RESTART_GRACE)
+XGBOOST = Operator("xgboost", _env, _coordinator, survivor_text=SURVIVOR_TEXT, restart_grace=RESTART_GRACE)
+DECLARED = (XGBOOST,)

@@ -95,6 +95,8 @@ def variable(env: Env, plan: Plan, epoch: int, place: Place) -> dict[str, object
             value = place.job_restarts
         case Source.COORDINATOR_HOST:
             value = plan.coordinator_host(epoch)
+        case Source.MEMBER_HOSTS:
+            value = ",".join(plan.member_hosts(epoch))
         case Source.POD_IP:
             return _field(env.name, "status.podIP")
         case Source.POD_NAME:

@@ -181,6 +181,10 @@ class Plan:
         member = self.member(self.coordinator.rank) if self.coordinator else None
         return f"{self.hostname(member, epoch)}.{self.domain}" if member else ""
 
+    def member_hosts(self, epoch: int) -> Iterator[str]:
+        """``<hostname>.<subdomain>`` of each member in that epoch, in rank order."""
+        return (f"{self.hostname(member, epoch)}.{self.domain}" for member in self.members())
+
     def submission(self, epoch: int) -> str:
         """Name under which the program is handed to the coordinator of that epoch."""
         return self.naming.submits_as or f"{self.name}-{epoch}"

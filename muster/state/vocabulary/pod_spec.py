@@ -30,6 +30,8 @@ class Source(StrEnum):
     JOB_RESTARTS = "job-restarts"
     """How often the job was restarted alone."""
     COORDINATOR_HOST = "coordinator-host"
+    MEMBER_HOSTS = "member-hosts"
+    """``<hostname>.<subdomain>`` of all members in rank order, separated by commas."""
     POD_IP = "pod-ip"
     POD_NAME = "pod-name"
 

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from muster.api.manifest.experiment import parse_experiment
+from muster.api.manifest.operators import injected_env
 from muster.api.manifest.problems import SpecError
-from muster.api.names import INJECTED_ENV, SCRATCH_VOLUME
+from muster.api.names import SCRATCH_VOLUME
 from muster.kinds.experiments.planning import plan_of
 from muster.kinds.ray.submit import SUBMIT
 from muster.reconcilers.render.pod import render_pod
@@ -110,7 +111,7 @@ def test_the_variables_are_those_of_kuberay_and_aichor() -> None:
 def test_the_variables_a_template_cannot_set_are_those_that_are_injected() -> None:
     plan = planned()
     names = {name for rank in range(plan.size) for name in env(plan, rank) if not name.startswith("MUSTER_")}
-    assert names == INJECTED_ENV["kuberay"]
+    assert names == injected_env("kuberay")
 
 
 def test_head_and_workers_run_ray_start_and_the_submitter_the_command() -> None:

@@ -32,6 +32,7 @@ EVERY_SOURCE = (
     Env("JOB_KEY", Source.JOB_KEY),
     Env("RESTARTS", Source.RESTARTS),
     Env("JOB_RESTARTS", Source.JOB_RESTARTS),
+    Env("HOSTS", Source.MEMBER_HOSTS),
     Env("POD_IP", Source.POD_IP),
     Env("POD_NAME", Source.POD_NAME),
 )
@@ -131,6 +132,7 @@ def test_every_source_of_the_environment_is_resolved_in_the_given_order() -> Non
         "JOB_KEY": sha1(f"{plan.namespace}/moe-worker-1".encode(), usedforsecurity=False).hexdigest(),
         "RESTARTS": "0",
         "JOB_RESTARTS": "0",
+        "HOSTS": ",".join(f"{plan.hostname(each, 1)}.{plan.domain}" for each in plan.members()),
         "POD_IP": {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}},
         "POD_NAME": {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.name"}},
     }

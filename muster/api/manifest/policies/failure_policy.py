@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field
 
+from muster.api.manifest.operators import operators
 from muster.api.manifest.policies.gates import Refused
 from muster.api.manifest.problems import nearest
 from muster.api.values.fields import TEXT, WORD, Count, GroupName, Shape, Word, Wrong, limited, listed
@@ -25,8 +26,6 @@ MAX_VALUES: Final = 32
 MAX_PATTERNS: Final = 8
 PARTIAL: Final = ("RestartJob", "RestartMember", "Ignore")
 """Actions after which the rest of the gang goes on."""
-COLLECTIVE: Final = ("jax", "pytorch", "xgboost")
-"""Operators whose members are one program."""
 
 
 def _pattern(text: str) -> str:
@@ -109,7 +108,7 @@ def refused_rules(operator: str, policy: FailurePolicy | None, groups: tuple["Gr
 
 
 def _unfit(operator: str, rule: Rule, loc: tuple[str | int, ...], names: list[str]) -> Iterator[Refused]:
-    if operator in COLLECTIVE:
+    if operators()[operator].collective:
         message = f"the members of operator {operator} are one program, which cannot go on without one of them"
         yield Refused(loc, message, "write RestartGang")
     elif operator == "kuberay" and (not rule.target_groups or names[0] in rule.target_groups):

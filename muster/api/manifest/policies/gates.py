@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from muster.api.manifest.depends_on import MAX_GATES
+from muster.api.manifest.operators import operators
 from muster.api.manifest.problems import nearest
 from muster.api.values.fields import GroupName, Shape, listed
 
@@ -40,6 +41,7 @@ class Refused:
 
 def refused_gates(operator: str, groups: tuple["Group", ...], *, coordinator_first: bool) -> Iterator[Refused]:
     """Gates that name no other group, or that could never open."""
+    staged = operators()[operator].staged
     names = [group.name for group in groups]
     first = next((group.name for group in groups if group.members), "")
     for group in groups:
@@ -49,14 +51,16 @@ def refused_gates(operator: str, groups: tuple["Group", ...], *, coordinator_fir
                 yield Refused((*loc, "group"), *_unknown(gate.group, names))
             elif gate.group == group.name:
                 yield Refused((*loc, "group"), "a type cannot wait for itself", "remove this entry")
-            elif coordinator_first and operator != "jobset" and group.name == first:
+            elif coordinator_first and not staged and group.name == first:
                 message = f"startup.order CoordinatorFirst lets {gate.group} wait for the coordinator, which is here"
                 yield Refused(loc, message, "remove this entry, or write startup.order: AllAtOnce")
-            elif gate.status == "Complete" and operator != "jobset":
+            elif gate.status == "Complete" and not staged:
                 message = f"the types of operator {operator} work together: none completes before the others start"
                 yield Refused((*loc, "status"), message, "write Ready")
-            elif gate.status == "Serving" and operator == "jobset":
-                yield Refused((*loc, "status"), "operator jobset has no coordinator that could serve", "write Ready")
+            elif gate.status == "Serving" and staged:
+                yield Refused(
+                    (*loc, "status"), f"operator {operator} has no coordinator that could serve", "write Ready"
+                )
             elif gate.status == "Serving" and gate.group != first:
                 yield Refused((*loc, "group"), f"the coordinator is a member of {first}", f"write group: {first}")
     yield from _cycles({group.name: tuple(gate.group for gate in group.depends_on) for group in groups})

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
+from muster.api.manifest.operators import injected_env
 from muster.api.manifest.template.values import (
     Arguments,
     Name,
@@ -24,7 +25,6 @@ from muster.api.manifest.template.values import (
 from muster.api.names import (
     CONTAINER,
     ENV_PREFIX,
-    INJECTED_ENV,
     SHM_PATH,
 )
 from muster.api.values.fields import Image, LabelKey, Shape, Wrong, limited, listed
@@ -59,7 +59,7 @@ class MainEnvVar(EnvVar):
     @classmethod
     def _not_injected(cls, name: str, info: ValidationInfo) -> str:
         operator = (info.context or {}).get("operator", "")
-        if name.startswith(ENV_PREFIX) or name in INJECTED_ENV.get(operator, ()):
+        if name.startswith(ENV_PREFIX) or name in injected_env(operator):
             raise Wrong(f"Muster sets {name} in every member", f"choose another name; its value may refer to $({name})")
         return name
 

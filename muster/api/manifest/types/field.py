@@ -9,6 +9,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from muster.api.gang import MAX_MEMBERS
 from muster.api.manifest.groups import Group
+from muster.api.manifest.operators import operators
 from muster.api.values.fields import Wrong
 
 
@@ -21,25 +22,9 @@ class Types(Protocol):
 
 
 def types_of(operator: object) -> type[BaseModel] | None:
-    """The model of the types of an operator; None for an operator that there is not."""
-    match operator:
-        case "jax":
-            from muster.api.manifest.types.collective import JaxTypes
-
-            return JaxTypes
-        case "pytorch" | "xgboost":
-            from muster.api.manifest.types.collective import MasterTypes
-
-            return MasterTypes
-        case "kuberay":
-            from muster.api.manifest.types.ray import RayTypes
-
-            return RayTypes
-        case "jobset":
-            from muster.api.manifest.types.jobset import JobSetTypes
-
-            return JobSetTypes
-    return None
+    """The model of the types of an operator; None for what is no operator."""
+    found = operators().get(operator) if isinstance(operator, str) else None
+    return found.types() if found else None
 
 
 class ByOperator:

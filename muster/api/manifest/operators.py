@@ -1,0 +1,66 @@
+"""What a manifest may say for each operator: the light half of its declaration, read before anything is planned.
+
+The models of an operator's types are imported when a manifest names it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from muster.api.declared import declared
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestOperator:
+    """An operator, as far as a manifest, its schema and its pages have to know it."""
+
+    name: str
+    types: Callable[[], "type[BaseModel]"]
+    """The model of ``spec.types``. It has a method ``groups``."""
+    starter: Callable[[], str]
+    """The manifest that ``muster init`` writes."""
+    collective: bool = False
+    """Its members are one program, which cannot go on without one of them."""
+    staged: bool = False
+    """Its types may run one after another, and meet nowhere."""
+    each: Callable[[], "type[BaseModel]"] | None = None
+    """The model of one type, where types have names of the author's choice."""
+
+
+class InMembers:
+    """The base of the other half of the declaration: what runs in the members."""
+
+    __slots__ = ()
+
+    @property
+    def named(self) -> str:
+        """The name of the operator."""
+        raise NotImplementedError
+
+    @property
+    def injected(self) -> frozenset[str]:
+        """The variables that it sets in a member, beside those that every member has."""
+        raise NotImplementedError
+
+
+@cache
+def operators() -> Mapping[str, ManifestOperator]:
+    """The operators by their names, in the order of these."""
+    found = sorted(declared("manifest", ManifestOperator), key=lambda each: each.name)
+    return {each.name: each for each in found}
+
+
+def injected_env(operator: str) -> frozenset[str]:
+    """The variables that a pod template cannot set, because the operator sets them; none for an unknown operator."""
+    found = (each.injected for each in declared("operator", InMembers) if each.named == operator)
+    return next(found, frozenset())
+
+
+def starter_in(package: str) -> Callable[[], str]:
+    """What reads ``starter.yaml`` in the folder of a framework."""
+    return lambda: files(package).joinpath("starter.yaml").read_text(encoding="utf-8")

@@ -1,0 +1,17 @@
+"""What a manifest may say for the operator ``pytorch``."""
+
+from typing import TYPE_CHECKING, Final
+
+from muster.api.manifest.operators import ManifestOperator, starter_in
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+
+def _types() -> "type[BaseModel]":
+    from muster.api.manifest.types.collective import MasterTypes
+
+    return MasterTypes
+
+
+DECLARED: Final = (ManifestOperator(name="pytorch", types=_types, starter=starter_in(__package__), collective=True),)

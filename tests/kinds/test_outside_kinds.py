@@ -1,0 +1,158 @@
+"""A kind is one declaration: an operator and a watched kind, of one file each, are known wherever kinds are.
+
+The two files in ``outside/`` are put beside the package's own in another process, and nothing else is. (PyTorchJob and
+MPIJob, with which this was first tried, are in the tree now. TFJob takes their place.)
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from muster.cli.main import muster
+
+OUTSIDE = Path(__file__).parent / "outside"
+
+
+def seen() -> dict[str, Any]:
+    """What a process knows that finds the files of ``outside``. It runs this file."""
+    from deploy.helm.kinds import kinds_template
+    from muster.api.manifest.operators import injected_env
+    from muster.api.schema.crd import custom_resource_definition
+    from muster.api.schema.reference import manifest_reference
+    from muster.daemon.settings import Settings
+    from muster.kinds.experiments.planning import REGISTRY
+    from muster.kinds.registry.page import with_table
+    from muster.kinds.registry.watched_kinds import OBSERVED
+    from muster.metrics import closed_sets
+    from muster.metrics.catalogue import LABEL_SETS
+
+    def call(*words: str, given: str = "") -> list[Any]:
+        done = CliRunner().invoke(muster, words, input=given)
+        return [done.exit_code, done.output]
+
+    starter = call("init", "--operator", "mpi", "-")[1]
+    broken = starter.replace("    worker:", "    workers:")
+    rule = "{name: again, action: RestartMember}"
+    experiment = {
+        "apiVersion": "muster.dev/v1alpha1",
+        "kind": "Experiment",
+        "metadata": {"name": "solve"},
+        "spec": yaml.safe_load(starter)["spec"] | {"failurePolicy": {"rules": [yaml.safe_load(rule)]}},
+    }
+    template = {"spec": {"containers": [{"name": "main", "env": [{"name": "MPI_HOSTS", "value": "x"}]}]}}
+    taken = experiment | {"spec": yaml.safe_load(starter)["spec"] | {"template": template}}
+    tfjob = OBSERVED["tfjobs"]
+    metadata = {"name": "train", "namespace": "team", "uid": "u"}
+    plan = tfjob.plan_of({"kind": "TFJob", "metadata": metadata, "spec": tfjob.sample.spec(3)})
+    return {
+        "operators": list(REGISTRY),
+        "watched": list(OBSERVED),
+        "injected": sorted(injected_env("mpi")),
+        "crd": custom_resource_definition()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"],
+        "reference": manifest_reference(),
+        "page": with_table(""),
+        "rights": kinds_template(),
+        "settings": list(Settings(observe_kinds="tfjobs").observed),
+        "outcomes": [list(each) for each in closed_sets.OUTCOMES if each[0] == "mpi"],
+        "budget": [len(closed_sets.OUTCOMES), LABEL_SETS],
+        "starter": starter,
+        "lint": call("lint", "-", given=starter),
+        "broken": call("lint", "-", given=broken),
+        "collective": call("lint", "-", given=yaml.safe_dump(experiment)),
+        "taken": call("lint", "-", given=yaml.safe_dump(taken)),
+        "render": call("render", "-", given=starter),
+        "plan": [[group.name, group.first_rank, group.size] for group in plan.groups],
+    }
+
+
+@pytest.fixture(scope="module")
+def known() -> dict[str, Any]:
+    """What a process of its own knows."""
+    code = (
+        "import json, muster.kinds; "
+        f"muster.kinds.__path__.append({str(OUTSIDE)!r}); "
+        "from tests.kinds.test_outside_kinds import seen; print(json.dumps(seen()))"
+    )
+    root = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_the_registries_find_both(known: dict[str, Any]) -> None:
+    assert "mpi" in known["operators"]
+    assert "tfjobs" in known["watched"]
+    assert known["settings"] == ["tfjobs"]
+
+
+def test_the_crd_knows_the_operator_its_types_and_what_it_needs(known: dict[str, Any]) -> None:
+    assert "mpi" in known["crd"]["properties"]["operator"]["enum"]
+    types = known["crd"]["properties"]["types"]["properties"]
+    assert "mpi: The member that runs mpirun." in types["launcher"]["description"]
+    rule = known["crd"]["x-kubernetes-validations"][0]
+    assert "has(self.types.launcher)" in rule["rule"]
+    assert "operator mpi needs types.launcher, in lower case" in rule["messageExpression"]
+    assert "operator jax has the type worker only" in rule["messageExpression"]
+    assert "operator mpi has the types launcher and worker only" in rule["messageExpression"]
+
+
+def test_the_chart_grants_the_right_to_read_the_watched_kind(known: dict[str, Any]) -> None:
+    assert "\ntfjobs: kubeflow.org\n" in known["rights"]
+
+
+def test_init_writes_a_manifest_that_lint_accepts(known: dict[str, Any]) -> None:
+    assert known["starter"].startswith("# An mpi experiment")
+    assert known["lint"] == [0, "1 file is in order\n"]
+
+
+def test_lint_checks_the_types_and_the_rules_that_the_declaration_states(known: dict[str, Any]) -> None:
+    code, said = known["broken"]
+    assert (code, "did you mean worker?" in said) == (2, True), said
+    code, said = known["collective"]
+    assert (code, "the members of operator mpi are one program" in said) == (2, True), said
+
+
+def test_a_template_cannot_set_the_variables_that_follow_from_its_environment(known: dict[str, Any]) -> None:
+    assert known["injected"] == ["MPI_HOSTS", "MPI_SIZE"]
+    code, said = known["taken"]
+    assert (code, "Muster sets MPI_HOSTS in every member" in said) == (2, True), said
+
+
+def test_render_gives_every_member_the_hosts_of_all(known: dict[str, Any]) -> None:
+    code, text = known["render"]
+    assert code == 0, text
+    pods = [each for each in yaml.safe_load_all(text) if each and each["kind"] == "Pod"]
+    hosts = [pod["spec"]["hostname"] for pod in pods]
+    assert len(hosts) == 3
+    for pod in pods:
+        env = {each["name"]: each.get("value") for each in pod["spec"]["containers"][0]["env"]}
+        assert [name.partition(".")[0] for name in env["MPI_HOSTS"].split(",")] == hosts
+        assert env["MPI_SIZE"] == "3"
+
+
+def test_the_pages_have_both(known: dict[str, Any]) -> None:
+    assert "## spec.types: mpi\n" in known["reference"]
+    assert "`spec.types.launcher`" in known["reference"]
+    assert "| `tfjobs` | all TFJobs | by type and replica index | one |" in known["page"]
+
+
+def test_counters_of_the_operator_begin_at_0_within_the_budget(known: dict[str, Any]) -> None:
+    assert ["mpi", "Succeeded", "AllMembersSucceeded"] in known["outcomes"]
+    used, limit = known["budget"]
+    assert used <= limit / 4
+
+
+def test_the_sample_of_the_watched_kind_is_planned(known: dict[str, Any]) -> None:
+    assert known["plan"] == [["chief", 0, 1], ["worker", 1, 2]]
+
+
+def test_without_the_files_nothing_knows_them() -> None:
+    done = CliRunner().invoke(muster, ["init", "--operator", "mpi", "-"])
+    assert done.exit_code == 2
