@@ -14,7 +14,7 @@ from muster.cli.terminal.colours import plain, say
 from muster.cli.terminal.streams import prepare_streams
 
 VERBS = {
-    "init": Verb("muster.cli.commands.init:init", "Write a commented manifest to start from."),
+    "init": Verb("muster.cli.commands.files.init:init", "Write a commented manifest to start from."),
     "lint": Verb("muster.cli.commands.files.lint:lint", "Print everything that is wrong with manifests."),
     "convert": Verb("muster.cli.commands.files.convert:convert", "Print the Experiment that a manifest becomes."),
     "render": Verb("muster.cli.commands.files.render:render", "Print the Kubernetes objects that a manifest becomes."),
@@ -30,8 +30,8 @@ VERBS = {
     "wait": Verb("muster.cli.commands.wait:wait", "Wait until an experiment has finished, or for a condition."),
     "cancel": Verb("muster.cli.commands.cancel:cancel", "End an experiment; the object stays."),
     "restart": Verb("muster.cli.commands.restart:restart", "Restart the gang of an experiment."),
-    "delete": Verb("muster.cli.commands.delete:delete", "Delete experiments with their pods and logs."),
-    "prune": Verb("muster.cli.commands.prune:prune", "Delete the experiments that ended long ago."),
+    "delete": Verb("muster.cli.commands.deleting.delete:delete", "Delete experiments with their pods and logs."),
+    "prune": Verb("muster.cli.commands.deleting.prune:prune", "Delete the experiments that ended long ago."),
     "local": Verb("muster.cli.commands.local:local", "A Kubernetes cluster on this machine, with musterd."),
     "doctor": Verb("muster.cli.commands.doctor:doctor", "Check this machine and this cluster."),
     "version": Verb("muster.cli.commands.version:version", "Print the version of this command and of its API."),

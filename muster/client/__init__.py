@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from muster.client.logs.lines import LogLine, LogNote
     from muster.client.member import Member
     from muster.client.snapshot import ExperimentChange, Outcome, Snapshot
-    from muster.client.until import Until
+    from muster.client.waiting import Until
 
 __all__ = [
     "Client",
@@ -57,7 +57,7 @@ _MODULES = {
     "logs.lines": ("LogLine", "LogNote"),
     "member": ("Member",),
     "snapshot": ("ExperimentChange", "Outcome", "Snapshot"),
-    "until": ("Until",),
+    "waiting": ("Until",),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -29,8 +29,7 @@ from muster.client.logs.of_gang import AT_ONCE, GangLog, LogChoice, Noted, newes
 from muster.client.member import Member, MemberChange, member_of, members_of, read_members
 from muster.client.snapshot import ExperimentChange, Snapshot, experiments_path, known_kind, snapshot_of
 from muster.client.subjects import collection_path, ours, parse, refuse_observed, refuse_to_ask, subject_of
-from muster.client.until import Until
-from muster.client.waiting import wait
+from muster.client.waiting import Until, wait
 from muster.kube.listwatch.changes import changes
 from muster.kube.paths import core
 from muster.kube.resources import ResourceClient

@@ -162,7 +162,7 @@ def snapshot_of(obj: Json) -> Snapshot:
 def _status_of_foreign(raw: Json) -> ExperimentStatus | None:
     """The status of the record in an object of another kind; None without one, or where it cannot be read."""
     from muster.kinds.planning.record_condition import from_object
-    from muster.state.vocabulary.stored_record import StatusError
+    from muster.state.vocabulary.record import StatusError
 
     with suppress(WireError, StatusError):
         return from_object(raw)

@@ -7,21 +7,28 @@ not be open to other users of the machine. The node agent, in the same process, 
 
 ``muster.local.home`` describes the files on disk. Objects outlive the process, pods do not: after a restart the node
 agent finds the pods of the earlier process in the database and reports them failed, as a kubelet does after a reboot.
+
+The certificate of a local cluster, made anew at every start by an authority of its own.
+
+The kubeconfig carries the authority, so nothing outside that file has to be trusted. The keys are kept in memory only.
 """
 
 import asyncio
 import os
 import secrets
 import shutil
+import ssl
 import time
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from pathlib import Path
+
+import trustme
 
 from muster.api.errors import MusterError
 from muster.api.schema.crd import custom_resource_definition
 from muster.kube.authentication.kubeconfig import KubeConfig
 from muster.local.apiserver import ApiServer
-from muster.local.certificate import make_certificate
 from muster.local.foreign_crds import foreign_crds
 from muster.local.home import Announcement, Home
 from muster.local.kubeconfig import write_kubeconfig
@@ -143,3 +150,25 @@ class Cluster:
         for suffix in ("", "-wal", "-shm"):
             self._home.database.with_name(self._home.database.name + suffix).unlink(missing_ok=True)
         shutil.rmtree(self._home.node, ignore_errors=True)
+
+
+HOSTS = ("localhost", "127.0.0.1", "::1")
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """The authority's certificate, and the TLS settings of a server that it vouches for."""
+
+    authority: bytes
+    """PEM."""
+    context: ssl.SSLContext
+
+
+def make_certificate() -> Certificate:
+    """A certificate for this machine's loopback names. Takes a few milliseconds of CPU time."""
+    authority = trustme.CA(
+        organization_name="muster-local", organization_unit_name="authority of one start", path_length=0
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert(*HOSTS, common_name="muster-local").configure_cert(context)
+    return Certificate(authority.cert_pem.bytes(), context)

@@ -7,7 +7,7 @@ import pytest
 
 from muster.api.manifest.load import load_manifest
 from muster.api.manifest.operators import operators
-from muster.cli.commands.init import starter
+from muster.cli.commands.files.init import starter
 from tests.cli.conftest import Call
 
 

@@ -12,8 +12,7 @@ from muster.api.manifest.problems import ManifestError
 from muster.cli.commands.run import run
 from muster.cli.manifests import Manifest
 from muster.cli.program import program_manifest, program_name, program_words, shell_line
-from muster.local.node.sources.environment import arguments
-from muster.local.node.sources.variable_expansion import expand
+from muster.local.node.sources.environment import arguments, expand
 from muster.reconcilers.render.pod import render_pod
 from tests.cli.conftest import Call
 

@@ -82,10 +82,11 @@ def test_a_field_of_the_status_is_one_declaration(copy: Copy) -> None:
     printed = copy.run(
         "-c",
         "from tests.builders import NOW, plan, record\n"
-        "from muster.state.vocabulary import stored_record, transitions, wall_time\n"
+        "from muster.state.vocabulary import transitions, wall_time\n"
+        "from muster.state.vocabulary.record import from_status, to_status\n"
         "from muster.state.vocabulary.record import Phase\n"
         "kept = record(phase=Phase.RUNNING, seen_at=NOW)\n"
-        "print(stored_record.from_status(stored_record.to_status(kept)).seen_at == NOW)\n"
+        "print(from_status(to_status(kept)).seen_at == NOW)\n"
         "print(wall_time.moved(kept, 60.0).seen_at == NOW + 60.0)\n"
         "print(transitions.next_epoch(kept, Phase.RESTARTING, NOW).seen_at == 0.0)\n",
     )

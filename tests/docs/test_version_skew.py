@@ -11,8 +11,7 @@ from muster.api.manifest.problems import SpecError
 from muster.api.schema.crd import custom_resource_definition
 from muster.api.status import ExperimentStatus
 from muster.state.vocabulary.actions import DeletePods, StopPods
-from muster.state.vocabulary.record import Phase
-from muster.state.vocabulary.stored_record import StatusError, from_status, to_status
+from muster.state.vocabulary.record import Phase, StatusError, from_status, to_status
 from tests.api.test_status_objects import FULL
 from tests.builders import plan
 from tests.state.story import Story

@@ -30,8 +30,7 @@ from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.vocabulary.actions import CreatePods, ProbeTarget
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
-from muster.state.vocabulary.record import Record, StoryLine
-from muster.state.vocabulary.stored_record import from_status, to_status
+from muster.state.vocabulary.record import Record, StoryLine, from_status, to_status
 from muster.watchers import experiments, services
 from muster.watchers.experiments import ExperimentRecord
 from muster.watchers.pods import decode as pods

@@ -12,7 +12,7 @@ import pytest
 
 from muster.client import Client
 from muster.local.apiserver import ApiServer
-from muster.local.certificate import Certificate, make_certificate
+from muster.local.cluster import Certificate, make_certificate
 from muster.local.kubeconfig import write_kubeconfig
 
 CONFIGS = "/api/v1/namespaces/default/configmaps"

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from muster.daemon.experiments import foreign_reading as reading
+from muster.daemon.experiments import reading
 from muster.daemon.foreign import own_status
 from muster.daemon.steps import status_writer
 from muster.daemon.steps.controller import Controller

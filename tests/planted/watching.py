@@ -13,9 +13,8 @@ from muster.daemon.steps.controller import Controller
 from muster.daemon.steps.live_reads import LiveReads
 from muster.daemon.steps.status_writer import StatusWriter
 from muster.kube.listwatch.events import Event
-from muster.kube.listwatch.sink_feed import SinkFeed
+from muster.kube.listwatch.sink_feed import SinkFeed, Tombstones
 from muster.kube.listwatch.store import Store
-from muster.kube.listwatch.tombstones import Tombstones
 from muster.state.view.engine_facts import LiveRead
 from muster.state.view.roll import RollAnswer
 from muster.state.vocabulary.plan import Plan

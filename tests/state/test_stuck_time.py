@@ -6,8 +6,7 @@ from msgspec.structs import replace
 
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary import wall_time
-from muster.state.vocabulary.record import Phase, Record
-from muster.state.vocabulary.stored_record import from_status, to_status
+from muster.state.vocabulary.record import Phase, Record, from_status, to_status
 from muster.state.vocabulary.transitions import enter, spent, stuck_turned
 from tests.builders import NOW, plan, record
 from tests.state.story import Story

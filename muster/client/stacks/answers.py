@@ -1,13 +1,21 @@
-"""What the script that asks for stacks has printed, process by process; and why a rank has none."""
+"""What the script that asks for stacks has printed, process by process; and why a rank has none.
 
+Reads what ``faulthandler`` writes (cpython: Python/traceback.c, _Py_DumpTracebackThreads).
+
+Its text was written by the process that is looked at, so every line of it may be anything.
+
+Reads what ``py-spy dump --json`` writes (py-spy: src/dump.rs and src/stack_trace.rs), and what it says instead.
+"""
+
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from muster.client.stacks.faulthandler import read_faulthandler
-from muster.client.stacks.frames import ProcessStacks
+import msgspec
+
+from muster.client.stacks.frames import Frame, ProcessStacks, ThreadStack
 from muster.client.stacks.processes import Listing, Process
-from muster.client.stacks.pyspy import complaint, read_pyspy
 
 LONGEST = 300
 """Characters of what py-spy said that are quoted."""
@@ -90,3 +98,83 @@ def why_none(listing: Listing, chosen: Sequence[Process], said: str, assist: boo
             "PYTHONPATH, MUSTER_ASSIST=off or an option of Python that ignores them"
         )
     return f"{spy} and spec.assist is off: {ASSIST}"
+
+
+MOST_THREADS = 256
+MOST_FRAMES = 512
+"""More are not read; faulthandler itself writes 100 of each."""
+_THREAD = re.compile(r"(Current thread|Thread) 0x([0-9a-fA-F]{1,16})(?: \[(.*)\])? \(most recent call first\):")
+_FRAME = re.compile(r'  File (?:"(.*)"|\?\?\?), line (\d{1,9}|\?\?\?) in (.*)')
+
+
+def read_faulthandler(text: str, main: int | None = None) -> tuple[ThreadStack, ...]:
+    """The threads in the order of the text. ``main`` is the identity of the main thread, where it is known."""
+    return tuple(_threads(text, main))
+
+
+def _threads(text: str, main: int | None) -> Iterator[ThreadStack]:
+    head: re.Match[str] | None = None
+    frames: list[Frame] = []
+    seen = 0
+    for line in text.splitlines():
+        if found := _THREAD.fullmatch(line):
+            if head:
+                yield _thread(head, frames, main)
+            seen += 1
+            if seen > MOST_THREADS:
+                return
+            head, frames = found, []
+        elif head and len(frames) < MOST_FRAMES and (call := _FRAME.fullmatch(line)):
+            frames.append(Frame(call[3], call[1] or "???", 0 if call[2] == "???" else int(call[2])))
+    if head:
+        yield _thread(head, frames, main)
+
+
+def _thread(head: re.Match[str], frames: list[Frame], main: int | None) -> ThreadStack:
+    identity = int(head[2], 16)
+    is_main = identity == main if main is not None else head[1] == "Current thread"  # signals go to the main thread
+    return ThreadStack(head[3] or f"0x{identity:x}", is_main, tuple(frames))
+
+
+class _Frame(msgspec.Struct):
+    name: str
+    filename: str
+    line: int = 0
+
+
+class _Thread(msgspec.Struct):
+    frames: list[_Frame]
+    pid: int = 0
+    thread_id: int = 0
+    thread_name: str | None = None
+    os_thread_id: int | None = None
+
+
+_DECODER = msgspec.json.Decoder(list[_Thread])
+
+
+def read_pyspy(text: str) -> tuple[ThreadStack, ...] | None:
+    """The threads; None where the text is no list of threads. Warnings may stand before the list."""
+    start = 0 if text.startswith("[") else text.find("\n[") + 1
+    try:
+        found = _DECODER.decode(text[start:])
+    except (ValueError, RecursionError):
+        return None
+    return tuple(
+        ThreadStack(
+            each.thread_name or f"0x{each.thread_id:x}",
+            each.os_thread_id == each.pid if each.os_thread_id else each.thread_name == "MainThread",
+            tuple(Frame(frame.name, frame.filename, max(0, frame.line)) for frame in each.frames),
+        )
+        for each in found
+    )
+
+
+def complaint(text: str) -> str:
+    """Why py-spy read nothing, in its own words: its first line, which names the error, and the cause below it."""
+    lines = [line.strip() for line in text.splitlines()]
+    first = next((line.removeprefix("Error: ") for line in lines if line), "it said nothing")
+    if "Caused by:" in lines[:-1]:
+        cause = lines[lines.index("Caused by:") + 1].removeprefix("0: ")
+        return f"{first.rstrip('.')}: {cause}"
+    return first

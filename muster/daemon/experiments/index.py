@@ -15,8 +15,7 @@ from msgspec import structs
 
 from muster.api.names import KIND
 from muster.daemon.experiments.entry import Entry
-from muster.daemon.experiments.foreign_reading import read_foreign
-from muster.daemon.experiments.reading import Reading, read
+from muster.daemon.experiments.reading import Reading, read, read_foreign
 from muster.state.view.membership import Membership
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Record

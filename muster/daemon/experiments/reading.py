@@ -1,6 +1,8 @@
 """Reads an Experiment: the plan that its spec asks for, and the record in its status.
 
 An object may hold anything that its schema allows, so what is wrong with it is a result and not an exception.
+
+Reads a foreign object: its plan, the record in its condition, and its own status as it is persisted.
 """
 
 import json
@@ -13,11 +15,14 @@ from muster.api.manifest.experiment import parse_experiment
 from muster.api.manifest.yaml.reader import MAX_BYTES
 from muster.api.names import ANNOTATION_CANCELLED, ANNOTATION_RESTART, PRIORITY_LABEL, QUEUE_LABEL
 from muster.kinds.experiments.planning import plan_of
+from muster.kinds.planning import held
+from muster.kinds.planning.record_condition import from_object, without_record
+from muster.kinds.registry.run_kinds import SUBJECTS
 from muster.reconcilers.render.workload import workload_name
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.record import Record
-from muster.state.vocabulary.stored_record import from_status
+from muster.state.vocabulary.record import Record, from_status
 from muster.watchers.experiments import ExperimentRecord
+from muster.watchers.foreign import object_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +106,28 @@ def _document(seen: ExperimentRecord) -> dict[str, Any]:
         metadata["deletionTimestamp"] = "set"  # the plan says only whether there is one
         metadata["finalizers"] = list(seen.finalizers)
     return {"metadata": metadata, "spec": json.loads(seen.spec)}
+
+
+def read_foreign(seen: ExperimentRecord, known: Plan | None = None) -> Reading:
+    """Read a foreign object. Never raises ``MusterError``: what is wrong with one object stays with it."""
+    kind = SUBJECTS[seen.kind]
+    try:
+        status = json.loads(seen.status)
+        record: Record | None = from_object(status)
+    except (ValueError, RecursionError) as error:
+        return Reading(None, None, f"the status is not readable: {error}", unreadable=True)
+    except MusterError as error:
+        return Reading(None, None, str(error), unreadable=True)
+    own: dict[str, Any] = without_record(status)
+    unchanged = known is not None and (known.generation, known.lifecycle.deleting) == (seen.generation, seen.deleting)
+    if known is not None and unchanged and not known.edits.problem:
+        return Reading(known, record, own=own)
+    if len(seen.spec) > MAX_BYTES:
+        problem = f"spec: it is {len(seen.spec)} bytes of JSON, and at most {MAX_BYTES} are read"
+        return Reading(None, record, problem, own=own)
+    try:
+        return Reading(held.plan_of(kind, object_of(seen, kind), known, record), record, own=own)
+    except MusterError as error:
+        return Reading(None, record, str(error), own=own)
+    except (ValueError, RecursionError) as error:
+        return Reading(None, record, f"spec: not readable: {error}", own=own)

@@ -20,8 +20,7 @@ from muster.kube.transport import Transport
 from muster.metrics.instruments import Instruments
 from muster.reconcilers.refs import ExperimentRef
 from muster.reconcilers.status import write_status
-from muster.state.vocabulary.record import Record, StoryLine
-from muster.state.vocabulary.stored_record import to_status
+from muster.state.vocabulary.record import Record, StoryLine, to_status
 from muster.state.vocabulary.subject import EXPERIMENT
 from muster.state.vocabulary.wall_time import moved
 

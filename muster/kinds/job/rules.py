@@ -3,7 +3,7 @@
 from muster.api.values.rank_ranges import from_ranges
 from muster.kinds.job.pod_failure_policy import PodFailureRule
 from muster.kinds.job.spec import JobSpec
-from muster.state.vocabulary.job_rules import JobRules, JobSuccess, PodAction, PodRule
+from muster.state.vocabulary.group import JobRules, JobSuccess, PodAction, PodRule
 
 
 def job_rules(spec: JobSpec) -> JobRules:

@@ -18,7 +18,7 @@ from muster.state.facts.jobs_succeeded import succeeded
 from muster.state.policies.failures.jobs import FAIL_JOBSET, FAILED_JOBS, REACHED_MAX_RESTARTS, chosen
 from muster.state.view.read_only import ReadOnlyView
 from muster.state.vocabulary.group import Group
-from muster.state.vocabulary.job_counts import restarts_of
+from muster.state.vocabulary.job_changes import restarts_of
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Cause, Phase, Record
 

@@ -18,8 +18,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from muster.api.values.timestamps import whole_time
-from muster.state.vocabulary.record import Record
-from muster.state.vocabulary.stored_record import StatusError, from_status, to_status
+from muster.state.vocabulary.record import Record, StatusError, from_status, to_status
 
 TYPE: Final = "muster.dev/Record"
 REASON: Final = "Persisted"

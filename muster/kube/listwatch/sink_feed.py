@@ -1,16 +1,22 @@
 """Feeds a sink from lists and a watch, so that it never goes back to an older state of an object.
 
 One stream is read at a time, so an older watch cannot follow a newer list. States that are older than the last list, or
-than their object's deletion, are dropped (see ``tombstones``).
+than their object's deletion, are dropped (``Tombstones``).
+
+Remembers deleted objects, so that a late event does not bring one back.
+
+A change that arrives after its object's deletion would put the object into the cache again for ever, and a barrier
+that waits for its end would never open. The number of tombstones is bounded: one that is dropped raises ``floor``, up
+to which every event counts as late (a watch delivers in order of resourceVersion, so hardly any is).
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from muster.kube.listwatch.events import Event, EventType
 from muster.kube.listwatch.listing import ObjectList
 from muster.kube.listwatch.sink import Sink, Tracked
-from muster.kube.listwatch.tombstones import Tombstones
 
 T = TypeVar("T", bound=Tracked)
 
@@ -92,3 +98,42 @@ def collect(event: Event[T], initial: dict[str, T]) -> bool:
     else:
         initial[obj.uid] = obj
     return False
+
+
+@dataclass(slots=True)
+class Tombstones:
+    """uids with the resourceVersion of their deletion, at most ``most`` of them."""
+
+    most: int = 4096
+    floor: int = 0
+    _deleted: dict[str, int] = field(default_factory=dict, init=False)
+
+    def __len__(self) -> int:
+        return len(self._deleted)
+
+    def add(self, uid: str, version: int) -> None:
+        """Note that the object was deleted at ``version``."""
+        self._deleted.pop(uid, None)
+        self._deleted[uid] = version
+        if len(self._deleted) > self.most:
+            oldest = next(iter(self._deleted))
+            self.floor = max(self.floor, self._deleted.pop(oldest))
+
+    def late(self, uid: str, version: int) -> bool:
+        """Whether a state of ``version`` is older than what is known: listed before, or deleted since."""
+        if version <= self.floor:
+            return True
+        if not self._deleted:
+            return False
+        deleted = self._deleted.get(uid)
+        if deleted is None:
+            return False
+        if version <= deleted:
+            return True
+        del self._deleted[uid]  # it left the selector and came back: the same uid, but newer
+        return False
+
+    def clear(self, floor: int) -> None:
+        """Drop all after a full list at ``floor``: everything up to there is in the list or deleted."""
+        self._deleted.clear()
+        self.floor = floor

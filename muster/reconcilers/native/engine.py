@@ -2,14 +2,26 @@
 
 The engine decides nothing. It carries out the actions of a decision after the record of that decision is persisted, and
 returns what it learnt. Every action may be carried out twice.
+
+DeleteSubject: deletes the object of a finished experiment, as it was decided on and no other.
+
+The request carries the uid and the resourceVersion of the decision, so an object that was edited meanwhile, or created
+again under the same name, is left alone. The garbage collector and ``collect_pods`` take what it owned.
+
+EnsureService: creates the headless Service unless the Experiment owns one already.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import assert_never
 
-from muster.api.errors import ApiError, MusterError
+import msgspec
+
+from muster.api.errors import AlreadyExists, ApiError, Conflict, MusterError, NotFound
+from muster.api.names import LABEL_UID
 from muster.kube.fair_share import FairShare
+from muster.kube.metadata import Object, read
 from muster.kube.transport import Transport
 from muster.reconcilers.native.altered import may_run
 from muster.reconcilers.native.claims import ensure_claims
@@ -17,15 +29,18 @@ from muster.reconcilers.native.collect import collect_pods
 from muster.reconcilers.native.confirm import confirm_end, confirm_launch, confirm_loss
 from muster.reconcilers.native.create import create_pods
 from muster.reconcilers.native.delete import delete_pods
-from muster.reconcilers.native.remove import delete_subject
-from muster.reconcilers.native.service import ensure_service
 from muster.reconcilers.native.stop import stop_pods
 from muster.reconcilers.queue.workload import carry_out_for_queue, let_go
+from muster.reconcilers.refs import ref_of
+from muster.reconcilers.render.encode import Unrenderable, to_json
 from muster.reconcilers.render.environment import Restarts
 from muster.reconcilers.render.placement import placed
+from muster.reconcilers.render.service import render_service
+from muster.reconcilers.requests.adoption import as_sent, recognise
 from muster.reconcilers.requests.batch import Batch, Calls
-from muster.reconcilers.requests.refusals import refusal_of
+from muster.reconcilers.requests.refusals import refusal_of, rejected
 from muster.reconcilers.result import Outcome
+from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.actions import (
     Action,
     ConfirmEnd,
@@ -46,7 +61,7 @@ from muster.state.vocabulary.actions import (
     StopPods,
 )
 from muster.state.vocabulary.group import Member
-from muster.state.vocabulary.job_counts import restarts_of
+from muster.state.vocabulary.job_changes import restarts_of
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Record
@@ -180,3 +195,44 @@ def _restarts_of(record: Record) -> Restarts:
     """What the labels of pods say of restarts."""
     jobs = {job: row.restarts for job, row in restarts_of(record.job_restarts).items()}
     return Restarts(record.gang_restarts, jobs)
+
+
+async def delete_subject(calls: Calls, plan: Plan, version: int) -> Outcome:
+    """Delete the object. Raises ``ApiError`` where a retry may help: ``Conflict`` if it has changed since."""
+    options = {
+        "apiVersion": "v1",
+        "kind": "DeleteOptions",
+        "preconditions": {"uid": plan.uid, "resourceVersion": str(version)},
+        "propagationPolicy": "Background",
+    }
+    async with calls.slots(plan):
+        try:
+            await calls.do("DELETE", ref_of(plan).path, body=msgspec.json.encode(options))
+        except NotFound:
+            return Outcome(removed=True)
+        except Conflict:
+            raise
+        except ApiError as error:
+            if refusal := refusal_of(error, "delete", plan.subject.kind, plan.name, plan):
+                return Outcome(refusal=replace(refusal, final=False))
+            raise
+    return Outcome(removed=True)
+
+
+async def ensure_service(calls: Calls, plan: Plan) -> Outcome:
+    """Create the Service, or find it. Raises ``ApiError`` where a retry may help."""
+    try:
+        body = to_json(render_service(plan), f"the Service of experiment {plan.namespace}/{plan.name}")
+    except Unrenderable as error:
+        return Outcome(refusal=rejected(error, "Service"))
+    try:
+        answer = await calls.create(plan, "services", body)
+    except AlreadyExists:
+        found = await recognise(calls, plan, "Service", plan.domain, {LABEL_UID: plan.uid})
+        return Outcome(refusal=found) if isinstance(found, Refusal) else Outcome(service=True)
+    except ApiError as error:
+        if refusal := refusal_of(error, "create", "Service", plan.domain, plan):
+            return Outcome(refusal=refusal)
+        raise
+    made = as_sent("Service", read(answer, Object, "POST services").metadata, plan, {LABEL_UID: plan.uid})
+    return Outcome(refusal=made) if isinstance(made, Refusal) else Outcome(service=True)

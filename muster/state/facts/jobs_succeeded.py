@@ -1,9 +1,8 @@
 """Which jobs have succeeded, where a job may succeed without every member: success rules and work queues."""
 
 from muster.state.facts.context import Context
-from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.group import Group, JobRules, JobSuccess
 from muster.state.vocabulary.job_changes import ranks_of
-from muster.state.vocabulary.job_rules import JobRules, JobSuccess
 
 
 def succeeded(context: Context, group: Group, index: int) -> bool:

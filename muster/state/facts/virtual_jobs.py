@@ -16,10 +16,8 @@ from msgspec.structs import replace
 from muster.state.facts import gates, jobs_succeeded
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import cause_of, gone_cause
-from muster.state.vocabulary.group import Group
-from muster.state.vocabulary.job_changes import ranks_of
-from muster.state.vocabulary.job_counts import NO_RESTARTS, restarts_of
-from muster.state.vocabulary.job_rules import JobRules, PodAction, PodRule
+from muster.state.vocabulary.group import Group, JobRules, PodAction, PodRule
+from muster.state.vocabulary.job_changes import NO_RESTARTS, ranks_of, restarts_of
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Cause
 

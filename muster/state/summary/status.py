@@ -17,6 +17,12 @@ sentence of a gang of more than ``EXACT`` members names the half that its count 
 moves: the start of 512 members costs 6 status writes and not 512.
 
 The daemon's page and metrics have every count as it changes, at no cost to the API server.
+
+The steps in the status: how far the programs have come that report them, for people who read the API server only.
+
+They move all the time, and a write for each would be a write a second. So they are written with whatever else is, and
+by themselves once a minute at most, from the budget of words; ``Steps.at`` says how old they are. A gang that reports
+nothing, or gets on no more, costs no write.
 """
 
 from math import ceil
@@ -33,13 +39,13 @@ from muster.state.policies.failures import known, volume
 from muster.state.policies.rendezvous import Assembly
 from muster.state.policies.watched import ends
 from muster.state.policies.watched.unsaid import RESTARTED_IN_PLACE
-from muster.state.summary import steps
 from muster.state.summary.conditions import renew, unseen
+from muster.state.view.progress import shown_rate
 from muster.state.view.read_only import ReadOnlyBudget
 from muster.state.view.roll import RankState
 from muster.state.view.stale_members import STALE_MEMBERS
 from muster.state.vocabulary.coordinator import Completeness
-from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record, RollCall
+from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record, RollCall, Steps
 from muster.state.vocabulary.rules import ClockName
 from muster.state.vocabulary.transitions import stuck_turned
 
@@ -83,7 +89,7 @@ def summarize(context: Context, assembly: Assembly) -> Record:
         size=plan.size,
         ready=ready,
         roll=roll,
-        steps=steps.read(context),
+        steps=read(context),
         coordinator=plan.coordinator_address(record.epoch),
         dashboard=plan.dashboard_address(record.epoch),
         deadline=_deadline(context),
@@ -173,7 +179,7 @@ def due(before: Record | None, after: Record, budget: ReadOnlyBudget, now: float
     if before is None or before.facts != _as_obstacle_of(before, after).facts:
         return Due(True)
     if _words(before) == _words(after):
-        step_at = steps.write_at(before, after, now)
+        step_at = write_at(before, after, now)
         if step_at is None:
             return Due(False)
         at = max(step_at, budget.free_at(now))
@@ -200,3 +206,26 @@ def _words(record: Record) -> tuple[object, ...]:
 
 def _turns(record: Record) -> list[tuple[object, ...]]:
     return [(each.status, each.reason) for each in record.conditions if each.type in TURNING]
+
+
+STEPS_AFTER = 60.0
+"""Seconds after the last write of the status within which a further step is written."""
+
+
+def read(context: Context) -> Steps | None:
+    """The steps as they were read last. Those of the epoch before stay until the next one reports."""
+    kept, epoch = context.record.steps, context.record.epoch
+    seen = context.view.progress_of(epoch) or (context.view.progress_of(epoch - 1) if epoch else None)
+    if seen is None or (kept is not None and kept.epoch > seen.epoch):
+        return kept
+    rate = "" if seen.rate is None else shown_rate(seen.rate).replace(",", "")
+    return Steps(seen.epoch, seen.step, rate, seen.reporting, seen.read_at)
+
+
+def write_at(before: Record, after: Record, now: float) -> float | None:
+    """When ``after`` is written for its steps alone; None where the programs have come no further."""
+    if after.finished or after.steps is None:
+        return None
+    if before.steps is not None and (before.steps.epoch, before.steps.step) == (after.steps.epoch, after.steps.step):
+        return None
+    return min(before.updated_at, now) + STEPS_AFTER

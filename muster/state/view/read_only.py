@@ -7,10 +7,10 @@ from collections.abc import Mapping, Set
 from typing import Protocol
 
 from muster.state.view.engine_facts import LiveRead, Refusal, Refused
+from muster.state.view.own_state import OwnState
 from muster.state.view.probe_result import ProbeResult
 from muster.state.view.progress import Progress
 from muster.state.view.tally import Tally
-from muster.state.vocabulary.own_state import OwnState
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.workload import Placement, Workload
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 
 from muster.api.values.rank_ranges import from_ranges
 from muster.state.view.engine_facts import EngineFacts
+from muster.state.view.own_state import OwnState
 from muster.state.view.probe_result import ProbeResult, probe_result
 from muster.state.view.progress import Progress, steps_progress
 from muster.state.view.roll import RollAnswer, joined
 from muster.state.view.stale_members import StaleMembers
 from muster.state.view.tally import NO_TALLY, Tally
 from muster.state.view.write_budget import WriteBudget
-from muster.state.vocabulary.own_state import OwnState
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Record, attempts_of

@@ -1,17 +1,37 @@
-"""Changes of a record that run members again, or give them up, while the epoch goes on."""
+"""Changes of a record that run members again, or give them up, while the epoch goes on.
+
+What a record counts of single jobs: jobs with equal counts share a row.
+"""
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from typing import Final
 
 from msgspec.structs import replace
 
 from muster.api.gang import MAX_MEMBERS
-from muster.api.restart_counts import Attempts
+from muster.api.restart_counts import Attempts, JobRestarts
 from muster.api.status import MAX_ATTEMPTS, MAX_JOB_COUNTS
 from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.api.wire.kinds import MAX_RANGES
-from muster.state.vocabulary.job_counts import NO_RESTARTS, restarts_of, rows_of
 from muster.state.vocabulary.record import Record
+
+NO_RESTARTS: Final = JobRestarts("")
+
+
+@lru_cache(maxsize=64)
+def restarts_of(rows: tuple[JobRestarts, ...]) -> Mapping[int, JobRestarts]:
+    """The counts of each job, by its index among the jobs of all groups."""
+    return {job: row for row in rows for job in from_ranges(row.jobs, MAX_MEMBERS)}
+
+
+def rows_of(counts: Mapping[int, JobRestarts]) -> tuple[JobRestarts, ...]:
+    """The rows that hold these counts; a job without any is in none."""
+    equal: dict[tuple[int, int, int, float | None], list[int]] = {}
+    for job in sorted(counts):
+        row = counts[job]
+        equal.setdefault((row.restarts, row.counted, row.failures, row.started_at), []).append(job)
+    return tuple(JobRestarts(to_ranges(jobs), *values) for values, jobs in equal.items() if any(values))
 
 
 @lru_cache(maxsize=64)

@@ -7,8 +7,7 @@ from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.state.decide.machine import Decision, decide
 from muster.state.vocabulary.pod import Pod, PodPhase
-from muster.state.vocabulary.record import Phase
-from muster.state.vocabulary.stored_record import to_status
+from muster.state.vocabulary.record import Phase, to_status
 from muster.watchers.services import ServiceRecord
 from tests.builders import NOW, pod, record
 from tests.daemon.experiments.test_index import SERVICE, UID, run

@@ -7,7 +7,7 @@ import pytest
 
 from muster.api.names import API_VERSION, FINALIZER_QUOTA, KIND
 from muster.daemon.experiments.index import ExperimentIndex
-from muster.state.vocabulary.stored_record import to_status
+from muster.state.vocabulary.record import to_status
 from muster.state.vocabulary.workload import Workload
 from muster.watchers.experiments import DECODER, ExperimentRecord
 from muster.watchers.services import ServiceRecord

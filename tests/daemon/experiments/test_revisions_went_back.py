@@ -10,8 +10,7 @@ from muster.daemon.experiments.index import ExperimentIndex
 from muster.kube.listwatch.store import Store
 from muster.state.view.engine_facts import LiveRead
 from muster.state.vocabulary.pod import Pod
-from muster.state.vocabulary.record import Phase, Record
-from muster.state.vocabulary.stored_record import to_status
+from muster.state.vocabulary.record import Phase, Record, to_status
 from muster.watchers.experiments import ExperimentRecord, stripped
 from tests.builders import NOW, pod, record
 from tests.daemon.experiments.test_index import UID, run

@@ -7,8 +7,7 @@ import pytest
 from muster.api.names import API_VERSION
 from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.index import ExperimentIndex
-from muster.state.vocabulary.record import Phase
-from muster.state.vocabulary.stored_record import to_status
+from muster.state.vocabulary.record import Phase, to_status
 from muster.watchers.experiments import DECODER
 from tests.builders import edited, record
 from tests.fuzz.samples import SPECS, experiment

@@ -18,8 +18,7 @@ from muster.metrics.instruments import Instruments
 from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Exit, PodPhase
-from muster.state.vocabulary.record import Phase
-from muster.state.vocabulary.stored_record import to_status
+from muster.state.vocabulary.record import Phase, to_status
 from muster.watchers.experiments import DECODER, ExperimentRecord
 from tests.builders import NOW, pod, record
 from tests.fuzz.samples import SPECS, experiment

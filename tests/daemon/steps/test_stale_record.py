@@ -15,7 +15,7 @@ from muster.kube.workqueue import WorkQueue
 from muster.metrics.instruments import Instruments
 from muster.reconcilers.result import Outcome
 from muster.state.vocabulary.pod import PodPhase
-from muster.state.vocabulary.stored_record import to_status
+from muster.state.vocabulary.record import to_status
 from tests.builders import NOW, pod
 from tests.daemon.steps.test_live_reads import RUNNING, UID, Caches, seen
 

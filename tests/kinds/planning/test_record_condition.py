@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 from muster.kinds.planning import record_condition
 from muster.kinds.planning.record_condition import MOST, TYPE, from_object, to_condition, with_record, without_record
-from muster.state.vocabulary.record import Record
-from muster.state.vocabulary.stored_record import StatusError
+from muster.state.vocabulary.record import Record, StatusError
 from tests.state.vocabulary.test_stored_record import FULL, RECORDS
 
 OWN = {"type": "Completed", "status": "False", "reason": "x", "message": "y"}

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from muster.kube.listwatch.sink_feed import Tombstones
 from muster.kube.listwatch.store import Store
-from muster.kube.listwatch.tombstones import Tombstones
 from muster.watchers.services import ServiceRecord
 
 

@@ -5,7 +5,7 @@ the oracles as that of an Experiment whose status is the record. Its own status 
 """
 
 from muster.kinds.planning.record_condition import from_object
-from muster.state.vocabulary.stored_record import to_status
+from muster.state.vocabulary.record import to_status
 from muster.state.vocabulary.subject import EXPERIMENT, Subject
 from tests.fakes.history import Change, Object
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.state.summary.steps import STEPS_AFTER
+from muster.state.summary.status import STEPS_AFTER
 from muster.state.view.progress import StepReport
 from muster.state.view.view import View
 from muster.state.vocabulary.record import Phase, Steps

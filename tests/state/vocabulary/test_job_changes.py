@@ -2,8 +2,7 @@
 
 from muster.api.gang import MAX_MEMBERS
 from muster.api.restart_counts import JobRestarts
-from muster.state.vocabulary.job_changes import ranks_of
-from muster.state.vocabulary.job_counts import restarts_of
+from muster.state.vocabulary.job_changes import ranks_of, restarts_of
 
 
 def test_ranges_of_a_damaged_status_name_no_more_members_than_a_gang_may_have() -> None:

@@ -23,10 +23,12 @@ from muster.state.vocabulary.record import (
     RestartReason,
     RollCall,
     RuleUse,
+    StatusError,
     Steps,
     StoryLine,
+    from_status,
+    to_status,
 )
-from muster.state.vocabulary.stored_record import StatusError, from_status, to_status
 
 TIMES = st.integers(1, 2**51 // 10**3).map(lambda micros: micros * 1000 / 10**6)
 WORDS = st.text(st.characters(blacklist_categories=["Cs"]), max_size=40)

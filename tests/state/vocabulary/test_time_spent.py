@@ -3,8 +3,7 @@
 import pytest
 
 from muster.state.vocabulary import wall_time
-from muster.state.vocabulary.record import Phase
-from muster.state.vocabulary.stored_record import from_status, to_status
+from muster.state.vocabulary.record import Phase, from_status, to_status
 from muster.state.vocabulary.transitions import enter, spent
 from tests.builders import NOW, edited, plan, record
 from tests.state.story import Story

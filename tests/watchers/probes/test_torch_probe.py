@@ -9,7 +9,7 @@ from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.watchers.probes.torch import TorchProbe
 from muster.watchers.probes.torch import probe as module
 from muster.watchers.probes.torch.probe import RANK_KEYS
-from muster.watchers.probes.torch.queries import Dialect
+from muster.watchers.probes.torch.store import Dialect
 from tests.fakes.tcpstore import FakeStore
 
 A, C, M = RankState.ARRIVED, RankState.CONNECTED, RankState.MISSING

@@ -3,6 +3,8 @@
 In a pid namespace it is process 1, and the kernel kills the others when it ends. Without one it is a child subreaper:
 it adopts every orphan of the pod, and before it ends it kills its descendants until none is left. It ends when the
 agent's socket closes, or with the launcher (PR_SET_PDEATHSIG).
+
+Signal a whole session, or kill all descendants of this process.
 """
 
 from __future__ import annotations
@@ -12,12 +14,12 @@ import os
 import select
 import signal
 import socket
+from pathlib import Path
 from typing import NoReturn
 
 from muster.local.node.isolation.frames import Channel, Message, WireError
 from muster.local.node.launcher import network_interfaces, syscalls
 from muster.local.node.launcher.exec_process import StartFailedError, start_process
-from muster.local.node.launcher.process_tree import kill_descendants, kill_session
 
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - every pod gets its own
 
@@ -148,3 +150,50 @@ class PodInit:
             if number is not None:
                 kill_session(pid, signal.SIGKILL)  # a container ends with its first process
                 self._channel.send({"ev": "exited", "id": number, "status": status})
+
+
+_SESSION = 3  # position of the session in /proc/<pid>/stat, counted from the state (proc(5))
+
+
+def kill_session(leader: int, number: int) -> None:
+    """Signal every process of a session, in all its process groups. All are descendants of this process.
+
+    The kernel does not reuse a session id while the session has a process, so the pid of a dead leader is safe to use.
+    """
+    for pid in _descendants(os.getpid()):
+        try:
+            fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if len(fields) > _SESSION and int(fields[_SESSION]) == leader:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+
+def kill_descendants() -> None:
+    """Kill every descendant and wait for it. Orphans become children of this process, so the loop reaches all."""
+    while True:
+        for pid in _descendants(os.getpid()):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            return
+
+
+def _descendants(root: int) -> list[int]:
+    found: list[int] = []
+    waiting = [root]
+    while waiting:
+        parent = waiting.pop()
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            for task in _numbers(f"/proc/{parent}/task"):
+                children = Path(f"/proc/{parent}/task/{task}/children").read_text(encoding="ascii").split()
+                found.extend(map(int, children))
+                waiting.extend(map(int, children))
+    return found
+
+
+def _numbers(folder: str) -> list[int]:
+    return [int(entry) for entry in os.listdir(folder) if entry.isdecimal()]  # noqa: PTH208 - names, not paths

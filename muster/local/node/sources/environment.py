@@ -3,6 +3,12 @@
 `envFrom` comes first, then `env` in order; a value can refer to the variables before it. Pods do not inherit the
 agent's environment. They start with PATH (the directory of the agent's Python first, so that `python3` is that Python),
 HOME and LANG; pods of `muster run` also with the environment of its caller (`muster.local.caller`).
+
+Expansion of `$(VAR)` in env values, command and args.
+
+By the rules of k8s.io/kubernetes/third_party/forked/golang/expansion: `$(NAME)` is replaced by the value of the
+variable, and kept if there is no such variable. `$$` is one dollar, so `$$(NAME)` gives `$(NAME)`. An unclosed `$(` and
+any other `$x` are kept. Values are not expanded again.
 """
 
 from __future__ import annotations
@@ -15,7 +21,6 @@ from muster.local.node import objects
 from muster.local.node.objects import Object
 from muster.local.node.sources.config_sources import ConfigError, ConfigSources, read_config_map, read_secret
 from muster.local.node.sources.downward_api import PodPlacement
-from muster.local.node.sources.variable_expansion import expand
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 T = TypeVar("T")
@@ -112,3 +117,18 @@ def _pick(data: Mapping[str, T], reference: Object, kind: str) -> T | None:
     if reference.get("optional"):
         return None
     raise ConfigError(f"couldn't find key {wanted} in {kind} {reference.get('name')}")
+
+
+_REFERENCE = re.compile(r"\$(?:\$|\(([^)]*)\))", re.DOTALL)
+
+
+def expand(text: str, variables: Mapping[str, str]) -> str:
+    """`text` with its references replaced."""
+
+    def replace(match: re.Match[str]) -> str:
+        name = match.group(1)
+        if name is None:
+            return "$"
+        return variables.get(name, match.group(0))
+
+    return _REFERENCE.sub(replace, text)

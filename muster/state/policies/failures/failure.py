@@ -25,7 +25,7 @@ from muster.state.facts.sentences import sentence
 from muster.state.policies.failures import budget, culprit, disruptions, ignored, jobs, known
 from muster.state.policies.failures.repair import Repairs, job_index
 from muster.state.vocabulary.group import Group
-from muster.state.vocabulary.job_counts import restarts_of
+from muster.state.vocabulary.job_changes import restarts_of
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Cause, JobRestarts
 from muster.state.vocabulary.rules import FailureAction, FailureRule

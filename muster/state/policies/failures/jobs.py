@@ -15,15 +15,16 @@ from muster.state.facts.sentences import sentence
 from muster.state.facts.virtual_jobs import Findings, backoff, begun, deadline_of, findings
 from muster.state.vocabulary.actions import DeletePods
 from muster.state.vocabulary.job_changes import (
+    NO_RESTARTS,
     count_failures,
     count_restart,
     fits,
     give_up,
+    restarts_of,
     run_again,
     start_jobs,
     without_past,
 )
-from muster.state.vocabulary.job_counts import NO_RESTARTS, restarts_of
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Cause, Record
 from muster.state.vocabulary.rules import FailureAction, FailureRule

@@ -27,7 +27,7 @@ from muster.state.policies import completion
 from muster.state.policies.failures import avoidance, backoff, budget, restart_reasons
 from muster.state.policies.failures.disruptions import PROGRESS
 from muster.state.vocabulary.group import Group
-from muster.state.vocabulary.job_counts import NO_RESTARTS, restarts_of, rows_of
+from muster.state.vocabulary.job_changes import NO_RESTARTS, restarts_of, rows_of
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Attempts, Cause, JobRestarts, Record
 from muster.state.vocabulary.rules import FailureAction, FailureRule

@@ -12,7 +12,7 @@ from muster.state.facts import gates
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import was_deleted
 from muster.state.facts.sentences import EXACT, NAMED_RANGES, sentence, share
-from muster.state.vocabulary.own_state import Said
+from muster.state.view.own_state import Said
 from muster.state.vocabulary.pod import Pod
 
 MEMBER_FAILED: Final = "MemberFailed"

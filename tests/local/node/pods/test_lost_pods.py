@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from muster.local.node.containers.states import running, terminated
-from muster.local.node.pods.lost_pods import lost_status, was_started
+from muster.local.node.pods.assigned_pods import lost_status, was_started
 from tests.local.node.harness import MakePod, Pod
 
 RUNNING = running(0)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.local.node.sources.variable_expansion import expand
+from muster.local.node.sources.environment import expand
 
 VARIABLES = {"A": "a", "B": "b", "EMPTY": "", "NESTED": "$(A)"}
 

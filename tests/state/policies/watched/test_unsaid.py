@@ -6,9 +6,9 @@ import pytest
 
 from muster.state.facts.context import Context
 from muster.state.policies.watched.unsaid import FOLLOWED_WITHIN, NAMED, Unsaid, unsaid
+from muster.state.view.own_state import OwnState, Said
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer, Work
 from muster.state.vocabulary.coordinator import ProbeKind
-from muster.state.vocabulary.own_state import OwnState, Said
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.pod import Exit, Pod, PodPhase
 from muster.state.vocabulary.record import Phase

@@ -7,8 +7,8 @@ import click
 
 from muster.api.errors import MusterError
 from muster.api.values.printable import printable
+from muster.cli.commands.deleting.deletion import confirmed, delete_all, deletion_options, need_answer
 from muster.cli.completion import experiment_names
-from muster.cli.deletion import confirmed, delete_all, deletion_options, need_answer
 from muster.cli.exits import FAILED
 from muster.cli.options import ClusterChoice, cluster_options, output_option
 from muster.cli.terminal.colours import plain, say

@@ -1,0 +1,1 @@
+"""The verbs that delete experiments, and what they share."""
