@@ -54,7 +54,7 @@ class Explanation:
         """
         from muster.client.roll_call import roll_call  # with the rules of decisions
 
-        return roll_call(self, now)
+        return roll_call(self.experiment, self.pods if self.members_read else None, now)
 
 
 async def explain(resources: ResourceClient, experiment: Snapshot, *, last_lines: bool) -> Explanation:

@@ -5,16 +5,17 @@ the status, and a refusal of the API server is the reason of the condition Stuck
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec.structs import asdict
 
 from muster.api.errors import MusterError
 from muster.api.manifest.experiment import parse_experiment
-from muster.client.explanation import Explanation
+from muster.client.snapshot import Snapshot
 from muster.kinds.experiments.planning import plan_of
 from muster.kinds.registry.run_kinds import SUBJECTS
+from muster.kube.unstructured import Json
 from muster.rollcall.document import Detail
 from muster.rollcall.make import detail
 from muster.state.facts.causes.table import REFUSED_BY
@@ -33,20 +34,20 @@ _REFUSED = re.compile(r"(Missing|Forbidden|Refused|Altered|Rejected)$|^ApiServer
 ``RanksMissing`` is none of them."""
 
 
-def roll_call(found: Explanation, now: float) -> Detail | None:
-    """The document; None where the object or its status cannot be understood, or the pods may not be read."""
-    observed = found.experiment.observed
-    plan = _plan(found) if observed is None else observed.plan
-    record = _record(found) if observed is None else observed.record
-    if plan is None or record is None or not found.members_read:
+def roll_call(seen: Snapshot, pods: Sequence[Json] | None, now: float) -> Detail | None:
+    """The document; None where the object or its status cannot be understood, or the pods may not be read (None)."""
+    observed = seen.observed
+    plan = _plan(seen) if observed is None else observed.plan
+    record = _record(seen) if observed is None else observed.record
+    if plan is None or record is None or pods is None:
         return None
-    view = _view(found, plan, record, now) if observed is None else observed.view
+    view = _view(pods, plan, record, now) if observed is None else observed.view
     return detail(Context(plan, record, view, now), ends(plan, record))
 
 
-def _view(found: Explanation, plan: Plan, record: Record, now: float) -> View:
+def _view(pods: Sequence[Json], plan: Plan, record: Record, now: float) -> View:
     view = View()
-    for obj in found.pods:
+    for obj in pods:
         try:
             pod = flatten(msgspec.convert(obj, PodDocument))
         except (msgspec.ValidationError, ValueError):
@@ -58,8 +59,7 @@ def _view(found: Explanation, plan: Plan, record: Record, now: float) -> View:
     return view
 
 
-def _plan(found: Explanation) -> Plan | None:
-    seen = found.experiment
+def _plan(seen: Snapshot) -> Plan | None:
     try:
         if (kind := SUBJECTS.get(seen.subject.kind)) is not None:
             return kind.plan_of(seen.raw)
@@ -68,8 +68,8 @@ def _plan(found: Explanation) -> Plan | None:
         return None
 
 
-def _record(found: Explanation) -> Record | None:
-    status = found.experiment.status
+def _record(seen: Snapshot) -> Record | None:
+    status = seen.status
     if not isinstance(status.phase, Phase):
         return None
     ours = tuple(each for each in status.conditions if isinstance(each.type, ConditionType))
