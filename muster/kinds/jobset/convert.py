@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from muster.api.manifest.problems import quoted
 from muster.api.values.fields import WORD
+from muster.kinds.convert.converter import Converter
 from muster.kinds.convert.draft import Draft
 from muster.kinds.convert.members import end_of, members_of, metadata_of
 from muster.kinds.convert.pod import Pod, pod_of
@@ -209,3 +210,6 @@ def _life(draft: Draft, spec: Fields) -> None:
     )
     end_of(draft, spec)
     spec.lose("volumeClaimPolicies", "not carried over: no claims are made", "attach existing ones in spec.storage")
+
+
+DECLARED: Final = (Converter("JobSet", "jobset.x-k8s.io/v1alpha2", jobset),)

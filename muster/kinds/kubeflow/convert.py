@@ -1,4 +1,4 @@
-"""Kubeflow's training jobs of version v1 as Experiments: JAXJob, PyTorchJob and XGBoostJob.
+"""Kubeflow's training jobs of version v1 as Experiments.
 
 A job has replica specs by type, each with a pod template and a restart policy, and one run policy.
 """
@@ -27,23 +27,6 @@ class Framework:
     """What the operator of Kubeflow sets in a member and Muster's does not."""
     master: bool = True
 
-
-JAXJOB: Final = Framework(
-    "jax",
-    "jaxReplicaSpecs",
-    "jax",
-    "Never",
-    (
-        ("PYTHONUNBUFFERED", "1"),
-        ("COORDINATOR_ADDRESS", "$(JAXOPERATOR_COORDINATOR_HOST)"),
-        ("COORDINATOR_PORT", "1234"),
-        ("NUM_PROCESSES", "$(JAXOPERATOR_NUM_PROCESSES)"),
-        ("PROCESS_ID", "$(JAXOPERATOR_PROCESS_ID)"),
-    ),
-    master=False,
-)
-PYTORCHJOB: Final = Framework("pytorch", "pytorchReplicaSpecs", "pytorch", "OnFailure", (("PYTHONUNBUFFERED", "1"),))
-XGBOOSTJOB: Final = Framework("xgboost", "xgbReplicaSpecs", "xgboost", "Never", (("PYTHONUNBUFFERED", "1"),))
 
 _TYPES: Final = {"master": "Master", "worker": "Worker"}
 

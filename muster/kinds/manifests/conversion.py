@@ -4,32 +4,21 @@
 that cannot become an Experiment at all is a ``ManifestError`` that says why.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final
 
+from muster.api.declared import declared
 from muster.api.manifest.load import KINDS, kind_of, load_node
 from muster.api.manifest.problems import ManifestError, Problem, bounded, nearest, quoted
 from muster.api.manifest.yaml.reader import Mapping, Node, read_yaml
 from muster.kinds.convert.aichor import aichor
+from muster.kinds.convert.converter import Converter
 from muster.kinds.convert.draft import Draft
 from muster.kinds.convert.source import Fields, Report
-from muster.kinds.jobset.convert import jobset
-from muster.kinds.kubeflow.convert import JAXJOB, PYTORCHJOB, XGBOOSTJOB, job_of
-from muster.kinds.ray.convert import raycluster, rayjob
-from muster.kinds.trainjob.convert import trainjob
 
-CONVERTERS: Final[dict[str, tuple[str, Callable[[Draft, Fields], None]]]] = {
-    "JobSet": ("jobset.x-k8s.io/v1alpha2", jobset),
-    "JAXJob": ("kubeflow.org/v1", partial(job_of, JAXJOB)),
-    "PyTorchJob": ("kubeflow.org/v1", partial(job_of, PYTORCHJOB)),
-    "XGBoostJob": ("kubeflow.org/v1", partial(job_of, XGBOOSTJOB)),
-    "RayJob": ("ray.io/v1", rayjob),
-    "RayCluster": ("ray.io/v1", raycluster),
-    "TrainJob": ("trainer.kubeflow.org/v1alpha1", trainjob),
-}
-"""The kinds of other controllers, with the version that is understood."""
+CONVERTERS: Final[dict[str, Converter]] = {each.kind: each for each in declared("convert", Converter)}
+"""The kinds of other controllers that are converted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +52,14 @@ def convert_node(node: Node, problems: Iterable[Problem] = (), *, filename: str 
         close = nearest(kind, known) if isinstance(kind, str) else None
         hint = f"did you mean {close}?" if close else f"these are: {', '.join(known)}"
         raise report.refuse(("kind",), f"{quoted(kind)} cannot be converted", hint)
-    version, converter = CONVERTERS[str(kind)]
+    converter = CONVERTERS[str(kind)]
+    version = converter.api_version
     fields = Fields(report, node)
     if (written := fields.text("apiVersion")) != version:
         hint = f"write apiVersion: {version}"
         raise report.refuse(("apiVersion",), f"{quoted(written)} is not the version of {kind} that is read", hint)
     draft = Draft(report)
-    converter(draft, fields)
+    converter.write(draft, fields)
     document = draft.document()
     return Conversion(str(kind), document, _ordered(report.losses), _ordered(report.notes))
 

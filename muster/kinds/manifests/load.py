@@ -101,7 +101,7 @@ def _as_it_is(node: Tree, kind: str, file: str) -> LoadedObject:
     from muster.kinds.manifests.conversion import CONVERTERS
 
     document = plain(node)
-    version, _ = CONVERTERS[kind]
+    version = CONVERTERS[kind].api_version
     if document.get("apiVersion") != version:
         raise ManifestError([_problem(node, file, f"it is not of version {version}", f"write apiVersion: {version}")])
     try:

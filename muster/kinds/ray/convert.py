@@ -13,6 +13,7 @@ from muster.api.manifest.problems import quoted
 from muster.api.manifest.yaml.reader import Mapping as Tree
 from muster.api.manifest.yaml.reader import plain, read_yaml
 from muster.api.names import CONTAINER, RAY_HEAD_TYPE, RAY_NODE_TYPE, RAY_RUNTIME_ENV
+from muster.kinds.convert.converter import Converter
 from muster.kinds.convert.draft import Draft
 from muster.kinds.convert.members import end_of, metadata_of, stopping_of
 from muster.kinds.convert.pod import Pod, pod_of
@@ -170,3 +171,6 @@ def _runtime_environment(draft: Draft, spec: Fields) -> None:
     if "working_dir" in node.entries or "py_modules" in node.entries:
         hint = "a path in the image, or a URI that the cluster reaches"
         spec.note("working_dir and py_modules are read where the submitter runs", hint, "runtimeEnvYAML")
+
+
+DECLARED: Final = (Converter("RayJob", "ray.io/v1", rayjob), Converter("RayCluster", "ray.io/v1", raycluster))

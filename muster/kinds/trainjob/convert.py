@@ -9,6 +9,7 @@ from typing import Any, Final
 from muster.api.manifest.problems import quoted
 from muster.api.names import CONTAINER
 from muster.kinds.convert.command import line_of
+from muster.kinds.convert.converter import Converter
 from muster.kinds.convert.draft import Draft
 from muster.kinds.convert.members import metadata_of
 from muster.kinds.convert.resources import resources_of
@@ -74,3 +75,6 @@ def _environment(draft: Draft, trainer: Fields) -> list[Any]:
     node = trainer.take("env")
     found = draft.carry(node, trainer.at("env")) if node is not None else []
     return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+DECLARED: Final = (Converter("TrainJob", "trainer.kubeflow.org/v1alpha1", trainjob),)
