@@ -4,12 +4,15 @@ from dataclasses import replace
 from typing import Any
 
 from muster.state.facts import sentences
-from muster.state.facts.diagnosis import grouping
+from muster.state.facts.diagnosis import grouping, of_member
 from muster.state.policies import blocked, obstacles, rendezvous
 from muster.state.policies.failures import culprit
 from muster.state.summary import conditions
 from muster.state.view.engine_facts import EngineFacts, Refusal
 from tests.planted.bug import Hunt, Swaps, bug, swap
+
+ROOMS = (conditions, grouping, of_member, sentences, rendezvous)
+"""Those that say what a pod waits for."""
 
 
 @bug(Hunt("clean", "image-not-pulled"), shown_by="is not called stuck")
@@ -21,7 +24,8 @@ def image_never_stuck() -> Swaps:
 @bug(Hunt("clean", "image-not-pulled"), shown_by="is not called stuck")
 def image_stuck_late() -> Swaps:
     """An image that cannot be pulled is called Stuck after a minute."""
-    return [swap(obstacles, "CONTAINER_PATIENCE", 60.0)]
+    patience_of = obstacles.patience_of
+    return [swap(obstacles, "patience_of", lambda pod: 60.0 if pod.scheduled else patience_of(pod))]
 
 
 @bug(Hunt("clean", "unschedulable-restarts", operator="pytorch"), shown_by="the message does not say")
@@ -29,7 +33,7 @@ def scheduler_unheard() -> Swaps:
     """What the scheduler says of a pod without a node is not said."""
     return [
         swap(obstacles, "current", lambda context: None),
-        *(swap(room, "why_idle", lambda pod: "not ready") for room in (conditions, grouping, sentences, rendezvous)),
+        *(swap(room, "why_idle", lambda pod: "not ready") for room in ROOMS),
     ]
 
 
