@@ -89,7 +89,8 @@ def text(package: str, circle: set[str], between: Imports) -> str:
 
 def packages(root: Path) -> list[str]:
     """Every folder of the tree that holds modules."""
-    return sorted({".".join(module.split(".")[:-1]) for module in imports_of(root) if "." in module})
+    modules = {_name(file, root) for file in root.rglob("*.py")}
+    return sorted({".".join(module.split(".")[:-1]) for module in modules if "." in module})
 
 
 @pytest.mark.parametrize("package", packages(MUSTER))
