@@ -105,7 +105,7 @@ def follow_request(seen: Observation) -> Observation:
 def await_ends(seen: Observation) -> Observation:
     """Start the terminating clock where pods that must go are there, and stop it where they are gone.
 
-    It comes first, so that the clock does not run out over pods that ended unseen, and again after the verdict.
+    It comes first, so that the clock does not run out over pods that ended unseen, and again after a verdict.
     """
     record = seen.record
     over = record.finished or record.phase is Phase.SUSPENDED
@@ -143,7 +143,7 @@ def reach_verdict(seen: Observation) -> Observation:
     if isinstance(verdict, Wait):
         return replace(seen, due_at=(*seen.due_at, verdict.until))
     after = seen.with_record(apply(seen, verdict))
-    return gather(after.with_record(blocked.track(after, obstacles.current(after))))
+    return await_ends(gather(after.with_record(blocked.track(after, obstacles.current(after)))))
 
 
 def schedule_deletion(seen: Observation) -> Observation:
@@ -218,7 +218,6 @@ OWN: Final[tuple[Step, ...]] = (
     gather,
     advance,
     reach_verdict,
-    await_ends,
     schedule_deletion,
     track_edits,
     track_volume,

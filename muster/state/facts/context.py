@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from muster.state.view.probe_result import ProbeResult
 from muster.state.view.read_only import ReadOnlyView
-from muster.state.view.tally import Tally
+from muster.state.view.tally import NO_TALLY, Tally
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Cause, Record, attempts_of
@@ -28,12 +28,12 @@ class Context(msgspec.Struct, frozen=True):
 
     def with_record(self, record: Record) -> Self:
         """The same context with another record."""
-        return replace(self, record=record)
+        return self if record is self.record else replace(self, record=record)
 
     @property
     def tally(self) -> Tally:
         """The pods of the record's epoch."""
-        return self.view.of(self.record.epoch)
+        return self.view.epochs.get(self.record.epoch, NO_TALLY)
 
     @property
     def probe(self) -> ProbeResult | None:
@@ -41,8 +41,18 @@ class Context(msgspec.Struct, frozen=True):
         return self.view.probe_result_of(self.record.epoch)
 
     @property
+    def alone(self) -> bool:
+        """No pod is there, seen or not, but those of the record's epoch and attempts: so it is in most decisions."""
+        epochs, epoch = self.view.epochs, self.record.epoch
+        if len(epochs) > (epoch in epochs) or self.view.engine.vanished:
+            return False
+        return not self.tally.previous and self.settled
+
+    @property
     def lingering(self) -> list[Pod]:
         """Pods of other epochs and attempts that may still run: their successors may not start beside them."""
+        if self.alone:
+            return []
         others = [pod for tally in self.view.others(self.record.epoch) for pod in tally.alive.values()]
         older = [pod for pod in self.tally.previous.values() if pod.live]
         if not self.settled:

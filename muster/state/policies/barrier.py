@@ -35,6 +35,8 @@ STOP_MARGIN = 30.0
 
 def sweep(context: Context) -> list[DeletePods]:
     """Delete the pods of other epochs and attempts, but not the terminating ones and the pod of the last cause."""
+    if context.alone:
+        return []
     kept = context.record.cause.uid if context.record.cause else ""
     alive = tuple(pod for pod in (*context.lingering, *older_pods.unseen(context)) if not pod.terminating)
     ended = tuple(pod for pod in _superseded(context) if not pod.live and not pod.terminating and pod.uid != kept)
@@ -124,8 +126,8 @@ def _forced(context: Context) -> tuple[Pod, ...]:
     A pod deleted by force may still run on a node that is cut off. Its address is of an older epoch, so it cannot reach
     the new coordinator, but it may hold accelerators and write to shared volumes: hence never by default.
     """
-    clock = context.plan.clock(ClockName.TERMINATING)
     since = context.record.ending_at
+    clock = context.plan.clock(ClockName.TERMINATING) if since is not None else None
     if clock is None or since is None or clock.action is not ClockAction.RESTART or context.now < since + clock.after:
         return ()
     return tuple(context.lingering)

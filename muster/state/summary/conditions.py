@@ -19,10 +19,22 @@ UNSEEN = "all members succeeded before the coordinator had shown them together"
 Row = tuple[ConditionType, bool, str, str]
 
 
-def renew(context: Context, assembly: Assembly) -> tuple[Condition, ...]:
-    """All conditions as they are now; ``since`` moves only where the status flipped."""
-    before = {condition.type: condition for condition in context.record.conditions}
-    return tuple(_keep(context, before.get(row[0]), *row) for row in _rows(context, assembly))
+def renew(context: Context, assembly: Assembly, coordinator: str) -> tuple[Condition, ...]:
+    """All conditions as they are now; ``since`` moves only where the status flipped.
+
+    ``coordinator`` is its address. In most decisions they are as they were.
+    """
+    generation, held = context.plan.generation, context.record.conditions
+    before = {condition.type: condition for condition in held}
+    renewed = []
+    for kind, status, reason, message in _rows(context, assembly, coordinator):
+        old = before.get(kind)
+        if old is None or old.status != status:
+            old = Condition(kind, status, reason, message, generation, context.now)
+        elif old.reason != reason or old.message != message or old.generation != generation:
+            old = Condition(kind, status, reason, message, generation, old.since)
+        renewed.append(old)
+    return tuple(renewed)
 
 
 def unseen(context: Context) -> bool:
@@ -37,23 +49,12 @@ def unseen(context: Context) -> bool:
     return context.tally.succeeded >= context.plan.size or (said is not None and said.reason == ROLL_NOT_SEEN)
 
 
-def _keep(
-    context: Context, old: Condition | None, kind: ConditionType, status: bool, reason: str, message: str
-) -> Condition:
-    generation = context.plan.generation
-    if old is None or old.status != status:
-        return Condition(kind, status, reason, message, generation, context.now)
-    if old.reason == reason and old.message == message and old.generation == generation:
-        return old  # the usual context: most conditions of most looks are as they were
-    return Condition(kind, status, reason, message, generation, old.since)
-
-
-def _rows(context: Context, assembly: Assembly) -> Iterator[Row]:
+def _rows(context: Context, assembly: Assembly, coordinator: str) -> Iterator[Row]:
     record = context.record
     suspended = record.phase is Phase.SUSPENDED
     yield ConditionType.SUSPENDED, suspended, "Suspended" if suspended else "NotSuspended", ""
     yield _scheduled(context)
-    yield _coordinator(context, assembly)
+    yield _coordinator(context, assembly, coordinator)
     yield _assembled(context, assembly)
     restarting = record.phase is Phase.RESTARTING
     cause = record.cause
@@ -84,10 +85,9 @@ def _ending(kind: ConditionType, record: Record, phase: Phase) -> Row:
     return kind, here, record.reason if here else f"Not{phase}", record.message if here else ""
 
 
-def _coordinator(context: Context, assembly: Assembly) -> Row:
+def _coordinator(context: Context, assembly: Assembly, address: str) -> Row:
     if context.plan.coordinator is None:
         return ConditionType.COORDINATOR_READY, True, NO_COORDINATOR, "the operator has no coordinator"
-    address = context.plan.coordinator_address(context.record.epoch)
     if assembly.coordinator_ready:
         return ConditionType.COORDINATOR_READY, True, "Serving", f"serving at {address}"
     return ConditionType.COORDINATOR_READY, False, "NotServing", address

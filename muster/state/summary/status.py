@@ -75,7 +75,8 @@ def summarize(context: Context, assembly: Assembly) -> Record:
         roll = None  # its pods leave
     elif record.gathering and plan.coordinator and not plan.coordinator.probe.passive and silence.known_in(context):
         ready, roll = assembly.arrived, RollCall(plan.size, assembly.arrived, assembly.missing)
-    conditions = renew(context, assembly)
+    coordinator = plan.coordinator_address(record.epoch)
+    conditions = renew(context, assembly, coordinator)
     reason, message = record.reason, record.message
     if not record.finished:
         reason, message = _waiting_for(context, assembly, conditions)
@@ -90,7 +91,7 @@ def summarize(context: Context, assembly: Assembly) -> Record:
         ready=ready,
         roll=roll,
         steps=read(context),
-        coordinator=plan.coordinator_address(record.epoch),
+        coordinator=coordinator,
         dashboard=plan.dashboard_address(record.epoch),
         deadline=_deadline(context),
         reason=reason,

@@ -4,7 +4,6 @@ Rules are data. An operator states them (``state.operators``), the policies appl
 policy asks which operator a rule came from.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -190,11 +189,6 @@ class ClockRule:
     action: ClockAction = ClockAction.ALERT
     while_idle: bool = False
     """The clock also runs while the experiment is suspended or finished."""
-
-
-def clock_named(clocks: Iterable[ClockRule], name: ClockName) -> ClockRule | None:
-    """The rule of that clock, or None where it does not run."""
-    return next((clock for clock in clocks if clock.name is name), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,13 @@ REST = Assembly(False, False, 0, (), "", None, None)
 QUIET = Assembly(False, False, 0, (), "0/4 ranks arrived", None, None)
 
 
+def renewed(case: Context, assembly: Assembly) -> tuple[Condition, ...]:
+    return renew(case, assembly, case.plan.coordinator_address(case.record.epoch))
+
+
 def rows(assembly: Assembly = REST, *pods: Pod, **facts: Any) -> dict[str, tuple[bool | None, str, str]]:
     case = Context(plan(generation=7), record(**facts), view(*pods), NOW)
-    conditions = renew(case, assembly)
+    conditions = renewed(case, assembly)
     assert all((each.generation, each.since) == (7, NOW) for each in conditions)
     return {str(each.type): (each.status, each.reason, each.message) for each in conditions}
 
@@ -104,7 +108,7 @@ def test_the_first_member_without_a_node_says_why() -> None:
 def test_the_time_moves_only_where_the_status_flips() -> None:
     def since(*before: Condition, phase: Phase) -> dict[str, float]:
         case = Context(plan(), record(phase=phase, conditions=before), view(), NOW + 50)
-        return {str(each.type): each.since for each in renew(case, REST)}
+        return {str(each.type): each.since for each in renewed(case, REST)}
 
     was = Condition(ConditionType.SUSPENDED, False, "Old", "words", 1, NOW - 9)
     assert since(was, phase=Phase.PENDING)["Suspended"] == NOW - 9
@@ -116,12 +120,12 @@ def test_what_is_said_is_renewed_though_the_status_stays() -> None:
     kept = Condition(ConditionType.SUSPENDED, False, "NotSuspended", "", 7, NOW - 9)
     for before in (kept, replace(kept, reason="Old"), replace(kept, message="old words"), replace(kept, generation=6)):
         case = Context(plan(generation=7), record(conditions=(before,)), view(), NOW)
-        assert renew(case, QUIET)[0] == kept
+        assert renewed(case, QUIET)[0] == kept
 
 
 def test_who_needs_no_coordinator_has_it_ready() -> None:
     case = Context(plan(coordinator=None), record(), view(), NOW)
-    here = {each.type: each for each in renew(case, QUIET)}[ConditionType.COORDINATOR_READY]
+    here = {each.type: each for each in renewed(case, QUIET)}[ConditionType.COORDINATOR_READY]
     assert (here.status, here.reason, here.message) == (True, "NoCoordinator", "the operator has no coordinator")
 
 
