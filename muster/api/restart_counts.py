@@ -1,11 +1,19 @@
 """What a status holds of restarts: reasons, attempts, uses of failure rules, and nodes that were failed on."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 
 from muster.api.wire.kinds import Count, Counter, Flag, Name, RankRanges, Reason, Time
 from muster.api.wire.structs import Life, Wire
+
+MAX_RESTART_REASONS: Final = 64
+MAX_ATTEMPTS: Final = 256
+"""Different attempts that a status holds."""
+MAX_JOB_COUNTS: Final = 1_024
+MAX_RULES: Final = 64
+MAX_RESTART_TIMES: Final = 256
+MAX_NODES: Final = 64
 
 
 class RestartReason(msgspec.Struct, frozen=True, gc=False):

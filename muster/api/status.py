@@ -16,8 +16,22 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
+from muster.api.conditions import Condition
 from muster.api.gang import MAX_GROUPS, GroupSize, RollCall, Steps
-from muster.api.restart_counts import Attempts, JobRestarts, NodeFailures, RestartReason, RuleUse
+from muster.api.hindrances import Blocked, Known
+from muster.api.restart_counts import (
+    MAX_ATTEMPTS,
+    MAX_JOB_COUNTS,
+    MAX_NODES,
+    MAX_RESTART_REASONS,
+    MAX_RESTART_TIMES,
+    MAX_RULES,
+    Attempts,
+    JobRestarts,
+    NodeFailures,
+    RestartReason,
+    RuleUse,
+)
 from muster.api.wire import structs as wire
 from muster.api.wire.kinds import (
     Count,
@@ -31,20 +45,12 @@ from muster.api.wire.kinds import (
     Reason,
     Signal,
     Time,
-    Truth,
     WholeTime,
     member_of,
 )
 from muster.api.wire.structs import Life, Wire
 
 MAX_CONDITIONS: Final = 32
-MAX_RESTART_REASONS: Final = 64
-MAX_ATTEMPTS: Final = 256
-"""Different attempts that a status holds."""
-MAX_JOB_COUNTS: Final = 1_024
-MAX_RULES: Final = 64
-MAX_RESTART_TIMES: Final = 256
-MAX_NODES: Final = 64
 STORY_LINES: Final = 64
 """Lines that a status keeps: the first eight and the latest."""
 
@@ -60,20 +66,6 @@ class Phase(StrEnum):
     RESTARTING = "Restarting"
     SUCCEEDED = "Succeeded"
     FAILED = "Failed"
-
-
-class ConditionType(StrEnum):
-    """The conditions of an Experiment; each can be waited for with ``kubectl wait``."""
-
-    SUSPENDED = "Suspended"
-    SCHEDULED = "Scheduled"
-    COORDINATOR_READY = "CoordinatorReady"
-    ASSEMBLED = "Assembled"
-    RESTARTING = "Restarting"
-    STUCK = "Stuck"
-    SUCCEEDED = "Succeeded"
-    FAILED = "Failed"
-    FINISHED = "Finished"
 
 
 class Cause(msgspec.Struct, frozen=True, gc=False):
@@ -107,49 +99,6 @@ class Cause(msgspec.Struct, frozen=True, gc=False):
         Count, Wire("Where it held the gang up: for how many seconds that was known.", name="knownForSeconds")
     ] = 0
     job: Annotated[Name, Wire("Where a Job of a JobSet has failed: its name. The pod is the one that led to it.")] = ""
-
-
-class Condition(msgspec.Struct, frozen=True, gc=False):
-    """One condition (Kubernetes meta/v1 Condition)."""
-
-    type: Annotated[str, member_of(ConditionType), Wire("Name of the condition.", required=True)]
-    status: Annotated[Truth, Wire("True, False or Unknown.", required=True)]
-    reason: Annotated[Reason, Wire("Reason of the status, in one word.")]
-    message: Annotated[Message, Wire("Reason of the status, in a sentence.", summary=True)]
-    generation: Annotated[
-        Counter, Wire("Generation of the spec this was decided on.", name="observedGeneration", summary=True)
-    ]
-    since: Annotated[
-        Time,
-        Wire("When status last changed.", name="lastTransitionTime", summary=True, stays="no clock counts from it"),
-    ]
-
-    @property
-    def status_text(self) -> str:
-        """``True``, ``False`` or ``Unknown``."""
-        return "Unknown" if self.status is None else str(self.status)
-
-
-class Blocked(msgspec.Struct, frozen=True, gc=False):
-    """What keeps a member of this epoch from starting or working."""
-
-    reason: Annotated[Reason, Wire("The obstacle in one word, such as ImagePullBackOff.")]
-    since: Annotated[Time, Wire("Since when there is an obstacle of this kind.", name="time", moves=True)]
-    gone_at: Annotated[
-        Time | None, Wire("Since when it is not seen, while it may come back.", name="goneTime", moves=True)
-    ] = None
-
-
-class Known(msgspec.Struct, frozen=True, gc=False):
-    """Which members the gang waits for, and why: what its end is charged to where the others give up."""
-
-    cause: Annotated[Reason, Wire("Why they keep the gang, in one word of docs/diagnosis.md.", required=True)]
-    message: Annotated[Message, Wire("The same in a sentence.")]
-    ranks: Annotated[RankRanges, Wire("Their ranks, such as 2 or 8-15; empty where it is the whole gang.")]
-    since: Annotated[Time, Wire("Since when it is known.", name="time", moves=True)]
-    until: Annotated[
-        Time | None, Wire("When it was mended, while they have not arrived.", name="untilTime", moves=True)
-    ] = None
 
 
 class StoryLine(msgspec.Struct, frozen=True, gc=False):

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import structs
 
+from muster.api.conditions import Condition
 from muster.api.errors import NotFound
 from muster.api.gang import MAX_MEMBERS
 from muster.api.names import KIND
-from muster.api.status import Condition, ExperimentStatus
+from muster.api.status import ExperimentStatus
 from muster.api.wire.kinds import WireError
 from muster.client.errors import NoSuchExperiment, NotInstalled
 from muster.client.subjects import collection_path, object_path, parse

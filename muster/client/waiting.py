@@ -9,9 +9,10 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from muster.api.conditions import ConditionType
 from muster.api.errors import MusterError
 from muster.api.manifest.problems import nearest
-from muster.api.status import ConditionType, Phase
+from muster.api.status import Phase
 from muster.client.errors import NoSuchExperiment, Vanished, WaitTimeout
 from muster.client.snapshot import ExperimentChange, Snapshot
 

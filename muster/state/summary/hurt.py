@@ -6,7 +6,8 @@
 from enum import StrEnum
 from typing import Final
 
-from muster.api.status import ConditionType, ExperimentStatus, Phase
+from muster.api.conditions import ConditionType
+from muster.api.status import ExperimentStatus, Phase
 from muster.state.facts.hang import HUNG
 
 RECENT: Final = 24 * 3600.0

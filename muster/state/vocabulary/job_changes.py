@@ -10,8 +10,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from muster.api.gang import MAX_MEMBERS
-from muster.api.restart_counts import Attempts, JobRestarts
-from muster.api.status import MAX_ATTEMPTS, MAX_JOB_COUNTS
+from muster.api.restart_counts import MAX_ATTEMPTS, MAX_JOB_COUNTS, Attempts, JobRestarts
 from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.api.wire.kinds import MAX_RANGES
 from muster.state.vocabulary.record import Record

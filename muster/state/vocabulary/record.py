@@ -14,17 +14,15 @@ from typing import Any, Final
 
 from msgspec.structs import asdict
 
+from muster.api.conditions import Condition, ConditionType
 from muster.api.errors import MusterError
 from muster.api.gang import MAX_MEMBERS, GroupSize, RollCall, Steps
+from muster.api.hindrances import Blocked, Known
 from muster.api.restart_counts import Attempts, JobRestarts, NodeFailures, RestartReason, RuleUse
 from muster.api.status import (
     STORY_LINES,
-    Blocked,
     Cause,
-    Condition,
-    ConditionType,
     ExperimentStatus,
-    Known,
     Phase,
     StoryLine,
 )

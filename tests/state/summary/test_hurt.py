@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from muster.api.conditions import Condition, ConditionType
 from muster.api.gang import RollCall
-from muster.api.status import Condition, ConditionType, ExperimentStatus, Phase
+from muster.api.status import ExperimentStatus, Phase
 from muster.state.facts.hang import HUNG
 from muster.state.summary.hurt import NEAR, NOTHING, OVER, RECENT, TITLES, Hurt, hurts, place, seen_in
 from tests.builders import NOW

@@ -5,7 +5,7 @@ from typing import Annotated, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from muster.api.manifest.aichor import BackoffLimit
-from muster.api.status import MAX_NODES, MAX_RESTART_TIMES
+from muster.api.restart_counts import MAX_NODES, MAX_RESTART_TIMES
 from muster.api.values.durations import parse_duration
 from muster.api.values.fields import Count, Duration, Number, Shape, Wait, Wrong, null_is_empty
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from muster.api.status import MAX_NODES
+from muster.api.restart_counts import MAX_NODES
 from muster.state.facts.context import Context
 from muster.state.policies.failures.charged import COORDINATOR_LOST, NODE_NOT_READY
 from muster.state.vocabulary.plan import Plan

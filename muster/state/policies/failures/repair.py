@@ -19,7 +19,7 @@ from functools import lru_cache
 from msgspec.structs import replace
 
 from muster.api.gang import MAX_MEMBERS
-from muster.api.status import MAX_ATTEMPTS, MAX_JOB_COUNTS
+from muster.api.restart_counts import MAX_ATTEMPTS, MAX_JOB_COUNTS
 from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.api.wire.kinds import MAX_RANGES
 from muster.state.facts.context import Context, Fail

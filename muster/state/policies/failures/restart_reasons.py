@@ -6,8 +6,7 @@ or the platform names is counted as ``Other``.
 
 from typing import Final
 
-from muster.api.restart_counts import RestartReason
-from muster.api.status import MAX_RESTART_REASONS
+from muster.api.restart_counts import MAX_RESTART_REASONS, RestartReason
 from muster.state.facts.virtual_jobs import BACKOFF_LIMIT, DEADLINE, FAILED_INDEXES, MAX_FAILED, POD_FAILURE_POLICY
 from muster.state.policies.failures.charged import TO_THE_PLATFORM, TO_THE_USER
 from muster.state.policies.failures.culprit import REASON as RANK_FAILED

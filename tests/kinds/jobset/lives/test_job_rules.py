@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from muster.api.gang import MAX_MEMBERS
-from muster.api.status import MAX_ATTEMPTS
+from muster.api.restart_counts import MAX_ATTEMPTS
 from muster.api.values.rank_ranges import to_ranges
 from muster.state.facts.context import Context, Restart
 from muster.state.facts.sentences import sentence

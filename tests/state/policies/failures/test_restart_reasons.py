@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.api.status import MAX_RESTART_REASONS
+from muster.api.restart_counts import MAX_RESTART_REASONS
 from muster.state.policies.failures.restart_reasons import EXPORTED, OTHER, REASONS, by_reason, counted
 from muster.state.policies.queueing import queue
 from muster.state.vocabulary.record import Phase, RestartReason

@@ -1,0 +1,30 @@
+"""What keeps a gang from starting or working, in the status (``muster.api.status``)."""
+
+from typing import Annotated
+
+import msgspec
+
+from muster.api.wire.kinds import Message, RankRanges, Reason, Time
+from muster.api.wire.structs import Wire
+
+
+class Blocked(msgspec.Struct, frozen=True, gc=False):
+    """What keeps a member of this epoch from starting or working."""
+
+    reason: Annotated[Reason, Wire("The obstacle in one word, such as ImagePullBackOff.")]
+    since: Annotated[Time, Wire("Since when there is an obstacle of this kind.", name="time", moves=True)]
+    gone_at: Annotated[
+        Time | None, Wire("Since when it is not seen, while it may come back.", name="goneTime", moves=True)
+    ] = None
+
+
+class Known(msgspec.Struct, frozen=True, gc=False):
+    """Which members the gang waits for, and why: what its end is charged to where the others give up."""
+
+    cause: Annotated[Reason, Wire("Why they keep the gang, in one word of docs/diagnosis.md.", required=True)]
+    message: Annotated[Message, Wire("The same in a sentence.")]
+    ranks: Annotated[RankRanges, Wire("Their ranks, such as 2 or 8-15; empty where it is the whole gang.")]
+    since: Annotated[Time, Wire("Since when it is known.", name="time", moves=True)]
+    until: Annotated[
+        Time | None, Wire("When it was mended, while they have not arrived.", name="untilTime", moves=True)
+    ] = None
