@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from muster.kinds.registry.run_kinds import SUBJECTS
-from muster.kinds.registry.watched_kinds import OBSERVED
+from muster.kinds.registry.run_kinds import RUN_KINDS
+from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.state.vocabulary.subject import Subject
 
 HEAD = "{{/* Made by `python -m deploy.helm` from the declarations in muster/kinds. Do not edit. */}}\n"
@@ -11,8 +11,8 @@ HEAD = "{{/* Made by `python -m deploy.helm` from the declarations in muster/kin
 
 def kinds_template() -> str:
     """The text of the file."""
-    run = (kind.subject for kind in SUBJECTS.values())
-    watched = (kind.subject for kind in OBSERVED.values() if not kind.virtual)
+    run = (kind.subject for kind in RUN_KINDS.values())
+    watched = (kind.subject for kind in WATCHED_KINDS.values() if not kind.virtual)
     return HEAD + _groups("muster.groupsOfRunKinds", run) + "\n" + _groups("muster.groupsOfWatchedKinds", watched)
 
 

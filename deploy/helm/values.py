@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.alias_generators import to_camel
 
 from muster.daemon.settings import FOREIGN_KINDS, Settings
-from muster.kinds.registry.watched_kinds import OBSERVED
+from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 
 LABEL = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 """A DNS label (RFC 1123)."""
@@ -118,9 +118,9 @@ class Observe(Strict):
 
     kinds: str = Field(
         "",
-        pattern=f"^({listed(OBSERVED, 'all')})?$",
+        pattern=f"^({listed(WATCHED_KINDS, 'all')})?$",
         description="kinds of runs of other controllers to watch over, separated by commas: "
-        f"{', '.join(OBSERVED)}, or all; a role of its own lets musterd read them",
+        f"{', '.join(WATCHED_KINDS)}, or all; a role of its own lets musterd read them",
     )
     deadlines: bool = Field(
         False,

@@ -80,7 +80,7 @@ def _plan_of_object(loaded: LoadedObject, *, name: str, namespace: str, uid: str
     """The plan of an object that is run as it is. Raises ``PlanError`` and ``SpecError``."""
     from muster.kinds.registry import run_kinds as kinds
 
-    kind = kinds.SUBJECTS.get(loaded.kind)
+    kind = kinds.RUN_KINDS.get(loaded.kind)
     if kind is None:
         raise PlanError(f"kind: {loaded.kind} objects are not run by this release")
     document = object_of(loaded, name=name, namespace=namespace)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from muster.api.errors import ApiError, Conflict
 from muster.api.names import ANNOTATION_CANCELLED, ANNOTATION_RESTART
-from muster.client.errors import OnlyObserved
+from muster.client.errors import OnlyWatched
 from muster.client.events import EventSummary, events_of
 from muster.client.explanation import Explanation, explain
 from muster.client.logs.follow import FollowedLog
@@ -139,7 +139,7 @@ class Client:
         if subject == EXPERIMENT:
             with known_kind(name, space):
                 return snapshot_of(await self.resources.get(experiments_path(space, name)))
-        from muster.client import observing  # with the rules by which runs of others are understood
+        from muster.client import watching as observing
 
         return await observing.get(self.resources, subject, space, name)
 
@@ -151,7 +151,7 @@ class Client:
         if subject == EXPERIMENT:
             with known_kind():
                 return [snapshot_of(obj) for obj in await self.resources.list(collection_path(space))]
-        from muster.client import observing
+        from muster.client import watching as observing
 
         return await observing.list_all(self.resources, subject, space)
 
@@ -184,7 +184,7 @@ class Client:
         goal = Until.parse(until) if isinstance(until, str) else until
         seen = await self.get(name, namespace=namespace)
         if seen.observed is not None and not seen.finished:
-            raise OnlyObserved(f"{name} is run by another controller: wait for its own conditions with kubectl wait")
+            raise OnlyWatched(f"{name} is run by another controller: wait for its own conditions with kubectl wait")
         return await wait(self, seen, goal, timeout)
 
     async def members(self, name: str, *, namespace: str | None = None) -> Sequence[Member]:
@@ -245,7 +245,7 @@ class Client:
             raise ValueError("an epoch that has ended cannot be followed: leave follow, or previous and epoch, out")
         seen = await self.get(name, namespace=namespace)
         if follow and seen.observed is not None:
-            raise OnlyObserved(f"{name} is run by another controller: leave --follow out, or follow it with kubectl")
+            raise OnlyWatched(f"{name} is run by another controller: leave --follow out, or follow it with kubectl")
         log = GangLog(self.resources, seen, LogChoice(frozenset(ranks), epoch, tail, since, max(1, at_once)), noted)
         lines = FollowedLog(log).lines() if follow else log.previous() if previous else log.read()
         async with contextlib.aclosing(lines) as stream:

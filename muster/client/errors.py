@@ -7,7 +7,7 @@ MusterError
 ├── NoSuchExperiment        no experiment of that name
 ├── NoSuchRank              the experiment has no such member, or the member has no pod now
 ├── LogsGone                the log is no longer kept
-├── OnlyObserved            another controller runs the object, and Muster neither changes nor follows it
+├── OnlyWatched            another controller runs the object, and Muster neither changes nor follows it
 ├── Vanished                the experiment was deleted during a wait for it
 └── WaitTimeout             the condition did not hold in time
 """
@@ -47,5 +47,5 @@ class CannotCancel(MusterError):
     """The object is of a kind that has no field for it."""
 
 
-class OnlyObserved(MusterError):
+class OnlyWatched(MusterError):
     """Another controller runs the object, and Muster neither changes nor follows it."""

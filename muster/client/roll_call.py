@@ -14,7 +14,7 @@ from muster.api.errors import MusterError
 from muster.api.manifest.experiment import parse_experiment
 from muster.client.snapshot import Snapshot
 from muster.kinds.experiments.planning import plan_of
-from muster.kinds.registry.run_kinds import SUBJECTS
+from muster.kinds.registry.run_kinds import RUN_KINDS
 from muster.kube.unstructured import Json
 from muster.rollcall.document import Detail
 from muster.rollcall.make import detail
@@ -61,7 +61,7 @@ def _view(pods: Sequence[Json], plan: Plan, record: Record, now: float) -> View:
 
 def _plan(seen: Snapshot) -> Plan | None:
     try:
-        if (kind := SUBJECTS.get(seen.subject.kind)) is not None:
+        if (kind := RUN_KINDS.get(seen.subject.kind)) is not None:
             return kind.plan_of(seen.raw)
         return plan_of(parse_experiment(seen.raw)) if isinstance(seen.raw, Mapping) else None
     except MusterError:

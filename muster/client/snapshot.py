@@ -26,7 +26,7 @@ from muster.kube.unstructured import Json, mapping, moment, text
 from muster.state.vocabulary.subject import EXPERIMENT, Subject, title
 
 if TYPE_CHECKING:  # an Experiment is shown without the rules by which runs of others are understood
-    from muster.client.observed import Observed
+    from muster.client.watched import Observed
 
 Outcome = Literal["Succeeded", "Failed", "Deadline"]
 

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 from muster.api.errors import MusterError
 from muster.api.manifest.problems import quoted
-from muster.client.errors import CannotCancel, OnlyObserved
+from muster.client.errors import CannotCancel, OnlyWatched
 from muster.kube.paths import custom
 from muster.kube.unstructured import Json, text
 from muster.state.vocabulary.subject import EXPERIMENT, JAXJOB, JOBSET, PODS, Subject
 
-SUBJECTS: Final = (EXPERIMENT, JOBSET, JAXJOB)
+RUN_KINDS: Final = (EXPERIMENT, JOBSET, JAXJOB)
 """The kinds that Muster can run."""
 
 
@@ -26,7 +26,7 @@ def subject_of(word: str) -> Subject:
     """The kind of that name: ``jobset``, ``jobsets`` or ``JobSet``; empty for Experiment. Raises ``UnknownKind``."""
     if not word:
         return EXPERIMENT
-    named = (*SUBJECTS, *_observed_only())
+    named = (*RUN_KINDS, *_observed_only())
     found = next((each for each in named if word.lower() in (each.kind.lower(), each.plural)), None)
     if found is None:
         known = ", ".join(each.kind.lower() for each in named)
@@ -43,9 +43,9 @@ def parse(name: str) -> tuple[Subject, str]:
 @cache
 def _observed_only() -> tuple[Subject, ...]:
     """The other kinds. Their rules take 0.3 s to import, and an Experiment is named without them."""
-    from muster.kinds.registry.watched_kinds import OBSERVED
+    from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 
-    return tuple(each.subject for each in OBSERVED.values() if each.subject not in SUBJECTS)
+    return tuple(each.subject for each in WATCHED_KINDS.values() if each.subject not in RUN_KINDS)
 
 
 def refuse_to_ask(name: str, verb: str) -> None:
@@ -67,9 +67,9 @@ def _instead(subject: Subject, verb: str) -> str:
 
 
 def refuse_observed(name: str, what: str) -> None:
-    """Raise ``OnlyObserved`` for an object of a kind that Muster never runs; ``what`` is to be done instead."""
-    if parse(name)[0] not in SUBJECTS:
-        raise OnlyObserved(f"{name.partition('/')[0]} objects are run by another controller: {what}")
+    """Raise ``OnlyWatched`` for an object of a kind that Muster never runs; ``what`` is to be done instead."""
+    if parse(name)[0] not in RUN_KINDS:
+        raise OnlyWatched(f"{name.partition('/')[0]} objects are run by another controller: {what}")
 
 
 def collection_path(namespace: str | None, subject: Subject = EXPERIMENT) -> str:
@@ -90,15 +90,15 @@ def ours(obj: Json) -> bool:
         return True
     from muster.kinds.registry import run_kinds as kinds
 
-    kind = kinds.SUBJECTS.get(name)
+    kind = kinds.RUN_KINDS.get(name)
     return kind is not None and kind.ours(obj)
 
 
 def _field_that_suspends(subject: Subject) -> str:
     """The path of the field that the declaration of the kind sets."""
-    from muster.kinds.registry.watched_kinds import OBSERVED
+    from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 
-    patch: Any = OBSERVED[subject.plural].suspend
+    patch: Any = WATCHED_KINDS[subject.plural].suspend
     path = []
     while isinstance(patch, Mapping):
         ((name, patch),) = patch.items()

@@ -24,17 +24,17 @@ from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.experiments.lookup import find, invalid, subjects
 from muster.daemon.informers import Informers, Times
 from muster.daemon.loop_lag import LoopLagMonitor
-from muster.daemon.observed.index import ObservedIndex
-from muster.daemon.observed.watches import ObservedWatches
 from muster.daemon.prober_pool import Prober, ProberPool, prober_of
 from muster.daemon.settings import Settings
 from muster.daemon.steps.controller import Controller
 from muster.daemon.takeover import Source, list_latest, stand_by, take_over
 from muster.daemon.tasks import Tasks
 from muster.daemon.wall_clock import TICK, WallClock
+from muster.daemon.watched.index import WatchedIndex
+from muster.daemon.watched.watches import WatchedWatches
 from muster.daemon.web.health import DaemonHealth
 from muster.daemon.web.live import Changes
-from muster.kinds.registry.run_kinds import SUBJECTS, runs
+from muster.kinds.registry.run_kinds import RUN_KINDS, runs
 from muster.kube.denials import Denials
 from muster.kube.fair_share import ALONE, FairShare
 from muster.kube.instrumented import MeasuredTransport, labels
@@ -57,7 +57,7 @@ from muster.state.vocabulary.record import Record
 from muster.state.vocabulary.rules import ClockName
 from muster.watchers import experiments
 from muster.watchers.experiments import ExperimentRecord
-from muster.watchers.foreign import decoder_of
+from muster.watchers.run_kinds import decoder_of
 
 log = structlog.get_logger()
 
@@ -117,13 +117,13 @@ class Daemon:
             times=Times(monotonic, random, sleep),
             settings=ReflectorSettings(silence=settings.watch_silence),
             advanced=self._advanced,
-            foreign=[kind for kind in SUBJECTS.values() if kind.subject.plural in settings.foreign],
+            foreign=[kind for kind in RUN_KINDS.values() if kind.subject.plural in settings.foreign],
             kueue=settings.kueue,
             queue_turned=self._queue_turned,
         )
-        self.observed = ObservedWatches(
+        self.observed = WatchedWatches(
             transport,
-            ObservedIndex(
+            WatchedIndex(
                 self.index,
                 settings.observed,
                 ours=partial(runs, settings.foreign),

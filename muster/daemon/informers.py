@@ -11,8 +11,8 @@ import structlog
 from muster.api.errors import ApiError, Forbidden, NotFound
 from muster.api.names import KIND, QUEUE_LABEL, SELECTOR, selector_of
 from muster.daemon.experiments.error_border import ErrorBorder
-from muster.daemon.foreign.watching import KindWatch, ends_with_its_kind
-from muster.kinds.declaration.run_kind import ForeignKind
+from muster.daemon.run_kinds.watching import KindWatch, ends_with_its_kind
+from muster.kinds.declaration.run_kind import RunKind
 from muster.kube.listwatch.listing import list_all
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
 from muster.kube.listwatch.store import Store
@@ -23,8 +23,8 @@ from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.workload import Workload
 from muster.watchers import experiments, services, workloads
 from muster.watchers.experiments import ExperimentRecord
-from muster.watchers.foreign import decoder_of
 from muster.watchers.pods import decode as pods
+from muster.watchers.run_kinds import decoder_of
 from muster.watchers.services import ServiceRecord
 
 log = structlog.get_logger()
@@ -65,7 +65,7 @@ class Informers:
         times: Times,
         settings: ReflectorSettings,
         advanced: Callable[[], None],
-        foreign: Iterable[ForeignKind] = (),
+        foreign: Iterable[RunKind] = (),
         kueue: bool = False,
         queue_turned: Callable[[], None] = lambda: None,
     ) -> None:
@@ -116,7 +116,7 @@ class Informers:
         """By resource; those of foreign kinds while their kind is served."""
         self._foreign: dict[str, Store[ExperimentRecord]] = {}
         """By resource."""
-        self.foreign: dict[str, KindWatch[ForeignKind]] = {}
+        self.foreign: dict[str, KindWatch[RunKind]] = {}
         """By resource, whether served or not."""
         for kind in foreign:
             subject, decoder = kind.subject, decoder_of(kind)

@@ -14,9 +14,9 @@ from pydantic_settings import (
     YamlConfigSettingsSource,
 )
 
-from muster.kinds.declaration.watched_kind import ObservedKind
-from muster.kinds.registry.run_kinds import SUBJECTS
-from muster.kinds.registry.watched_kinds import OBSERVED
+from muster.kinds.declaration.watched_kind import WatchedKind
+from muster.kinds.registry.run_kinds import RUN_KINDS
+from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.kube.leaderelection.rules import LONGEST
 from muster.kube.listwatch.reflector import ReflectorSettings
 from muster.metrics.runbooks import SERVED
@@ -27,7 +27,7 @@ _NAME = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 """A DNS subdomain (RFC 1123), as names of Kubernetes objects are."""
 
 
-FOREIGN_KINDS = frozenset(each.subject.plural for each in SUBJECTS.values())
+FOREIGN_KINDS = frozenset(each.subject.plural for each in RUN_KINDS.values())
 """Resources of the foreign kinds that can be run."""
 
 
@@ -152,15 +152,15 @@ class Settings(BaseSettings):
         return frozenset(self.foreign_kinds.split(",")) - {"none"}
 
     @property
-    def observed(self) -> Mapping[str, ObservedKind]:
+    def observed(self) -> Mapping[str, WatchedKind]:
         """The kinds to watch over, outermost first."""
         asked = set(filter(None, self.observe_kinds.split(",")))
-        return {name: kind for name, kind in OBSERVED.items() if asked & {name, "all"}}
+        return {name: kind for name, kind in WATCHED_KINDS.items() if asked & {name, "all"}}
 
     @model_validator(mode="after")
     def _known_kinds(self) -> Self:
-        if strange := set(filter(None, self.observe_kinds.split(","))) - OBSERVED.keys() - {"all"}:
-            known = ", ".join((*sorted(OBSERVED), "all"))
+        if strange := set(filter(None, self.observe_kinds.split(","))) - WATCHED_KINDS.keys() - {"all"}:
+            known = ", ".join((*sorted(WATCHED_KINDS), "all"))
             raise ValueError(f"observe_kinds: {', '.join(sorted(strange))} is not one of {known}")
         if unknown := self.foreign - FOREIGN_KINDS:
             known = ", ".join(sorted(FOREIGN_KINDS))

@@ -29,10 +29,10 @@ from muster.api.errors import MusterError
 from muster.api.schema.crd import custom_resource_definition
 from muster.kube.authentication.kubeconfig import KubeConfig
 from muster.local.apiserver import ApiServer
-from muster.local.foreign_crds import foreign_crds
 from muster.local.home import Announcement, Home
 from muster.local.kubeconfig import write_kubeconfig
 from muster.local.node import AgentError, Isolation, NodeAgent
+from muster.local.reduced_crds import foreign_crds
 
 HOST = "127.0.0.1"
 NODE_NAME = "local"

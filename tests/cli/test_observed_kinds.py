@@ -9,11 +9,11 @@ import pytest
 
 from muster.client.stacks import reading
 from muster.client.subjects import UnknownKind, subject_of
-from muster.kinds.registry.watched_kinds import OBSERVED
+from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.kube.connection import Connection
 from muster.kube.execution import Executed
 from muster.local.apiserver.objects import object_store
-from muster.local.foreign_crds import foreign_crds, reduced_crd
+from muster.local.reduced_crds import foreign_crds, reduced_crd
 from tests.cli.conftest import Call
 from tests.client.localserver import LocalServer, ended, running
 from tests.client.stacks.test_reading import answers
@@ -22,7 +22,7 @@ CRDS = "customresourcedefinitions"
 
 
 def name_of(kind: str) -> str:
-    return "pods/train" if kind == "pods" else f"{OBSERVED[kind].subject.kind.lower()}/train"
+    return "pods/train" if kind == "pods" else f"{WATCHED_KINDS[kind].subject.kind.lower()}/train"
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def run(request: pytest.FixtureRequest, server: LocalServer, monkeypatch: pytest
     """The object and two of its three pods: rank 1 has failed. The name for the command line is returned."""
     kind: str = request.param
     monkeypatch.setattr(object_store, "admit", lambda *_: None)
-    wanted, subject = OBSERVED[kind].sample, OBSERVED[kind].subject
+    wanted, subject = WATCHED_KINDS[kind].sample, WATCHED_KINDS[kind].subject
     owner: list[dict[str, Any]] = []
     uid = ""
     if kind != "pods":
@@ -76,7 +76,7 @@ def read_only(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return sent
 
 
-every_kind = pytest.mark.parametrize("run", OBSERVED, indirect=True)
+every_kind = pytest.mark.parametrize("run", WATCHED_KINDS, indirect=True)
 
 
 @every_kind
@@ -115,7 +115,7 @@ def test_top_shows_what_hurts_a_run_of_every_kind(call: Call, run: str, read_onl
 def test_an_unknown_kind_is_answered_with_every_kind() -> None:
     with pytest.raises(UnknownKind) as refused:
         subject_of("nonsense")
-    assert {name_of(kind).partition("/")[0] for kind in OBSERVED} < set(re.findall(r"[a-z]+", str(refused.value)))
+    assert {name_of(kind).partition("/")[0] for kind in WATCHED_KINDS} < set(re.findall(r"[a-z]+", str(refused.value)))
 
 
 @every_kind
@@ -140,8 +140,8 @@ def test_stacks_of_every_kind_are_read_in_the_container_that_runs(
 
     monkeypatch.setattr(reading, "execute", execute)
     shown = call("stacks", run)
-    plural = next(kind for kind in OBSERVED if name_of(kind) == run)
-    assert asked == {("train-0", OBSERVED[plural].sample.container)}
+    plural = next(kind for kind in WATCHED_KINDS if name_of(kind) == run)
+    assert asked == {("train-0", WATCHED_KINDS[plural].sample.container)}
     assert "rank 0 in all_reduce at train.py:88" in shown.stdout
     assert "rank 1: its container does not run" in shown.stderr
     assert "rank 2: it has no pod now" in shown.stderr

@@ -17,8 +17,8 @@ from muster.local.apiserver import ApiServer, WriteOptions
 from muster.local.apiserver.errors import ApiError
 from muster.local.apiserver.objects.options import DeleteOptions
 from muster.local.apiserver.storage.merge_patch import merge_patch
-from muster.local.foreign_crds import foreign_crds
 from muster.local.kubeconfig import write_kubeconfig
+from muster.local.reduced_crds import foreign_crds
 
 TOKEN = "for tests"
 FIRST_SECOND = 1_767_225_600

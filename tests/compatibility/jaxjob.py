@@ -5,7 +5,7 @@ from typing import Final
 from tests.compatibility.row import Row, Section
 
 READ: Final = "tests/kinds/jax/test_jaxjob.py"
-RUN: Final = "tests/daemon/foreign/test_jaxjobs.py"
+RUN: Final = "tests/daemon/run_kinds/test_jaxjobs.py"
 STATUS: Final = "tests/kinds/jax/test_status.py"
 PLAN: Final = "tests/kinds/jax/test_plan.py"
 _WORKER: Final = "spec.jaxReplicaSpecs.Worker"
@@ -121,7 +121,7 @@ JAXJOB: Final = Section(
             "the labels of the pods and their logs.", f"{PLAN}::test_the_pods_are_those_of_kubeflow"),
         Row("metrics training_operator_jobs_*", "Not exported: Muster's own metrics have the operator `jaxjob`, and "
             "the series of an experiment name it `jaxjob/NAME`.",
-            "tests/daemon/foreign/test_page_and_metrics.py::"
+            "tests/daemon/run_kinds/test_page_and_metrics.py::"
             "test_an_experiment_and_a_jaxjob_of_one_name_are_two_subjects"),
     ),
 )  # fmt: skip

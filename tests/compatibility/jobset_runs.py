@@ -5,9 +5,9 @@ from typing import Final
 from tests.compatibility.row import Row
 
 READ: Final = "tests/kinds/jobset/test_jobset_spec.py"
-RUN: Final = "tests/daemon/foreign/test_jobsets.py"
-EDITS: Final = "tests/daemon/foreign/test_jobset_edits.py"
-METRICS: Final = "tests/daemon/foreign/test_page_and_metrics.py"
+RUN: Final = "tests/daemon/run_kinds/test_jobsets.py"
+EDITS: Final = "tests/daemon/run_kinds/test_jobset_edits.py"
+METRICS: Final = "tests/daemon/run_kinds/test_page_and_metrics.py"
 CASES: Final = "tests/kinds/jobset/lives/test_conformance.py::test_conformance"
 JOBS: Final = "tests/kinds/jobset/lives/test_job_rules.py"
 TRACES: Final = "tests/kinds/jobset/lives/test_golden_traces.py"

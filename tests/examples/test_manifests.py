@@ -11,8 +11,8 @@ from muster.api.manifest.load import load_manifest
 from muster.kinds.experiments.planning import REGISTRY
 from muster.kinds.jax.jaxjob import parse_jaxjob
 from muster.kinds.jobset.parse import parse_jobset
-from muster.kinds.registry.run_kinds import SUBJECTS
-from muster.kinds.registry.watched_kinds import OBSERVED
+from muster.kinds.registry.run_kinds import RUN_KINDS
+from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from tests.examples import table
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -30,7 +30,11 @@ def test_an_example_loads_without_a_problem(path: Path) -> None:
         assert read(document)
         return
     if path.parent.name == "observed":
-        assert next(each for each in OBSERVED.values() if each.subject.kind == document["kind"]).plan_of(document).size
+        assert (
+            next(each for each in WATCHED_KINDS.values() if each.subject.kind == document["kind"])
+            .plan_of(document)
+            .size
+        )
         return
     loaded = load_manifest(path.read_text(encoding="utf-8"), filename=path.name)
     assert [str(each) for each in loaded.warnings if each.field not in IGNORED] == []
@@ -40,4 +44,4 @@ def test_each_operator_and_each_foreign_kind_has_an_example_that_is_run() -> Non
     """``test_examples.py`` runs the rows on the local cluster, ``tests/real/situations`` on a real API server."""
     operators = {load_manifest(each.path.read_text()).spec.operator for each in table.EXAMPLES if not each.object}
     assert operators == set(REGISTRY)
-    assert {each.subject.kind for each in table.EXAMPLES if each.object} == set(SUBJECTS)
+    assert {each.subject.kind for each in table.EXAMPLES if each.object} == set(RUN_KINDS)

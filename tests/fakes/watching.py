@@ -10,8 +10,8 @@ from math import inf
 from typing import Protocol
 
 from muster.api.errors import Expired, Unreachable
-from muster.kinds.registry.run_kinds import SUBJECTS
-from muster.kinds.registry.watched_kinds import OBSERVED
+from muster.kinds.registry.run_kinds import RUN_KINDS
+from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from tests.fakes.history import Change, Chosen, History, Object, encode
 
 BOOKMARK = 60.0
@@ -20,8 +20,8 @@ STALL = 5.0
 """A change that is withheld for longer than this stops the stream's bookmarks, too: the server itself lags behind."""
 
 KINDS = {
-    **{each.subject.plural: each.subject.kind for each in SUBJECTS.values()},
-    **{each.subject.plural: each.subject.kind for each in OBSERVED.values()},
+    **{each.subject.plural: each.subject.kind for each in RUN_KINDS.values()},
+    **{each.subject.plural: each.subject.kind for each in WATCHED_KINDS.values()},
     "pods": "Pod",
     "services": "Service",
     "persistentvolumeclaims": "PersistentVolumeClaim",

@@ -12,7 +12,7 @@ from typing import Any, Final
 from muster.client import Client
 from muster.kinds.ray.raycluster import RAYCLUSTER
 from muster.kube.paths import core, custom
-from muster.local.foreign_crds import reduced_crd
+from muster.local.reduced_crds import reduced_crd
 from tests.observed.kuberay.recorded import recorded
 
 NAMESPACE: Final = "ray"

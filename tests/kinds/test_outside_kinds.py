@@ -28,7 +28,7 @@ def seen() -> dict[str, Any]:
     from muster.daemon.settings import Settings
     from muster.kinds.experiments.planning import REGISTRY
     from muster.kinds.registry.page import with_table
-    from muster.kinds.registry.watched_kinds import OBSERVED
+    from muster.kinds.registry.watched_kinds import WATCHED_KINDS
     from muster.metrics import closed_sets
     from muster.metrics.catalogue import LABEL_SETS
 
@@ -47,12 +47,12 @@ def seen() -> dict[str, Any]:
     }
     template = {"spec": {"containers": [{"name": "main", "env": [{"name": "MPI_HOSTS", "value": "x"}]}]}}
     taken = experiment | {"spec": yaml.safe_load(starter)["spec"] | {"template": template}}
-    tfjob = OBSERVED["tfjobs"]
+    tfjob = WATCHED_KINDS["tfjobs"]
     metadata = {"name": "train", "namespace": "team", "uid": "u"}
     plan = tfjob.plan_of({"kind": "TFJob", "metadata": metadata, "spec": tfjob.sample.spec(3)})
     return {
         "operators": list(REGISTRY),
-        "watched": list(OBSERVED),
+        "watched": list(WATCHED_KINDS),
         "injected": sorted(injected_env("mpi")),
         "crd": custom_resource_definition()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"],
         "reference": manifest_reference(),

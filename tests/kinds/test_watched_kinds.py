@@ -6,17 +6,17 @@ import pytest
 
 from muster.kinds.declaration.plan_error import PlanError
 from muster.kinds.declaration.watched_kind import Claim, PodFacts, every
-from muster.kinds.planning.watched_plan import MOST, Framework, observed_plan
+from muster.kinds.planning.watched_plan import MOST, Framework, watched_plan
 from muster.kinds.registry.page import with_table
-from muster.kinds.registry.watched_kinds import OBSERVED
+from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.pod_spec import PodSpec
 
 
 def test_each_kind_is_listed_by_its_plural_and_labelled_pods_alone_have_no_object() -> None:
-    assert {name for name, kind in OBSERVED.items() if kind.virtual} == {"pods"}
-    assert all(name == kind.subject.plural for name, kind in OBSERVED.items() if not kind.virtual)
+    assert {name for name, kind in WATCHED_KINDS.items() if kind.virtual} == {"pods"}
+    assert all(name == kind.subject.plural for name, kind in WATCHED_KINDS.items() if not kind.virtual)
 
 
 @pytest.mark.parametrize(
@@ -24,23 +24,23 @@ def test_each_kind_is_listed_by_its_plural_and_labelled_pods_alone_have_no_objec
     [("trainjobs", "jobsets"), ("jobsets", "jobs"), ("rayjobs", "rayclusters"), ("mpijobs", "jobs"), ("jobs", "pods")],
 )
 def test_the_kind_that_makes_objects_of_another_comes_before_it(outer: str, inner: str) -> None:
-    names = list(OBSERVED)
+    names = list(WATCHED_KINDS)
     assert names.index(outer) < names.index(inner)
 
 
 def test_an_object_claims_the_pods_with_its_kind_and_name_and_each_is_watched_over() -> None:
     obj = {"metadata": {"name": "rc"}}
-    assert OBSERVED["rayclusters"].claims(obj) == (Claim("raycluster/rc"),)
-    assert OBSERVED["rayclusters"].wanted(obj)
-    assert OBSERVED["rayclusters"].wanted is every
+    assert WATCHED_KINDS["rayclusters"].claims(obj) == (Claim("raycluster/rc"),)
+    assert WATCHED_KINDS["rayclusters"].wanted(obj)
+    assert WATCHED_KINDS["rayclusters"].wanted is every
 
 
 def test_an_object_with_too_many_pods_is_refused() -> None:
-    subject = OBSERVED["jobs"].subject
-    fitting = observed_plan({}, subject, [Group("worker", 1, MOST, PodSpec(), 0)], framework=Framework())
+    subject = WATCHED_KINDS["jobs"].subject
+    fitting = watched_plan({}, subject, [Group("worker", 1, MOST, PodSpec(), 0)], framework=Framework())
     assert (fitting.size, fitting.engine) == (MOST, Engine.OBSERVE)
     with pytest.raises(PlanError, match="it asks for 100001 pods, and at most 100000 are watched over"):
-        observed_plan({}, subject, [Group("worker", 1, MOST + 1, PodSpec(), 0)], framework=Framework())
+        watched_plan({}, subject, [Group("worker", 1, MOST + 1, PodSpec(), 0)], framework=Framework())
 
 
 @pytest.mark.drift
@@ -49,21 +49,21 @@ def test_the_page_has_a_row_for_each_kind() -> None:
     assert page == with_table(page), "run: make docs"
 
 
-@pytest.mark.parametrize("name", OBSERVED)
+@pytest.mark.parametrize("name", WATCHED_KINDS)
 def test_each_kind_plans_the_run_that_it_declares_as_its_sample(name: str) -> None:
-    kind = OBSERVED[name]
+    kind = WATCHED_KINDS[name]
     metadata = {"name": "train", "namespace": "team", "uid": "u", "annotations": dict(kind.sample.annotations)}
     plan = kind.plan_of({"kind": kind.subject.kind, "metadata": metadata, "spec": kind.sample.spec(3)})
     assert plan.size == 3
 
 
-@pytest.mark.parametrize("name", OBSERVED)
+@pytest.mark.parametrize("name", WATCHED_KINDS)
 def test_the_pods_of_a_kind_are_its_own_though_every_kind_is_watched(name: str) -> None:
     """Pods of several kinds bear the same labels. The first watch that has a place for one keeps it."""
-    kind = OBSERVED[name]
+    kind = WATCHED_KINDS[name]
     metadata, owner = {"name": "train", "namespace": "team", "uid": "u"}, kind.subject.kind if kind.sample.owned else ""
     obj = {"metadata": metadata, "spec": kind.sample.spec(3), "status": dict(kind.sample.status)}
-    sources = [source for each in OBSERVED.values() for source in each.pods]
+    sources = [source for each in WATCHED_KINDS.values() for source in each.pods]
     for labels in kind.sample.pods:
         given = {**labels, kind.sample.uid_label: "u"}
         facts = PodFacts("train-0", "team", given, {}, kind=owner, owner="train", owner_uid="u")

@@ -7,12 +7,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from muster.daemon.experiments import reading
-from muster.daemon.foreign import own_status
+from muster.daemon.run_kinds import own_status
 from muster.daemon.steps import status_writer
 from muster.daemon.steps.controller import Controller
 from muster.kinds.jobset import status as jobset_status
 from muster.kinds.planning.record_condition import with_record, without_record
-from muster.kinds.registry.run_kinds import SUBJECTS
+from muster.kinds.registry.run_kinds import RUN_KINDS
 from muster.metrics.instruments import Instruments
 from muster.state.policies.failures import jobs
 from muster.state.view.read_only import ReadOnlyView
@@ -20,7 +20,7 @@ from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Phase, Record
 from muster.state.vocabulary.rules import FailureRule
 from muster.state.vocabulary.subject import JOBSET
-from muster.watchers import foreign as watching
+from muster.watchers import run_kinds as watching
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
 Status = Mapping[str, Any]
@@ -33,13 +33,13 @@ def hunt(family: str, scenario: str, most: int = 20) -> Hunt:
 
 def saying(change: Any) -> Swaps:
     """The status of a JobSet is ``change(status, record, before)``."""
-    kind = SUBJECTS[JOBSET.kind]
+    kind = RUN_KINDS[JOBSET.kind]
 
     def status_of(plan: Plan, record: Record, view: ReadOnlyView, before: Status) -> dict[str, Any]:
         made: dict[str, Any] = change(kind.status_of(plan, record, view, before), record, before)
         return made
 
-    return [swap(own_status, "SUBJECTS", {**SUBJECTS, JOBSET.kind: dataclasses.replace(kind, status_of=status_of)})]
+    return [swap(own_status, "RUN_KINDS", {**RUN_KINDS, JOBSET.kind: dataclasses.replace(kind, status_of=status_of)})]
 
 
 @bug(hunt("clean", "jobset-restarts"), hunt("clean", "jobset-gives-up"), shown_by="the record is lost")

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from muster.local.foreign_crds import foreign_crds
+from muster.local.reduced_crds import foreign_crds
 from muster.state.vocabulary.subject import JOBSET, Subject
 from tests.real.jobset import define
 from tests.real.namespace import WITHIN

@@ -13,14 +13,14 @@ from typing import Any
 
 import yaml
 
-from muster.kinds.registry.run_kinds import SUBJECTS
+from muster.kinds.registry.run_kinds import RUN_KINDS
 from muster.state.vocabulary.subject import EXPERIMENT
 from tests.real.ground import ROOT
 
 Right = tuple[str, str, str]
 CHECKED_BY_ADMISSION: frozenset[Right] = frozenset(
     (each.api_version.partition("/")[0], f"{each.plural}/finalizers", "update")
-    for each in (EXPERIMENT, *(kind.subject for kind in SUBJECTS.values()))
+    for each in (EXPERIMENT, *(kind.subject for kind in RUN_KINDS.values()))
 )
 """Never a request: OwnerReferencesPermissionEnforcement asks for it at each create with blockOwnerDeletion. The
 situations "without the right on finalizers" show that those of Experiments and JobSets are needed."""

@@ -6,22 +6,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from muster.daemon.observed.watches import sources_of
+from muster.daemon.watched.watches import sources_of
 from muster.kinds.declaration.watched_kind import PodSource
-from muster.kinds.registry.watched_kinds import OBSERVED
-from muster.watchers.observed import PodDocument, pod_reader_of
+from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.watchers.watched import PodDocument, pod_reader_of
 
-SOURCES = sources_of(OBSERVED.values())
+SOURCES = sources_of(WATCHED_KINDS.values())
+NAMED = {kind.name: kind for kind in WATCHED_KINDS.values() if kind.name in {each.name for each in SOURCES}}
 LABELS: dict[str, dict[str, str]] = {
-    "jobsets": {"jobset.sigs.k8s.io/jobset-name": "t", "jobset.sigs.k8s.io/replicatedjob-name": "workers"},
-    "rayclusters": {"ray.io/cluster": "t", "ray.io/group": "workers"},
-    "rayjobs": {"ray.io/originated-from-crd": "RayJob", "ray.io/originated-from-cr-name": "t"},
-    "jaxjobs": {"training.kubeflow.org/job-name": "t", "training.kubeflow.org/replica-index": "1"},
-    "jobs": {"batch.kubernetes.io/controller-uid": "u", "batch.kubernetes.io/job-name": "t"},
-    "pods": {"muster.dev/observe": "t"},
+    **{name: {**each.sample.pods[0], each.sample.uid_label or "none": "u"} for name, each in NAMED.items()},
+    "rayjobs": {"ray.io/originated-from-crd": "RayJob", "ray.io/originated-from-cr-name": "t"},  # its submitter
 }
 """What the pods of each source bear at least."""
-CONTROLLERS = {"jaxjobs": "JAXJob", "jobs": "Job"}
+CONTROLLERS = {name: each.subject.kind for name, each in NAMED.items() if each.sample.owned}
 """The kind of the controller, where a place follows from it."""
 PAIRS = [pytest.param(*pair, id="-".join(each.name for each in pair)) for pair in combinations(SOURCES, 2)]
 

@@ -9,7 +9,8 @@ import click
 
 from muster.api.errors import ApiError, MusterError
 from muster.api.values.printable import printable
-from muster.cli.doctor import daemon, machine, monitoring, observed, rights, server
+from muster.cli.doctor import daemon, machine, monitoring, rights, server
+from muster.cli.doctor import watched as observed
 from muster.cli.doctor.findings import Finding
 from muster.cli.exits import FAILED
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show

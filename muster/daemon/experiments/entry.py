@@ -6,7 +6,7 @@ from typing import Any
 
 from muster.api.names import KIND
 from muster.daemon.experiments.freshness import Freshness
-from muster.daemon.experiments.observed_run import ObservedRun
+from muster.daemon.experiments.watched_run import WatchedRun
 from muster.state.view.membership import Membership
 from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
@@ -44,7 +44,7 @@ class Entry:
     """Our status writes since ``freshness.version`` whose outcome is unknown."""
     own: Mapping[str, Any] = field(default_factory=dict)
     """Of a foreign object: its own status as it is persisted, without the record."""
-    observed: ObservedRun | None = None
+    observed: WatchedRun | None = None
     """Of an object that is only watched over; its record lives here alone."""
     step: float = 0.0
     """Seconds by which the wall clock was set since the record was persisted."""

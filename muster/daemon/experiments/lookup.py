@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from muster.api.names import KIND
 from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.index import ExperimentIndex
-from muster.kinds.registry.run_kinds import SUBJECTS
-from muster.kinds.registry.watched_kinds import OBSERVED
+from muster.kinds.registry.run_kinds import RUN_KINDS
+from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.metrics.catalogue import INVALID
 from muster.metrics.collector import Invalid, Subject
 from muster.state.summary.invalid_spec import unreadable
@@ -31,7 +31,7 @@ def invalid(index: ExperimentIndex) -> Iterator[Invalid]:
 def find(index: ExperimentIndex, namespace: str, name: str) -> Subject | None:
     """The experiment of that name, or the object of another kind (``jobset/train``); None where there is none."""
     kind, _, own = name.rpartition("/")
-    known = {each.lower(): each for each in (*SUBJECTS, *(each.subject.kind for each in OBSERVED.values()))}
+    known = {each.lower(): each for each in (*RUN_KINDS, *(each.subject.kind for each in WATCHED_KINDS.values()))}
     entry = index.named(namespace, own, known.get(kind, kind) or KIND)
     return None if entry is None else _subject(entry)
 
@@ -46,7 +46,7 @@ def _subject(entry: Entry) -> Subject | None:
 
 def _without_members(entry: Entry) -> Plan:
     seen = entry.seen
-    kind = SUBJECTS.get(seen.kind)
+    kind = RUN_KINDS.get(seen.kind)
     return Plan(
         uid=seen.uid,
         namespace=seen.namespace,

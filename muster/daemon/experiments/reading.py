@@ -17,12 +17,12 @@ from muster.api.names import ANNOTATION_CANCELLED, ANNOTATION_RESTART, PRIORITY_
 from muster.kinds.experiments.planning import plan_of
 from muster.kinds.planning import held
 from muster.kinds.planning.record_condition import from_object, without_record
-from muster.kinds.registry.run_kinds import SUBJECTS
+from muster.kinds.registry.run_kinds import RUN_KINDS
 from muster.reconcilers.render.workload import workload_name
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Record, from_status
 from muster.watchers.experiments import ExperimentRecord
-from muster.watchers.foreign import object_of
+from muster.watchers.run_kinds import object_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def _document(seen: ExperimentRecord) -> dict[str, Any]:
 
 def read_foreign(seen: ExperimentRecord, known: Plan | None = None) -> Reading:
     """Read a foreign object. Never raises ``MusterError``: what is wrong with one object stays with it."""
-    kind = SUBJECTS[seen.kind]
+    kind = RUN_KINDS[seen.kind]
     try:
         status = json.loads(seen.status)
         record: Record | None = from_object(status)

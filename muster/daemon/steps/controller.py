@@ -16,14 +16,14 @@ from muster.daemon.event_recorder import EventRecorder
 from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.freshness import Readiness
 from muster.daemon.experiments.index import ExperimentIndex
-from muster.daemon.foreign.own_status import with_own_status
 from muster.daemon.prober_pool import ProberPool
+from muster.daemon.run_kinds.own_status import with_own_status
 from muster.daemon.steps.caches import Informers
 from muster.daemon.steps.leftovers import Leftovers
 from muster.daemon.steps.live_reads import LiveReads
-from muster.daemon.steps.observed import ObservedSteps
 from muster.daemon.steps.outcomes import Outcomes
 from muster.daemon.steps.status_writer import StatusWriter
+from muster.daemon.steps.watched import WatchedSteps
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Transport
 from muster.kube.workqueue import WorkQueue
@@ -76,7 +76,7 @@ class Controller:
         self._monotonic = monotonic
         self._waiting: set[str] = set()
         """Experiments that wait for the caches to catch up with our writes."""
-        self._observed = ObservedSteps(
+        self._observed = WatchedSteps(
             transport=transport,
             share=share,
             recorder=recorder,

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from muster.api.errors import ApiError, Conflict, NotFound
 from muster.daemon.event_recorder import EventRecorder
 from muster.daemon.experiments.entry import Entry, Unanswered
-from muster.daemon.foreign.own_status import own_status
+from muster.daemon.run_kinds.own_status import own_status
 from muster.kinds.planning.record_condition import with_record
-from muster.kinds.registry.run_kinds import SUBJECTS
+from muster.kinds.registry.run_kinds import RUN_KINDS
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Transport
 from muster.metrics.instruments import Instruments
@@ -89,7 +89,7 @@ class StatusWriter:
 
 def ref_of(entry: Entry) -> ExperimentRef:
     """The identity of the object in requests, Events and logs."""
-    subject = SUBJECTS[entry.seen.kind].subject if entry.foreign else EXPERIMENT
+    subject = RUN_KINDS[entry.seen.kind].subject if entry.foreign else EXPERIMENT
     return ExperimentRef(entry.seen.namespace, entry.seen.name, entry.seen.uid, subject)
 
 

@@ -33,7 +33,7 @@ def refused(record: Record, before: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class ForeignKind:
+class RunKind:
     """One foreign kind.
 
     ``ours`` says whether an object is Muster's to run, from the object alone. ``plan_of`` raises ``SpecError`` or

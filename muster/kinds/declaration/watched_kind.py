@@ -1,7 +1,7 @@
 """What Muster knows of a kind whose objects it only observes: how one becomes a plan, and what it says of itself.
 
 A pod says by its labels whose it is (``PodSource.place_of``) and an object which pods are its own
-(``ObservedKind.claims``). Both use owner keys such as ``jobset/train``: the kind in lower case, and a name within the
+(``WatchedKind.claims``). Both use owner keys such as ``jobset/train``: the kind in lower case, and a name within the
 namespace. So an object can claim pods that carry the name of another one: a RayJob those of its RayCluster.
 """
 
@@ -18,13 +18,13 @@ from muster.state.vocabulary.subject import Subject, title
 __all__ = [
     "Claim",
     "Object",
-    "ObservedKind",
     "OwnState",
     "Place",
     "PodFacts",
     "PodSource",
     "Said",
     "Sample",
+    "WatchedKind",
     "by_index",
     "every",
     "own_name",
@@ -121,7 +121,7 @@ def by_index(label: str, **labels: str) -> tuple[Mapping[str, str], ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class ObservedKind:
+class WatchedKind:
     """One observed kind.
 
     ``plan_of`` gives a plan with ``Engine.OBSERVE`` (see ``state.observed.planning``), and raises ``SpecError`` or

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import ObservedKind, PodSource, Sample, by_index, own_name
+from muster.kinds.declaration.watched_kind import PodSource, Sample, WatchedKind, by_index, own_name
 from muster.kinds.jax.jaxjob import CONTAINER, PORT, PORT_NAME, WORKER
 from muster.kinds.kubeflow.watched import (
     INDEX,
@@ -16,7 +16,7 @@ from muster.kinds.kubeflow.watched import (
     state_in,
     suspended,
 )
-from muster.kinds.planning.watched_plan import Framework, framework_of, observed_plan
+from muster.kinds.planning.watched_plan import Framework, framework_of, watched_plan
 from muster.state.vocabulary.coordinator import ProbeKind
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.subject import JAXJOB, Names
@@ -33,7 +33,7 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
     if not replicas:
         raise PlanError(f"spec.{FIELD}: no {WORKER}")
     default = Framework("jax", ProbeKind.JAX, replicas[GROUP].port(CONTAINER, PORT_NAME, PORT))
-    return observed_plan(
+    return watched_plan(
         obj,
         JAXJOB,
         groups_of(FIELD, replicas),
@@ -49,7 +49,7 @@ def _sample(size: int) -> dict[str, Any]:
 
 
 DECLARED: Final = (
-    ObservedKind(
+    WatchedKind(
         JAXJOB,
         (PodSource("jaxjobs", LABEL, place_of),),
         plan_of,

@@ -12,13 +12,13 @@ import msgspec
 from muster.api.values.printable import small_number, word
 from muster.kinds.declaration.plan_error import PlanError
 from muster.kinds.declaration.watched_kind import (
-    ObservedKind,
     OwnState,
     Place,
     PodFacts,
     PodSource,
     Said,
     Sample,
+    WatchedKind,
     by_index,
     own_name,
 )
@@ -29,7 +29,7 @@ from muster.kinds.planning.watched_plan import (
     annotations_of,
     framework_of,
     metadata_of,
-    observed_plan,
+    watched_plan,
     whole,
 )
 from muster.kinds.pods.watched import OBSERVE, SIZE
@@ -104,7 +104,7 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
     stated = annotations_of(obj).get(SIZE)
     size = spec.pods if stated is None else whole(SIZE, stated, 1, MOST)
     group = Group(GROUP, 1, size, PodSpec(), 0, parallelism=min(spec.at_a_time, size))
-    return observed_plan(obj, JOB, (group,), framework=framework_of(obj, Framework()), suspend=bool(spec.suspend))
+    return watched_plan(obj, JOB, (group,), framework=framework_of(obj, Framework()), suspend=bool(spec.suspend))
 
 
 VERDICTS: Final = {"Complete": Said.SUCCEEDED, "Failed": Said.FAILED, "Suspended": Said.SUSPENDED}
@@ -125,7 +125,7 @@ def _sample(size: int) -> dict[str, Any]:
 
 SOURCE: Final = PodSource("jobs", LABEL, place_of)
 DECLARED: Final = (
-    ObservedKind(
+    WatchedKind(
         JOB,
         (SOURCE,),
         plan_of,

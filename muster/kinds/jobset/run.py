@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from muster.kinds.declaration.run_kind import ForeignKind
+from muster.kinds.declaration.run_kind import RunKind
 from muster.kinds.jobset import plan, status
 from muster.state.vocabulary.subject import JOBSET
 
 DECLARED: Final = (
-    ForeignKind(
+    RunKind(
         JOBSET,
         plan.ours,
         plan.plan_of,

@@ -17,19 +17,19 @@ from muster.api.values.printable import small_number, word
 from muster.kinds.declaration.plan_error import PlanError
 from muster.kinds.declaration.run_kind import MANAGED_BY
 from muster.kinds.declaration.watched_kind import (
-    ObservedKind,
     OwnState,
     Place,
     PodFacts,
     PodSource,
     Said,
     Sample,
+    WatchedKind,
     by_index,
     own_name,
 )
 from muster.kinds.job.watched import INDEX, JobShape
 from muster.kinds.planning.statuses import number_of, read, started_of, verdict_of
-from muster.kinds.planning.watched_plan import Framework, framework_of, metadata_of, observed_plan
+from muster.kinds.planning.watched_plan import Framework, framework_of, metadata_of, watched_plan
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod_spec import PodSpec
@@ -107,7 +107,7 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
     if coordinator is not None:
         coordinator = replace(coordinator, rank=_leader(spec, groups))
     name = str(metadata.get("name") or "")
-    return observed_plan(
+    return watched_plan(
         obj,
         JOBSET,
         groups,
@@ -196,7 +196,7 @@ def pods_of(group: str) -> tuple[Mapping[str, str], ...]:
 
 SOURCE: Final = PodSource("jobsets", LABEL, place_of)
 DECLARED: Final = (
-    ObservedKind(
+    WatchedKind(
         JOBSET,
         (SOURCE,),
         plan_of,

@@ -15,7 +15,7 @@ import msgspec
 
 from muster.api.values.printable import small_number, word
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import ObservedKind, Place, PodFacts, PodSource, Sample, own_name
+from muster.kinds.declaration.watched_kind import Place, PodFacts, PodSource, Sample, WatchedKind, own_name
 from muster.kinds.kubeflow.watched import (
     INDEX,
     LABEL,
@@ -27,7 +27,7 @@ from muster.kinds.kubeflow.watched import (
     suspended,
 )
 from muster.kinds.planning.statuses import read
-from muster.kinds.planning.watched_plan import Framework, framework_of, observed_plan
+from muster.kinds.planning.watched_plan import Framework, framework_of, watched_plan
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.rules import Gate, GateCondition
 from muster.state.vocabulary.subject import Names, Subject
@@ -72,7 +72,7 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
     waits = read(obj, _MPIJob).launcherCreationPolicy == "WaitForWorkersReady"
     gates = (Gate(GateCondition.READY, WORKER),) if waits and WORKER in replicas else ()
     groups = groups_of(FIELD, replicas, {WORKER: 0})
-    return observed_plan(
+    return watched_plan(
         obj,
         MPIJOB,
         (replace(each, gates=gates if each.name == LAUNCHER else ()) for each in groups),
@@ -87,7 +87,7 @@ def _sample(size: int) -> dict[str, Any]:
 
 
 DECLARED: Final = (
-    ObservedKind(
+    WatchedKind(
         MPIJOB,
         (PodSource("mpijobs", LABEL, place_of),),
         plan_of,

@@ -32,7 +32,7 @@ Seat = tuple[int, int]
 
 
 @dataclass(slots=True)
-class ObservedMembership:
+class WatchedMembership:
     """The pods of one observed object: members, which ``view`` counts, and others."""
 
     view: View = field(default_factory=View)

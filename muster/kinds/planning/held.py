@@ -7,12 +7,12 @@ numbers hold when the object was suspended and is resumed. Everything else is as
 from dataclasses import replace
 
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.run_kind import ForeignKind, Object
+from muster.kinds.declaration.run_kind import Object, RunKind
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Phase, Record
 
 
-def plan_of(kind: ForeignKind, obj: Object, known: Plan | None, record: Record | None) -> Plan:
+def plan_of(kind: RunKind, obj: Object, known: Plan | None, record: Record | None) -> Plan:
     """The plan of the object; ``known`` is the one so far. Raises ``SpecError`` or ``PlanError``."""
     plan = kind.plan_of(obj)
     if record is None or record.finished or record.phase is Phase.SUSPENDED or record.groups in ((), plan.edits.sizes):

@@ -152,7 +152,7 @@ def clocks_of(obj: Mapping[str, Any]) -> tuple[ClockRule, ...]:
     return tuple(rows)
 
 
-def observed_plan(
+def watched_plan(
     obj: Mapping[str, Any],
     subject: Subject,
     groups: Iterable[Group],

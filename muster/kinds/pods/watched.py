@@ -12,17 +12,17 @@ from typing import Any, Final
 from muster.api.values.printable import small_number, word
 from muster.api.values.timestamps import seconds_of
 from muster.kinds.declaration.watched_kind import (
-    ObservedKind,
     OwnState,
     Place,
     PodFacts,
     PodSource,
     Said,
     Sample,
+    WatchedKind,
     by_index,
     own_name,
 )
-from muster.kinds.planning.watched_plan import MOST, Framework, annotations_of, framework_of, metadata_of, observed_plan
+from muster.kinds.planning.watched_plan import MOST, Framework, annotations_of, framework_of, metadata_of, watched_plan
 from muster.kinds.planning.watched_plan import whole as whole_number
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
@@ -69,7 +69,7 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
     size = whole_number(SIZE, stated, 1, MOST) if stated is not None else int(obj["spec"]["size"])
     group = Group(GROUP, 1, size, PodSpec(), 0)
     framework = framework_of(obj, Framework())
-    return observed_plan(obj, PODS, (group,), framework=framework)
+    return watched_plan(obj, PODS, (group,), framework=framework)
 
 
 def own_state(obj: Mapping[str, Any]) -> OwnState:
@@ -79,7 +79,7 @@ def own_state(obj: Mapping[str, Any]) -> OwnState:
 
 
 SOURCE: Final = PodSource("pods", OBSERVE, place_of)
-LABELLED_PODS: Final = ObservedKind(
+LABELLED_PODS: Final = WatchedKind(
     PODS,
     (SOURCE,),
     plan_of,

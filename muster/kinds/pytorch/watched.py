@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from muster.api.names import PYTORCH_PORT
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import ObservedKind, PodSource, Sample, own_name
+from muster.kinds.declaration.watched_kind import PodSource, Sample, WatchedKind, own_name
 from muster.kinds.kubeflow.watched import (
     API_VERSION,
     INDEX,
@@ -23,7 +23,7 @@ from muster.kinds.kubeflow.watched import (
     state_in,
     suspended,
 )
-from muster.kinds.planning.watched_plan import Framework, framework_of, observed_plan
+from muster.kinds.planning.watched_plan import Framework, framework_of, watched_plan
 from muster.state.vocabulary.coordinator import ProbeKind
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.subject import Names, Subject
@@ -43,7 +43,7 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
         raise PlanError(f"spec.{FIELD}: neither Master nor Worker")
     master = replicas.get(MASTER)
     asked = Framework("pytorch", ProbeKind.TORCH, master.port(CONTAINER, PORT_NAME, PYTORCH_PORT)) if master else None
-    return observed_plan(
+    return watched_plan(
         obj,
         PYTORCHJOB,
         groups_of(FIELD, replicas),
@@ -58,7 +58,7 @@ def _sample(size: int) -> dict[str, Any]:
 
 
 DECLARED: Final = (
-    ObservedKind(
+    WatchedKind(
         PYTORCHJOB,
         (PodSource("pytorchjobs", LABEL, place_in(PYTORCHJOB, frozenset((MASTER, WORKER)))),),
         plan_of,

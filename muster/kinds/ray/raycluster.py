@@ -20,16 +20,16 @@ from muster.api.values.printable import clean, small_number, word
 from muster.api.values.timestamps import seconds_of
 from muster.kinds.declaration.plan_error import PlanError
 from muster.kinds.declaration.watched_kind import (
-    ObservedKind,
     OwnState,
     Place,
     PodFacts,
     PodSource,
     Said,
     Sample,
+    WatchedKind,
     own_name,
 )
-from muster.kinds.planning.watched_plan import Framework, metadata_of, observed_plan
+from muster.kinds.planning.watched_plan import Framework, metadata_of, watched_plan
 from muster.kinds.ray.objects import (
     CLUSTER_LABEL,
     GROUP_LABEL,
@@ -74,7 +74,7 @@ def place_of(pod: PodFacts) -> Place | None:
 def plan_of(obj: Mapping[str, Any]) -> Plan:
     """The plan of a RayCluster. Raises ``PlanError``."""
     spec = spec_of(obj, RayClusterSpec)
-    return observed_plan(
+    return watched_plan(
         obj,
         RAYCLUSTER,
         groups_of(spec),
@@ -189,7 +189,7 @@ def sample_pods(cluster: str) -> tuple[Mapping[str, str], ...]:
     return tuple({CLUSTER_LABEL: cluster, **each} for each in (head, worker))
 
 
-RAYCLUSTERS: Final = ObservedKind(
+RAYCLUSTERS: Final = WatchedKind(
     RAYCLUSTER,
     (PODS,),
     plan_of,

@@ -21,15 +21,15 @@ from muster.api.values.printable import clean, printable, word
 from muster.api.values.timestamps import seconds_of, whole_time
 from muster.kinds.declaration.watched_kind import (
     Claim,
-    ObservedKind,
     OwnState,
     Place,
     PodFacts,
     PodSource,
     Said,
     Sample,
+    WatchedKind,
 )
-from muster.kinds.planning.watched_plan import metadata_of, observed_plan
+from muster.kinds.planning.watched_plan import metadata_of, watched_plan
 from muster.kinds.ray.objects import (
     CLUSTER_LABEL,
     GROUP_VERSION,
@@ -80,7 +80,7 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
     if (spec.submissionMode or HAND_OVER) == HAND_OVER:
         first = sum(group.size for group in groups)
         groups.append(Group(SUBMITTER, 1, 1, PodSpec(), first, role=Role.SUBMITTER, gates=_gates(groups)))
-    return observed_plan(
+    return watched_plan(
         obj,
         RAYJOB,
         groups,
@@ -181,7 +181,7 @@ def _sample(size: int) -> dict[str, Any]:
     return {"entrypoint": "python x.py", "submissionMode": "HTTPMode", "rayClusterSpec": sample_of(size)}
 
 
-RAYJOBS: Final = ObservedKind(
+RAYJOBS: Final = WatchedKind(
     RAYJOB,
     (PODS, SUBMITTERS),
     plan_of,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from muster.kinds.registry.watched_kinds import OBSERVED
+from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 
 BEGIN: Final = "<!-- Made by `python -m muster.kinds.registry.page`. Do not edit. -->"
 END: Final = "<!-- end of the table -->"
@@ -21,12 +21,12 @@ def with_table(page: str) -> str:
 def _rows() -> Iterator[str]:
     yield "| name | objects | its members | epochs |"
     yield "|---|---|---|---|"
-    for kind in reversed(OBSERVED.values()):
+    for kind in reversed(WATCHED_KINDS.values()):
         yield f"| `{kind.name}` | {kind.about} | {kind.members} | {kind.epochs} |"
 
 
 def _order() -> Iterator[str]:
-    named = ", ".join(f"`{name}`" for name in OBSERVED)
+    named = ", ".join(f"`{name}`" for name in WATCHED_KINDS)
     yield "A pod that fits several kinds belongs to the first that is watched and has a place for it, in the order"
     yield f"{named}."
 

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Set
 from typing import Any, Final
 
 from muster.api.declared import declared
-from muster.kinds.declaration.run_kind import ForeignKind
+from muster.kinds.declaration.run_kind import RunKind
 
-SUBJECTS: Final[dict[str, ForeignKind]] = {each.subject.kind: each for each in declared("run", ForeignKind)}
+RUN_KINDS: Final[dict[str, RunKind]] = {each.subject.kind: each for each in declared("run", RunKind)}
 """By kind."""
 
 
 def runs(foreign: Set[str], kind: str, obj: Mapping[str, Any]) -> bool:
     """Muster runs that object: its kind is among those of ``foreign``, by their plurals, and it says so."""
-    own = SUBJECTS.get(kind)
+    own = RUN_KINDS.get(kind)
     return own is not None and own.subject.plural in foreign and own.ours(obj)

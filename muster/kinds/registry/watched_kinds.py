@@ -7,9 +7,9 @@ belongs to the first of them that is watched and has a place for it.
 from typing import Final
 
 from muster.api.declared import declared
-from muster.kinds.declaration.watched_kind import ObservedKind
+from muster.kinds.declaration.watched_kind import WatchedKind
 
-OBSERVED: Final[dict[str, ObservedKind]] = {
-    each.name: each for each in sorted(declared("watched", ObservedKind), key=lambda each: (each.level, each.name))
+WATCHED_KINDS: Final[dict[str, WatchedKind]] = {
+    each.name: each for each in sorted(declared("watched", WatchedKind), key=lambda each: (each.level, each.name))
 }
 """By the name that ``--observe-kinds`` has for it: the kind's plural."""

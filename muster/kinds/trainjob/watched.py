@@ -11,7 +11,7 @@ import msgspec
 
 from muster.api.values.printable import word
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import Claim, ObservedKind, OwnState, Said, Sample
+from muster.kinds.declaration.watched_kind import Claim, OwnState, Said, Sample, WatchedKind
 from muster.kinds.jobset import watched as jobset
 from muster.kinds.planning.statuses import read, started_of, verdict_of
 from muster.kinds.planning.watched_plan import (
@@ -20,7 +20,7 @@ from muster.kinds.planning.watched_plan import (
     annotations_of,
     framework_of,
     metadata_of,
-    observed_plan,
+    watched_plan,
     whole,
 )
 from muster.kinds.pods.watched import SIZE
@@ -63,7 +63,7 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
     if size > MOST:
         raise PlanError(f"spec.trainer.numNodes: more than {MOST} nodes")
     known = next((each for start, each in RUNTIMES if spec.runtimeRef.name.startswith(start)), Framework())
-    return observed_plan(
+    return watched_plan(
         obj,
         TRAINJOB,
         (Group(GROUP, 1, size, PodSpec(), 0),),
@@ -93,7 +93,7 @@ def _sample(size: int) -> dict[str, Any]:
 
 
 DECLARED: Final = (
-    ObservedKind(
+    WatchedKind(
         TRAINJOB,
         (jobset.SOURCE,),
         plan_of,

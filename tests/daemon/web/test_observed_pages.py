@@ -9,10 +9,10 @@ import pytest
 
 from muster.daemon.web.page.runbooks import Runbooks
 from muster.daemon.web.pages import Pages
-from muster.kinds.registry.watched_kinds import OBSERVED
+from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.metrics.runbooks import PUBLISHED
 from tests.cli.test_observed_kinds import name_of
-from tests.daemon.observed.world import World, virtually
+from tests.daemon.watched.world import World, virtually
 
 CODE = re.compile(r"<code>(.*?)</code>")
 HREF = re.compile(r'href="(.*?)"')
@@ -20,7 +20,7 @@ HREF = re.compile(r'href="(.*?)"')
 
 async def run(world: World, kind: str, *, image: bool = True) -> str:
     """Let a run of that kind stand for minutes, of which rank 1 waits for its image and rank 2 has no pod; its page."""
-    wanted, subject = OBSERVED[kind].sample, OBSERVED[kind].subject
+    wanted, subject = WATCHED_KINDS[kind].sample, WATCHED_KINDS[kind].subject
     if kind != "pods":
         world.serve(kind)
     daemon = await world.daemon("all")
@@ -62,7 +62,7 @@ def text(html: str, section: str) -> str:
     return unescape(" ".join(re.sub(r"<[^>]*>", " ", inside[1]).split())) if inside else ""
 
 
-@pytest.mark.parametrize("kind", OBSERVED)
+@pytest.mark.parametrize("kind", WATCHED_KINDS)
 def test_the_page_of_every_observed_kind_has_its_story_causes_and_links(kind: str) -> None:
     async def story(world: World) -> None:
         page = await run(world, kind)

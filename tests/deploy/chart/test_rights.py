@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from deploy.helm.manifests import MUSTERD, READERS
-from muster.kinds.registry.watched_kinds import OBSERVED
+from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from tests.deploy.chart.conftest import Rendered
 from tests.deploy.chart.rights import CLUSTER, grants
 
@@ -74,7 +74,7 @@ def test_all_observed_kinds_have_their_rights(rendered: Rendered) -> None:
     (role,) = (each for each in objects if each["metadata"]["name"] == "musterd-observe" and "rules" in each)
     assert role["kind"] == "ClusterRole"
     granted = {(rule["apiGroups"][0], rule["resources"][0]) for rule in role["rules"]}
-    subjects = [kind.subject for kind in OBSERVED.values() if not kind.virtual]
+    subjects = [kind.subject for kind in WATCHED_KINDS.values() if not kind.virtual]
     assert granted == {(each.api_version.partition("/")[0], each.plural) for each in subjects}
 
 

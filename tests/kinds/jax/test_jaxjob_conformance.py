@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import pytest
 
 ROOT: Final = Path(__file__).parents[3]
-DAEMON: Final = "tests/daemon/foreign/test_jaxjobs.py"
+DAEMON: Final = "tests/daemon/run_kinds/test_jaxjobs.py"
 MODEL: Final = "tests/kinds/jax/test_jaxjob.py"
 PLAN: Final = "tests/kinds/jax/test_plan.py"
 EXAMPLE: Final = "tests/examples/test_jaxjob_example.py"

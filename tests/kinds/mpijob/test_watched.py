@@ -11,12 +11,12 @@ from muster.kinds.declaration.plan_error import PlanError
 from muster.kinds.declaration.watched_kind import Place, PodFacts
 from muster.kinds.kubeflow.watched import INDEX, LABEL
 from muster.kinds.mpijob import watched
-from muster.kinds.registry.watched_kinds import OBSERVED
+from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import Gate, GateCondition
-from tests.daemon.observed.world import World, virtually
+from tests.daemon.watched.world import World, virtually
 
-KIND = OBSERVED["mpijobs"]
+KIND = WATCHED_KINDS["mpijobs"]
 EXAMPLE = Path(__file__).parents[3] / "examples/observed/mpijob.yaml"
 PATH = "/apis/kubeflow.org/v2beta1/namespaces/team/mpijobs/solve"
 REPLICAS = {"Launcher": {}, "Worker": {"replicas": 2}}

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from muster.kinds.declaration.watched_kind import ObservedKind, PodSource, Sample, own_name
+from muster.kinds.declaration.watched_kind import PodSource, Sample, WatchedKind, own_name
 from muster.kinds.kubeflow.watched import (
     API_VERSION,
     INDEX,
@@ -16,7 +16,7 @@ from muster.kinds.kubeflow.watched import (
     state_in,
     suspended,
 )
-from muster.kinds.planning.watched_plan import Framework, framework_of, observed_plan
+from muster.kinds.planning.watched_plan import Framework, framework_of, watched_plan
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.subject import Names, Subject
 
@@ -26,7 +26,7 @@ TYPES: Final = ("chief", "worker", "ps", "evaluator")
 
 
 def _plan_of(obj: Mapping[str, Any]) -> Plan:
-    return observed_plan(
+    return watched_plan(
         obj,
         TFJOB,
         groups_of(FIELD, replicas_of(obj, FIELD, TYPES)),
@@ -37,7 +37,7 @@ def _plan_of(obj: Mapping[str, Any]) -> Plan:
 
 
 DECLARED: Final = (
-    ObservedKind(
+    WatchedKind(
         TFJOB,
         (PodSource("tfjobs", LABEL, place_in(TFJOB, frozenset(TYPES))),),
         _plan_of,

@@ -4,7 +4,7 @@ import pytest
 
 from muster.kinds.declaration.watched_kind import Claim
 from muster.kinds.places.free_places import FreePlaces
-from muster.kinds.places.membership import ObservedMembership
+from muster.kinds.places.membership import WatchedMembership
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.pod import Exit, Pod, PodPhase
 from muster.state.vocabulary.pod_spec import PodSpec
@@ -19,8 +19,8 @@ def unnumbered(name: str, **changes: object) -> Pod:
     return pod(-1, name=name, uid=name, owner=OWNER, **changes)
 
 
-def of_size(size: int) -> ObservedMembership:
-    members = ObservedMembership()
+def of_size(size: int) -> WatchedMembership:
+    members = WatchedMembership()
     members.follow(plan(groups=(Group("worker", 1, size, PodSpec(), 0),)), CLAIMS, ())
     return members
 

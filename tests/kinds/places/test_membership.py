@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from muster.kinds.declaration.watched_kind import Claim
-from muster.kinds.places.membership import ObservedMembership
+from muster.kinds.places.membership import WatchedMembership
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Exit, Pod, PodPhase
@@ -25,13 +25,13 @@ def life(name: str, index: int = 0, *, created: float = 0.0, owner: str = OWNER,
     return pod(index, name=name, uid=name, owner=owner, created=created, **changes)
 
 
-def membership(*pods: Pod, of: Plan = TWO, claims: Mapping[str, Claim] = CLAIMS) -> ObservedMembership:
-    members = ObservedMembership()
+def membership(*pods: Pod, of: Plan = TWO, claims: Mapping[str, Claim] = CLAIMS) -> WatchedMembership:
+    members = WatchedMembership()
     members.follow(of, claims, pods)
     return members
 
 
-def names(members: ObservedMembership, epoch: int = 0) -> dict[int, str]:
+def names(members: WatchedMembership, epoch: int = 0) -> dict[int, str]:
     """By rank the name of the pod that counts."""
     return {rank: each.name for rank, each in members.view.of(epoch).members.items()}
 
@@ -64,7 +64,7 @@ def test_a_pod_that_states_the_uid_of_a_deleted_object_of_the_same_name_is_not_c
 
 
 def test_no_pod_is_foreign_before_the_object_is_known() -> None:
-    members = ObservedMembership()
+    members = WatchedMembership()
     assert not members.change(None, life("a"))
     assert (members.foreign, set(members.others)) == (0, {"a"})
     members.follow(TWO, CLAIMS, tuple(members.others.values()))

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from muster.kinds.declaration.watched_kind import Claim
-from muster.kinds.places.membership import ObservedMembership
+from muster.kinds.places.membership import WatchedMembership
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.pod_spec import PodSpec
@@ -16,9 +16,9 @@ CLAIMS = {OWNER: Claim(OWNER, epoch=0)}
 HEAD = Group("headgroup", 1, 1, PodSpec(), 0)
 
 
-def cluster(replicas: int, hosts: int = 2) -> ObservedMembership:
+def cluster(replicas: int, hosts: int = 2) -> WatchedMembership:
     """The members of a cluster with that many replicas, without pods."""
-    members = ObservedMembership()
+    members = WatchedMembership()
     members.follow(plan(groups=(HEAD, Group("tpu", replicas, hosts, PodSpec(), 1, sparse=True))), CLAIMS, ())
     return members
 
@@ -28,13 +28,13 @@ def host(replica: int, number: int, life: str = "", **changes: Any) -> Pod:
     return pod(number, name=name, uid=name, owner=OWNER, group="tpu", job=replica, index=number, **changes)
 
 
-def join(members: ObservedMembership, *replicas: int, life: str = "", **changes: Any) -> None:
+def join(members: WatchedMembership, *replicas: int, life: str = "", **changes: Any) -> None:
     for replica in replicas:
         for number in range(2):
             members.change(None, host(replica, number, life, **changes))
 
 
-def names(members: ObservedMembership) -> dict[int, str]:
+def names(members: WatchedMembership) -> dict[int, str]:
     return {rank: each.name for rank, each in sorted(members.view.of(0).members.items())}
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.kinds.declaration.watched_kind import Claim
-from muster.kinds.places.membership import ObservedMembership
+from muster.kinds.places.membership import WatchedMembership
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Exit, Pod, PodPhase
@@ -29,7 +29,7 @@ class Cluster:
 
     def __init__(self, hosts: int) -> None:
         self.hosts = hosts
-        self.members = ObservedMembership()
+        self.members = WatchedMembership()
         self.pods: dict[str, Pod] = {}
         self._made = 0
         self.scale(2)
@@ -46,7 +46,7 @@ class Cluster:
 
     def take_over(self) -> None:
         """Another daemon begins to lead."""
-        self.members = ObservedMembership()
+        self.members = WatchedMembership()
         self.scale(self.size)
 
     def make(self) -> None:
@@ -131,7 +131,7 @@ def workers(*indices: int) -> dict[int, Pod]:
     return {each.index: each for each in made}
 
 
-def seats(members: ObservedMembership) -> dict[int, str]:
+def seats(members: WatchedMembership) -> dict[int, str]:
     return {rank: each.name for rank, each in sorted(members.view.of(0).members.items())}
 
 
@@ -141,7 +141,7 @@ def group_of(size: int) -> Plan:
 
 @pytest.mark.parametrize("kept", [0, 1, 2, 3])
 def test_the_worker_that_a_scale_down_leaves_has_the_place_as_soon_as_its_pod_is_deleted(kept: int) -> None:
-    members, pods = ObservedMembership(), workers(0, 1, 2, 3)
+    members, pods = WatchedMembership(), workers(0, 1, 2, 3)
     members.follow(group_of(4), CLAIMS, pods.values())
     members.follow(group_of(1), CLAIMS, pods.values())
     for index in pods.keys() - {kept}:
@@ -155,13 +155,13 @@ def test_the_worker_that_a_scale_down_leaves_has_the_place_as_soon_as_its_pod_is
 
 def test_a_worker_beyond_the_last_place_that_is_being_deleted_takes_no_free_one() -> None:
     pods = workers(3)
-    members = ObservedMembership()
+    members = WatchedMembership()
     members.follow(group_of(2), CLAIMS, [_bent(pods[3], terminating=True)])
     assert (seats(members), members.foreign) == ({}, 1)
 
 
 def test_a_worker_keeps_the_place_it_was_given_when_the_pod_before_it_is_gone() -> None:
-    members, pods = ObservedMembership(), workers(0, 5)
+    members, pods = WatchedMembership(), workers(0, 5)
     going = _bent(pods[0], terminating=True)
     members.follow(group_of(1), CLAIMS, [going, pods[5]])
     assert seats(members) == {1: "w5"}

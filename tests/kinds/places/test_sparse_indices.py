@@ -1,7 +1,7 @@
 """Pods that a scale-down leaves keep their index, which may lie beyond the last place."""
 
 from muster.kinds.declaration.watched_kind import Claim
-from muster.kinds.places.membership import ObservedMembership
+from muster.kinds.places.membership import WatchedMembership
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.pod_spec import PodSpec
 from tests.builders import plan, pod
@@ -12,7 +12,7 @@ TWO = plan(groups=(Group("worker", 1, 2, PodSpec(), 0),))
 
 def seated(*indices: int) -> dict[int, str]:
     """By rank the pod, of pods with these indices."""
-    members = ObservedMembership()
+    members = WatchedMembership()
     pods = [pod(index, name=f"w{index}", owner="raycluster/rc", created=float(n)) for n, index in enumerate(indices)]
     members.follow(TWO, CLAIMS, pods)
     return {rank: each.name for rank, each in members.view.of(0).members.items()}

@@ -10,10 +10,10 @@ from muster.kinds.declaration.plan_error import PlanError
 from muster.kinds.declaration.watched_kind import Place, PodFacts, Said
 from muster.kinds.kubeflow.watched import INDEX, LABEL, TYPE
 from muster.kinds.pytorch import watched
-from muster.kinds.registry.watched_kinds import OBSERVED
+from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.state.vocabulary.coordinator import ProbeKind
 
-KIND = OBSERVED["pytorchjobs"]
+KIND = WATCHED_KINDS["pytorchjobs"]
 EXAMPLE = Path(__file__).parents[3] / "examples/observed/pytorchjob.yaml"
 
 

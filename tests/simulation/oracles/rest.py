@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from muster.daemon.foreign.watching import LONGEST_WAIT
+from muster.daemon.run_kinds.watching import LONGEST_WAIT
 from muster.state.vocabulary.subject import title
 from tests.simulation.oracles.ends import ended
 from tests.simulation.oracles.histories import history

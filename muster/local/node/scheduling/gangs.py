@@ -17,7 +17,7 @@ from muster.api.errors import MusterError
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.names import CONTAINER, LABEL_EPOCH, LABEL_GROUP, LABEL_UID
 from muster.kinds.experiments.planning import plan_of
-from muster.kinds.registry.run_kinds import SUBJECTS
+from muster.kinds.registry.run_kinds import RUN_KINDS
 from muster.kube.paths import custom
 from muster.kube.resources import ResourceClient
 from muster.local.node import objects
@@ -31,7 +31,7 @@ from muster.state.vocabulary.subject import EXPERIMENT
 Key = tuple[str, str]
 """The uid of the experiment and the epoch; of a pod that belongs to none, its own uid and nothing."""
 _PLURALS: Final = {
-    subject.kind: subject.plural for subject in (EXPERIMENT, *(row.subject for row in SUBJECTS.values()))
+    subject.kind: subject.plural for subject in (EXPERIMENT, *(row.subject for row in RUN_KINDS.values()))
 }
 
 
@@ -97,7 +97,7 @@ class Gangs:
 
 
 def _plan(kind: str, document: Object) -> Plan:
-    return plan_of(parse_experiment(document)) if kind == EXPERIMENT.kind else SUBJECTS[kind].plan_of(document)
+    return plan_of(parse_experiment(document)) if kind == EXPERIMENT.kind else RUN_KINDS[kind].plan_of(document)
 
 
 def _beside(group: Group) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from muster.daemon.experiments.entry import Entry
-from muster.kinds.registry.run_kinds import SUBJECTS
+from muster.kinds.registry.run_kinds import RUN_KINDS
 from muster.state.decide.machine import Decision
 from muster.state.summary.status import WORDS_AFTER
 from muster.state.vocabulary.plan import Plan
@@ -23,7 +23,7 @@ OTHER_CONTROLLER = "OtherController"
 
 def own_status(entry: Entry, record: Record) -> dict[str, Any]:
     """The own status that goes with this record. Without a plan it says why there is none, or stays as it is."""
-    kind = SUBJECTS[entry.seen.kind]
+    kind = RUN_KINDS[entry.seen.kind]
     if entry.plan is None and not record.finished:
         return dict(entry.own)
     if entry.plan is None:

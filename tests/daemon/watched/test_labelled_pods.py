@@ -7,8 +7,8 @@ from muster.rollcall.make import detail
 from muster.state.policies.watched.following import REPLACED_WITHIN
 from muster.state.policies.watched.obstacles import PATIENCE
 from muster.state.vocabulary.record import ConditionType, Phase
-from tests.daemon.observed.world import PODS, World, virtually
 from tests.daemon.virtual_daemon import scraped
+from tests.daemon.watched.world import PODS, World, virtually
 
 JAX = {"muster.dev/operator": "jax", "muster.dev/size": "3"}
 

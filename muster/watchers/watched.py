@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from muster.api.names import LABEL_UID
 from muster.api.values.printable import word
 from muster.api.values.timestamps import seconds_of
-from muster.kinds.declaration.watched_kind import ObservedKind, PodFacts, PodSource
+from muster.kinds.declaration.watched_kind import PodFacts, PodSource, WatchedKind
 from muster.kube.listwatch.decoder import Projection
 from muster.state.vocabulary.pod import Pod
 from muster.watchers import experiments
@@ -67,7 +67,7 @@ class _Document(msgspec.Struct, gc=False):
 _METADATA = msgspec.json.Decoder(Metadata)
 
 
-def object_decoder_of(kind: ObservedKind) -> Projection[_Document, ExperimentRecord]:
+def object_decoder_of(kind: WatchedKind) -> Projection[_Document, ExperimentRecord]:
     """The decoder of the objects of an observed kind."""
 
     def flatten(document: _Document) -> ExperimentRecord:

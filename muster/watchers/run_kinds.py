@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from muster.kinds.declaration.run_kind import ForeignKind
+from muster.kinds.declaration.run_kind import RunKind
 from muster.kinds.planning.record_condition import TYPE
 from muster.kube.listwatch.decoder import Projection
 from muster.watchers import experiments
@@ -31,7 +31,7 @@ class _Document(msgspec.Struct, gc=False):
     status: msgspec.Raw = msgspec.Raw(b"null")
 
 
-def decoder_of(kind: ForeignKind) -> Projection[_Document, ExperimentRecord]:
+def decoder_of(kind: RunKind) -> Projection[_Document, ExperimentRecord]:
     """The decoder of one foreign kind."""
 
     def flatten(document: _Document) -> ExperimentRecord:
@@ -48,7 +48,7 @@ def decoder_of(kind: ForeignKind) -> Projection[_Document, ExperimentRecord]:
     return Projection(kind.subject.kind, _Document, flatten)
 
 
-def object_of(record: ExperimentRecord, kind: ForeignKind) -> dict[str, Any]:
+def object_of(record: ExperimentRecord, kind: RunKind) -> dict[str, Any]:
     """The object as its kind reads it. Raises ValueError or RecursionError where its JSON cannot be read."""
     metadata: dict[str, Any] = {
         "uid": record.uid,
@@ -66,7 +66,7 @@ def object_of(record: ExperimentRecord, kind: ForeignKind) -> dict[str, Any]:
     return {"apiVersion": subject.api_version, "kind": subject.kind, "metadata": metadata, "spec": spec}
 
 
-def _ours(kind: ForeignKind, record: ExperimentRecord) -> bool:
+def _ours(kind: RunKind, record: ExperimentRecord) -> bool:
     try:
         begun = _RECORD in record.status
         return kind.ours(object_of(record, kind)) and (begun or not kind.over(json.loads(record.status)))

@@ -8,7 +8,7 @@ from muster.api.values.printable import printable
 from muster.cli.doctor.daemon import AREA, Daemons
 from muster.cli.doctor.findings import Finding
 from muster.cli.doctor.server import Asker
-from muster.kinds.registry.watched_kinds import OBSERVED
+from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.kube.unstructured import mapping, text
 from muster.state.policies.on_deadline import ASKS
 
@@ -25,7 +25,7 @@ async def observed(asker: Asker, daemons: Daemons, namespace: str) -> AsyncGener
         yield Finding(AREA, CHECK, "ok", f"you may not see the flags of musterd, so {FLAG} is not known")
         return
     asked = daemons.argument(FLAG, "").split(",")
-    kinds = [kind for kind in OBSERVED if kind in asked or "all" in asked]
+    kinds = [kind for kind in WATCHED_KINDS if kind in asked or "all" in asked]
     if not kinds:
         yield Finding(AREA, CHECK, "ok", f"not asked for: musterd has no {FLAG}")
         return
@@ -37,7 +37,7 @@ async def observed(asker: Asker, daemons: Daemons, namespace: str) -> AsyncGener
         if lacking:
             yield Finding(AREA, CHECK, "failed", f"{place} musterd ({account}) may not {lacking}", remedy)
         else:
-            objects = [kind for kind in kinds if not OBSERVED[kind].virtual]
+            objects = [kind for kind in kinds if not WATCHED_KINDS[kind].virtual]
             unending = await _denied(asker, objects, namespace, account, ENDING) if objects else ""
             more = f"; it may not {unending}, so there {ASKS} ends nothing (the chart's observe.deadlines)"
             what = f"{place} musterd may read {', '.join(kinds)}{more if unending else ''}"
@@ -60,7 +60,7 @@ async def _denied(asker: Asker, kinds: list[str], namespace: str, user: str = ""
     """What of these verbs a user, or the caller, may not do with these kinds. Raises ``ApiError``."""
     missing = []
     for kind in kinds:
-        group = OBSERVED[kind].subject.api_version.partition("/")[0] if not OBSERVED[kind].virtual else ""
+        group = WATCHED_KINDS[kind].subject.api_version.partition("/")[0] if not WATCHED_KINDS[kind].virtual else ""
         wanted = {"namespace": namespace, "group": group, "resource": kind, "subresource": ""}
         denied = [verb for verb in verbs if not await asker.allowed({**wanted, "verb": verb}, user)]
         if denied:

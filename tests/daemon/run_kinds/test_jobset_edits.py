@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.daemon.foreign.test_jobsets import NEVER, PATH, PODS, TWO, conditions, fails, pods, running, status
-from tests.daemon.foreign.world import World, virtually
+from tests.daemon.run_kinds.test_jobsets import NEVER, PATH, PODS, TWO, conditions, fails, pods, running, status
+from tests.daemon.run_kinds.world import World, virtually
 from tests.kinds.jobset.jobsets import job
 
 WAITS = "how many pods there are changes only while it is suspended"

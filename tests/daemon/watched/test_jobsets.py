@@ -10,7 +10,7 @@ import pytest
 from muster.api.values.timestamps import whole_time
 from muster.rollcall.make import detail
 from muster.state.vocabulary.record import Phase
-from tests.daemon.observed.world import PODS, World, virtually
+from tests.daemon.watched.world import PODS, World, virtually
 
 GOLDEN = Path(__file__).parents[2] / "kinds/jobset/lives/golden"
 JOBSET = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/team/jobsets/t"

@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Protocol
 
-from muster.daemon.foreign.watching import KindWatch, ends_with_its_kind
-from muster.daemon.observed.index import ObservedIndex
-from muster.kinds.declaration.watched_kind import ObservedKind, PodSource
+from muster.daemon.run_kinds.watching import KindWatch, ends_with_its_kind
+from muster.daemon.watched.index import WatchedIndex
+from muster.kinds.declaration.watched_kind import PodSource, WatchedKind
 from muster.kube.listwatch.reflector import Reflector
 from muster.kube.listwatch.store import Store
 from muster.kube.transport import Transport
 from muster.state.vocabulary.pod import Pod
 from muster.watchers import experiments
 from muster.watchers.experiments import ExperimentRecord
-from muster.watchers.observed import object_decoder_of, pod_decoder_of
 from muster.watchers.pods.decode import PATH
+from muster.watchers.watched import object_decoder_of, pod_decoder_of
 
 
 class MakeReflector(Protocol):
@@ -30,14 +30,14 @@ class MakeReflector(Protocol):
         ...
 
 
-class ObservedWatches:
+class WatchedWatches:
     """Owns the reflectors and stores of observed runs."""
 
     def __init__(
         self,
         transport: Transport,
-        index: ObservedIndex,
-        kinds: Mapping[str, ObservedKind],
+        index: WatchedIndex,
+        kinds: Mapping[str, WatchedKind],
         *,
         reflector: MakeReflector,
         reflectors: dict[str, Reflector[Any]],
@@ -48,7 +48,7 @@ class ObservedWatches:
         """The open watches are kept in ``reflectors``, by resource. ``advanced``: a cache has advanced."""
         self._pods: dict[str, Store[Pod]] = {}
         self._kinds = kinds
-        self.kinds: dict[str, KindWatch[ObservedKind]] = {}
+        self.kinds: dict[str, KindWatch[WatchedKind]] = {}
         """By the name of the kind, whether served or not."""
         self._objects: dict[str, Store[ExperimentRecord]] = {}
         sources = sources_of(kinds.values())
@@ -85,6 +85,6 @@ class ObservedWatches:
         followed.feed.replace({}, followed.version)
 
 
-def sources_of(kinds: Iterable[ObservedKind]) -> list[PodSource]:
+def sources_of(kinds: Iterable[WatchedKind]) -> list[PodSource]:
     """The watches of pods that these kinds need, each once, in the order of the kinds."""
     return list({source.name: source for kind in kinds for source in kind.pods}.values())

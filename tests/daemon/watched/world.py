@@ -6,7 +6,7 @@ from typing import Any
 from muster.api.errors import NotFound
 from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings
-from muster.kinds.registry.watched_kinds import OBSERVED
+from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.metrics.collector import Subject
 from tests.daemon.daemons import Daemons, played
 from tests.fakes.history import Object
@@ -23,7 +23,7 @@ class World(Daemons):
 
     def serve(self, name: str) -> None:
         """Install the CRD of an observed kind."""
-        version, plural = OBSERVED[name].subject.api_version, OBSERVED[name].subject.plural
+        version, plural = WATCHED_KINDS[name].subject.api_version, WATCHED_KINDS[name].subject.plural
         path = f"/apis/{version}"
         before = self.api.objects.get(path, {}).get("resources", [])
         self.api.put(path, {"kind": "APIResourceList", "resources": [*before, {"name": plural}]})
@@ -31,9 +31,9 @@ class World(Daemons):
 
     def uninstall(self, name: str) -> None:
         """Remove its CRD. Open watches end within ten minutes."""
-        self.api.put(f"/apis/{OBSERVED[name].subject.api_version}", {"kind": "APIResourceList", "resources": []})
+        self.api.put(f"/apis/{WATCHED_KINDS[name].subject.api_version}", {"kind": "APIResourceList", "resources": []})
         gone = NotFound("the server could not find the requested resource", status=404, reason="NotFound")
-        self.cluster.refused[OBSERVED[name].subject.plural] = gone
+        self.cluster.refused[WATCHED_KINDS[name].subject.plural] = gone
 
     def found(self, title: str, namespace: str = "team") -> Subject:
         """What the daemon knows of a run."""

@@ -10,7 +10,7 @@ from muster.api.names import LABEL_UID
 from muster.kinds.jobset.labels import PREFIX
 from muster.kinds.planning.record_condition import TYPE
 from muster.state.vocabulary.subject import JOBSET
-from tests.daemon.foreign.world import World, virtually
+from tests.daemon.run_kinds.world import World, virtually
 from tests.fakes.history import Object
 from tests.kinds.jobset.jobsets import job, jobset
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from muster.state.vocabulary.record import Phase
-from tests.daemon.observed.world import PODS, World, virtually
+from tests.daemon.watched.world import PODS, World, virtually
 
 JOB = "/apis/batch/v1/namespaces/team/jobs/train"
 JAXJOB = "/apis/kubeflow.org/v1/namespaces/team/jaxjobs/train"

@@ -3,7 +3,7 @@
 import asyncio
 
 from muster.state.vocabulary.subject import JOBSET
-from tests.daemon.foreign.world import World, job, virtually
+from tests.daemon.run_kinds.world import World, job, virtually
 from tests.daemon.virtual_daemon import experiment, scraped
 from tests.kinds.jobset.jobsets import job as replicated
 from tests.kinds.jobset.jobsets import jobset

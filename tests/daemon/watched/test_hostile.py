@@ -5,29 +5,29 @@ from typing import Any
 
 import pytest
 
-from muster.kinds.registry.watched_kinds import OBSERVED
+from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.state.vocabulary.record import Phase
-from tests.daemon.observed.test_jobs import job
-from tests.daemon.observed.test_jobs import pod as job_pod
-from tests.daemon.observed.test_labelled_pods import member
-from tests.daemon.observed.world import World, virtually
+from tests.daemon.watched.test_jobs import job
+from tests.daemon.watched.test_jobs import pod as job_pod
+from tests.daemon.watched.test_labelled_pods import member
+from tests.daemon.watched.world import World, virtually
 
 MANY = 10**6
-HUGE: dict[str, dict[str, Any]] = {name: kind.sample.spec(MANY) for name, kind in OBSERVED.items()}
-SMALL: dict[str, dict[str, Any]] = {name: kind.sample.spec(2) for name, kind in OBSERVED.items()}
-CRDS = [name for name, kind in OBSERVED.items() if not kind.virtual]
+HUGE: dict[str, dict[str, Any]] = {name: kind.sample.spec(MANY) for name, kind in WATCHED_KINDS.items()}
+SMALL: dict[str, dict[str, Any]] = {name: kind.sample.spec(2) for name, kind in WATCHED_KINDS.items()}
+CRDS = [name for name, kind in WATCHED_KINDS.items() if not kind.virtual]
 
 
 def put(world: World, name: str, of: str, spec: dict[str, Any], **more: Any) -> None:
     """Create or change an object of that kind."""
-    subject = OBSERVED[of].subject
+    subject = WATCHED_KINDS[of].subject
     metadata = {"namespace": "team", "uid": f"{of}-{name}", "labels": {"muster.dev/observe": name}}
     path = f"/apis/{subject.api_version}/namespaces/team/{subject.plural}/{name}"
     world.api.put(path, {"kind": subject.kind, "metadata": metadata, "spec": spec, **more})
 
 
 def title(of: str, name: str) -> str:
-    return f"{OBSERVED[of].subject.kind.lower()}/{name}"
+    return f"{WATCHED_KINDS[of].subject.kind.lower()}/{name}"
 
 
 @pytest.mark.parametrize("of", CRDS)

@@ -6,8 +6,8 @@ import pytest
 
 from muster.api.errors import Conflict, Forbidden, NotFound, Unreachable
 from muster.kinds.planning.record_condition import TYPE, from_object
-from tests.daemon.foreign.test_jaxjobs import running
-from tests.daemon.foreign.world import DISCOVERY, JOB, World, job, virtually
+from tests.daemon.run_kinds.test_jaxjobs import running
+from tests.daemon.run_kinds.world import DISCOVERY, JOB, World, job, virtually
 
 
 @pytest.mark.parametrize("after", [True, False])

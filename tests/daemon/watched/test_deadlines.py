@@ -5,8 +5,8 @@ from typing import Any
 
 from muster.api.errors import ApiError, Forbidden
 from muster.state.vocabulary.record import ConditionType, Phase
-from tests.daemon.observed.test_jobs import JAXJOB, JOB, OBSERVE, over, pod
-from tests.daemon.observed.world import PODS, World, virtually
+from tests.daemon.watched.test_jobs import JAXJOB, JOB, OBSERVE, over, pod
+from tests.daemon.watched.world import PODS, World, virtually
 
 
 def job(world: World, *, status: Any = None, spec: Any = None, **annotations: str) -> None:

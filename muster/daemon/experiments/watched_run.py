@@ -3,21 +3,21 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from muster.kinds.declaration.watched_kind import Claim, ObservedKind
+from muster.kinds.declaration.watched_kind import Claim, WatchedKind
 from muster.kinds.places.attempts import Attempts
-from muster.kinds.places.membership import ObservedMembership
+from muster.kinds.places.membership import WatchedMembership
 from muster.state.vocabulary.pod import Pod
 
 
 @dataclass(slots=True)
-class ObservedRun:
+class WatchedRun:
     """One observed object. ``created`` is the wall second of its creation, 0 where it is not known."""
 
     name: str
     """The name of its kind in the settings."""
-    kind: ObservedKind
+    kind: WatchedKind
     created: float = 0.0
-    members: ObservedMembership = field(default_factory=ObservedMembership)
+    members: WatchedMembership = field(default_factory=WatchedMembership)
     claims: Mapping[str, Claim] = field(default_factory=dict)
     """By owner key."""
     attempts: Attempts = field(default_factory=Attempts)

@@ -13,10 +13,10 @@ from muster.api.names import MANAGER
 from muster.api.status import ExperimentStatus
 from muster.client.errors import NoSuchExperiment
 from muster.client.events import EventSummary, events_of
-from muster.client.observed import Observed, ReadPod, kind_of, look, read, selectors, sets_of
 from muster.client.snapshot import Snapshot, known_kind, snapshot_of
 from muster.client.subjects import collection_path, object_path
-from muster.kinds.declaration.watched_kind import ObservedKind
+from muster.client.watched import Observed, ReadPod, kind_of, look, read, selectors, sets_of
+from muster.kinds.declaration.watched_kind import WatchedKind
 from muster.kinds.planning.metadata import local_queue_of
 from muster.kinds.pods.watched import LABELLED_PODS, OBSERVE
 from muster.kube.paths import core, custom
@@ -112,14 +112,14 @@ async def _admission(resources: ResourceClient, namespace: str, obj: Json) -> Wo
 
 
 async def _read(
-    resources: ResourceClient, namespace: str | None, kind: ObservedKind, number: int, obj: Json | None
+    resources: ResourceClient, namespace: str | None, kind: WatchedKind, number: int, obj: Json | None
 ) -> list[ReadPod]:
     params = {"labelSelector": selectors(kind, obj)[number]}
     return read(kind, number, await resources.list(core(namespace, "pods"), params))
 
 
 def _snapshot(
-    kind: ObservedKind,
+    kind: WatchedKind,
     obj: Json,
     pods: Sequence[ReadPod] | None,
     unreadable: tuple[str, ...] = (),

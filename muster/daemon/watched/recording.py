@@ -11,7 +11,7 @@ import structlog
 
 from muster.daemon.event_recorder import EventRecorder
 from muster.daemon.experiments.entry import Entry
-from muster.daemon.experiments.observed_run import ObservedRun
+from muster.daemon.experiments.watched_run import WatchedRun
 from muster.metrics.instruments import Instruments
 from muster.reconcilers.refs import ExperimentRef
 from muster.state.decide.machine import Decision
@@ -27,7 +27,7 @@ NOT_WATCHED = "NotWatchedOver"
 POD = Subject("v1", "Pod", "pods")
 
 
-class ObservedRecorder:
+class WatchedRecorder:
     """The records of all observed runs. ``clock`` gives wall seconds."""
 
     def __init__(self, recorder: EventRecorder, instruments: Instruments, clock: Callable[[], float]) -> None:
@@ -61,7 +61,7 @@ class ObservedRecorder:
         if (ref := ref_of(entry)) is not None:
             self._recorder.record(ref, decision.story)
 
-    def refuse(self, entry: Entry, run: ObservedRun) -> None:
+    def refuse(self, entry: Entry, run: WatchedRun) -> None:
         """Say once why the object cannot be watched over."""
         if not entry.problem or entry.problem == run.refused:
             return

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from muster.state.vocabulary.record import Phase
-from tests.daemon.observed.test_jobs import job
-from tests.daemon.observed.test_jobs import pod as job_pod
-from tests.daemon.observed.test_labelled_pods import labelled, member
-from tests.daemon.observed.world import World, virtually
+from tests.daemon.watched.test_jobs import job
+from tests.daemon.watched.test_jobs import pod as job_pod
+from tests.daemon.watched.test_labelled_pods import labelled, member
+from tests.daemon.watched.world import World, virtually
 
 STATED = {"muster.dev/coordinator-port": "8080", "muster.dev/probe": "http"}
 

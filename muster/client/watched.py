@@ -17,12 +17,12 @@ from muster.api.errors import MusterError
 from muster.api.status import ExperimentStatus
 from muster.api.values.timestamps import whole_time
 from muster.client.member import Member, member_of
-from muster.kinds.declaration.watched_kind import Claim, ObservedKind, Said
+from muster.kinds.declaration.watched_kind import Claim, Said, WatchedKind
 from muster.kinds.places.attempts import Attempts
-from muster.kinds.places.membership import ObservedMembership
+from muster.kinds.places.membership import WatchedMembership
 from muster.kinds.pods.watched import OBSERVE
 from muster.kinds.registry import run_kinds as kinds
-from muster.kinds.registry.watched_kinds import OBSERVED
+from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.kube.unstructured import Json, items, mapping, moment, text
 from muster.state.decide.machine import decide
 from muster.state.policies.watched import ends
@@ -33,7 +33,7 @@ from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Record
 from muster.state.vocabulary.subject import PODS
 from muster.state.vocabulary.workload import Workload
-from muster.watchers.observed import PodDocument, pod_reader_of
+from muster.watchers.watched import PodDocument, pod_reader_of
 
 UNKNOWN: Final = "Unknown"
 """The phase of a run whose pods may not be read."""
@@ -69,14 +69,14 @@ class Observed:
     """When something last changed in its pods, in wall seconds, as far as pods say."""
 
 
-def kind_of(obj: Json, kind: str) -> ObservedKind | None:
+def kind_of(obj: Json, kind: str) -> WatchedKind | None:
     """The kind, if another controller than Muster runs the object."""
-    found = next((each for each in OBSERVED.values() if each.subject.kind == kind), None)
-    foreign = kinds.SUBJECTS.get(kind)
+    found = next((each for each in WATCHED_KINDS.values() if each.subject.kind == kind), None)
+    foreign = kinds.RUN_KINDS.get(kind)
     return None if found is None or (foreign is not None and foreign.ours(obj)) else found
 
 
-def selectors(kind: ObservedKind, obj: Json | None) -> list[str]:
+def selectors(kind: WatchedKind, obj: Json | None) -> list[str]:
     """The label selectors of its pods, one for each source; without an object those of all of the kind."""
     if obj is None:
         return [source.label for source in kind.pods]
@@ -86,7 +86,7 @@ def selectors(kind: ObservedKind, obj: Json | None) -> list[str]:
     return [f"{source.label} in ({','.join(fitting)})" for source in kind.pods]
 
 
-def read(kind: ObservedKind, number: int, found: Iterable[Json]) -> list[ReadPod]:
+def read(kind: WatchedKind, number: int, found: Iterable[Json]) -> list[ReadPod]:
     """The pods that the source of that number brings, as far as they can be read."""
     reader, pods = pod_reader_of(kind.pods[number], ()), []
     for raw in found:
@@ -128,7 +128,7 @@ def _set(namespace: str, owner: str, pods: Sequence[Pod]) -> Json:
 
 
 def look(
-    kind: ObservedKind,
+    kind: WatchedKind,
     obj: Json,
     pods: Sequence[ReadPod] | None,
     now: float,
@@ -139,7 +139,7 @@ def look(
 
     ``admission`` is the Workload that Kueue has made for the object; None where none was read.
     """
-    members, wanted = ObservedMembership(), kind.wanted(obj)
+    members, wanted = WatchedMembership(), kind.wanted(obj)
     try:
         plan = kind.plan_of(obj)
     except MusterError as error:

@@ -18,22 +18,22 @@ from muster.api.manifest.yaml.reader import MAX_BYTES
 from muster.api.values.timestamps import seconds_of
 from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.index import ExperimentIndex
-from muster.daemon.experiments.observed_run import ObservedRun
-from muster.daemon.observed.labelled import Key, LabelledSets
-from muster.kinds.declaration.watched_kind import Object, ObservedKind
+from muster.daemon.experiments.watched_run import WatchedRun
+from muster.daemon.watched.labelled import Key, LabelledSets
+from muster.kinds.declaration.watched_kind import Object, WatchedKind
 from muster.kinds.planning.watched_plan import ON_DEADLINE, metadata_of
 from muster.state.view.membership import Membership
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.watchers.experiments import ExperimentRecord, stripped
-from muster.watchers.observed import observed_object
+from muster.watchers.watched import observed_object
 
 log = structlog.get_logger()
 
 PODS = "pods"
 
 
-class ObservedIndex:
+class WatchedIndex:
     """Keeps the entries of observed objects in ``index``.
 
     ``kinds`` are those that are watched, by name, outermost first. ``ours`` says of an object that Muster runs it.
@@ -43,7 +43,7 @@ class ObservedIndex:
     def __init__(
         self,
         index: ExperimentIndex,
-        kinds: Mapping[str, ObservedKind],
+        kinds: Mapping[str, WatchedKind],
         *,
         ours: Callable[[str, Object], bool],
         count: Callable[[str], None],
@@ -87,7 +87,7 @@ class ObservedIndex:
             return
         entry = self._index.entries.get(new.uid)
         if entry is None:
-            run = ObservedRun(name, self._kinds[name], seconds_of(str(metadata_of(obj).get("creationTimestamp") or "")))
+            run = WatchedRun(name, self._kinds[name], seconds_of(str(metadata_of(obj).get("creationTimestamp") or "")))
             members = Membership(view=run.members.view)
             entry = self._index.entries[new.uid] = Entry(seen=new, members=members, observed=run)
         entry.seen = stripped(new)
@@ -95,7 +95,7 @@ class ObservedIndex:
         self._take(entry, entry.observed, obj, too_large=len(new.spec) > MAX_BYTES)
         self._index.wanted(new.uid)
 
-    def _take(self, entry: Entry, run: ObservedRun, obj: Object, *, too_large: bool) -> None:
+    def _take(self, entry: Entry, run: WatchedRun, obj: Object, *, too_large: bool) -> None:
         """Read the object: its plan, what it says of itself, and which pods it claims."""
         try:
             plan = _plan(run.kind, obj, too_large=too_large)
@@ -115,7 +115,7 @@ class ObservedIndex:
         held = (pod for key in self._keys(entry, run) for pod in self._pods.get(key, {}).values())
         run.members.follow(plan, run.claims, held)
 
-    def _claim(self, entry: Entry, run: ObservedRun, claims: Mapping[str, Any]) -> None:
+    def _claim(self, entry: Entry, run: WatchedRun, claims: Mapping[str, Any]) -> None:
         namespace, uid = entry.seen.namespace, entry.seen.uid
         for owner in run.claims.keys() - claims.keys():
             if self._claimants.get((namespace, owner)) == uid:
@@ -124,7 +124,7 @@ class ObservedIndex:
         for owner in claims:
             self._claimants.setdefault((namespace, owner), uid)
 
-    def _keys(self, entry: Entry, run: ObservedRun) -> list[Key]:
+    def _keys(self, entry: Entry, run: WatchedRun) -> list[Key]:
         """The owner keys that the object claims and no other did before it."""
         keys = [(entry.seen.namespace, owner) for owner in run.claims]
         return [key for key in keys if self._claimants.get(key) == entry.seen.uid]
@@ -191,7 +191,7 @@ class ObservedIndex:
         log.error("change of an observed object failed, leaving it out", **_which(about), exc_info=error)
 
 
-def _plan(kind: ObservedKind, obj: Object, *, too_large: bool) -> Plan:
+def _plan(kind: WatchedKind, obj: Object, *, too_large: bool) -> Plan:
     if too_large:
         raise MusterError(f"spec: it is larger than {MAX_BYTES} bytes of JSON")
     plan = kind.plan_of(obj)

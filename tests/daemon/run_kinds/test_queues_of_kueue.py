@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from muster.client import observing
+from muster.client import watching as observing
 from muster.daemon.settings import Settings
 from muster.kube.resources import ResourceClient
 from muster.state.vocabulary.subject import JOBSET
-from tests.daemon.foreign.world import World, virtually
+from tests.daemon.run_kinds.world import World, virtually
 from tests.kinds.jobset.jobsets import jobset
 
 PATH = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/team/jobsets/run"

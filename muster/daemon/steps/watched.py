@@ -9,9 +9,9 @@ from typing import Any
 
 from muster.daemon.event_recorder import EventRecorder
 from muster.daemon.experiments.entry import Entry
-from muster.daemon.experiments.observed_run import ObservedRun
-from muster.daemon.observed.recording import ObservedRecorder, ref_of
+from muster.daemon.experiments.watched_run import WatchedRun
 from muster.daemon.steps.outcomes import Outcomes
+from muster.daemon.watched.recording import WatchedRecorder, ref_of
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Transport
 from muster.metrics.instruments import Instruments
@@ -25,7 +25,7 @@ AGAIN = 30.0
 """Seconds after which a run that was asked to end, and has not, is asked again."""
 
 
-class ObservedSteps:
+class WatchedSteps:
     """The steps of all observed runs."""
 
     def __init__(
@@ -43,13 +43,13 @@ class ObservedSteps:
         self._transport = transport
         self._share = share
         self._events = recorder
-        self._records = ObservedRecorder(recorder, instruments, clock)
+        self._records = WatchedRecorder(recorder, instruments, clock)
         self._outcomes = outcomes
         self._clock = clock
         self._decide = decide
         self._await_next = await_next
 
-    def step(self, entry: Entry, run: ObservedRun) -> Coroutine[Any, Any, None] | None:
+    def step(self, entry: Entry, run: WatchedRun) -> Coroutine[Any, Any, None] | None:
         """The decision of one step; returns the request that ends the run, where one is due."""
         if entry.plan is None:
             self._records.refuse(entry, run)
@@ -71,7 +71,7 @@ class ObservedSteps:
             self._outcomes.answered(entry)
         return None
 
-    async def _end(self, entry: Entry, run: ObservedRun, plan: Plan, action: EndRun) -> None:
+    async def _end(self, entry: Entry, run: WatchedRun, plan: Plan, action: EndRun) -> None:
         """Say it once, and then do it. What is refused is tried again after the refusal's pause."""
         began = self._clock()
         version = entry.seen.resource_version

@@ -4,11 +4,11 @@ import asyncio
 from dataclasses import replace
 
 from muster.client.events import EventSummary
-from muster.client.observed import kind_of, look
-from muster.client.observing import as_musterd_said
+from muster.client.watched import kind_of, look
+from muster.client.watching import as_musterd_said
 from muster.daemon.settings import Settings
 from muster.state.vocabulary.record import ConditionType
-from tests.daemon.observed.world import World, virtually
+from tests.daemon.watched.world import World, virtually
 from tests.kinds.jobset.jobsets import jobset
 
 PATH = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/team/jobsets/train"
