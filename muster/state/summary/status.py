@@ -179,7 +179,7 @@ def due(before: Record | None, after: Record, budget: ReadOnlyBudget, now: float
     """When ``after`` is written; ``before`` is the record as persisted."""
     if before is None or before.facts != _as_obstacle_of(before, after).facts:
         return Due(True)
-    if _words(before) == _words(after):
+    if before.reason == after.reason and before.message == after.message and _same_words(before, after):
         step_at = write_at(before, after, now)
         if step_at is None:
             return Due(False)
@@ -201,8 +201,13 @@ def _as_obstacle_of(before: Record, after: Record) -> Record:
     return replace(after, blocked=was) if same else after
 
 
-def _words(record: Record) -> tuple[object, ...]:
-    return record.reason, record.message, [(each.type, each.reason, each.message) for each in record.conditions]
+def _same_words(before: Record, after: Record) -> bool:
+    """The conditions say the same. Those that did not change are the same objects."""
+    return before.conditions == after.conditions or _words(before) == _words(after)
+
+
+def _words(record: Record) -> list[tuple[object, ...]]:
+    return [(each.type, each.reason, each.message) for each in record.conditions]
 
 
 def _turns(record: Record) -> list[tuple[object, ...]]:
