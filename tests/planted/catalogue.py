@@ -1,18 +1,7 @@
 """All bugs, and the pairs that are planted together."""
 
-from tests.planted import (
-    changing,
-    deciding,
-    foreign,
-    queueing,
-    repairing,
-    saying,
-    spending,
-    timing,
-    trusting,
-    watching,
-    writing,
-)
+from tests.planted import changing, deciding, queueing, repairing, saying, spending, timing, trusting, watching, writing
+from tests.planted import run_kinds as foreign
 from tests.planted.bug import Bug, Hunt, Pair
 
 BUGS: tuple[Bug, ...] = (

@@ -9,7 +9,6 @@ from muster.state.facts import older_pods
 from tests.planted import (
     changing,
     deciding,
-    foreign,
     hunting,
     queueing,
     repairing,
@@ -20,6 +19,7 @@ from tests.planted import (
     watching,
     writing,
 )
+from tests.planted import run_kinds as foreign
 from tests.planted.bug import Bug, Hunt, Swaps, bug, planted, swap
 from tests.planted.catalogue import BUGS, PAIRS
 

@@ -15,7 +15,7 @@ from muster.daemon.watched.recording import WatchedRecorder, ref_of
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Transport
 from muster.metrics.instruments import Instruments
-from muster.reconcilers.observed import end_run
+from muster.reconcilers.watched import end_run
 from muster.state.decide.machine import Decision
 from muster.state.vocabulary.actions import EndRun
 from muster.state.vocabulary.plan import Plan

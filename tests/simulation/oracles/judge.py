@@ -14,7 +14,6 @@ from tests.simulation.oracles.budgets import within_budget
 from tests.simulation.oracles.causes import truly_named
 from tests.simulation.oracles.departures import lingering
 from tests.simulation.oracles.ends import accounted_for, ended, ends_as_stated
-from tests.simulation.oracles.foreign import no_pod_after_the_end, own_status_true, pods_replaced_as_stated
 from tests.simulation.oracles.histories import history
 from tests.simulation.oracles.isolation import Course, courses, unmoved
 from tests.simulation.oracles.objects import same_objects
@@ -22,6 +21,7 @@ from tests.simulation.oracles.repairs import repaired
 from tests.simulation.oracles.rest import at_rest, findable, nothing_kept, repeated
 from tests.simulation.oracles.result import Result, summarize
 from tests.simulation.oracles.retention import retained
+from tests.simulation.oracles.run_kinds import no_pod_after_the_end, own_status_true, pods_replaced_as_stated
 from tests.simulation.oracles.stories import told_once
 from tests.simulation.oracles.troubles import troubled
 from tests.simulation.plans.plan import Plan

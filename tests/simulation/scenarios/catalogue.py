@@ -12,7 +12,6 @@ from tests.simulation.scenarios import (
     disruptions,
     endings,
     failures,
-    foreign_lives,
     intruders,
     jaxjobs,
     jobset_jobs,
@@ -21,6 +20,7 @@ from tests.simulation.scenarios import (
     repairs,
     user_actions,
 )
+from tests.simulation.scenarios import run_kind_lives as foreign_lives
 from tests.simulation.scenarios.scenario import Scenario
 
 TABLES = (

@@ -11,7 +11,7 @@ from muster.daemon.web.page.runbooks import Runbooks
 from muster.daemon.web.pages import Pages
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.metrics.runbooks import PUBLISHED
-from tests.cli.test_observed_kinds import name_of
+from tests.cli.test_watched_kinds import name_of
 from tests.daemon.watched.world import World, virtually
 
 CODE = re.compile(r"<code>(.*?)</code>")
