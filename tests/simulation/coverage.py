@@ -203,7 +203,7 @@ QUESTIONS: dict[str, str] = {
     "Stuck and its sentence true and in time?": "troubles",
     "writes and Events bounded?": "budgets",
     "other namespaces unmoved?": "isolation",
-    OWN_STATUS: "foreign",
+    OWN_STATUS: "run_kinds",
     "rests, and keeps nothing?": "rest",
 }
 """Each question, with the module of ``tests/simulation/oracles`` that asks it."""
