@@ -22,7 +22,7 @@ from typing import IO
 import uvloop
 
 from benchmarks.harness.result import Result
-from muster.daemon.experiments.error_border import ErrorBorder
+from muster.daemon.experiments.error_boundary import ErrorBoundary
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.informers import Informers, Times
 from muster.kube.authentication.access import FixedAccess
@@ -91,7 +91,7 @@ class Fleet:
         self._reached: tuple[Callable[[], bool], asyncio.Event] | None = None
         self.caches = Informers(
             connection,
-            ErrorBorder(self.index, self.queue.add, lambda _place: None),
+            ErrorBoundary(self.index, self.queue.add, lambda _place: None),
             namespace="",
             times=Times(time.monotonic, Random(1), asyncio.sleep),
             settings=ReflectorSettings(),

@@ -23,9 +23,9 @@ from muster.client.errors import OnlyWatched
 from muster.client.events import EventSummary, events_of
 from muster.client.explanation import Explanation, explain
 from muster.client.logs.follow import FollowedLog
+from muster.client.logs.gang_log import AT_ONCE, GangLog, LogChoice, Noted, newest
 from muster.client.logs.last_lines import LastLine, read_last_lines
 from muster.client.logs.lines import LogLine
-from muster.client.logs.of_gang import AT_ONCE, GangLog, LogChoice, Noted, newest
 from muster.client.member import Member, MemberChange, member_of, members_of, read_members
 from muster.client.snapshot import ExperimentChange, Snapshot, experiments_path, known_kind, snapshot_of
 from muster.client.subjects import collection_path, ours, parse, refuse_observed, refuse_to_ask, subject_of

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from muster.api.errors import ApiError, Forbidden
 from muster.client.events import EventSummary, events_of
+from muster.client.logs.gang_log import newest
 from muster.client.logs.last_lines import LastLine, read_last_lines
-from muster.client.logs.of_gang import newest
 from muster.client.member import Member, member_of, read_pods
 from muster.client.snapshot import Snapshot
 from muster.kube.resources import ResourceClient

@@ -19,7 +19,7 @@ import structlog
 from muster.api.errors import ApiError
 from muster.daemon.election import elector_of
 from muster.daemon.event_recorder import EventRecorder
-from muster.daemon.experiments.error_border import ErrorBorder
+from muster.daemon.experiments.error_boundary import ErrorBoundary
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.experiments.lookup import find, invalid, subjects
 from muster.daemon.informers import Informers, Times
@@ -100,7 +100,7 @@ class Daemon:
         self.queue = WorkQueue(self.instruments.queued)
         creates, others = (FairShare(ALONE * settings.write_concurrency) for _ in range(2))
         self.index = ExperimentIndex(wanted=self._wanted, gone=self._gone)
-        self.border = ErrorBorder(self.index, self._requeue, self.instruments.failed)
+        self.boundary = ErrorBoundary(self.index, self._requeue, self.instruments.failed)
         self.loop_lag = LoopLagMonitor(self.instruments.lagged)
         self.probers = ProberPool(
             self._heard,
@@ -112,7 +112,7 @@ class Daemon:
         self.recorder = EventRecorder(writing, others, instance, self.instruments.failed)
         self.informers = Informers(
             transport,
-            self.border,
+            self.boundary,
             namespace=settings.namespace,
             times=Times(monotonic, random, sleep),
             settings=ReflectorSettings(silence=settings.watch_silence),
@@ -232,7 +232,7 @@ class Daemon:
 
     def take_over(self, latest: ObjectList[ExperimentRecord]) -> None:
         """Begin to lead, from the ``latest`` records."""
-        take_over(self.index, self.border, self.queue, latest)
+        take_over(self.index, self.boundary, self.queue, latest)
         self.changes.everything()
 
     def stand_by(self) -> None:
@@ -256,7 +256,7 @@ class Daemon:
         log.warning("wall clock was set, moving the times of running clocks", seconds=round(seconds, 3))
         self.instruments.clock_stepped()
         for entry in self.index:
-            self.border.clock_stepped(entry, seconds)
+            self.boundary.clock_stepped(entry, seconds)
             if self.leading:
                 self.queue.add(entry.seen.uid)
 
@@ -279,7 +279,7 @@ class Daemon:
 
     def _wanted(self, uid: str) -> None:
         self.changes.changed(uid)
-        if uid not in self.border.damaged:  # else its retry waits in the queue, with a delay that grows
+        if uid not in self.boundary.damaged:  # else its retry waits in the queue, with a delay that grows
             self._requeue(uid)
 
     def _requeue(self, uid: str) -> None:

@@ -10,7 +10,7 @@ import structlog
 
 from muster.api.errors import ApiError, Forbidden, NotFound
 from muster.api.names import KIND, QUEUE_LABEL, SELECTOR, selector_of
-from muster.daemon.experiments.error_border import ErrorBorder
+from muster.daemon.experiments.error_boundary import ErrorBoundary
 from muster.daemon.run_kinds.watching import KindWatch, ends_with_its_kind
 from muster.kinds.declaration.run_kind import RunKind
 from muster.kube.listwatch.listing import list_all
@@ -59,7 +59,7 @@ class Informers:
     def __init__(
         self,
         transport: Transport,
-        border: ErrorBorder,
+        boundary: ErrorBoundary,
         *,
         namespace: str,
         times: Times,
@@ -75,16 +75,16 @@ class Informers:
         ``queue_turned`` is called when they can be read, or not any more.
         """
         self._transport = transport
-        self._border = border
+        self._boundary = boundary
         self._settings = settings
         self._advanced = advanced
         self._monotonic = times.monotonic
         self._experiments = Store[ExperimentRecord](
-            border.experiment_changed, self._reached, experiments.stripped, border.experiments_went_back
+            boundary.experiment_changed, self._reached, experiments.stripped, boundary.experiments_went_back
         )
-        self._pods = Store[Pod](border.pod_changed, self._reached, on_back=border.pods_went_back)
-        self._services = Store[ServiceRecord](border.service_changed, self._reached)
-        self._workloads = Store[Workload](border.workload_changed, self._workloads_reached)
+        self._pods = Store[Pod](boundary.pod_changed, self._reached, on_back=boundary.pods_went_back)
+        self._services = Store[ServiceRecord](boundary.service_changed, self._reached)
+        self._workloads = Store[Workload](boundary.workload_changed, self._workloads_reached)
         self._queue_turned = queue_turned
         self._unserved: str = "" if kueue else DISABLED
         """Why the kind Workload cannot be read; empty while it can, or while that is not known."""
@@ -121,10 +121,10 @@ class Informers:
         for kind in foreign:
             subject, decoder = kind.subject, decoder_of(kind)
             store = self._foreign[subject.plural] = Store[ExperimentRecord](
-                border.experiment_changed,
+                boundary.experiment_changed,
                 self._reached,
                 experiments.stripped,
-                partial(border.experiments_went_back, subject.kind),
+                partial(boundary.experiments_went_back, subject.kind),
             )
             followed = reflector(subject.path, {}, decoder, store, ends_with_its_kind)
             self.foreign[subject.plural] = KindWatch(
@@ -196,8 +196,8 @@ class Informers:
 
         Walks over all pods: 10 ms for 100,000.
         """
-        if uid in self._border.damaged:
-            self._border.repair(
+        if uid in self._boundary.damaged:
+            self._boundary.repair(
                 uid,
                 any(store.get(uid) is not None for store in (self._experiments, *self._foreign.values())),
                 [pod for pod in self._pods if pod.owner == uid],

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 import structlog
 
 from muster.api.errors import ApiError, NotFound
-from muster.daemon.experiments.error_border import ErrorBorder
+from muster.daemon.experiments.error_boundary import ErrorBoundary
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.informers import in_namespace
 from muster.daemon.settings import Settings
@@ -81,7 +81,7 @@ async def list_latest(
 
 
 def take_over(
-    index: ExperimentIndex, border: ErrorBorder, queue: WorkQueue, latest: ObjectList[ExperimentRecord]
+    index: ExperimentIndex, boundary: ErrorBoundary, queue: WorkQueue, latest: ObjectList[ExperimentRecord]
 ) -> None:
     """Reset what an earlier leadership learned, take in the ``latest`` records, and requeue every experiment."""
     for entry in list(index):
@@ -91,12 +91,12 @@ def take_over(
         entry.step = 0.0  # the record is of another leader's clock
         now = latest.objects.get(seen.uid)
         if now is not None and now.resource_version > seen.resource_version:
-            border.experiment_changed(seen, now)
+            boundary.experiment_changed(seen, now)
         queue.forget(seen.uid)
         queue.add(seen.uid)
     for uid in index.orphaned():
         queue.add(uid)
-    for uid in border.damaged:
+    for uid in boundary.damaged:
         queue.add(uid)
 
 

@@ -19,7 +19,7 @@ from muster.metrics.rows import fleet
 from muster.metrics.series import FEWEST, FEWEST_FINISHED, Deadlines, Facts, Finished, Series
 from muster.rollcall.arrivals import arrivals
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.by_cause import by_cause
+from muster.state.facts.diagnosis.counts import by_cause
 from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import FINISHED, Phase, Record

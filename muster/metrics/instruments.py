@@ -115,7 +115,7 @@ class Instruments:
         self._retries.at(verb, resource).inc()
 
     def failed(self, place: str) -> None:
-        """An unexpected exception was caught at the border of an experiment."""
+        """An unexpected exception was caught at the boundary of an experiment."""
         self._failures.at(place).inc()
 
     def decision(self, seconds: float) -> None:

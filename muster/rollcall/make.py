@@ -23,9 +23,9 @@ from muster.rollcall.document import (
 from muster.rollcall.hurts import hurts
 from muster.rollcall.seats import Bench, benches, by_standing
 from muster.state.facts.context import Context
+from muster.state.facts.diagnosis.classifier import why_missing
 from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.facts.diagnosis.finding import Finding
-from muster.state.facts.diagnosis.of_member import why_missing
 from muster.state.facts.sentences import sentence
 from muster.state.policies import silence
 from muster.state.view.probe_result import SHOWN_RANKS, ProbeResult

@@ -12,8 +12,8 @@ from muster.api.errors import Forbidden, Unreachable
 from muster.api.values.printable import MESSAGE
 from muster.cli.commands import explain
 from muster.client import Client, LastLine
+from muster.client.logs.gang_log import AT_ONCE
 from muster.client.logs.last_lines import MOST_READ, read_last_lines
-from muster.client.logs.of_gang import AT_ONCE
 from muster.client.member import Member, member_of
 from muster.client.snapshot import snapshot_of
 from muster.kube.resources import ResourceClient

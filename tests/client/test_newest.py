@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from muster.client.logs.of_gang import newest
+from muster.client.logs.gang_log import newest
 from muster.client.member import member_of
 
 

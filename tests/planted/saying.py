@@ -4,14 +4,14 @@ from dataclasses import replace
 from typing import Any
 
 from muster.state.facts import sentences
-from muster.state.facts.diagnosis import grouping, of_member
+from muster.state.facts.diagnosis import classifier, grouping
 from muster.state.policies import blocked, obstacles, rendezvous
 from muster.state.policies.failures import culprit
 from muster.state.summary import conditions
 from muster.state.view.engine_facts import EngineFacts, Refusal
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
-ROOMS = (conditions, grouping, of_member, sentences, rendezvous)
+ROOMS = (conditions, grouping, classifier, sentences, rendezvous)
 """Those that say what a pod waits for."""
 
 

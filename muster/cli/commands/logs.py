@@ -17,7 +17,7 @@ from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.log_lines import log_line, rank_prefix
 from muster.cli.terminal.patience import patient
 from muster.client import LogLine, LogNote, Snapshot
-from muster.client.logs.of_gang import AT_ONCE
+from muster.client.logs.gang_log import AT_ONCE
 from muster.kube.unstructured import mapping
 
 LONGEST_GROUP = 20

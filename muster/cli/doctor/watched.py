@@ -10,7 +10,7 @@ from muster.cli.doctor.findings import Finding
 from muster.cli.doctor.server import Asker
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.kube.unstructured import mapping, text
-from muster.state.policies.on_deadline import ASKS
+from muster.state.policies.deadline_action import ASKS
 
 CHECK: Final = "observed runs"
 VERBS: Final = ("get", "list", "watch")

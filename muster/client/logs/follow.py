@@ -10,9 +10,9 @@ from collections.abc import AsyncGenerator
 from typing import NamedTuple
 
 from muster.api.errors import Unreachable
+from muster.client.logs.gang_log import GangLog, Noted, line_of
 from muster.client.logs.lines import LogLine, LogNote, LogStart
-from muster.client.logs.of_gang import GangLog, Noted, line_of
-from muster.client.logs.of_pod import PodLog
+from muster.client.logs.pod_log import PodLog
 from muster.client.member import Member, member_of, members_of
 from muster.client.snapshot import Snapshot, snapshot_of
 from muster.client.subjects import collection_path

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from muster.api.errors import ApiError, Forbidden
 from muster.api.names import CONTAINER
 from muster.api.values.printable import MESSAGE, printable
+from muster.client.logs.gang_log import AT_ONCE
 from muster.client.logs.lines import LogStart
-from muster.client.logs.of_gang import AT_ONCE
-from muster.client.logs.of_pod import PodLog
+from muster.client.logs.pod_log import PodLog
 from muster.client.member import Member
 from muster.client.snapshot import Snapshot
 from muster.kube.resources import ResourceClient

@@ -15,7 +15,7 @@ from muster.api.manifest.experiment import parse_experiment
 from muster.api.manifest.yaml.reader import MAX_BYTES
 from muster.api.names import ANNOTATION_CANCELLED, ANNOTATION_RESTART, PRIORITY_LABEL, QUEUE_LABEL
 from muster.kinds.experiments.planning import plan_of
-from muster.kinds.planning import held
+from muster.kinds.planning import running_sizes
 from muster.kinds.planning.record_condition import from_object, without_record
 from muster.kinds.registry.run_kinds import RUN_KINDS
 from muster.reconcilers.render.workload import workload_name
@@ -126,7 +126,7 @@ def read_foreign(seen: ExperimentRecord, known: Plan | None = None) -> Reading:
         problem = f"spec: it is {len(seen.spec)} bytes of JSON, and at most {MAX_BYTES} are read"
         return Reading(None, record, problem, own=own)
     try:
-        return Reading(held.plan_of(kind, object_of(seen, kind), known, record), record, own=own)
+        return Reading(running_sizes.plan_of(kind, object_of(seen, kind), known, record), record, own=own)
     except MusterError as error:
         return Reading(None, record, str(error), own=own)
     except (ValueError, RecursionError) as error:

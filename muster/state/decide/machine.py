@@ -51,7 +51,7 @@ from msgspec.structs import replace
 from muster.state.decide.act import act
 from muster.state.decide.observe import OWN, WATCHED, Read, Step, observe
 from muster.state.facts.context import Context
-from muster.state.policies import on_deadline, refusal
+from muster.state.policies import deadline_action, refusal
 from muster.state.policies.ending import deletion
 from muster.state.policies.queueing import quota
 from muster.state.policies.watched import following
@@ -167,5 +167,5 @@ class Course(NamedTuple):
 
 COURSES: Final = {
     Engine.NATIVE: Course(_first, OWN, act, _clear_away),
-    Engine.OBSERVE: Course(following.first, WATCHED, on_deadline.end),
+    Engine.OBSERVE: Course(following.first, WATCHED, deadline_action.end),
 }

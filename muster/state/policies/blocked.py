@@ -32,7 +32,7 @@ from muster.state.policies.obstacles import (
     called_stuck,
 )
 from muster.state.policies.watched.obstacles import MEMBER_FAILED, PODS_MISSING
-from muster.state.policies.watched.unsaid import (
+from muster.state.policies.watched.stale_status import (
     COORDINATOR_GONE,
     FAILURE_REPORTED,
     RESTARTED_IN_PLACE,

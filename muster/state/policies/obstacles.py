@@ -40,7 +40,7 @@ from muster.state.facts.diagnosis import grouping
 from muster.state.facts.sentences import EXACT, placed, share, why_idle
 from muster.state.policies.failures import avoidance
 from muster.state.policies.watched import obstacles as of_observed
-from muster.state.policies.watched.unsaid import unsaid
+from muster.state.policies.watched.stale_status import unsaid
 from muster.state.view.stage import shown
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.pod import Pod

@@ -38,7 +38,7 @@ from muster.state.policies import blocked, edits, silence
 from muster.state.policies.failures import known, volume
 from muster.state.policies.rendezvous import Assembly
 from muster.state.policies.watched import ends
-from muster.state.policies.watched.unsaid import RESTARTED_IN_PLACE
+from muster.state.policies.watched.stale_status import RESTARTED_IN_PLACE
 from muster.state.summary.conditions import renew, unseen
 from muster.state.view.progress import shown_rate
 from muster.state.view.read_only import ReadOnlyBudget

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.of_member import why_missing
+from muster.state.facts.diagnosis.classifier import why_missing
 from muster.state.facts.failure_cause import cause_of
 from muster.state.facts.sentences import (
     expected_name,

@@ -14,7 +14,7 @@ from muster.kinds.experiments.planning import plan_of
 from muster.state.facts import admission
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.by_cause import by_cause
+from muster.state.facts.diagnosis.counts import by_cause
 from muster.state.policies import deadline
 from muster.state.vocabulary.plan import Queue
 from muster.state.vocabulary.record import ConditionType, Phase

@@ -10,11 +10,11 @@ from itertools import chain, filterfalse, islice
 
 from muster.state.facts.causes.heard import serves
 from muster.state.facts.context import Context
+from muster.state.facts.diagnosis.coordinator import given_up, hang_as_recorded, of_coordinator
 from muster.state.facts.diagnosis.finding import Finding
 from muster.state.facts.diagnosis.grouping import diagnoses, grouped
-from muster.state.facts.diagnosis.of_coordinator import given_up, hang_as_recorded, of_coordinator
-from muster.state.facts.diagnosis.of_count import of_count
-from muster.state.facts.diagnosis.of_hang import of_hang
+from muster.state.facts.diagnosis.hanging_members import of_hang
+from muster.state.facts.diagnosis.unnamed_members import of_count
 from muster.state.view.stage import Stage, stage_of
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import RANKS_ENDED, Phase

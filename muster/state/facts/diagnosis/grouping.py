@@ -13,9 +13,9 @@ from muster.state.facts.causes import table
 from muster.state.facts.causes.cause import MissingCause
 from muster.state.facts.causes.table import ORDER
 from muster.state.facts.context import Context
+from muster.state.facts.diagnosis.classifier import of_member, why_missing
 from muster.state.facts.diagnosis.finding import Diagnosis, Finding
 from muster.state.facts.diagnosis.next_steps import next_step
-from muster.state.facts.diagnosis.of_member import of_member, why_missing
 from muster.state.facts.sentences import expected_name, placed, why_idle
 from muster.state.view.stage import stage_of
 from muster.state.vocabulary.pod import Pod

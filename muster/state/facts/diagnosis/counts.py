@@ -15,7 +15,7 @@ from muster.state.facts.causes import table
 from muster.state.facts.causes.cause import MissingCause
 from muster.state.facts.causes.table import ORDER, Causes
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.of_member import of_absent
+from muster.state.facts.diagnosis.classifier import of_absent
 from muster.state.view.read_only import ReadOnlyView
 from muster.state.view.stage import Shown, Stage
 from muster.state.vocabulary.plan import Plan

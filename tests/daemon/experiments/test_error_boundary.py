@@ -128,7 +128,7 @@ def test_an_exception_of_one_experiment_ends_nothing_else(
         assert not one.running.done()
 
         fault.times = 0
-        await until(lambda: not one.daemon.border.damaged, 90)
+        await until(lambda: not one.daemon.boundary.damaged, 90)
         await until(lambda: pods(api, "bad") == 4, 90)
         await asyncio.sleep(5)
         entry = one.daemon.index.named("team", "bad")
@@ -186,7 +186,7 @@ def test_a_damaged_experiment_that_is_deleted_leaves_nothing_behind(monkeypatch:
         for path in [path for path in api.objects if "/bad" in path]:
             api.remove(path)
         await asyncio.sleep(120)
-        assert (len(one.daemon.index), one.daemon.index.members, one.daemon.border.damaged) == (0, {}, {})
+        assert (len(one.daemon.index), one.daemon.index.members, one.daemon.boundary.damaged) == (0, {}, {})
         assert await one.stop()
 
     virtually(story)
@@ -202,12 +202,12 @@ def test_a_new_leader_rebuilds_what_was_damaged_while_it_stood_by(monkeypatch: p
         fault.times = 10**9
         api.put(BAD, run())
         await asyncio.sleep(5)
-        assert two.daemon.border.damaged
+        assert two.daemon.boundary.damaged
         fault.times = 0
         await one.kill()
         await until(lambda: two.leads and pods(api, "bad") == 4)
         await asyncio.sleep(5)
-        assert two.daemon.border.damaged == {}
+        assert two.daemon.boundary.damaged == {}
         assert await two.stop()
 
     virtually(story)
@@ -267,7 +267,7 @@ def test_an_exception_at_a_step_of_the_clock_stays_with_its_experiment(monkeypat
         one.daemon._clock_stepped(60.0)  # noqa: SLF001
         await asyncio.sleep(1)
         assert errors(one) == 1
-        assert one.daemon.border.damaged == {}
+        assert one.daemon.boundary.damaged == {}
         assert await one.stop()
 
     virtually(story)

@@ -14,7 +14,7 @@ from muster.api.names import CONTAINER
 from muster.api.values.rank_ranges import from_ranges
 from muster.client.errors import LogsGone, NoSuchRank
 from muster.client.logs.lines import Lines, LogLine, LogNote, LogStart, merged
-from muster.client.logs.of_pod import PodLog, Stamped
+from muster.client.logs.pod_log import PodLog, Stamped
 from muster.client.member import Member, read_members
 from muster.client.snapshot import Snapshot
 from muster.kube.resources import ResourceClient

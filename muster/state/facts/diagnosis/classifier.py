@@ -9,8 +9,8 @@ from muster.state.facts.causes import table
 from muster.state.facts.causes.cause import MissingCause, say
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
+from muster.state.facts.diagnosis.coordinator import of_coordinator
 from muster.state.facts.diagnosis.finding import Diagnosis
-from muster.state.facts.diagnosis.of_coordinator import of_coordinator
 from muster.state.facts.sentences import expected_name, of_lingering, placed, sentence, why_idle
 from muster.state.facts.words import WORDS
 from muster.state.view.stage import RUNS, WAITS, shown

@@ -7,7 +7,7 @@ import pytest
 from muster.rollcall.arrivals import arrivals
 from muster.state.facts.causes.table import BY_NAME, CAUSES, COUNTED, counted
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.by_cause import by_cause
+from muster.state.facts.diagnosis.counts import by_cause
 from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.view.engine_facts import Refusal
 from muster.state.view.roll import RankState

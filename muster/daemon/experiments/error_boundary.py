@@ -1,4 +1,4 @@
-"""The border of each experiment: an unexpected exception that its objects cause stays with it.
+"""The boundary of each experiment: an unexpected exception that its objects cause stays with it.
 
 A step runs inside the work queue, which retries a key that failed. Changes of objects come from a watch stream that all
 experiments share. There, an exception is logged with the experiment and counted, and the experiment is marked as
@@ -22,7 +22,7 @@ from muster.watchers.services import ServiceRecord
 log = structlog.get_logger()
 
 
-class ErrorBorder:
+class ErrorBoundary:
     """Applies changes to the index.
 
     ``requeue`` is called once for each experiment that is damaged; ``count`` counts an exception by place.

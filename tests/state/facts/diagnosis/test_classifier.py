@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from muster.state.facts.causes.cause import MissingCause
 from muster.state.facts.causes.table import REFUSED_BY, Causes, of_refusal
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.of_member import of_pod, without_pod
+from muster.state.facts.diagnosis.classifier import of_pod, without_pod
 from muster.state.view.engine_facts import Refusal
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.vocabulary.coordinator import Coordinator, ProbeKind

@@ -4,7 +4,7 @@ import pytest
 
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.of_hang import of_hang
+from muster.state.facts.diagnosis.hanging_members import of_hang
 from muster.state.view.progress import HANG_SECONDS, StepReport
 from muster.state.view.roll import RankState
 from muster.state.vocabulary.record import Phase

@@ -8,9 +8,9 @@ from muster.state.facts.causes.cause import MissingCause
 from muster.state.facts.causes.heard import serves
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
+from muster.state.facts.diagnosis.coordinator import given_up, hang_as_recorded, of_coordinator
 from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.facts.diagnosis.finding import Diagnosis
-from muster.state.facts.diagnosis.of_coordinator import given_up, hang_as_recorded, of_coordinator
 from muster.state.view.probe_result import LOST_AFTER
 from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer
 from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
