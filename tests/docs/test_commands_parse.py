@@ -1,4 +1,4 @@
-"""Every ``muster`` command in README and docs is one that the command line takes: its verb, its options, their values."""
+"""Every ``muster`` command in README and docs is one that the command line takes: verb, options and their values."""
 
 import re
 import shlex

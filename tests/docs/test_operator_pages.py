@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
-from muster.api.manifest.operators import injected_env, operators
 from muster.api.errors import MusterError
 from muster.api.manifest.load import load_manifest
+from muster.api.manifest.operators import injected_env, operators
 from tests.examples.table import BY_NAME
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -57,8 +57,8 @@ def ray(**params: str) -> Spec:
 REFUSED |= {
     "`rayStartParams.head`": ray(head="true"),
     "`rayStartParams.address`": ray(address="10.0.0.1:6379"),
-    "`rayStartParams.block` other than `\"true\"`": ray(block="false"),
-    "`rayStartParams.include-dashboard` other than `\"true\"`": ray(**{"include-dashboard": "false"}),
+    '`rayStartParams.block` other than `"true"`': ray(block="false"),
+    '`rayStartParams.include-dashboard` other than `"true"`': ray(**{"include-dashboard": "false"}),
     "a port that is no number": ray(port="gcs"),
 }
 
@@ -88,7 +88,12 @@ def test_what_a_page_says_is_refused_is_refused_with_these_words(operator: str) 
             variable = sorted(injected_env(operator))[0]
             container = {"name": "main", "env": [{"name": variable, "value": "1"}]}
             spec["template"] = {"spec": {"containers": [container]}}
-        document = {"apiVersion": "muster.dev/v1alpha1", "kind": "Experiment", "metadata": {"name": "run"}, "spec": spec}
+        document = {
+            "apiVersion": "muster.dev/v1alpha1",
+            "kind": "Experiment",
+            "metadata": {"name": "run"},
+            "spec": spec,
+        }
         with pytest.raises(MusterError) as refused:
             load_manifest(json.dumps(document), filename="run.json")
         assert answer.strip("`") in str(refused.value), what

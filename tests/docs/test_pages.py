@@ -1,4 +1,4 @@
-"""Every block of README.md and of the pages below docs/ is executed, run by a named test, or marked with the reason why not."""
+"""Every block of README.md and of the pages below docs/ is executed, run by a named test, or marked with a reason."""
 
 import re
 from collections.abc import Iterator
@@ -22,9 +22,19 @@ BLOCKS = [(name, block) for name, page in PAGES.items() for block in blocks(page
 EXECUTED = sorted({name for name, block in BLOCKS if block.is_executed} - {"researcher.md"})
 SHOWN = {
     "README.md": ("rank 0 | process 0 of 4", "1 file is in order", "4/4 ranks arrived", "rank 0 | done, loss"),
-    "other-kinds.md": ("dropped (gpu)", "rank 0 | job 0 of 2 is here", "echo hello from job", "lost: jobset.yaml:6:13: spec.network.subdomain", "exit status 4"),
+    "other-kinds.md": (
+        "dropped (gpu)",
+        "rank 0 | job 0 of 2 is here",
+        "echo hello from job",
+        "lost: jobset.yaml:6:13: spec.network.subdomain",
+        "exit status 4",
+    ),
     "on-call.md": ("missing rank 2", "Stuck: RanksMissing", "rank 2 waits for data", "failed, as it should"),
-    "reading-the-roll-call.md": ("Epoch 0 ended because rank 2", "exited 137 (signal 9, SIGKILL)", "AllMembersSucceeded"),
+    "reading-the-roll-call.md": (
+        "Epoch 0 ended because rank 2",
+        "exited 137 (signal 9, SIGKILL)",
+        "AllMembersSucceeded",
+    ),
 }
 """What the commands of a page must print, among other things."""
 COMMANDS = ("", "sh", "console")
