@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from muster.api.manifest.changes.lighten import Share, lighten
+from muster.api.manifest.changes.overrides import override
 from muster.api.manifest.error_text import position
 from muster.api.manifest.experiment import Experiment
-from muster.api.manifest.lighten import Share, lighten
 from muster.api.manifest.load import Loaded
-from muster.api.manifest.overrides import override
 from muster.api.manifest.problems import ManifestError, Problem, SpecError, bounded
 from muster.api.manifest.yaml.reader import MAX_BYTES, Node, read_yaml
 from muster.cli.terminal.colours import say

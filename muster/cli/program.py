@@ -14,9 +14,9 @@ from typing import Any, Final
 import click
 from pydantic import ValidationError
 
+from muster.api.manifest.changes.lighten import Share
 from muster.api.manifest.error_text import explain
 from muster.api.manifest.experiment import ExperimentSpec
-from muster.api.manifest.lighten import Share
 from muster.api.manifest.load import AICHOR, Loaded
 from muster.api.manifest.naming import check_name, slug
 from muster.api.manifest.problems import ManifestError

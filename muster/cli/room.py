@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Final
 
 from muster.api.errors import MusterError
-from muster.api.manifest.lighten import Share
+from muster.api.manifest.changes.lighten import Share
 from muster.client import Client
 from muster.kube.unstructured import mapping
 from muster.local.node import objects

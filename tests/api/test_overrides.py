@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from muster.api.manifest.changes.overrides import override
 from muster.api.manifest.load import load_node
-from muster.api.manifest.overrides import override
 from muster.api.manifest.problems import ManifestError
 from muster.api.manifest.yaml.reader import Node, plain, read_yaml
 

@@ -3,7 +3,7 @@
 import pytest
 
 from muster.api.errors import MusterError
-from muster.api.manifest.lighten import Share
+from muster.api.manifest.changes.lighten import Share
 from muster.api.names import LABEL_EXPERIMENT
 from muster.cli.manifests import Manifest
 from muster.cli.program import program_manifest

@@ -5,9 +5,9 @@ from typing import Final
 
 import pytest
 
+from muster.api.manifest.changes.overrides import override
 from muster.api.manifest.experiment import Experiment
 from muster.api.manifest.load import load_node
-from muster.api.manifest.overrides import override
 from muster.api.manifest.problems import ProblemsError
 from muster.api.manifest.yaml.reader import Node, plain, read_yaml
 from muster.kinds.declaration.plan_error import PlanError

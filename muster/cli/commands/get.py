@@ -9,13 +9,13 @@ import click
 from muster.api.values.printable import printable
 from muster.cli.commands.listing import listing_options, run_list, watch_experiments
 from muster.cli.completion import experiment_names
+from muster.cli.debug_address import debug_addresses
 from muster.cli.doctor.attention import unattended
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import BAD, data, say
 from muster.cli.terminal.patience import patient
 from muster.cli.terminal.tree import tree
 from muster.client import Client
-from muster.client.debug_address import debug_addresses
 
 
 @click.command(

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from muster.api.errors import MusterError
-from muster.api.manifest.lighten import Share
+from muster.api.manifest.changes.lighten import Share
 from muster.cli.commands.local.kill import send
 from muster.cli.environment import Assignment, RunEnvironment, read_env_files, run_environment
 from muster.cli.exits import INTERRUPTED, status_of

@@ -1,10 +1,12 @@
 """``muster get`` shows where a debug server is, as the log of its members says it."""
 
+from collections.abc import AsyncIterator
+
 import pytest
 
 from muster.api.errors import Forbidden
+from muster.cli.debug_address import debug_addresses
 from muster.client import Client
-from muster.client.debug_address import debug_addresses
 from tests.client.localserver import MANIFEST, LocalServer, labels, running
 
 DEBUGGED = f"{MANIFEST.rstrip()}\n  debug: {{vscode: {{enabled: true}}}}\n"
@@ -15,6 +17,12 @@ JUPYTER = (
 )
 SIGN_IN = "https://github.com/login/device and use code 1A2B-3C4D"
 TUNNEL = "https://vscode.dev/tunnel/m-0f8fad5b-1"
+
+
+@pytest.fixture
+async def client(server: LocalServer) -> AsyncIterator[Client]:
+    async with Client(server.kubeconfig) as opened:
+        yield opened
 
 
 async def started(client: Client, server: LocalServer, manifest: str = DEBUGGED) -> None:

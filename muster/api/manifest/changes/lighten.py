@@ -2,7 +2,7 @@
 
 What only the nodes of that cluster have is dropped: accelerators, node selectors, affinity, tolerations, priorities,
 network devices. CPUs and memory are cut to a share of this machine. Objects that only that cluster has are not waited
-for (``absent_objects``). Each change is one sentence with its field.
+for (``changes.absent_objects``). Each change is one sentence with its field.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from muster.api.manifest.absent_objects import without_objects
+from muster.api.manifest.changes.absent_objects import without_objects
 from muster.api.manifest.error_text import Loc
 from muster.api.manifest.problems import path, quoted
 from muster.api.manifest.yaml.reader import Entry, Mapping, Node, Scalar, Sequence, plain

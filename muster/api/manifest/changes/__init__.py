@@ -1,0 +1,1 @@
+"""What the command line changes in a manifest before it is read: values (``--set``), sizes and missing objects."""
