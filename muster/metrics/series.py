@@ -36,7 +36,7 @@ Deadlines = Callable[[Plan, Record], Mapping[ClockName, float]]
 REASONS = ("cap", "duplicate", "unreadable")
 """Why an experiment has no series of its own."""
 
-FEWEST, FEWEST_FINISHED = 15 + len(RESTART_REASONS), 1 + len(Phase)
+FEWEST, FEWEST_FINISHED = 16 + len(RESTART_REASONS), 1 + len(Phase)
 """Lines of an unfinished experiment, and of a finished one, at the least."""
 
 Causes = Mapping[MissingCause, int]

@@ -10,6 +10,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from muster.metrics.catalogue import SERIES
 from muster.metrics.collector import ExperimentCollector, Invalid, Subject
 from muster.metrics.exposition import OPENMETRICS, look, write
+from muster.metrics.series import FEWEST, FEWEST_FINISHED
 from muster.state.facts.causes.table import CAUSES
 from muster.state.policies.deadline import ends
 from muster.state.policies.failures.restart_reasons import EXPORTED
@@ -296,6 +297,13 @@ def test_an_experiment_that_cannot_be_read_is_left_out_alone() -> None:
     assert b'muster_experiments_unreported{reason="unreadable"} 2.0' in body
     assert b'experiment="run"' in body
     assert b'experiment="bad"' not in body
+
+
+@pytest.mark.parametrize(("phase", "fewest"), [(Phase.SUSPENDED, FEWEST), (Phase.FAILED, FEWEST_FINISHED)])
+def test_the_fewest_lines_of_an_experiment_are_counted_with_each_row(phase: Phase, fewest: int) -> None:
+    """From them follows how many experiments a scrape looks at."""
+    found = scrape([Subject(plan(), record(phase=phase), view())])
+    assert sum(("experiment", "run") in labels for _, labels in found) == fewest
 
 
 def test_the_cap_keeps_whole_experiments_and_the_unfinished_first() -> None:
