@@ -3,6 +3,7 @@
 The models of an operator's types are imported when a manifest names it.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -32,20 +33,20 @@ class ManifestOperator:
     """The model of one type, where types have names of the author's choice."""
 
 
-class InMembers:
+class InMembers(ABC):
     """The base of the other half of the declaration: what runs in the members."""
 
     __slots__ = ()
 
     @property
+    @abstractmethod
     def named(self) -> str:
         """The name of the operator."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def injected(self) -> frozenset[str]:
         """The variables that it sets in a member, beside those that every member has."""
-        raise NotImplementedError
 
 
 @cache
