@@ -9,7 +9,7 @@ not when it is imported.
 """
 
 from collections.abc import Iterator
-from functools import cache
+from functools import lru_cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Final, TypeVar
@@ -19,7 +19,7 @@ PACKAGE: Final = "muster.kinds"
 T = TypeVar("T")
 
 
-@cache
+@lru_cache(maxsize=32)
 def declared(role: str, shape: type[T]) -> tuple[T, ...]:
     """All declarations of that role and type, by the names of their modules."""
     modules = (import_module(name) for name in sorted(_modules(role)))

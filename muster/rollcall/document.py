@@ -7,7 +7,7 @@ that no reader has to think of it.
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from functools import cache
+from functools import lru_cache
 from typing import Annotated, Any, TypeVar, get_type_hints
 
 from msgspec import Struct
@@ -28,7 +28,7 @@ def made(kind: type[T], source: object, /, **given: object) -> T:
     return kind(**{name: rule(given[name] if name in given else getattr(source, name)) for name, rule in rules.items()})
 
 
-@cache
+@lru_cache(maxsize=32)
 def _rules(kind: type[Struct]) -> Mapping[str, Callable[[Any], object]]:
     """What makes the value of each field fit to be read."""
     hints = get_type_hints(kind, include_extras=True)
