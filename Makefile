@@ -52,7 +52,7 @@ demo: $(READY) ## Run the main job on a local cluster: train, lose a worker, mis
 	@$(BIN)/python examples/demo.py
 
 test: tools ## Run all tests
-	@$(BIN)/python -m pytest tests/state tests/kinds $(PARALLEL) --cov=muster.state --cov-report=term:skip-covered --cov-report=json:.coverage.json
+	@$(BIN)/python -m pytest tests/state tests/kinds $(PARALLEL) --cov=muster.state --cov=muster.kinds --cov-report=term:skip-covered --cov-report=json:.coverage.json
 	@$(BIN)/python tests/coverage_floor.py .coverage.json
 	@$(BIN)/python -m pytest --ignore tests/state --ignore tests/kinds $(PARALLEL)
 
