@@ -13,7 +13,7 @@ from tests.planted.bug import Bug, Hunt, Pair
 from tests.planted.catalogue import BUGS, PAIRS
 from tests.planted.hunting import Catch
 from tests.simulation.plans.families import FAMILIES
-from tests.simulation.runner import pool
+from tests.simulation.runner import outcomes, pool
 
 HASH_SEED = "0"
 """The iteration order of a set of strings differs between processes; here it must not."""
@@ -84,7 +84,7 @@ def _play_hunt(task: tuple[str, Hunt, int]) -> tuple[str, Catch]:
 def _hunt(players: Pool, cases: Sequence[Case], enough: int) -> Results:
     tasks = [(case.name, hunt, enough) for case in cases for hunt in case.hunts]
     results: Results = {case.name: [] for case in cases}
-    for name, caught in players.imap(_play_hunt, tasks):
+    for name, caught in outcomes(players.imap(_play_hunt, tasks)):
         results[name].append(caught)
     return results
 
@@ -97,7 +97,7 @@ def _play_undamaged(players: Pool, results: Results) -> tuple[int, list[tuple[st
     """Play the undamaged daemon on every plan that caught a bug: the number of plans, and those that it fails."""
     lines = sorted({line for caught in results.values() for each in caught for line, _ in each.violated})
     portions = [lines[start : start + PORTION] for start in range(0, len(lines), PORTION)]
-    return len(lines), [each for found in players.imap(_judge, portions) for each in found]
+    return len(lines), [each for found in outcomes(players.imap(_judge, portions)) for each in found]
 
 
 def _show(results: Results, *, detailed: bool) -> None:

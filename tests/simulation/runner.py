@@ -5,10 +5,12 @@ import multiprocessing
 import os
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from multiprocessing.pool import Pool
+from itertools import chain
+from multiprocessing.pool import IMapIterator, Pool
+from typing import TypeVar
 
 from tests.simulation.oracles.judge import play
 from tests.simulation.oracles.result import Result
@@ -26,6 +28,10 @@ CHUNK = 8
 """Plans per task."""
 LIFETIME = 32
 """Tasks of one process: 256 plans leave about 240 MB."""
+PATIENCE = 1200.0
+"""Seconds within which some task ends, also at a low priority beside all that CI runs."""
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -101,6 +107,20 @@ def pool(processes: int, lifetime: int) -> Pool:
     return multiprocessing.get_context("fork").Pool(processes, _init_worker, maxtasksperchild=lifetime)
 
 
+def outcomes(found: "IMapIterator[T]", patience: float = PATIENCE) -> Iterator[T]:
+    """The results of a pool. Raises TimeoutError where none comes: a pool waits for ever for a process that was killed.
+
+    The kernel kills one that takes all of the memory, and ``multiprocessing`` does not notice.
+    """
+    while True:
+        try:
+            yield found.next(timeout=patience)
+        except StopIteration:
+            return
+        except multiprocessing.TimeoutError as error:
+            raise TimeoutError(f"no plan has ended for {patience:g} s: was a process killed for its memory?") from error
+
+
 def _init_worker() -> None:
     os.nice(NICE)
     gc.freeze()  # objects that exist already are never garbage here
@@ -108,8 +128,12 @@ def _init_worker() -> None:
     gc.disable()
 
 
-def _work(task: tuple[str, str]) -> tuple[str, str, tuple[str, ...], float]:
-    """Play one plan; with the seconds of CPU that it took."""
+def _work(tasks: Sequence[tuple[str, str]]) -> list[tuple[str, str, tuple[str, ...], float]]:
+    """Play these plans, each with the seconds of CPU that it took."""
+    return [_timed(task) for task in tasks]
+
+
+def _timed(task: tuple[str, str]) -> tuple[str, str, tuple[str, ...], float]:
     began = time.process_time()
     family, line, violations = _judged(*task)
     return family, line, violations, time.process_time() - began
@@ -146,9 +170,12 @@ def run(
     ``beside`` runs in the same pool; its violations are counted at the end.
     """
     tally = Tally()
+    listed = list(tasks)
+    batches = [listed[start : start + CHUNK] for start in range(0, len(listed), CHUNK)]
     with pool(processes, LIFETIME) as players:
         besides = players.apply_async(_collected, (beside,)) if beside else None
-        for family, line, violations, seconds in players.imap_unordered(_work, tasks, chunksize=CHUNK):
+        played = outcomes(players.imap_unordered(_work, batches))
+        for family, line, violations, seconds in chain.from_iterable(played):
             tally.plans[family] += 1
             tally.seconds[family] += seconds
             tally.by_scenario[parse(line).scenario] += seconds
@@ -156,6 +183,6 @@ def run(
                 tally.violations[family] += 1
                 on_violation(line, violations)
             on_played(tally)
-        if besides is not None and (found := besides.get()):
+        if besides is not None and (found := besides.get(PATIENCE)):
             tally.violations["soak"] += len(found)
     return tally

@@ -21,17 +21,24 @@ from tests.simulation.oracles.repairs import repaired
 from tests.simulation.oracles.rest import at_rest, findable, nothing_kept, repeated
 from tests.simulation.oracles.result import Result, summarize
 from tests.simulation.oracles.retention import retained
-from tests.simulation.oracles.run_kinds import no_pod_after_the_end, own_status_true, pods_replaced_as_stated
+from tests.simulation.oracles.run_kinds import (
+    no_pod_after_the_end,
+    own_status_true,
+    pods_replaced_as_stated,
+    strangers_untouched,
+)
 from tests.simulation.oracles.stories import told_once
 from tests.simulation.oracles.troubles import troubled
 from tests.simulation.plans.plan import Plan
-from tests.simulation.world.world import World
+from tests.simulation.world.world import HORIZON, World
 
 
 def play(plan: Plan, clean: Result | None = None) -> Result:
     """Play a plan and judge it; without ``clean``, by what its scenario states alone."""
     world = World(plan)
     world.play()
+    if world.restless:  # stopped in the middle of a write: of the other questions only this one has a meaning then
+        return Result(plan, (*world.violations, *strangers_untouched(world)), {}, HORIZON, {})
     summary = summarize(world)
     violations = (*world.violations, *_judge(world, summary, clean))
     return Result(plan, violations, summary, ended(world), courses(world), history(world) if clean is None else None)

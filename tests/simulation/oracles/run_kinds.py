@@ -42,7 +42,7 @@ def own_status_true(world: World) -> Iterator[str]:
             yield from _only_grows(name, life)
         if changes and changes[-1].kind != "DELETED":
             yield from _as_stated(world, name, changes[-1].after.get("status") or {})
-    yield from _strangers_untouched(world)
+    yield from strangers_untouched(world)
 
 
 def no_pod_after_the_end(world: World) -> Iterator[str]:
@@ -159,7 +159,7 @@ def pods_replaced_as_stated(world: World) -> Iterator[str]:
                     yield f"{process.name} is replaced after {waited:.1f} s; its Job waits for {wanted:g} s"
 
 
-def _strangers_untouched(world: World) -> Iterator[str]:
+def strangers_untouched(world: World) -> Iterator[str]:
     """Objects of the kind that others manage are not written, and get no pods."""
     for path in world.users.strangers:
         if any(write.path.startswith(path) for write in world.writes):

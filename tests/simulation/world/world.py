@@ -45,6 +45,10 @@ EPOCH = 1_000_000.0
 STABLE = 600.0
 """Seconds without any change after which the plan is over."""
 HORIZON = 7200.0
+MOST_CHANGES = 20_000
+"""Changes of objects in one plan: ten times those of the longest. More are a fight of two controllers without end."""
+LOOK = 60.0
+"""Seconds between two looks at the number of changes."""
 RECORDED = 1.0
 """Seconds within which a status says that a rank is done whose pod is gone."""
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/default/leases/musterd"
@@ -82,6 +86,8 @@ class World:
         self.loop.set_task_factory(task_factory)  # type: ignore[arg-type]
         self.loop.set_exception_handler(self._failed)
         self.violations: list[str] = []
+        self.restless = False
+        """It was stopped because it did not come to rest."""
         self.incident_log: list[tuple[float, str, str, int, int]] = []
         """What happened to which member: second, kind, experiment, epoch, rank."""
         self.unrecorded: set[tuple[str, int]] = set()
@@ -173,10 +179,11 @@ class World:
             left = quiet_since + STABLE - self.loop.time()
             if left <= 0:
                 return
-            if self.loop.time() > HORIZON:
-                self.violate(f"it does not come to rest: the last write was at {written:.1f} s")
+            if self.loop.time() > HORIZON or len(self.changes) > MOST_CHANGES:
+                self.restless, changes = True, f"{len(self.changes)} changes so far"
+                self.violate(f"it does not come to rest: the last write was at {written:.1f} s, {changes}")
                 return
-            await asyncio.sleep(left)
+            await asyncio.sleep(min(left, LOOK))
 
     # Incidents
 
