@@ -1,6 +1,6 @@
 """The stage of a member: how far its pod has come, as the pod alone shows it.
 
-The tally counts the members that the coordinator does not know by stage and by what is told of their pods
+The tally counts the members that the coordinator does not know by stage and by what their pods show
 (``view.tally``), so that it is known at no cost what keeps the missing ranks. ``state.facts.causes`` has the cause that
 each stands for.
 """

@@ -3,7 +3,7 @@
 A row says how the cause is read from a pod, a refusal or a coordinator's port, and all that follows from it: words,
 count, obstacle, runbook, next step, and who is charged. So a new cause is one row (``causes.table``).
 
-A pod is sorted by its stage (``view.stage``) and the reason that is told of it. Of the rows of its stage the first
+A pod is sorted by its stage (``view.stage``) and the reason that it shows. Of the rows of its stage the first
 one holds that
 
 1. names the reason in ``reasons``,
@@ -56,7 +56,7 @@ class MissingCause:
     stages: tuple[Stage, ...] = ()
     """Stages of pods that have this cause."""
     reasons: tuple[str, ...] = ()
-    """Reasons that are told of such a pod (``view.stage.told``)."""
+    """Reasons that such a pod shows (``view.stage``)."""
     when: Callable[[Context, Pod], bool] | None = None
     """What else such a pod shows."""
     refusals: tuple[str, ...] = ()
@@ -65,8 +65,8 @@ class MissingCause:
     """What is behind the port of a coordinator that has this cause."""
 
     what: Say = ""
-    """A few words: what findings say after the ranks. Members with equal ``what`` are one finding: of the pod it tells
-    what is told of it (``diagnosis.grouping``), and its node if ``names_node``."""
+    """A few words: what findings say after the ranks. Members with equal ``what`` are one finding: of the pod it says
+    what it shows (``diagnosis.grouping``), and its node if ``names_node``."""
     evidence: Say = ""
     """What follows the pod and its node in the evidence, where it is not what is usual for its stage."""
     words: Say = ""
@@ -83,7 +83,7 @@ class MissingCause:
     in_roll: bool = False
     """These members have arrived: they are not missing from the roll, and so in no metric of missing ranks."""
     stuck_as: str = ""
-    """Its reason of the condition Stuck, where Muster names it; else it is what is told of the pod."""
+    """Its reason of the condition Stuck, where Muster names it; else it is the reason that the pod shows."""
     patience: float | None = None
     """Seconds after which it is called Stuck; None where it is as patient as its stage, or no obstacle by itself."""
     runbook: str = ""

@@ -6,7 +6,7 @@ from muster.state.view.roll import CoordinatorState
 
 
 class OfCoordinator:
-    """They are told by its port or its answer (``diagnosis.of_coordinator``), while its program runs."""
+    """They are read from its port or its answer (``diagnosis.coordinator``), while its program runs."""
 
     PROCESS_COUNT = MissingCause(
         "ProcessCount",

@@ -108,8 +108,8 @@ def _check() -> None:
     names = Counter(cause.value for cause in CAUSES)
     if names.total() > len(names):
         raise ValueError(f"two causes are named {names.most_common(1)[0][0]}")
-    told = Counter(Shown(at, reason) for cause in CAUSES for at in cause.stages for reason in cause.reasons)
-    for shows in (shows for shows, count in told.items() if count > 1):
+    shown = Counter(Shown(at, reason) for cause in CAUSES for at in cause.stages for reason in cause.reasons)
+    for shows in (shows for shows, count in shown.items() if count > 1):
         raise ValueError(f"two causes name {shows.reason} of the stage {shows.stage.name}")
     for cause in CAUSES:
         if cause.when and cause.reasons:
