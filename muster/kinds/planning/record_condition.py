@@ -1,4 +1,4 @@
-"""The record of a foreign object: a condition in its own status.
+"""The record of an object of another kind: a condition in its own status.
 
 The message of the condition ``muster.dev/Record`` is the record as compact JSON, in the form that an Experiment's
 status has, without the story (which Events hold). So one PUT of the status, under one resourceVersion, persists the
@@ -49,7 +49,7 @@ def to_condition(record: Record) -> dict[str, Any]:
 
 
 def from_object(status: object) -> Record | None:
-    """The record in the status of a foreign object, None where it has none. Raises ``StatusError``."""
+    """The record in the status of an object of another kind, None where it has none. Raises ``StatusError``."""
     message = _found(status)
     if message is None:
         return None

@@ -1,4 +1,4 @@
-"""The plan of a foreign object that was edited while it runs: as many pods as the run was begun with.
+"""The plan of an object of another kind that was edited while it runs: as many pods as the run was begun with.
 
 Members that the run was not begun with would count as lost. So the record holds how many pods each group has, and new
 numbers hold when the object was suspended and is resumed. Everything else is as the object says now.
