@@ -83,9 +83,9 @@ def summarize(context: Context, assembly: Assembly) -> Record:
         beside = _still_running(context) if _goes_on_beside(context) else ""
         more = beside, plan.said(record.epoch), edits.sentence(record), volume.sentence(record)
         message = "; ".join(filter(None, (message, *more)))
-    stuck = next(each for each in conditions if each.type is ConditionType.STUCK)
+    stuck = assembly.stuck is not None
     return replace(
-        stuck_turned(record, context.now, stuck=bool(stuck.status)),
+        stuck_turned(record, context.now, stuck=stuck),
         generation=plan.generation,
         size=plan.size,
         ready=ready,
@@ -97,7 +97,7 @@ def summarize(context: Context, assembly: Assembly) -> Record:
         reason=reason,
         message=message,
         conditions=conditions,
-        known=known.track(context, stuck=assembly.stuck is not None),
+        known=known.track(context, stuck=stuck),
     )
 
 
