@@ -60,6 +60,8 @@ def unsure(context: Context, cause: Cause) -> bool:
 def first_cause(context: Context) -> Cause | None:
     """The failure or disruption that this epoch has suffered first."""
     tally = context.tally
+    if not (tally.disrupted or tally.failed or tally.leaving):  # so it is in most decisions
+        return _gone(context)
 
     def order(pod: Pod) -> tuple[bool, float, int]:
         at = pod.exit.finished_at if pod.exit and pod.exit.finished_at else float("inf")  # 0: the kubelet did not say
