@@ -9,6 +9,7 @@ node, or the success. So a clock that has run out acts only on what the live API
 """
 
 from collections.abc import Callable
+from math import inf
 from operator import attrgetter
 from typing import Final
 
@@ -43,7 +44,7 @@ def ends(plan: Plan, record: Record) -> dict[ClockName, float]:
 def passed(context: Context) -> list[ClockRule]:
     """The clocks that have run out, in the order of the table."""
     over = ends(context.plan, context.record)
-    return [clock for clock in context.plan.clocks if clock.name in over and over[clock.name] <= context.now]
+    return [clock for clock in context.plan.clocks if over.get(clock.name, inf) <= context.now]
 
 
 def judge(context: Context) -> Restart | Repair | Fail | ReadFirst | None:

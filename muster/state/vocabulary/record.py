@@ -54,6 +54,7 @@ __all__ = [
 ]
 
 FINISHED = frozenset({Phase.SUCCEEDED, Phase.FAILED})
+_GATHERING: Final = frozenset({Phase.PENDING, Phase.ASSEMBLING, Phase.RUNNING})
 RANKS_ENDED: Final = "RanksEnded"
 """Reason of a ``Blocked``: ranks have ended with exit code 0 while others run on."""
 
@@ -79,7 +80,7 @@ class Record(ExperimentStatus, frozen=True, gc=False, kw_only=True):
     @property
     def gathering(self) -> bool:
         """The gang is wanted now: its members start, gather or work."""
-        return self.phase in (Phase.PENDING, Phase.ASSEMBLING, Phase.RUNNING)
+        return self.phase in _GATHERING
 
     def attempt_of(self, rank: int) -> int:
         """The current attempt of that rank in this epoch."""
