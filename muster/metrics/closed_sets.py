@@ -56,7 +56,7 @@ REFUSALS_BY_NAME = (
     "ApiServerSilent",
     "ApiServerErrors",
 )
-"""Reasons of refusals that name no kind of object (``reconcilers.native.refusals``)."""
+"""Reasons of refusals that name no kind of object (``reconcilers.requests.refusals``)."""
 
 REFUSED = (*REFUSALS_BY_NAME, "PodRejected", "PodsForbidden")
 

@@ -122,9 +122,9 @@ def by_index(label: str, **labels: str) -> tuple[Mapping[str, str], ...]:
 
 @dataclass(frozen=True, slots=True)
 class WatchedKind:
-    """One observed kind.
+    """One watched kind.
 
-    ``plan_of`` gives a plan with ``Engine.OBSERVE`` (see ``state.observed.planning``), and raises ``SpecError`` or
+    ``plan_of`` gives a plan with ``Engine.OBSERVE`` (see ``kinds.planning.watched_plan``), and raises ``SpecError`` or
     ``PlanError``. ``own_state`` must not raise. ``wanted`` says of one object whether it is watched over.
     """
 

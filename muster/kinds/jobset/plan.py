@@ -1,8 +1,8 @@
 """JobSet objects: a JobSet (jobset.x-k8s.io/v1alpha2) becomes a plan of the native engine.
 
 A replicated job is a group, a Job of it a job of the plan, a pod of that a member. No batch/v1 Job is created: what one
-would say of its pods follows from the group's ``JobRules`` (``state.jobs``). JobSet's failure policy is about failed
-Jobs, so its rules are about the reasons and messages that such a job ends with.
+would say of its pods follows from the group's ``JobRules`` (``state.facts.virtual_jobs``). JobSet's failure policy is
+about failed Jobs, so its rules are about the reasons and messages that such a job ends with.
 
 JobSet restarts at once, without a back-off, and its ``maxRestarts`` of 3 means 4 runs.
 """

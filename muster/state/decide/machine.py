@@ -35,10 +35,10 @@ Invariants
     I6  A clock is a persisted time plus a constant of the plan. No clock lives in a timer.
     I7  Whatever costs a restart of the budget, or the experiment, is decided on what the live API has said since there
         was a reason for it: a late cache may hide that what a clock waits for has come, or what a failure came of.
-    I8  A phase is followed only by the phases that ``state.transitions`` lists for it.
+    I8  A phase is followed only by the phases that ``state.vocabulary.transitions`` lists for it.
 
-Policies are asked in one fixed order (``state.judge``), and the first verdict wins: success, cancel and suspend, the
-queue, requests, the clocks, failure, refusals. Success comes first because it is monotone: work that is done stays
+Policies are asked in one fixed order (``state.decide.judge``), and the first verdict wins: success, cancel and suspend,
+the queue, requests, the clocks, failure, refusals. Success comes first because it is monotone: work that is done stays
 done, whatever else is true. Only a job of a JobSet that has failed is judged before it, as JobSet's controller does.
 """
 
@@ -102,7 +102,7 @@ def decide(plan: Plan, record: Record | None, view: View, now: float, *, step: f
     """Decide; see the module's docstring for the theory. Raises ``IllegalTransition``, which is a bug of Muster.
 
     ``record`` is the record as it is persisted. ``step``: seconds by which the wall clock was set since it was
-    (``state.wall_time``).
+    (``state.vocabulary.wall_time``).
     """
     if record is not None:
         view.remember(plan, record, now)

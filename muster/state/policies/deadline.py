@@ -1,4 +1,4 @@
-"""Deadlines: what happens when a clock of the plan has run out. ``state.clocks`` has the table of clocks.
+"""Deadlines: what happens when a clock of the plan has run out. ``state.vocabulary.clocks`` has the table of clocks.
 
 Each deadline is computed from a persisted time and never from a timer's memory. A suspended or finished experiment has
 no running clock, nor has one whose pods are queued by scheduling gates, except those whose row says ``while_idle``. An

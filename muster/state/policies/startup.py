@@ -1,6 +1,6 @@
 """Startup: which members are created now.
 
-A member is created when every gate of its group is open (``state.policies.gates``). The coordinator's own pod never
+A member is created when every gate of its group is open (``state.facts.gates``). The coordinator's own pod never
 waits for a gate on the coordinator. ``CoordinatorFirst`` is such a gate: no rank then uses up its registration timeout
 on a closed port.
 

@@ -35,7 +35,7 @@ class OwnState(msgspec.Struct, frozen=True, gc=False):
     -1: it does not count, and the newest of its pods say the epoch."""
     attempt: str = ""
     """Name of the present attempt, where its controller names attempts and does not count them: another name than the
-    last one is the next epoch (``state.observed.attempts``). Empty between two of them."""
+    last one is the next epoch (``kinds.places.attempts``). Empty between two of them."""
     started_at: float | None = None
     finished_at: float | None = None
     """When the object ended."""

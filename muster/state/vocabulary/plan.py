@@ -1,6 +1,6 @@
 """The plan: the one form every input takes before anything decides or renders.
 
-An operator file (``state.operators``) turns a spec into a plan; from there on no code asks which framework it serves.
+An operator file (``muster.kinds``) turns a spec into a plan; from there on no code asks which framework it serves.
 A plan is data: it holds no callables, so two equal specs give equal plans, and a plan can be printed.
 
 Ranks are dense: groups in order, within a group jobs in order, within a job pods in order.

@@ -75,7 +75,7 @@ class Edits:
     """What an edit of the spec may change, and which edit is not followed."""
 
     shape: str = ""
-    """Digests of what cannot change (``muster.api.manifest.policies.edits``); empty: they are not compared."""
+    """Digests of what cannot change (``muster.api.manifest.edits``); empty: they are not compared."""
     sizes: tuple[GroupSize, ...] = ()
     """Of an object of another kind, which can be edited while it runs: how many pods each group has."""
     problem: str = ""

@@ -1,6 +1,6 @@
 """The rules of a plan: what a group waits for, what success is, what follows a failure, and which deadlines run.
 
-Rules are data. An operator states them (``state.operators``), the policies apply them (``state.policies``), and no
+Rules are data. An operator states them (``muster.kinds``), the policies apply them (``state.policies``), and no
 policy asks which operator a rule came from.
 """
 
@@ -139,7 +139,7 @@ done to a member (preemption, eviction, node loss) costs nothing of the budget."
 
 
 class ClockName(StrEnum):
-    """The deadlines that can run over an experiment; ``state.clocks`` has a row for each."""
+    """The deadlines that can run over an experiment; ``state.vocabulary.clocks`` has a row for each."""
 
     TOTAL = "total"
     PENDING = "pending"

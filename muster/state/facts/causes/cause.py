@@ -60,7 +60,7 @@ class MissingCause:
     when: Callable[[Context, Pod], bool] | None = None
     """What else such a pod shows."""
     refusals: tuple[str, ...] = ()
-    """Reasons of refusals of its pod (``reconcilers.native.refusals``)."""
+    """Reasons of refusals of its pod (``reconcilers.requests.refusals``)."""
     ports: tuple[CoordinatorState, ...] = ()
     """What is behind the port of a coordinator that has this cause."""
 

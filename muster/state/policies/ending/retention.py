@@ -1,7 +1,8 @@
 """Retention: an experiment that has finished is deleted after ``spec.ttlAfterFinished``.
 
 The time is persisted with the end itself (``Record.delete_at``), so every daemon acts at the same instant, and a step
-of the wall clock moves it with the clocks (``state.wall_time``). An edit of the ttl computes it anew from the end.
+of the wall clock moves it with the clocks (``state.vocabulary.wall_time``). An edit of the ttl computes it anew from
+the end.
 
 The object is deleted only when the status that holds its end is persisted, and when its pods have ended: until then a
 collector of logs may read them. Pods that do not end in time hold it back no longer than they hold back their own

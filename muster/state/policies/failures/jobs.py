@@ -1,8 +1,8 @@
 """Jobs: of groups that stand for batch/v1 Jobs, a failed pod goes through the rules of its job first.
 
-A job replaces failed pods until it has failed itself (``state.jobs.virtual``). Failed jobs then go through the rules of
-the plan as JobSet applies its failure policy (jobset: pkg/controllers/failure_policy.go): rule by rule, each over all
-jobs that have failed, and of several the one that failed first. The last rule matches everything.
+A job replaces failed pods until it has failed itself (``state.facts.virtual_jobs``). Failed jobs then go through the
+rules of the plan as JobSet applies its failure policy (jobset: pkg/controllers/failure_policy.go): rule by rule, each
+over all jobs that have failed, and of several the one that failed first. The last rule matches everything.
 
 The reasons with which the experiment ends are JobSet's.
 """

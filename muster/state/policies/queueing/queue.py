@@ -1,7 +1,7 @@
 """Queue: pods only while Kueue has admitted the experiment's Workload.
 
 An Experiment with the label ``kueue.x-k8s.io/queue-name`` has one Workload for all its epochs. Kueue says by the
-Workload's conditions whether its pods may run (``state.view.workload``):
+Workload's conditions whether its pods may run (``state.vocabulary.workload``):
 
 - not admitted: phase Queued, no pod, no clock but the total, and Kueue's own words in the message;
 - admitted: the gang is launched. A gang restart inside an admitted Workload keeps quota and place;
