@@ -6,10 +6,10 @@ where they meet at rank 0, those that ``torchrun`` sets for a program with one p
 
 import shlex
 import shutil
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import PurePath
-from typing import Any, Final
+from typing import Final
 
 import click
 from pydantic import ValidationError
@@ -19,47 +19,24 @@ from muster.api.manifest.error_text import explain
 from muster.api.manifest.experiment import ExperimentSpec
 from muster.api.manifest.load import AICHOR, Loaded
 from muster.api.manifest.naming import check_name, slug
+from muster.api.manifest.operators import Program, operators
 from muster.api.manifest.problems import ManifestError
-from muster.api.names import CONTAINER, PYTORCH_PORT
-from muster.kinds.ray.operator import SUBMITTER_RESOURCES
+from muster.api.names import CONTAINER
 
 IMAGE = "local"
 """Any name does: the local cluster pulls no image."""
 GRACE = 3
 """Seconds from SIGTERM to SIGKILL. jax takes SIGTERM for a preemption notice and runs on: Ctrl-C lasts so long."""
-OPERATORS: Final = {"jax": "jax", "pytorch": "pytorch", "ray": "kuberay", "xgboost": "xgboost", "jobset": "jobset"}
-"""The operator of a manifest, by the name that the command line has for it."""
-SUBMITTER: Final = Share(SUBMITTER_RESOURCES.cpus, SUBMITTER_RESOURCES.memory or 0)
-"""What Ray's submitter asks for beside the workers."""
-Resources = Mapping[str, float]
-_ONE_PROCESS: Final = {"LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1"}
+PROGRAMS: Final[Mapping[str, tuple[str, Program]]] = dict(
+    sorted((row.program.name or name, (name, row.program)) for name, row in operators().items() if row.program)
+)
+"""By the name that the command line has for it: the operator of the manifest, and the experiment that it makes."""
 
 
-def _workers(count: int, resources: Resources) -> dict[str, Any]:
-    return {"worker": {"count": count, "resources": resources}}
-
-
-def _ray(count: int, resources: Resources) -> dict[str, Any]:
-    """A head, at which the program runs, and one Ray worker fewer than there are nodes."""
-    workers = [{"name": "worker", "count": count - 1, "resources": resources}]
-    return {"Head": {"resources": resources}, "Workers": workers if count > 1 else []}
-
-
-_TYPES: Final[Mapping[str, Callable[[int, Resources], dict[str, Any]]]] = {"ray": _ray}
-
-
-def _torchrun(operator: str, workers: int) -> Mapping[str, str]:
-    """The variables of ``torchrun`` that the operator does not set itself."""
-    if operator in ("pytorch", "xgboost"):
-        return _ONE_PROCESS
-    if operator != "jax":
-        return {}
-    return _ONE_PROCESS | {
-        "RANK": "$(JAXOPERATOR_PROCESS_ID)",
-        "WORLD_SIZE": str(workers),
-        "MASTER_ADDR": "$(JAXOPERATOR_COORDINATOR_HOST)",
-        "MASTER_PORT": str(PYTORCH_PORT),
-    }
+def choices() -> str:
+    """The operators and what each does for the program, for the help."""
+    rows = PROGRAMS.items()
+    return ", ".join(f"{name} ({program.about})" if program.about else name for name, (_, program) in rows)
 
 
 def program_manifest(
@@ -76,21 +53,22 @@ def program_manifest(
     ``given`` are variables that the caller sets, which win over those of ``torchrun``. Raises ``ManifestError`` for
     words it cannot hold.
     """
-    variables = {name: value for name, value in _torchrun(operator, workers).items() if name not in given}
+    named, program = PROGRAMS[operator]
+    variables = {name: value for name, value in program.variables(workers).items() if name not in given}
     env = [{"name": name, "value": value} for name, value in variables.items()]
     spec = {
-        "operator": OPERATORS[operator],
+        "operator": named,
         "image": IMAGE,
         "command": shell_line(words),
         "restartPolicy": {"backoffLimit": restarts},
         "gracefulTermination": {"terminationGracePeriodSeconds": GRACE},
-        "types": _TYPES.get(operator, _workers)(workers, asdict(share)),
+        "types": program.types(workers, asdict(share)),
         **({"template": {"spec": {"containers": [{"name": CONTAINER, "env": env}]}}} if env else {}),
     }
     try:
         read = ExperimentSpec.read(spec)
     except ValidationError as error:
-        raise ManifestError(explain(error, ExperimentSpec, operator=OPERATORS[operator], root=("spec",))) from error
+        raise ManifestError(explain(error, ExperimentSpec, operator=named, root=("spec",))) from error
     name = program_name(words)
     return Loaded(AICHOR, None if check_name(name, ()) else name, None, read, {}, {}, ())
 

@@ -1,21 +1,19 @@
 """Names of objects of every kind: ``train`` is an Experiment, ``jobset/train`` a JobSet, ``job/train`` a Job.
 
-Experiments, JobSets and JAXJobs can be run by Muster. The other kinds are only observed: other controllers run them.
+Experiments, and the kinds that declare it, can be run by Muster. The others are only observed: other controllers run
+them. The declarations take 0.3 s to import, so an Experiment is named without them.
 """
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Final
+from typing import Any
 
 from muster.api.errors import MusterError
 from muster.api.manifest.problems import quoted
 from muster.client.errors import CannotCancel, OnlyWatched
 from muster.kube.paths import custom
 from muster.kube.unstructured import Json, text
-from muster.state.vocabulary.subject import EXPERIMENT, JAXJOB, JOBSET, PODS, Subject
-
-RUN_KINDS: Final = (EXPERIMENT, JOBSET, JAXJOB)
-"""The kinds that Muster can run."""
+from muster.state.vocabulary.subject import EXPERIMENT, PODS, Subject
 
 
 class UnknownKind(MusterError, ValueError):
@@ -26,7 +24,7 @@ def subject_of(word: str) -> Subject:
     """The kind of that name: ``jobset``, ``jobsets`` or ``JobSet``; empty for Experiment. Raises ``UnknownKind``."""
     if not word:
         return EXPERIMENT
-    named = (*RUN_KINDS, *_observed_only())
+    named = dict.fromkeys((*_run(), *_observed()))
     found = next((each for each in named if word.lower() in (each.kind.lower(), each.plural)), None)
     if found is None:
         known = ", ".join(each.kind.lower() for each in named)
@@ -41,11 +39,19 @@ def parse(name: str) -> tuple[Subject, str]:
 
 
 @cache
-def _observed_only() -> tuple[Subject, ...]:
-    """The other kinds. Their rules take 0.3 s to import, and an Experiment is named without them."""
+def _run() -> tuple[Subject, ...]:
+    """The kinds that Muster can run."""
+    from muster.kinds.registry.run_kinds import RUN_KINDS
+
+    return (EXPERIMENT, *(each.subject for each in RUN_KINDS.values()))
+
+
+@cache
+def _observed() -> tuple[Subject, ...]:
+    """The kinds that Muster can watch over; it can run some of them, too."""
     from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 
-    return tuple(each.subject for each in WATCHED_KINDS.values() if each.subject not in RUN_KINDS)
+    return tuple(each.subject for each in WATCHED_KINDS.values())
 
 
 def refuse_to_ask(name: str, verb: str) -> None:
@@ -68,7 +74,8 @@ def _instead(subject: Subject, verb: str) -> str:
 
 def refuse_observed(name: str, what: str) -> None:
     """Raise ``OnlyWatched`` for an object of a kind that Muster never runs; ``what`` is to be done instead."""
-    if parse(name)[0] not in RUN_KINDS:
+    subject, _ = parse(name)
+    if subject != EXPERIMENT and subject not in _run():
         raise OnlyWatched(f"{name.partition('/')[0]} objects are run by another controller: {what}")
 
 

@@ -22,9 +22,14 @@ OUTSIDE = Path(__file__).parent / "outside"
 def seen() -> dict[str, Any]:
     """What a process knows that finds the files of ``outside``. It runs this file."""
     from deploy.helm.kinds import kinds_template
+    from muster.api.manifest.changes.lighten import Share
     from muster.api.manifest.operators import injected_env
     from muster.api.schema.crd import custom_resource_definition
     from muster.api.schema.reference import manifest_reference
+    from muster.cli.commands.run import run
+    from muster.cli.program import program_manifest
+    from muster.client.errors import OnlyWatched
+    from muster.client.subjects import object_path, refuse_observed
     from muster.daemon.settings import Settings
     from muster.kinds.experiments.planning import REGISTRY
     from muster.kinds.registry.page import with_table
@@ -48,6 +53,10 @@ def seen() -> dict[str, Any]:
     template = {"spec": {"containers": [{"name": "main", "env": [{"name": "MPI_HOSTS", "value": "x"}]}]}}
     taken = experiment | {"spec": yaml.safe_load(starter)["spec"] | {"template": template}}
     tfjob = WATCHED_KINDS["tfjobs"]
+    program = run.make_context("run", ["-n", "2", "--operator", "mpi", "--", "solve"]).params["operator"]
+    ran = program_manifest(["solve"], workers=2, restarts=0, share=Share(1, 1), operator=program).spec
+    with pytest.raises(OnlyWatched) as watched:
+        refuse_observed("tfjob/train", "read them")
     metadata = {"name": "train", "namespace": "team", "uid": "u"}
     plan = tfjob.plan_of({"kind": "TFJob", "metadata": metadata, "spec": tfjob.sample.spec(3)})
     return {
@@ -67,6 +76,10 @@ def seen() -> dict[str, Any]:
         "collective": call("lint", "-", given=yaml.safe_dump(experiment)),
         "taken": call("lint", "-", given=yaml.safe_dump(taken)),
         "render": call("render", "-", given=starter),
+        "help": call("run", "--help")[1],
+        "program": [ran.operator, *([group.name, group.members] for group in ran.groups)],
+        "object": object_path("team", "tfjob/train"),
+        "only watched": str(watched.value),
         "plan": [[group.name, group.first_rank, group.size] for group in plan.groups],
     }
 
@@ -147,6 +160,16 @@ def test_counters_of_the_operator_begin_at_0_within_the_budget(known: dict[str, 
     assert ["mpi", "Succeeded", "AllMembersSucceeded"] in known["outcomes"]
     used, limit = known["budget"]
     assert used <= limit / 4
+
+
+def test_run_offers_the_operator_and_makes_the_experiment_that_its_declaration_states(known: dict[str, Any]) -> None:
+    assert "mpi (N workers and a launcher)" in " ".join(known["help"].split())
+    assert known["program"] == ["mpi", ["launcher", 1], ["worker", 2]]
+
+
+def test_the_client_names_objects_of_the_watched_kind_and_does_not_run_them(known: dict[str, Any]) -> None:
+    assert known["object"] == "/apis/kubeflow.org/v1/namespaces/team/tfjobs/train"
+    assert known["only watched"] == "tfjob objects are run by another controller: read them"
 
 
 def test_the_sample_of_the_watched_kind_is_planned(known: dict[str, Any]) -> None:

@@ -8,12 +8,40 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from muster.api.declared import declared
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+
+Resources = Mapping[str, float]
+"""``cpus`` and ``memory`` (GB)."""
+ONE_PROCESS: Final[Mapping[str, str]] = {"LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1"}
+"""What ``torchrun`` sets for a program with one process on each node."""
+TORCHRUN: Final = "with the variables of torchrun"
+
+
+def equal_workers(count: int, resources: Resources) -> Mapping[str, Any]:
+    """``spec.types`` of ``count`` workers and nothing else."""
+    return {"worker": {"count": count, "resources": resources}}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """The experiment that ``muster run -n N -- PROGRAM`` makes for an operator."""
+
+    name: str = ""
+    """What ``--operator`` calls it; empty where that is the operator's own name."""
+    about: str = ""
+    """What its help says about it."""
+    types: Callable[[int, Resources], Mapping[str, Any]] = equal_workers
+    """``spec.types`` for N workers, each with these resources."""
+    variables: Callable[[int], Mapping[str, str]] = lambda _workers: {}
+    """The variables of ``torchrun`` for N workers that the operator does not set itself."""
+    beside: Resources | None = None
+    """What the operator asks for beside the workers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +59,8 @@ class ManifestOperator:
     """Its types may run one after another, and meet nowhere."""
     each: Callable[[], "type[BaseModel]"] | None = None
     """The model of one type, where types have names of the author's choice."""
+    program: Program | None = None
+    """None where ``muster run`` needs a manifest for it."""
 
 
 class InMembers(ABC):

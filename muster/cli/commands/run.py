@@ -22,7 +22,7 @@ from muster.cli.processes.follow_run import RunFollower
 from muster.cli.processes.interrupts import Interrupts
 from muster.cli.processes.local_cluster import local_cluster
 from muster.cli.processes.missing_muster import hint
-from muster.cli.program import OPERATORS, SUBMITTER, ProgramCommand, program_manifest, program_words
+from muster.cli.program import PROGRAMS, ProgramCommand, choices, program_manifest, program_words
 from muster.cli.room import Room, read_room
 from muster.cli.terminal.colours import plain, say
 from muster.cli.terminal.display import choose_display
@@ -43,7 +43,10 @@ from muster.state.vocabulary.plan import Plan
 @click.argument("file", required=False, metavar="FILE | -n N -- PROGRAM [ARGUMENT]...")
 @click.option("-n", "--workers", type=click.IntRange(1), default=None, help="Run PROGRAM in N workers.")
 @click.option(
-    "--operator", type=click.Choice(list(OPERATORS)), default=None, help="How the workers find each other. [jax]"
+    "--operator",
+    type=click.Choice(list(PROGRAMS)),
+    default=None,
+    help=f"How the workers find each other: {choices()}. [jax]",
 )
 @click.option("--cpus", type=click.FloatRange(0.001), default=None, help="CPUs of each worker of PROGRAM.")
 @click.option("--memory", type=click.FloatRange(0.001), default=None, help="GB of memory of each worker of PROGRAM.")
@@ -97,9 +100,8 @@ def run(
     """Run an experiment on this machine, show it live, and exit with its outcome.
 
     It is either the experiment in FILE (- is standard input), or PROGRAM in N equal workers. Everything after --
-    reaches PROGRAM exactly as written. --operator says how the workers find each other: jax and pytorch (the variables
-    of torchrun are set for both), xgboost, ray (a head and N - 1 workers; PROGRAM runs at the head), or jobset (they do
-    not). Without --cpus and --memory they share what is free on this machine equally.
+    reaches PROGRAM exactly as written. --operator says how the workers find each other. Without --cpus and --memory
+    they share what is free on this machine equally.
 
     A cluster and the daemon are started for it and end with it; where `muster local up` runs, that cluster is used, and
     a run that does not fit beside what runs there is refused.
@@ -247,7 +249,8 @@ def _program(
     given: Collection[str],
 ) -> Manifest:
     """The experiment of a program, and what each worker gets beside what runs already."""
-    share = room.share(workers, SUBMITTER if operator == "ray" else None)
+    _, row = PROGRAMS[operator]
+    share = room.share(workers, Share(**row.beside) if row.beside else None)
     share = Share(cpus or share.cpus, memory or share.memory)
     if others := room.note("default"):
         say(f"note: {others}; each worker gets {share.cpus:g} CPU and {share.memory:g} GB of memory")

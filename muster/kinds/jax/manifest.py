@@ -1,8 +1,10 @@
 """What a manifest may say for the operator ``jax``."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from muster.api.manifest.operators import ManifestOperator, starter_in
+from muster.api.manifest.operators import ONE_PROCESS, TORCHRUN, ManifestOperator, Program, starter_in
+from muster.api.names import PYTORCH_PORT
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -14,4 +16,22 @@ def _types() -> "type[BaseModel]":
     return JaxTypes
 
 
-DECLARED: Final = (ManifestOperator(name="jax", types=_types, starter=starter_in(__package__), collective=True),)
+def _torchrun(workers: int) -> Mapping[str, str]:
+    return {
+        **ONE_PROCESS,
+        "RANK": "$(JAXOPERATOR_PROCESS_ID)",
+        "WORLD_SIZE": str(workers),
+        "MASTER_ADDR": "$(JAXOPERATOR_COORDINATOR_HOST)",
+        "MASTER_PORT": str(PYTORCH_PORT),
+    }
+
+
+DECLARED: Final = (
+    ManifestOperator(
+        name="jax",
+        types=_types,
+        starter=starter_in(__package__),
+        collective=True,
+        program=Program(about=TORCHRUN, variables=_torchrun),
+    ),
+)

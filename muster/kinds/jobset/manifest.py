@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
-from muster.api.manifest.operators import ManifestOperator, starter_in
+from muster.api.manifest.operators import ManifestOperator, Program, starter_in
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -21,5 +21,12 @@ def _each() -> "type[BaseModel]":
 
 
 DECLARED: Final = (
-    ManifestOperator(name="jobset", types=_types, starter=starter_in(__package__), staged=True, each=_each),
+    ManifestOperator(
+        name="jobset",
+        types=_types,
+        starter=starter_in(__package__),
+        staged=True,
+        each=_each,
+        program=Program(about="they do not"),
+    ),
 )

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
-from muster.api.manifest.operators import ManifestOperator, starter_in
+from muster.api.manifest.operators import ONE_PROCESS, TORCHRUN, ManifestOperator, Program, starter_in
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -14,4 +14,12 @@ def _types() -> "type[BaseModel]":
     return MasterTypes
 
 
-DECLARED: Final = (ManifestOperator(name="pytorch", types=_types, starter=starter_in(__package__), collective=True),)
+DECLARED: Final = (
+    ManifestOperator(
+        name="pytorch",
+        types=_types,
+        starter=starter_in(__package__),
+        collective=True,
+        program=Program(about=TORCHRUN, variables=lambda _workers: ONE_PROCESS),
+    ),
+)

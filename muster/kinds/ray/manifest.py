@@ -1,11 +1,16 @@
 """What a manifest may say for the operator ``kuberay``."""
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
-from muster.api.manifest.operators import ManifestOperator, starter_in
+from muster.api.manifest.operators import ManifestOperator, Program, Resources, starter_in
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+
+SUBMITTER: Final[Resources] = {"cpus": 0.5, "memory": 1.0}
+"""As KubeRay's default for the submitter, whose limits are 1 CPU and 1 GiB."""
 
 
 def _types() -> "type[BaseModel]":
@@ -14,4 +19,19 @@ def _types() -> "type[BaseModel]":
     return RayTypes
 
 
-DECLARED: Final = (ManifestOperator(name="kuberay", types=_types, starter=starter_in(__package__)),)
+def _program(count: int, resources: Resources) -> Mapping[str, Any]:
+    """A head, at which the program runs, and one Ray worker fewer than there are nodes."""
+    workers = [{"name": "worker", "count": count - 1, "resources": resources}]
+    return {"Head": {"resources": resources}, "Workers": workers if count > 1 else []}
+
+
+DECLARED: Final = (
+    ManifestOperator(
+        name="kuberay",
+        types=_types,
+        starter=starter_in(__package__),
+        program=Program(
+            name="ray", about="a head and N - 1 workers; PROGRAM runs at the head", types=_program, beside=SUBMITTER
+        ),
+    ),
+)

@@ -24,6 +24,7 @@ from muster.api.manifest.resources import Resources
 from muster.api.names import CONTAINER, RAY_HEAD_TYPE, RAY_METRICS_PORT, RAY_NODE_TYPE
 from muster.kinds.declaration.operator import SAMPLE, Operator
 from muster.kinds.planning.pod_specs import pod_spec_of
+from muster.kinds.ray import manifest
 from muster.kinds.ray.start import Ports, in_shell, memory_of, ray_start
 from muster.kinds.ray.submit import SUBMIT
 from muster.state.vocabulary.coordinator import AGENT, DASHBOARD, Completeness, Coordinator, ProbeKind
@@ -49,8 +50,7 @@ FAILURES = (
     FailureRule(FailureAction.RESTART_GANG, name="job-failed", groups=(SUBMITTER,)),
     FailureRule(FailureAction.RESTART_MEMBER, name="worker-failed"),
 )
-SUBMITTER_RESOURCES = Resources.model_construct(cpus=0.5, memory=1.0)
-"""As KubeRay's default for the submitter, whose limits are 1 CPU and 1 GiB."""
+SUBMITTER_RESOURCES = Resources.model_construct(cpus=manifest.SUBMITTER["cpus"], memory=manifest.SUBMITTER["memory"])
 
 
 def _finish(experiment: Experiment, plan: Plan) -> Plan:

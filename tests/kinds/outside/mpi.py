@@ -4,13 +4,13 @@ Every member knows the hosts of all, in rank order. ``mpirun`` ends when one of 
 one program.
 """
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from pydantic import Field
 
 from muster.api.manifest.groups import Group, one_job
-from muster.api.manifest.operators import ManifestOperator
+from muster.api.manifest.operators import ManifestOperator, Program, Resources
 from muster.api.manifest.types.collective import Worker
 from muster.api.values.fields import Shape
 from muster.kinds.declaration.operator import Operator, size_of
@@ -32,6 +32,7 @@ spec:
       count: 2
       resources: {cpus: 4, ramRatio: 2}
 """
+LAUNCHER: Final[Resources] = {"cpus": 0.5, "memory": 1.0}
 
 
 class MpiTypes(Shape):
@@ -46,11 +47,21 @@ class MpiTypes(Shape):
             yield one_job(name, given.count, given, depends_on=given.depends_on)
 
 
+def _program(count: int, resources: Resources) -> Mapping[str, Any]:
+    return {"launcher": {"resources": LAUNCHER}, "worker": {"count": count, "resources": resources}}
+
+
 def _env(_group: Group, groups: tuple[Group, ...]) -> tuple[Env, ...]:
     return (Env("MPI_HOSTS", Source.MEMBER_HOSTS), Env("MPI_SIZE", Source.LITERAL, str(size_of(groups))))
 
 
 DECLARED: Final = (
-    ManifestOperator(name="mpi", types=lambda: MpiTypes, starter=lambda: STARTER, collective=True),
+    ManifestOperator(
+        name="mpi",
+        types=lambda: MpiTypes,
+        starter=lambda: STARTER,
+        collective=True,
+        program=Program(about="N workers and a launcher", types=_program, beside=LAUNCHER),
+    ),
     Operator("mpi", _env, lambda _groups: None, success=SuccessRule(groups=("launcher",))),
 )
