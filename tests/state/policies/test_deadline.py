@@ -9,6 +9,7 @@ from muster.state.facts.sentences import sentence
 from muster.state.policies import deadline
 from muster.state.view.engine_facts import LiveRead
 from muster.state.view.roll import RankState
+from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.pod import Pod, PodPhase
 from muster.state.vocabulary.record import Cause, Phase
 from muster.state.vocabulary.rules import ClockAction, ClockName
@@ -141,6 +142,18 @@ def test_alerts_name_what_passed_and_ends_nothing() -> None:
 def test_what_fails_or_restarts_is_no_alert() -> None:
     clocks = {PENDING: Clock(1, FAIL), ASSEMBLY: Clock(1, RESTART)}
     assert deadline.alerts(case(clocks=clocks, now=NOW + 50, **STARTED)) == []
+
+
+@pytest.mark.parametrize(("asks", "alerted"), [("suspend", ["DeadlineExceeded"]), ("", [])])
+def test_a_deadline_that_asks_another_controller_for_the_end_is_an_alert(asks: str, alerted: list[str]) -> None:
+    wanted = plan(engine=Engine.OBSERVE, clocks={TOTAL: Clock(1, FAIL)}, on_deadline=asks)
+    here = Context(wanted, record(**STARTED), view(), NOW + 50)
+    assert [reason for reason, _ in deadline.alerts(here)] == alerted
+
+
+def test_a_clock_that_waits_for_nodes_says_nothing_of_ranks_that_ended() -> None:
+    here = case(pod(0), pod(1, phase=PodPhase.SUCCEEDED), clocks={PENDING: Clock(10, ALERT)}, now=NOW + 50, **STARTED)
+    assert deadline.alerts(here) == [("PendingDeadlineExceeded", "2/4 members got a node within 10 s")]
 
 
 def test_restart_means_force_for_pods_that_do_not_end_so_it_is_an_alert_and_no_verdict() -> None:

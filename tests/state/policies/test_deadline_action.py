@@ -20,14 +20,15 @@ RUNNING = pod(0)
 def asked(
     on_deadline: str = "suspend",
     *,
+    clock: ClockName = ClockName.TOTAL,
     action: ClockAction = ClockAction.FAIL,
     now: float = NOW + HOUR,
     phase: Phase = Phase.RUNNING,
     **changes: Any,
 ) -> tuple[EndRun, ...]:
-    clocks = {ClockName.TOTAL: Clock(HOUR, action)}
+    clocks = {clock: Clock(HOUR, action)}
     wanted = plan(engine=Engine.OBSERVE, clocks=clocks, on_deadline=on_deadline, **changes)
-    return end(Context(wanted, record(phase=phase, started_at=NOW), view(RUNNING), now))
+    return end(Context(wanted, record(phase=phase, started_at=NOW, ending_at=NOW), view(RUNNING), now))
 
 
 @pytest.mark.parametrize("way", ["suspend", "delete"])
@@ -57,3 +58,11 @@ def test_the_pods_of_a_run_without_an_object_are_ended_themselves() -> None:
 )
 def test_nothing_else_is_ended(changes: dict[str, Any]) -> None:
     assert asked(**changes) == ()
+
+
+@pytest.mark.parametrize(
+    ("phase", "ended"),
+    [(Phase.RUNNING, True), (Phase.SUSPENDED, False), (Phase.SUCCEEDED, False), (Phase.FAILED, False)],
+)
+def test_pods_that_do_not_end_are_no_reason_to_end_a_run_again(phase: Phase, ended: bool) -> None:
+    assert bool(asked(clock=ClockName.TERMINATING, phase=phase)) == ended
