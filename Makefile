@@ -94,7 +94,7 @@ real: $(READY) ## Run Muster on a real control plane (Go builds it once, 5 to 20
 planted-bugs: $(READY) ## Plant known mistakes and see that each is caught; prints which plans caught which; SHARE=1: CI's part
 	@$(BIN)/python -m tests.planted $(HUNTS)
 
-mutants: $(READY) ## Plant small mistakes in muster/state/, one at a time: at most 5 % may survive (an hour)
+mutants: $(READY) ## Plant small mistakes in muster/state/, one at a time: at most 5 % may survive (an hour or two)
 	@rm -rf mutants
 	@$(BIN)/mutmut run
 	@$(BIN)/mutmut results
