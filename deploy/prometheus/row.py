@@ -9,12 +9,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from deploy.prometheus.clusters import LABEL
+from deploy.prometheus.text_of_experiment import ONE
+from muster.state.facts.audience import Audience
+
 JOB = "job"
 REPLICAS = "replicas"
-GIVEN = {JOB: "musterd", REPLICAS: "2"}
-"""What every alert may use, with defaults: the job label of musterd's scrape, and how many replicas run."""
+CLUSTER = "cluster"
+KNOWN = "known"
+GIVEN = {JOB: "musterd", REPLICAS: "2", CLUSTER: LABEL, KNOWN: ""}
+"""What every alert may use, with defaults: the job label of musterd's scrape, how many replicas run, the label that
+names the cluster, and the clusters of the chart's list in which none is scraped."""
 
 DEFAULT_JOB = GIVEN[JOB]
+
+OF_REASON = None
+"""The audience of an alert whose series have it, by the reason of Stuck (``muster.state.facts.audience``)."""
 
 _PLACEHOLDER = re.compile(r"@\{?([a-z]+)\}?")
 
@@ -51,8 +61,15 @@ class Alert:
     hold: str = "0s"
     """How long the expression must be true: the rule's ``for``."""
     thresholds: tuple[Threshold, ...] = ()
+    audience: Audience | None = Audience.PLATFORM
+    """Who is to see it; None (``OF_REASON``) where the series say so in their label ``audience``."""
     placed: bool = True
     """What the expression gives has the label namespace. Where not, the chart adds that of its release."""
+
+    @property
+    def about_run(self) -> bool:
+        """It is about one run, and its summary begins with it."""
+        return self.summary.startswith(ONE)
 
     @property
     def placeholders(self) -> frozenset[str]:
@@ -67,6 +84,8 @@ class Recording:
     name: str
     expr: str
     meaning: str
+    owners: bool = False
+    """Only where labels of owners are read."""
 
 
 @dataclass(frozen=True, slots=True)

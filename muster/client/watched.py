@@ -1,6 +1,6 @@
-"""Runs of other controllers: what their object and their pods say, by the rules that musterd observes them with.
+"""Runs of other controllers: what their object and their pods say, by the rules that musterd watches them by.
 
-musterd keeps the record of an observed run in memory, and writes nothing to the object. So it is computed here once
+musterd keeps the record of a watched run in memory, and writes nothing to the object. So it is computed here once
 more, from one moment and without the coordinator's roll, which only musterd calls: a member has arrived when its pod is
 ready. What musterd has said of the run is in its Events.
 """
@@ -50,8 +50,8 @@ class ReadPod:
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
-    """An observed run. Without ``plan`` its object is not understood; ``members`` are those of the latest epoch."""
+class WatchedSnapshot:
+    """A watched run. Without ``plan`` its object is not understood; ``members`` are those of the latest epoch."""
 
     plan: Plan | None
     record: Record | None
@@ -64,7 +64,7 @@ class Observed:
     roll: bool = False
     """musterd asks a coordinator who has arrived."""
     wanted: bool = True
-    """musterd would watch over it, where its kind is one of ``--observe-kinds``."""
+    """musterd would watch over it, where its kind is one of ``--watch-kinds``."""
     news_at: float = 0.0
     """When something last changed in its pods, in wall seconds, as far as pods say."""
 
@@ -72,8 +72,8 @@ class Observed:
 def kind_of(obj: Json, kind: str) -> WatchedKind | None:
     """The kind, if another controller than Muster runs the object."""
     found = next((each for each in WATCHED_KINDS.values() if each.subject.kind == kind), None)
-    foreign = kinds.RUN_KINDS.get(kind)
-    return None if found is None or (foreign is not None and foreign.ours(obj)) else found
+    run = kinds.RUN_KINDS.get(kind)
+    return None if found is None or (run is not None and run.ours(obj)) else found
 
 
 def selectors(kind: WatchedKind, obj: Json | None) -> list[str]:
@@ -134,7 +134,7 @@ def look(
     now: float,
     unreadable: Sequence[str] = (),
     admission: Workload | None = None,
-) -> tuple[ExperimentStatus, Observed]:
+) -> tuple[ExperimentStatus, WatchedSnapshot]:
     """What can be said of one object and its pods; ``pods`` is None where they may not be read.
 
     ``admission`` is the Workload that Kueue has made for the object; None where none was read.
@@ -145,7 +145,7 @@ def look(
     except MusterError as error:
         empty, problem = ExperimentStatus.from_object(None), f"it cannot be watched over: {error}"
         unknown = structs.replace(empty, phase=UNKNOWN, reason="NotUnderstood", message=problem)
-        return unknown, Observed(None, None, members.view)
+        return unknown, WatchedSnapshot(None, None, members.view)
     roll = plan.coordinator is not None and not plan.coordinator.probe.passive
     if plan.coordinator is not None:
         plan = replace(plan, coordinator=replace(plan.coordinator, probe=ProbeKind.NONE))
@@ -158,7 +158,7 @@ def look(
     record = _settled(plan, members.view, now)
     seats = {pod.uid: pod for pod in members.view.pods()}
     every = tuple(_member(each.raw, seat) for each in own if (seat := seats.get(each.record.uid)) is not None)
-    seen = Observed(
+    seen = WatchedSnapshot(
         plan=plan,
         record=record,
         view=members.view,
@@ -191,7 +191,7 @@ def _settled(plan: Plan, view: View, now: float) -> Record:
 
 
 def _member(raw: Json, seat: Pod) -> Member:
-    """The member as its place says; an observed pod bears no labels of Muster."""
+    """The member as its place says; a watched pod bears no labels of Muster."""
     return replace(
         member_of(raw), rank=seat.rank, group=seat.group, job=seat.job, index=max(0, seat.index), epoch=seat.epoch
     )

@@ -1,4 +1,4 @@
-"""EndRun: suspends or deletes the object of an observed run, as it was decided on and no other.
+"""EndRun: suspends or deletes the object of a watched run, as it was decided on and no other.
 
 The request carries uid and resourceVersion, so that an object that has changed meanwhile, above all one that has ended,
 is left alone and decided upon again. Labelled pods have no object: each is deleted, under its uid.

@@ -1,4 +1,4 @@
-"""Objects of foreign kinds, as the same records that Experiments are.
+"""Objects of other kinds, as the same records that Experiments are.
 
 An object that Muster is not to run (another controller manages it, or it ended before Muster came) is a record without
 spec and status: it is never decided upon, and costs little.
@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from muster.api.values.owners import NONE, OwnerLabels
 from muster.kinds.declaration.run_kind import RunKind
 from muster.kinds.planning.record_condition import TYPE
 from muster.kube.listwatch.decoder import Projection
@@ -31,8 +32,8 @@ class _Document(msgspec.Struct, gc=False):
     status: msgspec.Raw = msgspec.Raw(b"null")
 
 
-def decoder_of(kind: RunKind) -> Projection[_Document, ExperimentRecord]:
-    """The decoder of one foreign kind."""
+def decoder_of(kind: RunKind, owners: OwnerLabels = NONE) -> Projection[_Document, ExperimentRecord]:
+    """The decoder of one other kind."""
 
     def flatten(document: _Document) -> ExperimentRecord:
         metadata = document.metadata
@@ -42,6 +43,7 @@ def decoder_of(kind: RunKind) -> Projection[_Document, ExperimentRecord]:
             kind=kind.subject.kind,
             labels=bytes(metadata.labels),
             annotations=bytes(metadata.annotations),
+            owners=owners.of(json.loads(bytes(metadata.labels))) if owners.labels else (),
         )
         return record if _ours(kind, record) else replace(experiments.stripped(record), ours=False)
 

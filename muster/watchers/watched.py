@@ -1,4 +1,4 @@
-"""Objects and pods of observed runs, as the same flat records as those of Muster's own.
+"""Objects and pods of watched runs, as the same flat records as those of Muster's own.
 
 A pod is read by the labels of its kind (``PodSource``). One that belongs to a run of another watch, or to none, is a
 record without an owner, which nothing looks at. It belongs to the first watch that has a place for it: the label alone
@@ -14,6 +14,8 @@ import msgspec
 from msgspec.structs import replace
 
 from muster.api.names import LABEL_UID
+from muster.api.values.devices import Devices, of_containers
+from muster.api.values.owners import NONE, OwnerLabels
 from muster.api.values.printable import word
 from muster.api.values.timestamps import seconds_of
 from muster.kinds.declaration.watched_kind import PodFacts, PodSource, WatchedKind
@@ -42,7 +44,7 @@ class NamedOwner(Owner, gc=False):
 
 
 class PodMetadata(AnyMetadata, gc=False):
-    """metav1.ObjectMeta of an observed pod."""
+    """metav1.ObjectMeta of a watched pod."""
 
     ownerReferences: list[NamedOwner] | None = None  # type: ignore[assignment] # noqa: N815
     creationTimestamp: str | None = None  # noqa: N815
@@ -50,11 +52,32 @@ class PodMetadata(AnyMetadata, gc=False):
     annotations: dict[str, str] | None = None
 
 
+class Resources(msgspec.Struct, gc=False):
+    """core/v1 ResourceRequirements."""
+
+    requests: dict[str, Any] | None = None
+    limits: dict[str, Any] | None = None
+    claims: list[dict[str, Any]] | None = None
+
+
+class Container(msgspec.Struct, gc=False):
+    """What a container asks for (core/v1 Container)."""
+
+    resources: Resources | None = None
+
+
+class SpecWithDevices(Spec, gc=False):
+    """core/v1 PodSpec with what its containers ask for."""
+
+    containers: list[Container] | None = None
+    resourceClaims: list[dict[str, Any]] | None = None  # noqa: N815
+
+
 class PodDocument(msgspec.Struct, gc=False):
     """core/v1 Pod."""
 
     metadata: PodMetadata
-    spec: Spec | None = None
+    spec: SpecWithDevices | None = None
     status: Status | None = None
 
 
@@ -64,22 +87,30 @@ class _Document(msgspec.Struct, gc=False):
     status: msgspec.Raw = msgspec.Raw(b"null")
 
 
-_METADATA = msgspec.json.Decoder(Metadata)
+class _Labelled(msgspec.Struct, gc=False):
+    labels: Any = None
 
 
-def object_decoder_of(kind: WatchedKind) -> Projection[_Document, ExperimentRecord]:
-    """The decoder of the objects of an observed kind."""
+_METADATA, _LABELS = msgspec.json.Decoder(Metadata), msgspec.json.Decoder(_Labelled)
+
+
+def object_decoder_of(kind: WatchedKind, owners: OwnerLabels = NONE) -> Projection[_Document, ExperimentRecord]:
+    """The decoder of the objects of a watched kind."""
 
     def flatten(document: _Document) -> ExperimentRecord:
         plain = experiments.Document(_METADATA.decode(document.metadata), document.spec, document.status)
         return replace(
-            experiments.flatten(plain), kind=kind.subject.kind, observed=True, metadata=bytes(document.metadata)
+            experiments.flatten(plain),
+            kind=kind.subject.kind,
+            watched=True,
+            metadata=bytes(document.metadata),
+            owners=owners.of(_LABELS.decode(document.metadata).labels) if owners.labels else (),
         )
 
     return Projection(kind.subject.kind, _Document, flatten)
 
 
-def observed_object(record: ExperimentRecord) -> dict[str, Any]:
+def watched_object(record: ExperimentRecord) -> dict[str, Any]:
     """The whole object. Raises ValueError or RecursionError where its JSON cannot be read."""
     return {
         "kind": record.kind,
@@ -120,9 +151,28 @@ def pod_reader_of(source: PodSource, outer: Sequence[PodSource]) -> Callable[[Po
             created=created,
             parent=intern(place.uid),
             asks=_asks(facts),
+            devices=_devices(document.spec),
         )
 
     return flatten
+
+
+_SAME: dict[Devices, Devices] = {}
+"""Pods of one run ask for the same: they share one tuple."""
+_MOST_SAME = 4096
+
+
+def _devices(spec: SpecWithDevices | None) -> Devices:
+    if spec is None or not spec.containers:
+        return ()
+    found = of_containers(map(_asked, spec.containers), spec.resourceClaims)
+    if len(_SAME) >= _MOST_SAME:
+        _SAME.clear()
+    return _SAME.setdefault(found, found)
+
+
+def _asked(container: Container) -> dict[str, Any]:
+    return {"resources": msgspec.structs.asdict(container.resources) if container.resources is not None else None}
 
 
 def _facts(metadata: PodMetadata) -> PodFacts:

@@ -13,7 +13,7 @@ from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.kube.connection import Connection
 from muster.kube.execution import Executed
 from muster.local.apiserver.objects import object_store
-from muster.local.reduced_crds import foreign_crds, reduced_crd
+from muster.local.reduced_crds import reduced_crd, run_kinds_crds
 from tests.cli.conftest import Call
 from tests.client.localserver import LocalServer, ended, running
 from tests.client.stacks.test_reading import answers
@@ -34,7 +34,7 @@ def run(request: pytest.FixtureRequest, server: LocalServer, monkeypatch: pytest
     owner: list[dict[str, Any]] = []
     uid = ""
     if kind != "pods":
-        served = {crd["spec"]["names"]["plural"] for crd in foreign_crds()} | {"jobs"}
+        served = {crd["spec"]["names"]["plural"] for crd in run_kinds_crds()} | {"jobs"}
         if kind not in served:
             server.put("apiextensions.k8s.io/v1", CRDS, "", reduced_crd(subject))
         metadata = {"name": "train", "labels": {"muster.dev/observe": "train"}}

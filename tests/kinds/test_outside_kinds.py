@@ -29,7 +29,7 @@ def seen() -> dict[str, Any]:
     from muster.cli.commands.run import run
     from muster.cli.program import program_manifest
     from muster.client.errors import OnlyWatched
-    from muster.client.subjects import object_path, refuse_observed
+    from muster.client.subjects import object_path, refuse_watched
     from muster.daemon.settings import Settings
     from muster.kinds.experiments.planning import REGISTRY
     from muster.kinds.registry.page import with_table
@@ -52,11 +52,13 @@ def seen() -> dict[str, Any]:
     }
     template = {"spec": {"containers": [{"name": "main", "env": [{"name": "MPI_HOSTS", "value": "x"}]}]}}
     taken = experiment | {"spec": yaml.safe_load(starter)["spec"] | {"template": template}}
+    policy = {"successPolicy": {"operator": "Any"}}
+    succeeds = experiment | {"spec": yaml.safe_load(starter)["spec"] | policy}
     tfjob = WATCHED_KINDS["tfjobs"]
     program = run.make_context("run", ["-n", "2", "--operator", "mpi", "--", "solve"]).params["operator"]
     ran = program_manifest(["solve"], workers=2, restarts=0, share=Share(1, 1), operator=program).spec
     with pytest.raises(OnlyWatched) as watched:
-        refuse_observed("tfjob/train", "read them")
+        refuse_watched("tfjob/train", "read them")
     metadata = {"name": "train", "namespace": "team", "uid": "u"}
     plan = tfjob.plan_of({"kind": "TFJob", "metadata": metadata, "spec": tfjob.sample.spec(3)})
     return {
@@ -67,13 +69,15 @@ def seen() -> dict[str, Any]:
         "reference": manifest_reference(),
         "page": with_table(""),
         "rights": kinds_template(),
-        "settings": list(Settings(observe_kinds="tfjobs").observed),
+        "settings": list(Settings(watch_kinds="tfjobs").watched),
         "outcomes": [list(each) for each in closed_sets.OUTCOMES if each[0] == "mpi"],
         "budget": [len(closed_sets.OUTCOMES), LABEL_SETS],
         "starter": starter,
         "lint": call("lint", "-", given=starter),
         "broken": call("lint", "-", given=broken),
         "collective": call("lint", "-", given=yaml.safe_dump(experiment)),
+        "older": call("lint", "-", given=starter.replace("    launcher:", "    Launcher:")),
+        "success": call("lint", "-", given=yaml.safe_dump(succeeds)),
         "taken": call("lint", "-", given=yaml.safe_dump(taken)),
         "render": call("render", "-", given=starter),
         "help": call("run", "--help")[1],
@@ -130,6 +134,10 @@ def test_lint_checks_the_types_and_the_rules_that_the_declaration_states(known: 
     assert (code, "did you mean worker?" in said) == (2, True), said
     code, said = known["collective"]
     assert (code, "the members of operator mpi are one program" in said) == (2, True), said
+    code, said = known["success"]
+    assert (code, "an mpi experiment succeeds with its launcher" in said) == (2, True), said
+    code, said = known["older"]
+    assert (code, "Launcher is an older spelling, read as launcher" in said) == (0, True), said
 
 
 def test_a_template_cannot_set_the_variables_that_follow_from_its_environment(known: dict[str, Any]) -> None:

@@ -38,14 +38,14 @@ def test_an_object_claims_the_pods_with_its_kind_and_name_and_each_is_watched_ov
 def test_an_object_with_too_many_pods_is_refused() -> None:
     subject = WATCHED_KINDS["jobs"].subject
     fitting = watched_plan({}, subject, [Group("worker", 1, MOST, PodSpec(), 0)], framework=Framework())
-    assert (fitting.size, fitting.engine) == (MOST, Engine.OBSERVE)
+    assert (fitting.size, fitting.engine) == (MOST, Engine.WATCH)
     with pytest.raises(PlanError, match="it asks for 100001 pods, and at most 100000 are watched over"):
         watched_plan({}, subject, [Group("worker", 1, MOST + 1, PodSpec(), 0)], framework=Framework())
 
 
 @pytest.mark.drift
 def test_the_page_has_a_row_for_each_kind() -> None:
-    page = (Path(__file__).parents[2] / "docs/observed-runs.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs/watched-runs.md").read_text(encoding="utf-8")
     assert page == with_table(page), "run: make docs"
 
 

@@ -1,4 +1,4 @@
-"""Bugs in objects of foreign kinds: their record, their own status, the rules of their Jobs, and a kind that goes."""
+"""Bugs in objects of other kinds: their record, their own status, the rules of their Jobs, and a kind that goes."""
 
 import dataclasses
 from collections.abc import Mapping

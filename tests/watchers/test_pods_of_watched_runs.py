@@ -1,4 +1,4 @@
-"""Whose a pod is that the watches of several observed kinds bring: the first of them that has a place for it."""
+"""Whose a pod is that the watches of several watched kinds bring: the first of them that has a place for it."""
 
 from itertools import combinations
 from typing import Any
@@ -60,7 +60,7 @@ def test_a_pod_that_only_bears_the_label_of_an_outer_kind_is_of_the_inner(outer:
 
 
 @pytest.mark.parametrize("number", range(len(SOURCES)))
-def test_a_pod_of_an_experiment_is_of_no_observed_run(number: int) -> None:
+def test_a_pod_of_an_experiment_is_of_no_watched_run(number: int) -> None:
     source = SOURCES[number]
     labels = LABELS[source.name] | {"muster.dev/experiment-uid": "e1"}
     assert owners(labels, CONTROLLERS.get(source.name, "Experiment"), source) == []

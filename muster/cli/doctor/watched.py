@@ -12,14 +12,14 @@ from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.kube.unstructured import mapping, text
 from muster.state.policies.deadline_action import ASKS
 
-CHECK: Final = "observed runs"
+CHECK: Final = "watched runs"
 VERBS: Final = ("get", "list", "watch")
 ENDING: Final = ("patch", "delete")
 """What the deadlines take that an object's own annotation asks for."""
-FLAG: Final = "--observe-kinds"
+FLAG: Final = "--watch-kinds"
 
 
-async def observed(asker: Asker, daemons: Daemons, namespace: str) -> AsyncGenerator[Finding, None]:
+async def watched(asker: Asker, daemons: Daemons, namespace: str) -> AsyncGenerator[Finding, None]:
     """The rights of musterd, as far as the caller may ask for them, and those of the caller, on each kind."""
     if daemons.pods is None:
         yield Finding(AREA, CHECK, "ok", f"you may not see the flags of musterd, so {FLAG} is not known")
@@ -33,13 +33,13 @@ async def observed(asker: Asker, daemons: Daemons, namespace: str) -> AsyncGener
     account = _account(daemons)
     try:
         lacking = await _denied(asker, kinds, namespace, account)
-        remedy = "the chart's observe.kinds grants them in a role of its own (docs/observed-runs.md)"
+        remedy = "the chart's watch.kinds grants them in a role of its own (docs/watched-runs.md)"
         if lacking:
             yield Finding(AREA, CHECK, "failed", f"{place} musterd ({account}) may not {lacking}", remedy)
         else:
             objects = [kind for kind in kinds if not WATCHED_KINDS[kind].virtual]
             unending = await _denied(asker, objects, namespace, account, ENDING) if objects else ""
-            more = f"; it may not {unending}, so there {ASKS} ends nothing (the chart's observe.deadlines)"
+            more = f"; it may not {unending}, so there {ASKS} ends nothing (the chart's watch.deadlines)"
             what = f"{place} musterd may read {', '.join(kinds)}{more if unending else ''}"
             yield Finding(AREA, CHECK, "ok", what)
     except Forbidden:

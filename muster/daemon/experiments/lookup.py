@@ -1,6 +1,9 @@
 """What the page, the metrics and the probes ask the index for."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+
+from msgspec import structs
 
 from muster.api.names import KIND
 from muster.daemon.experiments.entry import Entry
@@ -16,7 +19,7 @@ from muster.state.vocabulary.subject import EXPERIMENT
 
 def subjects(index: ExperimentIndex) -> Iterator[Subject]:
     """Every experiment with a plan or a problem. The caller may let the loop go on between two of them."""
-    for entry in list(index):
+    for entry in [*index, *index.elsewhere.values()]:
         if (subject := _subject(entry)) is not None:
             yield subject
 
@@ -25,7 +28,7 @@ def invalid(index: ExperimentIndex) -> Iterator[Invalid]:
     """Every experiment that has ended because its spec cannot be planned."""
     for entry in index:
         if entry.plan is None and entry.record is not None and not entry.unreadable:
-            yield Invalid(entry.seen.namespace, entry.title, entry.record)
+            yield Invalid(entry.seen.namespace, entry.title, entry.record, entry.owners)
 
 
 def find(index: ExperimentIndex, namespace: str, name: str) -> Subject | None:
@@ -37,7 +40,15 @@ def find(index: ExperimentIndex, namespace: str, name: str) -> Subject | None:
 
 
 def _subject(entry: Entry) -> Subject | None:
-    """The experiment; with a plan of no members where its spec cannot be planned, or its status cannot be read."""
+    """The experiment; with a plan of no members where its spec cannot be planned, or its status cannot be read.
+
+    One of another manager has its members where that one runs it, and here the status that it has copied.
+    """
+    if entry.seen.managed_by and entry.record is not None:
+        operator = entry.plan.operator if entry.plan is not None else INVALID
+        message = f"managed by {entry.seen.managed_by}, whose status this is: {entry.record.message}"
+        shown = replace(_without_members(entry), operator=operator)
+        return Subject(shown, structs.replace(entry.record, message=message), entry.view)
     if entry.plan is not None:
         return None if entry.record is None else Subject(entry.plan, entry.record, entry.view)
     record = unreadable(entry.problem) if entry.unreadable else entry.record

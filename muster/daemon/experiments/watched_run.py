@@ -1,4 +1,4 @@
-"""What the daemon knows of one observed object beside what every entry has."""
+"""What the daemon knows of one watched object beside what every entry has."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from muster.state.vocabulary.pod import Pod
 
 @dataclass(slots=True)
 class WatchedRun:
-    """One observed object. ``created`` is the wall second of its creation, 0 where it is not known."""
+    """One watched object. ``created`` is the wall second of its creation, 0 where it is not known."""
 
     name: str
     """The name of its kind in the settings."""

@@ -1,1 +1,1 @@
-"""Objects of foreign kinds in the daemon: their watches, how they are read, and when their own status is due."""
+"""Objects of other kinds in the daemon: their watches, how they are read, and when their own status is due."""

@@ -1,4 +1,4 @@
-"""The own status of a foreign object: what its readers know, beside the record in the same write.
+"""The own status of an object of another kind: what its readers know, beside the record in the same write.
 
 It is computed from the plan, the record and the view, so it may change while the record stays: another pod is ready.
 Such a change is written at once where a condition turns, else 4 s after the last write, both from the object's write

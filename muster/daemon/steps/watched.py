@@ -26,7 +26,7 @@ AGAIN = 30.0
 
 
 class WatchedSteps:
-    """The steps of all observed runs."""
+    """The steps of all watched runs."""
 
     def __init__(
         self,

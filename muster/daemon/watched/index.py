@@ -1,4 +1,4 @@
-"""The observed objects of the index: which objects and sets of pods are subjects, and whose each pod is.
+"""The watched objects of the index: which objects and sets of pods are subjects, and whose each pod is.
 
 An object whose controller is watched over itself is a part of that and no subject: the Job of a JobSet. Pods are kept
 by owner key, with or without an object that claims them, as the watches are independent.
@@ -26,7 +26,7 @@ from muster.state.view.membership import Membership
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.watchers.experiments import ExperimentRecord, stripped
-from muster.watchers.watched import observed_object
+from muster.watchers.watched import watched_object
 
 log = structlog.get_logger()
 
@@ -34,7 +34,7 @@ PODS = "pods"
 
 
 class WatchedIndex:
-    """Keeps the entries of observed objects in ``index``.
+    """Keeps the entries of watched objects in ``index``.
 
     ``kinds`` are those that are watched, by name, outermost first. ``ours`` says of an object that Muster runs it.
     ``count`` counts an exception by place. ``alone``: no controller but Muster runs objects of these kinds.
@@ -89,10 +89,10 @@ class WatchedIndex:
         if entry is None:
             run = WatchedRun(name, self._kinds[name], seconds_of(str(metadata_of(obj).get("creationTimestamp") or "")))
             members = Membership(view=run.members.view)
-            entry = self._index.entries[new.uid] = Entry(seen=new, members=members, observed=run)
+            entry = self._index.entries[new.uid] = Entry(seen=new, members=members, watched=run)
         entry.seen = stripped(new)
-        assert entry.observed is not None
-        self._take(entry, entry.observed, obj, too_large=len(new.spec) > MAX_BYTES)
+        assert entry.watched is not None
+        self._take(entry, entry.watched, obj, too_large=len(new.spec) > MAX_BYTES)
         self._index.wanted(new.uid)
 
     def _take(self, entry: Entry, run: WatchedRun, obj: Object, *, too_large: bool) -> None:
@@ -140,7 +140,7 @@ class WatchedIndex:
             held.pop(pod.uid, None)
         entry = self._index.entries.get(self._claimants.get(key, ""))
         try:
-            if entry is not None and entry.observed is not None and entry.observed.members.change(old, new):
+            if entry is not None and entry.watched is not None and entry.watched.members.change(old, new):
                 self._index.wanted(entry.seen.uid)
             if pod.owner.startswith(f"{PODS}/") and (turn := self._sets.change(key, old, new, held)):
                 self.object_changed(PODS, *turn)
@@ -178,17 +178,17 @@ class WatchedIndex:
 
     def _forget(self, uid: str) -> None:
         entry = self._index.entries.get(uid)
-        if entry is None or entry.observed is None:
+        if entry is None or entry.watched is None:
             return
         self._index.gone(uid)
         self._index.entries.pop(uid, None)
-        for owner in entry.observed.claims:
+        for owner in entry.watched.claims:
             if self._claimants.get((entry.seen.namespace, owner)) == uid:
                 del self._claimants[entry.seen.namespace, owner]
 
     def _failed(self, error: Exception, about: ExperimentRecord | Pod | None) -> None:
         self._count("watch")
-        log.error("change of an observed object failed, leaving it out", **_which(about), exc_info=error)
+        log.error("change of a watched object failed, leaving it out", **_which(about), exc_info=error)
 
 
 def _plan(kind: WatchedKind, obj: Object, *, too_large: bool) -> Plan:
@@ -209,7 +209,7 @@ def _which(about: ExperimentRecord | Pod | None) -> dict[str, str]:
 def _read(record: ExperimentRecord) -> dict[str, Any] | None:
     """The object; None where its JSON cannot be read."""
     try:
-        return observed_object(record)
+        return watched_object(record)
     except (ValueError, RecursionError):
         log.warning("object cannot be watched over", **_which(record), problem="its JSON cannot be read")
         return None

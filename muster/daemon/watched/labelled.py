@@ -85,6 +85,6 @@ def _object(key: Key, known: _Set) -> ExperimentRecord:
         spec=json.dumps({"size": known.size}).encode(),
         status=b"null",
         kind=PODS.kind,
-        observed=True,
+        watched=True,
         metadata=json.dumps(metadata).encode(),
     )

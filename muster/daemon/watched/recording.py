@@ -1,7 +1,7 @@
-"""Keeps the record of an observed run in memory, and writes its story as Events.
+"""Keeps the record of a watched run in memory, and writes its story as Events.
 
 A daemon that starts finds runs that began long before. What it learns first of such a run is no news, and becomes no
-Event. What follows may have been said by an earlier daemon: the Events of an observed object are named after what they
+Event. What follows may have been said by an earlier daemon: the Events of a watched object are named after what they
 say and not after the time, so that one is not created twice while it is kept.
 """
 
@@ -28,7 +28,7 @@ POD = Subject("v1", "Pod", "pods")
 
 
 class WatchedRecorder:
-    """The records of all observed runs. ``clock`` gives wall seconds."""
+    """The records of all watched runs. ``clock`` gives wall seconds."""
 
     def __init__(self, recorder: EventRecorder, instruments: Instruments, clock: Callable[[], float]) -> None:
         self._recorder = recorder
@@ -37,9 +37,9 @@ class WatchedRecorder:
 
     def keep(self, entry: Entry, decision: Decision) -> None:
         """Take the record of a decision over."""
-        assert entry.observed is not None
+        assert entry.watched is not None
         before = None if entry.record is None else moved(entry.record, decision.moved)
-        known = before is None and self._clock() - entry.observed.created > NEWS
+        known = before is None and self._clock() - entry.watched.created > NEWS
         entry.record = decision.record
         if decision.record.phase is Phase.SUSPENDED:
             entry.view.forget_coordinator()
@@ -73,11 +73,11 @@ class WatchedRecorder:
 
 def ref_of(entry: Entry) -> ExperimentRef | None:
     """What Events are about: the object, or a pod of a set of pods; None where there is none any more."""
-    assert entry.observed is not None
-    seen, kind = entry.seen, entry.observed.kind
+    assert entry.watched is not None
+    seen, kind = entry.seen, entry.watched.kind
     if not kind.virtual:
-        return ExperimentRef(seen.namespace, seen.name, seen.uid, kind.subject, observed=True)
+        return ExperimentRef(seen.namespace, seen.name, seen.uid, kind.subject, watched=True)
     epoch = entry.record.epoch if entry.record is not None else 0
     members = entry.view.of(epoch).members
-    pod = members.get(0) or next(iter(members.values()), entry.observed.pod)
-    return ExperimentRef(pod.namespace, pod.name, pod.uid, POD, observed=True) if pod is not None else None
+    pod = members.get(0) or next(iter(members.values()), entry.watched.pod)
+    return ExperimentRef(pod.namespace, pod.name, pod.uid, POD, watched=True) if pod is not None else None

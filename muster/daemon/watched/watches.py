@@ -1,4 +1,4 @@
-"""The watches of observed runs: one of each kind's objects from when it is served, and one of pods for each label.
+"""The watches of watched runs: one of each kind's objects from when it is served, and one of pods for each label.
 
 A kind may be installed long after the daemon was started, and removed again: then its objects are forgotten.
 """
@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Protocol
 
+from muster.api.values.owners import NONE, OwnerLabels
 from muster.daemon.run_kinds.watching import KindWatch, ends_with_its_kind
 from muster.daemon.watched.index import WatchedIndex
 from muster.kinds.declaration.watched_kind import PodSource, WatchedKind
@@ -31,7 +32,7 @@ class MakeReflector(Protocol):
 
 
 class WatchedWatches:
-    """Owns the reflectors and stores of observed runs."""
+    """Owns the reflectors and stores of watched runs."""
 
     def __init__(
         self,
@@ -44,6 +45,7 @@ class WatchedWatches:
         random: Any,
         sleep: Any,
         advanced: Callable[[int], None],
+        owners: OwnerLabels = NONE,
     ) -> None:
         """The open watches are kept in ``reflectors``, by resource. ``advanced``: a cache has advanced."""
         self._pods: dict[str, Store[Pod]] = {}
@@ -51,6 +53,7 @@ class WatchedWatches:
         self.kinds: dict[str, KindWatch[WatchedKind]] = {}
         """By the name of the kind, whether served or not."""
         self._objects: dict[str, Store[ExperimentRecord]] = {}
+        self._followed: dict[str, Reflector[Any]] = {}
         sources = sources_of(kinds.values())
         for number, source in enumerate(sources):
             store = self._pods[source.name] = Store[Pod](index.pod_changed, advanced)
@@ -62,8 +65,9 @@ class WatchedWatches:
             objects = self._objects[name] = Store[ExperimentRecord](
                 partial(index.object_changed, name), advanced, experiments.stripped
             )
-            decoder_, resource = object_decoder_of(kind), f"observed {name}"
+            decoder_, resource = object_decoder_of(kind, owners), f"watched {name}"
             followed = reflector(kind.subject.path, {}, decoder_, objects, ends_with_its_kind)
+            self._followed[name] = followed
             self.kinds[name] = KindWatch(
                 transport,
                 kind,
@@ -79,6 +83,11 @@ class WatchedWatches:
         kind = self._kinds[name]
         objects = self._objects.get(name)
         return all(self._pods[each.name].synced for each in kind.pods) and (objects is None or objects.synced)
+
+    def failing(self, name: str) -> bool:
+        """The watch of the objects of that kind is broken: what they say now is not known."""
+        followed = self._followed.get(name)
+        return followed is not None and followed.failing is not None
 
     def _ended(self, reflectors: dict[str, Reflector[Any]], resource: str, followed: Reflector[Any]) -> None:
         del reflectors[resource]

@@ -1,10 +1,16 @@
-"""What Muster knows of a foreign kind: how a spec becomes a plan, and a record the kind's own status."""
+"""What Muster knows of a kind that it runs, beside Experiments.
+
+How a spec becomes a plan, and a record the kind's own status.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Protocol
 
 from muster.api.gang import GroupSize
+from muster.api.manifest.problems import Problem
+from muster.api.manifest.yaml.reader import Node
+from muster.api.names import MANAGED_BY
 from muster.api.values.timestamps import whole_time
 from muster.state.view.read_only import ReadOnlyView
 from muster.state.vocabulary.plan import Plan
@@ -13,9 +19,6 @@ from muster.state.vocabulary.subject import Subject
 
 Object = Mapping[str, Any]
 """A decoded API object."""
-
-MANAGED_BY: Final = "muster.dev/muster"
-"""The value of ``spec.managedBy`` that hands an object to Muster."""
 
 
 def refused(record: Record, before: Mapping[str, Any]) -> dict[str, Any]:
@@ -32,25 +35,61 @@ def refused(record: Record, before: Mapping[str, Any]) -> dict[str, Any]:
     return {**before, "conditions": [*others, failed]}
 
 
+def no_traps(_node: Node, _file: str) -> tuple[Problem, ...]:
+    """No warnings."""
+    return ()
+
+
+class Parse(Protocol):
+    """Reads an object from the API server, or from a file."""
+
+    def __call__(self, obj: Object, /, *, file: str = "", node: Node | None = None) -> Any:
+        """The object that was read. Raises ``SpecError``."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class RunKind:
-    """One foreign kind.
+    """One kind.
 
-    ``ours`` says whether an object is Muster's to run, from the object alone. ``plan_of`` raises ``SpecError`` or
-    ``PlanError``. ``status_of(plan, record, view, before)`` is the kind's own status, without the record; ``before`` is
-    the one that is persisted, from which conditions keep the time of their last change; the time of this write is
-    ``record.updated_at``. ``with_sizes`` is an object that can be planned, with other numbers of pods. ``ended`` are
-    the conditions after which such an object never runs again: one that has them and no record ended before Muster
-    came.
+    ``manager`` is the field of an object that says who runs it, and ``unmanaged`` whether one without it is Muster's to
+    run. ``parse`` reads an object, and raises ``SpecError`` with the places in ``file``. ``plan_of`` raises
+    ``SpecError`` or ``PlanError``. ``status_of(plan, record, view, before)`` is the kind's own status, without the
+    record; ``before`` is the one that is persisted, from which conditions keep the time of their last change; the time
+    of this write is ``record.updated_at``. ``with_sizes`` is an object that can be planned, with other numbers of pods.
+    ``ended`` are the conditions after which such an object never runs again: one that has them and no record ended
+    before Muster came.
     """
 
     subject: Subject
-    ours: Callable[[Object], bool]
+    manager: tuple[str, ...]
+    parse: Parse
     plan_of: Callable[[Object], Plan]
     status_of: Callable[[Plan, Record, ReadOnlyView, Mapping[str, Any]], dict[str, Any]]
     with_sizes: Callable[[Object, Sequence[GroupSize]], Object]
+    install: str
+    """What to do where the API server does not serve the kind."""
+    unmanaged: bool = False
+    columns: tuple[tuple[str, str, str], ...] = ()
+    """Columns of ``kubectl get``, as its own CRD has them: name, type and JSON path."""
+    by_phase: bool = False
+    """Its pods end as their phase says, as the Job controller judges them."""
+    traps: Callable[[Node, str], tuple[Problem, ...]] = no_traps
+    """Warnings about an object in a file that is valid and does not do what its author expects."""
     ended: frozenset[str] = frozenset()
     refused: Callable[[Record, Mapping[str, Any]], dict[str, Any]] = refused
+
+    def ours(self, obj: Object) -> bool:
+        """Whether an object is Muster's to run, from the object alone."""
+        value: Any = obj
+        for key in self.manager:
+            value = value.get(key) if isinstance(value, Mapping) else None
+        return value == MANAGED_BY or (self.unmanaged and value in (None, ""))
+
+    @property
+    def group(self) -> str:
+        """The API group."""
+        return self.subject.api_version.rpartition("/")[0]
 
     def over(self, status: object) -> bool:
         """Whether a status without a record says that the object has ended."""

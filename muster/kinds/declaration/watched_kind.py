@@ -1,4 +1,4 @@
-"""What Muster knows of a kind whose objects it only observes: how one becomes a plan, and what it says of itself.
+"""What Muster knows of a kind whose objects it only watches over: how one becomes a plan, and what it says of itself.
 
 A pod says by its labels whose it is (``PodSource.place_of``) and an object which pods are its own
 (``WatchedKind.claims``). Both use owner keys such as ``jobset/train``: the kind in lower case, and a name within the
@@ -124,7 +124,7 @@ def by_index(label: str, **labels: str) -> tuple[Mapping[str, str], ...]:
 class WatchedKind:
     """One watched kind.
 
-    ``plan_of`` gives a plan with ``Engine.OBSERVE`` (see ``kinds.planning.watched_plan``), and raises ``SpecError`` or
+    ``plan_of`` gives a plan with ``Engine.WATCH`` (see ``kinds.planning.watched_plan``), and raises ``SpecError`` or
     ``PlanError``. ``own_state`` must not raise. ``wanted`` says of one object whether it is watched over.
     """
 
@@ -150,7 +150,7 @@ class WatchedKind:
 
     @property
     def name(self) -> str:
-        """What ``--observe-kinds`` calls it: the plural of the kind; of what is no kind of the API, its only watch."""
+        """What ``--watch-kinds`` calls it: the plural of the kind; of what is no kind of the API, its only watch."""
         return self.subject.plural or self.pods[0].name
 
     @property

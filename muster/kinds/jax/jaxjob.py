@@ -26,7 +26,6 @@ CONTAINER: Final = "jax"
 PORT_NAME: Final = "jaxjob-port"
 PORT: Final = 6666
 WORKER: Final = "Worker"
-MANAGER: Final = "muster.dev/muster"
 MOST: Final = 2**31 - 1
 LONGEST_NAME: Final = 63
 _NAME: Final = re.compile(LABEL_1035.replace("$", r"\Z"))

@@ -32,6 +32,8 @@ DECLARED: Final = (
         types=_types,
         starter=starter_in(__package__),
         collective=True,
+        respelled=("worker",),
+        hints={"Master": "the only type is worker; rank 0 is its first member"},
         program=Program(about=TORCHRUN, variables=_torchrun),
     ),
 )

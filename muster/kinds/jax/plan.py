@@ -15,7 +15,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from muster.api.gang import GroupSize
-from muster.kinds.jax.jaxjob import MANAGER, JAXJob, parse_jaxjob
+from muster.kinds.jax.jaxjob import JAXJob, parse_jaxjob
 from muster.kinds.jax.operator import CULPRITS, RESTART_GRACE, SIGABRT_EXIT, SURVIVOR_TEXT
 from muster.kinds.planning.metadata import FOREGROUND, ORPHAN, local_queue_of
 from muster.state.vocabulary.clocks import CLOCKS
@@ -54,14 +54,6 @@ FAILURES: Final[dict[str, tuple[FailureRule, ...]]] = {
     ),
 }
 """What follows a failure, by ``restartPolicy``."""
-
-
-def ours(obj: Mapping[str, Any]) -> bool:
-    """Whether a JAXJob is Muster's to run. Kubeflow ignores ``managedBy``, so that one without it may be either's."""
-    spec = obj.get("spec")
-    policy = spec.get("runPolicy") if isinstance(spec, Mapping) else None
-    manager = policy.get("managedBy") if isinstance(policy, Mapping) else None
-    return manager in (None, "", MANAGER)
 
 
 def plan_of(obj: Mapping[str, Any]) -> Plan:

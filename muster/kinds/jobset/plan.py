@@ -17,7 +17,7 @@ from muster.kinds.job.rules import job_rules
 from muster.kinds.jobset.labels import annotations_of, env_of, labels_of
 from muster.kinds.jobset.parse import parse_jobset
 from muster.kinds.jobset.pods import claims_of, template_of
-from muster.kinds.jobset.spec import MANAGED_BY, JobSet, JobSetSpec, ReplicatedJob
+from muster.kinds.jobset.spec import JobSet, JobSetSpec, ReplicatedJob
 from muster.kinds.planning.metadata import FOREGROUND, ORPHAN, local_queue_of
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
@@ -47,12 +47,6 @@ _ACTIONS: Final = {
     "RestartJobAndIgnoreMaxRestarts": (FailureAction.RESTART_JOB, False),
 }
 """For each action of JobSet what follows, and whether it is counted against ``maxRestarts``."""
-
-
-def ours(obj: Mapping[str, Any]) -> bool:
-    """Whether a JobSet is Muster's to run. One that names no manager is that of JobSet's own controller."""
-    spec = obj.get("spec")
-    return isinstance(spec, Mapping) and spec.get("managedBy") == MANAGED_BY
 
 
 def plan_of(obj: Mapping[str, Any]) -> Plan:
@@ -96,6 +90,7 @@ def plan_of_jobset(jobset: JobSet) -> Plan:
         edits=Edits(
             shape=f"replicatedJobs={_digest(spec)}",
             sizes=tuple(GroupSize(each.name, each.replicas, each.completions, each.parallelism) for each in groups),
+            remark="JobSet's webhook refuses such an edit of a JobSet that is not suspended",
         ),
         watching=Watching(local_queue=local_queue_of(jobset.labels)),
     )

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
+from muster.api.names import MANAGED_BY
 from muster.api.values.fields import listed
 from muster.api.values.stored import Stored
 from muster.kinds.job.spec import JobSpec, TemplateMetadata
@@ -28,8 +29,6 @@ GROUP: Final = "jobset.x-k8s.io"
 API_VERSION: Final = f"{GROUP}/v1alpha2"
 KIND: Final = "JobSet"
 PLURAL: Final = "jobsets"
-MANAGED_BY: Final = "muster.dev/muster"
-"""``spec.managedBy`` of the JobSets that Muster runs; it cannot be set later."""
 EXCLUSIVE: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 NODE_SELECTOR: Final = "alpha.jobset.sigs.k8s.io/node-selector"
 
@@ -61,7 +60,9 @@ class JobSetSpec(Stored):
     startup_policy: StartupPolicy = Field(StartupPolicy(), description="In which order the replicated jobs start.")
     suspend: bool = Field(False, description="Run nothing, and stop what runs, until this is false again.")
     coordinator: Coordinator | None = Field(None, description="The pod whose address all pods are given.")
-    managed_by: str | None = Field(None, description=f"{MANAGED_BY}, for a JobSet that Muster runs.")
+    managed_by: str | None = Field(
+        None, description=f"{MANAGED_BY}, for a JobSet that Muster runs; it cannot be set later."
+    )
     ttl_seconds_after_finished: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = Field(
         None, description="Seconds after its end when it is deleted."
     )

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from muster.api.values.timestamps import whole_time
-from muster.kinds.declaration import run_kind as foreign_kind
+from muster.kinds.declaration import run_kind
 from muster.state.facts.context import Context
 from muster.state.facts.jobs_succeeded import succeeded
 from muster.state.policies.failures.jobs import FAIL_JOBSET, FAILED_JOBS, REACHED_MAX_RESTARTS, chosen
@@ -65,7 +65,7 @@ def status_of(plan: Plan, record: Record, view: ReadOnlyView, before: Mapping[st
 
 def refused(record: Record, before: Mapping[str, Any]) -> dict[str, Any]:
     """The status of a JobSet whose spec cannot be planned: failed, and its last state for ``kubectl get``."""
-    return {**foreign_kind.refused(record, before), "restarts": record.gang_restarts, "terminalState": "Failed"}
+    return {**run_kind.refused(record, before), "restarts": record.gang_restarts, "terminalState": "Failed"}
 
 
 class _Conditions:

@@ -12,7 +12,7 @@ _AUTOMATIC: Final = re.compile(r"jax\.distributed\.initialize\(\s*\)")
 """JAX finds its cluster by itself (jax: _src/clusters/k8s_cluster.py): the Job of its own pod, and nothing else."""
 
 
-def traps_of(node: Node, *, file: str) -> tuple[Problem, ...]:
+def traps_of(node: Node, file: str) -> tuple[Problem, ...]:
     """The traps of a JobSet, each with its place."""
     document = plain(node)
     spec = _mapping(document.get("spec") if isinstance(document, Mapping) else None)

@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import msgspec
 
+from muster.api.names import MANAGED_BY
 from muster.api.values.printable import small_number, word
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.run_kind import MANAGED_BY
 from muster.kinds.declaration.watched_kind import (
     OwnState,
     Place,

@@ -1,13 +1,13 @@
 """Load a manifest of any kind.
 
-A JAXJob, and a JobSet whose ``managedBy`` names Muster, stay what they are. Every other object of another controller is
-read as the Experiment that it converts into. What knows these kinds is imported for them only.
+An object of a kind that Muster runs stays what it is where its manager is Muster. Every other object of another
+controller is read as the Experiment that it converts into. What knows these kinds is imported for them only.
 """
 
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any
 
 from muster.api.manifest.error_text import position
 from muster.api.manifest.load import KINDS, SERVER_FIELDS, Loaded, experiment_object, kind_of, load_node
@@ -15,6 +15,9 @@ from muster.api.manifest.problems import ManifestError, Problem, SpecError, boun
 from muster.api.manifest.yaml.reader import Mapping as Tree
 from muster.api.manifest.yaml.reader import Node, plain, read_yaml
 from muster.api.manifest.yaml.tree import tree_of
+
+if TYPE_CHECKING:
+    from muster.kinds.declaration.run_kind import RunKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,21 +30,6 @@ class LoadedObject:
     document: Mapping[str, Any]
     warnings: tuple[Problem, ...] = ()
     notes: tuple[Problem, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _OwnKind:
-    """A kind whose objects stay what they are. ``manager`` is the field that says who runs one."""
-
-    manager: tuple[str, ...]
-    unsaid: bool
-    """An object without a manager is Muster's, too."""
-
-
-OWN: Final = {
-    "JobSet": _OwnKind(("spec", "managedBy"), unsaid=False),
-    "JAXJob": _OwnKind(("spec", "runPolicy", "managedBy"), unsaid=True),
-}
 
 
 def load_any(text: str, *, filename: str = "<manifest>") -> Loaded | LoadedObject:
@@ -59,22 +47,26 @@ def load_any_node(
     kind = kind_of(node)
     if kind in KINDS:
         return load_node(node, problems, filename=filename)
-    from muster.kinds.jax.jaxjob import MANAGER
     from muster.kinds.manifests.conversion import CONVERTERS, convert_node
 
     if not isinstance(node, Tree) or kind not in CONVERTERS:
         return load_node(node, problems, filename=filename)
-    problems = [*problems]
-    if not problems and kind in OWN and _is_ours(plain(node), OWN[str(kind)]):
-        return _as_it_is(node, str(kind), filename)
+    from muster.api.names import MANAGED_BY
+    from muster.kinds.registry.run_kinds import RUN_KINDS
+
+    problems, run = [*problems], RUN_KINDS.get(str(kind))
+    if not problems and run and run.ours(plain(node)):
+        return _as_it_is(node, run, filename)
     found = convert_node(node, problems, filename=filename)
     loaded = load_node(tree_of(found.document), filename=filename)
     lost = len(found.losses)
     hint = f"{lost} of its fields {'is' if lost == 1 else 'are'} lost" if lost else "muster convert shows it"
-    if kind == "JobSet":
-        hint += f"; with spec.managedBy: {MANAGER} it is run as it is"
+    if run:
+        hint += f"; with {'.'.join(run.manager)}: {MANAGED_BY} it is run as it is"
     said = _problem(node, filename, f"a {kind} is run as an Experiment", hint)
-    return replace(loaded, warnings=(*found.losses, *_traps(node, kind, filename)), notes=(said, *found.notes))
+    return replace(
+        loaded, warnings=(*found.losses, *(run.traps(node, filename) if run else ())), notes=(said, *found.notes)
+    )
 
 
 def object_of(loaded: Loaded | LoadedObject, *, name: str, namespace: str) -> dict[str, Any]:
@@ -86,26 +78,14 @@ def object_of(loaded: Loaded | LoadedObject, *, name: str, namespace: str) -> di
     return document
 
 
-def _is_ours(document: Any, own: _OwnKind) -> bool:
-    for key in own.manager:
-        document = document.get(key) if isinstance(document, Mapping) else None
-    from muster.kinds.jax.jaxjob import MANAGER
-
-    return document == MANAGER or (own.unsaid and document in (None, ""))
-
-
-def _as_it_is(node: Tree, kind: str, file: str) -> LoadedObject:
+def _as_it_is(node: Tree, kind: "RunKind", file: str) -> LoadedObject:
     from muster.kinds.convert.pod_fields import pod_fields
-    from muster.kinds.jax.jaxjob import parse_jaxjob
-    from muster.kinds.jobset.parse import parse_jobset
-    from muster.kinds.manifests.conversion import CONVERTERS
 
-    document = plain(node)
-    version = CONVERTERS[kind].api_version
+    document, version = plain(node), kind.subject.api_version
     if document.get("apiVersion") != version:
         raise ManifestError([_problem(node, file, f"it is not of version {version}", f"write apiVersion: {version}")])
     try:
-        (parse_jobset if kind == "JobSet" else parse_jaxjob)(document, file=file, node=node)
+        kind.parse(document, file=file, node=node)
     except SpecError as error:
         raise ManifestError(error.problems) from None
     document.pop("status", None)
@@ -115,16 +95,8 @@ def _as_it_is(node: Tree, kind: str, file: str) -> LoadedObject:
         raise ManifestError([Problem(file, *position(node, loc), path(loc), "a name is expected", "write one")])
     for key in SERVER_FIELDS:
         metadata.pop(key, None)
-    warnings = (*_traps(node, kind, file), *pod_fields(node, file=file))
-    return LoadedObject(kind, metadata["name"], metadata.get("namespace"), document, warnings)
-
-
-def _traps(node: Tree, kind: object, file: str) -> tuple[Problem, ...]:
-    if kind != "JobSet":
-        return ()
-    from muster.kinds.jobset.traps import traps_of
-
-    return traps_of(node, file=file)
+    warnings = (*kind.traps(node, file), *pod_fields(node, file=file))
+    return LoadedObject(kind.subject.kind, metadata["name"], metadata.get("namespace"), document, warnings)
 
 
 def _problem(node: Tree, file: str, message: str, hint: str) -> Problem:

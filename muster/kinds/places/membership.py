@@ -1,4 +1,4 @@
-"""Which pods are members of an observed run, and which of two pods holds a place.
+"""Which pods are members of a watched run, and which of two pods holds a place.
 
 A pod is a member if its labels give it a place of the plan. Its own controller replaces it by another one in the same
 place, while the first may still end: then the newest of those at work counts, and the others wait here. Pods without
@@ -33,13 +33,13 @@ Seat = tuple[int, int]
 
 @dataclass(slots=True)
 class WatchedMembership:
-    """The pods of one observed object: members, which ``view`` counts, and others."""
+    """The pods of one watched object: members, which ``view`` counts, and others."""
 
     view: View = field(default_factory=View)
     others: dict[str, Pod] = field(default_factory=dict)
     """By uid: pods that have no place in the plan."""
     services: set[str] = field(default_factory=set)
-    """Always empty: Muster makes no Service for an observed run."""
+    """Always empty: Muster makes no Service for a watched run."""
     _plan: Plan | None = None
     _claims: Mapping[str, Claim] = field(default_factory=dict)
     _waiting: Waiting = field(default_factory=Waiting)

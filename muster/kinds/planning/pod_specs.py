@@ -54,6 +54,7 @@ def pod_spec_of(spec: ExperimentSpec, resources: Resources) -> PodSpec:
         pre_stop=graceful.shutdown_command if graceful else (),
         ptrace=bool(spec.security_context and spec.security_context.ptrace),
         assist=spec.assist,
+        progress_endpoint=spec.progress_endpoint,
     )
 
 

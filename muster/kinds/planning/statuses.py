@@ -1,4 +1,4 @@
-"""What is read of any observed object: a part of its spec, and its conditions, whatever else they hold."""
+"""What is read of any watched object: a part of its spec, and its conditions, whatever else they hold."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar

@@ -1,6 +1,6 @@
-"""The parts of a plan that every observed object has: its identity, and what its annotations ask for.
+"""The parts of a plan that every watched object has: its identity, and what its annotations ask for.
 
-Annotations of an observed object (of labelled pods: of any pod of the set):
+Annotations of a watched object (of labelled pods: of any pod of the set):
 
 ``muster.dev/operator``            the framework: jax, pytorch, xgboost, kuberay or none
 ``muster.dev/probe``               how the coordinator is asked: jax, torch, tcp, http, grpc or none; follows from the
@@ -55,7 +55,7 @@ MOST_FINALIZERS: Final = 16
 """Finalizers that are looked at."""
 MAX_PORT: Final = 65_535
 MOST: Final = 100_000
-"""Members of an observed run: more are refused."""
+"""Members of a watched run: more are refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,14 +159,14 @@ def watched_plan(
     *,
     framework: Framework,
     coordinator: Coordinator | None = None,
-    names: Names = Names.OBSERVED,
+    names: Names = Names.WATCHED,
     subdomain: str = "",
     suspend: bool = False,
     in_order: bool = False,
     notice: str = "",
     submits_as: str = "",
 ) -> Plan:
-    """The plan of an observed object. Without a ``coordinator`` rank 0 is it, if the framework has one.
+    """The plan of a watched object. Without a ``coordinator`` rank 0 is it, if the framework has one.
 
     Raises ``PlanError``.
     """
@@ -187,7 +187,7 @@ def watched_plan(
         groups=groups,
         coordinator=coordinator,
         clocks=clocks_of(obj),
-        engine=Engine.OBSERVE,
+        engine=Engine.WATCH,
         in_order=in_order,
         notice=notice,
         naming=Naming(names=names, subdomain=subdomain, submits_as=submits_as),

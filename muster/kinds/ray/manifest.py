@@ -30,6 +30,12 @@ DECLARED: Final = (
         name="kuberay",
         types=_types,
         starter=starter_in(__package__),
+        respelled=("Head", "Workers"),
+        fields=("rayVersion",),
+        debugger="jupyter",
+        hints={"dependsOn": "Ray workers wait for the head anyway"},
+        success="a Ray experiment succeeds with its submitter; head and workers run until then",
+        first_group="Ray keeps its jobs and actors in the head's memory: without it nothing goes on",
         program=Program(
             name="ray", about="a head and N - 1 workers; PROGRAM runs at the head", types=_program, beside=SUBMITTER
         ),

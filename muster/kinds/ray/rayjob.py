@@ -8,7 +8,7 @@
 - ``jobStatus`` is the last one that KubeRay read. After a deadline it says RUNNING for good.
 - An attempt's failure stands in the status for 0.1 s and is gone when the next attempt begins.
 
-Traps: tests/observed/kuberay.
+Traps: tests/watched_runs/kuberay.
 """
 
 from collections.abc import Mapping

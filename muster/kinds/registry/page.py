@@ -1,4 +1,4 @@
-"""The table of docs/observed-runs.md, made from the declarations: ``python -m muster.kinds.registry.page FILE``."""
+"""The table of docs/watched-runs.md, made from the declarations: ``python -m muster.kinds.registry.page FILE``."""
 
 import sys
 from collections.abc import Iterator

@@ -10,7 +10,7 @@ RUN_KINDS: Final[dict[str, RunKind]] = {each.subject.kind: each for each in decl
 """By kind."""
 
 
-def runs(foreign: Set[str], kind: str, obj: Mapping[str, Any]) -> bool:
-    """Muster runs that object: its kind is among those of ``foreign``, by their plurals, and it says so."""
+def runs(plurals: Set[str], kind: str, obj: Mapping[str, Any]) -> bool:
+    """Muster runs that object: its kind is among those of ``plurals``, and it says so."""
     own = RUN_KINDS.get(kind)
-    return own is not None and own.subject.plural in foreign and own.ours(obj)
+    return own is not None and own.subject.plural in plurals and own.ours(obj)

@@ -12,4 +12,4 @@ from muster.kinds.declaration.watched_kind import WatchedKind
 WATCHED_KINDS: Final[dict[str, WatchedKind]] = {
     each.name: each for each in sorted(declared("watched", WatchedKind), key=lambda each: (each.level, each.name))
 }
-"""By the name that ``--observe-kinds`` has for it: the kind's plural."""
+"""By the name that ``--watch-kinds`` has for it: the kind's plural."""

@@ -13,6 +13,7 @@ from muster.api.values.printable import word
 from muster.kinds.declaration.plan_error import PlanError
 from muster.kinds.declaration.watched_kind import Claim, OwnState, Said, Sample, WatchedKind
 from muster.kinds.jobset import watched as jobset
+from muster.kinds.kubeflow.trainer_status import own_report
 from muster.kinds.planning.statuses import read, started_of, verdict_of
 from muster.kinds.planning.watched_plan import (
     MOST,
@@ -83,8 +84,9 @@ VERDICTS: Final = {"Complete": Said.SUCCEEDED, "Failed": Said.FAILED, "Suspended
 
 
 def own_state(obj: Mapping[str, Any]) -> OwnState:
-    """What the conditions of a TrainJob say."""
-    state = OwnState(epoch=-1, started_at=started_of(obj))
+    """What the conditions of a TrainJob say, and what its program has reported to Kubeflow's Trainer."""
+    report, reported = own_report(obj.get("status"))
+    state = OwnState(epoch=-1, started_at=started_of(obj), report=report, reported=reported)
     return verdict_of(obj, state, VERDICTS) or state
 
 

@@ -20,6 +20,7 @@ DECLARED: Final = (
         types=_types,
         starter=starter_in(__package__),
         collective=True,
+        respelled=("worker", "master"),
         program=Program(variables=lambda _workers: ONE_PROCESS),
     ),
 )

@@ -31,11 +31,10 @@ from muster.state.policies.ending import retention
 from muster.state.policies.failures import disruptions, jobs, repair, volume
 from muster.state.policies.rendezvous import Assembly
 from muster.state.policies.watched import following, times
-from muster.state.summary import history
+from muster.state.summary import goodput, history
 from muster.state.summary.status import due, summarize
 from muster.state.vocabulary.actions import ProbeTarget
 from muster.state.vocabulary.coordinator import ProbeKind
-from muster.state.vocabulary.group import Role
 from muster.state.vocabulary.record import Phase, Record, StoryLine
 from muster.state.vocabulary.transitions import enter
 
@@ -123,19 +122,17 @@ def gather(seen: Observation) -> Observation:
 
 def advance(seen: Observation) -> Observation:
     """Move the record forward, before the verdict: a clock must not run out over progress that it does not show."""
-    due = seen.now >= (seen.record.resume_at or 0.0) and older_pods.clear(seen) and admission.admits(seen)
-    return _advanced(seen, _progress(seen, begins=due, begins_at=lambda: seen.now))
+    return _advanced(seen, _progress(seen, _begins, begins_at=lambda: seen.now))
 
 
 def advance_watched(seen: Observation) -> Observation:
     """Move the record forward. Another controller begins the epochs, so their pods say when."""
-    due = following.begins(seen)
-    return _advanced(seen, _progress(seen, begins=due, begins_at=lambda: times.epoch_at(seen)))
+    return _advanced(seen, _progress(seen, following.begins, begins_at=lambda: times.epoch_at(seen)))
 
 
 def reach_verdict(seen: Observation) -> Observation:
     """Ask the policies for a verdict, and follow it."""
-    verdict = None if seen.record.finished else judge(seen)
+    verdict = None if seen.record.finished else judge(seen, seen.assembly.passed)
     if verdict is None:
         return seen
     if isinstance(verdict, ReadFirst):
@@ -176,6 +173,11 @@ def persist(seen: Observation) -> Observation:
         write = write or before is None or status.completed != before.completed
     status = replace(status, updated_at=seen.now) if write else (before or status)
     return replace(seen, status=status, write=write, paid=paid, due_at=(*seen.due_at, refresh_at, save_at))
+
+
+def count_time(seen: Observation) -> Observation:
+    """Count where the time went until now, where the status is written anyway."""
+    return replace(seen, status=goodput.account(seen, seen.before, seen.status)) if seen.write else seen
 
 
 def tell(seen: Observation) -> Observation:
@@ -223,6 +225,7 @@ OWN: Final[tuple[Step, ...]] = (
     track_volume,
     sum_up,
     persist,
+    count_time,
     tell,
     wake,
     aim,
@@ -236,6 +239,7 @@ WATCHED: Final[tuple[Step, ...]] = (
     await_ends,
     sum_up,
     persist,
+    count_time,
     tell_of_watched,
     wake,
     aim,
@@ -247,12 +251,17 @@ def _advanced(seen: Observation, record: Record) -> Observation:
     return seen if record is seen.record else gather(seen.with_record(record))
 
 
-def _progress(seen: Observation, *, begins: bool, begins_at: Callable[[], float]) -> Record:
+def _begins(seen: Observation) -> bool:
+    """An epoch of our own may begin: its back-off is over, no older pod may run, and it is admitted."""
+    return seen.now >= (seen.record.resume_at or 0.0) and older_pods.clear(seen) and admission.admits(seen)
+
+
+def _progress(seen: Observation, begins: Callable[[Observation], bool], begins_at: Callable[[], float]) -> Record:
     """The record moved forward: scheduled, assembling, running, or pending again where an epoch begins."""
     record, tally, now = seen.record, seen.tally, seen.now
     if record.finished:
         return record
-    if record.phase in (Phase.RESTARTING, Phase.QUEUED) and begins:
+    if record.phase in (Phase.RESTARTING, Phase.QUEUED) and begins(seen):
         return enter(record, Phase.PENDING, now, epoch_at=begins_at(), resume_at=None)
     if not record.gathering:
         return record
@@ -295,18 +304,16 @@ def _target(context: Context) -> ProbeTarget | None:
         return None
     host = f"[{pod.ip}]" if ":" in pod.ip else pod.ip
     epoch, plan = context.record.epoch, context.plan
-    leader = plan.group_of(plan.leader)
-    submitter = plan.leader if leader and leader.role is Role.SUBMITTER else -1
-    hands_over = submitter >= 0 or plan.naming.submits_as
+    hands_over = plan.submitter >= 0 or plan.naming.submits_as
     return ProbeTarget(
         epoch=epoch,
         uid=pod.uid,
         address=f"{host}:{coordinator.port}",
-        kind=coordinator.probe.value,
+        kind=coordinator.probe,
         expected=plan.size,
         ports=coordinator.ports,
         job=plan.submission(epoch) if hands_over else "",
-        submitter=submitter,
+        submitter=plan.submitter,
         token=coordinator.token,
         path=coordinator.path,
         suspects=_suspects(context) if coordinator.probe is ProbeKind.RAY else (),

@@ -306,7 +306,7 @@ def test_muster_stands_back_where_another_controller_makes_the_pods() -> None:
         record = from_object(world.status)
         assert record is not None
         assert "was made by another controller" in record.message
-        assert "foreign-kinds" in record.message
+        assert "run-kinds" in record.message
         before = len(world.written())
         await asyncio.sleep(3600)
         assert len(world.written()) - before <= 2, "the obstacle becomes Stuck, and nothing more is written"
@@ -384,12 +384,12 @@ def test_a_job_and_an_experiment_may_have_one_name() -> None:
 ])  # fmt: skip
 def test_the_setting_names_the_kinds(text: str, kinds: set[str]) -> None:
     """JobSets that name Muster are run by default."""
-    assert Settings(foreign_kinds=text).foreign == kinds
-    assert Settings().foreign == {"jobsets"}
+    assert Settings(run_kinds=text).run == kinds
+    assert Settings().run == {"jobsets"}
 
 
 @pytest.mark.parametrize("text", ["", "pods", "jobsets,", "jobsets,rayjobs"])
 def test_a_kind_that_cannot_be_run_is_refused_at_the_start(text: str) -> None:
     """With the kinds that can be."""
-    with pytest.raises(ValueError, match="foreign_kinds"):
-        Settings(foreign_kinds=text)
+    with pytest.raises(ValueError, match="run_kinds"):
+        Settings(run_kinds=text)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from muster.client import watching as observing
+from muster.client import watching
 from muster.daemon.settings import Settings
 from muster.kube.resources import ResourceClient
 from muster.state.vocabulary.subject import JOBSET
@@ -22,7 +22,7 @@ TOO_BIG = "insufficient quota for cpu in flavor standard, request (6) > maximum 
 async def queued(world: World, *, ours: bool, kueue: bool = True) -> None:
     """A JobSet with the label of a queue, suspended by Kueue."""
     world.api.put(f"/apis/{JOBSET.api_version}", {"kind": "APIResourceList", "resources": [{"name": JOBSET.plural}]})
-    await world.start(Settings(foreign_kinds="jobsets", observe_kinds="jobsets", kueue=kueue))
+    await world.start(Settings(run_kinds="jobsets", watch_kinds="jobsets", kueue=kueue))
     made = jobset(name="run", suspend=True)
     if not ours:
         del made["spec"]["managedBy"]
@@ -90,10 +90,10 @@ def test_a_reader_of_a_watched_jobset_sees_what_kueue_says() -> None:
     async def story(world: World) -> None:
         await queued(world, ours=False)
         resources = ResourceClient(world.cluster)
-        seen = await observing.get(resources, JOBSET, "team", "jobset/run")
+        seen = await watching.get(resources, JOBSET, "team", "jobset/run")
         assert seen.message == "suspended, and its queue label names team-a: Kueue decides when it goes on"
         says(world, "Pending", "insufficient unused quota")
-        seen = await observing.get(resources, JOBSET, "team", "jobset/run")
+        seen = await watching.get(resources, JOBSET, "team", "jobset/run")
         assert (seen.reason, seen.message) == ("Queued", "queued in team-a: insufficient unused quota")
 
     virtually(story)

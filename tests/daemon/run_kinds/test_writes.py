@@ -1,4 +1,4 @@
-"""Status writes of foreign objects: lost answers, conflicts, missing rights, and another leader."""
+"""Status writes of objects of other kinds: lost answers, conflicts, missing rights, and another leader."""
 
 import asyncio
 

@@ -31,7 +31,7 @@ class World(Daemons):
 
     async def daemon(self, kinds: str = "jobsets,jaxjobs", *, name: str = "") -> Daemon:
         """Start another musterd; with a ``name`` it takes part in an election."""
-        settings = Settings(foreign_kinds=kinds, leader_elect=bool(name))
+        settings = Settings(run_kinds=kinds, leader_elect=bool(name))
         return await self.start(settings, name or "one")
 
     @property

@@ -18,7 +18,7 @@ SAID = "nothing runs JobSets here; set spec.managedBy: muster.dev/muster, or mus
 def test_a_jobset_that_nothing_runs_says_so_and_what_to_do() -> None:
     async def story(world: World) -> None:
         world.serve("jobsets")
-        await world.start(Settings(observe_kinds="jobsets", alone=True))
+        await world.start(Settings(watch_kinds="jobsets", alone=True))
         made = jobset(name="train")
         del made["spec"]["managedBy"]
         made["metadata"] = {"name": "train", "namespace": "team"}
@@ -50,7 +50,7 @@ def test_a_reader_of_the_object_sees_what_musterd_said() -> None:
 def test_a_jobset_that_is_handed_to_muster_afterwards_is_run() -> None:
     async def story(world: World) -> None:
         world.serve("jobsets")
-        await world.start(Settings(observe_kinds="pods,jobsets", foreign_kinds="jobsets", alone=True))
+        await world.start(Settings(watch_kinds="pods,jobsets", run_kinds="jobsets", alone=True))
         made = jobset(name="train")
         manager = made["spec"].pop("managedBy")
         made["metadata"] = {"name": "train", "namespace": "team"}

@@ -1,4 +1,4 @@
-"""Deadlines that an observed object asks for itself: said first, then done in its own way, and only to it as it is."""
+"""Deadlines that a watched object asks for itself: said first, then done in its own way, and only to it as it is."""
 
 import asyncio
 from typing import Any
@@ -68,7 +68,7 @@ def test_a_jaxjob_whose_own_deadline_does_not_hold_is_ended_by_muster_s() -> Non
 
     async def story(world: World) -> None:
         world.serve("jaxjobs")
-        await world.daemon("jaxjobs", foreign_kinds="none")
+        await world.daemon("jaxjobs", run_kinds="none")
         annotations = {"muster.dev/total-deadline": "2m", "muster.dev/on-deadline": "delete"}
         spec = {"jaxReplicaSpecs": {"Worker": {"replicas": 2}}, "runPolicy": {"activeDeadlineSeconds": 60}}
         metadata = {"namespace": "team", "annotations": annotations}

@@ -127,7 +127,7 @@ def test_a_jaxjob_is_asked_for_its_roll_at_the_port_of_its_container() -> None:
     async def story(world: World) -> None:
         world.serve("jaxjobs")
         world.cluster.roll = world.cluster.arrived(0, size=2)
-        await world.daemon("jaxjobs", foreign_kinds="none")
+        await world.daemon("jaxjobs", run_kinds="none")
         container = {"name": "jax", "image": "x", "ports": [{"name": "jaxjob-port", "containerPort": 7777}]}
         worker = {"replicas": 2, "template": {"spec": {"containers": [container]}}}
         spec = {"jaxReplicaSpecs": {"Worker": worker}}

@@ -164,12 +164,12 @@ def test_a_kind_that_is_installed_late_is_found_and_one_that_is_removed_is_forgo
     virtually(story)
 
 
-def test_a_jobset_that_muster_runs_is_not_observed() -> None:
+def test_a_jobset_that_muster_runs_is_not_watched() -> None:
     """One with another manager is watched over; its pods are."""
 
     async def story(world: World) -> None:
         world.serve("jobsets")
-        await world.daemon("jobsets", foreign_kinds="jobsets")
+        await world.daemon("jobsets", run_kinds="jobsets")
         spec = {**trace("success")["spec"], "managedBy": "muster.dev/muster"}
         put(world, spec, None)
         await asyncio.sleep(3)

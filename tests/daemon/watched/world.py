@@ -19,10 +19,10 @@ class World(Daemons):
 
     async def daemon(self, kinds: str = "all", **settings: Any) -> Daemon:
         """Start another musterd."""
-        return await self.start(Settings(observe_kinds=kinds, **settings))
+        return await self.start(Settings(watch_kinds=kinds, **settings))
 
     def serve(self, name: str) -> None:
-        """Install the CRD of an observed kind."""
+        """Install the CRD of a watched kind."""
         version, plural = WATCHED_KINDS[name].subject.api_version, WATCHED_KINDS[name].subject.plural
         path = f"/apis/{version}"
         before = self.api.objects.get(path, {}).get("resources", [])
@@ -81,6 +81,6 @@ def virtually(story: Callable[[World], Coroutine[None, None, None]], *, writes: 
 
     async def judged(world: World) -> None:
         await story(world)
-        assert writes or world.written() == [], "an observed run is only read"
+        assert writes or world.written() == [], "a watched run is only read"
 
     played(World, judged)

@@ -1,4 +1,4 @@
-"""The page of a run of each observed kind: its story, its causes with the next step, and its links."""
+"""The page of a run of each watched kind: its story, its causes with the next step, and its links."""
 
 import asyncio
 import re
@@ -63,7 +63,7 @@ def text(html: str, section: str) -> str:
 
 
 @pytest.mark.parametrize("kind", WATCHED_KINDS)
-def test_the_page_of_every_observed_kind_has_its_story_causes_and_links(kind: str) -> None:
+def test_the_page_of_every_watched_kind_has_its_story_causes_and_links(kind: str) -> None:
     async def story(world: World) -> None:
         page = await run(world, kind)
         title = name_of(kind)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from muster.kinds.jax import plan as jaxjob
+from muster.kinds.registry.run_kinds import RUN_KINDS
 from muster.reconcilers.render.pod import render_pod
 from muster.state.vocabulary.coordinator import ProbeKind
 from muster.state.vocabulary.plan import MAX_EPOCH
@@ -68,6 +69,6 @@ def test_a_jaxjob_is_musters_unless_it_names_another_manager() -> None:
         ("muster.dev/muster", True),
         ("kubeflow.org/training-operator", False),
     ):
-        assert jaxjob.ours({"spec": {"runPolicy": {"managedBy": manager}}}) is ours
-    assert jaxjob.ours({"spec": None}) is True
-    assert jaxjob.ours({"spec": {"runPolicy": {"managedBy": ["x"]}}}) is False
+        assert RUN_KINDS["JAXJob"].ours({"spec": {"runPolicy": {"managedBy": manager}}}) is ours
+    assert RUN_KINDS["JAXJob"].ours({"spec": None}) is True
+    assert RUN_KINDS["JAXJob"].ours({"spec": {"runPolicy": {"managedBy": ["x"]}}}) is False

@@ -50,7 +50,7 @@ def pod(labels: dict[str, str], kind: str = "Job", **annotations: str) -> PodFac
 def test_a_job_has_as_many_members_as_pods_that_end(spec: dict[str, Any], size: int, at_a_time: int) -> None:
     plan = job.plan_of(an_object("Job", spec))
     assert (plan.engine, plan.title, plan.size, plan.groups[0].parallelism) == (
-        Engine.OBSERVE,
+        Engine.WATCH,
         "job/train",
         size,
         at_a_time,

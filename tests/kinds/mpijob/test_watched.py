@@ -17,7 +17,7 @@ from muster.state.vocabulary.rules import Gate, GateCondition
 from tests.daemon.watched.world import World, virtually
 
 KIND = WATCHED_KINDS["mpijobs"]
-EXAMPLE = Path(__file__).parents[3] / "examples/observed/mpijob.yaml"
+EXAMPLE = Path(__file__).parents[3] / "examples/watched/mpijob.yaml"
 PATH = "/apis/kubeflow.org/v2beta1/namespaces/team/mpijobs/solve"
 REPLICAS = {"Launcher": {}, "Worker": {"replicas": 2}}
 

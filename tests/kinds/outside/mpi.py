@@ -61,6 +61,8 @@ DECLARED: Final = (
         types=lambda: MpiTypes,
         starter=lambda: STARTER,
         collective=True,
+        respelled=("launcher",),
+        success="an mpi experiment succeeds with its launcher",
         program=Program(about="N workers and a launcher", types=_program, beside=LAUNCHER),
     ),
     Operator("mpi", _env, lambda _groups: None, success=SuccessRule(groups=("launcher",))),

@@ -1,4 +1,4 @@
-"""Which pods are members of an observed run, and which of two pods holds a place."""
+"""Which pods are members of a watched run, and which of two pods holds a place."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -60,7 +60,7 @@ def test_a_set_of_pods_is_as_large_as_it_says() -> None:
 
 def test_a_set_of_pods_is_observed_under_its_title() -> None:
     plan = LABELLED_PODS.plan_of(made(operator="jax"))
-    assert (plan.engine, plan.title, plan.operator) == (Engine.OBSERVE, "pods/run", "jax")
+    assert (plan.engine, plan.title, plan.operator) == (Engine.WATCH, "pods/run", "jax")
     assert plan.coordinator is not None
     assert (plan.coordinator.rank, plan.coordinator.port, plan.coordinator.probe) == (0, 1234, ProbeKind.JAX)
     assert [claim.owner for claim in LABELLED_PODS.claims(made())] == ["pods/run"]

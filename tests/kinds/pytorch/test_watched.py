@@ -14,7 +14,7 @@ from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.state.vocabulary.coordinator import ProbeKind
 
 KIND = WATCHED_KINDS["pytorchjobs"]
-EXAMPLE = Path(__file__).parents[3] / "examples/observed/pytorchjob.yaml"
+EXAMPLE = Path(__file__).parents[3] / "examples/watched/pytorchjob.yaml"
 
 
 def a_job(replicas: Any, **spec: Any) -> dict[str, Any]:

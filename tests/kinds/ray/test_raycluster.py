@@ -33,7 +33,7 @@ def test_the_members_are_the_head_and_every_host_of_every_replica() -> None:
     obj = cluster(group("cpu", 3), group("tpu", 2, numOfHosts=4))
     assert sizes(obj) == {"headgroup": (0, 1, 1), "cpu": (1, 1, 3), "tpu": (4, 2, 4)}
     plan = plan_of(obj)
-    assert (plan.engine, plan.title, plan.size, plan.lifecycle.suspend) == (Engine.OBSERVE, "raycluster/rc", 12, False)
+    assert (plan.engine, plan.title, plan.size, plan.lifecycle.suspend) == (Engine.WATCH, "raycluster/rc", 12, False)
 
 
 @pytest.mark.parametrize(

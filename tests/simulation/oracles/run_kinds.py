@@ -1,4 +1,4 @@
-"""The own status of a foreign object agrees with what happened, and the record beside it is never lost.
+"""The own status of an object of another kind agrees with what happened, and the record beside it is never lost.
 
 Its readers know the kind's own conditions and counters and nothing of Muster. Each of them is judged over the whole
 life of the object, by the persisted statuses and by what its programs did.
@@ -29,8 +29,8 @@ GROWING = ("restarts", "restartsCountTowardsMax")
 
 
 def own_status_true(world: World) -> Iterator[str]:
-    """What is wrong with the own status of the objects of a foreign kind."""
-    if not world.operator.foreign:
+    """What is wrong with the own status of the objects of another kind."""
+    if not world.operator.of_run_kind:
         return
     for name in world.scenario.ends:
         path = world.object_path(name)
@@ -46,8 +46,8 @@ def own_status_true(world: World) -> Iterator[str]:
 
 
 def no_pod_after_the_end(world: World) -> Iterator[str]:
-    """No pod is made for an object of a foreign kind once its end was persisted."""
-    if not world.operator.foreign:
+    """No pod is made for an object of another kind once its end was persisted."""
+    if not world.operator.of_run_kind:
         return
     over: dict[str, float] = {}
     for change in world.changes:

@@ -131,6 +131,8 @@ BUILT_INS: tuple[Resource, ...] = (
         namespaced=False,
         verbs=_REVIEW,
     ),
+    _builtin("authentication.k8s.io/v1", "tokenreviews", "TokenReview", namespaced=False, verbs=_REVIEW),
+    _builtin("v1", "serviceaccounts", "ServiceAccount", "sa", verbs=_REVIEW, subresources=("token",)),
     _builtin("authentication.k8s.io/v1", "selfsubjectreviews", "SelfSubjectReview", namespaced=False, verbs=_REVIEW),
 )
 

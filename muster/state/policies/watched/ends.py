@@ -1,4 +1,4 @@
-"""How an observed run ends, and what is left of it.
+"""How a watched run ends, and what is left of it.
 
 It has ended when its object says so, at the time that the object says: a daemon that starts finds runs that ended long
 before. A run whose object is being deleted has ended when no pod of it runs any more, if the object is held then.

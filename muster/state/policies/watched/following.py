@@ -1,4 +1,4 @@
-"""The verdicts over an observed run: they follow what its own controller says, and never Muster's failure rules.
+"""The verdicts over a watched run: they follow what its own controller says, and never Muster's failure rules.
 
 A restart by that controller (``OwnState.epoch`` grows) is a new epoch. A member that fails is said as the cause, and
 changes nothing else; the end of one that was deleted waits for what the object says of it. Labelled pods have no
@@ -39,7 +39,7 @@ class Followed(NamedTuple):
 
 
 def first(plan: Plan, view: ReadOnlyView, now: float) -> Record:
-    """The record of an observed run that has none: it is new, or this daemon is."""
+    """The record of a watched run that has none: it is new, or this daemon is."""
     own = view.own or NOTHING
     epoch = max(0, own.epoch)
     base = Record(

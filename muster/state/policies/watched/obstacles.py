@@ -1,4 +1,4 @@
-"""What keeps an observed run from going on that its own controller does not mend: failed members, and pods not made.
+"""What keeps a watched run from going on that its own controller does not mend: failed members, and pods not made.
 
 Muster can neither restart nor create anything there. So both are said at once, and called Stuck when the controller has
 had the time in which it would have acted.

@@ -1,4 +1,4 @@
-"""What the controller of an observed run does not say, or says wrongly, while it goes on.
+"""What the controller of a watched run does not say, or says wrongly, while it goes on.
 
 - The coordinator served, and its pod is gone, going, or new: what had joined it has to join anew.
 - A container was started again in its pod, and the member is not ready since.

@@ -1,4 +1,4 @@
-"""When an epoch of an observed run began, as its pods say it, so that its clock runs on over a restart of the daemon.
+"""When an epoch of a watched run began, as its pods say it, so that its clock runs on over a restart of the daemon.
 
 A daemon that starts finds pods that were made long before: the epoch begins with the first of them. The times of later
 phases are not taken from pods. When the last pod had a node, or the roll was complete, none says; and from the time at

@@ -1,4 +1,4 @@
-"""The verdicts over an observed run follow what its own controller says."""
+"""The verdicts over a watched run follow what its own controller says."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from muster.state.vocabulary.pod import Exit, Pod, PodPhase
 from muster.state.vocabulary.record import Cause, Phase, Record
 from tests.builders import NOW, plan, pod, record, view
 
-FOUR = plan(engine=Engine.OBSERVE)
+FOUR = plan(engine=Engine.WATCH)
 ASK = OwnState(Said.ASK_PODS)
 REPORTED = OwnState(reason="AppFailed", message="exit code 1")
 EARLIER = NOW - 100

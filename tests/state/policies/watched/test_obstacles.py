@@ -1,4 +1,4 @@
-"""What is said of failed members and of missing pods of an observed run."""
+"""What is said of failed members and of missing pods of a watched run."""
 
 import pytest
 
@@ -16,7 +16,7 @@ CAUSE = Cause(0, "Error", "", NOW, pod="run-1", uid="pod-1-0", rank=1, exit_code
 
 
 def context(*pods: Pod, of: Plan | None = None, cause: Cause | None = None) -> Context:
-    wanted = of or plan(engine=Engine.OBSERVE)
+    wanted = of or plan(engine=Engine.WATCH)
     return Context(wanted, record(phase=Phase.RUNNING, cause=cause), view(*pods), NOW)
 
 
@@ -41,7 +41,7 @@ def test_the_first_failure_of_the_epoch_is_named_and_the_others_are_counted(
 
 
 def sized(size: int) -> Plan:
-    return plan(size=size, engine=Engine.OBSERVE)
+    return plan(size=size, engine=Engine.WATCH)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_ranks_without_a_pod_are_named_in_a_small_gang(size: int, there: tuple[i
 def test_of_six_members_that_run_two_at_a_time_a_pod_that_is_not_made_is_missing_in_every_turn(
     done: int, working: int, sentence: str
 ) -> None:
-    turns = plan(groups=(Group("worker", 1, 6, PodSpec(), 0, parallelism=2),), engine=Engine.OBSERVE)
+    turns = plan(groups=(Group("worker", 1, 6, PodSpec(), 0, parallelism=2),), engine=Engine.WATCH)
     ended = [pod(rank, phase=PodPhase.SUCCEEDED, ready=False) for rank in range(done)]
     live = [pod(rank) for rank in range(done, done + working)]
     assert obstacles.missing(context(*ended, *live, of=turns)) == sentence
@@ -91,6 +91,6 @@ def test_a_rank_that_is_done_misses_no_pod() -> None:
 
 def test_a_member_whose_gate_is_closed_misses_no_pod() -> None:
     submitter = Group("submitter", 1, 1, PodSpec(), 2, gates=(Gate(GateCondition.READY, "worker"),))
-    gated = plan(groups=(worker_group(2), submitter), engine=Engine.OBSERVE)
+    gated = plan(groups=(worker_group(2), submitter), engine=Engine.WATCH)
     assert obstacles.missing(context(pod(0), pod(1, ready=False), of=gated)) == ""
     assert obstacles.missing(context(pod(0), pod(1), of=gated)) == "2/3 pods are there; rank 2 has no pod"

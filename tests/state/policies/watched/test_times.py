@@ -1,4 +1,4 @@
-"""From when on the clocks of an observed run count."""
+"""From when on the clocks of a watched run count."""
 
 from msgspec.structs import replace
 
@@ -13,7 +13,7 @@ from tests.builders import NOW, plan, pod, record, view
 
 
 def context(*pods: Pod) -> Context:
-    return Context(plan(engine=Engine.OBSERVE), record(), view(*pods), NOW)
+    return Context(plan(engine=Engine.WATCH), record(), view(*pods), NOW)
 
 
 def test_the_first_pod_says_when_an_epoch_began() -> None:
@@ -26,7 +26,7 @@ def test_a_time_that_is_not_said_or_lies_ahead_is_now() -> None:
 
 
 def test_a_daemon_that_starts_later_has_the_clock_of_a_restarted_run_go_on() -> None:
-    wanted, seen = plan(engine=Engine.OBSERVE), view(*(pod(n, epoch=2) for n in range(4)), epoch=2)
+    wanted, seen = plan(engine=Engine.WATCH), view(*(pod(n, epoch=2) for n in range(4)), epoch=2)
     seen.own = OwnState(epoch=2, started_at=NOW - 900)
     for member in list(seen.pods()):
         seen.change(member, replace(member, created=NOW - 60))

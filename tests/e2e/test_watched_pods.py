@@ -13,7 +13,7 @@ from tests.e2e.environment import Environment, environment
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 
-PROGRAM = Path(__file__).parents[2] / "examples/observed/labelled_pods.py"
+PROGRAM = Path(__file__).parents[2] / "examples/watched/labelled_pods.py"
 CORE = "/api/v1/namespaces/default"
 
 
@@ -47,7 +47,7 @@ async def test_the_rank_that_does_not_come_is_named_and_nothing_is_written_to_it
     pytest.importorskip("jax")
     made = labelled_pods()
     async with environment(tmp_path / "state") as cluster:
-        await cluster.start_daemon("--observe-kinds", "pods")
+        await cluster.start_daemon("--watch-kinds", "pods")
         resources = cluster.client.resources
         await resources.create(f"{CORE}/services", made.service())
         for rank in range(made.SIZE):
@@ -57,7 +57,7 @@ async def test_the_rank_that_does_not_come_is_named_and_nothing_is_written_to_it
         assert (said["arrived"], said["size"]) == (2, 3)
         assert "missing rank 2 (swarm-2, running, but it has not called the coordinator)" in said["message"]
         await cluster.kill_daemon()
-        await cluster.start_daemon("--observe-kinds", "pods")
+        await cluster.start_daemon("--watch-kinds", "pods")
         again = await stuck(cluster)
         assert (again["stuck"], again["arrived"]) == ("RanksMissing", 2)
         for rank in range(made.SIZE):

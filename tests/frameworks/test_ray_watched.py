@@ -100,7 +100,7 @@ async def test_a_frozen_gcs_and_a_lost_head_are_said_of_a_ray_cluster_that_muste
         pytest.skip("the nodes of a Ray cluster need network namespaces of their own, which only root can make")
     async with environment(tmp_path, "--memory-only") as env:
         await install(env.client)
-        await env.start_daemon("--observe-kinds", "rayclusters")
+        await env.start_daemon("--watch-kinds", "rayclusters")
         page = Page(env.port)
         cluster = await create_cluster(env.client)
         page.mark("the RayCluster and its pods are created")

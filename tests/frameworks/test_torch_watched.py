@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.environment import environment
-from tests.e2e.test_observed_pods import CORE, labelled_pods, stuck
+from tests.e2e.test_watched_pods import CORE, labelled_pods, stuck
 from tests.frameworks.interpreters import python_of, reason_without
 
 pytestmark = [
@@ -41,7 +41,7 @@ async def test_the_rank_that_a_real_store_has_not_seen_is_named_also_by_a_daemon
 ) -> None:
     made = labelled_pods()
     async with environment(tmp_path / "state") as cluster:
-        await cluster.start_daemon("--observe-kinds", "pods")
+        await cluster.start_daemon("--watch-kinds", "pods")
         resources = cluster.client.resources
         await resources.create(f"{CORE}/services", made.service())
         for rank in range(made.SIZE):
@@ -51,6 +51,6 @@ async def test_the_rank_that_a_real_store_has_not_seen_is_named_also_by_a_daemon
         assert (said["arrived"], said["size"]) == (2, 3)
         assert "missing rank 1 (swarm-1, running, but it has not called the coordinator)" in said["message"]
         await cluster.kill_daemon()
-        await cluster.start_daemon("--observe-kinds", "pods")
+        await cluster.start_daemon("--watch-kinds", "pods")
         again = await stuck(cluster)
         assert (again["stuck"], again["missing"]) == ("RanksMissing", said["missing"])

@@ -37,8 +37,8 @@ import re
 
 import pytest
 
-from tests.observed.kuberay.recorded import names, recorded
-from tests.observed.kuberay.replay import Story, replay
+from tests.watched_runs.kuberay.recorded import names, recorded
+from tests.watched_runs.kuberay.replay import Story, replay
 
 RUNS = {
     "a": "raycluster/rc-a",

@@ -17,8 +17,8 @@ from muster.state.vocabulary.coordinator import AGENT, DASHBOARD
 from muster.state.vocabulary.record import ConditionType, Record
 from muster.watchers.probes.ray import RayProbe
 from tests.daemon.virtual_daemon import Cluster
-from tests.observed.kuberay.recorded import Change, Recorded, RecordedRay, recorded
 from tests.simulation.world.virtual_loop import VirtualLoop
+from tests.watched_runs.kuberay.recorded import Change, Recorded, RecordedRay, recorded
 
 PLURALS = {
     "RayCluster": "apis/ray.io/v1/{}/rayclusters",
@@ -110,7 +110,7 @@ def replay(name: str, title: str) -> Story:
         _serve(cluster)
         daemon = Daemon(
             cluster,
-            Settings(observe_kinds="rayjobs,rayclusters"),
+            Settings(watch_kinds="rayjobs,rayclusters"),
             clock=cluster.wall,
             monotonic=loop.time,
             random=Random(1),

@@ -1,9 +1,9 @@
-"""Foreign kinds on the ground: their definitions, as the local cluster has them."""
+"""Other kinds on the ground: their definitions, as the local cluster has them."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from muster.local.reduced_crds import foreign_crds
+from muster.local.reduced_crds import run_kinds_crds
 from muster.state.vocabulary.subject import JOBSET, Subject
 from tests.real.jobset import define
 from tests.real.namespace import WITHIN
@@ -19,7 +19,7 @@ async def served(here: Site, kind: Subject) -> AsyncIterator[None]:
         await define(here.request)
         yield
         return
-    crd = next(each for each in foreign_crds() if each["spec"]["names"]["kind"] == kind.kind)
+    crd = next(each for each in run_kinds_crds() if each["spec"]["names"]["kind"] == kind.kind)
     await here.kubectl("apply", "--server-side", "-f", "-", body=crd)
     name = crd["metadata"]["name"]
     try:

@@ -6,7 +6,7 @@ creates nothing for them and ends none of them, so it is for a person where the 
 
 from deploy.prometheus.experiments import EXPERIMENTS
 from deploy.prometheus.reasons import stuck
-from deploy.prometheus.row import Alert, Severity, Threshold
+from deploy.prometheus.row import OF_REASON, Alert, Severity, Threshold
 from deploy.prometheus.text_of_experiment import ONE, REASON, WHY
 from muster.metrics.runbooks import REASONS
 
@@ -17,6 +17,7 @@ UNMENDED = (
         Severity.CRITICAL,
         f"{ONE}: the pod of the coordinator is gone or not at work ({REASON}).",
         "Its own controller has not brought it back for a minute. Members of a Ray cluster run on in no cluster.",
+        audience=OF_REASON,
     ),
     Alert(
         "MusterMemberNotReplaced",
@@ -25,6 +26,7 @@ UNMENDED = (
         f"{ONE}: a member has failed, and its controller does not bring it back ({REASON}).",
         "It has not been replaced for a minute, or was started again in its pod and has not been ready for two.",
         hold="1m",
+        audience=OF_REASON,
     ),
     Alert(
         "MusterPodsMissing",
@@ -34,6 +36,7 @@ UNMENDED = (
         "A controller that is down, a quota, or an admission webhook. Of a Ray worker group fewer pods are there than"
         " its replicas.",
         hold="1m",
+        audience=OF_REASON,
     ),
     Alert(
         "MusterStatusIsFalse",
@@ -42,6 +45,7 @@ UNMENDED = (
         f"{ONE}: the status that its controller shows is not what has happened ({REASON}).",
         "The program has ended or failed, and the object says that it goes on. Who waits for it waits for ever.",
         hold="1m",
+        audience=OF_REASON,
     ),
 )
 
@@ -53,17 +57,19 @@ PAGED = tuple(
 )
 """The reasons of alerts for which a person is called already."""
 
-OBSERVED = (
+WATCHED = (
     *UNMENDED,
     Alert(
         "MusterObservedRunStuck",
-        f"""max by (namespace, experiment) (time() - muster_experiment_stuck_since_timestamp_seconds) > @seconds
-and
+        f"""(max by (namespace, experiment, audience) (muster_experiment_stuck_reason) == 1)
+* on (namespace, experiment) group_left ()
+(max by (namespace, experiment) (time() - muster_experiment_stuck_since_timestamp_seconds) > @seconds)
+and on (namespace, experiment)
   max by (namespace, experiment) (muster_experiment_info{{engine="observe"}}) == 1
-unless
+unless on (namespace, experiment)
   max by (namespace, experiment) (muster_experiment_clock_remaining_seconds > 0
     and on (namespace, experiment, clock) muster_experiment_clock_action{{action!="Alert"}} == 1)
-unless
+unless on (namespace, experiment)
   max by (namespace, experiment) (muster_experiment_stuck_reason{{reason=~"{"|".join(PAGED)}"}}) == 1""",
         Severity.CRITICAL,
         f"{ONE}: stuck for {{{{ $value | humanizeDuration }}}}, and nothing will end it: reason {WHY}"
@@ -71,6 +77,7 @@ unless
         "Muster only watches over it, and no clock will end it: it holds its machines until a person acts. Where its"
         " reason has a critical alert of its own, that one calls the person.",
         thresholds=(Threshold("seconds", 900, "Seconds in which its own controller, or its owner, may act."),),
+        audience=OF_REASON,
     ),
     Alert(
         "MusterDeadlinePassed",

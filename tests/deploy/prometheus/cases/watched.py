@@ -62,12 +62,12 @@ _GCS = "the coordinator served and does not any more (CoordinatorUnreachable)."
 _LATE = "MusterObservedRunStuck"
 _PASSED = "MusterDeadlinePassed"
 
-OBSERVED = (
+WATCHED = (
     _fires("MusterCoordinatorStuck", "the GCS of a RayCluster is frozen", "raycluster/llama", "kuberay",
            "CoordinatorUnreachable", 0, _GCS),
     _fires("MusterCoordinatorStuck", "the GCS of a RayJob is frozen", "rayjob/tune", "kuberay",
            "CoordinatorUnreachable", 0, _GCS),
-    _fires("MusterCoordinatorStuck", "the coordinator of an observed JobSet is cut off", "jobset/train", "jax",
+    _fires("MusterCoordinatorStuck", "the coordinator of a watched JobSet is cut off", "jobset/train", "jax",
            "CoordinatorUnreachable", 0, _GCS),
     _fires("MusterRankMissing", "workers of a lost head are stale in the new cluster", "raycluster/llama", "kuberay",
            "RanksMissing", 120,
@@ -80,9 +80,9 @@ OBSERVED = (
            "ImagePullBackOff", 60, "an image cannot be pulled (ImagePullBackOff)."),
     _fires("MusterUnschedulable", "no node fits a Ray worker group", "rayjob/tune", "kuberay", "Unschedulable", 300,
            "no node fits all members (Unschedulable)."),
-    _fires("MusterHung", "an observed JobSet hangs", "jobset/train", "jax", "Hung", 600,
-           "no rank has reported a step for too long (Hung)."),
-    _fires("MusterCreateRefused", "an observed run cannot be ended for want of a right", "job/train", "none",
+    _fires("MusterHung", "a watched JobSet hangs", "jobset/train", "jax", "Hung", 600,
+           "no rank gets on (Hung)."),
+    _fires("MusterCreateRefused", "a watched run cannot be ended for want of a right", "job/train", "none",
            "RightsMissing", 60, "the API server refuses what the experiment needs (RightsMissing)."),
     _fires("MusterCoordinatorGone", "the head of a RayCluster is not made again", "raycluster/llama", "kuberay",
            "CoordinatorGone", 0, "the pod of the coordinator is gone or not at work (CoordinatorGone)."),
@@ -102,7 +102,7 @@ OBSERVED = (
            "StatusIsFalse", 60, "the status that its controller shows is not what has happened (StatusIsFalse)."),
     _passes("MusterStatusIsFalse", "KubeRay follows within 50 s", "StatusIsFalse"),
     Case(_LATE, "a RayJob is stuck for 15 minutes and KubeRay says Running", _long("rayjob/tune", "kuberay"), 905,
-         {"namespace": "ray", "experiment": "rayjob/tune"},
+         {"namespace": "ray", "experiment": "rayjob/tune", "audience": "platform"},
          "ray/rayjob/tune: stuck for 15m 5s, and nothing will end it: reason StatusIsFalse, its controller does not"
          " act.", watched=1200, also=("MusterStatusIsFalse",)),
     Case(_LATE, "a clock of the run will end it",
@@ -114,7 +114,7 @@ OBSERVED = (
          watched=1200, also=("MusterCoordinatorGone",)),
     Case(_LATE, "a clock of the run runs and only alerts",
          _long("rayjob/tune", "kuberay", **_clock("rayjob/tune", "total", "9000-5x1000", "Alert")), 905,
-         {"namespace": "ray", "experiment": "rayjob/tune"},
+         {"namespace": "ray", "experiment": "rayjob/tune", "audience": "platform"},
          "ray/rayjob/tune: stuck for 15m 5s, and nothing will end it: reason StatusIsFalse, its controller does not"
          " act.", watched=1200, also=("MusterStatusIsFalse",)),
     Case(_LATE, "Muster runs it, and its own clocks end it", _long("jobset/train", "jobset", "native"),

@@ -1,11 +1,11 @@
-"""Jobs of the real Job controller, watched over by a musterd of the chart, with the rights of observe.kinds alone."""
+"""Jobs of the real Job controller, watched over by a musterd of the chart, with the rights of watch.kinds alone."""
 
 from typing import Any
 
 import pytest
 
 from tests.deploy.chart.release import Release
-from tests.e2e.test_observed_pods import labelled_pods
+from tests.e2e.test_watched_pods import labelled_pods
 from tests.real.ground import STAND_IN, TAINT
 from tests.real.jobset import API, define, jobset, jobsets_path
 from tests.real.namespace import MERGE, Object, eventually
@@ -54,7 +54,7 @@ async def test_jobs_of_the_real_controller_are_watched_over_and_only_the_one_tha
     here: Site, ours: Release
 ) -> None:
     here.row.happens("three labelled Jobs: one runs, one's members exit 7, one asks to be suspended after 20 s")
-    await ours.install("--set", "observe.kinds=jobs,observe.deadlines=true")
+    await ours.install("--set", "watch.kinds=jobs,watch.deadlines=true")
     path = JOBS.format(here.namespace)
     async with ours.musterd() as musterd:
         await musterd.until_leading()
@@ -101,7 +101,7 @@ async def test_a_jobset_whose_controller_is_away_is_not_ready_when_its_members_h
 ) -> None:
     here.row.happens("two JobSets without a controller: members of one succeed, the other is deleted and held")
     await define(here.request)
-    await ours.install("--set", "observe.kinds=jobsets")
+    await ours.install("--set", "watch.kinds=jobsets")
     async with ours.musterd() as musterd:
         await musterd.until_leading()
         await orphaned(here, "away", "*: run 3, exit 0", [])
@@ -127,7 +127,7 @@ async def test_the_jax_process_that_does_not_call_is_named_among_pods_that_no_ex
     here: Site, ours: Release
 ) -> None:
     here.row.happens("three labelled pods of the demo: two JAX processes meet, rank 2 never calls")
-    await ours.install("--set", "observe.kinds=pods")
+    await ours.install("--set", "watch.kinds=pods")
     async with ours.musterd() as musterd:
         await musterd.until_leading()
         made = labelled_pods()

@@ -1,0 +1,74 @@
+"""The status that a training program reports by Kubeflow's protocol, to musterd or to Kubeflow's Trainer.
+
+Everything in it is a claim of the program. What is not as it should be is left out, and a status without a step that
+can be read says nothing of progress.
+"""
+
+from collections.abc import Iterable
+from math import isfinite
+from typing import Annotated, Any
+
+import msgspec
+
+from muster.api.progress import MAX_SCALAR_NAME, MAX_SCALARS, MAX_STEP
+from muster.api.trainer_status import STEP_METRICS, TOTAL_METRIC
+from muster.api.values.printable import printable
+from muster.state.view.progress import LONGEST_INTERVAL, StepReport
+from muster.state.view.sent_reports import SAME_STEP
+
+MAX_METRICS = 256
+"""Of a status, as in Kubeflow's kind TrainJob."""
+MAX_TEXT = 64
+"""Characters of a name and of a value, as there."""
+DONE = 100
+"""Percent. transformers says so when training ends, and nothing after it, while the program saves its model."""
+
+
+class _Metric(msgspec.Struct):
+    name: str = ""
+    value: Any = None
+
+
+class TrainerStatus(msgspec.Struct):
+    """``trainerStatus`` of a TrainJob, and of a body."""
+
+    progressPercentage: Annotated[float, msgspec.Meta(ge=0, le=DONE)] | None = None  # noqa: N815 - the wire's names
+    metrics: Annotated[list[_Metric], msgspec.Meta(max_length=MAX_METRICS)] | None = None
+    lastUpdatedTime: str = ""  # noqa: N815
+
+
+def own_report(status: object) -> tuple[StepReport | None, str]:
+    """The report in the status of a TrainJob and its time in the program's words; None where there is none to read."""
+    found = status.get("trainerStatus") if isinstance(status, dict) else None
+    try:
+        said = msgspec.convert(found, TrainerStatus) if found is not None else None
+    except msgspec.ValidationError:
+        said = None
+    return (report_in(said, 0), said.lastUpdatedTime[:MAX_TEXT]) if said is not None else (None, "")
+
+
+def report_in(status: TrainerStatus, rank: int) -> StepReport | None:
+    """The report of that rank. One with ``calls`` 0 is to be counted by who gets it."""
+    numbers = dict(_numbers(status.metrics or ()))
+    step = next((numbers[name] for name in STEP_METRICS if numbers.get(name, SAME_STEP) != SAME_STEP), None)
+    done = status.progressPercentage == DONE
+    if step is None and (done or status.progressPercentage == 0):
+        step = float(SAME_STEP if done else 0)
+    if step is None or not step.is_integer() or not SAME_STEP <= step <= MAX_STEP:
+        return None
+    scalars = tuple((name, number) for name, number in numbers.items() if name not in (*STEP_METRICS, TOTAL_METRIC))
+    pause = LONGEST_INTERVAL if done else 0.0
+    return StepReport(rank, int(step), 0, scalars=scalars[:MAX_SCALARS], pause=pause)
+
+
+def _numbers(metrics: Iterable[_Metric]) -> Iterable[tuple[str, float]]:
+    for metric in metrics:
+        text = metric.value
+        if not metric.name or len(metric.name) > MAX_TEXT or not isinstance(text, str) or len(text) > MAX_TEXT:
+            continue
+        try:
+            number = float(text)
+        except ValueError:
+            continue
+        if isfinite(number):
+            yield printable(metric.name, MAX_SCALAR_NAME), number
