@@ -31,7 +31,7 @@ endif
 PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadgroup --durations 15 --durations-min 5
 
 .DEFAULT_GOAL := help
-.PHONY: help setup frameworks demo test test-newer-python check tools drift lint packages simulate simulate-all real planted-bugs mutants fuzz bench real-bench image docs pictures clean
+.PHONY: help setup frameworks demo test test-newer-python check tools drift lint packages simulate simulate-all real planted-bugs mutants fuzz bench real-node real-bench image docs pictures clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -45,8 +45,8 @@ $(READY): pyproject.toml constraints.txt
 	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
-frameworks: $(READY) ## Install Ray, XGBoost and PyTorch for examples and their tests (minutes: 600 MB into ~/.cache, PyTorch from apt)
-	@$(BIN)/python -m tests.frameworks
+frameworks: $(READY) ## Install Ray, XGBoost and PyTorch for examples and their tests (minutes: 600 MB into ~/.cache, PyTorch from apt); TORCH=1: also the current PyTorch (6 GB)
+	@$(BIN)/python -m tests.frameworks $(if $(TORCH),--torch)
 
 demo: $(READY) ## Run the main job on a local cluster: train, lose a worker, miss a rank
 	@$(BIN)/python examples/demo.py
@@ -91,6 +91,9 @@ simulate-all: $(READY) ## The nightly of it: each fault at each boundary with ea
 real: $(READY) ## Run Muster on a real control plane (Go builds it once, 5 to 20 minutes), or on the cluster of KUBECONFIG
 	@$(BIN)/python -m tests.real $(REAL)
 
+real-node: $(READY) ## Run Muster on real nodes: kubelets, containers, DNS, policies (root and Debian's packages; says what lacks)
+	@$(BIN)/python -m tests.real_node $(REAL)
+
 planted-bugs: $(READY) ## Plant known mistakes and see that each is caught; prints which plans caught which; SHARE=1: CI's part
 	@$(BIN)/python -m tests.planted $(HUNTS)
 
@@ -113,7 +116,7 @@ real-bench: $(READY) ## Measure Muster beside a bare create loop on a real API s
 docs: $(READY) ## Write the generated files anew: CRD, manifest reference, metrics, commands, rules, dashboards, chart
 	@$(BIN)/python -m muster.api.schema.crd > deploy/crds/experiments.muster.dev.yaml
 	@$(BIN)/python -m muster.api.schema.reference > docs/manifest-reference.md
-	@$(BIN)/python -m muster.kinds.registry.page docs/observed-runs.md
+	@$(BIN)/python -m muster.kinds.registry.page docs/watched-runs.md
 	@$(BIN)/python -m muster.metrics.docs > docs/metrics.md
 	@$(BIN)/python -m tests.phases > docs/phases.md
 	@$(BIN)/python -m muster.cli.reference > docs/cli.md

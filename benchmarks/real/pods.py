@@ -20,16 +20,32 @@ class _Metadata(msgspec.Struct, frozen=True, gc=False):
     resourceVersion: str = ""  # noqa: N815 - the wire name
 
 
+class _Spec(msgspec.Struct, frozen=True, gc=False):
+    hostname: str = ""
+    subdomain: str = ""
+    nodeName: str = ""  # noqa: N815 - the wire name
+
+
+class _Condition(msgspec.Struct, frozen=True, gc=False):
+    type: str
+    status: str
+
+
 class _Status(msgspec.Struct, frozen=True, gc=False):
     phase: str = ""
+    podIP: str = ""  # noqa: N815 - the wire name
+    conditions: tuple[_Condition, ...] = ()
 
 
 class _Pod(msgspec.Struct, frozen=True, gc=False):
     metadata: _Metadata
+    spec: _Spec = _Spec()
     status: _Status = _Status()
 
 
-class _Event(msgspec.Struct, frozen=True, gc=False):
+class Event(msgspec.Struct, frozen=True, gc=False):
+    """An event of a watch of pods, with what any of its readers wants."""
+
     type: str
     object: _Pod
 
@@ -49,7 +65,7 @@ class Watched:
         """Pods added, by the value of the label that is counted."""
         self._news = asyncio.Event()
 
-    def sees(self, event: _Event, label: str) -> None:
+    def sees(self, event: Event, label: str) -> None:
         """One event of the watch."""
         uid = event.object.metadata.uid
         if event.type == "ADDED":
@@ -63,7 +79,7 @@ class Watched:
             self.running.add(uid)
         self._news.set()
 
-    async def until(self, holds: Callable[["Watched"], bool], seconds: float = 200.0) -> float:
+    async def until(self, holds: Callable[["Watched"], bool], seconds: float = 900.0) -> float:
         """The monotonic time at which it held. Raises TimeoutError with what was seen."""
         try:
             async with asyncio.timeout(seconds):
@@ -77,12 +93,12 @@ class Watched:
 
 
 @asynccontextmanager
-async def watched(transport: Transport, namespace: str, label: str) -> AsyncIterator[Watched]:
-    """Watch the namespace's pods, from now on; ``label`` is counted by its values."""
-    path, seen = core(namespace, "pods"), Watched()
+async def following(transport: Transport, namespace: str, sees: Callable[[Event], None]) -> AsyncIterator[None]:
+    """Call ``sees`` with each event of the namespace's pods, from now on. A watch that breaks ends the block."""
+    path = core(namespace, "pods")
     answer = await transport.request("GET", path, params={"limit": "1"})
     version = msgspec.json.decode(answer.body, type=_List).metadata.resourceVersion
-    decoder = msgspec.json.Decoder(_Event)
+    decoder = msgspec.json.Decoder(Event)
 
     async def follow() -> None:
         nonlocal version
@@ -92,9 +108,17 @@ async def watched(transport: Transport, namespace: str, label: str) -> AsyncIter
                 async for line in lines:
                     event = decoder.decode(line)
                     version = event.object.metadata.resourceVersion
-                    seen.sees(event, label)
+                    sees(event)
 
-    async with asyncio.TaskGroup() as group:  # a watch that breaks ends the measurement
+    async with asyncio.TaskGroup() as group:
         task = group.create_task(follow(), name=f"pods of {namespace}")
-        yield seen
+        yield
         task.cancel()
+
+
+@asynccontextmanager
+async def watched(transport: Transport, namespace: str, label: str) -> AsyncIterator[Watched]:
+    """Watch the namespace's pods, from now on; ``label`` is counted by its values."""
+    seen = Watched()
+    async with following(transport, namespace, lambda event: seen.sees(event, label)):
+        yield seen

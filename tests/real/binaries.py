@@ -1,8 +1,9 @@
-"""Build the real control plane, once, into a cache outside the repository: etcd, the API server and its companions.
+"""Build the programs of a Go module, once, into a cache outside the repository; first of all the real control plane.
 
-Each program is an ordinary Go module, pinned in control_plane/go.mod and go.sum. The cache's folder carries the hash of
-both, so another version is another folder. A finished build is a folder of five programs; Go's own build cache (7 GB)
-is kept inside it until all are there, so that a build that ran out of time goes on where it was.
+The programs are ordinary Go packages, pinned in a go.mod and go.sum of the tests. The cache's folder carries the hash
+of the module's files, so another version is another folder. A finished build is a folder of programs; Go's own build
+cache (7 GB for the control plane) is kept inside it until all are there, so that a build that ran out of time goes on
+where it was.
 
 ``CannotBuild`` is for what the machine lacks: Go, modules, disk, memory, time. What the pins in go.mod get wrong is an
 error like any other.
@@ -34,17 +35,12 @@ FETCH_SECONDS = 600.0
 """For all modules (0.1 GB), in one attempt."""
 FETCH_ATTEMPTS = 2
 DISK = 8_000_000_000
-"""Bytes that are free before a build begins: Go's build cache takes 7 GB."""
+"""Bytes that are free before a build begins: Go's build cache of the control plane takes 7 GB."""
 CANNOT_BUILD = 3
 """The exit code of `make real` where `CannotBuild` is raised."""
 
-PROGRAMS = {
-    "etcd": "go.etcd.io/etcd/server/v3",
-    "kubectl": "k8s.io/kubernetes/cmd/kubectl",
-    "kube-scheduler": "k8s.io/kubernetes/cmd/kube-scheduler",
-    "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
-    "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
-}
+GO_FILES = ("*.mod", "*.sum", "*/*.go")
+"""What the hash of a module is made of."""
 PROGRESS_SECONDS = 15.0
 WANTING = re.compile(r"no space left on device|cannot allocate memory|signal: killed", re.IGNORECASE)
 """What Go says where the machine has too little."""
@@ -55,8 +51,72 @@ class CannotBuild(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Module:
+    """A Go module of the tests, and the programs that are built from it."""
+
+    folder: Path
+    packages: Mapping[str, str]
+    """What `go build` is given, by the program's name."""
+    title: str
+    """What the programs are, with how long they take to build."""
+    ldflags: str = "-s -w"
+    tags: str = ""
+
+    @property
+    def go_mod(self) -> str:
+        """The text of go.mod."""
+        return (self.folder / "go.mod").read_text(encoding="utf-8")
+
+    def pinned(self, module: str) -> str:
+        """The version that go.mod requires of a module."""
+        found = re.search(rf"^\s*(?:require )?{re.escape(module)} (v\S+)", self.go_mod, re.MULTILINE)
+        if found is None:
+            raise ValueError(f"{self.folder / 'go.mod'} does not require {module}")
+        return found.group(1)
+
+    def cache(self) -> Path:
+        """The folder of this version's programs; MUSTER_REAL_CACHE names another parent than ~/.cache/muster-real."""
+        parent = Path(os.environ.get(CACHE_VARIABLE) or Path.home() / ".cache" / "muster-real")
+        files = [file for pattern in GO_FILES for file in sorted(self.folder.glob(pattern))]
+        return parent / hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
+
+    def built(self) -> Path:
+        """The folder of the programs, built if they are not there yet. CannotBuild if they must be and cannot be."""
+        folder = self.cache()
+        missing = [program for program in self.packages if not (folder / program).is_file()]
+        if missing:
+            build(self, folder, missing)
+        return folder
+
+
+def stamps(version: str) -> str:
+    """Linker flags: no symbol tables, and the version that `kubectl version` and /version show."""
+    major, minor = version.lstrip("v").split(".")[:2]
+    values = {"gitVersion": version, "gitMajor": major, "gitMinor": minor, "gitTreeState": "clean"}
+    return " ".join(["-s -w", *(f"-X k8s.io/component-base/version.{name}={value}" for name, value in values.items())])
+
+
+def control_plane() -> Module:
+    """Kubernetes' servers, etcd and kubectl."""
+    packages = {
+        "etcd": "go.etcd.io/etcd/server/v3",
+        "kubectl": "k8s.io/kubernetes/cmd/kubectl",
+        "kube-scheduler": "k8s.io/kubernetes/cmd/kube-scheduler",
+        "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
+        "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
+    }
+    bare = Module(MODULE, packages, "")
+    kubernetes, etcd = bare.pinned("k8s.io/kubernetes"), bare.pinned("go.etcd.io/etcd/server/v3")
+    title = f"Kubernetes {kubernetes} and etcd {etcd} (5 minutes on 2 idle cores, 20 on busy ones; once)"
+    return Module(MODULE, packages, title, stamps(kubernetes))
+
+
+PROGRAMS = control_plane().packages
+
+
+@dataclass(frozen=True, slots=True)
 class Binaries:
-    """Where the programs of one pinned version are."""
+    """Where the programs of one pinned version of the control plane are."""
 
     folder: Path
     kubernetes: str
@@ -66,62 +126,45 @@ class Binaries:
         return str(self.folder / program)
 
 
-def pinned(module: str, text: str) -> str:
-    """The version that go.mod requires of one module."""
-    found = re.search(rf"^\s*(?:require )?{re.escape(module)} (v\S+)", text, re.MULTILINE)
-    if found is None:
-        raise ValueError(f"{MODULE / 'go.mod'} does not require {module}")
-    return found.group(1)
-
-
 def cache_folder() -> Path:
-    """The folder of this version's programs; MUSTER_REAL_CACHE names another parent than ~/.cache/muster-real."""
-    parent = Path(os.environ.get(CACHE_VARIABLE) or Path.home() / ".cache" / "muster-real")
-    digest = hashlib.sha256((MODULE / "go.mod").read_bytes() + (MODULE / "go.sum").read_bytes()).hexdigest()
-    return parent / digest[:16]
+    """The folder of the control plane's programs."""
+    return control_plane().cache()
 
 
 def binaries() -> Binaries:
-    """The programs, built if they are not there yet. CannotBuild if they must be built and cannot be."""
-    text = (MODULE / "go.mod").read_text(encoding="utf-8")
-    found = Binaries(cache_folder(), pinned("k8s.io/kubernetes", text), pinned("go.etcd.io/etcd/server/v3", text))
-    missing = [program for program in PROGRAMS if not (found.folder / program).is_file()]
-    if missing:
-        build(found, missing)
-    return found
+    """The control plane, built if it is not there yet. CannotBuild if it must be built and cannot be."""
+    module = control_plane()
+    kubernetes, etcd = module.pinned("k8s.io/kubernetes"), module.pinned("go.etcd.io/etcd/server/v3")
+    return Binaries(module.built(), kubernetes, etcd)
 
 
-def build(target: Binaries, programs: list[str]) -> None:
-    """Compile programs into the target's folder. Each appears there whole or not at all."""
-    go = usable_go()
-    target.folder.mkdir(parents=True, exist_ok=True)
-    with _alone(target.folder):
-        programs = [program for program in programs if not (target.folder / program).is_file()]  # another build
+def build(module: Module, folder: Path, programs: list[str]) -> None:
+    """Compile programs into the folder. Each appears there whole or not at all."""
+    go = usable_go(module)
+    folder.mkdir(parents=True, exist_ok=True)
+    with _alone(folder):
+        programs = [program for program in programs if not (folder / program).is_file()]  # another build
         if not programs:
             return
-        _make_room(target.folder)
-        work = Path(tempfile.mkdtemp(prefix="build-", dir=target.folder))
+        _make_room(folder)
+        work = Path(tempfile.mkdtemp(prefix="build-", dir=folder))
         deadline = time.monotonic() + float(os.environ.get(SECONDS_VARIABLE) or BUILD_SECONDS)
-        print(
-            f"building Kubernetes {target.kubernetes} and etcd {target.etcd} into {target.folder} "
-            f"(5 minutes on 2 idle cores, 20 on busy ones; once)",
-            flush=True,
-        )
+        print(f"building {module.title} into {folder}", flush=True)
         environment = {
             **os.environ,
             "CGO_ENABLED": "0",
-            "GOCACHE": str(target.folder / "gocache"),
+            "GOCACHE": str(folder / "gocache"),
             "GOFLAGS": f"-mod=readonly -buildvcs=false -p={os.cpu_count() or 2}",
             "GOTOOLCHAIN": "local",
         }
         try:
-            fetch(go, [PROGRAMS[program] for program in programs], environment)
+            fetch(module, go, [module.packages[program] for program in programs], environment)
             for program in programs:
-                compile_one(go, PROGRAMS[program], work / program, stamps(target.kubernetes), environment, deadline)
-                (work / program).replace(target.folder / program)
+                compile_one(module, go, program, work / program, environment, deadline)
+                (work / program).replace(folder / program)
         finally:
             shutil.rmtree(work, ignore_errors=True)
-        shutil.rmtree(target.folder / "gocache", ignore_errors=True)
+        shutil.rmtree(folder / "gocache", ignore_errors=True)
 
 
 @contextlib.contextmanager
@@ -134,8 +177,11 @@ def _alone(folder: Path) -> Iterator[None]:
 
 def _make_room(folder: Path) -> None:
     """Remove what builds left behind that were killed, or were of other versions; CannotBuild if the disk is full."""
-    for left in (*folder.glob("build-*"), *(each for each in folder.parent.glob("*/gocache") if each.parent != folder)):
+    for left in folder.glob("build-*"):
         shutil.rmtree(left, ignore_errors=True)
+    for left in folder.parent.glob("*/gocache"):
+        if left.parent != folder:
+            _remove_unless_building(left)
     cached = sum(file.stat().st_size for file in (folder / "gocache").rglob("*") if file.is_file())
     free = shutil.disk_usage(folder).free
     if free + cached < DISK:
@@ -145,13 +191,26 @@ def _make_room(folder: Path) -> None:
         )
 
 
-def fetch(go: str, packages: list[str], environment: Mapping[str, str]) -> None:
-    """Have Go fetch every module; once more where the proxy fails or takes too long."""
-    command = [go, "list", "-deps", *packages]
+def _remove_unless_building(cache: Path) -> None:
+    """Remove another module's build cache; one that is being built holds its lock."""
+    with (cache.parent / "lock").open("w") as lock, contextlib.suppress(BlockingIOError):
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(cache, ignore_errors=True)
+
+
+def fetch(module: Module, go: str, packages: list[str], environment: Mapping[str, str]) -> None:
+    """Have Go fetch every module that the packages need; once more where the proxy fails or takes too long."""
+    command = [go, "list", *_tags(module), "-deps", *packages]
     for attempt in range(1, FETCH_ATTEMPTS + 1):
         try:
             listed = subprocess.run(
-                command, cwd=MODULE, env=environment, capture_output=True, text=True, check=False, timeout=FETCH_SECONDS
+                command,
+                cwd=module.folder,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=FETCH_SECONDS,
             )
         except subprocess.TimeoutExpired:
             said = f"go list did not end within {FETCH_SECONDS:.0f} s"
@@ -168,9 +227,13 @@ def fetch(go: str, packages: list[str], environment: Mapping[str, str]) -> None:
     )
 
 
-def usable_go() -> str:
-    """The path of a Go that is new enough for go.mod."""
-    required = re.search(r"^go (\d+)\.(\d+)", (MODULE / "go.mod").read_text(encoding="utf-8"), re.MULTILINE)
+def _tags(module: Module) -> list[str]:
+    return ["-tags", module.tags] if module.tags else []
+
+
+def usable_go(module: Module) -> str:
+    """The path of a Go that is new enough for the module's go.mod."""
+    required = re.search(r"^go (\d+)\.(\d+)", module.go_mod, re.MULTILINE)
     assert required is not None
     least = (int(required[1]), int(required[2]))
     go = shutil.which("go")
@@ -187,23 +250,16 @@ def usable_go() -> str:
     return go
 
 
-def stamps(version: str) -> str:
-    """Linker flags: no symbol tables, and the version that `kubectl version` and /version show."""
-    major, minor = version.lstrip("v").split(".")[:2]
-    values = {"gitVersion": version, "gitMajor": major, "gitMinor": minor, "gitTreeState": "clean"}
-    return " ".join(["-s -w", *(f"-X k8s.io/component-base/version.{name}={value}" for name, value in values.items())])
-
-
 def compile_one(
-    go: str, package: str, output: Path, ldflags: str, environment: Mapping[str, str], deadline: float
+    module: Module, go: str, program: str, output: Path, environment: Mapping[str, str], deadline: float
 ) -> None:
     """Compile one program, printing how many packages are done; raise with Go's last lines if it fails."""
     nice = ["nice", "-n", "19"] if shutil.which("nice") else []
     started = time.monotonic()
-    command = [*nice, go, "build", "-v", "-trimpath", "-ldflags", ldflags, "-o", str(output), package]
+    package, options = module.packages[program], ("-v", "-trimpath", *_tags(module), "-ldflags", module.ldflags)
     process = subprocess.Popen(
-        command,
-        cwd=MODULE,
+        [*nice, go, "build", *options, "-o", str(output), package],
+        cwd=module.folder,
         env=environment,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

@@ -194,13 +194,20 @@ async def site(ground: Ground, namespace: str, row: Row, labels: Mapping[str, st
     """A site on a new namespace, which is deleted with all that is in it."""
     async with Client(Path(ground.admin)) as client, screen(ground, namespace) as opened:
         made = Site(ground, client, opened, namespace, row)
-        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace, "labels": dict(labels)}}
-        await made.request("POST", "/api/v1/namespaces", body)
-        try:
-            account = core(namespace, "serviceaccounts", "default")
-            await eventually(lambda: made.get(account), 120)  # the controller manager may just have lost its server
-            await _greet(made)
+        async with inhabited(made, labels):
             yield made
-        finally:
-            with contextlib.suppress(ApiError):
-                await made.request("DELETE", f"/api/v1/namespaces/{namespace}")
+
+
+@contextlib.asynccontextmanager
+async def inhabited(made: Site, labels: Mapping[str, str]) -> AsyncIterator[None]:
+    """The namespace of a site is there, with its service account, and its screen shows what happens in it."""
+    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": made.namespace, "labels": dict(labels)}}
+    await made.request("POST", "/api/v1/namespaces", body)
+    try:
+        account = core(made.namespace, "serviceaccounts", "default")
+        await eventually(lambda: made.get(account), 120)  # the controller manager may just have lost its server
+        await _greet(made)
+        yield
+    finally:
+        with contextlib.suppress(ApiError):
+            await made.request("DELETE", f"/api/v1/namespaces/{made.namespace}")

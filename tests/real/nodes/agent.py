@@ -3,7 +3,7 @@ to a real API server as a node.
 
 It is the agent of the local cluster, unchanged but for three things: the real scheduler binds its pods, so its own does
 nothing; it renews its Lease more often, because the controller manager under test is impatient; and it runs members of
-experiments and of observed runs, and pods of Muster, but no others: the DaemonSets of a cluster tolerate every node,
+experiments and of watched runs, and pods of Muster, but no others: the DaemonSets of a cluster tolerate every node,
 and a pod here is a process of this machine.
 
 Its pods find the API server as in any cluster: a token of their service account in a projected volume, and an address

@@ -31,10 +31,11 @@ class Authority:
         self.pem: bytes = self._root.cert_pem.bytes()
         _write(self.file, self.pem)
 
-    def server(self, name: str) -> Pair:
-        """A server on loopback; pods in network namespaces reach it at the address of their bridge (`nodes.relay`)."""
-        bridges = [str(block[1]) for block in bridge_blocks()]
-        return self._save(name, self._root.issue_cert("127.0.0.1", "localhost", *bridges, common_name=name))
+    def server(self, name: str, *more: str) -> Pair:
+        """A server on loopback and at ``more`` addresses and names; pods in network namespaces reach it at the address
+        of their bridge (`nodes.relay`)."""
+        identities = dict.fromkeys(("127.0.0.1", "localhost", *(str(block[1]) for block in bridge_blocks()), *more))
+        return self._save(name, self._root.issue_cert(*identities, common_name=name))
 
     def user(self, name: str, group: str = "") -> Pair:
         """A client certificate: the API server takes the common name for the user, the organization for its group."""

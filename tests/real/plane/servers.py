@@ -1,9 +1,10 @@
 """Start the four servers of a control plane.
 
-Everything listens on 127.0.0.1, with certificates of its own; RBAC and the admission plugins that a hardened cluster
-turns on are on. Not the defaults, each for a reason:
+Everything listens on 127.0.0.1, with certificates of its own; only the API server may be given another address, at
+which nodes in network namespaces reach it. RBAC and the admission plugins that a hardened cluster turns on are on. Not
+the defaults, each for a reason:
 
-* `--endpoint-reconciler-type=none`: EndpointSlices refuse loopback addresses, the API server's own would be one.
+* `--endpoint-reconciler-type=none` on loopback: EndpointSlices refuse such addresses, the API server's would be one.
 * `--node-monitor-grace-period`, the toleration seconds of node taints: a lost node is evicted in seconds, not in six
   minutes.
 * `OwnerReferencesPermissionEnforcement`: `blockOwnerDeletion` needs the right that deploy/musterd.yaml grants.
@@ -25,6 +26,9 @@ from tests.real.plane.programs import Program, ProgramFailed
 from tests.real.plane.supervisor import Supervisor
 
 HOST = "127.0.0.1"
+SERVICES = "10.96.0.0/16"
+FIRST_SERVICE = "10.96.0.1"
+"""The address of the Service `kubernetes`, by which pods reach the API server."""
 START_SECONDS = 90.0
 NODE_GRACE = 12
 """Seconds without a renewed Lease after which a node is NotReady."""
@@ -42,15 +46,18 @@ class Plane:
         supervisor: Supervisor,
         *,
         more: Mapping[str, Sequence[str]] | None = None,
+        host: str = HOST,
+        port: int = 0,
     ) -> None:
-        """``more`` are further flags by program name."""
+        """``more`` are further flags by program name; ``host`` and ``port`` are the API server's address."""
         self.folder = folder
         self._supervisor = supervisor
         self._binaries = binaries
         self._more = more or {}
         self._authority = Authority(folder / "pki")
-        self._etcd_port, self._peer_port, self.port = free_port(), free_port(), free_port()
-        self.url = f"https://{HOST}:{self.port}"
+        self._host = host
+        self._etcd_port, self._peer_port, self.port = free_port(), free_port(), port or free_port()
+        self.url = f"https://{host}:{self.port}"
         self.etcd_url = f"https://{HOST}:{self._etcd_port}"
         self.audit_log = folder / "audit.log"
         self.admin = folder / "admin.kubeconfig"
@@ -113,15 +120,16 @@ class Plane:
         ]
 
     def _api_server(self) -> list[str]:
-        pair, user, ca = self._authority.server("kube-apiserver"), self.etcd_user, self._authority.file
+        names = (self._host, FIRST_SERVICE, "kubernetes.default.svc")
+        pair, user, ca = self._authority.server("kube-apiserver", *names), self.etcd_user, self._authority.file
         kubelet = self._authority.user("kube-apiserver-kubelet-client")
         return [
             f"--etcd-servers={self.etcd_url}",
             f"--etcd-cafile={ca}",
             f"--etcd-certfile={user.certificate}",
             f"--etcd-keyfile={user.key}",
-            f"--bind-address={HOST}",
-            f"--advertise-address={HOST}",
+            f"--bind-address={self._host}",
+            f"--advertise-address={self._host}",
             f"--secure-port={self.port}",
             f"--tls-cert-file={pair.certificate}",
             f"--tls-private-key-file={pair.key}",
@@ -135,11 +143,11 @@ class Plane:
             "--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
             f"--default-not-ready-toleration-seconds={EVICT_AFTER}",
             f"--default-unreachable-toleration-seconds={EVICT_AFTER}",
-            "--service-cluster-ip-range=10.96.0.0/16",
+            f"--service-cluster-ip-range={SERVICES}",
             "--service-account-issuer=https://kubernetes.default.svc",
             f"--service-account-key-file={self._signing}",
             f"--service-account-signing-key-file={self._signing}",
-            "--endpoint-reconciler-type=none",
+            f"--endpoint-reconciler-type={'none' if self._host == HOST else 'lease'}",
             "--allow-privileged=true",
             f"--audit-policy-file={Path(__file__).parent / 'audit.yaml'}",
             f"--audit-log-path={self.audit_log}",

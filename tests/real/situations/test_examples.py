@@ -8,13 +8,19 @@ import pytest
 from muster.api.names import API_VERSION, KIND
 from tests.deploy.chart.release import Release
 from tests.examples.table import BY_NAME, EXAMPLES, containers_of, pod_specs_of
-from tests.real.foreign import served
 from tests.real.ground import TAINT
+from tests.real.namespace import eventually
+from tests.real.run_kinds import served
 from tests.real.site import PROCESSES, Site
 
 pytestmark = pytest.mark.timeout(600)
 LONG = 300.0
 """Seconds for what several processes do on a busy machine."""
+
+
+RAY_STARTS = 10
+"""Ray gives a raylet 30 s to start and has no setting for it (ray/_private/node.py). A busy machine needs more starts
+than the example allows, and the processes of other situations must not run beside it."""
 
 
 def on_the_agent(search_path: str) -> dict[str, Any]:
@@ -28,7 +34,14 @@ def on_the_agent(search_path: str) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("name", [each.name for each in EXAMPLES if not each.object])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(each.name, marks=[pytest.mark.alone] if each.name == "ray" else [])
+        for each in EXAMPLES
+        if not each.object
+    ],
+)
 async def test_an_example_runs_from_its_file_to_succeeded(here: Site, name: str) -> None:
     example = BY_NAME[name]
     here.row.happens(f"the example {example.file}, {example.members} members")
@@ -36,12 +49,19 @@ async def test_an_example_runs_from_its_file_to_succeeded(here: Site, name: str)
         pytest.skip(example.skipped)
     spec = example.document(Path(here.ground.folder) / "checkpoints")["spec"]
     spec["template"] = on_the_agent(example.search_path)
+    if name == "ray":
+        spec["restartPolicy"] = {**spec.get("restartPolicy", {}), "backoffLimit": RAY_STARTS}
     body = {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": spec}
     await here.request("POST", f"/apis/{API_VERSION}/namespaces/{here.namespace}/experiments", body)
     reason = "SuccessPolicyMet" if example.serving else "AllMembersSucceeded"
     await here.says(name, f"^Succeeded {reason} ", LONG)
-    phases = [pod["status"]["phase"] for pod in await here.pods(name)]
-    assert phases.count("Succeeded") >= example.members - example.serving, phases
+
+    async def all_pods_have_succeeded() -> bool:
+        """A member is done with its container; the kubelet may report the phase of its pod after that."""
+        phases = [pod["status"]["phase"] for pod in await here.pods(name)]
+        return phases.count("Succeeded") >= example.members - example.serving
+
+    await eventually(all_pods_have_succeeded)
 
 
 @pytest.mark.alone
@@ -61,7 +81,7 @@ async def test_an_example_of_another_kind_runs_from_its_file_under_the_rights_of
     variables = [{"name": each, "value": value} for each, value in example.environment.items()]
     for container in containers_of(document):
         container["env"] = [*container.get("env", ()), *variables]
-    await ours.install("--set", f"settings.foreignKinds={kind.plural}")
+    await ours.install("--set", f"settings.runKinds={kind.plural}")
     async with served(here, kind), ours.musterd() as daemon:
         await daemon.until_leading()
         await here.kubectl("apply", "-f", "-", body=document)

@@ -1,4 +1,4 @@
-"""JAXJobs on the real API server, under the rights that the chart gives with settings.foreignKinds=jaxjobs.
+"""JAXJobs on the real API server, under the rights that the chart gives with settings.runKinds=jaxjobs.
 
 The CRD is installed after musterd was started, and the processes are real.
 """
@@ -16,9 +16,9 @@ from muster.api.names import LABEL_RANK
 from muster.state.vocabulary.subject import JAXJOB
 from tests.deploy.chart.release import NAME, Release
 from tests.real import rights
-from tests.real.foreign import served
 from tests.real.ground import ROOT, TAINT
 from tests.real.namespace import Object, eventually
+from tests.real.run_kinds import served
 from tests.real.site import PROCESSES, Site
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(600), pytest.mark.usefixtures("our_servers")]
@@ -56,7 +56,7 @@ async def test_a_jaxjob_outlives_a_killed_process_and_a_musterd_and_is_deleted_i
     here: Site, ours: Release
 ) -> None:
     here.row.happens("the CRD of JAXJob comes after musterd of the chart; rank 1 is killed; musterd starts again; ttl")
-    await ours.install("--set", f"settings.foreignKinds={JAXJOB.plural}")
+    await ours.install("--set", f"settings.runKinds={JAXJOB.plural}")
     async with AsyncExitStack() as stack:
         async with ours.musterd() as first:
             await first.until_leading()

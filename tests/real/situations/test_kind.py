@@ -40,6 +40,7 @@ CHANGES: dict[str, Break] = {
     "debug cannot change": spec(debug={"vscode": {"enabled": True}}),
     "securityContext cannot change": spec(securityContext={"ptrace": True}),
     "gracefulTermination cannot change": spec(gracefulTermination={"terminationGracePeriodSeconds": 5}),
+    "managedBy cannot change": spec(managedBy="kueue.x-k8s.io/multikueue"),
     "template cannot change": spec(template={"metadata": {"labels": {"team": "other"}}}),
 }
 """What breaks each transition rule: the change of an object that is there."""

@@ -1,0 +1,81 @@
+"""What `make real-node` needs, makes and leaves, as far as it can be seen without root."""
+
+import os
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.real_node import leftovers, requirements
+from tests.real_node.addresses import PLACES, Place, next_place
+from tests.real_node.machine import boot, cgroups, configuration
+from tests.real_node.machine.machine import PREFIX
+from tests.real_node.machine.plan import Plan
+from tests.real_node.programs import modules
+
+PLAN = Plan("node-1", "/disk", "10.89.0.11", "10.244.1.0/24", {}, "pause:1", "a", "b", "c", "ca", "crt", "key")
+NO_PROCESS = 99_999_999
+"""A process id that the kernel does not give."""
+
+
+def test_without_root_nothing_else_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    (said,) = requirements.missing()
+    assert "run by root" in said
+
+
+def test_missing_packages_are_named_in_one_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(requirements, "CNI", tmp_path)
+    monkeypatch.setattr("shutil.which", lambda program: None if program in ("runc", "nft") else program)
+    said = "\n".join(requirements.missing())
+    assert "packages: apt-get install containernetworking-plugins nftables runc" in said
+
+
+def test_too_little_memory_is_said_with_both_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(requirements, "MEMORY", 1 << 60)
+    said = "\n".join(requirements.missing())
+    assert "GB are available, and 1152921505 GB are needed" in said
+
+
+def test_a_run_that_was_killed_leaves_nothing_after_the_next_begins(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    hierarchy = tmp_path / "groups" / "memory"
+    hierarchy.mkdir(parents=True)
+    (hierarchy / "tasks").touch()
+    dead, living, foreign = f"{PREFIX}{NO_PROCESS}-node-1", f"{PREFIX}{os.getpid()}-node-1", "kubepods"
+    for name in (dead, living, foreign):
+        (hierarchy / name / "kubepods" / "pod1").mkdir(parents=True)
+        (tmp_path / name).mkdir()
+    monkeypatch.setattr(cgroups, "ROOT", tmp_path / "groups")
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
+    leftovers.remove()
+    assert sorted(each.name for each in hierarchy.iterdir() if each.is_dir()) == sorted((living, foreign))
+    assert sorted(each.name for each in tmp_path.iterdir()) == sorted((living, foreign, "groups"))
+
+
+def test_every_machine_of_a_run_has_a_place_of_its_own(tmp_path: Path) -> None:
+    places = [next_place(tmp_path) for _ in range(PLACES)]
+    assert len({each.address for each in places}) == len({each.pods for each in places}) == PLACES
+    with pytest.raises(RuntimeError, match="machines in one run"):
+        next_place(tmp_path)
+    assert Place(1).name == "node-1"
+
+
+def test_a_kubelet_sees_the_memory_of_its_machine() -> None:
+    real = "MemTotal:       24684084 kB\nMemFree:  1 kB\nBuffers:  7 kB\nSwapTotal:  9 kB\n"
+    assert boot.meminfo(real, 2 << 30) == "MemTotal: 2097152 kB\nMemFree: 2097152 kB\nBuffers:  7 kB\nSwapTotal: 0 kB\n"
+
+
+def test_fields_of_a_plan_replace_those_of_every_kubelet() -> None:
+    changed = Plan(**{**{name: getattr(PLAN, name) for name in PLAN.__slots__}, "kubelet": {"failSwapOn": True}})
+    assert yaml.safe_load(configuration.kubelet(PLAN))["failSwapOn"] is False
+    assert yaml.safe_load(configuration.kubelet(changed))["failSwapOn"] is True
+
+
+def test_kubelet_and_control_plane_are_of_one_release() -> None:
+    kubelet = next(each for each in modules() if "kubelet" in each.packages)
+    plane = Path("tests/real/control_plane/go.mod").read_text(encoding="utf-8")
+    assert f"k8s.io/kubernetes {kubelet.pinned('k8s.io/kubernetes')}\n" in plane

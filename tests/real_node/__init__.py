@@ -1,0 +1,1 @@
+"""Real nodes: kubelet, kube-proxy, containerd, runc, CNI, CoreDNS and a registry, each run in namespaces of its own."""

@@ -1,0 +1,70 @@
+"""``python -m tests.real_node [pytest arguments]``: real nodes, the situations on them, and the table.
+
+Exit status: 0 if every row is as it should be, 1 if one is not, 3 where this machine cannot run nodes or build what
+they need, with a list of what lacks.
+
+Programs and images are made first, with the network of this machine. Then the run goes on in network, mount and pid
+namespaces of its own: when its first process ends, or is killed, the kernel ends all others and removes all mounts,
+interfaces and addresses. A temporary folder and empty control groups are what a killed run leaves; the next removes
+them.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+
+from muster.local import tether
+from tests.real.binaries import CANNOT_BUILD, CannotBuild
+from tests.real.ground import ROOT
+from tests.real_node import leftovers
+from tests.real_node.images.build import images
+from tests.real_node.machine.machine import OWNER, PREFIX
+from tests.real_node.programs import programs
+from tests.real_node.requirements import missing
+from tests.tools import go_tool
+from tests.tools.helm import HELM
+
+NAMESPACES = ["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation", "private"]
+
+
+def main(arguments: list[str]) -> int:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    lacks = missing()
+    if lacks:
+        return _unable(*lacks)
+    leftovers.remove()
+    try:
+        built = programs()
+        HELM.path()
+        made = images(built)
+    except (CannotBuild, go_tool.CannotBuild) as error:
+        return _unable(str(error))
+    if arguments == ["--build"]:
+        return 0
+    folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
+    (folder / "made.json").write_text(json.dumps({"programs": asdict(built), "images": asdict(made)}))
+    environment = {**os.environ, OWNER: str(os.getpid()), "PYTHONPATH": str(ROOT)}
+    inside = [sys.executable, "-m", "tests.real_node.inside", str(folder), *arguments]
+    try:
+        # SIGKILL: unshare ignores SIGTERM while it waits for its child
+        command = tether.command(["unshare", *NAMESPACES, *inside], death=signal.SIGKILL)
+        return subprocess.call(command, cwd=ROOT, env=environment)
+    finally:
+        leftovers.remove_groups_of(os.getpid())
+        if not os.environ.get("MUSTER_REAL_KEEP"):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _unable(*lacks: str) -> int:
+    print("make real-node cannot run here:", *(f"- {each}" for each in lacks), sep="\n")
+    return CANNOT_BUILD
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,44 @@
+"""Fixtures of the real nodes; rows and verdicts are those of `make real`."""
+
+import os
+import re
+from collections.abc import AsyncIterator, Generator
+from hashlib import sha256
+
+import pytest
+
+from tests.real import conftest as real
+from tests.real.ground import Ground
+from tests.real.rows import Row
+from tests.real_node.ground import NODES_VARIABLE, Nodes
+from tests.real_node.site import Site, site
+
+collect_ignore_glob = [] if os.environ.get(NODES_VARIABLE) else ["*"]
+"""Collected only on the ground that `make real-node` makes."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The marks of these tests only."""
+    real.pytest_configure(config)
+
+
+@pytest.fixture
+def row(request: pytest.FixtureRequest) -> Row:
+    made = Row()
+    request.node.stash[real.ROW] = made
+    return made
+
+
+@pytest.fixture
+async def here(request: pytest.FixtureRequest, row: Row) -> AsyncIterator[Site]:
+    """A site in a namespace named after the test; the mark `labels` labels it."""
+    words = re.sub(r"[^a-z0-9]+", "-", request.node.name.removeprefix("test_").lower())
+    name = f"{words[:24].strip('-')}-{sha256(request.node.nodeid.encode()).hexdigest()[:4]}"
+    mark = request.node.get_closest_marker("labels")
+    async with site(Ground.read(), Nodes.read(), name, row, mark.args[0] if mark else {}) as made:
+        yield made
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    return (yield from real.pytest_runtest_makereport(item))

@@ -1,0 +1,50 @@
+"""The run's image registries: one open to everyone, one for those with a pull secret, both with the same images."""
+
+import socket
+import time
+from pathlib import Path
+
+import yaml
+
+from tests.real.plane.programs import Program, ProgramFailed
+from tests.real.plane.supervisor import Supervisor
+from tests.real_node.addresses import HOST, PRIVATE_REGISTRY, REGISTRY
+
+USER, PASSWORD = "puller", "let-me-pull"
+HTPASSWD = f"{USER}:$2b$04$f0Hil6gTMp/bw.WsolN3xO752uKcrd2O7XI1YlkGys.RFtrPHr4Pu\n"
+"""The password as bcrypt has it."""
+START_SECONDS = 30.0
+
+
+def serve(program: str, folder: Path, supervisor: Supervisor) -> None:
+    """Start both; returns when they listen."""
+    folder.mkdir()
+    (folder / "htpasswd").write_text(HTPASSWD)
+    storage = {"filesystem": {"rootdirectory": str(folder / "storage")}}
+    for name, where in (("registry", REGISTRY), ("private-registry", PRIVATE_REGISTRY)):
+        port = int(where.rpartition(":")[2])
+        settings: dict[str, object] = {
+            "version": "0.1",
+            "log": {"level": "warn", "accesslog": {"disabled": True}},
+            "storage": storage,
+            "http": {"addr": f"{HOST}:{port}"},
+        }
+        if where == PRIVATE_REGISTRY:
+            settings["auth"] = {"htpasswd": {"realm": "tests", "path": str(folder / "htpasswd")}}
+        file = folder / f"{name}.yaml"
+        file.write_text(yaml.safe_dump(settings))
+        _until_listening(supervisor.add(Program(name, [program, "serve", str(file)], folder / f"{name}.log")), port)
+
+
+def _until_listening(program: Program, port: int) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            socket.create_connection((HOST, port), 1.0).close()
+        except OSError:
+            program.check()
+            if time.monotonic() > deadline:
+                raise ProgramFailed(f"{program.name} does not listen; {program.last_lines()}") from None
+            time.sleep(0.05)
+        else:
+            return

@@ -1,0 +1,122 @@
+"""What one situation uses: that of `make real`, with members that are containers, and machines of its own."""
+
+import asyncio
+import contextlib
+import shlex
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from muster.api.errors import ApiError
+from muster.client import Client
+from muster.kube.paths import core
+from tests.real.ground import TAINT, Ground
+from tests.real.namespace import WITHIN, Object, eventually
+from tests.real.rows import Row
+from tests.real.screen import Screen, screen
+from tests.real.site import Site as RealSite
+from tests.real.site import inhabited
+from tests.real_node.ground import POOL, WORK_POOL, Nodes
+from tests.real_node.machine.machine import Machine
+
+WORK = {POOL: WORK_POOL}
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+
+
+class Site(RealSite):
+    """A namespace on real nodes."""
+
+    def __init__(self, ground: Ground, nodes: Nodes, client: Client, screen: Screen, namespace: str, row: Row) -> None:
+        super().__init__(ground, client, screen, namespace, row)
+        self.nodes = nodes
+
+    def experiment(
+        self,
+        name: str,
+        command: str = "sleep 600",
+        *,
+        members: int = 2,
+        operator: str = "jobset",
+        on: Mapping[str, str] = WORK,
+        cpus: float = 0.05,
+        metadata: Object | None = None,
+        **spec: Any,
+    ) -> Object:
+        """An Experiment whose members run a command of a shell in the image `base`."""
+        return super().experiment(
+            name,
+            command,
+            members=members,
+            operator=operator,
+            on=on,
+            cpus=cpus,
+            metadata=metadata,
+            **{"image": self.nodes.images["base"], **spec},
+        )
+
+    async def submit(self, name: str, command: str = "sleep 600", **more: Any) -> None:
+        """Create an Experiment."""
+        await super().submit(name, command, **more)
+
+    @contextlib.asynccontextmanager
+    async def machines(self, count: int = 1, **more: Any) -> AsyncIterator[list[Machine]]:
+        """Machines for this situation alone, with Ready nodes; `on` of them is `{POOL: here.namespace}`."""
+        made = [self.nodes.machine(self.namespace, **more) for _ in range(count)]
+        try:
+            await asyncio.gather(*(asyncio.to_thread(each.start) for each in made))
+            await self.ready(*made)
+            yield made
+        finally:
+            for machine in made:
+                await asyncio.to_thread(machine.power_off)
+                for path in (f"/api/v1/nodes/{machine.plan.name}", f"{LEASES}/{machine.plan.name}"):
+                    with contextlib.suppress(ApiError):
+                        await self.request("DELETE", path)
+
+    @property
+    def own(self) -> dict[str, str]:
+        """Selects the machines of this situation."""
+        return {POOL: self.namespace}
+
+    async def ready(self, *machines: Machine) -> None:
+        """Their nodes are Ready."""
+        names = [f"node/{each.plan.name}" for each in machines]
+
+        async def there() -> bool:
+            return all([await self.get(f"/api/v1/{each.replace('node/', 'nodes/')}") is not None for each in names])
+
+        await eventually(there)
+        await self.kubectl("wait", "--for=condition=Ready", *names, WITHIN)
+
+    def machine_of(self, pod: Object) -> Machine:
+        """The machine on which a pod is."""
+        return self.nodes.started(pod["spec"]["nodeName"])
+
+    async def sh(self, pod: Object, script: str) -> str:
+        """A shell in the container of a pod, by the real kubelet."""
+        return await self.kubectl("exec", str(pod["metadata"]["name"]), "--", "sh", "-c", script)
+
+    async def pod(self, name: str, command: str, **spec: Any) -> Object:
+        """A pod of no experiment, and of no one's but ours."""
+        container = {"name": "main", "image": self.nodes.images["base"], "command": ["sh", "-c", command]}
+        container |= spec.pop("container", {})
+        tolerations = [{"key": TAINT["key"], "operator": "Exists"}]
+        whole = {"restartPolicy": "Never", "nodeSelector": WORK, "tolerations": tolerations, "containers": [container]}
+        body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {**whole, **spec}}
+        return await self.request("POST", core(self.namespace, "pods"), body)
+
+
+def python(code: str) -> str:
+    """A command that runs Python code."""
+    return f"python3 -u -c {shlex.quote(code)}"
+
+
+@contextlib.asynccontextmanager
+async def site(
+    ground: Ground, nodes: Nodes, namespace: str, row: Row, labels: Mapping[str, str]
+) -> AsyncIterator[Site]:
+    """A site on a new namespace, which is deleted with all that is in it."""
+    async with Client(Path(ground.admin)) as client, screen(ground, namespace) as opened:
+        made = Site(ground, nodes, client, opened, namespace, row)
+        async with inhabited(made, labels):
+            yield made

@@ -1,0 +1,131 @@
+"""What works in containers on real nodes: each row is something that only a kubelet can show."""
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.real_node.site import Site, python
+from tests.real_node.situations.test_cannot_start import main, spec
+
+pytestmark = pytest.mark.timeout(400)
+
+
+async def ended(here: Site, command: str, pattern: str, *, members: int = 2, **change: Any) -> None:
+    """Run to the end; what rank 0 printed matches."""
+    await here.submit("run", command, members=members, **change)
+    seen = await here.until("run", lambda seen: seen.finished)
+    text = await here.muster("logs", "run", "--rank", "0")
+    here.row.says(" ".join(text.split()))
+    assert seen.phase == "Succeeded", f"{seen.phase} {seen.reason} {seen.message}"
+    assert re.search(pattern, text), text
+
+
+async def test_members_find_each_other_through_the_clusters_dns(here: Site) -> None:
+    here.row.happens("each of 4 members on 2 nodes finds the addresses of all others by the name of the gang")
+    look = (
+        "import socket, time\n"
+        "for _ in range(120):\n"
+        "    try:\n"
+        "        found = sorted({each[4][0] for each in socket.getaddrinfo('run', 1)})\n"
+        "    except OSError:\n"
+        "        found = []\n"
+        "    if len(found) == 4:\n"
+        "        break\n"
+        "    time.sleep(0.5)\n"
+        "print(socket.getfqdn(), *found, flush=True)\n"
+        "time.sleep(3)\n"
+    )
+    await ended(here, python(look), r"\.run\.[\s\S]*(10\.244\.\d+\.\d+\s+){4}", members=4)
+
+
+async def test_shared_memory_has_the_size_that_is_asked_for(here: Site) -> None:
+    here.row.happens("shmSizeGB 1: /dev/shm in the container")
+    body = here.experiment("run", "df -m /dev/shm | tail -1; ls -la /dev/shm | head -3")
+    body["spec"]["types"]["worker"]["resources"] |= {"shmSizeGB": 1, "ramRatio": 40}  # no more than the memory limit
+    await here.apply(body)
+    seen = await here.until("run", lambda seen: seen.finished)
+    assert seen.phase == "Succeeded", seen.message
+    text = await here.muster("logs", "run", "--rank", "0")
+    here.row.says(" ".join(text.split()))
+    assert re.search(r"\b(954|1024|977)\b", text), text
+
+
+async def test_a_pod_has_no_token_unless_its_template_asks_for_one(here: Site) -> None:
+    here.row.happens("a service account's token in the container, as the template asks")
+    look = "ls /var/run/secrets/kubernetes.io/serviceaccount"
+    await ended(here, look, r"token", **spec(automountServiceAccountToken=True))
+
+
+async def test_fs_group_and_user_are_applied(here: Site) -> None:
+    here.row.happens("runAsUser 1000, fsGroup 2000: a volume belongs to the group, the program is the user")
+    security = {"runAsUser": 1000, "runAsGroup": 1000, "fsGroup": 2000, "runAsNonRoot": True}
+    template = {
+        "spec": {
+            "securityContext": security,
+            "volumes": [{"name": "data", "emptyDir": {}}],
+            "containers": [{"name": "main", "volumeMounts": [{"name": "data", "mountPath": "/data"}]}],
+        }
+    }
+    await ended(here, "id; stat -c %g /data; touch /data/file", r"uid=1000[\s\S]*2000", template=template)
+
+
+async def test_a_container_has_no_more_rights_than_it_needs(here: Site) -> None:
+    here.row.happens("capabilities, seccomp and no_new_privs of a container without a template")
+    await ended(
+        here,
+        "grep -E 'CapEff|Seccomp:|NoNewPrivs' /proc/self/status",
+        r"CapEff:\s+0{16}[\s\S]*NoNewPrivs:\s+1[\s\S]*Seccomp:\s+2",
+    )
+
+
+async def test_a_read_only_root_file_system_is_one(here: Site) -> None:
+    here.row.happens("readOnlyRootFilesystem: the program cannot write")
+    await ended(
+        here,
+        "touch /file 2>&1 || true",
+        "Read-only file system",
+        **main(securityContext={"readOnlyRootFilesystem": True}),
+    )
+
+
+async def test_a_native_sidecar_ends_after_its_program(here: Site) -> None:
+    here.row.happens("a native sidecar that never ends, and an init container; the program exits 0")
+    log = {"name": "log", "image": here.nodes.images["base"], "command": ["sleep", "3600"], "restartPolicy": "Always"}
+    fetch = {"name": "fetch", "image": here.nodes.images["base"], "command": ["sh", "-c", "echo fetched > /data/file"]}
+    mounts = {"volumeMounts": [{"name": "data", "mountPath": "/data"}]}
+    await ended(
+        here,
+        "cat /data/file",
+        "fetched",
+        **spec(
+            volumes=[{"name": "data", "emptyDir": {}}],
+            initContainers=[log, {**fetch, **mounts}],
+            containers=[{"name": "main", **mounts}],
+        ),
+    )
+
+
+async def test_exec_and_logs_go_through_the_kubelet(here: Site) -> None:
+    await here.submit("run", "echo hello from $MUSTER_RANK; sleep 600")
+    await here.phase("run", "Running")
+    here.row.happens("kubectl exec and muster logs through the real kubelet")
+    pods = await here.pods("run")
+    said = await here.sh(pods[1], "hostname")
+    logs = await here.muster("logs", "run")
+    here.row.says(" ".join(f"{said} {logs}".split()))
+    assert said.strip().startswith("worker-0-1")
+    assert "hello from 0" in logs
+    assert "hello from 1" in logs
+
+
+async def test_readiness_is_the_kubelets(here: Site) -> None:
+    probe = {"exec": {"command": ["test", "-e", "/tmp/ready"]}, "periodSeconds": 1}
+    here.row.happens("rank 1 does not pass its readiness probe; then it does")
+    command = "[ $MUSTER_RANK = 1 ] || touch /tmp/ready; sleep 600"
+    await here.submit("run", command, **main(readinessProbe=probe))
+    await here.says("run", r"1/2 members are ready.*rank 1")
+    first = here.row.said
+    await here.sh((await here.pods("run"))[1], "touch /tmp/ready")
+    await here.says("run", r"^Running RollComplete 2/2 members are ready")
+    here.row.said = f"{first}; then: {here.row.said}"

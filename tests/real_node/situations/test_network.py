@@ -1,0 +1,95 @@
+"""Names and policies: what CoreDNS and the agent of NetworkPolicies do to a gang, and to musterd itself."""
+
+import pytest
+
+from tests.real.ground import SYSTEM
+from tests.real.namespace import SLOW, Object, Refused, eventually
+from tests.real_node.site import Site, python
+
+pytestmark = pytest.mark.timeout(600)
+LISTEN = python("import socket\nserver = socket.create_server(('', 9000))\nwhile True:\n    server.accept()[0].close()")
+DENY = {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy"}
+
+
+async def reaches(here: Site, pod: str, host: str, port: int) -> bool:
+    """Whether a pod's shell can connect."""
+    code = f"import socket; socket.create_connection(('{host}', {port}), 2).close()"
+    try:
+        await here.kubectl("exec", pod, "--", "python3", "-c", code)
+    except Refused:
+        return False
+    return True
+
+
+async def address(here: Site, pod: str) -> str:
+    """The pod's address once it has one and is ready."""
+    await here.kubectl("wait", "--for=condition=Ready", f"pod/{pod}", "--timeout=120s")
+    return (await here.kubectl("get", "pod", pod, "--output=jsonpath={.status.podIP}")).strip()
+
+
+async def test_a_policy_keeps_a_foreign_pod_out(here: Site) -> None:
+    """The agent, by itself: a policy that admits pods with a label only."""
+    here.row.happens("a NetworkPolicy that admits friends; a friend and a stranger connect")
+    for name, command in (("server", LISTEN), ("friend", "sleep 600"), ("stranger", "sleep 600")):
+        await here.pod(name, command)
+    host = await address(here, "server")
+    await address(here, "friend")
+    await address(here, "stranger")
+    await here.kubectl("label", "pod", "server", "app=server")
+    await here.kubectl("label", "pod", "friend", "friend=yes")
+    assert await reaches(here, "stranger", host, 9000)
+    rule = {"from": [{"podSelector": {"matchLabels": {"friend": "yes"}}}]}
+    spec = {"podSelector": {"matchLabels": {"app": "server"}}, "policyTypes": ["Ingress"], "ingress": [rule]}
+    await here.apply({**DENY, "metadata": {"name": "friends", "namespace": here.namespace}, "spec": spec})
+
+    async def kept_out() -> bool:
+        return not await reaches(here, "stranger", host, 9000)
+
+    await eventually(kept_out)
+    assert await reaches(here, "friend", host, 9000)
+    here.row.says("the friend connects, the stranger does not")
+
+
+async def test_a_policy_that_forbids_the_coordinators_port_is_said(here: Site) -> None:
+    """Members reach each other, and musterd does not reach the coordinator."""
+    image = here.nodes.images["train"]
+    rule: Object = {"from": [{"podSelector": {}}]}
+    spec = {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [rule]}
+    await here.apply({**DENY, "metadata": {"name": "own", "namespace": here.namespace}, "spec": spec})
+    here.row.happens("a NetworkPolicy keeps musterd from the coordinator's port")
+    train = "python3 -u examples/jax/train.py --steps 100000"
+    await here.submit("run", train, operator="jax", cpus=0.2, image=image)
+    await here.says("run", r"CoordinatorNotServing .*port timeout.*NetworkPolicy", 400)
+
+
+async def test_a_policy_that_forbids_members_to_meet(here: Site) -> None:
+    image = here.nodes.images["train"]
+    rule = {"from": [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": SYSTEM}}}]}
+    spec = {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [rule]}
+    await here.apply({**DENY, "metadata": {"name": "musterd", "namespace": here.namespace}, "spec": spec})
+    here.row.happens("a NetworkPolicy keeps the members from each other; musterd reaches the coordinator")
+    train = "python3 -u examples/jax/train.py --steps 100"
+    await here.submit("run", train, operator="jax", cpus=0.2, image=image)
+    await here.says("run", r"1/2.*rank 1", 400)
+
+
+@pytest.mark.alone
+async def test_dns_is_down(here: Site) -> None:
+    """No member resolves the coordinator's name, rank 0 neither: its hosts file has the full name only."""
+    image = here.nodes.images["train"]
+    system = ("--namespace", "kube-system")
+    await here.kubectl(*system, "scale", "deployment/coredns", "--replicas=0")
+    try:
+        await here.kubectl(
+            *system, "wait", "--for=delete", "pod", "--selector=k8s-app=kube-dns", f"--timeout={SLOW:g}s"
+        )
+        here.row.happens("CoreDNS is away: no member can resolve the coordinator's name")
+        train = "python3 -u examples/jax/train.py --steps 100"
+        await here.submit("run", train, operator="jax", cpus=0.2, image=image)
+        await here.says("run", r"0/2.*ranks 0-1", 400)
+    finally:
+        await here.kubectl(*system, "scale", "deployment/coredns", "--replicas=1")
+        await here.kubectl(*system, "rollout", "status", "deployment/coredns", f"--timeout={SLOW:g}s")
+    said = here.row.said
+    await here.until("run", lambda seen: seen.finished or seen.phase == "Running", 400)
+    here.row.said = f"{said}; once it is back: {(await here.client.get('run', namespace=here.namespace)).phase}"
