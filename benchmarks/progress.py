@@ -10,20 +10,24 @@ import sys
 import time
 
 from benchmarks.harness.result import Result
+from muster.assist.mounted.place_watch import FASTEST, LOOK
 from muster.state.view.progress import Progress, steps_progress
 from muster.watchers.probes.jax.protobuf import bytes_field
-from muster.watchers.probes.jax.reports import ReportReader
+from muster.watchers.probes.jax.task_list import read_entries
+from muster.watchers.probes.reports import ReportReader
 
 RANKS, LOOKS = 512, 20
 STEPS_PER_SECOND = 10
 PROGRAM = """
-import json, sys, time
+import json, sys, threading, time
 import jax
+from muster.assist.mounted.place_watch import PlaceWatch
 from muster.cli.processes.stack import free_port
-from muster.jax import report, reporting
+from muster.jax import report
+from muster.jax.reporting import key_value_store, reports
 jax.distributed.initialize(f"127.0.0.1:{free_port()}", 1, 0)
 report(0, loss=1.0)
-reporter, state = reporting._reporter, reporting._state()
+reporter, store = reports.reporter, key_value_store()
 began = time.process_time()
 for step in range(100_000):
     report(step, loss=1.0)
@@ -31,20 +35,31 @@ call = (time.process_time() - began) / 100_000
 began = time.process_time()
 for step in range(1_000):
     reporter.take(step, {"loss": 1.0})
-    reporter._write_newest(None)
+    reporter._write_newest(store, None)
 write = (time.process_time() - began) / 1_000
-print(json.dumps([call, write]))
+watched = PlaceWatch(threading.get_ident())
+began = time.process_time()
+for look in range(1_000):
+    watched.look(float(look))
+looked = (time.process_time() - began) / 1_000
+began = time.process_time()
+for _ in range(1_000):
+    store.client.key_value_set("muster/places/0", watched.value(), allow_overwrite=True)
+placed = (time.process_time() - began) / 1_000
+print(json.dumps([call, write, looked, placed]))
 """
 
 
 def run() -> list[Result]:
     """Measure the program and the daemon."""
     said = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
-    call, write = json.loads(said.stdout.strip().splitlines()[-1])
+    call, write, looked, placed = json.loads(said.stdout.strip().splitlines()[-1])
     share = 100 * (STEPS_PER_SECOND * call + write)
+    watch = 100 * (looked / LOOK + placed / FASTEST)
     return [
         Result.of("report(), a call", call * 1e6, "us", 10.0),
         Result.of("report() at 10 steps/s, with its write", share, "%", 0.1),
+        Result.of("report() at 10 steps/s, with its write and the watch of its place", share + watch, "%", 0.1),
         Result.of(f"reading the steps of {RANKS} ranks, a look", _look() * 1e3, "ms", 15.0),
     ]
 
@@ -52,11 +67,11 @@ def run() -> list[Result]:
 def _look() -> float:
     """Seconds of CPU for one look in which every rank has moved."""
     bodies = [_body(look) for look in range(LOOKS)]
-    reader = ReportReader(RANKS)
+    reader = ReportReader(RANKS, RANKS)
     progress: Progress | None = None
     began = time.process_time()
     for look, body in enumerate(bodies):
-        progress = steps_progress(reader.read(body), 0, 3.0 * look, progress)
+        progress = steps_progress(reader.read(read_entries(body, 2)), 0, 3.0 * look, progress)
     assert progress is not None
     assert progress.reporting == RANKS
     return (time.process_time() - began) / LOOKS

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import aiohttp
 import click
-from observed import labelled_pods
+from watched import labelled_pods
 
 from muster.api.errors import MusterError
 from muster.api.manifest.load import load_manifest

@@ -1,13 +1,21 @@
 """What a program and the daemon agree on about progress: names, bounds and pace of the reports of ranks.
 
-A rank writes its report as one small value under ``KEYS/<rank>`` into the key-value store of jax's coordination
-service, over the one before, and the probe reads all of them in one call. Each value is a JSON object::
+A rank writes its report as one small value under ``KEYS/<rank>`` into the store that its framework meets at, over the
+one before, and the probe reads them: the key-value store of jax's coordination service, or PyTorch's TCPStore. Where
+there is no store the same goes to musterd's own endpoint (``muster.api.trainer_status``). Each value is a JSON object::
 
     {"step": 1840, "calls": 1841, "at": 512.25, "longest": 2.5, "pause": 900, "scalars": {"loss": 2.31}}
 
+and, of where its time went, ``"first": 1801, "begun": 312.5, "saved": 40.0, "restored": 3.1, "paused": 43.1, "kind":
+"checkpoint_save"``.
+
 ``at`` is the program's own monotonic clock, so that steps per second need no agreement between clocks. ``longest`` is
 the longest time between two calls of ``report``, in seconds, without pauses that were announced. ``pause`` is there
-while the program has announced one: that many seconds without a further report are no hang.
+while the program has announced one: that many seconds without a further report are no hang. ``processes`` is there
+where the pod has several, in the value of the first: the n-th of the others writes ``KEYS/<rank>.<n>``.
+``kind`` says what it is for. ``saved`` and ``restored`` are the seconds of such pauses that are over, ``paused`` those
+of all. ``first`` is the first step that was reported, and ``begun`` the time of ``at``, without all pauses, at which
+its steps began.
 
 Only the standard library is used here, because training programs import it.
 """
@@ -18,8 +26,13 @@ MAX_STEP = (1 << 53) - 1
 """The largest whole number that every reader of JSON has exactly."""
 MAX_SCALARS = 8
 MAX_SCALAR_NAME = 32
+SAVE, RESTORE = "checkpoint_save", "checkpoint_restore"
+"""Kinds of a pause that have a bucket of their own in the goodput."""
 MAX_VALUE = 1024
 """Bytes of one rank's value."""
+
+MAX_PROCESSES = 64
+"""Processes of one pod that report."""
 
 FASTEST, SLOWEST = 1.0, 20.0
 """Seconds between two values of one rank, in a gang of at most 200 and of at least 4,000 processes."""

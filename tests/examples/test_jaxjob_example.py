@@ -30,7 +30,7 @@ async def ground(folder: Path) -> AsyncIterator[Environment]:
     pytest.importorskip("jax")
     async with environment(folder, "--memory-only") as env:
         address = ("--http-host", "127.0.0.1", "--http-port", str(env.port))
-        options = ("--kubeconfig", env.cluster.kubeconfig, *address, "--foreign-kinds", "jobsets,jaxjobs")
+        options = ("--kubeconfig", env.cluster.kubeconfig, *address, "--run-kinds", "jobsets,jaxjobs")
         env.daemon = await Child.start("daemon", module("muster.daemon.main", *options), env.home.daemon_log)
         yield env
 

@@ -29,7 +29,7 @@ def test_an_example_loads_without_a_problem(path: Path) -> None:
     if read := FOREIGN.get(document["kind"]):
         assert read(document)
         return
-    if path.parent.name == "observed":
+    if path.parent.name == "watched":
         assert (
             next(each for each in WATCHED_KINDS.values() if each.subject.kind == document["kind"])
             .plan_of(document)
@@ -40,7 +40,7 @@ def test_an_example_loads_without_a_problem(path: Path) -> None:
     assert [str(each) for each in loaded.warnings if each.field not in IGNORED] == []
 
 
-def test_each_operator_and_each_foreign_kind_has_an_example_that_is_run() -> None:
+def test_each_operator_and_each_other_kind_has_an_example_that_is_run() -> None:
     """``test_examples.py`` runs the rows on the local cluster, ``tests/real/situations`` on a real API server."""
     operators = {load_manifest(each.path.read_text()).spec.operator for each in table.EXAMPLES if not each.object}
     assert operators == set(REGISTRY)

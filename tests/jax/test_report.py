@@ -13,9 +13,11 @@ from typing import Any
 
 import pytest
 
+from muster import jax
 from muster.api.progress import MAX_STEP, MAX_VALUE
-from muster.jax import pause, report, reporting
-from muster.jax.reporting import JAX, Latest, Reporter, value_of
+from muster.jax import pause, report
+from muster.jax.reporting import JAX, key_value_store
+from muster.reporting.reporter import Latest, Reporter, Reports, value_of
 
 
 @dataclass
@@ -89,9 +91,9 @@ def pace() -> Pace:
 
 @pytest.fixture
 def reporter(store: Store, pace: Pace, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reporter]:
-    reporter = Reporter()
+    reporter = Reporter((key_value_store,))
     reporter._over = pace  # type: ignore[assignment]  # noqa: SLF001
-    monkeypatch.setattr(reporting, "_reporter", reporter)
+    monkeypatch.setattr(jax, "reports", Reports(reporter))
     yield reporter
     store.open.set()
     reporter.close()
@@ -108,6 +110,7 @@ def test_the_first_step_is_written_at_once_under_the_rank(
             "calls": 1,
             "at": store.values["muster/progress/2"]["at"],
             "longest": 0.0,
+            "first": 1840,
             "scalars": {"loss": 2.5},
         }
     }
@@ -258,7 +261,7 @@ def test_the_longest_pause_between_two_calls_is_told(
     state: SimpleNamespace, store: Store, reporter: Reporter, pace: Pace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 100.0
-    monkeypatch.setattr("muster.jax.reporting.time.monotonic", lambda: now)
+    monkeypatch.setattr("muster.reporting.reporter.time.monotonic", lambda: now)
     report(1)
     store.written.acquire()
     for now in (107.5, 108.0, 110.0):  # noqa: B007
@@ -315,3 +318,66 @@ def test_a_value_that_would_be_too_long_goes_without_its_scalars() -> None:
 def test_a_step_that_is_no_whole_number_is_refused(step: object) -> None:
     with pytest.raises((ValueError, TypeError)):
         value_of(Latest(step, {}, 1, 0.0, 0.0))
+
+
+class Seconds:
+    """The monotonic clock of the program."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def passes(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def seconds(monkeypatch: pytest.MonkeyPatch) -> Seconds:
+    clock = Seconds()
+    monkeypatch.setattr("muster.reporting.reporter.time", clock)
+    return clock
+
+
+@pytest.mark.parametrize("way", ["when a step is done", "when a step begins"])
+def test_the_first_step_began_after_the_compilation_whenever_the_program_reports(
+    state: SimpleNamespace, reporter: Reporter, seconds: Seconds, way: str
+) -> None:
+    if way == "when a step begins":
+        report(0)
+    seconds.passes(40.0)  # compilation
+    began = seconds.now
+    for step in range(1, 4):
+        seconds.passes(2.0)
+        report(step)
+    latest = reporter._latest  # noqa: SLF001
+    assert latest is not None
+    assert latest.begun == began + (2.0 if way == "when a step is done" else 0.0)
+
+
+def test_the_totals_of_pauses_are_by_kind_and_work_is_without_them(
+    state: SimpleNamespace, reporter: Reporter, seconds: Seconds
+) -> None:
+    report(60)
+    for kind, long in (("checkpoint_restore", 3.0), ("checkpoint_save", 5.0), ("", 7.0), ("checkpoint_save", 11.0)):
+        with pause(600, kind):
+            seconds.passes(long)
+        report(61)
+    latest = reporter._latest  # noqa: SLF001
+    assert latest is not None
+    said = json.loads(value_of(latest))
+    assert (said["saved"], said["restored"], said["paused"], said["first"]) == (16.0, 3.0, 26.0, 60)
+    assert said["begun"] == 100.0
+    assert "kind" not in said
+    assert latest.longest == 0.0
+
+
+def test_a_first_step_that_is_no_number_is_left_out_alone(
+    state: SimpleNamespace, reporter: Reporter, seconds: Seconds
+) -> None:
+    report("start")
+    report(5)
+    latest = reporter._latest  # noqa: SLF001
+    assert latest is not None
+    assert (json.loads(value_of(latest))["step"], "first" in value_of(latest)) == (5, False)

@@ -1,6 +1,6 @@
 """Progress: how far the ranks of an epoch have come, by what their programs report.
 
-A program that calls ``muster.jax.report`` has, per rank, a step and the number of its reports. Words:
+A program that calls ``muster.report`` has, per rank, a step and the number of its reports. Words:
 
 - The *step* of the gang is the highest one that at least half of the reporting ranks have reached.
 - *Steps per second* is the median of the ranks' own rates over their last 30 to 60 s, each by its own clock. While no
@@ -14,11 +14,16 @@ A program that calls ``muster.jax.report`` has, per rank, a step and the number 
 - The gang *hangs* if no rank has reported anything for ``HANG_SECONDS``, or for ``HANG_INTERVALS`` times the longest
   time between two reports of a rank in this epoch, whichever is longer. The longest time is by the clock of the program
   and so outlives the daemon. Checkpoints and evaluations are such intervals: a pause that takes as long as one before
-  it, or less than a minute, is no hang. The first pause that is longer can be announced (``muster.jax.pause``): it is
+  it, or less than a minute, is no hang. The first pause that is longer can be announced (``muster.pause``): it is
   waited for as long as it says, and is no interval. Or it is bridged with further reports of the same step. Silence of
   the coordinator does not count: a hang is what was read, and not what could not be.
 
 Nothing is said of programs that do not report, and nothing before a rank has reported twice: the first step compiles.
+
+Reports are *read* from the store of the gang, or *sent* to this daemon (Kubeflow's progress endpoint, and the status of
+a TrainJob). What was sent to another daemon, or while this one could not hear, is lost. So silence of sent reports is
+counted only from when this daemon could hear, and a daemon that takes over has the step and the patience from the
+record (``resumed``): a gang that hangs while daemons change is found, later, and no gang that gets on is called hung.
 """
 
 from collections.abc import Iterable, Mapping
@@ -29,6 +34,7 @@ import msgspec
 
 from muster.api.progress import report_interval
 from muster.api.values.humanize import age
+from muster.state.view.lead import Lead, Spent, followed
 from muster.state.vocabulary.wall_time import WallTime
 
 LAG_STEPS = 2
@@ -38,6 +44,8 @@ HANG_SECONDS = 60.0
 HANG_INTERVALS = 5
 WINDOW = 30.0
 """Seconds of the program's clock after which a rank's rate counts from a later step."""
+SENT_AGAIN = 120.0
+"""Seconds for which a daemon that takes over waits for the next report of a gang that sent them to the one before."""
 LONGEST_INTERVAL = 6 * 3600.0
 """Seconds: the longest time between two reports that is believed."""
 SHOWN_STRAGGLERS = 64
@@ -58,6 +66,7 @@ class StepReport(NamedTuple):
     scalars: tuple[tuple[str, float], ...] = ()
     pause: float = 0.0
     """Seconds of a pause that the program has announced with this report."""
+    spent: Spent = Spent()
 
 
 class _Rank(NamedTuple):
@@ -99,12 +108,26 @@ class Progress(msgspec.Struct, frozen=True):
     """This daemon has seen a report follow another: ``moved_at`` is the time of it."""
     scalars: tuple[tuple[str, float], ...] = ()
     """What the lowest reporting rank has reported beside its step."""
+    lead: Lead | None = None
+    """The lowest reporting rank, by whose reports time is counted."""
     ranks: Mapping[int, _Rank] = {}
+    sent: bool = False
+    """The reports were sent to this daemon, and not read by it."""
 
     @property
     def patience(self) -> float:
         """Seconds without a report after which the gang hangs."""
-        return max(HANG_SECONDS, HANG_INTERVALS * self.longest, self.pause)
+        return max(self.lasting_patience, self.pause)
+
+    @property
+    def lasting_patience(self) -> float:
+        """The same without a pause that the programs have announced for now."""
+        return max(HANG_SECONDS, HANG_INTERVALS * self.longest)
+
+    @property
+    def hangs_at(self) -> float | None:
+        """When the gang hangs if nothing more is sent; None where that shows at the next look, or is not known."""
+        return self.moved_at + self.patience if self.sent and self.repeated else None
 
     @property
     def hung(self) -> bool:
@@ -112,9 +135,14 @@ class Progress(msgspec.Struct, frozen=True):
         return self.repeated and self.read_at - self.moved_at >= self.patience
 
 
-def steps_progress(reports: Iterable[StepReport], epoch: int, now: float, before: Progress | None) -> Progress | None:
-    """The progress after a look that read these reports, given the one before it (of any epoch)."""
-    earlier = before if before is not None and before.epoch == epoch else None
+def steps_progress(
+    reports: Iterable[StepReport], epoch: int, now: float, before: Progress | None, *, sent: bool = False
+) -> Progress | None:
+    """The progress after a look that read these reports, given the one before it (of any epoch).
+
+    With ``sent`` they were sent, and are the last of each rank.
+    """
+    earlier = before if before is not None and (before.epoch, before.sent) == (epoch, sent) else None
     known = earlier.ranks if earlier else {}
     ranks: dict[int, _Rank] = {}
     moved = False
@@ -129,12 +157,18 @@ def steps_progress(reports: Iterable[StepReport], epoch: int, now: float, before
         return earlier
     moved_at = now if moved or earlier is None else earlier.moved_at
     longest = min(max(rank.report.longest for rank in ranks.values()), LONGEST_INTERVAL)
+    if sent and earlier is not None:
+        longest = max(longest, earlier.longest)  # of the daemon before
     in_order = sorted(rank.report.step for rank in ranks.values())
     step, waited = in_order[len(in_order) // 2], now - moved_at
     rate = _rate(ranks.values(), max(0.0, waited - max(longest, HANG_SECONDS / HANG_INTERVALS)))
     ranks, late = _behind(ranks, step, rate or 0.0)
     slowest = _slowest(ranks, step, rate or 0.0, waited)
     lowest = min(ranks)
+    said = ranks[lowest].report
+    lead = followed(
+        lowest, said.step, said.at, said.longest, said.pause, said.spent, now, earlier.lead if earlier else None
+    )
     return Progress(
         epoch=epoch,
         read_at=now,
@@ -150,8 +184,25 @@ def steps_progress(reports: Iterable[StepReport], epoch: int, now: float, before
         pause=min(max(rank.report.pause for rank in ranks.values()), LONGEST_INTERVAL),
         repeated=any(rank.report.calls > 1 for rank in ranks.values()),
         moved=(moved and earlier is not None) or (earlier is not None and earlier.moved),
-        scalars=ranks[lowest].report.scalars,
+        scalars=said.scalars,
+        lead=lead,
         ranks=ranks,
+        sent=sent,
+    )
+
+
+def resumed(epoch: int, now: float, *, step: int, reporting: int, patience: float) -> Progress:
+    """What a daemon that takes over knows of a gang that sent its reports to the one before, from the record."""
+    return Progress(
+        epoch=epoch,
+        read_at=now,
+        moved_at=now,
+        step=step,
+        reporting=reporting,
+        longest=min(patience / HANG_INTERVALS, LONGEST_INTERVAL) if patience > HANG_SECONDS else 0.0,
+        pause=SENT_AGAIN,
+        repeated=True,
+        sent=True,
     )
 
 

@@ -1,0 +1,111 @@
+"""What members send of their progress: checks that the pod is one of the run's, and keeps the report in its view.
+
+The sender is a pod that the API server knows (``PodIdentity``). It is believed about its own rank, in the epoch that
+runs, of an Experiment that gives its members the endpoint; and once in ``PACE`` seconds.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from muster.api.errors import MusterError
+from muster.api.names import KIND
+from muster.daemon.experiments.entry import Entry
+from muster.daemon.experiments.index import ExperimentIndex
+from muster.state.vocabulary.plan import Plan
+from muster.watchers.trainer_status import Unreadable, read_status
+
+PACE = 1.0
+"""Seconds between two reports of one rank."""
+COUNTED = 0.05, 2.0
+"""Seconds after a report until the reports of its gang are counted: for each 50 ranks that report, and at most."""
+DEAF = 10.0
+"""Seconds without a turn of the event loop after which reports may have been lost: transformers waits for five."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodIdentity:
+    """The pod that sent a token, by the API server."""
+
+    namespace: str
+    name: str
+    uid: str
+
+
+class Refused(MusterError):
+    """A post is answered with that HTTP status, and that reason of a Kubernetes Status."""
+
+    def __init__(self, status: int, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.status, self.reason = status, reason
+
+
+class SentIntake:
+    """Takes in reports. ``clock`` gives wall seconds; ``requeue`` asks for a step of an experiment in some seconds."""
+
+    def __init__(
+        self, index: ExperimentIndex, clock: Callable[[], float], requeue: Callable[[str, float], None]
+    ) -> None:
+        self._index = index
+        self._clock = clock
+        self._requeue = requeue
+
+    def take(self, namespace: str, name: str, pod: PodIdentity, body: bytes) -> None:
+        """Take in what that pod sent for that run. Raises ``Refused``."""
+        entry = self._index.named(namespace, name, KIND)
+        if entry is None or entry.plan is None or entry.record is None or pod.namespace != namespace:
+            raise Refused(404, "NotFound", "There is no such run here.")
+        rank = _rank(entry, entry.plan, entry.record.epoch, pod)
+        if rank is None:
+            raise Refused(403, "Forbidden", "The pod is no member of that run, or of an epoch that is over.")
+        now, epoch, sent = self._clock(), entry.record.epoch, entry.view.sent
+        if epoch == sent.epoch and 0.0 <= now - sent.came_at.get(rank, -PACE) < PACE:
+            raise Refused(429, "TooManyRequests", f"A rank is heard once in {PACE:g} s.")
+        try:
+            report = read_status(body, rank)
+        except Unreadable as error:
+            raise Refused(422, "Invalid", f"That is no status: {error}") from None
+        if report is not None:
+            entry.view.send(report, epoch, now)
+            least, most = COUNTED
+            self._requeue(entry.seen.uid, min(most, least * (len(sent.last) // 50)))
+
+
+def _rank(entry: Entry, plan: Plan, epoch: int, pod: PodIdentity) -> int | None:
+    """The rank of that pod, if it is a live member of that epoch. The uid says that it is this life."""
+    known = entry.view.sent.ranks
+    members = entry.view.of(epoch).members
+    rank = known.get(pod.uid)
+    if rank is None or rank not in members or members[rank].uid != pod.uid:
+        rank = next((each for each, member in members.items() if member.uid == pod.uid), None)
+        if rank is None:
+            return None
+        if len(known) > 2 * plan.size:  # of pods that are gone
+            known.clear()
+        known[pod.uid] = rank
+    return rank if members[rank].name == pod.name and members[rank].live else None
+
+
+class Hearing:
+    """Since when this daemon can hear what members send. ``monotonic`` runs on while the machine is suspended."""
+
+    def __init__(self, clock: Callable[[], float], monotonic: Callable[[], float]) -> None:
+        self._clock = clock
+        self._monotonic = monotonic
+        self._since = clock()
+        self._beat_at = monotonic()
+
+    def begin(self) -> None:
+        """Hear from now on: this daemon leads since now."""
+        self._since, self._beat_at = self._clock(), self._monotonic()
+
+    def since(self) -> float:
+        """In wall seconds. It is called often; a long time without a call means that the process stood still."""
+        now = self._monotonic()
+        if now - self._beat_at > DEAF:
+            self._since = self._clock()
+        self._beat_at = now
+        return self._since
+
+    def clock_stepped(self, seconds: float) -> None:
+        """The wall clock was set."""
+        self._since += seconds

@@ -1,0 +1,116 @@
+"""The lead: the reporting rank with the lowest number, whose reports say where the time of the programs went.
+
+Its times are by the clock of its program. ``offset`` takes them to wall time: the smallest difference between a look
+and the report that it read, so it is late by the shortest way of a report only. *Work* is that clock without announced
+pauses.
+"""
+
+from typing import NamedTuple, TypeVar
+
+import msgspec
+
+from muster.state.vocabulary.wall_time import WallTime
+
+MOST_POINTS = 32
+LONGEST = 10**8
+"""Seconds of a claim that are believed: three years."""
+
+
+class Spent(NamedTuple):
+    """What a program says of its time, in seconds by its own clock. It is a claim."""
+
+    first: int = -1
+    """The first step that it reported; -1 where it does not say."""
+    begun: float = -1.0
+    """Its work when its first step began; -1 where it does not say."""
+    saved: float = 0.0
+    """Pauses for saving checkpoints that are over."""
+    restored: float = 0.0
+    """Pauses for restoring checkpoints that are over."""
+    paused: float = 0.0
+    """All announced pauses that are over."""
+    kind: str = ""
+    """The kind of the pause that runs."""
+
+
+class Point(NamedTuple):
+    """A step, and a measure of time at it."""
+
+    step: int
+    at: float
+
+
+class Lead(msgspec.Struct, frozen=True):
+    """How far the lead has come."""
+
+    rank: int
+    offset: WallTime
+    at: float
+    """When it reported last, by its own clock."""
+    first: int
+    begun: float
+    """Its work when its first step began."""
+    spent: Spent
+    longest: float
+    """The longest time between two of its reports, in seconds."""
+    pause: float
+    """Seconds of the pause that has begun with the last report; 0 is none."""
+    points: tuple[Point, ...] = ()
+    """Steps with the work at them, in the order in which they were seen."""
+
+    @property
+    def reported_at(self) -> float:
+        """When it reported last, in wall seconds."""
+        return self.offset + self.at
+
+
+def followed(
+    rank: int, step: int, at: float, longest: float, pause: float, spent: Spent, read_at: float, before: Lead | None
+) -> Lead:
+    """The lead after a look that read this report of it, given how it was before."""
+    if at <= 0:  # a feeder without a clock of the program: a step was made when it was read
+        same = before is not None and before.rank == rank and before.points[-1].step == step
+        at = before.at if before is not None and same else read_at - (before.offset if before is not None else 0.0)
+    else:
+        at = min(at, LONGEST)
+    known = before if before is not None and before.rank == rank and at >= before.at else None
+    if known is not None and (known.at, known.spent, known.pause) == (at, spent, pause):
+        return known
+    work = max(0.0, at - spent.paused)
+    here = Point(step, work)
+    points = (*known.points, here) if known else (here,)
+    seen = known.begun if known else work
+    return Lead(
+        rank=rank,
+        offset=min(known.offset, read_at - at) if known else read_at - at,
+        at=at,
+        first=spent.first if spent.first >= 0 else known.first if known else step,
+        begun=min(spent.begun, at) if spent.begun >= 0 else seen,
+        spent=spent,
+        longest=longest,
+        pause=pause,
+        points=thinned(points, MOST_POINTS),
+    )
+
+
+P = TypeVar("P", bound=tuple[int, float])
+
+
+def thinned(points: tuple[P, ...], most: int) -> tuple[P, ...]:
+    """At most so many points of a rising line: those are left out without which it changes least."""
+    kept = list(points)
+    while len(kept) > most:
+        del kept[min(range(1, len(kept) - 1), key=lambda place: _off(*kept[place - 1 : place + 2]))]
+    return tuple(kept)
+
+
+def _off(before: tuple[int, float], here: tuple[int, float], after: tuple[int, float]) -> float:
+    """How far a point is from the line between its neighbours."""
+    return abs(here[1] - between(before, after, here[0]))
+
+
+def between(before: tuple[int, float], after: tuple[int, float], step: int) -> float:
+    """The measure at a step on the line through two points."""
+    if after[0] == before[0]:
+        return before[1]
+    return before[1] + (after[1] - before[1]) * (step - before[0]) / (after[0] - before[0])

@@ -1,0 +1,153 @@
+"""What is believed of a post: of which pod, of which epoch, how often; and since when the daemon could hear."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import pytest
+
+from muster.daemon.experiments.index import ExperimentIndex
+from muster.daemon.experiments.sent import DEAF, Hearing, PodIdentity, Refused, SentIntake
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.record import Phase
+from muster.watchers.experiments import DECODER
+from tests.builders import NOW, pod, record
+from tests.fuzz.samples import SPECS, experiment
+from tests.fuzz.world import line_of
+
+
+class Clocks:
+    def __init__(self) -> None:
+        self.wall, self.monotonic = 1000.0, 5.0
+
+    def hearing(self) -> Hearing:
+        return Hearing(lambda: self.wall, lambda: self.monotonic)
+
+    def pass_(self, seconds: float) -> None:
+        self.wall += seconds
+        self.monotonic += seconds
+
+
+def test_a_daemon_that_looks_often_has_heard_since_it_began() -> None:
+    clocks = Clocks()
+    hearing = clocks.hearing()
+    for _ in range(20):
+        clocks.pass_(5.0)
+        assert hearing.since() == 1000.0
+
+
+def test_a_process_that_stood_still_hears_from_now_on() -> None:
+    clocks = Clocks()
+    hearing = clocks.hearing()
+    clocks.pass_(DEAF + 1)
+    assert hearing.since() == clocks.wall
+    clocks.pass_(5.0)
+    assert hearing.since() == clocks.wall - 5.0
+
+
+def test_a_daemon_that_begins_to_lead_hears_from_then_on() -> None:
+    clocks = Clocks()
+    hearing = clocks.hearing()
+    clocks.pass_(5.0)
+    hearing.begin()
+    assert hearing.since() == clocks.wall
+
+
+def test_a_step_of_the_wall_clock_moves_the_time() -> None:
+    clocks = Clocks()
+    hearing = clocks.hearing()
+    clocks.wall += 3600
+    hearing.clock_stepped(3600)
+    assert hearing.since() == 4600.0
+
+
+NAMESPACE, NAME, UID = "team", "run", "uid-1"
+
+
+@dataclass
+class World:
+    index: ExperimentIndex
+    intake: SentIntake
+    now: list[float]
+    steps: list[tuple[str, float]]
+
+    def post(self, pod: PodIdentity, body: bytes | None = None, name: str = NAME, namespace: str = NAMESPACE) -> None:
+        self.intake.take(namespace, name, pod, body if body is not None else status(1))
+
+    def refused(self, pod: PodIdentity, **options: Any) -> int:
+        with pytest.raises(Refused) as refused:
+            self.post(pod, **options)
+        return refused.value.status
+
+
+def status(step: int) -> bytes:
+    metrics = [{"name": "current_step", "value": str(step)}]
+    return json.dumps({"trainerStatus": {"progressPercentage": 1, "metrics": metrics}}).encode()
+
+
+def identity(pod: Pod, **other: str) -> PodIdentity:
+    return PodIdentity(**{"namespace": pod.namespace, "name": pod.name, "uid": pod.uid} | other)
+
+
+@pytest.fixture
+def world() -> World:
+    index = ExperimentIndex(wanted=lambda uid: None, gone=lambda uid: None)
+    tree = experiment(UID, NAME, SPECS[0], 1, None)
+    seen = DECODER.event(line_of("ADDED", tree)).obj
+    assert seen is not None
+    index.experiment_changed(None, msgspec.structs.replace(seen, namespace=NAMESPACE))
+    index.entries[UID].record = record(phase=Phase.RUNNING)
+    for rank in (0, 1):
+        index.pod_changed(None, pod(rank, owner=UID, namespace=NAMESPACE))
+    now, steps = [NOW], list[tuple[str, float]]()
+    return World(index, SentIntake(index, lambda: now[0], lambda uid, wait: steps.append((uid, wait))), now, steps)
+
+
+def test_a_member_reports_for_its_own_rank(world: World) -> None:
+    world.post(identity(pod(1)), status(7))
+    sent = world.index.entries[UID].view.sent
+    assert {rank: report.step for rank, report in sent.last.items()} == {1: 7}
+    assert world.steps == [(UID, 0.0)]
+
+
+def test_a_pod_that_is_no_member_is_refused(world: World) -> None:
+    mine = pod(0)
+    assert world.refused(identity(mine, uid="another life of that name")) == 403
+    assert world.refused(identity(mine, name="another-name")) == 403
+    assert world.refused(identity(mine, namespace="theirs")) == 404
+    assert world.refused(identity(mine), name="another") == 404
+    assert world.refused(identity(mine, namespace="theirs"), namespace="theirs") == 404
+    assert world.index.entries[UID].view.sent.last == {}
+
+
+def test_a_pod_of_an_epoch_that_is_over_is_refused_and_so_is_a_token_of_a_pod_that_is_gone(world: World) -> None:
+    member = pod(0, owner=UID, namespace=NAMESPACE)
+    world.post(identity(member))
+    world.index.pod_changed(member, None)
+    assert world.refused(identity(member)) == 403
+    world.index.pod_changed(None, member)
+    world.index.entries[UID].record = record(phase=Phase.RUNNING, epoch=1)
+    assert world.refused(identity(member)) == 403
+
+
+def test_a_rank_is_heard_once_a_second(world: World) -> None:
+    member = identity(pod(0))
+    world.post(member)
+    world.now[0] += 0.5
+    assert world.refused(member) == 429
+    world.post(identity(pod(1)))
+    world.now[0] += 0.5
+    world.post(member)
+
+
+@pytest.mark.parametrize("body", [b"", b"[" * 60_000, b'{"trainerStatus": {"progressPercentage": NaN}}', b"\xff"])
+def test_a_body_that_is_no_status_is_refused(world: World, body: bytes) -> None:
+    assert world.refused(identity(pod(0)), body=body) == 422
+
+
+@pytest.mark.parametrize("step", ["-1", "nan", "1e300", "1.5"])
+def test_a_step_that_is_none_changes_nothing(world: World, step: str) -> None:
+    sent = status(1).replace(b'"1"', f'"{step}"'.encode())
+    world.post(identity(pod(0)), sent)
+    assert world.index.entries[UID].view.sent.last == {}

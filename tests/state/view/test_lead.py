@@ -1,0 +1,60 @@
+"""The lead: the wall time of its reports, the work at its steps, and that they stay few."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from muster.state.view.lead import MOST_POINTS, Lead, Point, Spent, between, followed, thinned
+from muster.state.view.progress import StepReport, steps_progress
+from tests.builders import NOW
+
+
+def look(step: int, at: float, read_at: float, before: Lead | None = None, **more: float) -> Lead:
+    return followed(0, step, at, 1.0, more.pop("pause", 0.0), Spent(**more), read_at, before)  # type: ignore[arg-type]
+
+
+def test_the_wall_time_of_a_report_is_by_the_shortest_way_of_any() -> None:
+    first = look(1, 100.0, NOW + 3)
+    second = look(2, 101.0, NOW + 1.5, first)
+    third = look(3, 102.0, NOW + 4, second)
+    assert third.reported_at == NOW + 2.5
+    assert look(3, 102.0, NOW + 9, third) is third
+
+
+def test_work_is_the_clock_of_the_program_without_its_pauses() -> None:
+    lead = look(1, 100.0, NOW)
+    lead = look(2, 130.0, NOW + 30, lead, paused=20.0)
+    assert lead.points == (Point(1, 100.0), Point(2, 110.0))
+    assert (lead.first, lead.begun) == (1, 100.0)
+
+
+def test_what_the_program_says_of_its_beginning_counts() -> None:
+    lead = look(7, 110.0, NOW, first=5, begun=104.0)
+    assert (lead.first, lead.begun) == (5, 104.0)
+
+
+def test_a_program_that_starts_over_begins_anew() -> None:
+    assert look(1, 5.0, NOW + 10, look(9, 100.0, NOW)).points == (Point(1, 5.0),)
+
+
+def test_the_lowest_reporting_rank_leads() -> None:
+    reports = [StepReport(rank, 3 + rank, 4, 50.0) for rank in (2, 1)]
+    seen = steps_progress(reports, 0, NOW, None)
+    assert seen is not None
+    assert seen.lead is not None
+    assert (seen.lead.rank, seen.lead.first) == (1, 4)
+
+
+def test_a_line_is_thinned_where_it_is_straight() -> None:
+    line = tuple(Point(step, step * 2.0 + (30.0 if step > 70 else 0.0)) for step in range(100))
+    kept = thinned(line, 4)
+    assert kept == (line[0], line[70], line[71], line[99])
+    assert between(kept[0], kept[1], 35) == line[35].at
+
+
+@given(st.lists(st.tuples(st.integers(0, 10**6), st.floats(0, 10**6)), max_size=90))
+def test_points_stay_few_and_keep_their_ends(raw: list[tuple[int, float]]) -> None:
+    points = tuple(Point(*each) for each in raw)
+    kept = thinned(points, MOST_POINTS)
+    assert len(kept) == min(len(points), MOST_POINTS)
+    assert kept[:1] == points[:1]
+    assert kept[-1:] == points[-1:]
