@@ -1,15 +1,21 @@
 """What is mounted in the members of an experiment with ``spec.assist``, and how it gets there.
 
-The code is an annotation of the pod, and a downwardAPI volume shows it as a file: that needs no right, no image and no
-object beside the pod (ADR 54).
+Each file is an annotation of the pod, and a downwardAPI volume shows them: that needs no right, no image and no object
+beside the pod (ADR 54).
 """
 
 from pathlib import Path
 from typing import Final
 
-CODE: Final = (Path(__file__).parent / "mounted" / "sitecustomize.py").read_text(encoding="utf-8")
-"""The module that Python imports before the program of a member."""
 FILE: Final = "sitecustomize.py"
+CODE: Final = (Path(__file__).parent / "mounted" / FILE).read_text(encoding="utf-8")
+"""The module that Python imports before the program of a member."""
+RECORDER_FILE: Final = "torch_recorder.py"
+RECORDER_CODE: Final = (Path(__file__).parent / "mounted" / RECORDER_FILE).read_text(encoding="utf-8")
+"""The module that it runs once the program has imported torch.distributed."""
+WATCH_FILE: Final = "place_watch.py"
+WATCH_CODE: Final = (Path(__file__).parent / "mounted" / WATCH_FILE).read_text(encoding="utf-8")
+"""The module that it runs once the program has imported jax."""
 FOLDER: Final = "/opt/muster-assist"
 """Where it is mounted."""
 STACKS: Final = "muster-stacks-"

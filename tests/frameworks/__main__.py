@@ -4,7 +4,11 @@ Ray and XGBoost go into a virtual environment (``MUSTER_FRAMEWORKS``, 600 MB) at
 their hashes; Jupyter's server goes into one of its own inside (jupyter.txt, 30 MB). PyTorch is Debian's python3-torch
 where apt is there and may install, else the index's wheel where that is a build for CPUs: the one for Linux on x86_64
 brings 3 GB of CUDA. What cannot be installed is printed with the reason, and its tests are skipped. ``--lock`` writes
-requirements.txt and jupyter.txt anew from their ``.in`` files.
+requirements.txt, jupyter.txt and torch.txt anew from their ``.in`` files.
+
+``--torch`` (``make frameworks TORCH=1``) also installs the current PyTorch with transformers, into a virtual
+environment of their own inside (torch.txt). It works without a GPU, but not without the CUDA libraries of its wheel:
+6 GB. Once it is there, each later call brings it to the versions of the lock.
 """
 
 import fcntl
@@ -17,10 +21,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.frameworks.interpreters import SYSTEM_PYTHON, has_module, home, jupyter_home
+from tests.frameworks.interpreters import SYSTEM_PYTHON, has_module, home, jupyter_home, torch_home
 
 HERE = Path(__file__).parent
-LOCK, JUPYTER_LOCK = HERE / "requirements.txt", HERE / "jupyter.txt"
+LOCK, JUPYTER_LOCK, TORCH_LOCK = HERE / "requirements.txt", HERE / "jupyter.txt", HERE / "torch.txt"
 HEADER = "# Written by `python -m tests.frameworks --lock` from {}; do not edit.\n"
 TORCH = "2.9.0"
 """The wheel where one is for CPUs: every wheel of PyPI for another platform than Linux on x86_64."""
@@ -30,7 +34,7 @@ DEBIAN_TORCH = "python3-torch"
 def main(arguments: Sequence[str]) -> int:
     """Install what is missing. Never fails: a framework that is not there skips its tests."""
     if "--lock" in arguments:
-        for lock in (LOCK, JUPYTER_LOCK):
+        for lock in (LOCK, JUPYTER_LOCK, TORCH_LOCK):
             source = lock.with_suffix(".in")
             lock.write_text(HEADER.format(source.name) + _resolve(source), encoding="utf-8")
         return 0
@@ -38,9 +42,13 @@ def main(arguments: Sequence[str]) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     with folder.with_name(f"{folder.name}.lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
+        current_torch = "--torch" in arguments or torch_home().exists()  # asked before the folder around it is cleared
         _report("ray and xgboost", _install_environment(folder, LOCK, "ray and xgboost"))
         _report("jupyter", _install_environment(jupyter_home(), JUPYTER_LOCK, "jupyter"))
         _report("torch", _install_torch(folder / "bin" / "python"))
+        if current_torch:
+            what = "the current torch, with transformers"
+            _report(what, _install_environment(torch_home(), TORCH_LOCK, what))
     return 0
 
 

@@ -1,7 +1,8 @@
 """Which interpreter on this machine has a framework, without importing the framework.
 
 Ray and XGBoost are in a virtual environment of their own, as is PyTorch where the package index has a build without
-CUDA. Otherwise PyTorch is Debian's python3-torch, which only Debian's own interpreter sees.
+CUDA. Otherwise PyTorch is Debian's python3-torch, which only Debian's own interpreter sees. It is from 2022: what it
+has not is tested with the current release, in another virtual environment, beside HuggingFace's transformers.
 """
 
 import os
@@ -14,8 +15,17 @@ VARIABLE = "MUSTER_FRAMEWORKS"
 SYSTEM_PYTHON = Path("/usr/bin/python3")
 MISSING = "run `make frameworks`"
 """Why a test that needs a framework is skipped; the name of the framework goes before it."""
+CURRENT_TORCH = "current torch"
+"""The framework that ``python_of`` finds only in the environment of the current PyTorch."""
 
-_MODULES = {"ray": "ray", "xgboost": "xgboost", "torch": "torch.distributed"}
+_MODULES = {
+    "ray": "ray",
+    "xgboost": "xgboost",
+    "torch": "torch.distributed",
+    CURRENT_TORCH: "torch.distributed",
+    "transformers": "transformers",
+}
+_WITH_CURRENT_TORCH = (CURRENT_TORCH, "transformers")
 _FIND = "import importlib.util, sys; sys.exit(importlib.util.find_spec(sys.argv[1]) is None)"
 
 
@@ -29,11 +39,20 @@ def jupyter_home() -> Path:
     return home() / "jupyter"
 
 
+def torch_home() -> Path:
+    """The folder of the virtual environment that has the current PyTorch, and transformers."""
+    return home() / "torch"
+
+
 @cache
 def python_of(framework: str) -> Path | None:
-    """The interpreter that has ``ray``, ``torch`` or ``xgboost``; None where no interpreter has it."""
+    """The interpreter that has the framework; None where no interpreter has it.
+
+    ``torch`` is any PyTorch, ``current torch`` only the one of torch.txt, which ``transformers`` comes with.
+    """
     module = _MODULES[framework]
-    candidates = (home() / "bin" / "python", *((SYSTEM_PYTHON,) if framework == "torch" else ()))
+    folder = torch_home() if framework in _WITH_CURRENT_TORCH else home()
+    candidates = (folder / "bin" / "python", *((SYSTEM_PYTHON,) if framework == "torch" else ()))
     return next((python for python in candidates if has_module(python, module)), None)
 
 
@@ -46,4 +65,5 @@ def has_module(python: Path, module: str) -> bool:
 
 def reason_without(framework: str) -> str:
     """Why tests of the framework are skipped here; empty where it is installed."""
-    return "" if python_of(framework) else f"no interpreter has {framework}: {MISSING}"
+    what_to_do = "run `make frameworks TORCH=1`" if framework in _WITH_CURRENT_TORCH else MISSING
+    return "" if python_of(framework) else f"no interpreter has {framework}: {what_to_do}"

@@ -1,8 +1,8 @@
 """What the KubeRay operator makes of a RayCluster, on the local cluster: its head service and its pods.
 
-The RayCluster and the pods are those that the real operator wrote (tests/observed/kuberay/traces, scenario a): names,
-labels, owner reference, environment, init container, ``ray start`` command lines, probes. Changed is what belongs to
-the machine of the recording: node selector, tolerations, resources. PATH stands for the image.
+The RayCluster and the pods are those that the real operator wrote (tests/watched_runs/kuberay/traces, scenario a):
+names, labels, owner reference, environment, init container, ``ray start`` command lines, probes. Changed is what
+belongs to the machine of the recording: node selector, tolerations, resources. PATH stands for the image.
 """
 
 import copy
@@ -13,7 +13,7 @@ from muster.client import Client
 from muster.kinds.ray.raycluster import RAYCLUSTER
 from muster.kube.paths import core, custom
 from muster.local.reduced_crds import reduced_crd
-from tests.observed.kuberay.recorded import recorded
+from tests.watched_runs.kuberay.recorded import recorded
 
 NAMESPACE: Final = "ray"
 CLUSTER: Final = "rc-a"

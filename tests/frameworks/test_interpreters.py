@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.frameworks import interpreters
-from tests.frameworks.__main__ import JUPYTER_LOCK, LOCK
+from tests.frameworks.__main__ import JUPYTER_LOCK, LOCK, TORCH_LOCK
 from tests.frameworks.interpreters import python_of, reason_without
 
 
@@ -27,6 +27,23 @@ def test_a_missing_framework_has_no_interpreter_and_names_the_command_that_insta
     for framework in ("ray", "torch", "xgboost"):
         assert python_of(framework) is None
         assert reason_without(framework) == f"no interpreter has {framework}: run `make frameworks`"
+    for framework in (interpreters.CURRENT_TORCH, "transformers"):
+        assert python_of(framework) is None
+        assert reason_without(framework) == f"no interpreter has {framework}: run `make frameworks TORCH=1`"
+
+
+def test_the_current_torch_is_only_that_of_its_own_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(interpreters.VARIABLE, str(tmp_path))
+    with_everything = "#!/bin/sh\nexit 0\n"
+    for folder in (tmp_path, tmp_path / "torch"):
+        assert python_of(interpreters.CURRENT_TORCH) is None
+        python_of.cache_clear()
+        python = folder / "bin" / "python"
+        python.parent.mkdir(parents=True)
+        python.write_text(with_everything, encoding="utf-8")
+        python.chmod(0o755)
+    assert python_of(interpreters.CURRENT_TORCH) == python_of("transformers") == tmp_path / "torch" / "bin" / "python"
+    assert python_of("torch") == tmp_path / "bin" / "python"
 
 
 @pytest.mark.parametrize("framework", ["ray", "torch", "xgboost"])
@@ -42,7 +59,7 @@ def test_an_interpreter_that_has_the_framework_is_found(
     assert reason_without(framework) == ""
 
 
-@pytest.mark.parametrize("lock", [LOCK, JUPYTER_LOCK], ids=lambda lock: lock.name)
+@pytest.mark.parametrize("lock", [LOCK, JUPYTER_LOCK, TORCH_LOCK], ids=lambda lock: lock.name)
 def test_the_lock_has_the_versions_that_are_asked_for_with_hashes(lock: Path) -> None:
     locked = lock.read_text(encoding="utf-8")
     for line in lock.with_suffix(".in").read_text(encoding="utf-8").split():

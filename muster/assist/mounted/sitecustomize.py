@@ -1,8 +1,10 @@
 """Runs in every Python process of a member with ``spec.assist``, before the program (docs/researcher.md of Muster).
 
 It makes a bare ``jax.distributed.initialize()`` work, ends a process that its gang or its threads would keep after a
-failure, and writes the stacks of all threads on SIGURG to a file in memory, for ``muster stacks``. Then it runs the
-image's own sitecustomize. MUSTER_ASSIST=off leaves a process alone. It works on Python 3.8 and later.
+failure, writes the stacks of all threads on SIGURG to a file in memory, for ``muster stacks``, and lets a process of a
+torch gang publish which collectives it has entered (``torch_recorder``), and one of a jax gang where it stands
+(``place_watch``). Then it runs the image's own sitecustomize.
+MUSTER_ASSIST=off leaves a process alone. It works on Python 3.8 and later.
 
 ``muster.jax.initialize`` takes ``help_this_process`` from here; nothing runs when this is imported under another name.
 """
@@ -19,6 +21,8 @@ if TYPE_CHECKING:  # `typing` would be an import of every process
 FOLDER = os.path.dirname(__file__)
 GANG = ("JAXOPERATOR_COORDINATOR_ADDRESS", "JAXOPERATOR_NUM_PROCESSES", "JAXOPERATOR_PROCESS_ID")
 CLUSTERS = "jax._src.clusters"
+TORCH = "torch.distributed.distributed_c10d"
+"""The module of torch that holds the process groups."""
 FIRST_FILES = (1000, 100)
 """Lowest numbers of the file for stacks, where the process may have so many: programs expect the numbers from 3 on.
 
@@ -179,9 +183,11 @@ def has_threads() -> bool:
 class Clusters:
     """Finds jax's module of clusters as it would be found, and adds the gang to it when it has run."""
 
+    module = CLUSTERS
+
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         """See importlib.abc.MetaPathFinder."""
-        return guarded(self.found, name, path, target) if name == CLUSTERS else None
+        return guarded(self.found, name, path, target) if name == self.module else None
 
     def found(self, name: str, path: Any, target: Any) -> Any:
         """What the other finders find; where this fails, they are asked again."""
@@ -194,14 +200,49 @@ class Clusters:
         return None
 
     def extend(self, loader: Any) -> None:
-        """Add the gang after the module has run."""
+        """Change the module after it has run."""
         run = loader.exec_module
 
         def exec_module(module: Any) -> None:
             run(module)
-            guarded(add_the_gang, module)
+            guarded(self.change, module)
 
         loader.exec_module = exec_module
+
+    def change(self, module: Any) -> None:
+        """Add the gang."""
+        add_the_gang(module)
+
+
+class Distributed(Clusters):
+    """The same of jax's module of its gang: while the process is in one, it publishes where it stands."""
+
+    module = "jax._src.distributed"
+
+    def change(self, module: Any) -> None:
+        """Run the file beside this one."""
+        beside("place_watch").attach(module)
+
+
+class ProcessGroups(Clusters):
+    """The same of torch's module of process groups: it publishes which collectives the process has entered."""
+
+    module = TORCH
+
+    def change(self, module: Any) -> None:
+        """Run the file beside this one."""
+        beside("torch_recorder").attach(module)
+
+
+def beside(name: str) -> Any:
+    """The module in the file of that name beside this one. Raises what an import of it raises."""
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    spec = spec_from_file_location(f"muster_{name}", os.path.join(FOLDER, f"{name}.py"))
+    assert spec is not None and spec.loader is not None  # noqa: PT018
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def add_the_gang(clusters: Any) -> None:
@@ -258,6 +299,7 @@ if __name__ == "sitecustomize":
     if os.environ.get("MUSTER_ASSIST") != "off":
         help_this_process()
         if all(map(os.environ.get, GANG)):
-            sys.meta_path.insert(0, Clusters())
+            sys.meta_path[:0] = (Clusters(), Distributed())
+        sys.meta_path.insert(0, ProcessGroups())
     sys.path[:] = [entry for entry in sys.path if entry != FOLDER]
     run_the_images()

@@ -1,5 +1,8 @@
 """Hang: no rank of an assembled gang has reported a step for too long (``state.view.progress`` says how long that is).
 
+Where programs report no steps, a gang hangs whose ranks all stand, and not at one place (``state.view.places``). Where
+they do, that says so sooner. In both cases the sentence has where the ranks stand, as far as they say it.
+
 It is an alert and no verdict, as every Stuck: the clock ``progress`` ends a gang that hangs, where the spec sets it. It
 is never said of programs that do not report, nor once a member has ended or a rank has left in good order: a gang that
 ends takes no further steps. Its sentence has the time of the last step and not its age, so that it is written once.
@@ -9,6 +12,8 @@ from typing import Final
 
 from muster.api.values.timestamps import whole_time
 from muster.state.facts.context import Context
+from muster.state.view.places.sentence import sentence as placed
+from muster.state.view.places.standstill import Places, makes_no_step
 from muster.state.view.progress import Progress
 from muster.state.vocabulary.record import ConditionType, Phase
 
@@ -18,27 +23,65 @@ HUNG: Final = "Hung"
 
 def hung(context: Context) -> Progress | None:
     """The progress of a gang that hangs; None where it gets on, ends, or does not report."""
-    if context.record.phase is not Phase.RUNNING or context.tally.succeeded:
+    progress = context.view.progress_of(context.record.epoch)
+    return progress if progress is not None and progress.hung and _at_work(context) else None
+
+
+def still(context: Context) -> Places | None:
+    """The places of a gang whose ranks all stand; None where one gets on, where they end, or do not say it.
+
+    What a program reports of its steps counts: one that has made a step, or has announced a pause, gets on. Where the
+    pod of a rank that stands elsewhere shows more than that, the pod's own cause is said.
+    """
+    stand, progress = context.view.places_of(context.record.epoch), context.view.progress_of(context.record.epoch)
+    if stand is None or stand.still_since is None or not (_at_work(context) and makes_no_step(progress)):
         return None
-    probe, progress = context.probe, context.view.progress_of(context.record.epoch)
-    if progress is None or not progress.hung or (probe is not None and probe.leaving):
-        return None
-    return progress
+    pods = (context.tally.members.get(rank) for group in stand.outliers for rank in group.ranks)
+    well = all(pod and pod.started and pod.live and not (pod.terminating or pod.failed or pod.cut_off) for pod in pods)
+    return stand if well else None
+
+
+def _at_work(context: Context) -> bool:
+    probe = context.probe
+    running = context.record.phase is Phase.RUNNING and not context.tally.succeeded
+    return running and not (probe is not None and probe.leaving)
 
 
 def stuck(context: Context) -> tuple[str, str] | None:
     """Reason and sentence of the condition Stuck, if the gang hangs."""
-    progress = hung(context)
-    return (HUNG, sentence(progress)) if progress else None
+    if progress := hung(context):
+        return HUNG, "; ".join(filter(None, (sentence(progress), where(context))))
+    return (HUNG, standstill(stand)) if (stand := still(context)) else None
+
+
+def standstill(stand: Places) -> str:
+    """Since when no rank gets on, and where they stand."""
+    return f"no rank gets on since {whole_time(stand.still_since or 0.0)}; {placed(stand)}"
+
+
+def where(context: Context) -> str:
+    """Where the ranks of a gang that hangs stand: ``rank 37 in next (data.py:41); 511 others in …``; or empty."""
+    stand = context.view.places_of(context.record.epoch)
+    return placed(stand) if stand is not None and stand.size > 1 else ""
+
+
+def due(context: Context) -> float | None:
+    """When the gang hangs if no report is sent until then; None where no time brings that."""
+    progress = context.view.progress_of(context.record.epoch)
+    at = progress.hangs_at if progress is not None and context.record.phase is Phase.RUNNING else None
+    return at if at is not None and at > context.now else None
 
 
 def sentence(progress: Progress) -> str:
     """Since when, the last step, and who is behind: ``rank 37 is behind at 1839``."""
-    return f"no step since {whole_time(progress.moved_at)}; {last_step(progress)}"
+    what = "no report" if progress.sent else "no step"
+    return f"{what} since {whole_time(progress.moved_at)}; {last_step(progress)}"
 
 
 def last_step(progress: Progress) -> str:
     """The last step, and who is behind."""
+    if progress.slowest is None and progress.sent:
+        return f"last step {progress.step}, by {progress.reporting} {'rank' if progress.reporting == 1 else 'ranks'}"
     if progress.slowest is None:
         return f"last step {progress.step}"
     return f"last step {progress.step}; rank {progress.slowest} is behind at {progress.slowest_step}"
@@ -49,4 +92,8 @@ def unseen(context: Context) -> bool:
     stuck, progress = context.record.condition(ConditionType.STUCK), context.view.progress_of(context.record.epoch)
     if stuck is None or not stuck.status or stuck.reason != HUNG or context.record.phase is not Phase.RUNNING:
         return False
-    return (progress is None or not progress.moved) and not context.tally.succeeded
+    stand = context.view.places_of(context.record.epoch)
+    seen = progress is not None and progress.moved
+    if stand is not None:
+        seen = seen or stand.still_since is not None or (progress is None and stand.moving)
+    return not seen and not context.tally.succeeded

@@ -8,11 +8,13 @@ one kind of evidence alone. The plan's coordinator states how patient Muster is 
 ``first_serve``). Reasons:
 
 - ``RanksMissing``: some ranks arrived, others did not, the roll was quiet, and one is late (``policies.lateness``);
-- ``CoordinatorNotServing``: the coordinator's program has run for ``first_serve`` without ever opening its port;
+- ``CoordinatorNotServing``: the coordinator's program has run for ``first_serve`` without ever opening its port, or
+  without a connection to it;
 - ``CoordinatorUnreachable``: it served and does not any more, though its pod runs and no rank has left in good order;
 - ``DashboardNotServing``: a Ray head whose GCS serves has no dashboard, so no one can ask it;
 - ``ProcessCountMismatch``: the coordinator waits for another number of processes than the gang has;
 - ``RankFailed``: the coordinator gave up a rank whose pod still runs;
+- ``CollectiveStuck``: ranks wait in a collective that others have not entered (``facts.collectives``);
 - ``Hung``: no rank has reported a step for too long (``policies.hang``);
 - the reason of an obstacle that lasts: no node, no image, no container (``policies.obstacles``);
 - ``DisruptionLoop``: the platform ends epoch after epoch before the gang makes progress (``failures.disruptions``);
@@ -28,24 +30,27 @@ from math import inf
 import msgspec
 from msgspec.structs import replace
 
-from muster.state.facts import admission, hang
+from muster.state.facts import admission, collectives, hang
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis import grouping
 from muster.state.facts.sentences import EXACT, all_succeeded, share, why_idle
-from muster.state.policies import blocked, lateness, obstacles, silence
-from muster.state.policies.deadline import alerts
+from muster.state.policies import blocked, deadline, lateness, obstacles, silence
 from muster.state.policies.failures import culprit, disruptions
 from muster.state.policies.obstacles import Obstacle
 from muster.state.view.probe_result import LOST_AFTER, ProbeResult
-from muster.state.view.roll import RankError
+from muster.state.view.roll import CoordinatorState, RankError
 from muster.state.vocabulary.coordinator import Completeness, Coordinator
 from muster.state.vocabulary.record import ConditionType, Phase
+from muster.state.vocabulary.rules import ClockRule
 
 RANKS_MISSING = Causes.NOT_ARRIVED.stuck_as
 DASHBOARD_NOT_SERVING = Causes.DASHBOARD_NOT_SERVING.stuck_as
 STARTS_WITHIN = 60.0
 """Seconds: the parts of Ray's dashboard have 30 to start, and it gives up when one has not."""
+
+CUT_OFF = "; a closed port would refuse: look for a NetworkPolicy, at network and node, then at a process that hangs"
+"""What is added where no answer comes in time (``CoordinatorState.TIMEOUT``). None of these is known to be the case."""
 
 
 class Assembly(msgspec.Struct, frozen=True):
@@ -62,6 +67,8 @@ class Assembly(msgspec.Struct, frozen=True):
     """When the answer may change by the mere passing of time, in wall seconds."""
     obstacle: Obstacle | None = None
     """What keeps a member from going on, from its first moment."""
+    passed: Sequence[ClockRule] = ()
+    """The clocks that have run out."""
 
 
 def assess(context: Context) -> Assembly:
@@ -79,8 +86,10 @@ def assess(context: Context) -> Assembly:
         gathered = _by_roll(context, coordinator, probe)
     if context.plan.lifecycle.deleting:
         return replace(gathered, stuck=None, look_again=None)
-    if gathered.stuck is None and (stuck := hang.stuck(context)):
+    if gathered.stuck is None and (stuck := collectives.stuck(context) or hang.stuck(context)):
         gathered = replace(gathered, stuck=stuck)
+    elif (due := hang.due(context)) is not None:
+        gathered = replace(gathered, look_again=min(at for at in (gathered.look_again, due) if at is not None))
     return _until_evidence(context, _with_alerts(context, gathered))
 
 
@@ -98,8 +107,10 @@ def _by_readiness(context: Context) -> Assembly:
     here = min(tally.ready + tally.succeeded, size)
     done = 0 < context.plan.size <= tally.succeeded
     message = all_succeeded(context.plan.size) if done else f"{share(here, size)} members are ready"
-    if here < size and size <= EXACT and (idle := tally.idle):
-        message += f"; {grouping.named(context, (pod.rank for pod in idle.values()), len(idle))}"
+    if here < size and size <= EXACT:
+        absent = [rank for rank, pod in sorted(tally.members.items()) if pod.live and not pod.ready]
+        absent = [rank for rank in absent if rank not in tally.done]
+        message += f"; {grouping.named(context, absent, len(absent))}" if absent else ""
     return Assembly(here >= size, here > 0, here, (), message, None, None)
 
 
@@ -147,7 +158,9 @@ def _before_serving(context: Context, coordinator: Coordinator) -> Assembly:
         which = f"rank {coordinator.rank}, {pod.name}, running{state}"
         message = f"waiting for the coordinator to serve at {address} ({which})"
         if since is not None and context.now >= since + coordinator.first_serve:
-            message += f", for more than {coordinator.first_serve:g} s{coordinator.opening}"
+            message += f", for more than {coordinator.first_serve:g} s"
+            cut_off = context.probe is not None and context.probe.answer.coordinator is CoordinatorState.TIMEOUT
+            message += CUT_OFF if cut_off else coordinator.opening
             stuck = (Causes.COORDINATOR_NOT_SERVING.stuck_as, message)
         elif since is not None:
             look_again = since + coordinator.first_serve
@@ -163,7 +176,8 @@ def _by_roll(context: Context, coordinator: Coordinator, probe: ProbeResult) -> 
     quiet, stuck = context.now >= due, None
     late_at = lateness.late_at(context, coordinator, probe, due) if not complete and missing > 0 else due
     count = f"{probe.arrived}/{size}" if quiet else share(probe.arrived, size)
-    message = f"{count} ranks {_arrived(context, coordinator, probe)}"
+    present = probe.present(context.now)
+    message = f"{count} ranks {_arrived(coordinator, probe, present)}"
     if not complete and missing > 0 and (quiet or size <= EXACT):
         message += "; missing " + grouping.named(context, probe.missing, missing)
     lost, look_again = silence.of(context, coordinator, probe)
@@ -183,7 +197,6 @@ def _by_roll(context: Context, coordinator: Coordinator, probe: ProbeResult) -> 
     elif not complete:
         waits = [at for at in (look_again, due, late_at) if at is not None and context.now < at < inf]
         look_again = min(waits, default=look_again)
-    present = probe.present(context.now)
     return Assembly(complete, present, probe.arrived, probe.missing, message, stuck, look_again)
 
 
@@ -226,8 +239,8 @@ def _quiet_at(coordinator: Coordinator, probe: ProbeResult) -> float:
 def _by_count(context: Context, coordinator: Coordinator, probe: ProbeResult) -> Assembly:
     """The coordinator counts the members and does not name them."""
     size, arrived = context.plan.size, probe.arrived
-    complete = arrived >= size
-    message = f"{share(arrived, size)} ranks {_arrived(context, coordinator, probe)}; {probe.answer.partial}"
+    complete, present = arrived >= size, probe.present(context.now)
+    message = f"{share(arrived, size)} ranks {_arrived(coordinator, probe, present)}; {probe.answer.partial}"
     if not complete and size <= EXACT and (idle := context.tally.idle):
         message += f"; {grouping.named(context, (pod.rank for pod in idle.values()), len(idle))}"
     due = lateness.late_by_count_at(context, coordinator, probe, _quiet_at(coordinator, probe))
@@ -237,11 +250,12 @@ def _by_count(context: Context, coordinator: Coordinator, probe: ProbeResult) ->
             stuck = (RANKS_MISSING, message)
         else:
             look_again = min((at for at in (look_again, due) if at is not None), default=None)
-    return Assembly(complete, probe.present(context.now), arrived, (), message, stuck, look_again)
+    return Assembly(complete, present, arrived, (), message, stuck, look_again)
 
 
-def _arrived(context: Context, coordinator: Coordinator, probe: ProbeResult) -> str:
-    return "arrived" if silence.steady(coordinator, probe, context.now) else "had arrived"
+def _arrived(coordinator: Coordinator, probe: ProbeResult, present: bool) -> str:
+    """The word does not change with each answer of a coordinator that comes and goes."""
+    return "arrived" if present or silence.is_past_it(coordinator, probe) else "had arrived"
 
 
 def _with_alerts(context: Context, gathered: Assembly) -> Assembly:
@@ -254,7 +268,10 @@ def _with_alerts(context: Context, gathered: Assembly) -> Assembly:
     if obstacle and obstacle.begins <= context.now:
         gathered = replace(gathered, message=_joined(obstacle, gathered.message), obstacle=obstacle)
     refusal = context.view.engine.refusal
-    alarm = (refusal.reason, refusal.message) if refusal else next(iter(alerts(context)), None)
+    alarm = (refusal.reason, refusal.message) if refusal else None
+    if passed := deadline.passed(context):
+        gathered = replace(gathered, passed=passed)
+        alarm = alarm or next(iter(deadline.alerts(context, passed)), None)
     if alarm is None and gathered.obstacle and obstacle and due is not None and due <= context.now:
         alarm = obstacle.reason, obstacle.message
     lingers_until = blocked.lingers_until(context.record)
@@ -281,7 +298,8 @@ def _until_evidence(context: Context, gathered: Assembly) -> Assembly:
     if before is None or gathered.stuck or context.record.finished or context.record.phase is Phase.SUSPENDED:
         return gathered
     unmoved = before[0] == RANKS_MISSING and not gathered.complete and _roll_unmoved(context)
-    if context.view.engine.answered and not unmoved and not hang.unseen(context):
+    unseen = hang.unseen(context) or collectives.unseen(context)
+    if context.view.engine.answered and not unmoved and not unseen:
         return gathered
     return replace(gathered, stuck=before)
 

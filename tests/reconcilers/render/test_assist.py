@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from muster.api.names import ANNOTATION_ASSIST
-from muster.assist import CODE, FILE, FOLDER
+from muster.api.names import ANNOTATION_ASSIST, ANNOTATION_ASSIST_RECORDER, ANNOTATION_ASSIST_WATCH
+from muster.assist import CODE, FILE, FOLDER, RECORDER_CODE, RECORDER_FILE, WATCH_CODE, WATCH_FILE
 from muster.reconcilers.render.assist import PREFIX, assisted
 from muster.reconcilers.render.command import arguments_of, command_of
 from muster.reconcilers.render.pod import PodTemplate, render_pod
@@ -19,7 +19,12 @@ from tests.fakes.plans import gang, member_of
 
 LARGEST = 256 * 1024
 """Bytes of all annotations of an object (kubernetes: apimachinery/pkg/api/validation, TotalAnnotationSizeLimitB)."""
-MOST = 12 * 1024
+ADDED = {
+    ANNOTATION_ASSIST: CODE,
+    ANNOTATION_ASSIST_RECORDER: RECORDER_CODE,
+    ANNOTATION_ASSIST_WATCH: WATCH_CODE,
+}
+MOST = 36 * 1024
 """Bytes that a pod may grow by."""
 
 
@@ -32,16 +37,19 @@ def templated(plan: Plan, template: dict[str, Any]) -> Plan:
     return replace(plan, groups=(replace(group, template=template),))
 
 
-def test_the_annotation_is_the_file_of_a_read_only_volume() -> None:
+def test_the_annotations_are_the_files_of_a_read_only_volume() -> None:
     pod = pod_of(gang(assist=True))
     (container,) = pod["spec"]["containers"]
     (mount,) = container["volumeMounts"]
     (volume,) = pod["spec"]["volumes"]
-    (item,) = volume["downwardAPI"]["items"]
-    assert pod["metadata"]["annotations"] == {ANNOTATION_ASSIST: CODE}
+    items = {each["path"]: each["fieldRef"]["fieldPath"] for each in volume["downwardAPI"]["items"]}
+    assert pod["metadata"]["annotations"] == ADDED
     assert mount == {"name": volume["name"], "mountPath": FOLDER, "readOnly": True}
-    assert item["path"] == FILE
-    assert item["fieldRef"]["fieldPath"] == f"metadata.annotations['{ANNOTATION_ASSIST}']"
+    assert items == {
+        FILE: f"metadata.annotations['{ANNOTATION_ASSIST}']",
+        RECORDER_FILE: f"metadata.annotations['{ANNOTATION_ASSIST_RECORDER}']",
+        WATCH_FILE: f"metadata.annotations['{ANNOTATION_ASSIST_WATCH}']",
+    }
 
 
 def test_a_pod_without_it_is_the_pod_of_before() -> None:
@@ -60,7 +68,7 @@ def test_the_template_of_a_group_renders_the_same_pod() -> None:
 
 
 def test_the_code_is_far_below_what_annotations_may_hold() -> None:
-    assert len(json.dumps(pod_of(gang(assist=True)))) - len(json.dumps(pod_of(gang()))) < MOST < LARGEST / 16
+    assert len(json.dumps(pod_of(gang(assist=True)))) - len(json.dumps(pod_of(gang()))) < MOST < LARGEST / 4
 
 
 def test_annotations_volumes_and_variables_of_a_template_stay() -> None:
@@ -80,7 +88,7 @@ def test_annotations_volumes_and_variables_of_a_template_stay() -> None:
     }
     pod = pod_of(templated(gang(assist=True), template))
     (container,) = pod["spec"]["containers"]
-    assert pod["metadata"]["annotations"] == {"team": "vision", ANNOTATION_ASSIST: CODE}
+    assert pod["metadata"]["annotations"] == {"team": "vision", **ADDED}
     assert [volume["name"] for volume in pod["spec"]["volumes"]] == ["muster-assist", "cache"]
     assert [mount["mountPath"] for mount in container["volumeMounts"]] == [FOLDER, "/cache"]
     assert {"name": "PYTHONPATH", "value": "/app"} in container["env"]

@@ -10,7 +10,6 @@ from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.view.progress import StepReport
 from muster.state.view.roll import RankState
-from muster.state.view.view import View
 from muster.state.vocabulary.record import ConditionType, Phase
 from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.builders import Clock, plan
@@ -174,10 +173,7 @@ def test_a_daemon_that_takes_over_in_a_hang_leaves_it_until_it_sees_a_step() -> 
     story.run(30)
     story.run(66, stopped=(0, 1, 2, 3))
     writes = story.writes
-    before, story.view = story.view, View()
-    for pod in story.pods.values():
-        story.view.change(None, pod)
-    story.view.engine = before.engine
+    before = story.take_over()
     assert before.probe is not None
     story.view.observe_probe(replace(before.probe.answer, at=story.now), 0)
     story.look()

@@ -7,7 +7,7 @@ import pytest
 
 from muster.state.facts.context import Context
 from muster.state.policies import rendezvous
-from muster.state.policies.rendezvous import Assembly
+from muster.state.policies.rendezvous import CUT_OFF, Assembly
 from muster.state.view.engine_facts import Refusal
 from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer
 from muster.state.view.view import View
@@ -64,7 +64,8 @@ def test_one_that_is_not_ready_is_named_with_its_reason() -> None:
         False, True, 3, (), f"3/4 members are ready; rank 2 ({creating.name}, Pending: ContainerCreating)", None, None
     )
     unready = pod(2, ready=False)
-    assert assess(view(unready, *gang(2)), run=PASSIVE).message == "3/4 members are ready"
+    said = assess(view(unready, *gang(2)), run=PASSIVE).message
+    assert said == f"3/4 members are ready; rank 2 ({unready.name}, running, but not ready)"
 
 
 def test_no_idle_pod_is_named_once_the_gang_is_there() -> None:
@@ -104,6 +105,18 @@ def test_a_process_may_take_four_minutes_to_open_its_port() -> None:
     said = f"{WAITING}), for more than 240 s"  # the status joins the two unless the one holds the other
     assert (late.stuck, late.message) == (("CoordinatorNotServing", said), said)
     assert (late.look_again, FIRST_SERVE) == (None, 240.0)
+
+
+def test_a_port_that_times_out_is_not_called_closed() -> None:
+    coordinator = Coordinator(0, 1234, ProbeKind.JAX, opened_by="rank 0 opens it")
+    run = plan(coordinator=coordinator)
+    said = {
+        state: assess(view(pod(0), heard=RollAnswer(at=NOW, coordinator=state)), run=run, after=240, assembling_at=NOW)
+        for state in (CoordinatorState.REFUSED, CoordinatorState.TIMEOUT)
+    }
+    assert [found.stuck[0] for found in said.values() if found.stuck] == ["CoordinatorNotServing"] * 2
+    assert said[CoordinatorState.REFUSED].message.endswith("for more than 240 s; rank 0 opens it")
+    assert said[CoordinatorState.TIMEOUT].message.endswith(f"for more than 240 s{CUT_OFF}")
 
 
 def test_what_an_unserving_coordinator_is_stuck_with_stands_once_beside_an_obstacle() -> None:
@@ -364,6 +377,7 @@ def test_a_passed_clock_is_more_definite_than_the_roll() -> None:
     assert here == Assembly(
         complete=False, coordinator_ready=True, arrived=3, missing=(2,),
         message=f"{why}; 3/4 ranks arrived; {missing}", stuck=("AssemblyDeadlineExceeded", why), look_again=NOW + 6,
+        passed=list(CLOCKED.clocks),
     )  # fmt: skip
 
 
@@ -373,7 +387,7 @@ def test_a_refusal_is_reported_before_any_clock() -> None:
     here = assess(seen, run=CLOCKED, after=5, assembling_at=NOW)
     assert here == Assembly(
         complete=True, coordinator_ready=True, arrived=4, missing=(), message="no more pods; 4/4 ranks arrived",
-        stuck=("QuotaExceeded", "no more pods"), look_again=None,
+        stuck=("QuotaExceeded", "no more pods"), look_again=None, passed=list(CLOCKED.clocks),
     )  # fmt: skip
 
 
@@ -382,9 +396,10 @@ def test_a_gang_at_rest_has_no_arrivals() -> None:
     assert quiet == Assembly(False, False, 0, (), "", None, None)
     clocks = {ClockName.TERMINATING: Clock(5, ClockAction.ALERT)}
     old = pod(1, epoch=0, node="")
-    late = rendezvous.at_rest(Context(plan(clocks=clocks), record(epoch=1, ending_at=NOW), view(old), NOW + 5))
+    run = plan(clocks=clocks)
+    late = rendezvous.at_rest(Context(run, record(epoch=1, ending_at=NOW), view(old), NOW + 5))
     why = f"1 pod of an older epoch ({old.name}) did not end within 5 s"
-    assert late == Assembly(False, False, 0, (), why, ("TerminatingDeadlineExceeded", why), None)
+    assert late == Assembly(False, False, 0, (), why, ("TerminatingDeadlineExceeded", why), None, None, [*run.clocks])
 
 
 # --- a daemon that has just begun --------------------------------------------------------------------------------

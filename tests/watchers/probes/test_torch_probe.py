@@ -181,3 +181,53 @@ async def test_a_store_reports_no_changes_by_itself() -> None:
     async with FakeStore() as store:
         assert [answer async for answer in probe_of(store).changes()] == []
         assert store.connections == 0
+
+
+def reported(step: int, processes: int = 1) -> bytes:
+    return f'{{"step":{step},"calls":{step + 1},"at":1.5,"processes":{processes}}}'.encode()
+
+
+async def test_reports_are_read_once_all_have_joined(store: FakeStore) -> None:
+    store.keys |= {f"/muster/progress/{rank}": reported(7 + rank) for rank in (0, 2)}
+    probe = probe_of(store)
+    store.join(0, 1)
+    assert (await probe.snapshot()).reports is None
+    store.join(2)
+    seen = (await probe.snapshot()).reports
+    assert seen is not None
+    assert [(report.rank, report.step) for report in seen] == [(0, 7), (2, 9)]
+
+
+async def test_processes_of_a_pod_are_read_as_its_one_report(store: FakeStore) -> None:
+    store.join(0, 1, 2)
+    store.keys |= {"/muster/progress/1": reported(9, 3)} | {f"/muster/progress/1.{n}": reported(5 + n) for n in (1, 2)}
+    seen = (await probe_of(store).snapshot()).reports
+    assert seen is not None
+    assert [(report.rank, report.step, report.calls) for report in seen] == [(1, 6, 10 + 7 + 8)]
+
+
+@pytest.mark.parametrize("value", [b"x" * 1025, b"x" * 100_000])
+async def test_a_report_that_is_too_long_costs_no_roll(store: FakeStore, value: bytes) -> None:
+    store.join(0, 1, 2)
+    store.keys["/muster/progress/0"] = value
+    probe = probe_of(store)
+    for _ in range(2):
+        answer = await probe.snapshot()
+        assert (answer.passed, answer.reports) == (True, None)
+
+
+async def test_a_key_that_goes_costs_one_look(store: FakeStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("muster.watchers.probes.torch.reports.StoredReports.due", lambda *_: True)
+    store.join(0, 1, 2)
+    store.keys["/muster/progress/0"] = reported(7)
+    probe = probe_of(store)
+    assert (await probe.snapshot()).reports
+    del store.keys["/muster/progress/0"]
+    assert (await probe.snapshot()).reports is None
+    after = await probe.snapshot()
+    assert (after.passed, after.reports) == (True, ())
+
+
+async def test_a_gang_that_is_too_large_is_not_asked_for_reports(store: FakeStore) -> None:
+    store.join(*range(5000), pattern="")
+    assert (await probe_of(store, expected=5000).snapshot()).reports is None

@@ -13,17 +13,19 @@ from dataclasses import replace
 
 from muster.api.progress import KEYS
 from muster.api.values.printable import printable
+from muster.state.view.places.report import PlaceReport
 from muster.state.view.progress import StepReport
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.watchers.probes.bounded.channel import Channel
 from muster.watchers.probes.bounded.connection import Address, PortState
 from muster.watchers.probes.bounded.grpc import NoAnswer, Status
 from muster.watchers.probes.jax.generations import Generation, ProtocolNegotiation
+from muster.watchers.probes.jax.places import PlaceReader
 from muster.watchers.probes.jax.port_check import check_port
 from muster.watchers.probes.jax.protobuf import Malformed
-from muster.watchers.probes.jax.reports import ReportReader
 from muster.watchers.probes.jax.rpc import Method, Question, Seen, send
 from muster.watchers.probes.jax.task_list import MAX_TEXT, RollReader, most_tasks, read_entries, read_mismatch, summary
+from muster.watchers.probes.reports import ReportReader
 
 PREEMPTION_KEY = "RECEIVED_PREEMPTION_NOTICE"
 """Key that jax's preemption service sets, with the time as value, when a process gets SIGTERM."""
@@ -60,7 +62,8 @@ class JaxProbe:
         self._channel = Channel(self._address, expected)
         self._negotiation = ProtocolNegotiation()
         self._reader = self._new_reader()
-        self._reports = ReportReader(expected)
+        self._reports = ReportReader(expected, most_tasks(expected))
+        self._places = PlaceReader(expected)
         self._finished: int | None = None
         self._misses = 0
         self._turn = asyncio.Lock()
@@ -78,7 +81,9 @@ class JaxProbe:
                         found = await self._once()
             except TimeoutError:
                 found = PortState(CoordinatorState.TIMEOUT, "each call is answered, but too slowly")
-            return self._unanswered(started, found) if isinstance(found, PortState) else await self._with_reports(found)
+            if isinstance(found, PortState):
+                return self._unanswered(started, found)
+            return await self._with_places(await self._with_reports(found))
 
     async def changes(self) -> AsyncGenerator[RollAnswer, None]:
         """Yield each change that the coordinator reports after the version that this probe saw last.
@@ -256,18 +261,31 @@ class JaxProbe:
     async def _with_reports(self, answer: RollAnswer) -> RollAnswer:
         """The answer with what the ranks report, where it is time to ask for that."""
         began = _monotonic()
-        # Before the rendezvous no program can report, and process 0 has most to do; a partial roll shows rank 0 only.
-        early = answer.missing or RankState.ARRIVED in answer.states
-        if early or answer.left or not self._reports.due(began):
+        if not _at_work(answer) or not self._reports.due(began):
             return answer
         reports: tuple[StepReport, ...] | None = None
         try:
             async with asyncio.timeout(self._deadline):
-                reports = self._reports.read(await self._stored(KEYS, directory=True))
+                stored = await self._stored(KEYS, directory=True)
+                reports = self._reports.read(read_entries(stored, 2, most_tasks(self._expected)))
         except (NoAnswer, Malformed, TimeoutError):
             pass  # the roll is known all the same; whether the coordinator answers shows at the next look
         self._reports.took(began, _monotonic())
         return answer if reports is None else replace(answer, reports=reports)
+
+    async def _with_places(self, answer: RollAnswer) -> RollAnswer:
+        """The answer with where the ranks stand, where it is time to ask for that."""
+        began = _monotonic()
+        if not _at_work(answer) or not self._places.due(began):
+            return answer
+        places: tuple[PlaceReport, ...] | None = None
+        try:
+            async with asyncio.timeout(self._deadline):
+                places = await self._places.read(lambda key, directory: self._stored(key, directory=directory))
+        except (NoAnswer, Malformed, TimeoutError):
+            pass  # as with the reports
+        self._places.took(began, _monotonic())
+        return answer if places is None else replace(answer, places=places, stacks=self._places.stacks)
 
     async def _stored(self, key: str, *, directory: bool) -> bytes:
         """The raw answer to a key-value call. Raises `NoAnswer`, `Malformed`."""
@@ -278,6 +296,14 @@ class JaxProbe:
             return (await self._ask_by_incarnation(method, key))[0]
         method = Method.V1_GET_KEY_VALUE_DIR if directory else Method.V1_TRY_GET_KEY_VALUE
         return await send(self._channel, Question(method, key=key), self._deadline)
+
+
+def _at_work(answer: RollAnswer) -> bool:
+    """All ranks are past the rendezvous, and none has left.
+
+    Before the rendezvous no program can report, and process 0 has most to do; a partial roll shows rank 0 only.
+    """
+    return not (answer.missing or RankState.ARRIVED in answer.states or answer.left)
 
 
 def _mismatch(error: NoAnswer) -> int | None:

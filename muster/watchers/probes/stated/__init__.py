@@ -1,4 +1,4 @@
-"""Probes that an annotation of an observed run states: whether its coordinator serves, by tcp, http or grpc."""
+"""Probes that an annotation of a watched run states: whether its coordinator serves, by tcp, http or grpc."""
 
 from muster.watchers.probes.stated.probe import StatedProbe
 

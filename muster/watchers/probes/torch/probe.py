@@ -7,11 +7,16 @@ torchrun. Where the names do not explain the count (NCCL connects later), the an
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from typing import Protocol, TypeVar
 
 from muster.api.values.printable import printable
+from muster.state.view.collectives import CollectiveReport
+from muster.state.view.progress import StepReport
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.watchers.probes.bounded.connection import Address
+from muster.watchers.probes.torch.collectives import StoredCollectives
+from muster.watchers.probes.torch.reports import StoredReports
 from muster.watchers.probes.torch.store import NoStore, Store, open_store, translated
 
 COUNT_KEY = "init/"
@@ -32,6 +37,25 @@ _ABANDON = 30.0
 """Seconds after which a connection without an answer is given up: its other end may have gone without a word."""
 
 
+T_co = TypeVar("T_co", covariant=True)
+
+
+class StoredValues(Protocol[T_co]):
+    """What processes have written into the store."""
+
+    def due(self, now: float) -> bool:
+        """Whether to ask now."""
+        ...
+
+    def took(self, began: float, now: float) -> None:
+        """A look is over."""
+        ...
+
+    def read(self, store: Store) -> Awaitable[tuple[T_co, ...]]:
+        """Ask."""
+        ...
+
+
 class TorchProbe:
     """Asks one TCPStore over one connection, and changes nothing in the store."""
 
@@ -42,6 +66,8 @@ class TorchProbe:
         self._expected = expected
         self._deadline = deadline
         self._keys: tuple[str, ...] = RANK_KEYS
+        self._reports = StoredReports(expected)
+        self._collectives = StoredCollectives(expected)
         self._store: Store | None = None
         self._asking: asyncio.Task[RollAnswer] | None = None
         self._since = 0.0
@@ -99,6 +125,8 @@ class TorchProbe:
                 self._store.close()
         self._store = None
         self._store = await open_store(self._address)
+        self._reports.renew()
+        self._collectives.renew()
         with translated():
             return await self._roll(self._store)
 
@@ -118,9 +146,34 @@ class TorchProbe:
             else:
                 partial = "the store at MASTER_ADDR counts its processes and does not name them"
         said = f"{min(count or 1, size)}/{size} processes have joined"
+        reports = await self._stored(store, self._reports) if RankState.CONNECTED in states else None
+        kept = self._store is not None and RankState.CONNECTED in states
+        collectives = await self._stored(store, self._collectives) if kept else None
         return self._answer(
-            CoordinatorState.SERVING, said, states=states, partial=partial, joined=joined, protocol=str(store.dialect)
+            CoordinatorState.SERVING,
+            said,
+            states=states,
+            partial=partial,
+            joined=joined,
+            protocol=str(store.dialect),
+            reports=reports,
+            collectives=collectives,
         )
+
+    async def _stored(self, store: Store, values: StoredValues[T_co]) -> tuple[T_co, ...] | None:
+        """What the processes say of themselves, where it is time to ask for that."""
+        began = _monotonic()
+        if not values.due(began):
+            return None
+        try:
+            with translated():
+                return await values.read(store)
+        except NoStore:  # the roll is known all the same; a connection in the midst of an answer is of no use
+            store.close()
+            self._store = None
+            return None
+        finally:
+            values.took(began, _monotonic())
 
     async def _named(self, store: Store) -> set[int]:
         """The ranks whose own keys are there."""
@@ -142,6 +195,8 @@ class TorchProbe:
         partial: str = "",
         joined: int | None = None,
         protocol: str = "",
+        reports: tuple[StepReport, ...] | None = None,
+        collectives: tuple[CollectiveReport, ...] | None = None,
     ) -> RollAnswer:
         return RollAnswer(
             at=self._clock(),
@@ -152,6 +207,8 @@ class TorchProbe:
             partial=partial,
             joined=joined,
             protocol=protocol,
+            reports=reports,
+            collectives=collectives,
         )
 
 

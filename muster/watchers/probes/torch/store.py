@@ -117,6 +117,20 @@ class Store:
             raise NoStore(_other(f"{printable(text, 80)!r} where a number was expected"))
         return int(text)
 
+    async def values(self, keys: Sequence[str], most: int) -> list[bytes]:
+        """The values of keys that are there. Raises ``NoStore`` where one has more bytes than ``most``."""
+        found: list[bytes] = []
+        self._connection.grant(len(keys) * (NUMBER.size + most), 2 * len(keys), "answers")
+        for first in range(0, len(keys), BATCH):
+            batch = keys[first : first + BATCH]
+            self._connection.write(b"".join(map(self.dialect.get, batch)))
+            for _ in batch:
+                (size,) = NUMBER.unpack(await self._connection.exactly(NUMBER.size))
+                if not 0 <= size <= most:
+                    raise NoStore(_other(f"a value of {size} bytes where a report was expected"))
+                found.append(await self._connection.exactly(size) if size else b"")
+        return found
+
     async def _number(self, query: bytes) -> int:
         self._connection.grant(NUMBER.size + MAX_VALUE, 2, "answers")
         self._connection.write(query)

@@ -7,11 +7,23 @@ import pytest
 from muster.state.view.progress import StepReport
 from muster.watchers.probes.jax.probe import JaxProbe
 from muster.watchers.probes.jax.protobuf import Malformed, bytes_field
-from muster.watchers.probes.jax.reports import IDLE, ReportReader
+from muster.watchers.probes.jax.task_list import most_tasks, read_entries
+from muster.watchers.probes.reports import IDLE, MOST_REST, ReportReader
 from tests.fakes.coordinator import FakeCoordinator
 
 VALUE = b'{"step":1840,"calls":1841,"at":512.25,"longest":2.5,"scalars":{"loss":2.31}}'
 REPORT = StepReport(0, 1840, 1841, 512.25, 2.5, (("loss", 2.31),))
+
+
+class JaxReader(ReportReader):
+    """Reads the answer of jax's store, as the probe does."""
+
+    def __init__(self, expected: int) -> None:
+        super().__init__(expected, most_tasks(expected))
+        self._entries = most_tasks(expected)
+
+    def of(self, body: bytes) -> tuple[StepReport, ...]:
+        return self.read(read_entries(body, 2, self._entries))
 
 
 def body(**values: bytes) -> bytes:
@@ -22,22 +34,22 @@ def body(**values: bytes) -> bytes:
 
 
 def test_a_report_is_read() -> None:
-    assert ReportReader(4).read(body(r0=VALUE)) == (REPORT,)
+    assert JaxReader(4).of(body(r0=VALUE)) == (REPORT,)
 
 
 def test_an_announced_pause_is_read() -> None:
     value = VALUE.replace(b'"longest"', b'"pause":600.0,"longest"')
-    assert ReportReader(4).read(body(r0=value)) == (REPORT._replace(pause=600.0),)
+    assert JaxReader(4).of(body(r0=value)) == (REPORT._replace(pause=600.0),)
 
 
 def test_reports_come_by_rank() -> None:
-    assert [report.rank for report in ReportReader(12).read(body(r10=VALUE, r9=VALUE, r2=VALUE))] == [2, 9, 10]
+    assert [report.rank for report in JaxReader(12).of(body(r10=VALUE, r9=VALUE, r2=VALUE))] == [2, 9, 10]
 
 
 def test_a_value_that_has_not_changed_is_not_decoded_again() -> None:
-    reader = ReportReader(4)
-    first = reader.read(body(r0=VALUE, r1=VALUE))
-    second = reader.read(body(r0=VALUE, r1=VALUE.replace(b"1840", b"1841")))
+    reader = JaxReader(4)
+    first = reader.of(body(r0=VALUE, r1=VALUE))
+    second = reader.of(body(r0=VALUE, r1=VALUE.replace(b"1840", b"1841")))
     assert second[0] is first[0]
     assert second[1].step == 1841
 
@@ -65,24 +77,24 @@ def test_a_value_that_has_not_changed_is_not_decoded_again() -> None:
     ],
 )
 def test_a_value_that_is_no_report_is_left_out_and_the_others_count(value: bytes) -> None:
-    assert ReportReader(4).read(body(r0=VALUE, r1=value)) == (REPORT,)
+    assert JaxReader(4).of(body(r0=VALUE, r1=value)) == (REPORT,)
 
 
 @pytest.mark.parametrize("key", ["", "x", "-1", "0/1", "1" * 40, "9999999", "\u0663"])
 def test_a_key_that_is_no_rank_is_left_out(key: str) -> None:
-    assert ReportReader(4).read(body(r0=VALUE, **{key: VALUE})) == (REPORT,)
+    assert JaxReader(4).of(body(r0=VALUE, **{key: VALUE})) == (REPORT,)
 
 
 def test_names_of_scalars_are_made_printable_and_few() -> None:
     many = b'{"step":1,"scalars":{"\\u001b[31m":1,' + b",".join(b'"s%d":0' % number for number in range(30)) + b"}}"
-    (report,) = ReportReader(4).read(body(r0=many))
+    (report,) = JaxReader(4).of(body(r0=many))
     assert len(report.scalars) == 8
     assert "\x1b" not in report.scalars[0][0]
 
 
 def test_a_store_with_too_many_entries_is_refused() -> None:
     with pytest.raises(Malformed):
-        ReportReader(4).read(body(**{f"r{number}": b"" for number in range(1000)}))
+        JaxReader(4).of(body(**{f"r{number}": b"" for number in range(1000)}))
 
 
 @pytest.mark.parametrize("seed", range(50))
@@ -91,25 +103,42 @@ def test_random_bytes_do_nothing_but_raise_malformed(seed: int) -> None:
     changed = bytearray(body(r0=VALUE, r1=VALUE))
     for _ in range(rng.randint(1, 6)):
         changed[rng.randrange(len(changed))] = rng.randrange(256)
-    reader = ReportReader(4)
+    reader = JaxReader(4)
     try:
-        found = reader.read(bytes(changed))
+        found = reader.of(bytes(changed))
     except Malformed:
         return
     assert all(isinstance(report.step, int) and 0 <= report.rank < 1000 for report in found)
 
 
+def value(step: int, calls: int = 1, at: float = 0.0, processes: int = 3) -> bytes:
+    return f'{{"step":{step},"calls":{calls},"at":{at},"processes":{processes}}}'.encode()
+
+
+def test_processes_of_one_pod_are_one_report_of_the_step_that_all_have_reached() -> None:
+    reader = JaxReader(2)
+    (pod,) = reader.of(body(**{"r1": value(12, 13, 5.0), "r1.1": value(9, 10, 4.0), "r1.2": value(12, 13, 6.0)}))
+    assert (pod.rank, pod.step, pod.calls, pod.at) == (1, 9, 36, 6.0)
+    (later,) = reader.of(body(**{"r1": value(13, 14, 7.0), "r1.1": value(9, 10, 4.0), "r1.2": value(12, 13, 6.0)}))
+    assert later != pod, "one of its processes gets on"
+
+
+@pytest.mark.parametrize("key", ["r1.", "r1.x", "r1.1.1", "r.1"])
+def test_a_key_that_is_no_process_is_left_out(key: str) -> None:
+    assert JaxReader(4).of(body(r0=VALUE, **{key: VALUE})) == (REPORT,)
+
+
 def test_a_store_without_reports_is_asked_rarely() -> None:
-    reader = ReportReader(4)
-    reader.read(body())
+    reader = JaxReader(4)
+    reader.of(body())
     reader.took(100.0, 100.001)
     assert not reader.due(100.0 + IDLE - 0.1)
     assert reader.due(100.0 + IDLE)
 
 
 def test_a_store_with_reports_is_asked_as_often_as_the_ranks_write() -> None:
-    reader = ReportReader(512)
-    reader.read(body(r0=VALUE))
+    reader = JaxReader(512)
+    reader.of(body(r0=VALUE))
     reader.took(100.0, 100.001)
     assert not reader.due(102.5)
     assert reader.due(102.6)
@@ -117,11 +146,20 @@ def test_a_store_with_reports_is_asked_as_often_as_the_ranks_write() -> None:
 
 def test_a_slow_answer_puts_off_the_next_look() -> None:
     """Process 0 works for at most 0.2 % of its time for these looks."""
-    reader = ReportReader(4)
-    reader.read(body(r0=VALUE))
-    reader.took(100.0, 100.05)
-    assert not reader.due(125.0)
-    assert reader.due(125.1)
+    reader = JaxReader(4)
+    reader.of(body(r0=VALUE))
+    reader.took(100.0, 100.02)
+    assert not reader.due(110.0)
+    assert reader.due(110.1)
+
+
+@pytest.mark.parametrize(("took", "rest"), [(0.3, MOST_REST), (5.0, 50.0)])
+def test_a_late_answer_does_not_put_the_next_look_off_for_minutes(took: float, rest: float) -> None:
+    reader = JaxReader(4)
+    reader.of(body(r0=VALUE))
+    reader.took(100.0, 100.0 + took)
+    assert not reader.due(100.0 + took + rest - 0.1)
+    assert reader.due(100.0 + took + rest + 0.1)
 
 
 @pytest.mark.parametrize("protocol", ["v2", "v1-watch", "v1-job", "v1-task0"])

@@ -1,0 +1,36 @@
+"""What a process of a PyTorch gang and the daemon agree on about collectives: names, bounds and pace of what it writes.
+
+A process writes one small value under ``KEYS/<member>`` into the TCPStore of its job, the n-th further process of the
+same pod under ``KEYS/<member>.<n>``. Each value is a JSON object::
+
+    {"rank": 2, "life": 1, "beat": 31, "moves": 928139, "longest": 2.5, "still": 14.0, "processes": 1,
+     "groups": [["0", "default_pg", "gloo", 4, "0-3", 6, "all_reduce", 1]]}
+
+``beat`` counts the values. ``moves`` is another number once the process has entered or ended a collective or has sent
+or received. ``still`` is for how many seconds it is the same, by the monotonic clock of the process, and ``longest``
+the longest time for which it was. ``life`` counts the calls of ``init_process_group``. ``groups`` is there once the
+process has been still for a while: for each process group of which it is a member the name, the description, the
+backend, the size, the ranks, the collectives that it has entered (-1: not known), the last one, and whether that is
+not over.
+
+``muster.assist.mounted.torch_recorder`` has the same numbers: it imports nothing of Muster.
+"""
+
+KEYS = "muster/collectives"
+"""The directory of the keys."""
+MAX_VALUE = 3072
+"""Bytes of the value of one process."""
+MAX_GROUPS = 24
+"""Process groups in one value."""
+MAX_PROCESSES = 64
+"""Processes of one pod whose values are read."""
+
+FASTEST, SLOWEST = 2.0, 20.0
+"""Seconds between two values of a process, in a gang of at most 200 and of at least 2,000 processes."""
+VALUES_PER_SECOND = 100
+"""How many values the store takes from the whole gang between those sizes."""
+
+
+def beat_interval(processes: int) -> float:
+    """The seconds between two values of one process, in a gang of that many."""
+    return min(max(processes / VALUES_PER_SECOND, FASTEST), SLOWEST)

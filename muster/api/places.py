@@ -1,0 +1,31 @@
+"""What a program and the daemon agree on about the places at which ranks stand: names and bounds.
+
+A process of a jax gang writes where its program stands under ``PLACES/<rank>`` into the key-value store of jax's
+coordination service (``muster.assist.mounted.place_watch``), over the value before, and the probe reads all of them in
+one call. Each value is a JSON object::
+
+    {"at": 512.2, "since": 470.1, "longest": 2.0, "returns": 3, "in": "next", "file": "data.py", "line": 41,
+     "stack": "8c736521"}
+
+``at`` and ``since`` are the program's own monotonic clock: the innermost call has not returned from one to the other.
+``longest`` is the longest time that it stood in its loop before it went on, ``returns`` how often the program was seen
+to come back to a place, up to ``RETURNS``. ``stack`` is equal for equal stacks. Under ``STACKS/<rank>`` a rank that has
+stood for ``NOTICE`` seconds has its stack: a list of function, file and line, the innermost call first.
+"""
+
+from muster.assist.mounted.place_watch import (
+    MAX_FILE,
+    MAX_FRAMES,
+    MAX_NAME,
+    MAX_STACK,
+    NOTICE,
+    PLACES,
+    RETURNS,
+    STACKS,
+    place_interval,
+)
+
+__all__ = ["MAX_FILE", "MAX_FRAMES", "MAX_NAME", "MAX_STACK", "NOTICE", "PLACES", "RETURNS", "STACKS", "place_interval"]
+
+MAX_VALUE = 512
+"""Bytes of one rank's value."""

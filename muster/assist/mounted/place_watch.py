@@ -1,0 +1,295 @@
+"""Watches, in a process of a jax gang, where the program stands, and writes it into jax's key-value store.
+
+A thread looks at the main thread every two seconds. The program stands where it is in the same calls as before and its
+thread has used no CPU since: then no line of Python has run. It stands too where its thread computes all the time at
+one and the same instruction: a loop in C. A loop that waits in each step uses CPU in each step, and does not stand.
+
+What is written is small: function, file and line of the program, for how long it has stood there, and the longest time
+that it has stood anywhere in its loop before. No value of a variable is read. Once it has stood for ``NOTICE`` seconds
+its stack is written too. A process that is stopped, or whose C code keeps the interpreter's lock, writes nothing, and
+that says so.
+
+jax is used where the program has imported it, and never imported. It works on Python 3.8 and later.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # `typing` would be an import of every process
+    from typing import Any
+
+JAX = "jax._src.distributed"
+"""The module of jax that holds the client of the coordination service; the same from jax 0.4.35 to 0.12."""
+PLACES, STACKS = "muster/places", "muster/stacks"
+"""Directories of the store: where each rank stands, and the stack of a rank that stands."""
+NAME = "muster place watch"
+"""Name of the thread."""
+LAST_CHANCE = 1.0
+"""Seconds for which the end of the program waits for a value that is being written."""
+LOOK = 2.0
+"""Seconds between two looks."""
+NOTICE = 20.0
+"""Seconds in one call after which its stack is written."""
+FASTEST, SLOWEST, VALUES_PER_SECOND = 4.0, 20.0, 200
+"""Seconds between two values of a rank in a gang of at most 800 and of at least 4,000 processes."""
+STILL, BUSY = 20e-6, 0.8
+"""CPU seconds that a thread which waits may have used, and the part of its time for which one that loops in C runs, or
+would run if there were a CPU for it."""
+MAX_FRAMES, MAX_STACK, MAX_NAME, MAX_FILE = 32, 2048, 60, 100
+"""Frames and bytes of a stack; characters of a function and of a file."""
+RETURNS = 3
+"""How often the program must have been seen to come back to a place until its standing says something."""
+KNOWN_PLACES = 64
+"""Places to which it may come back, the latest."""
+COMPILES = "jax/_src/compiler.py"
+"""A program inside of it compiles: for minutes, and in one rank longer than in another. It does not stand."""
+JOINS = ("threading.py", ("join", "_wait_for_tstate_lock", "_join_os_thread"))
+"""Where a main thread stands whose work is done by another one."""
+LIBRARIES = ("/site-packages/", "/dist-packages/", "/lib/python3", "/lib64/python3", "<frozen ")
+"""Parts of the names of files that are Python's, or an installed package's."""
+
+
+def place_interval(processes: int) -> float:
+    """The seconds between two values of one rank, in a gang of that many processes."""
+    return min(max(processes / VALUES_PER_SECOND, FASTEST), SLOWEST)
+
+
+class PlaceWatch:
+    """Looks at one thread of this process, and says where it stands. Times are of the monotonic clock."""
+
+    def __init__(self, thread: int) -> None:
+        self.thread = thread
+        self.at = self.since = 0.0
+        self.longest = 0.0
+        self.returns = 0
+        self.frames: list[tuple[str, str, int]] = []
+        self._calls: tuple[object, ...] = ()
+        self._cpu_since = self._ran = 0.0
+        self._came_back = False
+        self._known: dict[int, None] = {}
+
+    def look(self, now: float) -> None:
+        """Look once."""
+        thread, frame = self._working()
+        if frame is None:
+            return
+        cpu, calls = time.clock_gettime(time.pthread_getcpuclockid(thread)), calls_of(frame)
+        ran = cpu + queued(thread)
+        waits = cpu - self._cpu_since <= STILL
+        loops = ran - self._ran >= BUSY * (now - self.at)
+        stands = calls == self._calls and (waits or loops)
+        if loops:
+            self._cpu_since = cpu
+        self.at, self._ran, self._calls = now, ran, calls
+        if stands:
+            if any(file.endswith(COMPILES) for _, file, _ in self.frames):
+                self.since = now
+            return
+        if self._came_back or self.returns >= RETURNS:  # a start waits for others and for compilers, and only once
+            self.longest = max(self.longest, now - self.since)
+        self.since, self._cpu_since, self.frames = now, cpu, stack_of(frame)
+        here = hash(calls)
+        self._came_back = here in self._known
+        self.returns += self._came_back
+        self._known.pop(here, None)
+        self._known[here] = None
+        if len(self._known) > KNOWN_PLACES:
+            del self._known[next(iter(self._known))]
+
+    @property
+    def stood(self) -> float:
+        """Seconds for which the program has been in one call, as of the last look."""
+        return self.at - self.since
+
+    def _working(self) -> tuple[int, Any]:
+        """The thread that works, and its innermost call: another one where this one waits for it to end."""
+        frames = sys._current_frames()
+        frame = frames.get(self.thread)
+        if frame is not None and frame.f_code.co_name in JOINS[1] and frame.f_code.co_filename.endswith(JOINS[0]):
+            main = threading.main_thread()
+            others = [each.ident for each in threading.enumerate() if each is not main and not each.daemon]
+            if len(others) == 1 and others[0] in frames:
+                return others[0], frames[others[0]]
+        return self.thread, frame
+
+    def value(self) -> str:
+        """The value that the daemon reads (``muster.api.places``)."""
+        import json
+
+        function, file, line = activity(self.frames)
+        return json.dumps(
+            {
+                "at": round(self.at, 1),
+                "since": round(self.since, 1),
+                "longest": round(self.longest, 1),
+                "returns": min(self.returns, RETURNS),
+                "in": function,
+                "file": file,
+                "line": line,
+                "stack": digest(self.frames),
+            },
+            separators=(",", ":"),
+        )
+
+    def stack(self) -> str:
+        """The stack, the innermost call first; calls beyond the bounds are left out."""
+        import json
+
+        frames = list(self.frames)
+        while len(text := json.dumps(frames, separators=(",", ":"))) > MAX_STACK:
+            frames.pop()
+        return text
+
+
+def queued(thread: int) -> float:
+    """Seconds for which a thread has waited for a CPU (proc(5), schedstat); 0 where the kernel does not say."""
+    native = next((each.native_id for each in threading.enumerate() if each.ident == thread), None)
+    try:
+        with open(f"/proc/self/task/{native}/schedstat", "rb") as file:
+            return int(file.read(100).split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0
+
+
+def calls_of(frame: Any) -> tuple[object, ...]:
+    """The calls of a thread, each with its instruction: equal only where nothing has gone on, or all has come again."""
+    found: list[object] = []
+    while frame is not None and len(found) < 2 * MAX_FRAMES:
+        found += (frame.f_code, frame.f_lasti)
+        frame = frame.f_back
+    return tuple(found)
+
+
+def stack_of(frame: Any) -> list[tuple[str, str, int]]:
+    """Function, file and line of each call, the innermost first."""
+    found: list[tuple[str, str, int]] = []
+    while frame is not None and len(found) < MAX_FRAMES:
+        code = frame.f_code
+        found.append((code.co_name[:MAX_NAME], code.co_filename[-MAX_FILE:], frame.f_lineno or 0))
+        frame = frame.f_back
+    return found
+
+
+def activity(frames: list[tuple[str, str, int]]) -> tuple[str, str, int]:
+    """The innermost line of the program, and the function that it called: ``all_reduce``, ``train.py``, 88."""
+    if not frames:
+        return "", "", 0
+    own = (index for index, (_, file, _) in enumerate(frames) if not any(part in file for part in LIBRARIES))
+    index = next(own, 0)
+    _, file, line = frames[index]
+    return frames[max(0, index - 1)][0], file.rpartition("/")[2], line
+
+
+def digest(frames: list[tuple[str, str, int]]) -> str:
+    """Equal for equal stacks, in every process."""
+    import zlib
+
+    return f"{zlib.crc32(repr(frames).encode()):08x}"
+
+
+def attach(distributed: Any) -> None:
+    """Let each process that has joined a gang by jax's module of that name watch itself until it leaves.
+
+    jax sets its client before it has connected, and ends the process where the client is used before that, or after
+    the end. So the watch begins when ``initialize`` has returned, and ends before ``shutdown`` begins.
+    """
+    from contextlib import suppress
+    from functools import wraps
+
+    initialize, shutdown = distributed.State.initialize, distributed.State.shutdown
+
+    @wraps(initialize)
+    def joined(self: Any, *arguments: Any, **options: Any) -> Any:
+        result = initialize(self, *arguments, **options)
+        with suppress(Exception):  # the program is in its gang all the same
+            watch()
+        return result
+
+    @wraps(shutdown)
+    def left(self: Any, *arguments: Any, **options: Any) -> Any:
+        stop()
+        return shutdown(self, *arguments, **options)
+
+    distributed.State.initialize, distributed.State.shutdown = joined, left
+
+
+def watch(thread: int | None = None) -> None:
+    """Start the watch of this process, which has joined its gang; once, and again after it has left and joined another.
+
+    ``thread`` is the one that works; it is the main thread where it is None.
+    """
+    import atexit
+
+    client = client_of(sys.modules.get(JAX))
+    running = any(each.name == NAME and each.is_alive() for each in threading.enumerate())
+    if client is None or running or not hasattr(time, "pthread_getcpuclockid"):
+        return
+    watched = PlaceWatch(thread or threading.main_thread().ident or 0)
+    over.clear()
+    atexit.register(stop)  # runs before jax's own hook, which closes the client
+    threading.Thread(target=_run, args=(watched, client), name=NAME, daemon=True).start()
+
+
+def stop() -> None:
+    """End the watch of this process, and wait for a value that is being written."""
+    over.set()
+    if _writing.acquire(timeout=LAST_CHANCE):
+        _writing.release()
+
+
+over, _writing = threading.Event(), threading.Lock()
+
+
+def client_of(distributed: Any) -> Any:
+    """The client of the coordination service; None where there is none."""
+    return getattr(getattr(distributed, "global_state", None), "client", None)
+
+
+def joins_or_leaves(distributed: Any) -> bool:
+    """A thread is inside of that module, so its client may be in the making, or at its end."""
+    for frame in sys._current_frames().values():
+        each: Any = frame
+        while each is not None:
+            if each.f_code.co_filename == distributed.__file__:
+                return True
+            each = each.f_back
+    return False
+
+
+def _run(watched: PlaceWatch, client: Any) -> None:
+    """Watch until the process has left its gang: the client is closed then, or another one."""
+    distributed = sys.modules[JAX]
+    writer = Writer(watched)
+    while not over.wait(LOOK):
+        try:
+            watched.look(time.monotonic())
+            with _writing:
+                if over.is_set() or client_of(distributed) is not client or joins_or_leaves(distributed):
+                    return
+                writer.write(distributed.global_state, watched.at)
+        except Exception:  # noqa: S112 - where a process stands is worth less than what it does
+            continue
+
+
+class Writer:
+    """Writes where the program stands, at the pace of the gang's size."""
+
+    def __init__(self, watched: PlaceWatch) -> None:
+        self._watched = watched
+        self._due = 0.0
+        self._stack = ""
+
+    def write(self, state: Any, now: float) -> None:
+        """Write if it is time for it. Raises what jax raises."""
+        watched = self._watched
+        if now < self._due or not watched.frames:
+            return
+        self._due = now + place_interval(state.num_processes or 1)
+        if watched.stood >= NOTICE and (stack := watched.stack()) != self._stack:
+            state.client.key_value_set(f"{STACKS}/{state.process_id}", stack, allow_overwrite=True)
+            self._stack = stack
+        state.client.key_value_set(f"{PLACES}/{state.process_id}", watched.value(), allow_overwrite=True)

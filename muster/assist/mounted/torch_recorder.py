@@ -1,0 +1,203 @@
+"""Publishes how many collectives a process of a PyTorch gang has entered, into the store that its gang meets at.
+
+PyTorch 2.15 records each collective in memory (its flight recorder), also with gloo. A thread asks it every two seconds
+whether anything has moved, which costs microseconds. Only once nothing has moved for ``STILL`` seconds it reads the
+record itself, which may take 50 ms: never for more than ``LOAD`` of the time. What it writes is one small value
+(``muster.api.collectives``), by the process's own client of the store: no port is opened, and no connection is made.
+No tensor, stack or name of the program is in it.
+
+A process that is stopped, or whose C code keeps the interpreter's lock, writes nothing, and that says so.
+
+torch is used where the program has imported it, and never imported. MUSTER_RECORDER=off leaves it alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import sys
+import threading
+import time
+from contextlib import suppress
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # `typing` would be an import of every process
+    from typing import Any
+
+NATIVE = "torch._C._distributed_c10d"
+KEYS, MAX_VALUE, MAX_GROUPS, MAX_PROCESSES = "muster/collectives", 3072, 24, 64
+FASTEST, SLOWEST, VALUES_PER_SECOND = 2.0, 20.0, 100
+NAME = "muster recorder"
+"""Name of the thread."""
+STILL = 10.0
+"""Seconds without a move after which the record is read."""
+LOAD = 0.001
+"""The part of a CPU that reading the record may cost."""
+WARM = 16
+"""Collectives after which ``longest`` begins: before that programs prepare data and compile, for any time."""
+BACKENDS = ("gloo", "nccl")
+"""Backends that record."""
+MAX_TEXT, MAX_RANKS = 60, 120
+"""Characters of a name, and of the ranks of a group."""
+_lives = [0]
+
+
+class Unsupported(Exception):
+    """This process cannot publish: the store is no TCPStore, or torch does not record."""
+
+
+class Recorder:
+    """What one life of the default process group publishes. Times are of the monotonic clock."""
+
+    def __init__(self, c10d: Any, native: Any, began: int) -> None:
+        """``began`` is when the life began, in nanoseconds since 1970: the record may have entries of one before."""
+        self.c10d, self.native, self.began = c10d, native, began
+        self.world = c10d.GroupMember.WORLD
+        self.rank, self.size = c10d.get_rank(), c10d.get_world_size()
+        self.member, self.local, self.processes = place_of(os.environ, self.rank, self.size)
+        self.key = f"{KEYS}/{self.member}.{self.local}" if self.local else f"{KEYS}/{self.member}"
+        self.store = tcp_store(c10d)
+        _lives[0] += 1
+        self.life = _lives[0]
+        self.beat = self.moves = self.operations = 0
+        self.longest = self.moved_at = self.read_after = 0.0
+        self.groups: list[list[Any]] | None = None
+
+    def publish(self, over: threading.Event) -> None:
+        """Write a value at each interval until the group is destroyed."""
+        interval = min(max(self.size / VALUES_PER_SECOND, FASTEST), SLOWEST)
+        while not over.wait(interval) and self.c10d.GroupMember.WORLD is self.world:
+            with suppress(Exception):  # the store may be away for a while, and the program must not notice
+                self.store.set(self.key, self.value(time.monotonic()))
+
+    def value(self, now: float) -> bytes:
+        """What is written now."""
+        self.look(now)
+        self.beat += 1
+        said = {
+            "rank": self.rank,
+            "life": self.life,
+            "beat": self.beat,
+            "moves": self.moves,
+            "longest": round(self.longest, 1),
+            "still": round(now - self.moved_at, 1),
+            "processes": self.processes,
+        }
+        if self.groups is None:
+            return json.dumps(said).encode()
+        groups = self.groups[:MAX_GROUPS]
+        while True:
+            value = json.dumps({**said, "groups": groups}).encode()
+            if len(value) <= MAX_VALUE:
+                return value
+            groups = groups[:-1]
+
+    def look(self, now: float) -> None:
+        """Has anything moved; and if not for a while, where does each group stand?"""
+        status = [self.native._dump_fr_trace_json(False, False, backend) for backend in BACKENDS]
+        operations = sum(map(enqueued, status))
+        moves = hash(tuple(status)) & 0xFFFFFFFF
+        if moves != self.moves:
+            if self.operations >= WARM:
+                self.longest = max(self.longest, now - self.moved_at)
+            self.moves, self.moved_at, self.operations, self.groups = moves, now, operations, None
+        elif self.groups is None and now - self.moved_at >= STILL and now >= self.read_after:
+            began = time.thread_time()  # not the time for which a busy machine makes it wait
+            self.groups = self.read()
+            self.read_after = now + (time.thread_time() - began) / LOAD
+
+    def read(self) -> list[list[Any]]:
+        """Each group of this process with the collectives that it has entered, those that it waits in first."""
+        world, found = self.c10d._world, []
+        for backend in BACKENDS:
+            entries = json.loads(self.native._dump_fr_trace_json(True, False, backend)).get("entries") or []
+            whole = bool(entries) and entries[0]["record_id"] == 0  # the buffer has not wrapped
+            last = {
+                entry["process_group"][0]: entry
+                for entry in entries
+                if not entry["is_p2p"] and entry["time_created_ns"] >= self.began
+            }
+            for group, name in list(world.pg_names.items()):
+                if backend not in str(world.pg_backend_config.get(group, "")):
+                    continue
+                entry, ranks = last.get(name), sorted(self.c10d.get_process_group_ranks(group))
+                count = entry["collective_seq_id"] if entry else 0 if whole else -1
+                operation = entry["profiling_name"].rpartition(":")[2] if entry else ""
+                waits = int(entry is not None and not entry["retired"])
+                described = str(group.group_desc)[:MAX_TEXT]
+                about = [str(name)[:MAX_TEXT], described, backend, len(ranks), ranges(ranks)]
+                found.append([*about, count, operation[:MAX_TEXT], waits])
+        return sorted(found, key=lambda each: -each[-1])
+
+
+def enqueued(status: bytes) -> int:
+    """How many operations the groups have been given, by the record's own summary."""
+    groups = json.loads(status).get("pg_status") or {}
+    return sum(int(each.get("last_enqueued_collective", 0)) for each in groups.values())
+
+
+def ranges(ranks: list[int]) -> str:
+    """Ascending ranks as ``0-3,8``; ``#`` and a check sum where that is long."""
+    import zlib
+
+    parts: list[list[int]] = []
+    for rank in ranks:
+        if parts and rank == parts[-1][1] + 1:
+            parts[-1][1] = rank
+        else:
+            parts.append([rank, rank])
+    text = ",".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
+    return text if len(text) <= MAX_RANKS else f"#{zlib.crc32(text.encode()):08x}"
+
+
+def tcp_store(c10d: Any) -> Any:
+    """The TCPStore of the default process group, below its prefixes."""
+    store = c10d._get_default_store()
+    while getattr(store, "underlying_store", None) is not None:
+        store = store.underlying_store
+    if type(store).__name__ != "TCPStore":
+        raise Unsupported
+    return store
+
+
+def place_of(environ: Any, rank: int, world: int) -> tuple[int, int, int]:
+    """Of which pod this process is, and the how many-th of how many in it (as ``muster.torch.reporting``)."""
+    names = ("PET_NODE_RANK", "PET_NNODES", "GROUP_RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
+    number = {name: int(environ[name]) for name in names if environ.get(name, "").isdigit()}
+    if "LOCAL_RANK" in number and "LOCAL_WORLD_SIZE" in number:
+        local, processes = number["LOCAL_RANK"], number["LOCAL_WORLD_SIZE"]
+    else:
+        pods = number.get("PET_NNODES", world)
+        processes = world // pods if pods and world % pods == 0 else 1
+        local = rank % processes
+    if processes > MAX_PROCESSES:
+        raise Unsupported
+    return number.get("PET_NODE_RANK", number.get("GROUP_RANK", rank // max(1, processes))), local, processes
+
+
+def start(c10d: Any, began: int) -> None:
+    """Publish for the life of the default process group that has just begun."""
+    import atexit
+
+    recorder, over = Recorder(c10d, sys.modules[NATIVE], began), threading.Event()
+    recorder.native._dump_fr_trace_json(False, False, BACKENDS[0])  # raises where this PyTorch has it not
+    atexit.register(over.set)
+    threading.Thread(target=recorder.publish, args=(over,), name=NAME, daemon=True).start()
+
+
+def attach(c10d: Any) -> None:
+    """Publish once the program has called ``init_process_group``, of the module that has just been imported."""
+    if os.environ.get("MUSTER_RECORDER") == "off" or not hasattr(sys.modules[NATIVE], "_dump_fr_trace_json"):
+        return
+    join = c10d.init_process_group
+
+    @functools.wraps(join)
+    def init_process_group(*arguments: Any, **named: Any) -> Any:
+        began = time.time_ns()
+        result = join(*arguments, **named)
+        with suppress(Exception):  # the program joins its gang all the same
+            start(c10d, began)
+        return result
+
+    c10d.init_process_group = init_process_group

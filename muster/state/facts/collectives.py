@@ -1,0 +1,90 @@
+"""CollectiveStuck: processes of a gang wait in a collective that others have not entered (``state.view.collectives``).
+
+It is an alert and no verdict, as every Stuck. It is never said once a member has ended or a rank has left in good
+order, nor of a member whose pod shows more than that: then the pod's own cause is said. Its sentence has times and no
+ages, so that it is written once.
+"""
+
+from typing import Final
+
+from muster.api.values.rank_ranges import to_ranges
+from muster.api.values.timestamps import whole_time
+from muster.state.facts.context import Context
+from muster.state.view.collectives import Behind, Collectives, Late
+from muster.state.vocabulary.record import ConditionType, Phase
+
+COLLECTIVE_STUCK: Final = "CollectiveStuck"
+"""The reason of a condition Stuck in which ranks wait for others in a collective."""
+SHOWN: Final = 3
+"""Collectives that a sentence names, and ways in which ranks are not in one of them."""
+NAMED: Final = 80
+"""Characters of the ranks in a sentence."""
+
+
+def behind(context: Context) -> Collectives | None:
+    """The collectives of a gang that is stuck in one; None where it gets on, ends, or does not publish."""
+    seen, probe = context.view.collectives_of(context.record.epoch), context.probe
+    if seen is None or not seen.behind or not _at_work(context) or (probe is not None and probe.leaving):
+        return None
+    members = context.tally.members
+    pods = [members.get(late.member) for each in seen.behind for late in each.late]
+    well = all(pod and pod.started and pod.live and not (pod.terminating or pod.failed or pod.cut_off) for pod in pods)
+    return seen if well else None
+
+
+def stuck(context: Context) -> tuple[str, str] | None:
+    """Reason and sentence of the condition Stuck, if ranks wait in a collective for others."""
+    seen = behind(context)
+    return (COLLECTIVE_STUCK, sentence(seen)) if seen else None
+
+
+def sentence(seen: Collectives) -> str:
+    """Since when, and who has not entered what."""
+    said = "; ".join(said_of(each) for each in seen.behind[:SHOWN])
+    rest = len(seen.behind) - SHOWN
+    more = f"; and {rest} more collectives" if rest > 0 else ""
+    return f"no collective began or ended since {whole_time(seen.moved_at)}: {said}{more}"
+
+
+def said_of(each: Behind) -> str:
+    """``rank 2 has not entered all_reduce 6 of default_pg (5 entered), in which 3 of 4 wait``."""
+    ways: dict[tuple[int, bool, str], list[Late]] = {}
+    for late in each.late:
+        ways.setdefault((late.entered, late.silent, late.waits), []).append(late)
+    parts = [f"{_who(lates)} {way(each, lates[0], many=len(lates) > 1)}" for lates in list(ways.values())[:SHOWN]]
+    if (rest := len(ways) - SHOWN) > 0:
+        parts.append(f"and {rest} more kinds of them")
+    return f"{', '.join(parts)}, in which {each.waiting} of {each.size} wait"
+
+
+def way(each: Behind, late: Late, *, many: bool = False) -> str:
+    """``has not entered all_reduce 6 of default_pg (5 entered)``."""
+    if late.silent:
+        known = f"; {late.entered} entered when last heard" if late.entered >= 0 else ""
+        verbs = "publish nothing any more, and are" if many else "publishes nothing any more, and is"
+        return f"{verbs} not known to be in {each.words}{known}"
+    waits = f", and {'wait' if many else 'waits'} in {late.waits} of another group" if late.waits else ""
+    return f"{'have' if many else 'has'} not entered {each.words} ({late.entered} entered{waits})"
+
+
+def unseen(context: Context) -> bool:
+    """The record says so, and this daemon has not looked often enough yet: it has taken over."""
+    said, seen = context.record.condition(ConditionType.STUCK), context.view.collectives_of(context.record.epoch)
+    if said is None or not said.status or said.reason != COLLECTIVE_STUCK:
+        return False
+    return (seen is None or seen.unsure) and _at_work(context)
+
+
+def _at_work(context: Context) -> bool:
+    return context.record.phase is Phase.RUNNING and not context.tally.succeeded
+
+
+def _who(lates: list[Late]) -> str:
+    """Ranks of the gang are its pods; where a pod has several processes, they are named by their own number."""
+    if all(late.member == late.rank for late in lates):
+        ranks = to_ranges(sorted(late.rank for late in lates), NAMED).replace(",", ", ")
+        return f"{'rank' if len(lates) == 1 else 'ranks'} {ranks}"
+    members = to_ranges(sorted({late.member for late in lates}), NAMED).replace(",", ", ")
+    ranks = to_ranges(sorted(late.rank for late in lates), NAMED).replace(",", ", ")
+    of = f"rank {members}" if members.isdigit() else f"ranks {members}"
+    return f"{'process' if len(lates) == 1 else 'processes'} {ranks} of {of}"

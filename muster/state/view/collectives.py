@@ -1,0 +1,240 @@
+"""Collectives: which process has not entered what the others wait in, by the counts that processes publish.
+
+Every process of a PyTorch gang with ``spec.assist`` says, for each process group of which it is a member, how many
+collectives it has entered and whether the last one is over (``muster.api.collectives``). Point-to-point operations are
+not counted, and count as a move. Words:
+
+- The gang is *still* if no process has moved, in any group, for three looks and for ``patience``: ``STILL_SECONDS``, or
+  ``LONGER`` times the longest time for which a process did not move before. A checkpoint of one rank that takes as long
+  as one before it is not said. Until a group has come to its ``WARM``-th collective, ``FIRST_SECONDS``: one rank
+  prepares data or compiles while the others wait.
+- A process is *behind* in a group if it has entered fewer collectives of it than another one that waits in the last.
+  Equal counts prove nothing, and neither does a count that nothing waits at. A process that is in no such group, or
+  whose count is not known, is not behind.
+- A process is *silent* if it has published before, and its value has stayed the same for ``LOOKS`` looks and
+  ``SILENT_SECONDS`` while others publish: it is stopped, or its C code keeps the interpreter's lock. In a group of
+  which it is a member, and in which others wait, it is named with the count that it said last, if any.
+- A process that is behind, and waits in a collective itself, waits for others: it is named only where all wait.
+
+All of it are claims of programs. A program that lies harms its own run.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from muster.api.collectives import beat_interval
+from muster.state.vocabulary.wall_time import WallTime
+
+LOOKS = 3
+"""Looks without a move, and looks at an unchanged value, that say something."""
+STILL_SECONDS = 45.0
+LONGER = 5
+FIRST_SECONDS = 600.0
+WARM = 5
+SILENT_SECONDS = 15.0
+LONGEST = 6 * 3600.0
+"""Seconds: the longest time without a move that is believed."""
+
+
+class GroupCount(NamedTuple):
+    """Where one process stands in one process group."""
+
+    name: str
+    described: str
+    backend: str
+    size: int
+    ranks: str
+    """As ``0-3,8``; a check sum of it, after ``#``, where it is long."""
+    entered: int
+    """Collectives entered; -1 where that is not known."""
+    operation: str
+    waits: bool
+    """The last one is not over."""
+
+
+class CollectiveReport(NamedTuple):
+    """What one process has published last. It is a claim of the program."""
+
+    member: int
+    """The rank of its pod."""
+    rank: int
+    """Its own, among all processes."""
+    life: int
+    beat: int
+    moves: int
+    longest: float
+    still: float
+    groups: tuple[GroupCount, ...] | None = None
+    """None until it has been still for a while."""
+
+
+class _Process(NamedTuple):
+    """One process: its last report, and in how many looks and for how many seconds it was the same."""
+
+    report: CollectiveReport
+    same: int = 0
+    quiet: float = 0.0
+
+
+class Late(NamedTuple):
+    """A process that has not entered the collective."""
+
+    member: int
+    rank: int
+    entered: int
+    """Collectives of that group that it has entered; -1 where that is not known."""
+    silent: bool
+    """It says nothing any more."""
+    waits: str
+    """The collective of another group that it waits in itself; or empty."""
+
+
+class Behind(NamedTuple):
+    """A collective in which processes wait for others."""
+
+    name: str
+    described: str
+    operation: str
+    entered: int
+    waiting: int
+    """How many wait in it."""
+    size: int
+    late: tuple[Late, ...]
+
+    @property
+    def words(self) -> str:
+        """``all_reduce 6 of default_pg``."""
+        return f"{self.operation} {self.entered} of {self.group}"
+
+    @property
+    def group(self) -> str:
+        """The group, by its description where it has one."""
+        return self.described if self.described not in ("", "undefined") else f"process group {self.name}"
+
+
+class Collectives(msgspec.Struct, frozen=True):
+    """Where the processes of a gang stand, as of the last look that read what they publish."""
+
+    epoch: int
+    read_at: WallTime
+    moved_at: WallTime
+    """When a process was seen to have moved; at the first look, since when none had by what they say."""
+    looks: int
+    """Looks since then."""
+    longest: float
+    moved: bool
+    """This daemon has seen a process move."""
+    behind: tuple[Behind, ...] = ()
+    """The collectives that processes wait in while the gang is still, the one that most wait in first."""
+    processes: Mapping[tuple[int, int], _Process] = {}
+
+    @property
+    def unsure(self) -> bool:
+        """This daemon has not looked often enough to say that no process moves."""
+        return not self.moved and self.looks < LOOKS
+
+
+def collectives_seen(
+    reports: Iterable[CollectiveReport], epoch: int, now: float, before: Collectives | None, *, pause: float = 0.0
+) -> Collectives | None:
+    """The state after a look that read these reports, given the one before it (of any epoch).
+
+    ``pause``: seconds that the program has announced to make no step.
+    """
+    earlier = before if before is not None and before.epoch == epoch else None
+    known = earlier.processes if earlier else {}
+    processes: dict[tuple[int, int], _Process] = {}
+    moved = False
+    for report in reports:
+        key = report.member, report.rank
+        last = known.get(key)
+        if last is not None and (last.report.life, last.report.beat) == (report.life, report.beat):
+            more = max(0.0, now - earlier.read_at) if earlier else 0.0
+            processes[key] = _Process(last.report, min(last.same + 1, LOOKS), last.quiet + more)
+            continue
+        moved = moved or last is None or (last.report.life, last.report.moves) != (report.life, report.moves)
+        processes[key] = _Process(report)
+    if not processes:
+        return earlier
+    if earlier is None:
+        moved_at, looks = now - min(each.report.still for each in processes.values()), 1
+    else:
+        moved_at, looks = (now, 0) if moved else (earlier.moved_at, min(earlier.looks + 1, LOOKS))
+    longest = min(max(each.report.longest for each in processes.values()), LONGEST)
+    patience = max(STILL_SECONDS, LONGER * longest, pause)
+    behind: tuple[Behind, ...] = ()
+    if looks >= LOOKS and now - moved_at >= patience:
+        first = now - moved_at >= max(FIRST_SECONDS, patience)
+        behind = tuple(each for each in who_is_behind(processes) if first or each.entered >= WARM)
+    return Collectives(
+        epoch=epoch,
+        read_at=now,
+        moved_at=moved_at,
+        looks=looks,
+        longest=longest,
+        moved=earlier is not None and (moved or earlier.moved),
+        behind=behind,
+        processes=processes,
+    )
+
+
+def who_is_behind(processes: Mapping[tuple[int, int], _Process]) -> tuple[Behind, ...]:
+    """The collectives that processes wait in, with those that have not entered them."""
+    quiet = max(SILENT_SECONDS, 3 * beat_interval(len(processes)))
+    silent = {each.report.rank: each for each in processes.values() if each.same >= LOOKS and each.quiet >= quiet}
+    standing: dict[tuple[object, ...], list[tuple[CollectiveReport, GroupCount]]] = defaultdict(list)
+    for each in processes.values():
+        if each.report.rank not in silent:
+            for group in each.report.groups or ():
+                identity = each.report.life, group.name, group.backend, group.size, group.ranks
+                standing[identity].append((each.report, group))
+    found = filter(None, (_behind(here, silent) for here in standing.values()))
+    ordered = sorted(found, key=lambda each: (-each.waiting, each.name))
+    if culprits := [each for each in map(_without_waiting, ordered) if each.late]:
+        return tuple(culprits)
+    return tuple(ordered)
+
+
+def _behind(here: list[tuple[CollectiveReport, GroupCount]], silent: Mapping[int, _Process]) -> Behind | None:
+    """One group: the collective that its foremost members wait in, and who is not there; None where that is nothing."""
+    top = max(group.entered for _, group in here)
+    waits = [group for _, group in here if group.entered == top and group.waits]
+    if not waits or top < 1:
+        return None
+    late = [
+        Late(report.member, report.rank, group.entered, silent=False, waits=_waits_in(report))
+        for report, group in here
+        if 0 <= group.entered < top
+    ]
+    late += [_silenced(each, waits[0], top) for rank, each in silent.items() if _has(waits[0].ranks, rank)]
+    if not late:
+        return None
+    one = waits[0]
+    late.sort(key=lambda each: each.rank)
+    return Behind(one.name, one.described, one.operation, top, len(waits), one.size, tuple(late))
+
+
+def _silenced(process: _Process, wanted: GroupCount, top: int) -> Late:
+    report = process.report
+    same = [each.entered for each in report.groups or () if (each.name, each.ranks) == (wanted.name, wanted.ranks)]
+    entered = same[0] if same and same[0] < top else -1
+    return Late(report.member, report.rank, entered, silent=True, waits="")
+
+
+def _waits_in(report: CollectiveReport) -> str:
+    return next((f"{each.operation} {each.entered}" for each in report.groups or () if each.waits), "")
+
+
+def _without_waiting(behind: Behind) -> Behind:
+    return behind._replace(late=tuple(each for each in behind.late if not each.waits))
+
+
+def _has(ranks: str, rank: int) -> bool:
+    """The ranks of a group have that one; no where only their check sum is known."""
+    if ranks.startswith("#"):
+        return False
+    bounds = (part.partition("-") for part in ranks.split(",") if part)
+    return any(int(first) <= rank <= int(last or first) for first, _, last in bounds)

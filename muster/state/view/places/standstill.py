@@ -1,0 +1,129 @@
+"""Places: where the programs of an epoch's ranks stand, as their processes say (``muster.api.places``).
+
+A rank *stands* while its program is in one and the same call. It gives *no answer* once its value has been the same for
+``SILENT`` seconds, or three times the pace at which it writes: its process is stopped, or C code keeps the lock of the
+interpreter. Ranks at one line of the program, in one function that it called there, are one group.
+
+The gang is *still* when every rank stands, for ``STANDS`` seconds or five times the longest time that any of them has
+stood before, or gives no answer, and they do not all stand at one place: a program of one long call stands, too, and so
+does one that is compiled. It is never still before each rank has been seen to come back to places: a start is no loop.
+
+The largest group is where the others wait, if it has more than half of all ranks; then the *outliers* are the rest.
+"""
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from muster.api.places import NOTICE, RETURNS, place_interval
+from muster.state.view.places.report import Heard, PlaceGroup, PlaceReport
+from muster.state.view.progress import Progress
+from muster.state.vocabulary.wall_time import WallTime
+
+STANDS = 40.0
+"""Seconds in one call: with the pace of the values and of the looks, a gang of up to 800 is known to be still
+within 55 s."""
+SILENT = 30.0
+INTERVALS = 5
+LONGEST = 6 * 3600.0
+"""Seconds: the longest standing that is believed."""
+
+
+class Places(msgspec.Struct, frozen=True):
+    """Where the ranks stand, as of the last look that read their reports."""
+
+    epoch: int
+    began_at: WallTime
+    """When the first reports of the epoch were read."""
+    groups: tuple[PlaceGroup, ...] = ()
+    """The largest first, then by rank; those that give no answer after those that do."""
+    still_since: WallTime | None = None
+    """Since when the gang is still; None where it is not."""
+    equal: bool = False
+    """All stacks are equal."""
+    moving: bool = True
+    """A rank is known to get on."""
+    stacks: Mapping[int, tuple[str, ...]] = {}
+    """The stacks of the first rank of some groups, the innermost call first."""
+    ranks: Mapping[int, Heard] = {}
+
+    @property
+    def size(self) -> int:
+        """How many ranks have said where they are."""
+        return len(self.ranks)
+
+    @property
+    def outliers(self) -> tuple[PlaceGroup, ...]:
+        """The groups beside the one with more than half of all ranks; none where no group has so many."""
+        majority = bool(self.groups) and self.groups[0].answers and 2 * len(self.groups[0].ranks) > self.size
+        return self.groups[1:] if majority else ()
+
+    @property
+    def news(self) -> tuple[object, ...]:
+        """What a decision depends on."""
+        return (self.still_since, self.groups, self.equal, self.stacks) if self.still_since or not self.moving else ()
+
+
+def places_seen(
+    reports: Iterable[PlaceReport],
+    stacks: Mapping[int, tuple[str, ...]],
+    epoch: int,
+    now: float,
+    before: Places | None,
+    size: int,
+    progress: Progress | None = None,
+) -> Places | None:
+    """The places after a look that read these reports, given those before it; ``size`` is that of the gang."""
+    earlier = before if before is not None and before.epoch == epoch else None
+    began = earlier.began_at if earlier else now
+    known = earlier.ranks if earlier else {}
+    ranks: dict[int, Heard] = {}
+    for report in reports:
+        last = known.get(report.rank)
+        ranks[report.rank] = last if last is not None and last.report == report else Heard(report, now - began)
+    if not ranks:
+        return earlier
+    silent_after = max(SILENT, 3 * place_interval(size))
+    silent = {rank for rank, heard in ranks.items() if now - began - heard.after >= silent_after}
+    answering = [heard.report for rank, heard in ranks.items() if rank not in silent]
+    groups = _groups(ranks, silent)
+    since = _still_since(ranks, answering, now) if len(ranks) >= size and len(groups) > 1 else None
+    if not makes_no_step(progress):
+        since = None
+    if since is not None and earlier is not None and earlier.still_since is not None:
+        since = earlier.still_since
+    return Places(
+        epoch=epoch,
+        began_at=began,
+        groups=groups,
+        still_since=since,
+        equal=len({report.stack for report in answering}) == 1 and not silent,
+        moving=any(report.stood < NOTICE for report in answering),
+        stacks=stacks,
+        ranks=ranks,
+    )
+
+
+def makes_no_step(progress: Progress | None) -> bool:
+    """What the program reports of its steps, where it does, agrees: none for so long, and no announced pause."""
+    if progress is None:
+        return True
+    patience = max(STANDS, INTERVALS * progress.longest, progress.pause)
+    return progress.repeated and progress.read_at - progress.moved_at >= patience
+
+
+def _groups(ranks: Mapping[int, Heard], silent: set[int]) -> tuple[PlaceGroup, ...]:
+    at: dict[tuple[str, bool], list[int]] = {}
+    for rank in sorted(ranks):
+        at.setdefault((ranks[rank].report.place, rank not in silent), []).append(rank)
+    found = [PlaceGroup(tuple(members), place, answers) for (place, answers), members in at.items()]
+    return tuple(sorted(found, key=lambda group: (not group.answers, -len(group.ranks), group.ranks)))
+
+
+def _still_since(ranks: Mapping[int, Heard], answering: list[PlaceReport], now: float) -> float | None:
+    """Since when every rank stands or gives no answer, where that is long enough to say it."""
+    if 2 * len(answering) < len(ranks) or any(heard.report.returns < RETURNS for heard in ranks.values()):
+        return None
+    patience = max(STANDS, INTERVALS * min(LONGEST, max(heard.report.longest for heard in ranks.values())))
+    shortest = min(report.stood for report in answering)
+    return now - shortest if shortest >= patience else None

@@ -1,0 +1,149 @@
+"""Reads where ranks stand from the job's key-value store (``muster.api.places``).
+
+All values are one directory of the store, so a look takes one call, which only reads, at the pace at which the ranks
+write. Where at least half of the ranks stand, the stacks of the first rank of the largest groups are read too, each by
+a call of its own and once: ``MOST_STACKS`` of at most ``MAX_STACK`` bytes, in a gang of any size.
+
+The values come from programs. One that is not as ``muster.api.places`` says is left out, and the others count.
+"""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from math import isfinite
+from typing import Annotated
+
+import msgspec
+
+from muster.api.places import (
+    MAX_FILE,
+    MAX_FRAMES,
+    MAX_NAME,
+    MAX_STACK,
+    MAX_VALUE,
+    NOTICE,
+    PLACES,
+    STACKS,
+    place_interval,
+)
+from muster.api.values.printable import printable
+from muster.state.view.places.report import PlaceReport
+from muster.watchers.probes.bounded.grpc import NoAnswer
+from muster.watchers.probes.jax.protobuf import Malformed
+from muster.watchers.probes.jax.task_list import most_tasks, read_entries
+from muster.watchers.probes.reports import IDLE, rest_after
+
+MOST_STACKS = 8
+"""Stacks that are read in a look, and kept."""
+
+_Seconds = Annotated[float, msgspec.Meta(ge=0)]
+_Line = Annotated[int, msgspec.Meta(ge=0, le=99_999_999)]
+
+
+class _Value(msgspec.Struct):
+    at: _Seconds
+    since: _Seconds
+    longest: _Seconds = 0.0
+    returns: Annotated[int, msgspec.Meta(ge=0)] = 0
+    function: str = msgspec.field(name="in", default="")
+    file: str = ""
+    line: _Line = 0
+    stack: str = ""
+
+
+_decoder = msgspec.json.Decoder(_Value)
+_stack_decoder = msgspec.json.Decoder(list[tuple[str, str, _Line]])
+
+Get = Callable[[str, bool], Awaitable[bytes]]
+"""The answer to a question for a key, or for a directory. Raises as the probe's own."""
+
+
+class PlaceReader:
+    """Reads the places of one coordinator's ranks, and says when to ask for them again."""
+
+    def __init__(self, expected: int | None) -> None:
+        self._most = most_tasks(expected)
+        self._pause = place_interval(expected or 1)
+        self._due = 0.0
+        self._known: dict[str, tuple[bytes, PlaceReport | None]] = {}
+        self._stacks: dict[tuple[int, str], tuple[str, ...]] = {}
+        self.stacks: tuple[tuple[int, tuple[str, ...]], ...] = ()
+        """Ranks whose stacks were read, with them."""
+
+    def due(self, now: float) -> bool:
+        """Whether to ask now (monotonic seconds)."""
+        return now >= self._due
+
+    def took(self, began: float, now: float) -> None:
+        """A look that began then is over, with an answer or without."""
+        self._due = max(now + rest_after(now - began), began + (self._pause if self._known else IDLE))
+
+    async def read(self, get: Get) -> tuple[PlaceReport, ...]:
+        """The places, by rank. Raises what ``get`` raises, and ``Malformed``."""
+        known, self._known = self._known, {}
+        for key, value in read_entries(await get(PLACES, True), 2, self._most).items():
+            last = known.get(key)
+            self._known[key] = last if last is not None and last[0] == value else (value, _report(key, value))
+        found = {report.rank: report for _, report in self._known.values() if report and report.rank < self._most}
+        reports = tuple(found[rank] for rank in sorted(found))
+        await self._read_stacks(reports, get)
+        return reports
+
+    async def _read_stacks(self, reports: tuple[PlaceReport, ...], get: Get) -> None:
+        standing = [report for report in reports if report.stood >= NOTICE]
+        if 2 * len(standing) < len(reports) or not standing:
+            self._stacks, self.stacks = {}, ()
+            return
+        first: dict[str, PlaceReport] = {}
+        for report in standing:
+            first.setdefault(report.place, report)
+        largest = Counter(report.place for report in standing).most_common()
+        chosen = [first[place] for place, _ in (largest[:1] + largest[:0:-1])[:MOST_STACKS]]
+        read: dict[tuple[int, str], tuple[str, ...]] = {}
+        for report in chosen:
+            key = report.rank, report.stack
+            if key in self._stacks:
+                read[key] = self._stacks[key]
+            else:
+                read[key] = await _stack(report.rank, get)
+        self._stacks = read
+        self.stacks = tuple((rank, stack) for (rank, _), stack in read.items() if stack)
+
+
+async def _stack(rank: int, get: Get) -> tuple[str, ...]:
+    """The stack of that rank; empty where there is none, or it is too large: the places are known all the same."""
+    try:
+        entries = read_entries(await get(f"{STACKS}/{rank}", False), 1, 1)
+    except (NoAnswer, Malformed):
+        return ()
+    return stack_of(next(iter(entries.values()), b""))
+
+
+def _report(key: str, value: bytes) -> PlaceReport | None:
+    number = key.removeprefix(f"{PLACES}/")
+    if len(value) > MAX_VALUE or not (number.isascii() and number.isdigit() and len(number) <= 7):
+        return None
+    try:
+        said = _decoder.decode(value)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    if not (isfinite(said.at) and isfinite(said.since) and isfinite(said.longest)):
+        return None
+    function, file = printable(said.function, MAX_NAME), printable(said.file, MAX_NAME)
+    digest = printable(said.stack, 16)
+    return PlaceReport(
+        int(number), said.at, said.since, said.longest, said.returns, function or "?", file or "?", said.line, digest
+    )
+
+
+def stack_of(value: bytes) -> tuple[str, ...]:
+    """``next (/app/data.py:41)`` for each call, the innermost first; empty where the value is no stack."""
+    if len(value) > MAX_STACK:
+        return ()
+    try:
+        calls = _stack_decoder.decode(value)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return ()
+    return tuple(
+        f"{printable(function, MAX_NAME)} ({printable(file, MAX_FILE)}:{line})"
+        for function, file, line in calls[:MAX_FRAMES]
+    )

@@ -1,0 +1,150 @@
+"""Reads what ranks report of their progress from the store of their job, for the probe of that store.
+
+It is asked for once every rank of the roll is past the rendezvous: every ``IDLE`` seconds until there is a report, and
+then with each look, but never more often than the ranks write, nor so often that process 0 works for it for more than
+``LOAD`` of the time. A busy machine answers late without much work, so a late answer puts the next look off by at most
+``MOST_REST`` seconds, or by ten times as long as it took: a gang that hangs there is seen all the same.
+
+The values come from programs. One that is not as ``muster.api.progress`` says is left out, and the others count. A pod
+of several processes has a value of each, which are one report: that of the step that all of them have reached.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from math import isfinite
+from typing import Annotated
+
+import msgspec
+
+from muster.api.progress import (
+    KEYS,
+    MAX_PROCESSES,
+    MAX_SCALAR_NAME,
+    MAX_SCALARS,
+    MAX_STEP,
+    MAX_VALUE,
+    report_interval,
+)
+from muster.api.values.printable import printable
+from muster.state.view.lead import Spent
+from muster.state.view.progress import StepReport
+
+IDLE = 6.0
+"""Seconds between two looks at a store without reports: most programs do not report."""
+LOAD = 0.002
+"""The part of its time for which process 0 may answer: 1.5 ms for a look every three seconds is a quarter of that."""
+MOST_REST, REST_PER_LOOK = 12.0, 10
+
+_Count = Annotated[int, msgspec.Meta(ge=0, le=MAX_STEP)]
+_Seconds = Annotated[float, msgspec.Meta(ge=0)]
+
+
+class Value(msgspec.Struct):
+    """What one process has written."""
+
+    step: _Count
+    calls: _Count = 1
+    at: _Seconds = 0.0
+    longest: _Seconds = 0.0
+    pause: _Seconds = 0.0
+    first: Annotated[int, msgspec.Meta(ge=-1, le=MAX_STEP)] = -1
+    begun: _Seconds = -1.0
+    saved: _Seconds = 0.0
+    restored: _Seconds = 0.0
+    paused: _Seconds = 0.0
+    kind: str = ""
+    scalars: dict[str, float] = {}
+    processes: Annotated[int, msgspec.Meta(ge=1, le=MAX_PROCESSES)] = 1
+
+
+_decoder = msgspec.json.Decoder(Value)
+
+
+class ReportReader:
+    """Reads the reports of one store, and says when to ask for them again. ``most`` ranks are believed."""
+
+    def __init__(self, expected: int | None, most: int) -> None:
+        self._most = most
+        self._pause = report_interval(expected or 1)
+        self._due = 0.0
+        self._known: dict[str, tuple[bytes, StepReport | None]] = {}
+
+    def due(self, now: float) -> bool:
+        """Whether to ask now (monotonic seconds)."""
+        return now >= self._due
+
+    def took(self, began: float, now: float) -> None:
+        """A look that began then is over, with an answer or without."""
+        self._due = max(now + rest_after(now - began), began + (self._pause if self._known else IDLE))
+
+    def read(self, entries: Mapping[str, bytes]) -> tuple[StepReport, ...]:
+        """The reports, by rank, from values by their keys. A value that is the same as before is not decoded again."""
+        known, self._known = self._known, {}
+        of_rank: dict[int, list[StepReport]] = defaultdict(list)
+        for key, value in entries.items():
+            last = known.get(key)
+            self._known[key] = last = last if last and last[0] == value else (value, _report(key, value))
+            if (report := last[1]) is not None and report.rank < self._most:
+                of_rank[report.rank].append(report)
+        return tuple(_together(of_rank[rank]) for rank in sorted(of_rank))
+
+
+def rest_after(seconds: float) -> float:
+    """The seconds for which a store is not asked after a look that took so long."""
+    return min(seconds / LOAD, max(MOST_REST, REST_PER_LOOK * seconds))
+
+
+def decoded(value: bytes) -> Value | None:
+    """What a process has written; None where it is not as it should be."""
+    if len(value) > MAX_VALUE:
+        return None
+    try:
+        said = _decoder.decode(value)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    times = said.at, said.longest, said.pause, said.begun, said.saved, said.restored, said.paused
+    return said if all(map(isfinite, times)) else None
+
+
+def report_of(rank: int, said: Value) -> StepReport:
+    """The report of that rank."""
+    scalars = [(printable(name, MAX_SCALAR_NAME), each) for name, each in said.scalars.items() if isfinite(each)]
+    kind = printable(said.kind, MAX_SCALAR_NAME)
+    spent = Spent(said.first, said.begun, said.saved, said.restored, said.paused, kind)
+    return StepReport(
+        rank, said.step, said.calls, said.at, said.longest, tuple(scalars[:MAX_SCALARS]), said.pause, spent
+    )
+
+
+def value_in(said: object) -> Value | None:
+    """The same from JSON that is decoded already."""
+    try:
+        value = msgspec.convert(said, Value)
+    except msgspec.ValidationError:
+        return None
+    return value if isfinite(value.at) and isfinite(value.longest) and isfinite(value.pause) else None
+
+
+def _report(key: str, value: bytes) -> StepReport | None:
+    rank, dot, process = key.removeprefix(f"{KEYS}/").partition(".")
+    if not _number(rank) or (dot and not _number(process)):
+        return None
+    said = decoded(value)
+    return report_of(int(rank), said) if said is not None else None
+
+
+def _number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 7
+
+
+def _together(reports: list[StepReport]) -> StepReport:
+    """The report of a pod: of its processes the step that all have reached, and how often all of them have reported."""
+    if len(reports) == 1:
+        return reports[0]
+    last = min(reports, key=lambda each: each.step)
+    return last._replace(
+        calls=sum(each.calls for each in reports),
+        at=max(each.at for each in reports),
+        longest=max(each.longest for each in reports),
+        pause=max(each.pause for each in reports),
+    )

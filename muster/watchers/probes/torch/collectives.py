@@ -1,0 +1,131 @@
+"""Reads from the TCPStore which collectives the processes have entered, as ``muster.api.collectives`` says.
+
+Each key is checked until it is there, and then got: a check and a get are all that ``Store`` sends. The values come
+from programs: one that is not as it should be is left out, and the others count.
+"""
+
+import re
+from math import isfinite
+from typing import Annotated
+
+import msgspec
+
+from muster.api.collectives import KEYS, MAX_GROUPS, MAX_PROCESSES, MAX_VALUE, beat_interval
+from muster.api.values.printable import printable
+from muster.api.values.rank_ranges import check_ranges
+from muster.state.view.collectives import LONGEST, CollectiveReport, GroupCount
+from muster.watchers.probes.reports import IDLE, rest_after
+from muster.watchers.probes.torch.store import Store
+
+MOST = 4096
+"""Pods of the largest gang that is asked, and processes whose values are read."""
+_SUM = re.compile(r"#[0-9a-f]{8}\Z")
+_LARGEST = (1 << 53) - 1
+_Number = Annotated[int, msgspec.Meta(ge=0, le=_LARGEST)]
+_Seconds = Annotated[float, msgspec.Meta(ge=0)]
+
+
+class Group(msgspec.Struct, array_like=True):
+    """Where the process stands in one process group."""
+
+    name: str
+    described: str
+    backend: str
+    size: Annotated[int, msgspec.Meta(ge=1, le=_LARGEST)]
+    ranks: str
+    count: Annotated[int, msgspec.Meta(ge=-1, le=_LARGEST)]
+    operation: str
+    waits: Annotated[int, msgspec.Meta(ge=0, le=1)]
+
+
+class Value(msgspec.Struct):
+    """What one process has written."""
+
+    rank: Annotated[int, msgspec.Meta(ge=0, le=9_999_999)]
+    beat: _Number
+    moves: _Number
+    life: _Number = 1
+    longest: _Seconds = 0.0
+    still: _Seconds = 0.0
+    processes: Annotated[int, msgspec.Meta(ge=1, le=MAX_PROCESSES)] = 1
+    groups: Annotated[list[Group], msgspec.Meta(max_length=MAX_GROUPS)] | None = None
+
+
+_decoder = msgspec.json.Decoder(Value)
+
+
+class StoredCollectives:
+    """What processes publish in one store, over one connection to it."""
+
+    def __init__(self, expected: int) -> None:
+        self._members = range(expected if expected <= MOST else 0)
+        self._due = 0.0
+        self._there: list[str] = []
+        self._absent: set[str] = set()
+        self._known: dict[str, tuple[bytes, CollectiveReport | None, int]] = {}
+        self.renew()
+
+    def due(self, now: float) -> bool:
+        """Whether to ask now (monotonic seconds)."""
+        return bool(self._members) and now >= self._due
+
+    def took(self, began: float, now: float) -> None:
+        """A look that began then is over, with an answer or without."""
+        pause = beat_interval(len(self._there)) if self._there else IDLE
+        self._due = max(now + rest_after(now - began), began + pause)
+
+    def renew(self) -> None:
+        """The connection is another one, maybe to another life of the store: nothing is known to be there."""
+        self._there, self._absent = [], {f"/{KEYS}/{member}" for member in self._members}
+
+    async def read(self, store: Store) -> tuple[CollectiveReport, ...]:
+        """What is published, by process. Raises ``NoStore``, OSError and IncompleteReadError."""
+        await self._look_for_absent(store)
+        values = dict(zip(self._there, await store.values(self._there, MAX_VALUE), strict=True))
+        known, self._known = self._known, {}
+        reports: dict[int, CollectiveReport] = {}
+        for key, value in values.items():
+            last = known.get(key)
+            self._known[key] = last = last if last and last[0] == value else (value, *decoded(key, value))
+            if last[1] is not None:
+                reports.setdefault(last[1].rank, last[1])
+            self._expect(key, last[2])
+        return tuple(reports[rank] for rank in sorted(reports))
+
+    async def _look_for_absent(self, store: Store) -> None:
+        asked = sorted(self._absent)
+        there = [key for key, found in zip(asked, await store.has(asked), strict=True) if found]
+        self._there += there
+        self._absent.difference_update(there)
+
+    def _expect(self, key: str, processes: int) -> None:
+        """Look for the further processes of a pod from the next time on."""
+        if "." in key or processes < 2 or len(self._there) + len(self._absent) + processes > MOST:
+            return
+        further = {f"{key}.{number}" for number in range(1, processes)}
+        self._absent.update(further.difference(self._there))
+
+
+def decoded(key: str, value: bytes) -> tuple[CollectiveReport | None, int]:
+    """What a process has written, and how many processes its pod has; None where it is not as it should be."""
+    try:
+        said = _decoder.decode(value)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None, 1
+    if not (isfinite(said.longest) and isfinite(said.still)):
+        return None, 1
+    groups = None
+    if said.groups is not None:
+        if not all(_SUM.match(each.ranks) or check_ranges(each.ranks) for each in said.groups):
+            return None, 1
+        groups = tuple(map(_group, said.groups))
+    member = int(key.rpartition("/")[2].partition(".")[0])
+    longest, still = min(said.longest, LONGEST), min(said.still, LONGEST)
+    report = CollectiveReport(member, said.rank, said.life, said.beat, said.moves, longest, still, groups)
+    return report, said.processes
+
+
+def _group(each: Group) -> GroupCount:
+    name, described, backend = (printable(text, 60) for text in (each.name, each.described, each.backend))
+    operation = printable(each.operation, 60)
+    return GroupCount(name, described, backend, each.size, each.ranks, each.count, operation, bool(each.waits))

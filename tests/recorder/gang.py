@@ -1,0 +1,88 @@
+"""A gang of real PyTorch processes on this machine, one of whose ranks comes to a halt, and what Muster says of it.
+
+The programs know nothing of Muster: all they have is what ``spec.assist`` mounts.
+"""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from muster.assist import CODE, FILE, RECORDER_CODE, RECORDER_FILE
+from muster.cli.processes.stack import free_port
+from muster.state.facts import collectives
+from muster.watchers.probes.torch.probe import TorchProbe
+from tests.frameworks.interpreters import CURRENT_TORCH, python_of
+from tests.hangs.played import SIZE, Verdict, ended, watch
+
+HALTS_AT = 60
+"""The step at which a rank comes to a halt; a step takes a fifth of a second, and a pause is made at every 20th."""
+PROGRAM = """\
+import os, sys, threading, time
+import torch, torch.distributed as dist
+rank, how, victim, halts_at = int(os.environ["RANK"]), *sys.argv[1:3], int(sys.argv[3])
+torch.set_num_threads(1)
+dist.init_process_group("gloo")
+pair, gradients = dist.new_group([0, 1]), torch.ones(1000)
+for step in range(1_000_000):
+    time.sleep(3.0 if step % 20 == 19 else 0.2)
+    if rank < 2 and step % 5 == 0:
+        dist.broadcast(gradients, 0, group=pair)
+    if step % 7 == 0 and rank != 1:
+        dist.send(gradients, 2) if rank == 0 else dist.recv(gradients, 0)
+    if step == halts_at and rank == int(victim):
+        print("halts", flush=True)
+        if how == "sleep":
+            time.sleep(3600)
+        if how == "lock":
+            lock = threading.Lock()
+            lock.acquire()
+            lock.acquire()
+        if how == "stop":
+            os.kill(os.getpid(), 19)
+        if how == "loop":
+            sum(range(10 ** 14))
+    dist.all_reduce(gradients)
+"""
+SAYS = {
+    "sleep": "has not entered all_reduce 61 of default_pg (60 entered)",
+    "lock": "has not entered all_reduce 61 of default_pg (60 entered)",
+    "stop": "publishes nothing any more, and is not known to be in all_reduce 61 of default_pg",
+    "loop": "publishes nothing any more, and is not known to be in all_reduce 61 of default_pg",
+}
+"""How a rank comes to a halt, and what is to be said of it."""
+
+
+def right(how: str, victim: int, said: Verdict) -> bool:
+    """The rank, the collective and the counts are named, and no other rank."""
+    return said.named == (victim,) and f": rank {victim} {SAYS[how]}, in which 2 of 3 wait" in said.sentence
+
+
+@contextmanager
+def gang(folder: Path, how: str, victim: int) -> Iterator[str]:
+    """The address of the store of a gang that runs."""
+    port = free_port()
+    mounted = folder / "mounted"
+    mounted.mkdir(parents=True)
+    (folder / "train.py").write_text(PROGRAM)
+    (mounted / FILE).write_text(CODE)
+    (mounted / RECORDER_FILE).write_text(RECORDER_CODE)
+    given = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(SIZE), "PYTHONPATH": str(mounted)}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("MUSTER_")}
+    command = [str(python_of(CURRENT_TORCH)), "-u", str(folder / "train.py"), how, str(victim), str(HALTS_AT)]
+    processes: list[subprocess.Popen[bytes]] = []
+    with ended(processes):
+        for rank in range(SIZE):
+            with (folder / f"{rank}.log").open("wb") as log:
+                environ = inherited | given | {"RANK": str(rank)}
+                processes.append(subprocess.Popen(command, env=environ, stdout=log, stderr=log))
+        yield f"127.0.0.1:{port}"
+
+
+async def run(folder: Path, how: str, victim: int, *, patience: float = 240.0) -> Verdict:
+    """One run: a gang, a halt, and what was said."""
+    with gang(folder, how, victim) as address:
+        probe = TorchProbe(address, clock=time.time, expected=SIZE)
+        return await watch(probe, folder, victim, collectives.stuck, patience=patience)

@@ -1,0 +1,209 @@
+"""A gang whose ranks all stand is Stuck with the reason Hung, and says which rank stands where."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from muster.state.facts.causes.table import Causes
+from muster.state.facts.context import Context
+from muster.state.facts.diagnosis.diagnose import diagnose
+from muster.state.facts.diagnosis.hanging_members import SHOWN_CALLS
+from muster.state.view.places.report import PlaceReport
+from muster.state.view.places.standstill import SILENT, STANDS
+from muster.state.view.progress import HANG_SECONDS, StepReport
+from muster.state.vocabulary.record import ConditionType, Phase
+from tests.builders import plan
+from tests.state.story import Story
+
+LOOK = 5.0
+WAITS = ("all_reduce", "train.py", 88)
+NEXT = ("next", "data.py", 41)
+FREE = (False, "NotStuck")
+
+
+class Standing(Story):
+    """A gang of four whose processes say where they stand: a look of the probe each 5 s."""
+
+    def __init__(self, **overrides: Any) -> None:
+        super().__init__(plan(**overrides))
+        self.since = dict.fromkeys(range(4), 0.0)
+        self.places = dict.fromkeys(range(4), WAITS)
+        self.stopped_at: dict[int, float] = {}
+        self.longest = 1.0
+        self.stacks: tuple[tuple[int, tuple[str, ...]], ...] = ()
+        self.step: int | None = None
+
+    def run(self, seconds: float, *, standing: bool, reported: bool = True) -> None:
+        """Time passes, in which all ranks stand or all move. A rank that is stopped writes nothing new."""
+        for _ in range(int(seconds / LOOK)):
+            self.now += LOOK
+            for rank in self.since:
+                if not standing:
+                    self.since[rank] = self.now
+            if not standing and self.step is not None:
+                self.step += 5
+            self.hear(reported=reported)
+
+    def hear(self, *, reported: bool = True) -> None:
+        """One look, and a decision if the view asks for one."""
+        roll = self.view.probe
+        assert roll is not None
+        said = tuple(
+            PlaceReport(
+                rank, self.stopped_at.get(rank, self.now), self.since[rank], self.longest, 3, *self.places[rank], "s"
+            )
+            for rank in self.since
+        )
+        steps = None
+        if self.step is not None:
+            steps = tuple(StepReport(rank, self.step, self.step + 2, float(self.step), 1.0) for rank in self.since)
+        answer = replace(roll.answer, at=self.now, places=said if reported else None, stacks=self.stacks, reports=steps)
+        if self.view.observe_probe(answer, self.kept.epoch):
+            self.look()
+
+    @property
+    def stuck(self) -> tuple[bool | None, str]:
+        return self.condition(ConditionType.STUCK)
+
+    @property
+    def sentence(self) -> str:
+        found = self.kept.condition(ConditionType.STUCK)
+        assert found is not None
+        return found.message
+
+
+def started(**overrides: Any) -> Standing:
+    story = Standing(**overrides)
+    story.assemble()
+    story.run(60, standing=False)
+    return story
+
+
+def test_a_rank_that_stands_elsewhere_is_named_with_its_place_and_no_report() -> None:
+    story = started()
+    story.places[2] = NEXT
+    story.run(STANDS - LOOK, standing=True)
+    assert story.stuck == FREE
+    story.run(LOOK, standing=True)
+    assert story.stuck == (True, "Hung")
+    assert story.sentence.startswith("no rank gets on since 1970-01-12T")
+    assert story.sentence.endswith("Z; rank 2 in next (data.py:41); 3 others in all_reduce (train.py:88)")
+    (found,) = diagnose(Context(story.plan, story.kept, story.view, story.now))
+    assert (found.cause, found.ranks, found.what) == (Causes.HUNG, (2,), "in next (data.py:41)")
+    assert story.kept.known is not None
+    assert story.kept.known.ranks == "2"
+
+
+def test_the_evidence_has_the_innermost_calls_of_the_rank_that_stands_elsewhere() -> None:
+    story = started()
+    story.places[2] = NEXT
+    story.stacks = (
+        (0, ("all_reduce (/app/train.py:88)",)),
+        (2, tuple(f"f{call} (/app/data.py:41)" for call in range(9))),
+    )
+    story.run(STANDS + LOOK, standing=True)
+    (found,) = diagnose(Context(story.plan, story.kept, story.view, story.now))
+    assert found.evidence.endswith(
+        "; rank 2, the innermost call first: " + ", ".join(f"f{call} (/app/data.py:41)" for call in range(SHOWN_CALLS))
+    )
+    assert "innermost" not in story.sentence
+
+
+def test_a_rank_that_gives_no_answer_is_named() -> None:
+    story = started()
+    story.stopped_at[1] = story.now
+    story.run(STANDS + LOOK, standing=True)
+    assert story.stuck == (True, "Hung")
+    assert "rank 1 no answer (last seen in all_reduce (train.py:88)); 3 others in all_reduce" in story.sentence
+
+
+def test_the_gang_that_gets_on_is_stuck_no_more() -> None:
+    story = started()
+    story.places[2] = NEXT
+    story.run(STANDS + LOOK, standing=True)
+    story.run(2 * LOOK, standing=False)
+    assert story.stuck == FREE
+
+
+def test_a_gang_that_stands_at_one_place_says_nothing() -> None:
+    """It may be compiled, or be one long call."""
+    story = started()
+    story.run(3600, standing=True)
+    assert story.stuck == FREE
+
+
+def test_a_hang_costs_one_write_more_and_no_decision_while_it_lasts() -> None:
+    story = started()
+    story.places[2] = NEXT
+    story.run(STANDS + LOOK, standing=True)
+    writes, words = story.writes, story.sentence
+    story.run(3600, standing=True)
+    assert (story.writes, story.sentence) == (writes, words)
+
+
+def test_a_hang_by_reports_says_where_the_ranks_stand() -> None:
+    story = Standing()
+    story.step = 0
+    story.assemble()
+    story.run(60, standing=False)
+    story.places[2] = NEXT
+    story.longest = 30.0  # the stands of the threads alone say nothing before 150 s
+    story.run(HANG_SECONDS + LOOK, standing=True)
+    assert story.stuck == (True, "Hung")
+    assert "; last step 60; rank 2 in next (data.py:41); 3 others in all_reduce (train.py:88)" in story.sentence
+    (found,) = diagnose(Context(story.plan, story.kept, story.view, story.now))
+    assert (found.ranks, found.what) == ((2,), "no step since step 60, in next (data.py:41)")
+
+
+def test_a_hang_by_reports_with_equal_stacks_names_no_rank() -> None:
+    story = Standing()
+    story.step = 0
+    story.assemble()
+    story.run(60, standing=False)
+    story.run(HANG_SECONDS + LOOK, standing=True)
+    assert "all 4 ranks in all_reduce (train.py:88), with equal stacks" in story.sentence
+    assert story.kept.known is not None
+    assert story.kept.known.ranks == ""
+
+
+def test_a_daemon_that_takes_over_keeps_the_hang_and_ends_it_with_the_next_move() -> None:
+    story = started()
+    story.places[2] = NEXT
+    story.run(STANDS + LOOK, standing=True)
+    before = story.take_over()
+    assert before.probe is not None
+    story.view.observe_probe(replace(before.probe.answer, at=story.now), 0)
+    story.look()
+    assert story.stuck == (True, "Hung")
+    story.run(SILENT, standing=True)
+    story.look()
+    assert story.stuck == (True, "Hung")
+    story.run(2 * LOOK, standing=False)
+    story.look()
+    assert story.stuck == FREE
+
+
+@pytest.mark.parametrize("step", [5.0, -3600.0, 3600.0])
+def test_a_step_of_the_wall_clock_silences_no_rank(step: float) -> None:
+    story = started()
+    story.run(LOOK, standing=False)
+    story.now += step
+    story.view.clock_stepped(step)
+    story.run(LOOK, standing=False)
+    found = story.view.places_of(0)
+    assert found is not None
+    assert all(group.answers for group in found.groups)
+
+
+def test_what_was_known_of_the_hang_is_the_cause_when_the_others_give_up() -> None:
+    story = started()
+    story.places[2] = NEXT
+    story.run(STANDS + LOOK, standing=True)
+    story.end(0, 124)
+    story.look(30)
+    story.look(30)
+    assert story.kept.cause is not None
+    assert (story.kept.cause.reason, story.kept.cause.rank) == ("Hung", 2)
+    assert "in next (data.py:41)" in story.kept.cause.message
+    assert story.kept.phase is Phase.RESTARTING or story.kept.epoch == 1

@@ -1,0 +1,65 @@
+"""Members that have a node and no volumes or no network: the kubelet says why in Events only, so it counts in time."""
+
+from muster.state.policies import blocked, obstacles
+from muster.state.vocabulary.record import ConditionType, Phase
+from tests.builders import plan
+from tests.state.story import Story
+
+STUCK = ConditionType.STUCK
+
+
+def on_nodes(*ranks: int) -> Story:
+    """All members have a node; these have no sandbox, and the others run."""
+    story = Story(plan())
+    story.launch()
+    story.schedule()
+    for rank in range(story.plan.size):
+        if rank in ranks:
+            story.set(rank, sandboxed=False)
+    story.look()
+    return story
+
+
+def test_a_volume_that_is_never_mounted_is_said_after_a_minute_and_stuck_after_two() -> None:
+    story = on_nodes(0, 1, 2, 3)
+    story.look(obstacles.SANDBOX_AFTER - 1)
+    assert story.kept.reason == "Pending"
+    assert story.last is not None
+    assert story.last.wake_at is not None
+    assert story.last.wake_at <= story.now + 1
+    story.look(1)
+    assert story.kept.reason == "SandboxNotReady"
+    assert "0/4 programs have started; ranks 0-3: no volumes or no network yet (first: " in story.kept.message
+    assert story.condition(STUCK) == (False, "NotStuck")
+    story.look(60)
+    assert story.condition(STUCK) == (True, "SandboxNotReady")
+    assert "no volumes or no network yet" in story.kept.message
+
+
+def test_it_is_over_when_the_programs_run() -> None:
+    story = on_nodes(0, 1, 2, 3)
+    story.look(obstacles.SANDBOX_AFTER)
+    story.look(60)
+    assert story.condition(STUCK)[0] is True
+    story.start()
+    story.look(1)
+    story.look(blocked.LINGER)
+    assert story.condition(STUCK)[0] is not True
+    assert story.kept.phase is not Phase.PENDING
+
+
+def test_images_that_take_long_are_no_obstacle() -> None:
+    story = on_nodes()
+    story.look(3600)
+    assert story.kept.reason == "Pending"
+    assert story.condition(STUCK) == (False, "NotStuck")
+
+
+def test_a_sandbox_that_comes_within_the_minute_is_no_news() -> None:
+    story = on_nodes(2)
+    story.look(obstacles.SANDBOX_AFTER - 1)
+    story.set(2, sandboxed=True)
+    story.look(1)
+    story.look(300)
+    assert story.kept.reason == "Pending"
+    assert story.condition(STUCK) == (False, "NotStuck")

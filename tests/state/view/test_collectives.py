@@ -1,0 +1,275 @@
+"""Who has not entered the collective that the others wait in, by the counts that processes publish."""
+
+import pytest
+
+from muster.state.view.collectives import (
+    FIRST_SECONDS,
+    LOOKS,
+    STILL_SECONDS,
+    Behind,
+    CollectiveReport,
+    Collectives,
+    GroupCount,
+    collectives_seen,
+)
+
+LOOK = 3.0
+WORLD = "0-3"
+
+
+class Gang:
+    """Four processes, each with what it publishes; a look every 3 s."""
+
+    def __init__(self, size: int = 4) -> None:
+        self.now = 1000.0
+        self.seen: Collectives | None = None
+        self.longest = 1.0
+        self.life = dict.fromkeys(range(size), 1)
+        self.moves = dict.fromkeys(range(size), 0)
+        self.still = dict.fromkeys(range(size), 0.0)
+        self.beats = dict.fromkeys(range(size), 0)
+        self.groups: dict[int, list[GroupCount]] = {rank: [world(100, waits=False)] for rank in range(size)}
+        self.member = {rank: rank for rank in range(size)}
+        self.pause = 0.0
+
+    def run(self, seconds: float, *, moving: tuple[int, ...] = (), silent: tuple[int, ...] = ()) -> None:
+        """Time passes; ranks that are ``silent`` write nothing."""
+        for _ in range(int(seconds / LOOK)):
+            self.now += LOOK
+            for rank in self.beats:
+                if rank in silent:
+                    continue
+                self.beats[rank] += 1
+                self.still[rank] += LOOK
+                if rank in moving:
+                    self.moves[rank], self.still[rank] = self.moves[rank] + 1, 0.0
+            self.look()
+
+    def look(self) -> None:
+        reports = [
+            CollectiveReport(
+                self.member[rank],
+                rank,
+                self.life[rank],
+                self.beats[rank],
+                self.moves[rank],
+                self.longest,
+                self.still[rank],
+                tuple(self.groups[rank]) if self.still[rank] >= 10.0 else None,
+            )
+            for rank in self.beats
+        ]
+        self.seen = collectives_seen(reports, 0, self.now, self.seen, pause=self.pause)
+
+    def stand(self, *counts: int, name: str = "0", ranks: str = WORLD, described: str = "default_pg") -> None:
+        """Each rank has entered so many collectives of the group; those at the top wait."""
+        top = max(counts)
+        for rank, count in enumerate(counts):
+            one = GroupCount(name, described, "gloo", len(counts), ranks, count, "all_reduce", count == top)
+            self.groups[rank] = [each for each in self.groups[rank] if each.name != name] + [one]
+
+    @property
+    def behind(self) -> tuple[Behind, ...]:
+        assert self.seen is not None
+        return self.seen.behind
+
+    @property
+    def named(self) -> list[int]:
+        return [late.rank for each in self.behind for late in each.late]
+
+
+def world(entered: int, *, waits: bool) -> GroupCount:
+    return GroupCount("0", "default_pg", "gloo", 4, WORLD, entered, "all_reduce", waits)
+
+
+def at_work() -> Gang:
+    gang = Gang()
+    gang.run(60, moving=(0, 1, 2, 3))
+    assert gang.behind == ()
+    return gang
+
+
+def test_the_rank_whose_count_is_below_is_behind_once_nothing_has_moved_for_a_while() -> None:
+    gang = at_work()
+    gang.stand(101, 101, 100, 101)
+    gang.run(STILL_SECONDS - LOOK)
+    assert gang.named == []
+    gang.run(2 * LOOK)
+    (found,) = gang.behind
+    assert (found.words, found.waiting, found.size) == ("all_reduce 101 of default_pg", 3, 4)
+    assert [(late.rank, late.entered, late.silent) for late in found.late] == [(2, 100, False)]
+    gang.run(LOOK, moving=(2,))
+    assert gang.behind == ()
+
+
+def test_equal_counts_prove_nothing() -> None:
+    gang = at_work()
+    gang.stand(101, 101, 101, 101)
+    gang.run(3600)
+    assert gang.behind == ()
+
+
+def test_a_count_that_nothing_waits_at_proves_nothing() -> None:
+    gang = at_work()
+    for rank, entered in enumerate((101, 101, 100, 101)):
+        gang.groups[rank] = [world(entered, waits=False)]
+    gang.run(3600)
+    assert gang.behind == ()
+
+
+@pytest.mark.parametrize("mover", range(4))
+def test_a_gap_while_any_rank_moves_is_no_hang(mover: int) -> None:
+    gang = at_work()
+    gang.stand(101, 101, 100, 101)
+    gang.run(3600, moving=(mover,))
+    assert gang.behind == ()
+
+
+def test_a_rank_that_is_in_no_subgroup_is_not_behind_in_it() -> None:
+    gang = at_work()
+    for rank, entered in ((0, 7), (1, 6)):
+        gang.groups[rank].append(GroupCount("1", "pair", "gloo", 2, "0-1", entered, "broadcast", waits=rank == 0))
+    gang.run(60)
+    (found,) = gang.behind
+    assert (found.words, [late.rank for late in found.late]) == ("broadcast 7 of pair", [1])
+
+
+def test_a_rank_that_waits_in_a_collective_of_another_group_waits_for_others() -> None:
+    gang = at_work()
+    gang.stand(101, 101, 100, 100)
+    gang.groups[2].append(GroupCount("1", "pair", "gloo", 2, "2-3", 8, "broadcast", waits=True))
+    gang.groups[3].append(GroupCount("1", "pair", "gloo", 2, "2-3", 7, "broadcast", waits=False))
+    gang.run(60)
+    assert set(gang.named) == {3}
+    assert [each.words for each in gang.behind] == ["all_reduce 101 of default_pg", "broadcast 8 of pair"]
+
+
+def test_where_all_wait_for_each_other_all_are_said_to_wait() -> None:
+    gang = Gang(2)
+    for rank, entered in enumerate((8, 7)):
+        gang.groups[rank] = [GroupCount("1", "a", "gloo", 2, "0-1", entered, "broadcast", waits=rank == 0)]
+    for rank, entered in enumerate((5, 6)):
+        gang.groups[rank].append(GroupCount("2", "b", "gloo", 2, "0-1", entered, "all_reduce", waits=rank == 1))
+    gang.run(90)
+    assert [(each.words, [(late.rank, late.waits) for late in each.late]) for each in gang.behind] == [
+        ("broadcast 8 of a", [(1, "all_reduce 6")]),
+        ("all_reduce 6 of b", [(0, "broadcast 8")]),
+    ]
+
+
+def test_a_silent_rank_is_named_where_others_wait_in_a_group_of_which_it_is_a_member() -> None:
+    gang = at_work()
+    gang.stand(101, 101, 100, 101)
+    gang.groups[2] = []
+    gang.run(60, silent=(2,))
+    (found,) = gang.behind
+    assert [(late.rank, late.silent, late.entered) for late in found.late] == [(2, True, -1)]
+
+
+def test_a_silent_rank_is_not_named_where_nothing_waits_or_where_it_is_no_member() -> None:
+    gang = at_work()
+    gang.run(600, silent=(3,))
+    assert gang.behind == ()
+    for rank, entered in ((0, 7), (1, 6)):
+        gang.groups[rank].append(GroupCount("1", "pair", "gloo", 2, "0-1", entered, "broadcast", waits=rank == 0))
+    gang.run(60, silent=(3,))
+    assert gang.named == [1]
+
+
+def test_a_silent_rank_is_not_named_in_a_group_whose_ranks_are_a_check_sum() -> None:
+    gang = at_work()
+    gang.stand(101, 101, 101, 101, ranks="#0badcafe")
+    gang.run(600, silent=(3,))
+    assert gang.behind == ()
+
+
+def test_ranks_that_are_all_silent_are_not_named() -> None:
+    gang = at_work()
+    gang.stand(101, 101, 100, 101)
+    gang.run(600, silent=(0, 1, 2, 3))
+    assert gang.behind == ()
+
+
+def test_an_unknown_count_is_not_behind() -> None:
+    gang = at_work()
+    gang.stand(101, 101, -1, 101)
+    gang.run(3600)
+    assert gang.behind == ()
+
+
+def test_counts_of_another_life_of_the_process_group_are_not_compared() -> None:
+    gang = at_work()
+    gang.stand(3, 500, 500, 500)
+    gang.life[0] = 2
+    gang.groups[0] = [world(3, waits=True)]
+    for rank in (1, 2, 3):
+        gang.groups[rank] = [world(500, waits=False)]
+    gang.run(3600)
+    assert gang.behind == ()
+
+
+def test_groups_of_one_name_and_other_ranks_are_not_compared() -> None:
+    gang = at_work()
+    for rank, entered in enumerate((9, 9, 4, 4)):
+        ranks = "0-1" if rank < 2 else "2-3"
+        gang.groups[rank].append(GroupCount("5", "split", "gloo", 2, ranks, entered, "all_reduce", waits=True))
+    gang.run(3600)
+    assert gang.behind == ()
+
+
+def test_a_pause_that_is_not_five_times_as_long_as_one_before_is_waited_for() -> None:
+    gang = at_work()
+    gang.longest = 60.0
+    gang.stand(101, 100, 101, 101)
+    gang.run(297)
+    assert gang.behind == ()
+    gang.run(9)
+    assert gang.named == [1]
+
+
+def test_an_announced_pause_is_waited_for() -> None:
+    gang = at_work()
+    gang.pause = 900.0
+    gang.stand(101, 100, 101, 101)
+    gang.run(890)
+    assert gang.behind == ()
+    gang.run(15)
+    assert gang.named == [1]
+
+
+def test_the_first_collectives_of_a_group_may_wait_for_minutes_while_one_rank_prepares_data() -> None:
+    gang = at_work()
+    gang.stand(2, 1, 2, 2)
+    gang.run(FIRST_SECONDS - LOOK)
+    assert gang.behind == ()
+    gang.run(2 * LOOK)
+    assert gang.named == [1]
+
+
+def test_a_daemon_that_takes_over_knows_after_three_looks_for_how_long_nothing_has_moved() -> None:
+    gang = at_work()
+    gang.stand(101, 101, 100, 101)
+    gang.run(120)
+    gang.seen = None
+    gang.look()
+    assert gang.seen is not None
+    assert (gang.behind, gang.seen.unsure) == ((), True)
+    gang.run(LOOKS * LOOK)
+    assert gang.named == [2]
+    assert not gang.seen.unsure
+
+
+def test_another_epoch_begins_anew_and_a_look_without_values_says_nothing() -> None:
+    gang = at_work()
+    gang.stand(101, 101, 100, 101)
+    gang.run(60)
+    assert gang.named == [2]
+    assert collectives_seen((), 0, gang.now, gang.seen) is gang.seen
+    assert collectives_seen((), 1, gang.now, gang.seen) is None
+
+
+def test_the_ranks_of_a_group_are_read_only_as_far_as_they_are_asked_for() -> None:
+    gang = at_work()
+    gang.stand(101, 101, 101, 101, ranks="0-999999999,1000000000-1999999999")
+    gang.run(60, silent=(3,))
+    assert gang.named == [3]

@@ -1,0 +1,133 @@
+"""Where ranks stand: groups, outliers, and when a whole gang is still."""
+
+from itertools import repeat
+
+import pytest
+
+from muster.state.view.places.report import PlaceReport
+from muster.state.view.places.sentence import sentence
+from muster.state.view.places.standstill import LONGEST, SILENT, STANDS, Places, places_seen
+from muster.state.view.progress import Progress
+
+NOW = 1_000.0
+
+
+def at(rank: int, line: int = 88, stood: float = 60.0, **stated: object) -> PlaceReport:
+    """A rank that stands in ``all_reduce``, or at another line."""
+    function, file = ("all_reduce", "train.py") if line == 88 else ("next", "data.py")
+    usual = {"longest": 1.0, "returns": 3, "function": function, "file": file, "line": line, "stack": str(line)}
+    return PlaceReport(rank, 500.0 + stood, 500.0, **(usual | stated))  # type: ignore[arg-type]
+
+
+def seen(*reports: PlaceReport, size: int | None = None, before: Places | None = None, now: float = NOW) -> Places:
+    found = places_seen(reports, {}, 0, now, before, len(reports) if size is None else size)
+    assert found is not None
+    return found
+
+
+def test_the_largest_group_is_healthy_and_the_others_are_named() -> None:
+    found = seen(*(at(rank) for rank in range(512) if rank != 37), at(37, 41))
+    assert sentence(found) == "rank 37 in next (data.py:41); 511 others in all_reduce (train.py:88)"
+    assert [group.ranks for group in found.outliers] == [(37,)]
+
+
+def test_ties_name_none() -> None:
+    found = seen(at(0), at(1), at(2, 41), at(3, 41))
+    assert found.outliers == ()
+    assert sentence(found) == "2 ranks (0-1) in all_reduce (train.py:88); 2 ranks (2-3) in next (data.py:41)"
+
+
+def test_equal_stacks_say_that_python_does_not_show_it_and_are_no_standstill() -> None:
+    found = seen(*map(at, range(4)))
+    assert (found.outliers, found.still_since, found.equal) == ((), None, True)
+    assert sentence(found) == (
+        "all 4 ranks in all_reduce (train.py:88), with equal stacks: what holds them up is below Python, or the same "
+        "in all"
+    )
+
+
+def test_one_line_with_two_stacks_is_not_called_equal() -> None:
+    found = seen(at(0), at(1, stack="other"))
+    assert sentence(found) == "all 2 ranks in all_reduce (train.py:88)"
+
+
+def test_a_gang_is_still_once_every_rank_has_stood_for_long_enough() -> None:
+    assert seen(at(0, stood=STANDS), at(1), at(2, 41)).still_since == NOW - STANDS
+    assert seen(at(0, stood=STANDS - 1), at(1), at(2, 41)).still_since is None
+
+
+def test_since_when_it_is_still_does_not_change_with_later_looks() -> None:
+    first = seen(at(0), at(1), at(2, 41))
+    later = seen(at(0, stood=66.3), at(1, stood=65.9), at(2, 41, stood=66.0), before=first, now=NOW + 5)
+    assert later.still_since == first.still_since == NOW - 60
+
+
+@pytest.mark.parametrize("longest", [20.0, 300.0])
+def test_a_gang_that_stood_long_before_is_given_five_times_as_long(longest: float) -> None:
+    def found(stood: float) -> Places:
+        return seen(at(0, stood=stood), at(1, stood=stood, longest=longest), at(2, 41, stood=stood))
+
+    assert found(5 * longest - 1).still_since is None
+    assert found(5 * longest).still_since is not None
+
+
+def test_a_claim_of_a_longer_standing_than_six_hours_is_not_believed() -> None:
+    assert seen(at(0, stood=5 * LONGEST, longest=1e300), at(1, stood=5 * LONGEST), at(2, 41, stood=1e9)).still_since
+
+
+def test_a_gang_whose_start_is_not_over_is_never_still() -> None:
+    assert seen(at(0), at(1), at(2, 41, returns=2)).still_since is None
+
+
+def test_a_gang_of_which_a_rank_has_never_said_where_it_is_is_not_still() -> None:
+    assert seen(at(0), at(1), at(2, 41), size=4).still_since is None
+
+
+def test_a_rank_whose_value_does_not_change_gives_no_answer_and_is_named() -> None:
+    first = seen(at(0, stood=15), at(1, stood=15), at(2, 41, stood=0.0), now=NOW)
+    later = seen(
+        at(0, stood=15 + SILENT), at(1, stood=15 + SILENT), at(2, 41, stood=0.0), before=first, now=NOW + SILENT
+    )
+    assert later.still_since == NOW - 15
+    assert sentence(later) == "rank 2 no answer (last seen in next (data.py:41)); 2 others in all_reduce (train.py:88)"
+
+
+def test_where_most_ranks_give_no_answer_nothing_is_said() -> None:
+    """Their coordinator takes no values."""
+    first = seen(*map(at, range(4)))
+    later = seen(at(0, stood=100), *map(at, range(1, 4)), before=first, now=NOW + 40)
+    assert (later.still_since, later.outliers) == (None, ())
+
+
+def test_reports_of_steps_and_announced_pauses_say_that_a_gang_gets_on() -> None:
+    def found(silent: float, **stated: float) -> float | None:
+        progress = Progress(0, NOW, NOW - silent, repeated=True, **stated)  # type: ignore[arg-type]
+        stand = places_seen((at(0), at(1), at(2, 41)), {}, 0, NOW, None, 3, progress)
+        assert stand is not None
+        return stand.still_since
+
+    assert found(STANDS) is not None
+    assert found(STANDS - 1) is None
+    assert found(99, longest=20.0) is None
+    assert found(599, pause=600.0) is None
+
+
+def test_many_groups_are_named_in_part() -> None:
+    apart = [at(rank, 41, function=f"f{rank}") for rank in range(5)]
+    found = seen(*apart, *(at(rank) for rank in range(5, 15)))
+    assert sentence(found) == (
+        "rank 0 in f0 (data.py:41); rank 1 in f1 (data.py:41); rank 2 in f2 (data.py:41); 2 more elsewhere; "
+        "10 others in all_reduce (train.py:88)"
+    )
+
+
+def test_another_epoch_begins_without_places() -> None:
+    first = seen(at(0), at(1), at(2, 41))
+    assert places_seen((), {}, 1, NOW, first, 3) is None
+    assert places_seen((), {}, 0, NOW, first, 3) is first
+
+
+def test_ten_thousand_ranks_make_a_short_sentence() -> None:
+    found = seen(*(at(rank, 41 if rank % 3 == 0 else 88) for rank in range(10_000)))
+    assert len(sentence(found)) < 200
+    assert len(list(zip(found.outliers, repeat(0), strict=False))) == 1

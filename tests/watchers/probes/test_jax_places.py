@@ -1,0 +1,156 @@
+"""The probe reads where ranks stand: few harmless calls, at a bounded pace, whatever the values are."""
+
+import json
+
+import pytest
+
+from muster.api.places import MAX_STACK, MAX_VALUE
+from muster.state.view.places.report import PlaceReport
+from muster.watchers.probes.jax.places import MOST_STACKS, PlaceReader, stack_of
+from muster.watchers.probes.jax.probe import JaxProbe
+from muster.watchers.probes.jax.protobuf import Malformed, bytes_field
+from muster.watchers.probes.reports import MOST_REST
+from tests.fakes.coordinator import FakeCoordinator
+
+VALUE = {
+    "at": 512.2,
+    "since": 470.2,
+    "longest": 2.0,
+    "returns": 3,
+    "in": "next",
+    "file": "data.py",
+    "line": 41,
+    "stack": "8c736521",
+}
+PLACE = PlaceReport(0, 512.2, 470.2, 2.0, 3, "next", "data.py", 41, "8c736521")
+STACK = json.dumps([["next", "/app/data.py", 41], ["<module>", "/app/train.py", 7]]).encode()
+
+
+class Store:
+    """A store that counts what is asked of it."""
+
+    def __init__(self, values: dict[str, bytes]) -> None:
+        self.values = values
+        self.asked: list[str] = []
+
+    async def get(self, key: str, directory: bool) -> bytes:
+        self.asked.append(key)
+        found = {name: value for name, value in self.values.items() if name == key or name.startswith(f"{key}/")}
+        field = 2 if directory else 1
+        return b"".join(
+            bytes_field(field, bytes_field(1, name.encode()) + bytes_field(2, value)) for name, value in found.items()
+        )
+
+
+def value(**stated: object) -> bytes:
+    return json.dumps(VALUE | stated).encode()
+
+
+async def read(values: dict[str, bytes], size: int = 4) -> tuple[PlaceReport, ...]:
+    return await PlaceReader(size).read(Store(values).get)
+
+
+async def test_a_place_is_read() -> None:
+    assert await read({"muster/places/0": value()}) == (PLACE,)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        b"",
+        b"7",
+        b"null",
+        b"[" * 1000,
+        b"\xff\xfe",
+        value(at=-1),
+        value(since="470"),
+        value(line=-3),
+        value(line=10**12),
+        value(returns=1.5),
+        b'{"at":1e999,"since":0}',
+        b'{"at":NaN,"since":0}',
+        b'{"since":0}',
+        value(file="x" * MAX_VALUE),
+        b"x" * 10_000_000,
+    ],
+    ids=range(15),
+)
+async def test_a_value_that_is_no_place_is_left_out_and_the_others_count(bad: bytes) -> None:
+    assert await read({"muster/places/0": value(), "muster/places/1": bad}) == (PLACE,)
+
+
+@pytest.mark.parametrize("key", ["", "x", "-1", "0/1", "9" * 8, "9999999"])
+async def test_a_key_that_is_no_rank_is_left_out(key: str) -> None:
+    assert await read({"muster/places/0": value(), f"muster/places/{key}": value()}) == (PLACE,)
+
+
+async def test_names_are_made_printable_and_short() -> None:
+    (found,) = await read({"muster/places/0": value(**{"in": "\x1b[31m\u202enext", "file": "a\nb" * 80})})
+    assert found.place.isprintable()
+    assert len(found.place) < 150
+
+
+async def test_a_gang_with_more_values_than_ranks_is_not_read() -> None:
+    with pytest.raises(Malformed):
+        await read({f"muster/places/{number}": value() for number in range(2000)}, size=4)
+
+
+async def test_stacks_are_read_once_for_the_first_rank_of_each_of_the_largest_groups() -> None:
+    store = Store({f"muster/places/{rank}": value(line=41 if rank == 3 else 88) for rank in range(6)})
+    store.values |= {f"muster/stacks/{rank}": STACK for rank in range(6)}
+    reader = PlaceReader(6)
+    await reader.read(store.get)
+    assert store.asked == ["muster/places", "muster/stacks/0", "muster/stacks/3"]
+    assert dict(reader.stacks)[3] == ("next (/app/data.py:41)", "<module> (/app/train.py:7)")
+    await reader.read(store.get)
+    assert store.asked[3:] == ["muster/places"]
+
+
+async def test_ten_thousand_ranks_cost_one_call_and_a_few() -> None:
+    store = Store({f"muster/places/{rank}": value(line=rank % 100) for rank in range(10_000)})
+    reader = PlaceReader(10_000)
+    assert len(await reader.read(store.get)) == 10_000
+    assert len(store.asked) == 1 + MOST_STACKS
+    assert sum(map(len, store.values.values())) < 1_500_000
+
+
+@pytest.mark.parametrize(("took", "rest"), [(0.002, 4.0), (0.01, 5.0), (0.3, MOST_REST), (5.0, 50.0)])
+async def test_the_next_look_is_within_seconds_also_where_answers_are_late(took: float, rest: float) -> None:
+    reader = PlaceReader(4)
+    await reader.read(Store({"muster/places/0": value()}).get)
+    reader.took(100.0, 100.0 + took)
+    assert not reader.due(100.0 + rest - 0.1)
+    assert reader.due(100.0 + took + rest + 0.1)
+
+
+async def test_no_stack_is_read_while_most_ranks_get_on() -> None:
+    store = Store({f"muster/places/{rank}": value(since=512.2 if rank else 0.0) for rank in range(4)})
+    await PlaceReader(4).read(store.get)
+    assert store.asked == ["muster/places"]
+
+
+@pytest.mark.parametrize(
+    "bad", [b"", b"x" * (MAX_STACK + 1), b"x" * 10_000_000, b"[[1,2,3]]", b'[["f","x.py",-1]]', b"[" * 2000, b"\xff"]
+)
+def test_what_is_no_stack_is_none(bad: bytes) -> None:
+    assert stack_of(bad) == ()
+
+
+def test_control_characters_in_a_stack_are_made_printable() -> None:
+    (call,) = stack_of(json.dumps([["f\x1b]0;x\x07\r\n", "\u202eyp.x", 1]]).encode())
+    assert call.isprintable()
+
+
+async def test_the_probe_reads_places_with_harmless_calls_only() -> None:
+    async with FakeCoordinator(2) as coordinator:
+        for rank in range(2):
+            coordinator.arrive(rank)
+        coordinator.store |= {f"muster/places/{rank}": value(line=40 + rank) for rank in range(2)}
+        coordinator.store |= {"muster/stacks/0": STACK, "muster/stacks/1": b"x" * 100_000}
+        probe = JaxProbe(coordinator.address, clock=lambda: 1.0, expected=2)
+        answer = await probe.snapshot()
+        await probe.close()
+        assert answer.places is not None
+        assert [each.place for each in answer.places] == ["next (data.py:40)", "next (data.py:41)"]
+        assert [rank for rank, _ in answer.stacks] == [0]
+        assert coordinator.forbidden_calls == []

@@ -1,0 +1,66 @@
+"""What processes publish of their collectives, as the probe reads it from a store: bounded, and each by itself."""
+
+import json
+from typing import Any
+
+import pytest
+
+from muster.watchers.probes.reports import MOST_REST
+from muster.watchers.probes.torch.collectives import StoredCollectives, decoded
+
+GROUP = ["0", "default_pg", "gloo", 3, "0-2", 6, "all_reduce", 1]
+VALUE = {"rank": 2, "life": 1, "beat": 31, "moves": 9, "longest": 2.5, "still": 14.0, "processes": 2, "groups": [GROUP]}
+
+ENDLESS = b'{"rank":2,"beat":1,"moves":1,"still":1e999}'
+
+
+def read(**changes: Any) -> Any:
+    return decoded("/muster/collectives/1.1", json.dumps(VALUE | changes).encode())
+
+
+def test_a_value_is_the_report_of_a_process_with_its_pod() -> None:
+    report, processes = read()
+    assert (report.member, report.rank, report.beat, report.longest, processes) == (1, 2, 31, 2.5, 2)
+    (group,) = report.groups
+    assert (group.described, group.entered, group.operation, group.waits) == ("default_pg", 6, "all_reduce", True)
+    assert read(groups=None)[0].groups is None
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"rank": -1},
+        {"rank": "2"},
+        {"beat": 1 << 60},
+        {"longest": -1},
+        {"processes": 65},
+        {"groups": [GROUP] * 25},
+        {"groups": [[*GROUP[:4], "0-2;rm", *GROUP[5:]]]},
+        {"groups": [[*GROUP[:4], "9-2", *GROUP[5:]]]},
+        {"groups": [[*GROUP[:5], -2, *GROUP[6:]]]},
+        {"groups": [GROUP[:5]]},
+    ],
+)
+def test_a_value_that_is_not_as_agreed_is_left_out(changes: dict[str, Any]) -> None:
+    assert read(**changes) == (None, 1)
+
+
+@pytest.mark.parametrize(
+    "value", [b"", b"[]", b"\xff\xfe", b"[" * 3000, b'{"rank":2,"beat":1,"moves":1,"still":1e999}']
+)
+def test_garbage_is_left_out(value: bytes) -> None:
+    assert decoded("/muster/collectives/1", value) == (None, 1)
+
+
+def test_texts_are_printable_and_short_and_times_are_bounded() -> None:
+    report, _ = read(groups=[["\x1b[31m" + "x" * 999, *GROUP[1:]]], longest=1e9)
+    assert report.longest == 6 * 3600
+    assert len(report.groups[0].name) <= 60
+    assert "\x1b" not in report.groups[0].name
+
+
+def test_a_late_answer_does_not_put_the_next_look_off_for_minutes() -> None:
+    collectives = StoredCollectives(4)
+    collectives.took(100.0, 100.3)
+    assert not collectives.due(100.3 + MOST_REST - 0.1)
+    assert collectives.due(100.3 + MOST_REST + 0.1)
