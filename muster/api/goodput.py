@@ -1,0 +1,148 @@
+"""Where the time of an experiment went: one sum of whole milliseconds for each bucket.
+
+``productive - taken_back`` and the other buckets add up to the wall time, suspended time left out, because the wall
+time is that sum. ``productive`` only grows: what turns out later to have been lost or stuck is added to its own bucket
+and to ``taken_back``. So each figure can be exported as a counter.
+
+The time since ``counted_at`` belongs to ``bucket``. What a status says at any second follows from these fields and that
+second alone, whichever daemon, or command, reads it.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from muster.api.wire.kinds import Count, Counter, Integer, Time, member_of
+from muster.api.wire.structs import Wire
+
+MAX_MARKS: Final = 24
+"""Steps whose place in the productive time is kept."""
+
+
+class Bucket(StrEnum):
+    """What time counts as. The names follow ml-goodput-measurement where it has the same thing."""
+
+    PRODUCTIVE = "productive"
+    QUEUED = "queued"
+    SCHEDULING = "scheduling"
+    STARTUP = "startup"
+    ASSEMBLY = "assembly"
+    PROGRAM_STARTUP = "program_startup"
+    CHECKPOINT_SAVE = "checkpoint_save"
+    CHECKPOINT_RESTORE = "checkpoint_restore"
+    STUCK = "stuck"
+    RECOVERY = "recovery"
+    LOST = "lost"
+    OTHER = "other"
+
+
+BADPUT: Final = tuple(each for each in Bucket if each is not Bucket.PRODUCTIVE)
+"""The buckets that are not productive."""
+WASTED: Final = frozenset((Bucket.STUCK, Bucket.RECOVERY, Bucket.LOST))
+"""Those of a run in trouble. The others are on the way to work, or a pause that a program wants."""
+
+
+class Basis(StrEnum):
+    """What the buckets are made of."""
+
+    PHASE = "phase"
+    """Phases and Stuck alone: no program has reported a step, so losses and pauses are not known."""
+    STEPS = "steps"
+    """The reported steps, too."""
+
+
+BY_PHASE: Final = "no program has reported a step: lost work, pauses and the startup of programs are not known"
+"""What ``Basis.PHASE`` means for the figures."""
+
+
+class StepMark(msgspec.Struct, frozen=True, gc=False):
+    """Where a step stands in the productive time that is preserved."""
+
+    step: Annotated[Counter, Wire("The step.")]
+    ms: Annotated[Counter, Wire("Productive milliseconds until it was reached.", name="milliseconds")]
+
+
+class EpochSteps(msgspec.Struct, frozen=True, gc=False):
+    """What was taken from the productive time of one epoch, by what its programs report. In milliseconds."""
+
+    epoch: Annotated[Counter, Wire("The epoch whose roll was complete last.")] = 0
+    base: Annotated[Counter, Wire("Productive time, without what was taken back, when its roll was complete.")] = 0
+    first: Annotated[Integer, Wire("The first step that it reported; -1 before.")] = -1
+    skipped: Annotated[Counter, Wire("Announced pauses before its time was counted.")] = 0
+    program_startup: Annotated[Counter, Wire("Counted from roll complete to the first step.")] = 0
+    checkpoint_save: Annotated[Counter, Wire("Counted of its pauses for saving a checkpoint.")] = 0
+    checkpoint_restore: Annotated[Counter, Wire("Counted of its pauses for restoring a checkpoint.")] = 0
+    other: Annotated[Counter, Wire("Counted of its other pauses.")] = 0
+    stuck: Annotated[Counter, Wire("Counted as Stuck since its roll was complete.")] = 0
+    hang: Annotated[Count, Wire("Of the hang that lasts: what was counted when it was said.")] = 0
+    held: Annotated[
+        Count, Wire("Of the hang that lasts: what is counted when it is over, and its length is known.")
+    ] = 0
+
+
+class Goodput(msgspec.Struct, frozen=True, gc=False):
+    """Where the time went, in whole milliseconds for each bucket, up to ``countedTime``."""
+
+    counted_at: Annotated[Time, Wire("Up to when time is counted.", name="countedTime", moves=True)] = 0.0
+    bucket: Annotated[
+        str, member_of(Bucket), Wire("What the time since then counts as; empty: suspended, or over.")
+    ] = ""
+    productive: Annotated[Counter, Wire("All ranks had arrived and ran, and it was not Stuck.")] = 0
+    taken_back: Annotated[Count, Wire("The part of that which has turned out to belong to another bucket.")] = 0
+    queued: Annotated[Count, Wire("It waited for the admission of a queue.")] = 0
+    scheduling: Annotated[Count, Wire("Pods waited for nodes.")] = 0
+    startup: Annotated[Count, Wire("Images were pulled and containers started.")] = 0
+    assembly: Annotated[Count, Wire("Programs ran, and not all ranks had arrived.")] = 0
+    program_startup: Annotated[Count, Wire("From roll complete to the first step.")] = 0
+    checkpoint_save: Annotated[Count, Wire("Pauses that programs announced to save a checkpoint.")] = 0
+    checkpoint_restore: Annotated[Count, Wire("Pauses that programs announced to restore a checkpoint.")] = 0
+    stuck: Annotated[Count, Wire("It was Stuck; a hang counts from the last step.")] = 0
+    recovery: Annotated[Count, Wire("From a failure until the roll was complete again.")] = 0
+    lost: Annotated[Count, Wire("Steps after the one from which the next epoch resumed.")] = 0
+    other: Annotated[Count, Wire("Pauses that programs announced for another reason.")] = 0
+    steps: Annotated[EpochSteps | None, Wire("What of it comes from reported steps.")] = None
+    marks: Annotated[
+        tuple[StepMark, ...],
+        Wire("Steps with their place in the productive time, ascending.", most=MAX_MARKS, newest=True, sparse=True),
+    ] = ()
+
+    @property
+    def net(self) -> int:
+        """Productive milliseconds that were not taken back."""
+        return self.productive - self.taken_back
+
+    @property
+    def wall(self) -> int:
+        """The wall time in milliseconds, without suspended time."""
+        return self.net + sum(self.of(each) for each in BADPUT)
+
+    def of(self, bucket: Bucket) -> int:
+        """Milliseconds of a bucket; of the productive one without what was taken back."""
+        found: int = self.net if bucket is Bucket.PRODUCTIVE else getattr(self, bucket.value)
+        return found
+
+    def at(self, now: float) -> "Goodput":
+        """The same at that wall second.
+
+        Whole milliseconds are counted, and ``counted_at`` moves by as many. So no sum is ever smaller at a later
+        second, however often it was counted in between.
+        """
+        if not self.bucket:
+            return self
+        passed = max(0, micros(now) - micros(self.counted_at)) // 1000
+        name = self.bucket if isinstance(self.bucket, Bucket) else Bucket.OTHER  # a newer Muster has more
+        counted_at = (micros(self.counted_at) + 1000 * passed) / 10**6
+        return replace(self, counted_at=counted_at, **{name: getattr(self, name) + passed})
+
+    def taken(self, bucket: Bucket, ms: int) -> "Goodput":
+        """The same with so many productive milliseconds taken back for that bucket."""
+        if ms <= 0:
+            return self
+        return replace(self, taken_back=self.taken_back + ms, **{bucket.value: getattr(self, bucket.value) + ms})
+
+
+def micros(seconds: float) -> int:
+    """Whole microseconds, in which times are persisted."""
+    return round(seconds * 10**6)

@@ -1,0 +1,1 @@
+"""``muster goodput``: where the time of experiments went."""

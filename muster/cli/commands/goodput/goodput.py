@@ -1,0 +1,133 @@
+"""``muster goodput``: where the time of one experiment went, or of all, or of each week."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+
+import click
+
+from muster.api.errors import MusterError
+from muster.api.goodput import BY_PHASE, Bucket, Goodput
+from muster.api.values.accelerators import USUAL
+from muster.api.values.printable import printable
+from muster.cli.commands.goodput.account import Account, together
+from muster.cli.completion import experiment_names
+from muster.cli.options import ClusterChoice, cluster_options, output_option, show
+from muster.cli.terminal.colours import data, say
+from muster.cli.terminal.patience import patient
+from muster.client import Snapshot
+
+
+@click.command(
+    epilog="\b\nExamples:\n  muster goodput train-x7k2p\n  muster goodput --all\n"
+    "  muster goodput -A --by namespace\n  muster goodput --all -o json | jq '.items[].goodput'\n"
+    "  muster goodput -A --prometheus http://prometheus:9090 --weeks 8\n"
+)
+@click.argument("name", required=False, shell_complete=experiment_names)
+@click.option("--all", "every", is_flag=True, help="All experiments of the namespace, together.")
+@click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="All experiments of every namespace.")
+@click.option("--by", type=click.Choice(["namespace", "operator"]), default=None, help="One part for each of these.")
+@click.option("--prometheus", default="", metavar="URL", help="Ask this Prometheus, and print each week.")
+@click.option("--weeks", type=click.IntRange(1, 53), default=4, show_default=True, help="Weeks with --prometheus.")
+@output_option()
+@cluster_options
+def goodput(
+    chosen: ClusterChoice,
+    name: str | None,
+    every: bool,
+    everywhere: bool,
+    by: str | None,
+    prometheus: str,
+    weeks: int,
+    output: str | None,
+) -> None:
+    """Show where the time of NAME went: a bar for each bucket that has any. Suspended time is not counted.
+
+    With --all or -A the times of experiments are added up. Where experiments hold accelerators, each bucket has its
+    share of their time, too: each experiment counts as many times as it holds accelerators now, and one that holds none
+    now does not count.
+
+    The status of an experiment has its sums since its start. With --prometheus the weeks are those of UTC, from Monday
+    on, and experiments that are deleted since are in them.
+    """
+    if (name is not None) + (every or everywhere) != 1:
+        raise click.UsageError("give a NAME, or --all, or -A")
+    if name is not None and by:
+        raise click.UsageError("--by parts a list: it goes with --all or -A")
+    if prometheus and by:
+        raise click.UsageError("--prometheus parts by week: it does not go with --by")
+    if prometheus:
+        accounts = asyncio.run(_weeks(chosen, prometheus, weeks, name or "", everywhere=everywhere))
+    elif name is not None:
+        accounts = [asyncio.run(_one(chosen, name))]
+    else:
+        accounts = asyncio.run(_all(chosen, by or "", everywhere=everywhere))
+    if output is not None:
+        show({"items": [each.document() for each in accounts]}, output)
+        return
+    for each in accounts:
+        for line in each.lines():
+            data(line)
+    _remark(accounts)
+
+
+def account_of(seen: Snapshot, sums: Goodput, now: float) -> Account:
+    """The time of one experiment until now."""
+    counted = sums.at(now)
+    times = {bucket: float(counted.of(bucket)) for bucket in Bucket}
+    held = USUAL.count(tuple((each.resource, each.count) for each in seen.status.devices))
+    return Account(
+        f"{seen.namespace}/{seen.name}  {seen.phase}",
+        times,
+        {bucket: held * ms for bucket, ms in times.items()} if held else {},
+        by_steps=int(seen.status.steps is not None),
+        holding=int(held > 0),
+    )
+
+
+async def _one(chosen: ClusterChoice, name: str) -> Account:
+    async with chosen.client() as client:
+        seen = await patient(client.get(name, namespace=chosen.namespace), f"reading {name}")
+    if seen.status.goodput is None:
+        why = "musterd has counted nothing of it yet"
+        if seen.watched is not None:
+            why = "another controller runs it, and only the metrics of musterd have its times: --prometheus"
+        raise MusterError(f"{seen.namespace}/{printable(seen.name)}: {why}")
+    return account_of(seen, seen.status.goodput, time.time())
+
+
+async def _all(chosen: ClusterChoice, by: str, *, everywhere: bool) -> list[Account]:
+    async with chosen.client() as client:
+        listed = client.list(namespace=chosen.namespace, everywhere=everywhere)
+        found = await patient(listed, "listing experiments")
+        namespace = chosen.namespace or client.namespace
+    now = time.time()
+    parts: dict[str, list[Account]] = {}
+    for seen in found:
+        if seen.status.goodput is not None:
+            part = getattr(seen, by) if by else "all namespaces" if everywhere else f"namespace {namespace}"
+            parts.setdefault(part, []).append(account_of(seen, seen.status.goodput, now))
+    return [together(part, accounts) for part, accounts in sorted(parts.items())]
+
+
+async def _weeks(chosen: ClusterChoice, url: str, count: int, name: str, *, everywhere: bool) -> list[Account]:
+    from muster.cli.commands.goodput.weeks import by_week
+
+    namespace = "" if everywhere else chosen.namespace or ""
+    if not everywhere and not namespace:
+        async with chosen.client() as client:
+            namespace = client.namespace
+    labels = {"namespace": namespace, "experiment": name}
+    return await patient(by_week(url, labels, time.time(), count), "asking Prometheus")
+
+
+def _remark(accounts: Sequence[Account]) -> None:
+    """What the figures do not hold."""
+    experiments = sum(each.experiments for each in accounts)
+    silent = experiments - sum(each.by_steps for each in accounts)
+    if not accounts:
+        say("nothing is counted: no experiment has begun")
+    elif experiments == 1 and silent:
+        say(BY_PHASE)
+    elif silent:
+        say(f"{silent} of {experiments} experiments report no steps: of them {BY_PHASE.partition(': ')[2]}")

@@ -1,0 +1,241 @@
+"""Where the time went: counts it into buckets whenever the status is written, and asks for no write itself.
+
+The bucket of a second is what the record said then. The phase and the condition Stuck carry it, and both are persisted
+as they change. What is known only later is taken back from the productive time (``muster.api.goodput``):
+
+- *lost*: the time between the step from which an epoch resumed and the end of the epoch before. The step is the first
+  one that the new epoch reports; its place in the productive time is kept as a mark.
+- *stuck*: a hang began with the last report, and is said a minute later.
+- *program_startup*, *checkpoint_save*, *checkpoint_restore*, *other*: by the program's own clock, which its reports
+  carry. So they cost no write when they begin or end, and no daemon has to be there.
+- *recovery*: a failure began when its container ended, where that was seen more than a second later.
+
+All but the last are claims of the program, and none takes more than the productive time of its epoch.
+"""
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from muster.api.goodput import MAX_MARKS, Bucket, EpochSteps, Goodput, StepMark, micros
+from muster.state.facts.context import Context
+from muster.state.policies import blocked
+from muster.state.view.lead import Lead, Point, between, thinned
+from muster.state.vocabulary.record import ConditionType, Phase, Record
+
+HUNG: Final = "Hung"
+ROUNDED: Final = 1.0
+"""Seconds by which the end of a container, in whole seconds, may be too early."""
+HELD: Final = 25_000
+"""Milliseconds of a hang that are counted when it is over: a look sees its end so late at most, also in large gangs."""
+PAUSES: Final = {each.value: each for each in (Bucket.CHECKPOINT_SAVE, Bucket.CHECKPOINT_RESTORE)}
+
+
+def bucket_of(record: Record) -> Bucket | None:
+    """What time counts as while the record is so; None: it is suspended, or over."""
+    if record.finished or record.phase is Phase.SUSPENDED:
+        return None
+    if record.phase is Phase.QUEUED or blocked.queued(record):
+        return Bucket.QUEUED
+    stuck = record.condition(ConditionType.STUCK)
+    if stuck is not None and stuck.status:
+        return Bucket.STUCK
+    if record.phase is Phase.RUNNING:
+        return Bucket.PRODUCTIVE
+    if record.broken_at is not None or record.phase is Phase.RESTARTING:
+        return Bucket.RECOVERY
+    if record.phase is Phase.ASSEMBLING:
+        return Bucket.ASSEMBLY
+    return Bucket.SCHEDULING if record.scheduled_at is None else Bucket.STARTUP
+
+
+def account(context: Context, before: Record | None, after: Record) -> Record:
+    """The record ``after``, which is written now, with the time until now counted as ``before`` says."""
+    now, bucket = context.now, bucket_of(after)
+    sums = after.goodput or _begun(before, after, now)
+    until = min(now, after.finished_at) if after.finished and after.finished_at is not None else now
+    ran = before is not None and before.phase is Phase.RUNNING
+    leaves = ran and (after.phase is not Phase.RUNNING or before is None or before.epoch != after.epoch)
+    closes = sums.bucket == Bucket.STUCK and bucket is not Bucket.STUCK
+    lead, since = None, 0.0
+    if ran and before is not None:
+        progress = context.view.progress_of(before.epoch)
+        lead = progress.lead if progress else None
+        since = _since(before, sums)
+        sums = _of_epoch(sums, before.epoch)
+        if lead is not None:
+            sums = _reported(sums, lead, since, until)
+            sums = sums if closes else _marked(sums, lead, since, until)
+        if closes:
+            sums = _unstuck(sums, until, lead, over=not leaves)
+        if leaves and sums.bucket == Bucket.PRODUCTIVE:
+            sums = _left(sums, lead, before, after, until)
+    elif before is not None and before.phase is Phase.ASSEMBLING and after.phase is Phase.SUCCEEDED:
+        sums = replace(sums.at(min(until, before.assembling_at or until)), bucket=Bucket.PRODUCTIVE)
+    if (bucket or "") != sums.bucket:
+        sums = _turned(sums, bucket, until, ran=ran)
+        hung = after.condition(ConditionType.STUCK)
+        if bucket is Bucket.STUCK and not leaves and lead is not None and hung is not None and hung.reason == HUNG:
+            sums = _stuck(sums, _ms(now - lead.reported_at))
+    if closes and lead is not None:  # the steps after a hang have their place once all of it is taken back
+        sums = _marked(sums, lead, since, until)
+    if after.phase is Phase.RUNNING and (not ran or leaves):
+        sums = _of_epoch(sums, after.epoch)
+    return replace(after, goodput=sums)
+
+
+def _since(before: Record, sums: Goodput) -> float:
+    """When the roll was complete, by the wall clock of now: ``before`` has the times as they were persisted."""
+    if before.assembled_at is None:
+        return sums.counted_at
+    return before.assembled_at + (sums.counted_at - before.goodput.counted_at if before.goodput else 0.0)
+
+
+def _begun(before: Record | None, after: Record, now: float) -> Goodput:
+    """The sums of a record that has none: it is new, or an older Muster wrote it."""
+    if before is None:
+        return Goodput(counted_at=now, bucket=bucket_of(after) or "")
+    return Goodput(counted_at=min(before.phase_at, now), bucket=bucket_of(before) or "")
+
+
+def _turned(sums: Goodput, bucket: Bucket | None, until: float, *, ran: bool) -> Goodput:
+    """The sums with the time until then counted; from then on it goes into another bucket."""
+    if not sums.bucket:
+        return replace(sums, counted_at=until, bucket=bucket or "")
+    counted = replace(sums.at(until), bucket=bucket or "")
+    if ran and sums.bucket == Bucket.STUCK and sums.steps is not None:
+        more = counted.stuck - sums.stuck
+        return replace(counted, steps=replace(sums.steps, stuck=sums.steps.stuck + more))
+    return counted
+
+
+def _stuck(sums: Goodput, ms: int) -> Goodput:
+    """The sums with a hang counted from the last report on."""
+    assert sums.steps is not None
+    steps, ms = sums.steps, max(0, min(ms, sums.net - sums.steps.base))
+    held = min(ms, HELD)
+    steps = replace(steps, stuck=steps.stuck + ms - held, hang=ms - held, held=held)
+    return replace(sums.taken(Bucket.STUCK, ms - held), steps=steps)
+
+
+def _unstuck(sums: Goodput, until: float, lead: Lead | None, *, over: bool) -> Goodput:
+    """The sums with the rest of a hang that is over.
+
+    A look sees the first report some seconds after it was made, and a counter does not fall. So those seconds were held
+    back. The hang was the longest time between two reports of the epoch, which the program knows exactly.
+    """
+    steps = sums.steps
+    if steps is None or not steps.held:
+        return sums
+    counted = steps.hang + sums.at(until).stuck - sums.stuck
+    exact = _ms(lead.longest) if over and lead is not None else 0
+    rest = min(steps.held, max(0, exact - counted)) if exact > steps.hang else steps.held
+    rest = min(rest, sums.net - steps.base)
+    steps = replace(steps, stuck=steps.stuck + max(0, rest), hang=0, held=0)
+    return replace(sums.taken(Bucket.STUCK, rest), steps=steps)
+
+
+def _of_epoch(sums: Goodput, epoch: int) -> Goodput:
+    """The sums with an account of that epoch, whose roll is complete."""
+    if sums.steps is not None and sums.steps.epoch == epoch:
+        return sums
+    return replace(sums, steps=EpochSteps(epoch=epoch, base=max(0, sums.net)))
+
+
+def _reported(sums: Goodput, lead: Lead, since: float, until: float) -> Goodput:
+    """The sums with what the lead reports of its time. ``since``: when the roll was complete."""
+    assert sums.steps is not None
+    begun_at = lead.begun + lead.offset
+    if sums.steps.first < 0:
+        known = begun_at < since  # it was at work before its time was counted
+        sums = _resumed(sums, _before_it(sums.steps, lead) if known else sums.steps, lead.first)
+    steps = sums.steps or EpochSteps()
+    figures = {Bucket.PROGRAM_STARTUP: _ms(begun_at - since), **_pauses(lead)}
+    for bucket, figure in figures.items():
+        counted = getattr(steps, bucket.value)
+        if figure > counted:
+            if sums.bucket == Bucket.PRODUCTIVE:  # a pause while it is Stuck is in that bucket
+                sums = sums.at(until)  # what is taken back must have been counted
+                sums = sums.taken(bucket, min(figure - counted, sums.net - steps.base))
+            steps = replace(steps, **{bucket.value: figure})
+    return replace(sums, steps=steps)
+
+
+def _marked(sums: Goodput, lead: Lead, since: float, until: float) -> Goodput:
+    """The sums with the places of the steps that the lead has reached."""
+    steps = sums.steps
+    assert steps is not None
+    origin = max(lead.begun, since - lead.offset - steps.skipped / 1000)
+    marks, most = list(sums.marks), _net(sums, until)
+    for step, work in lead.points:
+        last = marks[-1] if marks else StepMark(steps.first, steps.base)
+        if step > last.step:
+            place = steps.base + round(1000 * (work - origin)) - steps.stuck
+            marks.append(StepMark(step, min(max(place, last.ms), max(most, last.ms))))
+    kept = thinned(tuple(Point(mark.step, mark.ms) for mark in marks), MAX_MARKS)
+    return replace(sums, marks=tuple(StepMark(step, int(ms)) for step, ms in kept))
+
+
+def _resumed(sums: Goodput, steps: EpochSteps, first: int) -> Goodput:
+    """The sums when the first step of the epoch is known: what the one before did after it is lost."""
+    lost = min(steps.base, max(0, steps.base - _place(sums.marks, first, steps.base)))
+    steps = replace(steps, first=first, base=steps.base - lost)
+    marks = (*(mark for mark in sums.marks if mark.step < first), StepMark(first, steps.base))
+    return replace(sums.taken(Bucket.LOST, lost), steps=steps, marks=marks)
+
+
+def _place(marks: tuple[StepMark, ...], step: int, most: int) -> int:
+    """Where a step stands in the productive time; ``most`` where nothing is known of it."""
+    if not marks:
+        return most
+    if step <= marks[0].step:
+        return marks[0].ms
+    later = next((place for place, mark in enumerate(marks) if mark.step >= step), len(marks) - 1)
+    if later == 0:
+        return most
+    before, after = marks[later - 1], marks[later]
+    return min(most, round(between((before.step, before.ms), (after.step, after.ms), step)))
+
+
+def _before_it(steps: EpochSteps, lead: Lead) -> EpochSteps:
+    """The account with the pauses of the lead so far as counted: they were before its time was."""
+    done = {bucket.value: figure for bucket, figure in _pauses(lead).items()}
+    return replace(steps, skipped=_ms(lead.spent.paused), **done)
+
+
+def _pauses(lead: Lead) -> dict[Bucket, int]:
+    said = lead.spent
+    return {
+        Bucket.CHECKPOINT_SAVE: _ms(said.saved),
+        Bucket.CHECKPOINT_RESTORE: _ms(said.restored),
+        Bucket.OTHER: _ms(said.paused - said.saved - said.restored),
+    }
+
+
+def _left(sums: Goodput, lead: Lead | None, before: Record, after: Record, until: float) -> Goodput:
+    """The sums when the gang does not run any more: what of its last time was not productive."""
+    steps, cause = sums.steps, after.cause
+    assert steps is not None
+    if cause is not None and cause.epoch == before.epoch and cause.at and after.phase is not Phase.SUCCEEDED:
+        ended = max(cause.at + ROUNDED, lead.reported_at if lead is not None else 0.0)
+        sums = sums.taken(Bucket.RECOVERY, min(_ms(until - ended), _net(sums, until) - steps.base))
+        until_then = min(until, ended)
+    else:
+        until_then = until
+    if lead is None or steps.first < 0:
+        if after.steps is not None and steps.first < 0:  # its programs report, and this epoch came to no step
+            return sums.taken(Bucket.PROGRAM_STARTUP, _net(sums, until) - steps.base)
+        return sums
+    if not lead.pause:
+        return sums
+    paused = min(_ms(until_then - lead.reported_at), _net(sums, until) - steps.base)
+    return sums.taken(PAUSES.get(lead.spent.kind, Bucket.OTHER), paused)
+
+
+def _net(sums: Goodput, until: float) -> int:
+    """Productive milliseconds at that second that are not taken back."""
+    return sums.at(until).net
+
+
+def _ms(seconds: float) -> int:
+    return max(0, micros(seconds) // 1000)

@@ -1,0 +1,194 @@
+"""``muster goodput``: the bars add up, and what is not known is said."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+from typing import ClassVar
+from urllib.parse import parse_qs
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from muster.api.goodput import Bucket
+from muster.cli.commands.goodput.account import COLUMNS, Account, bar, percent, together
+from muster.cli.commands.goodput.weeks import selector, weeks
+from tests.cli.conftest import Call
+from tests.client.localserver import MANIFEST, LocalServer
+
+SUMS = {"countedTime": "2026-01-01T00:00:00.000000Z", "bucket": "", "productive": 80_000, "takenBack": 20_000}
+SUMS |= {"scheduling": 10_000, "stuck": 10_000, "lost": 20_000}
+STEPS = {"step": 5, "time": "2026-01-01T00:00:00.000000Z"}
+
+
+def submit(call: Call, name: str) -> None:
+    assert call("submit", "-", "--name", name, input=MANIFEST).exit_code == 0
+
+
+def test_a_bar_for_each_bucket_that_has_time(call: Call, server: LocalServer, mine: str) -> None:
+    server.status(mine, phase="Running", goodput=SUMS)
+    result = call("goodput", mine)
+    head, *bars = result.stdout.splitlines()
+    assert head == "default/mine  Running  goodput 60.0 % of 100s"
+    assert [line.split()[:3] for line in bars] == [
+        ["productive", "60s", "60.0"],
+        ["scheduling", "10s", "10.0"],
+        ["stuck", "10s", "10.0"],
+        ["lost", "20s", "20.0"],
+    ]
+    assert [line.count("█") for line in bars] == [24, 4, 4, 8]
+    assert "\x1b" not in result.stdout
+    assert "no program has reported a step" in result.stderr
+    server.status(mine, phase="Running", goodput=SUMS, steps=STEPS)
+    assert call("goodput", mine).stderr == ""
+    assert "\x1b[32m█" in "".join(Account("one", {Bucket.PRODUCTIVE: 1000}, {}).lines()), "for a terminal"
+
+
+def test_the_same_for_programs_has_every_bucket(call: Call, server: LocalServer, mine: str) -> None:
+    server.status(mine, phase="Running", goodput=SUMS)
+    (item,) = json.loads(call("goodput", mine, "-o", "json").stdout)["items"]
+    assert item["goodput"] == 0.6
+    assert sum(item["seconds"].values()) == item["wallSeconds"] == 100
+    assert set(item["seconds"]) == {each.value for each in Bucket}
+    assert item["acceleratorGoodput"] is None
+
+
+def test_several_are_added_up_and_weighted_by_the_accelerators_that_they_hold(
+    call: Call, server: LocalServer, mine: str
+) -> None:
+    submit(call, "large")
+    submit(call, "new")
+    server.status(mine, phase="Running", goodput=SUMS, steps=STEPS)
+    hung = SUMS | {"productive": 20_000, "stuck": 70_000, "lost": 20_000}
+    held = [{"resource": "nvidia.com/gpu", "count": 8}, {"resource": "rdma/a", "count": 8}]
+    server.status("large", phase="Running", goodput=hung, devices=held, size=2)
+    result = call("goodput", "--all")
+    head, productive = result.stdout.splitlines()[:2]
+    assert head == "namespace default  goodput 30.0 % of 3m20s  0.0 % by accelerators  2 experiments"
+    assert productive.split()[:6] == ["productive", "60s", "30.0", "%", "0.0", "%"]
+    assert result.stderr.startswith("1 of 2 experiments report no steps: ")
+    (item,) = json.loads(call("goodput", "-A", "--by", "operator", "-o", "json").stdout)["items"]
+    assert (item["title"], item["experiments"], item["holdingAccelerators"]) == ("jax", 2, 1)
+    assert item["acceleratorSeconds"]["stuck"] == 8 * 70
+
+
+def test_what_is_not_counted_yet_is_said(call: Call, server: LocalServer, mine: str) -> None:
+    result = call("goodput", mine)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "musterd has counted nothing of it yet" in result.stderr
+    result = call("goodput", "--all")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "nothing is counted" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [(), ("x", "--all"), ("x", "-A"), ("x", "--by", "operator"), ("-A", "--by", "operator", "--prometheus", "x")],
+)
+def test_options_that_do_not_fit_are_refused(call: Call, words: tuple[str, ...]) -> None:
+    result = call("goodput", *words)
+    assert (result.exit_code, result.stdout) == (2, "")
+
+
+PARTS = st.dictionaries(st.sampled_from(Bucket), st.integers(0, 2**50))
+
+
+@given(st.lists(PARTS, min_size=1, max_size=5))
+def test_the_sums_of_several_lose_nothing(parts: list[dict[Bucket, float]]) -> None:
+    whole = together("all", [Account("one", part, part) for part in parts])
+    assert whole.wall == sum(sum(part.values()) for part in parts)
+    if whole.wall:
+        assert whole.goodput == whole.weighted_goodput
+
+
+@given(st.floats(0, 1))
+def test_only_all_is_drawn_and_called_all(part: float) -> None:
+    assert (percent(part) == "100.0 %") == (part == 1)
+    assert (percent(part) == "0.0 %") == (part == 0)
+    assert 1 <= len(bar(part)) <= COLUMNS
+
+
+def test_weeks_begin_on_monday_and_the_last_one_ends_now() -> None:
+    now = datetime(2026, 11, 26, 12, tzinfo=UTC).timestamp()
+    (first, ends), (second, last) = weeks(now, 2)
+    assert (first, second) == (datetime(2026, 11, 16, tzinfo=UTC), datetime(2026, 11, 23, tzinfo=UTC))
+    assert (ends, last) == (second.timestamp(), now)
+
+
+def test_a_name_is_quoted_in_a_query() -> None:
+    assert selector({"namespace": "", "experiment": 'a"} or up{b="\\'}) == '{experiment="a\\"} or up{b=\\"\\\\"}'
+
+
+class Prometheus(BaseHTTPRequestHandler):
+    """Answers what it is told to."""
+
+    queries: ClassVar[list[str]] = []
+    reply: ClassVar[str | None] = None
+
+    def do_POST(self) -> None:
+        query = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())["query"][0]
+        self.queries.append(query)
+        series: list[dict[str, object]] = [{"metric": {}, "value": [1.0, "10" if "taken_back" in query else "70"]}]
+        if "badput" in query:
+            series = [{"metric": {"source": each}, "value": [1.0, v]} for each, v in (("stuck", "20"), ("lost", "20"))]
+        answer = {"status": "success", "data": {"resultType": "vector", "result": series}}
+        body = (json.dumps(answer) if self.reply is None else self.reply).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_request(self, code: object = "-", size: object = "-") -> None:
+        """Write no line of it."""
+
+
+@pytest.fixture
+def prometheus(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setattr(Prometheus, "queries", [])
+    server = HTTPServer(("127.0.0.1", 0), Prometheus)
+    thread = Thread(target=server.serve_forever, name="prometheus")
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_weeks_are_read_from_prometheus_without_a_cluster(call: Call, prometheus: str) -> None:
+    result = call("goodput", "mine", "-n", "ml", "--prometheus", prometheus, "--weeks", "2")
+    heads = [line for line in result.stdout.splitlines() if line.startswith("week of ")]
+    assert len(heads) == 2, result.stderr
+    assert heads[0].endswith("  goodput 60.0 % of 100s")
+    assert len(Prometheus.queries) == 6
+    assert all('{namespace="ml",experiment="mine"}[' in query for query in Prometheus.queries)
+    assert any("[604800s]" in query for query in Prometheus.queries)
+    call("goodput", "-A", "--prometheus", prometheus, "--weeks", "1")
+    assert "muster_experiment_productive_seconds_total{}[" in "".join(Prometheus.queries[6:])
+
+
+@pytest.mark.parametrize(
+    ("reply", "says"),
+    [
+        ("<html>", "is no Prometheus"),
+        ("[]", "is no Prometheus"),
+        ('{"status": "error", "error": "bad\\u001b[2J"}', "refuses the query: bad"),
+        ('{"status": "success", "data": {"result": [{"metric": {}, "value": [1, "x"]}]}}', "is no Prometheus"),
+    ],
+)
+def test_an_answer_that_is_none_is_an_error_in_one_line(
+    call: Call, prometheus: str, monkeypatch: pytest.MonkeyPatch, reply: str, says: str
+) -> None:
+    monkeypatch.setattr(Prometheus, "reply", reply)
+    result = call("goodput", "-A", "--prometheus", prometheus, "--weeks", "1")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert says in result.stderr
+    assert "\x1b" not in result.stderr
+
+
+def test_a_prometheus_that_is_not_there_is_an_error_without_its_password(call: Call) -> None:
+    result = call("goodput", "-A", "--prometheus", "http://ann:secret@127.0.0.1:1")
+    assert result.exit_code == 1
+    assert "Prometheus does not answer" in result.stderr
+    assert "secret" not in result.stderr

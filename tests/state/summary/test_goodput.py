@@ -1,0 +1,528 @@
+"""Where the time went: each bucket by a story, and over any story the sum of all is the wall time."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from muster.api.goodput import BADPUT, Bucket, Goodput
+from muster.state.view.engine_facts import Refusal
+from muster.state.view.lead import Spent
+from muster.state.view.progress import StepReport
+from muster.state.vocabulary import wall_time
+from muster.state.vocabulary.actions import Action
+from muster.state.vocabulary.record import ConditionType, Phase, from_status, to_status
+from tests.builders import NOW, edited, plan, record
+from tests.state.story import Story
+
+LOOK = 3.0
+
+
+class Timed(Story):
+    """A gang whose programs make a step a second, and say where their time went."""
+
+    def __init__(self, **overrides: Any) -> None:
+        super().__init__(plan(**overrides))
+        self.clock = 500.0
+        """The clock of the programs."""
+        self.step = 0
+        self.at = 0.0
+        self.spent = Spent()
+        self.longest = 1.0
+        self.pausing = 0.0
+
+    @property
+    def sums(self) -> Goodput:
+        """As of now."""
+        assert self.kept.goodput is not None
+        return self.kept.goodput.at(self.now)
+
+    def seconds(self, *buckets: Bucket) -> tuple[float, ...]:
+        return tuple(round(self.sums.of(each) / 1000, 2) for each in buckets)
+
+    def begin(self, step: int, startup: float = 0.0) -> None:
+        """The programs come to their first step after so many seconds."""
+        self.passes(startup)
+        self.step, self.at = step, self.clock
+        self.spent = Spent(first=step, begun=self.clock)
+
+    def passes(self, seconds: float) -> None:
+        self.now += seconds
+        self.clock += seconds
+
+    def run(self, seconds: float) -> None:
+        """Steps of a second each, with a look every three."""
+        for _ in range(round(seconds)):
+            self.passes(1.0)
+            self.step, self.at = self.step + 1, self.clock
+            if self.step % 3 == 0:
+                self.see()
+
+    def pause(self, seconds: float, kind: str) -> None:
+        self.passes(seconds)
+        paused = self.spent.paused + seconds
+        saved = self.spent.saved + (seconds if kind == "checkpoint_save" else 0.0)
+        restored = self.spent.restored + (seconds if kind == "checkpoint_restore" else 0.0)
+        self.spent = self.spent._replace(saved=saved, restored=restored, paused=paused)
+
+    def see(self) -> None:
+        """The probe reads the reports."""
+        roll = self.view.probe
+        assert roll is not None
+        said = tuple(
+            StepReport(rank, self.step, self.step + 1, self.at, self.longest, (), self.pausing, self.spent)
+            for rank in range(4)
+        )
+        if self.view.observe_probe(replace(roll.answer, at=self.now, reports=said), self.kept.epoch):
+            self.look()
+
+    def fail(self) -> None:
+        """Rank 1 ends now, and a decision follows at once."""
+        self.end(1, 1)
+        self.carry(self.look())
+        assert self.kept.phase is Phase.RESTARTING
+
+    def assemble_again(self) -> None:
+        """From a failure to Running: the back-off, and a second."""
+        if self.kept.resume_at is not None:
+            self.passes(max(0.0, self.kept.resume_at - self.now))
+            self.look()
+        self.launch()
+        self.start()
+        self.look()
+        self.observe_probe(*range(4), passed=True)
+        self.look(1)
+        self.clock += 1
+        assert self.kept.phase is Phase.RUNNING, self.kept.message
+
+    def carry(self, actions: tuple[Action, ...]) -> None:
+        for action in actions:
+            self.do(action)
+
+
+def stuck(story: Story) -> None:
+    story.view.engine.refuse(Refusal("QuotaExceeded", "no quota", final=False), "CreatePods", story.now, story.now)
+
+
+def free(story: Story) -> None:
+    story.view.engine.accept()
+    story.view.engine.answered = True
+
+
+def test_the_way_to_a_complete_roll_is_scheduling_startup_and_assembly() -> None:
+    story = Timed()
+    story.launch()
+    story.look(7)
+    story.schedule()
+    story.look()
+    story.look(11)
+    story.start()
+    story.look()
+    story.look(2)
+    story.observe_probe(*range(4), passed=True)
+    story.look()
+    story.look(5)
+    ways = Bucket.SCHEDULING, Bucket.STARTUP, Bucket.ASSEMBLY, Bucket.PRODUCTIVE
+    assert story.seconds(*ways) == (7, 11, 2, 5)
+
+
+def test_time_costs_no_write_between_changes_of_phase() -> None:
+    story = Timed()
+    story.assemble()
+    writes = story.writes
+    for _ in range(100):
+        story.look(60)
+    assert story.writes == writes
+    assert story.seconds(Bucket.PRODUCTIVE) == (6000,)
+
+
+def test_the_time_while_it_is_stuck_is_not_productive_and_costs_no_write() -> None:
+    story = Timed()
+    story.assemble()
+    story.look(100)
+    stuck(story)
+    story.look()
+    writes = story.writes
+    for _ in range(80):
+        story.look(1)
+    assert story.seconds(Bucket.PRODUCTIVE, Bucket.STUCK) == (100, 80)
+    assert story.writes == writes
+    free(story)
+    story.look()
+    story.look(50)
+    assert story.seconds(Bucket.PRODUCTIVE, Bucket.STUCK) == (150, 80)
+
+
+def test_recovery_lasts_from_the_failure_until_the_roll_is_complete() -> None:
+    story = Timed()
+    story.assemble()
+    story.look(100)
+    story.fail()
+    story.look(5)
+    story.launch()
+    story.look()
+    story.start()
+    story.look(4)
+    story.observe_probe(*range(4), passed=True)
+    story.look()
+    assert story.seconds(Bucket.PRODUCTIVE, Bucket.RECOVERY) == (100, 9)
+    assert story.seconds(Bucket.LOST, Bucket.PROGRAM_STARTUP) == (0, 0), "without steps nothing is known of them"
+
+
+def test_a_failure_that_is_seen_late_began_when_the_container_ended() -> None:
+    story = Timed()
+    story.assemble()
+    story.now += 100
+    story.end(1, 1, at=story.now - 30)
+    story.carry(story.look())
+    assert story.seconds(Bucket.PRODUCTIVE, Bucket.RECOVERY) == (71, 29)
+    assert story.sums.productive == 100_000
+
+
+def test_suspended_time_is_not_counted() -> None:
+    story = Timed()
+    story.assemble()
+    story.plan = edited(story.plan, suspend=True)
+    story.look()
+    before = story.sums
+    story.now += 1000
+    assert story.sums.wall == before.wall
+    story.plan = edited(story.plan, suspend=False)
+    story.look()
+    story.now += 7
+    assert story.sums.wall == before.wall + 7000
+
+
+def test_nothing_is_added_after_the_end() -> None:
+    story = Timed()
+    story.assemble()
+    story.plan = edited(story.plan, cancel=True)
+    story.look(3)
+    assert story.kept.phase is Phase.FAILED
+    before = story.sums
+    story.now += 1000
+    assert story.sums == before
+
+
+@pytest.mark.parametrize(("code", "productive"), [(0, 3), (1, 0)])
+def test_a_gang_that_succeeds_before_its_roll_is_seen_complete_was_productive_since_its_first_process(
+    code: int, productive: float
+) -> None:
+    """A program of a second is over before its coordinator is asked. Of one that failed nothing is known."""
+    story = Timed(size=2, limit=0)
+    story.launch()
+    story.start()
+    story.look(2)
+    assert story.kept.phase is Phase.ASSEMBLING
+    story.now += 3
+    for rank in range(2):
+        story.end(rank, code)
+    story.look()
+    assert story.kept.finished
+    assert story.seconds(Bucket.PRODUCTIVE) == (productive,)
+
+
+def test_a_status_of_an_older_muster_counts_from_its_phase_on() -> None:
+    story = Timed()
+    story.assemble()
+    old = to_status(story.kept)
+    del old["goodput"]
+    story.record = from_status(old)
+    story.look(50)
+    story.fail()
+    assert story.seconds(Bucket.PRODUCTIVE) == (50,)
+
+
+@pytest.mark.parametrize("step", [3600.0, -3600.0])
+def test_a_step_of_the_wall_clock_is_not_counted(step: float) -> None:
+    story = Timed()
+    story.assemble()
+    story.begin(0, startup=10)
+    story.run(90)
+    before = story.sums
+    story.record = wall_time.moved(story.kept, step)
+    story.view.clock_stepped(step)
+    story.now += step
+    assert story.sums.wall == before.wall
+    story.see()
+    story.fail()
+    assert story.seconds(Bucket.PRODUCTIVE, Bucket.PROGRAM_STARTUP, Bucket.STUCK) == (90, 10, 0)
+
+
+def test_the_time_to_the_first_step_is_program_startup_once_it_is_known() -> None:
+    story = Timed()
+    story.assemble()
+    story.begin(0, startup=40)
+    story.see()
+    story.run(60)
+    story.look()
+    assert story.seconds(Bucket.PROGRAM_STARTUP, Bucket.PRODUCTIVE) == (40, 60)
+    assert story.sums.productive == 100_000
+
+
+def test_steps_after_the_one_from_which_the_next_epoch_resumes_are_lost() -> None:
+    story = Timed()
+    story.assemble()
+    story.begin(0, startup=5)
+    story.run(75)
+    story.fail()
+    assert story.seconds(Bucket.PRODUCTIVE, Bucket.LOST) == (75, 0), "not known before the next epoch reports"
+    story.assemble_again()
+    story.begin(60, startup=2)
+    story.see()
+    story.run(3)
+    story.look(60)
+    assert story.seconds(Bucket.LOST, Bucket.PROGRAM_STARTUP) == (15, 7)
+
+
+def test_an_epoch_that_loses_what_an_epoch_before_it_had_kept_takes_that_back_too() -> None:
+    story = Timed()
+    story.assemble()
+    for first, steps in ((0, 75), (60, 30), (40, 20)):
+        story.begin(first)
+        story.see()
+        story.run(steps)
+        story.fail()
+        story.assemble_again()
+    story.begin(60)
+    story.see()
+    story.run(3)
+    story.look(60)
+    # 0 to 75, back to 60; 60 to 90, back to 40; 40 to 60, nothing lost
+    assert story.seconds(Bucket.LOST) == (15 + 50,)
+
+
+def test_pauses_go_into_the_buckets_that_the_program_names() -> None:
+    story = Timed()
+    story.assemble()
+    story.begin(0)
+    story.pause(4, "checkpoint_restore")
+    story.run(30)
+    story.pause(20, "checkpoint_save")
+    story.pause(7, "")
+    story.run(30)
+    story.look(60)
+    kinds = Bucket.CHECKPOINT_SAVE, Bucket.CHECKPOINT_RESTORE, Bucket.OTHER
+    assert story.seconds(*kinds) == (20, 4, 7)
+    assert story.sums.productive == story.sums.net + 31_000
+
+
+def test_an_epoch_that_ends_in_a_pause_ends_it() -> None:
+    story = Timed()
+    story.assemble()
+    story.begin(0)
+    story.run(30)
+    story.pausing, story.spent = 600.0, story.spent._replace(kind="checkpoint_save")
+    story.see()
+    story.passes(25)
+    story.fail()
+    assert story.seconds(Bucket.PRODUCTIVE, Bucket.CHECKPOINT_SAVE) == (30, 25)
+
+
+def test_a_hang_counts_from_the_last_step_to_the_next_one() -> None:
+    story = Timed()
+    story.assemble()
+    story.begin(0)
+    story.run(129)
+    for _ in range(23):
+        story.passes(LOOK)
+        story.see()
+    assert story.condition(ConditionType.STUCK) == (True, "Hung")
+    story.passes(1.0)
+    story.step, story.at, story.longest = 130, story.clock, 70.0
+    story.passes(2.0)  # until the next look
+    story.see()
+    assert story.condition(ConditionType.STUCK)[0] is False
+    assert story.seconds(Bucket.STUCK) == (70,)
+    story.passes(5)
+    assert story.seconds(Bucket.STUCK, Bucket.PRODUCTIVE) == (70, 136)
+
+
+def test_steps_after_a_hang_are_lost_by_the_time_that_they_took() -> None:
+    story = Timed()
+    story.assemble()
+    story.begin(0)
+    story.run(129)
+    for _ in range(23):
+        story.passes(LOOK)
+        story.see()
+    story.passes(1.0)
+    story.step, story.at, story.longest = 130, story.clock, 70.0
+    story.see()
+    assert story.condition(ConditionType.STUCK)[0] is False
+    story.run(35)
+    story.fail()
+    story.assemble_again()
+    story.begin(150)
+    story.see()
+    story.run(3)
+    story.look(60)
+    assert story.seconds(Bucket.STUCK, Bucket.LOST) == (70, 15)
+
+
+def test_a_gang_that_is_ended_while_it_hangs_was_stuck_since_its_last_step() -> None:
+    story = Timed()
+    story.assemble()
+    story.begin(0)
+    story.run(129)
+    for _ in range(30):
+        story.passes(LOOK)
+        story.see()
+    story.fail()
+    assert story.seconds(Bucket.STUCK, Bucket.PRODUCTIVE) == (90, 129)
+
+
+def test_a_pause_that_hangs_is_stuck_and_is_not_counted_twice() -> None:
+    story = Timed()
+    story.assemble()
+    story.begin(0)
+    story.run(129)
+    story.pausing, story.spent = 10.0, story.spent._replace(kind="checkpoint_save")
+    story.see()
+    for _ in range(30):
+        story.passes(LOOK)
+        story.see()
+    assert story.condition(ConditionType.STUCK) == (True, "Hung")
+    story.pausing, story.longest = 0.0, 80.0
+    story.spent = story.spent._replace(saved=90.0, paused=90.0, kind="")
+    story.at, story.step = story.clock, 130
+    story.see()
+    story.run(30)
+    story.look(60)
+    assert story.sums.stuck >= 80_000
+    assert story.sums.checkpoint_save == 0
+    assert story.sums.wall == round(1000 * (story.now - NOW))
+
+
+def test_an_epoch_of_a_reporting_program_that_came_to_no_step_was_starting_up() -> None:
+    story = Timed()
+    story.assemble()
+    story.begin(0)
+    story.run(30)
+    story.fail()
+    story.assemble_again()
+    story.passes(20)
+    story.fail()
+    assert story.seconds(Bucket.PRODUCTIVE, Bucket.PROGRAM_STARTUP) == (30, 20)
+
+
+def test_a_daemon_that_finds_a_gang_at_work_counts_no_pause_of_before() -> None:
+    story = Timed()
+    story.assemble()
+    story.begin(0, startup=40)
+    story.run(60)
+    story.pause(20, "checkpoint_save")
+    story.record = record(phase=Phase.RUNNING, phase_at=story.now, assembled_at=story.now, size=4)
+    story.see()
+    story.run(30)
+    story.look(60)
+    assert story.seconds(Bucket.CHECKPOINT_SAVE, Bucket.PROGRAM_STARTUP, Bucket.LOST) == (0, 0, 0)
+
+
+HOSTILE = st.builds(
+    Spent,
+    first=st.integers(-1, 2**53),
+    begun=st.floats(-1, 1e12),
+    saved=st.floats(0, 1e12),
+    restored=st.floats(0, 1e12),
+    paused=st.floats(0, 1e12),
+    kind=st.sampled_from(["", "checkpoint_save", "productive", "x"]),
+)
+SORTS = [
+    "look",
+    "assemble",
+    "epoch",
+    "fail",
+    "epoch",
+    "steps",
+    "epoch",
+    "lie",
+    "stuck",
+    "free",
+    "suspend",
+    "resume",
+    "daemon",
+]
+SCENES = st.lists(
+    st.tuples(
+        st.sampled_from(SORTS),
+        st.floats(0, 400),
+        HOSTILE,
+        st.integers(0, 2**53),
+    ),
+    max_size=14,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(SCENES)
+def test_over_any_story_the_buckets_add_up_to_the_wall_time_and_no_sum_ever_falls(
+    scenes: list[tuple[str, float, Spent, int]],
+) -> None:
+    story = Timed(limit=100)
+    story.assemble()
+    begun, out, shown = NOW, 0.0, story.sums
+    suspensions = 1
+    for what, seconds, spent, step in scenes:
+        held = story.kept.finished or story.kept.phase is Phase.SUSPENDED
+        out += seconds if held else 0.0
+        story.passes(seconds)
+        shown = checked(story, shown)
+        match what:
+            case "assemble" if story.kept.phase in (Phase.PENDING, Phase.RESTARTING) and story.view.engine.answered:
+                story.assemble_again()
+            case "fail" if story.kept.phase is Phase.RUNNING:
+                story.end(1, 1, at=story.now - spent.saved % 100)
+                story.carry(story.look())
+            case "steps" if story.kept.phase is Phase.RUNNING:
+                story.run(seconds % 100)
+            case "epoch" if story.kept.phase is Phase.RUNNING and story.view.engine.answered:
+                story.begin(step % 200, startup=seconds % 20)
+                story.see()
+                story.run(60)
+                story.look(60)
+                story.clock += 60
+                story.end(1, 1, at=story.now)
+                story.carry(story.look())
+                shown = checked(story, shown)
+                story.assemble_again()
+            case "lie" if story.kept.phase is Phase.RUNNING:
+                story.spent, story.step, story.at = spent, step, spent.restored
+                story.see()
+                story.look(60)
+                story.clock += 60
+            case "stuck":
+                stuck(story)
+                story.look()
+            case "free":
+                free(story)
+                story.look()
+            case "suspend" | "resume":
+                suspensions += 1
+                story.plan = edited(story.plan, suspend=what == "suspend")
+                story.carry(story.look())
+            case "daemon":
+                story.record, story.view.progress = from_status(to_status(story.kept)), None
+            case _:
+                story.look()
+        shown = checked(story, shown)
+    passed = 1000 * (story.now - begun - out)
+    assert passed - 1 - suspensions <= shown.wall <= passed + 1
+
+
+def checked(story: Timed, before: Goodput) -> Goodput:
+    """The sums now: none is smaller than before, and none less than nothing."""
+    sums, persisted = story.sums, story.kept.goodput
+    assert sums.net >= 0
+    assert persisted is not None
+    assert persisted.net >= 0, "more is taken back than was counted"
+    assert (sums.productive, sums.taken_back) >= (0, 0)
+    assert sums.productive >= before.productive
+    assert sums.taken_back >= before.taken_back
+    for bucket in BADPUT:
+        assert sums.of(bucket) >= before.of(bucket), bucket
+    assert sums.wall >= before.wall
+    assert sums.wall == sums.productive - sums.taken_back + sum(sums.of(bucket) for bucket in BADPUT)
+    return sums
