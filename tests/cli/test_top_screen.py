@@ -6,16 +6,19 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from fcntl import ioctl
 from struct import pack
 from termios import TIOCSWINSZ, tcgetattr
 
 import pytest
+import yaml
 from rich.console import Console
 
-from muster.cli.commands.top import Screen
+from muster.cli.commands.top import HEADINGS, Screen
 from muster.cli.exits import INTERRUPTED
+from muster.cli.terminal.table import LEGIBLE
 from muster.client.snapshot import snapshot_of
 from tests.client.localserver import LocalServer, running
 
@@ -117,6 +120,18 @@ def test_runs_that_muster_only_watches_over_are_followed_on_a_terminal(terminal:
     assert screen.ended() == 0
 
 
+def test_clusters_are_followed_each_in_its_own_time(terminal: Open, server: LocalServer, mine: str) -> None:
+    """One that does not answer is named above the table, while the experiments of the other change."""
+    context = yaml.safe_load(server.kubeconfig.read_text())["current-context"]
+    screen = terminal("--contexts", f"{context},unknown")
+    screen.until("context unknown: ")
+    screen.until("1 pod of an older epoch ends")
+    server.status(mine, phase="Running", message="all of them run")
+    screen.until("all of them run")
+    screen.type("q")
+    assert screen.ended() == 0
+
+
 def test_of_a_thousand_experiments_as_many_are_drawn_as_the_screen_has_lines() -> None:
     console = Console(file=io.StringIO(), width=100, height=24)
     screen = Screen(console, everywhere=True, over=False)
@@ -133,3 +148,37 @@ def test_of_a_thousand_experiments_as_many_are_drawn_as_the_screen_has_lines() -
     assert "run-777" in drawn[2]
     assert drawn[-1] == "and 980 more"
     assert not COLOUR.search(captured.get())
+
+
+SAID = {
+    "devices": [{"resource": "nvidia.com/gpu", "count": 32}],
+    "roll": {"arrived": 3, "expected": 4, "missing": [2]},
+    "restarts": 2,
+}
+
+
+@pytest.mark.parametrize(
+    ("width", "message", "status", "left_out"),
+    [
+        (200, "3/4 ranks arrived; missing rank 2", {}, set()),
+        (100, "short", {}, set()),
+        (100, "1 pod of an older epoch ends", {}, {"DEADLINE"}),
+        (100, "1 pod of an older epoch ends", SAID, {"DEADLINE"}),
+        (100, "x" * 500, SAID, {"DEADLINE", "ROLL", "RESTARTS"}),
+        (80, "3/4 ranks arrived; missing rank 2", SAID, {"DEADLINE", "ROLL", "RESTARTS", "ACCELERATORS"}),
+    ],
+)
+def test_a_narrow_screen_leaves_columns_out_before_it_cuts_the_message(
+    width: int, message: str, status: dict[str, object], left_out: set[str]
+) -> None:
+    console = Console(file=io.StringIO(), width=width, height=24)
+    screen = Screen(console, everywhere=False, over=False)
+    meta = {"namespace": "team", "name": "mine", "uid": "mine", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    begun = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    usual = {"phase": "Restarting", "phaseTime": begun, "message": message}
+    screen.seen["mine"] = snapshot_of({"metadata": meta, "spec": {"operator": "jax"}, "status": usual | status})
+    with console.capture() as captured:
+        console.print(screen)
+    _, headings, row = captured.get().splitlines()
+    assert {each for each in HEADINGS if each not in headings} == left_out
+    assert message[: LEGIBLE - 1] in row

@@ -9,7 +9,9 @@ from typing import Any, TypeVar
 import click
 
 from muster.api.status import Phase
+from muster.api.values.accelerators import USUAL, words
 from muster.api.values.printable import printable
+from muster.cli.commands.contexts import ask_all, choices, conclude, contexts_option
 from muster.cli.options import ClusterChoice, cluster_options, json_text, output_option, show
 from muster.cli.terminal.colours import data, phase_word, say
 from muster.cli.terminal.patience import patient
@@ -18,7 +20,7 @@ from muster.cli.terminal.table import Table
 from muster.client import Client, Snapshot
 
 HEADINGS = ("NAME", "PHASE", "REASON", "READY", "RESTARTS", "DEADLINE", "AGE", "MESSAGE")
-WIDE = ("OPERATOR", "EPOCH", "STEP")
+WIDE = ("OPERATOR", "ACCELERATORS", "EPOCH", "STEP")
 """What stands before the message with ``-o wide``."""
 SUBMITTED = "Submitted"
 """What an experiment is called that musterd has not processed yet; it has no phase."""
@@ -48,16 +50,24 @@ def phase_option(phases: Sequence[str], text: str) -> Callable[[F], F]:
 @click.command(
     "list",
     epilog="\b\nExamples:\n  muster list\n  muster list --phase Running --phase Restarting\n  muster list -A -w\n"
-    "  muster list --phase Failed -o name\n  muster list --kind jaxjob\n",
+    "  muster list --phase Failed -o name\n  muster list --kind jaxjob\n"
+    "  muster list -A --contexts eu,us\n",
 )
 @click.option(
     "--kind", default="", help="Objects of another kind, as jobset or pods. An unknown one is answered with all."
 )
+@contexts_option
 @listing_options
 @output_option("name", "wide")
 @cluster_options
 def list_experiments(
-    chosen: ClusterChoice, kind: str, watch: bool, everywhere: bool, phases: Collection[str], output: str | None
+    chosen: ClusterChoice,
+    kind: str,
+    contexts: str,
+    watch: bool,
+    everywhere: bool,
+    phases: Collection[str],
+    output: str | None,
 ) -> None:
     """List experiments. `muster get` without a NAME is the same command.
 
@@ -67,6 +77,14 @@ def list_experiments(
     With --watch and --phase, an experiment that leaves the phase is printed once more, with its new phase. A watch
     ends with Ctrl-C (exit status 130) or with an error (1).
     """
+    if contexts and watch:
+        raise click.UsageError("--watch follows one cluster: muster top --contexts follows several")
+    if contexts:
+        answers = asyncio.run(ask_all(choices(chosen, contexts), everywhere=everywhere, kind=kind))
+        found = [seen for each in answers for seen in each.found if in_phase(seen, phases)]
+        _print(found, everywhere, phases, output, kind, clustered=True)
+        conclude(answers)
+        return
     run_list(chosen, watch=watch, everywhere=everywhere, phases=phases, output=output, kind=kind)
 
 
@@ -98,7 +116,14 @@ def in_phase(seen: Snapshot, phases: Collection[str]) -> bool:
     return not phases or (seen.phase or SUBMITTED) in phases
 
 
-def row(seen: Snapshot, now: float, *, namespaced: bool, wide: bool = False) -> tuple[str, ...]:
+def held(seen: Snapshot) -> dict[str, int]:
+    """The accelerators that its pods hold, as far as the status says it, by resource."""
+    return USUAL.of(tuple((printable(each.resource), each.count) for each in seen.status.devices))
+
+
+def row(
+    seen: Snapshot, now: float, *, namespaced: bool, wide: bool = False, clustered: bool = False
+) -> tuple[str, ...]:
     """The cells of one experiment."""
     cells: tuple[str, ...] = (
         printable(seen.name),
@@ -111,22 +136,46 @@ def row(seen: Snapshot, now: float, *, namespaced: bool, wide: bool = False) -> 
     )
     if wide:
         step = f"{seen.status.steps.step}" if seen.status.steps is not None else "-"
-        cells += (printable(seen.operator), str(seen.status.epoch_begun), step)
+        cells += (printable(seen.operator), words(held(seen)) or "-", str(seen.status.epoch_begun), step)
     cells += (printable(seen.message),)
-    return (printable(seen.namespace), *cells) if namespaced else cells
+    return (*place_of(seen, namespaced=namespaced, clustered=clustered), *cells)
 
 
-def _table(everywhere: bool, output: str | None) -> Table:
+def place_of(seen: Snapshot, *, namespaced: bool, clustered: bool) -> tuple[str, ...]:
+    """Where it is: the cells before those of the experiment."""
+    return ((printable(seen.context),) if clustered else ()) + ((printable(seen.namespace),) if namespaced else ())
+
+
+def placed(headings: tuple[str, ...], *, namespaced: bool, clustered: bool) -> tuple[str, ...]:
+    """The headings with those of ``place_of``."""
+    return (("CONTEXT",) if clustered else ()) + (("NAMESPACE",) if namespaced else ()) + headings
+
+
+def documents(found: Sequence[Snapshot]) -> dict[str, Any]:
+    """The objects as a List; where several clusters were asked, each with the context that it was read through."""
+    items = [{"context": seen.context, **seen.raw} if seen.context else seen.raw for seen in found]
+    return {"apiVersion": "v1", "kind": "List", "items": items}
+
+
+def _table(everywhere: bool, output: str | None, *, clustered: bool = False) -> Table:
     headings = (*HEADINGS[:-1], *WIDE, HEADINGS[-1]) if output == "wide" else HEADINGS
-    return Table(("NAMESPACE", *headings) if everywhere else headings)
+    return Table(placed(headings, namespaced=everywhere, clustered=clustered))
 
 
-def _print(found: Sequence[Snapshot], everywhere: bool, phases: Collection[str], output: str | None, kind: str) -> None:
+def _print(
+    found: Sequence[Snapshot],
+    everywhere: bool,
+    phases: Collection[str],
+    output: str | None,
+    kind: str,
+    *,
+    clustered: bool = False,
+) -> None:
     if output == "name":
         for seen in found:
-            data(printable(seen.name))
+            data(printable(f"{seen.context}/{seen.name}" if clustered else seen.name))
     elif output not in (None, "wide"):
-        show({"apiVersion": "v1", "kind": "List", "items": [seen.raw for seen in found]}, output)
+        show(documents(found), output)
     elif not found:
         which = f" in phase {', '.join(phases)}" if phases else ""
         say(
@@ -135,8 +184,9 @@ def _print(found: Sequence[Snapshot], everywhere: bool, phases: Collection[str],
         )
     else:
         now = time.time()
-        rows = (row(each, now, namespaced=everywhere, wide=output == "wide") for each in found)
-        for line in _table(everywhere, output).lines(rows, headings=True):
+        wide = output == "wide"
+        rows = (row(each, now, namespaced=everywhere, wide=wide, clustered=clustered) for each in found)
+        for line in _table(everywhere, output, clustered=clustered).lines(rows, headings=True):
             data(line)
 
 

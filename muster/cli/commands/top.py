@@ -4,25 +4,31 @@ import asyncio
 import contextlib
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from functools import partial
+from typing import Any
 
 import click
 from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
+from muster.api.values.accelerators import words
 from muster.api.values.printable import printable
-from muster.cli.commands.listing import SUBMITTED
+from muster.cli.commands.contexts import Answer, ask, ask_all, choices, conclude, contexts_option, problems
+from muster.cli.commands.listing import SUBMITTED, documents, held, place_of, placed
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import BAD, colourful, data, phase_word
 from muster.cli.terminal.keys import quit_key
 from muster.cli.terminal.patience import patient
 from muster.cli.terminal.progress import clock_left, since
-from muster.cli.terminal.table import Table
+from muster.cli.terminal.table import Table, fitted
 from muster.client import Client, Snapshot
-from muster.state.summary.hurt import NOTHING, TITLES, Hurt, place, seen_in
+from muster.state.summary.hurt import IDLE, NOTHING, TITLES, Hurt, place, seen_in
 
-HEADINGS = ("NAME", "HURTS", "PHASE", "FOR", "ROLL", "RESTARTS", "DEADLINE", "WAITS FOR")
+HEADINGS = ("NAME", "HURTS", "PHASE", "FOR", "ROLL", "ACCELERATORS", "RESTARTS", "DEADLINE", "WAITS FOR")
+SPARE = ("DEADLINE", "ROLL", "RESTARTS", "ACCELERATORS")
+"""What a narrow screen does without, the first first: HURTS names a near deadline, and WAITS FOR the roll."""
 FRAMES_PER_SECOND = 1
 READ_ANEW = 5.0
 """Seconds between two reads of the objects of another kind."""
@@ -32,6 +38,7 @@ ROUGH = frozenset({Hurt.HUNG, Hurt.STUCK, Hurt.FAILED})
 
 @click.command(
     epilog="\b\nExamples:\n  muster top\n  muster top -A\n  muster top -A --all\n  muster top --kind rayjob\n"
+    "  muster top -A --contexts eu,us\n"
     "  muster top -A -o json | jq '.items[0]'\n"
 )
 @click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Experiments of every namespace.")
@@ -39,45 +46,70 @@ ROUGH = frozenset({Hurt.HUNG, Hurt.STUCK, Hurt.FAILED})
 @click.option(
     "--kind", default="", help="Objects of another kind, as jobset or pods. An unknown one is answered with all."
 )
+@contexts_option
 @output_option("name")
 @cluster_options
-def top(chosen: ClusterChoice, everywhere: bool, over: bool, kind: str, output: str | None) -> None:
+def top(chosen: ClusterChoice, everywhere: bool, over: bool, kind: str, contexts: str, output: str | None) -> None:
     """Show experiments by what hurts most: hung, stuck, ranks missing, restarting, a deadline near, failed, queued.
 
     On a terminal the table is drawn anew whenever something changes, until q (exit status 0) or Ctrl-C (130).
     Elsewhere, or with -o, it is printed once.
 
-    With --kind it shows the objects of another kind, those that Muster only watches over, too. On a terminal they are
-    read every 5 s.
+    With --kind it shows the objects of another kind, those that Muster only watches over, too. On a terminal they, and
+    those of several clusters, are read every 5 s.
     """
+    live = output is None and sys.stdout.isatty()
 
     async def run() -> None:
         async with chosen.client() as client:
-            if output is None and sys.stdout.isatty():
-                await follow(client, chosen, everywhere=everywhere, over=over, kind=kind)
+            if live:
+                watching = _watch if not kind else partial(_read_anew, kind=kind)
+                await follow(partial(watching, client, chosen), everywhere=everywhere, over=over)
                 return
             listed = client.list(namespace=chosen.namespace, everywhere=everywhere, kind=kind)
-            found = worst_first(await patient(listed, "listing experiments"), time.time(), over=over)
-            if output == "name":
-                for seen in found:
-                    data(printable(seen.name))
-            elif output is not None:
-                show({"apiVersion": "v1", "kind": "List", "items": [seen.raw for seen in found]}, output)
-            else:
-                for line in lines(found, time.time(), everywhere=everywhere):
-                    data(line)
+            _print(await patient(listed, "listing experiments"), over, everywhere, output)
 
-    asyncio.run(run())
+    async def run_all(clusters: dict[str, ClusterChoice]) -> None:
+        if live:
+            await follow(partial(_read_all, clusters, kind=kind), everywhere=everywhere, over=over, clustered=True)
+            return
+        answers = await patient(ask_all(clusters, everywhere=everywhere, kind=kind), "asking the clusters")
+        _print([seen for each in answers for seen in each.found], over, everywhere, output, clustered=True)
+        conclude(answers)
+
+    asyncio.run(run_all(choices(chosen, contexts)) if contexts else run())
+
+
+def _print(
+    listed: Iterable[Snapshot], over: bool, everywhere: bool, output: str | None, *, clustered: bool = False
+) -> None:
+    found = worst_first(listed, time.time(), over=over)
+    if output == "name":
+        for seen in found:
+            data(printable(f"{seen.context}/{seen.name}" if clustered else seen.name))
+    elif output is not None:
+        show(documents(found), output)
+    else:
+        for line in lines(found, time.time(), everywhere=everywhere, clustered=clustered):
+            data(line)
 
 
 def worst_first(found: Iterable[Snapshot], now: float, *, over: bool) -> list[Snapshot]:
-    """The experiments that need a look, then the others; of equal ones the longest in its phase comes first."""
+    """The experiments that need a look, then the others; of equal ones that whose idle accelerators are most.
+
+    Then the longest in its phase comes first.
+    """
     shown = [seen for seen in found if over or not _over(seen, now)]
-    return sorted(shown, key=lambda s: (_place(s, now), s.status.phase_at, s.namespace, s.name))
+    return sorted(shown, key=lambda s: (_place(s, now), -_idle(s, now), s.status.phase_at, s.namespace, s.name))
 
 
 def _place(seen: Snapshot, now: float) -> int:
     return place(seen.status, seen_in(seen.status, now), now)
+
+
+def _idle(seen: Snapshot, now: float) -> int:
+    """The accelerators it holds while it makes no progress."""
+    return sum(held(seen).values()) if IDLE & set(seen_in(seen.status, now)) else 0
 
 
 def _over(seen: Snapshot, now: float) -> bool:
@@ -85,65 +117,80 @@ def _over(seen: Snapshot, now: float) -> bool:
     return seen.finished and _place(seen, now) >= NOTHING
 
 
-def lines(found: Sequence[Snapshot], now: float, *, everywhere: bool) -> list[str]:
-    """A line on how many there are, and the table."""
+def lines(
+    found: Sequence[Snapshot], now: float, *, everywhere: bool, clustered: bool = False, columns: int | None = None
+) -> list[str]:
+    """A line on how many there are, and the table: with all its columns, or with those that a screen has room for."""
     troubled = sum(1 for seen in found if _place(seen, now) < NOTHING)
     count = f"{len(found)} experiment{'' if len(found) == 1 else 's'}, {troubled or 'none'} with a problem"
     if not found:
         return [f"no experiments{'' if everywhere else ' in this namespace; -A looks in all'}"]
-    table = Table(("NAMESPACE", *HEADINGS) if everywhere else HEADINGS)
-    return [count, *table.lines((_row(seen, now, everywhere) for seen in found), headings=True)]
+    headings: Sequence[str] = placed(HEADINGS, namespaced=everywhere, clustered=clustered)
+    rows: Sequence[Sequence[str]] = [_row(seen, now, everywhere, clustered) for seen in found]
+    if columns is not None:
+        headings, rows = fitted(headings, rows, SPARE, columns)
+    return [count, *Table(headings).lines(rows, headings=True)]
 
 
-def _row(seen: Snapshot, now: float, namespaced: bool) -> tuple[str, ...]:
+def _row(seen: Snapshot, now: float, namespaced: bool, clustered: bool) -> tuple[str, ...]:
     status, found = seen.status, seen_in(seen.status, now)
-    words = ", ".join(TITLES[each] for each in found)
+    hurt = ", ".join(TITLES[each] for each in found)
     cells = (
         printable(seen.name),
-        click.style(words, fg=BAD) if ROUGH & set(found) else words or "-",
+        click.style(hurt, fg=BAD) if ROUGH & set(found) else hurt or "-",
         phase_word(seen.phase or SUBMITTED),
         since(status.phase_at or seen.created, now) or "-",
         f"{status.roll.arrived}/{status.size}" if status.roll is not None else "-",
+        words(held(seen)) or "-",
         str(status.restarts_begun),
         clock_left(seen, now) or "-",
         printable(seen.message or seen.reason),
     )
-    return (printable(seen.namespace), *cells) if namespaced else cells
+    return (*place_of(seen, namespaced=namespaced, clustered=clustered), *cells)
 
 
 class Screen:
-    """The table on a terminal, as many rows as it has lines."""
+    """The table on a terminal: as many rows as it has lines, and the columns that leave the message legible."""
 
-    def __init__(self, console: Console, *, everywhere: bool, over: bool) -> None:
+    def __init__(self, console: Console, *, everywhere: bool, over: bool, clustered: bool = False) -> None:
         self._console = console
         self._everywhere = everywhere
         self._over = over
+        self._clustered = clustered
         self.seen: dict[str, Snapshot] = {}
         """By uid, or by namespace and name."""
+        self.answers: dict[str, Answer] = {}
+        """Of several clusters, by context."""
 
     def __rich__(self) -> Group:
         """The table as it is now; rich asks for it at every frame."""
-        now = time.time()
-        found = worst_first(self.seen.values(), now, over=self._over)
-        shown = lines(found, now, everywhere=self._everywhere)
-        room = max(3, self._console.size.height - 1)
+        now, size = time.time(), self._console.size
+        known = [*self.seen.values(), *(seen for each in self.answers.values() for seen in each.found)]
+        found = worst_first(known, now, over=self._over)
+        shown = [
+            *(click.style(line, fg=BAD) for line in problems(list(self.answers.values()))),
+            *lines(found, now, everywhere=self._everywhere, clustered=self._clustered, columns=size.width),
+        ]
+        room = max(3, size.height - 1)
         if len(shown) > room:
             shown = [*shown[: room - 1], f"and {len(shown) - room + 1} more"]
         return Group(*(Text.from_ansi(line, no_wrap=True, overflow="ellipsis") for line in shown))
 
 
-async def follow(client: Client, chosen: ClusterChoice, *, everywhere: bool, over: bool, kind: str) -> None:
-    """Draw the table until q is typed, or until interrupted."""
+async def follow(
+    see: Callable[[Screen, bool], Coroutine[Any, Any, None]], *, everywhere: bool, over: bool, clustered: bool = False
+) -> None:
+    """Draw the table until q is typed, or until interrupted. ``see`` keeps the experiments of the screen up to date."""
     console = Console(highlight=False, markup=False, no_color=not colourful(sys.stdout))
-    screen = Screen(console, everywhere=everywhere, over=over)
+    screen = Screen(console, everywhere=everywhere, over=over, clustered=clustered)
     with (
         quit_key() as quitting,
         Live(screen, console=console, refresh_per_second=FRAMES_PER_SECOND, transient=False),
     ):
-        seeing = (
-            _read_anew(client, chosen, screen, kind, everywhere) if kind else _watch(client, chosen, screen, everywhere)
+        tasks = (
+            asyncio.create_task(see(screen, everywhere), name="seeing"),
+            asyncio.create_task(quitting.wait(), name="quitting"),
         )
-        tasks = (asyncio.create_task(seeing, name="seeing"), asyncio.create_task(quitting.wait(), name="quitting"))
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
@@ -164,7 +211,24 @@ async def _watch(client: Client, chosen: ClusterChoice, screen: Screen, everywhe
                 screen.seen[change.experiment.uid] = change.experiment
 
 
-async def _read_anew(client: Client, chosen: ClusterChoice, screen: Screen, kind: str, everywhere: bool) -> None:
+async def _read_all(clusters: dict[str, ClusterChoice], screen: Screen, everywhere: bool, *, kind: str) -> None:
+    """Keep the answer of each cluster up to date, each in its own time. What it said last stays while it is silent."""
+
+    async def read(name: str, choice: ClusterChoice) -> None:
+        while True:
+            answer = await ask(name, choice, everywhere=everywhere, kind=kind)
+            if answer.problem and name in screen.answers:
+                said = f"{answer.problem}; what it said before is shown"
+                answer = Answer(name, screen.answers[name].found, said)
+            screen.answers[name] = answer
+            await asyncio.sleep(READ_ANEW)
+
+    async with asyncio.TaskGroup() as group:
+        for name, choice in clusters.items():
+            group.create_task(read(name, choice), name=f"context {name}")
+
+
+async def _read_anew(client: Client, chosen: ClusterChoice, screen: Screen, everywhere: bool, *, kind: str) -> None:
     """Keep the objects of another kind up to date. How a run stands follows from object and pods: no watch has both."""
     while True:
         found = await client.list(namespace=chosen.namespace, everywhere=everywhere, kind=kind)

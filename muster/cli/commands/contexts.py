@@ -1,0 +1,87 @@
+"""Several clusters at once: the option ``--contexts``, and what each of them answers.
+
+A cluster that cannot be reached, or refuses, hides none of the others: it is named with its error.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import click
+
+from muster.api.errors import MusterError
+from muster.api.values.printable import printable
+from muster.cli.options import ClusterChoice
+from muster.cli.terminal.colours import say
+from muster.client import Snapshot
+
+PATIENCE = 10.0
+"""Seconds in which a cluster must answer."""
+MOST = 32
+"""Clusters of one command."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one cluster has, or why that is not known."""
+
+    context: str
+    found: Sequence[Snapshot] = ()
+    problem: str = ""
+
+
+def contexts_option(command: F) -> F:
+    """The option ``--contexts``."""
+    return click.option(
+        "--contexts",
+        default="",
+        metavar="A,B",
+        help="Contexts of the kubeconfig, separated by commas: experiments of each cluster. One that does not answer "
+        "within 10 s is named, and the others are shown; the exit status is then 1.",
+    )(command)
+
+
+def choices(chosen: ClusterChoice, contexts: str) -> dict[str, ClusterChoice]:
+    """The choice of each context. Raises ``UsageError``."""
+    names = list(dict.fromkeys(filter(None, (name.strip() for name in contexts.split(",")))))
+    if not names:
+        raise click.UsageError("--contexts names no context: list them with kubectl config get-contexts -o name")
+    if len(names) > MOST:
+        raise click.UsageError(f"--contexts names {len(names)} contexts, and at most {MOST} are asked")
+    if chosen.context is not None:
+        raise click.UsageError("--context and --contexts exclude each other")
+    return {name: replace(chosen, context=name, quiet=True) for name in names}
+
+
+async def ask(name: str, choice: ClusterChoice, *, everywhere: bool, kind: str = "") -> Answer:
+    """The experiments of one cluster."""
+    try:
+        async with asyncio.timeout(PATIENCE), choice.client() as client:
+            found = await client.list(namespace=choice.namespace, everywhere=everywhere, kind=kind)
+    except TimeoutError:
+        return Answer(name, problem=f"no answer within {PATIENCE:g} s")
+    except (MusterError, OSError) as error:
+        return Answer(name, problem=str(error))
+    return Answer(name, [replace(seen, context=name) for seen in found])
+
+
+async def ask_all(chosen: dict[str, ClusterChoice], *, everywhere: bool, kind: str = "") -> list[Answer]:
+    """The same of each, all at once, in the order in which they are named."""
+    asked = (ask(name, choice, everywhere=everywhere, kind=kind) for name, choice in chosen.items())
+    return list(await asyncio.gather(*asked))
+
+
+def problems(answers: Sequence[Answer]) -> list[str]:
+    """A line for each cluster that did not answer."""
+    return [printable(f"context {each.context}: {each.problem}") for each in answers if each.problem]
+
+
+def conclude(answers: Sequence[Answer]) -> None:
+    """Name the clusters that did not answer; the exit status is then 1."""
+    for line in problems(answers):
+        say(f"muster: {line}")
+    if any(each.problem for each in answers):
+        raise click.exceptions.Exit(1)

@@ -1,0 +1,155 @@
+"""Looks for incidents while this daemon leads, and counts what stuck runs hold.
+
+A look every ``EVERY`` seconds walks the runs in slices. Only a run that is Stuck is diagnosed, and again only when its
+record has changed or its last diagnosis is ``FRESH`` seconds old, at most ``MOST`` of them in one look: the others keep
+what they showed until the next one.
+"""
+
+import asyncio
+import contextlib
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterable
+from itertools import islice
+from typing import NamedTuple
+
+import structlog
+
+from muster.api.values.accelerators import Accelerators
+from muster.metrics.collector import Subject
+from muster.state.facts.accelerators import held
+from muster.state.facts.incidents.signs import Run, Sign, signs_of
+from muster.state.facts.incidents.tracking import Incident, Tracking, follow
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import ConditionType, Record, StoryLine
+
+log = structlog.get_logger()
+
+EVERY = 5.0
+FRESH = 30.0
+MOST = 1000
+"""Diagnoses of one look."""
+SLICE = 50
+"""Diagnoses, and twenty times as many runs, between which the loop goes on."""
+LONGEST = 3 * EVERY
+"""Seconds that are counted at most between two looks: the time of a standby is not its own."""
+
+
+class _Look(NamedTuple):
+    record: Record
+    at: float
+    signs: tuple[Sign, ...]
+
+
+class IncidentWatch:
+    """``subjects`` are walked; ``explained`` is called with each run, once, that an incident has begun to explain."""
+
+    def __init__(
+        self,
+        subjects: Callable[[], Iterable[Subject]],
+        leading: Callable[[], bool],
+        explained: Callable[[Plan, StoryLine], None],
+        *,
+        clock: Callable[[], float],
+        monotonic: Callable[[], float],
+        sleep: Callable[[float], Awaitable[object]],
+        accelerators: Accelerators,
+        failed: Callable[[str], None] = lambda _place: None,
+    ) -> None:
+        self.tracking = Tracking()
+        self.lost: defaultdict[tuple[str, str], float] = defaultdict(float)
+        """Accelerator-seconds that stuck runs held, by resource and reason."""
+        self._subjects = subjects
+        self._leading = leading
+        self._explained = explained
+        self._clock = clock
+        self._monotonic = monotonic
+        self._sleep = sleep
+        self._accelerators = accelerators
+        self._failed = failed
+        self._looks: dict[str, _Look] = {}
+        self._said: dict[str, tuple[str, float]] = {}
+        """By uid, which incident a run was last said to be explained by."""
+        self._last: float | None = None
+
+    async def run(self) -> None:
+        """Look until cancelled."""
+        while True:
+            await self._sleep(EVERY)
+            if self._leading():
+                await self.look()
+            elif self._last is not None:
+                self.stand_by()
+
+    def stand_by(self) -> None:
+        """Lead no more: another daemon looks."""
+        self.tracking, self._last = Tracking(), None
+        self._looks.clear()
+        self._said.clear()
+
+    async def look(self) -> None:
+        """One look at all runs."""
+        now, moment = self._clock(), self._monotonic()
+        spent = min(moment - self._last, LONGEST) if self._last is not None else 0.0
+        self._last = moment
+        stuck: dict[str, Subject] = {}
+        left = iter(self._subjects())
+        while batch := list(islice(left, 20 * SLICE)):
+            stuck |= {each.plan.uid: each for each in batch if _is_stuck(each.record)}
+            await asyncio.sleep(0)
+        self._looks = {uid: seen for uid, seen in self._looks.items() if uid in stuck}
+        await self._diagnose(stuck, now)
+        for subject in stuck.values():
+            with contextlib.suppress(Exception):  # one that cannot be read was logged by its diagnosis
+                self._count(subject, spent)
+        self.tracking = follow(self.tracking, (sign for seen in self._looks.values() for sign in seen.signs), now)
+        self._tell(stuck, now)
+
+    async def _diagnose(self, stuck: dict[str, Subject], now: float) -> None:
+        due = [uid for uid, each in stuck.items() if self._is_due(uid, each.record, now)]
+        due.sort(key=lambda uid: self._looks[uid].at if uid in self._looks else 0.0)
+        for number, uid in enumerate(due[:MOST]):
+            if number % SLICE == SLICE - 1:
+                await asyncio.sleep(0)
+            subject = stuck[uid]
+            try:
+                signs = signs_of(subject.at(now))
+            except Exception:  # one run must not hide the incidents of the others
+                log.exception("run left out of incidents", namespace=subject.plan.namespace, run=subject.plan.title)
+                self._failed("step")
+                signs = ()
+            self._looks[uid] = _Look(subject.record, now, signs)
+
+    def _is_due(self, uid: str, record: Record, now: float) -> bool:
+        seen = self._looks.get(uid)
+        return seen is None or seen.record is not record or not 0 <= now - seen.at < FRESH
+
+    def _count(self, subject: Subject, spent: float) -> None:
+        reason = next((each.reason for each in subject.record.conditions if each.type is ConditionType.STUCK), "")
+        for resource, number in self._accelerators.of(held(subject.plan, subject.view)).items():
+            self.lost[resource, reason] += number * spent
+
+    def _tell(self, stuck: dict[str, Subject], now: float) -> None:
+        sentences: dict[tuple[str, str], str] = {}
+        explained = {run: each for each in self.tracking.shown for run in each.explains}
+        self._said = {uid: said for uid, said in self._said.items() if uid in stuck}
+        for uid, subject in stuck.items():
+            incident = explained.get(Run(subject.plan.namespace, subject.plan.title))
+            if incident is not None and self._said.get(uid) != (said := (str(incident.key), incident.began)):
+                self._said[uid] = said
+                here = said[0], subject.plan.namespace
+                if here not in sentences:
+                    sentences[here] = f"part of an incident: {sentence_for(incident, subject.plan.namespace)}"
+                line = StoryLine(now, subject.record.epoch, "Incident", sentences[here], warning=True)
+                self._explained(subject.plan, line)
+
+
+def sentence_for(incident: Incident, namespace: str) -> str:
+    """What the readers of that namespace may know: cause and subject, which its own run shows, and its own runs."""
+    here = sum(run.namespace == namespace for run in incident.runs)
+    own = f"{here} run{'' if here == 1 else 's'} of this namespace"
+    return f"{incident.key.kind} {incident.key.subject}: {incident.key.cause}; {own}"
+
+
+def _is_stuck(record: Record) -> bool:
+    stuck = None if record.finished else record.condition(ConditionType.STUCK)
+    return stuck is not None and bool(stuck.status)

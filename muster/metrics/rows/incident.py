@@ -1,0 +1,46 @@
+"""Rows of incidents: what one cause with one subject keeps, of many runs. At most as many as are shown."""
+
+from muster.metrics.rows.experiment import ONE
+from muster.metrics.rows.row import Metric, Type
+
+INCIDENT = ("kind", "subject", "cause", "scope", "audience")
+
+RUNS = Metric(
+    "muster_incident_runs",
+    Type.GAUGE,
+    "Runs that are Stuck for one cause with one subject (kind is node, rack, registry, webhook ...). scope is cluster, "
+    "or the namespace that all of them are of; audience is who can mend it: platform or "
+    "researcher. At most 32 incidents are shown.",
+    INCIDENT,
+)
+RANKS = Metric("muster_incident_ranks", Type.GAUGE, "Ranks of these runs that have the cause.", INCIDENT)
+ACCELERATORS = Metric(
+    "muster_incident_accelerators",
+    Type.GAUGE,
+    "Accelerators that these runs hold, of all resources together.",
+    INCIDENT,
+)
+SINCE = Metric(
+    "muster_incident_begin_timestamp_seconds",
+    Type.GAUGE,
+    "When the first of these runs became Stuck, in seconds since 1970.",
+    INCIDENT,
+    "seconds",
+)
+HIDDEN = Metric("muster_incidents_hidden", Type.GAUGE, "Incidents beyond those that are shown. They explain no run.")
+EXPLAINED = Metric(
+    "muster_experiment_explained",
+    Type.GAUGE,
+    "1 while an incident explains why it is Stuck: the alert of the incident stands for those of the run. Absent else.",
+    ONE,
+)
+LOST = Metric(
+    "muster_accelerator_stuck_seconds_total",
+    Type.COUNTER,
+    "Accelerator-seconds that runs held while they were Stuck, by its reason, counted while this daemon led. Divided "
+    "by 3600 they are the accelerator-hours lost.",
+    ("resource", "reason"),
+    "seconds",
+)
+
+ROWS = (RUNS, RANKS, ACCELERATORS, SINCE, HIDDEN, EXPLAINED, LOST)

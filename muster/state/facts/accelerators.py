@@ -1,0 +1,29 @@
+"""What devices a run holds now: those of its pods that are on a node and have not ended.
+
+A pod without a node holds nothing, whatever it asks for. Of a run of Muster's the plan says what each pod of a group
+asks for; of a run that another controller carries out each pod does.
+"""
+
+from collections.abc import Iterator
+
+from muster.api.values.devices import Devices, total
+from muster.state.view.read_only import ReadOnlyView
+from muster.state.vocabulary.plan import Engine, Plan
+
+
+def held(plan: Plan, view: ReadOnlyView) -> Devices:
+    """The devices that its pods hold, those of older epochs too."""
+    return total(_parts(plan, view)) if plan.devices or plan.engine is Engine.WATCH else ()
+
+
+def _parts(plan: Plan, view: ReadOnlyView) -> Iterator[tuple[Devices, int]]:
+    for tally in view.epochs.values():
+        if plan.engine is Engine.WATCH:
+            yield from tally.devices.items()
+            continue
+        for name, counts in tally.groups.items():
+            if counts.placed:
+                yield plan.devices.get(name, ()), counts.placed
+        for pod in tally.previous.values():
+            if pod.live and pod.node:
+                yield plan.devices.get(pod.group, ()), 1

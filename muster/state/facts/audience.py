@@ -1,0 +1,80 @@
+"""For whom a reason of the condition Stuck is: who can mend it.
+
+A *researcher* can where it is the program, the manifest, or what its namespace may use. The *platform* can where it is
+a node, the network, the API server, a webhook, a queue or another controller. Many runs with one reason are an
+incident, which is the platform's where they are of several namespaces (``incidents``).
+
+It is not who is charged: a quota that is used up is no failure of the run, and the run's owner asks for less.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final
+
+from muster.state.facts.causes.cause import MissingCause
+from muster.state.facts.causes.table import CAUSES, Causes
+
+
+class Audience(StrEnum):
+    """Who can mend it."""
+
+    PLATFORM = "platform"
+    """Those who run the cluster."""
+    RESEARCHER = "researcher"
+    """The owner of the run."""
+
+
+_RESEARCHERS: Final = (
+    *(
+        "CreateContainerConfigError",
+        "CreateContainerError",
+        "RanksEnded",
+        "RankFailed",
+        "FailureReported",
+        "MemberFailed",
+        "RequestUnmet",
+    ),
+    *("PendingDeadlineExceeded", "StartingDeadlineExceeded", "AssemblyDeadlineExceeded"),
+    *("RunDeadlineExceeded", "ProgressDeadlineExceeded", "DeadlineExceeded"),
+    *("ExceedsMaxQuota", "Deactivated"),
+    *("WebhookDenied", "PolicyDenied", "PodSecurityViolated", "QuotaExceeded", "LimitRangeViolated"),
+    *("PriorityClassMissing", "ServiceAccountMissing", "RuntimeClassMissing", "NamespaceGone"),
+    *("NameTaken", "PodRejected", "ServiceRejected", "PersistentVolumeClaimRejected"),
+)
+_PLATFORM: Final = (
+    *("CoordinatorGone", "PodsMissing", "StatusIsFalse", "DisruptionLoop", "TerminatingDeadlineExceeded"),
+    *("PartlyQueued", "QueuedTwice", "QueueUnavailable", "QueueSilent"),
+    *("Misconfigured", "Inadmissible", "FlavorMissing"),
+    *("WebhookFailed", "RightsMissing", "CredentialsRejected", "OtherController", "SchedulerError"),
+    *("ApiServerBusy", "ApiServerSilent", "ApiServerErrors"),
+    *(f"{kind}{end}" for kind in ("Pod", "Service", "PersistentVolumeClaim") for end in ("Altered", "sForbidden")),
+    *("PodsRefused", "ServicesRefused", "PersistentVolumeClaimsRefused"),
+)
+"""Reasons that are of no cause, or of causes with several reasons."""
+
+_OWN: Final[Mapping[MissingCause, Audience]] = {Causes.UNSCHEDULABLE: Audience.RESEARCHER}
+"""Where who can mend it is another one than who is charged. A request that no node fits is the owner's to change; where
+nodes are lost many runs have it."""
+
+
+def of_cause(cause: MissingCause) -> Audience:
+    """Who can mend that cause."""
+    charged = cause.charge is not None and cause.charge.platform
+    return _OWN.get(cause, Audience.PLATFORM if charged else Audience.RESEARCHER)
+
+
+CATALOGUE: Final[Mapping[str, Audience]] = {
+    **{reason: of_cause(cause) for cause in CAUSES for reason in (cause.stuck_as, *cause.reasons) if reason},
+    Causes.UNSCHEDULABLE.value: of_cause(Causes.UNSCHEDULABLE),
+    **dict.fromkeys(_RESEARCHERS, Audience.RESEARCHER),
+    **dict.fromkeys(_PLATFORM, Audience.PLATFORM),
+}
+"""Every reason that Muster names, and those of kubelet and scheduler that it knows."""
+
+if both := set(_RESEARCHERS) & set(_PLATFORM):
+    raise ValueError(f"for two audiences: {both}")
+
+
+def of_reason(reason: str) -> Audience:
+    """Who can mend that reason. One that is not in the catalogue is a kubelet's, about a container: the owner's."""
+    return CATALOGUE.get(reason, Audience.RESEARCHER)

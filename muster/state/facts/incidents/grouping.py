@@ -1,0 +1,109 @@
+"""Signs grouped: which runs share a cause and a subject, and for which subject each run counts.
+
+A run counts for one subject: that which explains most runs. Nodes have more than one reading:
+
+- a *node*, where it holds all members of a run that have the cause;
+- a *rack*, *pool* or *zone*, by the labels of nodes where they are known: at least half of the nodes with that label,
+  and three, are in trouble. Nodes that are a few of many are no rack;
+- *nodes*: at least three that failed within ``TOGETHER`` seconds of each other, for clusters whose labels Muster
+  may not read.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from muster.state.facts.incidents.signs import Run, Sign
+from muster.state.facts.incidents.subjects import LABELS, NODES
+
+RUNS: Final = 3
+"""Runs that an incident has at least."""
+TOGETHER: Final = 120.0
+"""Seconds: nodes whose failures follow each other within it failed together."""
+LEAST_NODES: Final = 3
+"""Nodes that share a label, or a moment."""
+WIDTHS: Final[Mapping[str, float]] = {"rack": 1.2, NODES: 1.3, "pool": 1.4, "zone": 1.6}
+"""How many times as many runs a wider subject must explain as a narrower one."""
+
+NodeLabels = Mapping[str, Mapping[str, str]]
+"""The labels of each node, by its name."""
+
+
+class Key(NamedTuple):
+    """What runs share. The subject of ``NODES`` is the moment, which is matched by runs (``incidents.tracking``)."""
+
+    cause: str
+    kind: str
+    subject: str
+
+
+Groups = dict[Key, dict[Run, Sign]]
+
+
+def groups(signs: Iterable[Sign], labels: NodeLabels) -> Groups:
+    """Every reading of the signs, whatever its size."""
+    found: Groups = defaultdict(dict)
+    on_nodes: dict[str, list[Sign]] = defaultdict(list)
+    for sign in signs:
+        found[Key(sign.cause, sign.kind, sign.subject)].setdefault(sign.run, sign)
+        if sign.node:
+            on_nodes[sign.cause].append(sign)
+    totals: Counter[tuple[str, str]] = Counter()
+    if on_nodes and labels:
+        totals.update(place for node in labels.values() for place in _places(node))
+    for cause, here in on_nodes.items():
+        for kind, subject, some in (*_shared(here, labels, totals), *_moments(here)):
+            for sign in some:
+                found[Key(cause, kind, subject)].setdefault(sign.run, sign)
+    return dict(found)
+
+
+def _places(labels: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for kind, names in LABELS.items():
+        if value := next((labels[name] for name in names if labels.get(name)), ""):
+            yield kind, value
+
+
+def _shared(
+    signs: list[Sign], labels: NodeLabels, totals: Mapping[tuple[str, str], int]
+) -> Iterator[tuple[str, str, list[Sign]]]:
+    by_place: dict[tuple[str, str], list[Sign]] = defaultdict(list)
+    for sign in signs:
+        for place in _places(labels.get(sign.subject, {})):
+            by_place[place].append(sign)
+    for (kind, subject), some in by_place.items():
+        bad = len({sign.subject for sign in some})
+        if bad >= LEAST_NODES and 2 * bad >= totals[kind, subject] and totals[kind, subject] < len(labels):
+            yield kind, subject, some
+
+
+def _moments(signs: list[Sign]) -> Iterator[tuple[str, str, list[Sign]]]:
+    some: list[Sign] = []
+    for sign in (*sorted(signs, key=lambda each: each.since), None):
+        if sign is None or (some and sign.since - some[-1].since > TOGETHER):
+            nodes = Counter(each.subject for each in some)
+            if len(nodes) >= LEAST_NODES:
+                yield NODES, f"{min(nodes)} and others", some
+            some = []
+        if sign is not None:
+            some.append(sign)
+
+
+def assigned(found: Groups, active: Collection[Key]) -> Groups:
+    """Each run in one group: that which explains most runs comes first.
+
+    A group of an incident that is ``active`` is preferred, and goes on with fewer runs.
+    """
+    left = {key: dict(runs) for key, runs in found.items()}
+    chosen: Groups = {}
+    while left := {key: runs for key, runs in left.items() if runs and (len(runs) >= RUNS or key in active)}:
+        best = max(left, key=lambda key: (_weight(key, left[key], key in active), key))
+        chosen[best] = taken = left.pop(best)
+        for runs in left.values():
+            for run in taken.keys() & runs.keys():
+                del runs[run]
+    return chosen
+
+
+def _weight(key: Key, runs: Mapping[Run, Sign], active: bool) -> float:
+    return len(runs) * (1.5 if active else 1.0) / WIDTHS.get(key.kind, 1.0)

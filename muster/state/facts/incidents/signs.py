@@ -1,0 +1,61 @@
+"""What one stuck run shows of an incident: a sign for each of its findings that has a subject."""
+
+from collections import Counter
+from typing import Final, NamedTuple
+
+from muster.api.values.devices import Devices
+from muster.state.facts.accelerators import held
+from muster.state.facts.context import Context
+from muster.state.facts.diagnosis.diagnose import diagnose
+from muster.state.facts.diagnosis.finding import Finding
+from muster.state.facts.incidents.subjects import Evidence, subject_of
+from muster.state.vocabulary.record import ConditionType
+
+MOST_MEMBERS: Final = 64
+"""Members of a run that are looked at."""
+MOST_SIGNS: Final = 8
+"""Signs of a run that are kept."""
+
+
+class Run(NamedTuple):
+    """A run, by what it is called everywhere."""
+
+    namespace: str
+    name: str
+
+
+class Sign(NamedTuple):
+    """One cause of one run, with its subject. ``node``: the subject is a node. ``since`` is in wall seconds."""
+
+    run: Run
+    cause: str
+    kind: str
+    subject: str
+    ranks: int
+    since: float
+    devices: Devices = ()
+    node: bool = False
+
+
+def signs_of(context: Context) -> tuple[Sign, ...]:
+    """The signs of a run; none while its condition Stuck is not true."""
+    stuck = context.record.condition(ConditionType.STUCK)
+    if stuck is None or not stuck.status or context.record.finished:
+        return ()
+    run, devices = Run(context.plan.namespace, context.plan.title), held(context.plan, context.view)
+    found = []
+    for finding in diagnose(context, MOST_MEMBERS)[:MOST_SIGNS]:
+        if (subject := subject_of(_evidence(context, finding))) is not None:
+            row, name = subject
+            since = min(stuck.since, context.now)
+            found.append(Sign(run, finding.cause.value, row.kind, name, finding.count, since, devices, row.placed))
+    return tuple(found)
+
+
+def _evidence(context: Context, finding: Finding) -> Evidence:
+    members = context.tally.members
+    pods = [pod for rank in finding.ranks[:MOST_MEMBERS] if (pod := members.get(rank)) is not None]
+    said = pods[0].waiting_message if pods else ""
+    return Evidence(
+        context, finding, f"{finding.what} {finding.evidence} {said}", Counter(pod.node for pod in pods if pod.node)
+    )

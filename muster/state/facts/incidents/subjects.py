@@ -1,0 +1,241 @@
+"""The table of subjects: what several runs may share that keeps all of them, and how it is read from a finding.
+
+A row names its subject from evidence that Muster has: the nodes of pods, the image, what kubelet, scheduler, API server
+or queue say. Of one cause the first row that finds a name holds, so the rows go from what is most definite to what is
+least. The texts may be a stranger's: they are searched with bounded expressions, and a name is cut (``NAME``).
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from muster.api.values.printable import printable
+from muster.state.facts.causes.cause import MissingCause
+from muster.state.facts.causes.table import Causes
+from muster.state.facts.context import Context
+from muster.state.facts.diagnosis.finding import Finding
+
+NAME: Final = 120
+"""Characters of the name of a subject."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One finding of one run. ``text`` is what was said; ``nodes`` counts its members by their node."""
+
+    context: Context
+    finding: Finding
+    text: str
+    nodes: Mapping[str, int]
+
+    @property
+    def image(self) -> str:
+        """The image of the first of these members; empty where the pod template alone says it."""
+        ranks = self.finding.ranks
+        group = self.context.plan.group_of(ranks[0]) if ranks else None
+        return group.pod.image if group is not None else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A kind of subject. ``name`` gives that of a finding; empty where it has none of this kind."""
+
+    kind: str
+    meaning: str
+    causes: tuple[MissingCause, ...]
+    name: Callable[[Evidence], str]
+    placed: bool = False
+    """It is a node: nodes that fail together are one incident (``grouping``)."""
+    owned: bool = False
+    """The owner of the runs can mend it, where all of them are of one namespace."""
+
+
+def _searched(pattern: str) -> Callable[[Evidence], str]:
+    return partial(_first, re.compile(pattern))
+
+
+def _first(pattern: re.Pattern[str], seen: Evidence) -> str:
+    match = pattern.search(seen.text)
+    return match[1] if match else ""
+
+
+def _within(seen: Evidence, name: str) -> str:
+    """A name that holds within a namespace only."""
+    return f"{seen.context.plan.namespace}/{name}" if name else ""
+
+
+def _node(seen: Evidence) -> str:
+    """The node of all these members: one of many is not it."""
+    if seen.finding.node:
+        return seen.finding.node
+    return next(iter(seen.nodes)) if len(seen.nodes) == 1 else ""
+
+
+_DNS = re.compile(r"lookup [^\s:]{1,253} on ([^\s,]{1,60}):53|(no such host|Temporary failure in name resolution)")
+
+
+def _dns(seen: Evidence) -> str:
+    match = _DNS.search(seen.text)
+    return (match[1] or "cluster DNS") if match else ""
+
+
+_IMAGE = re.compile(r'image "([^"\s]{1,300})"')
+_TRANSPORT = re.compile(
+    r"i/o timeout|connection refused|connection reset|TLS handshake|context deadline exceeded|no route to host|"
+    r"x509:|certificate |toomanyrequests|429 Too Many|50[0-4] |unexpected EOF|server misbehaving|RegistryUnavailable"
+)
+
+
+def _pulled(seen: Evidence) -> str:
+    match = _IMAGE.search(seen.text)
+    return match[1] if match else seen.image
+
+
+def _registry(seen: Evidence) -> str:
+    """The host, where the registry itself does not answer. An image that it does not have is the image's matter."""
+    image = _pulled(seen)
+    if not image or not _TRANSPORT.search(seen.text):
+        return ""
+    host = image.partition("/")[0]
+    return host if "/" in image and ("." in host or ":" in host or host == "localhost") else "docker.io"
+
+
+_API: Final = r"refuses the pod: (ApiServerBusy|ApiServerSilent|ApiServerErrors)"
+_QUOTA: Final = re.compile(r"exceeded quota: ([a-z0-9][-a-z0-9.]{0,252})")
+_CONFIG: Final = re.compile(r'((?:secret|configmap) "[^"\s]{1,253}") not found')
+
+_STORAGE = re.compile(r'storageclass(?:\.storage\.k8s\.io)? "([^"\s]{1,253})" not found')
+
+
+def _storage(seen: Evidence) -> str:
+    if match := _STORAGE.search(seen.text):
+        return match[1]
+    if "PersistentVolumeClaim" not in seen.text and "persistentvolumeclaim" not in seen.text:
+        return ""
+    for claim in seen.context.plan.claims:
+        if isinstance(name := claim.spec.get("storageClassName"), str) and name:
+            return name
+    return ""
+
+
+def _queue(seen: Evidence) -> str:
+    if match := re.search(r"ClusterQueue ([a-z0-9][-a-z0-9.]{0,252})", seen.text):
+        return match[1]
+    queue = seen.context.plan.queue
+    return _within(seen, queue.name) if queue is not None else ""
+
+
+def _coordinators_image(seen: Evidence) -> str:
+    coordinator = seen.context.plan.coordinator
+    group = seen.context.plan.group_of(coordinator.rank) if coordinator is not None else None
+    return group.pod.image if group is not None else ""
+
+
+_REFUSED = (Causes.ADMISSION_DENIED, Causes.REFUSED, Causes.RIGHTS_MISSING, Causes.QUOTA_EXCEEDED)
+_NODE_AWAY = (Causes.NODE_NOT_READY, Causes.NODE_LOST, Causes.UNKNOWN, Causes.COORDINATOR_UNREACHABLE)
+_ON_NODE = (Causes.HEARTBEAT_LOST, Causes.COORDINATOR_FROZEN, Causes.SANDBOX)
+"""A process may be the reason as well: such members on several nodes share nothing."""
+
+SUBJECTS: Final = (
+    Subject("node", "the node of all members that have the cause", _NODE_AWAY, _node, placed=True),
+    Subject("node", "the node of all members that have the cause", _ON_NODE, _node),
+    Subject("dns", "the name server that a lookup failed at", (Causes.IMAGE_PULL, *_REFUSED), _dns),
+    Subject("registry", "the host of the image, where it does not answer", (Causes.IMAGE_PULL,), _registry),
+    Subject("image", "the image", (Causes.IMAGE_PULL,), _pulled, owned=True),
+    Subject("webhook", "the admission webhook", _REFUSED, _searched(r'webhook "([^"\s]{1,253})"')),
+    Subject(
+        "policy",
+        "the ValidatingAdmissionPolicy",
+        _REFUSED,
+        _searched(r"ValidatingAdmissionPolicy '([^'\s]{1,253})'"),
+    ),
+    Subject(
+        "quota",
+        "the ResourceQuota, in its namespace",
+        _REFUSED,
+        lambda seen: _within(seen, _first(_QUOTA, seen)),
+        owned=True,
+    ),
+    Subject(
+        "right",
+        "what musterd may not do",
+        (Causes.RIGHTS_MISSING,),
+        _searched(r'cannot ([a-z]{1,20} resource "[a-z./]{1,100}")'),
+    ),
+    Subject(
+        "priority class",
+        "the PriorityClass that is missing",
+        _REFUSED,
+        _searched(r"no PriorityClass with name ([a-z0-9][-a-z0-9.]{0,252})"),
+        owned=True,
+    ),
+    Subject("api server", "how the API server answers", _REFUSED, _searched(_API)),
+    Subject("queue", "the ClusterQueue, or the LocalQueue in its namespace", (Causes.QUEUED,), _queue),
+    Subject("storage class", "the StorageClass of its claims", (Causes.UNSCHEDULABLE, Causes.SANDBOX), _storage),
+    Subject(
+        "device",
+        "the extended resource that nodes lack",
+        (Causes.UNSCHEDULABLE,),
+        _searched(r"Insufficient ([a-z0-9.-]{1,100}/[A-Za-z0-9._-]{0,62}[A-Za-z0-9])"),
+    ),
+    Subject(
+        "taint",
+        "the taint that no toleration fits",
+        (Causes.UNSCHEDULABLE,),
+        _searched(r"untolerated taint \{([^{}\s:]{1,200})"),
+    ),
+    Subject(
+        "config",
+        "the Secret or ConfigMap that is missing, in its namespace",
+        (Causes.CONTAINER_CANNOT_START,),
+        lambda seen: _within(seen, _first(_CONFIG, seen)),
+        owned=True,
+    ),
+    Subject(
+        "coordinator image",
+        "the image of coordinators that do not serve",
+        (Causes.COORDINATOR_NOT_SERVING, Causes.WRONG_PROTOCOL, Causes.DASHBOARD_NOT_SERVING),
+        _coordinators_image,
+        owned=True,
+    ),
+)
+"""What is read from a finding alone."""
+
+LABELS: Final[Mapping[str, tuple[str, ...]]] = {
+    "rack": (
+        "topology.kubernetes.io/rack",
+        "cloud.google.com/gce-topology-block",
+        "topology.k8s.aws/network-node-layer-3",
+    ),
+    "pool": (
+        "cloud.google.com/gke-nodepool",
+        "eks.amazonaws.com/nodegroup",
+        "karpenter.sh/nodepool",
+        "kubernetes.azure.com/agentpool",
+    ),
+    "zone": ("topology.kubernetes.io/zone",),
+}
+"""Kinds of subjects that are labels of nodes, from the narrowest, each with the labels that say it."""
+
+NODES: Final = "nodes"
+"""The kind of several nodes that failed at the same time, where no label says what they share."""
+
+OWNED: Final = frozenset(row.kind for row in SUBJECTS if row.owned)
+"""Kinds that the owner of the runs can mend."""
+
+KINDS: Final = tuple(dict.fromkeys((*(row.kind for row in SUBJECTS), *LABELS, NODES)))
+"""Every kind."""
+
+_BY_CAUSE: Final = {
+    cause: tuple(row for row in SUBJECTS if cause in row.causes) for row in SUBJECTS for cause in row.causes
+}
+
+
+def subject_of(seen: Evidence) -> tuple[Subject, str] | None:
+    """The row that finds a subject, with its name; None where none does."""
+    for row in _BY_CAUSE.get(seen.finding.cause, ()):
+        if name := row.name(seen):
+            return row, printable(name, NAME)
+    return None

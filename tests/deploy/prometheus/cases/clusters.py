@@ -1,0 +1,71 @@
+"""Two clusters under one Prometheus: what happens in one of them is neither hidden nor answered by the other."""
+
+from collections.abc import Mapping
+
+from tests.deploy.prometheus.case import BEGINS, DAEMON, EXPERIMENT, Case, reason
+
+_BASE = tuple({name.partition("{")[0] for name in {**DAEMON, **EXPERIMENT}})
+
+
+def _of(cluster: str, series: Mapping[str, str]) -> dict[str, str]:
+    return {name.replace("{", f'{{cluster="{cluster}",', 1): values for name, values in series.items()}
+
+
+_HEALTHY = {**DAEMON, **EXPERIMENT}
+_BOTH = {**_of("eu", _HEALTHY), **_of("us", _HEALTHY)}
+_LEADS = 'muster_leader{job="musterd",instance="a",identity="a"}'
+_UP = {f'muster_build_info{{job="musterd",instance="{each}"}}': "1x11 stale" for each in "ab"}
+_GONE = {name: "1x11 stale" for name in _HEALTHY if "job=" in name}
+_MISSING = {**reason("RanksMissing"), 'muster_experiment_ranks_missing{namespace="vision",experiment="llama"}': BEGINS}
+_ONE = {"namespace": "vision", "experiment": "llama"}
+_TEXT = "vision/llama: the roll is not complete: 1 missing, reason RanksMissing, the others wait."
+
+CLUSTERS = (
+    Case("MusterNoLeader", "two clusters, all is well", _BOTH, without=_BASE),
+    Case(
+        "MusterNoLeader",
+        "of two clusters one has no leader",
+        {**_BOTH, **_of("us", {_LEADS: "1x11 0x1000"})},
+        fires_after=60,
+        labels={"cluster": "us", "job": "musterd"},
+        summary="us: No musterd of job musterd leads.",
+        without=_BASE,
+    ),
+    Case(
+        "MusterDaemonDown",
+        "of two clusters one has no musterd any more",
+        {**_BOTH, **_of("us", {**_UP, **_GONE})},
+        fires_after=60,
+        labels={"cluster": "us", "job": "musterd"},
+        summary="us: No musterd of job musterd is scraped.",
+        without=_BASE,
+    ),
+    Case(
+        "MusterReplicaMissing",
+        "of two clusters one has one musterd of two",
+        {**_BOTH, **_of("us", {'muster_build_info{job="musterd",instance="b"}': "1x11 stale"})},
+        fires_after=900,
+        labels={"cluster": "us", "job": "musterd"},
+        summary="us: Of 2 musterd of job musterd 1 can be scraped.",
+        without=_BASE,
+    ),
+    Case(
+        "MusterRankMissing",
+        "an experiment of one name in two clusters, of which one is stuck",
+        {**_BOTH, **_of("us", _MISSING)},
+        fires_after=120,
+        labels={"cluster": "us", **_ONE},
+        summary=f"us: {_TEXT}",
+        without=_BASE,
+    ),
+    Case(
+        "MusterRankMissing",
+        "an experiment of one name in two clusters, and both are stuck: two alerts",
+        {**_BOTH, **_of("us", _MISSING), **_of("eu", _MISSING)},
+        fires_after=120,
+        labels={"cluster": "us", **_ONE},
+        summary=f"us: {_TEXT}",
+        more=(({"cluster": "eu", **_ONE}, f"eu: {_TEXT}"),),
+        without=_BASE,
+    ),
+)

@@ -1,0 +1,81 @@
+"""Which subject is read from which evidence."""
+
+import pytest
+
+from muster.state.facts.causes.table import BY_NAME
+from muster.state.facts.context import Context
+from muster.state.facts.diagnosis.finding import Finding
+from muster.state.facts.incidents.signs import signs_of
+from muster.state.facts.incidents.subjects import KINDS, NAME, Evidence, subject_of
+from muster.state.vocabulary.plan import Queue
+from muster.state.vocabulary.pod_spec import Claim
+from muster.state.vocabulary.record import Condition, ConditionType, Phase
+from tests.builders import NOW, plan, pod, record, view
+
+PULL = 'Back-off pulling image "registry.example:5000/team/train:1": '
+REFUSED = "the API server refuses the pod: "
+CASES = [
+    ("NodeNotReady", "node n7 is not ready", "node", "n7"),
+    ("CoordinatorFrozen", "the port accepts a connection", "node", "n7"),
+    ("ImagePull", f"{PULL}lookup registry.example on 10.96.0.10:53: no such host", "dns", "10.96.0.10"),
+    ("ImagePull", f"{PULL}dial tcp: no such host", "dns", "cluster DNS"),
+    ("ImagePull", f"{PULL}dial tcp 10.1.1.1:5000: i/o timeout", "registry", "registry.example:5000"),
+    ("ImagePull", 'image "busybox:9": 429 Too Many Requests', "registry", "docker.io"),
+    ("ImagePull", f"{PULL}not found", "image", "registry.example:5000/team/train:1"),
+    ("AdmissionDenied", f'{REFUSED}WebhookFailed failed calling webhook "w.example.com"', "webhook", "w.example.com"),
+    ("AdmissionDenied", "ValidatingAdmissionPolicy 'no-root' with binding 'b' denied", "policy", "no-root"),
+    ("QuotaExceeded", "exceeded quota: gpus, requested: 8", "quota", "team/gpus"),
+    ("RightsMissing", 'User "x" cannot create resource "pods" in API group', "right", 'create resource "pods"'),
+    ("Refused", "no PriorityClass with name high was found", "priority class", "high"),
+    ("Refused", f"{REFUSED}ApiServerBusy too many requests", "api server", "ApiServerBusy"),
+    ("Queued", "waiting in a queue: ClusterQueue research is inactive", "queue", "research"),
+    ("Queued", "waiting in a queue", "queue", "team/lq"),
+    ("Unschedulable", 'storageclass.storage.k8s.io "fast" not found', "storage class", "fast"),
+    ("Unschedulable", "pod has unbound immediate PersistentVolumeClaims", "storage class", "slow"),
+    ("Unschedulable", "0/9 nodes are available: 9 Insufficient nvidia.com/gpu.", "device", "nvidia.com/gpu"),
+    ("Unschedulable", "9 node(s) had untolerated taint {maintenance: }", "taint", "maintenance"),
+    ("ContainerCannotStart", 'secret "token" not found', "config", 'team/secret "token"'),
+    ("CoordinatorNotServing", "connections are refused", "coordinator image", "example.org/train:1"),
+]
+
+
+def seen(cause: str, text: str, nodes: dict[str, int] | None = None) -> Evidence:
+    run = plan(queue=Queue("lq"), claims=(Claim("c", {"storageClassName": "slow"}),))
+    found = Finding(cause=BY_NAME[cause], ranks=(0,), count=1, what="", evidence=text, next_step="")
+    return Evidence(Context(run, record(), view(), NOW), found, text, {"n7": 1} if nodes is None else nodes)
+
+
+@pytest.mark.parametrize(("cause", "text", "kind", "name"), CASES)
+def test_the_subject_is_read_from_what_is_said(cause: str, text: str, kind: str, name: str) -> None:
+    found = subject_of(seen(cause, text))
+    assert found is not None
+    assert (found[0].kind, found[1]) == (kind, name)
+
+
+def test_every_kind_that_is_read_from_a_finding_has_a_case() -> None:
+    assert {kind for _, _, kind, _ in CASES} == set(KINDS) - {"rack", "pool", "zone", "nodes"}
+    assert len(KINDS) >= 12
+
+
+def test_a_node_that_is_one_of_many_is_no_subject() -> None:
+    assert subject_of(seen("CoordinatorFrozen", "", {"n7": 1, "n8": 1})) is None
+
+
+def test_what_says_nothing_of_a_subject_has_none() -> None:
+    assert subject_of(seen("Refused", "the pod is too ugly")) is None
+    assert subject_of(seen("Crashed", "exit code 1")) is None
+
+
+def test_a_name_is_cut_and_printable() -> None:
+    found = subject_of(seen("ImagePull", f'image "x/{"a" * 290}": not found'))
+    assert found is not None
+    assert len(found[1]) <= NAME
+
+
+def test_only_a_run_that_is_stuck_shows_signs() -> None:
+    lost = [pod(rank, node="n7", ready=False, cut_off=True) for rank in range(4)]
+    stuck = Condition(ConditionType.STUCK, True, "NodeNotReady", "", 1, NOW - 5)
+    now = Context(plan(), record(phase=Phase.RUNNING, conditions=(stuck,)), view(*lost), NOW)
+    (found,) = signs_of(now)
+    assert (found.kind, found.subject, found.ranks, found.since, found.node) == ("node", "n7", 4, NOW - 5, True)
+    assert signs_of(now.with_record(record(phase=Phase.RUNNING))) == ()

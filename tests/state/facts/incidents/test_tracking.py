@@ -1,0 +1,137 @@
+"""When an incident begins and ends, what is none, and whom a tenant can hide."""
+
+import pytest
+
+from muster.state.facts.incidents.grouping import RUNS
+from muster.state.facts.incidents.signs import Run, Sign
+from muster.state.facts.incidents.tracking import BEGINS, ENDS, MOST, MOST_OF_ONE, Tracking, follow
+from tests.state.facts.incidents.fleet_hours import false_incidents
+
+GPUS = (("nvidia.com/gpu", 8),)
+T = 1_000_000.0
+
+
+def sign(n: int, subject: str = "n7", *, namespace: str = "", kind: str = "node", since: float = T) -> Sign:
+    cause = "NodeNotReady" if kind == "node" else "ImagePull"
+    return Sign(Run(namespace or f"team-{n % 5}", f"run-{n}"), cause, kind, subject, 4, since, GPUS, kind == "node")
+
+
+def lasting(
+    signs: list[Sign], labels: dict[str, dict[str, str]] | None = None, before: Tracking | None = None
+) -> Tracking:
+    first = follow(before or Tracking(), signs, T, labels)
+    return follow(first, signs, T + BEGINS, labels)
+
+
+def subjects(tracking: Tracking) -> list[str]:
+    return [f"{each.key.kind} {each.key.subject}" for each in tracking.shown]
+
+
+def test_three_runs_of_one_node_are_an_incident_once_that_lasts() -> None:
+    signs = [sign(n, since=T - n) for n in range(3)]
+    first = follow(Tracking(), signs, T)
+    assert not first.shown
+    (found,) = follow(first, signs, T + BEGINS).shown
+    assert (found.began, found.ranks, found.devices, len(found.runs)) == (T - 2, 12, (("nvidia.com/gpu", 24),), 3)
+    assert found.sentence == "node n7: NodeNotReady keeps 3 runs of 3 namespaces (12 ranks)"
+
+
+def test_two_runs_are_none() -> None:
+    assert not lasting([sign(n) for n in range(RUNS - 1)]).shown
+
+
+def test_other_subjects_and_causes_do_not_add_up() -> None:
+    assert not lasting([sign(0), sign(1), sign(2, "n8"), sign(3, "n7", kind="image"), sign(4, "x", kind="image")]).shown
+
+
+def test_a_run_that_comes_and_goes_ends_and_begins_nothing() -> None:
+    signs = [sign(n) for n in range(3)]
+    now, tracking = T + BEGINS, lasting(signs)
+    for turn in range(20):
+        now += 5
+        tracking = follow(tracking, signs if turn % 2 else signs[:2], now)
+        assert [each.began for each in tracking.shown] == [T]
+
+
+def test_it_ends_when_too_few_are_left_for_a_minute() -> None:
+    signs = [sign(n) for n in range(3)]
+    tracking = follow(lasting(signs), signs[:1], T + 20)
+    assert subjects(tracking) == ["node n7"]
+    assert not tracking.shown[0].explains, "one run alone is reported by itself"
+    assert not follow(tracking, signs[:1], T + 20 + ENDS).shown
+    assert not follow(tracking, [], T + 21).shown
+
+
+RACK, ZONE = "topology.kubernetes.io/rack", "topology.kubernetes.io/zone"
+RACKS = {f"n{n}": {RACK: f"r{n // 18}", ZONE: "z"} for n in range(180)}
+
+
+def test_a_dead_rack_is_one_incident_where_labels_say_it() -> None:
+    signs = [sign(n, f"n{n % 18}") for n in range(200)]
+    tracking = lasting(signs, RACKS)
+    assert subjects(tracking) == ["rack r0"]
+    assert len(tracking.shown[0].explains) == 200
+
+
+def test_a_dead_rack_is_one_incident_of_nodes_where_none_does() -> None:
+    signs = [sign(n, f"n{n % 18}", since=T + n % 40) for n in range(200)]
+    tracking = lasting(signs)
+    assert subjects(tracking) == ["nodes n0 and others"]
+    grown = follow(tracking, [*signs, sign(300, "a1", since=T + 30)], T + 40)
+    assert subjects(grown) == ["nodes n0 and others"], "it keeps its name while nodes join"
+
+
+def test_nodes_of_one_pool_and_of_one_zone_are_found_by_their_labels() -> None:
+    for label, kind in (("cloud.google.com/gke-nodepool", "pool"), (ZONE, "zone")):
+        labels = {f"n{n}": {label: f"x{n // 6}"} for n in range(18)}
+        signs = [sign(n, f"n{n % 6}", since=T - 1000 * n) for n in range(12)]
+        assert subjects(lasting(signs, labels)) == [f"{kind} x0"]
+
+
+def test_a_few_nodes_of_a_large_rack_are_no_rack() -> None:
+    signs = [sign(n, f"n{n % 4}", since=T + 1000 * (n % 4)) for n in range(4)]
+    assert not lasting(signs, RACKS).shown
+
+
+def test_nodes_that_fail_hours_apart_are_no_incident() -> None:
+    assert not lasting([sign(n, f"n{n}", since=T - 1000 * n) for n in range(30)]).shown
+
+
+def test_another_run_with_a_cause_of_its_own_is_not_explained() -> None:
+    own = sign(999, "r.example/x:1", kind="image")
+    tracking = lasting([*(sign(n) for n in range(200)), own])
+    assert tracking.explaining(own.run) is None
+    assert tracking.explaining(Run("team-0", "run-0")) is not None
+
+
+@pytest.mark.parametrize("many", [3, 200])
+def test_runs_of_one_namespace_do_not_explain_the_run_of_another(many: int) -> None:
+    forged = [sign(n, "registry.example", kind="registry", namespace="attacker") for n in range(many)]
+    victim = sign(999, "registry.example", kind="registry", namespace="victim")
+    tracking = lasting([*forged, victim])
+    assert len(tracking.shown[0].runs) == many + 1
+    assert tracking.explaining(victim.run) is None
+    assert tracking.explaining(forged[0].run) is not None
+
+
+def test_an_incident_of_one_namespace_says_so() -> None:
+    (found,) = lasting([sign(n, namespace="team") for n in range(3)]).shown
+    assert found.alone == "team"
+    assert "all of namespace team" in found.sentence
+    assert len(found.explains) == 3
+
+
+def test_incidents_without_end_of_one_namespace_hide_no_other_one() -> None:
+    forged = [
+        sign(1000 * k + n, f"r.example/{k}", kind="image", namespace="attacker") for k in range(100) for n in range(9)
+    ]
+    tracking = lasting([*forged, *(sign(n) for n in range(3))])
+    assert subjects(tracking)[0] == "node n7"
+    assert len(tracking.shown) == 1 + MOST_OF_ONE <= MOST
+    assert tracking.hidden == 100 - MOST_OF_ONE
+    assert sum(tracking.explaining(each.run) is not None for each in forged) == 9 * MOST_OF_ONE
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_independent_failures_are_no_incident(labelled: bool) -> None:
+    assert false_incidents(25, seed=7, labelled=labelled) == []
