@@ -1,6 +1,8 @@
 """Builds a dashboard from its rows, with Grafana's SDK."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 
 from grafana_foundation_sdk.builders import common, dashboard, prometheus, stat, statetimeline, table, timeseries
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
@@ -8,10 +10,12 @@ from grafana_foundation_sdk.models import common as options
 from grafana_foundation_sdk.models import dashboard as model
 from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 
+from deploy.grafana.clusters import CHOICE, kept, named
 from deploy.grafana.links import runbook
 from deploy.grafana.marks import SOURCE
 from deploy.grafana.palette import CALM, Steps
 from deploy.grafana.row import HEIGHT, STAT_HEIGHT, Board, Choice, Column, Graph, Panel, Queries, Stat, Table, Timeline
+from deploy.prometheus.clusters import LABEL
 
 TAG = "muster"
 _WORDS = {"reason": 210, "alertname": 220}
@@ -20,12 +24,13 @@ _WORDS = {"reason": 210, "alertname": 220}
 _Built = stat.Panel | timeseries.Panel | statetimeline.Panel | table.Panel
 
 
-def text(board: Board) -> str:
-    """The file that Grafana imports."""
-    return JSONEncoder(sort_keys=True, indent=2).encode(_board(board)) + "\n"
+def text(board: Board, cluster: str = LABEL) -> str:
+    """The file that Grafana imports. ``cluster`` is the label that names the cluster."""
+    return JSONEncoder(sort_keys=True, indent=2).encode(_board(board, cluster)) + "\n"
 
 
-def _board(board: Board) -> model.Dashboard:
+def _board(board: Board, cluster: str) -> model.Dashboard:
+    keep = partial(kept, label=cluster, many=board.many)
     built = (
         dashboard.Dashboard(board.title)
         .uid(board.name)
@@ -38,8 +43,10 @@ def _board(board: Board) -> model.Dashboard:
         .timezone("browser")
         .with_variable(dashboard.DatasourceVariable("datasource").label("Data source").type("prometheus"))
     )
+    clusters = Choice(CHOICE, "Cluster", f"label_values(muster_build_info, {cluster})", many=board.many)
+    built.with_variable(_variable(clusters, whatever=".*" if board.many else ""))
     for choice in board.choices:
-        built.with_variable(_variable(choice))
+        built.with_variable(_variable(replace(choice, values=keep(choice.values))))
     built.with_variable(
         dashboard.TextBoxVariable("musterd")
         .label("Roll-call page")
@@ -47,7 +54,7 @@ def _board(board: Board) -> model.Dashboard:
         .default_value("http://localhost:8080")
     )
     for mark in board.marks:
-        built.annotation(mark)
+        built.annotation(replace(mark, expr=keep(mark.expr)))
     boards = dashboard.DashboardLink("Muster").type(model.DashboardLinkType.DASHBOARDS).tags([TAG])
     built.link(boards.as_dropdown(True).include_vars(True).keep_time(True))
     for link in board.links:
@@ -56,12 +63,31 @@ def _board(board: Board) -> model.Dashboard:
     for place, (heading, panels) in enumerate(board.rows.items()):
         built.with_row(dashboard.Row(heading).id(1000 + place))
         for panel in panels:
-            built.with_panel(_panel(panel))
+            built.with_panel(_panel(_in_clusters(panel, keep, cluster)))
     return built.build()
 
 
-def _variable(choice: Choice) -> dashboard.QueryVariable:
-    """A variable of the dashboard. "All" stands for exactly its values: other programs may export the same metric."""
+def _in_clusters(panel: Panel, keep: Callable[[str], str], cluster: str) -> Panel:
+    """The panel with the cluster in its queries, and as the first column of a table of what is of one cluster."""
+    match panel:
+        case Table():
+            columns = [replace(column, expr=keep(column.expr)) for column in panel.columns]
+            first = (cluster,) if "namespace" in panel.labels else ()
+            links = {name: [link.of(cluster) for link in links] for name, links in panel.cell_links.items()}
+            return replace(panel, columns=columns, labels=(*first, *panel.labels), cell_links=links)
+        case Stat() | Graph() | Timeline():
+            if isinstance(panel.queries, str):
+                return replace(panel, queries=keep(panel.queries))
+            return replace(panel, queries={named(name, cluster): keep(expr) for name, expr in panel.queries.items()})
+        case _:
+            raise TypeError(type(panel))
+
+
+def _variable(choice: Choice, whatever: str = "") -> dashboard.QueryVariable:
+    """A variable of the dashboard. "All" stands for exactly its values: other programs may export the same metric.
+
+    With ``whatever`` it stands for that pattern: a label that no series has has no values.
+    """
     built = (
         dashboard.QueryVariable(choice.name)
         .label(choice.label)
@@ -74,6 +100,8 @@ def _variable(choice: Choice) -> dashboard.QueryVariable:
     )
     if choice.many:
         built.current(model.VariableOption(text="All", value="$__all"))
+    if whatever:
+        built.all_value(whatever)
     return built
 
 

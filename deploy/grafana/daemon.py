@@ -43,9 +43,9 @@ def _line(value: float, color: str) -> tuple[tuple[float | None, str], ...]:
 NOW = (
     Stat(
         (1, 3, "Leaders"),
-        "Exactly one with --leader-elect; zero for a few seconds while another daemon takes over. Without an election "
-        "there is none, and one daemon must run.",
-        "sum(muster_leader)",
+        "Exactly one in each cluster with --leader-elect; zero for a few seconds while another daemon takes over. "
+        "Without an election there is none, and one daemon must run.",
+        {"{{@cluster}}": "sum by (@cluster) (muster_leader)"},
         steps=((None, GREY), (0, RED), (1, GREEN), (2, RED)),
         empty="no election",
         links=("MusterNoLeader", "MusterDaemonDown", "MusterReplicaMissing", "MusterScrapesFail", SILENT),
@@ -278,13 +278,13 @@ PROCESS = (
     Graph(
         (50, 8, "Processor"),
         "Processor time of each daemon, as a share of one core.",
-        {"{{instance}}": f"rate(process_cpu_seconds_total{{{CHOSEN}}}[{SPAN}])"},
+        {"{{@cluster}} {{instance}}": f"rate(process_cpu_seconds_total{{{CHOSEN}}}[{SPAN}])"},
         "percentunit",
     ),
     Graph(
         (51, 8, "Memory"),
         "Resident memory. It grows with the pods that are tracked, by about 1 KB each.",
-        {"{{instance}}": f"process_resident_memory_bytes{{{CHOSEN}}}"},
+        {"{{@cluster}} {{instance}}": f"process_resident_memory_bytes{{{CHOSEN}}}"},
         "bytes",
     ),
     Graph(
@@ -292,8 +292,8 @@ PROCESS = (
         "File descriptors, and how many the process may have. Connections to the API server and to coordinators are "
         "among them.",
         {
-            "{{instance}}: open": f"process_open_fds{{{CHOSEN}}}",
-            "{{instance}}: limit": f"process_max_fds{{{CHOSEN}}}",
+            "{{@cluster}} {{instance}}: open": f"process_open_fds{{{CHOSEN}}}",
+            "{{@cluster}} {{instance}}: limit": f"process_max_fds{{{CHOSEN}}}",
         },
     ),
 )

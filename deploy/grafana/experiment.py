@@ -114,11 +114,27 @@ NOW = (
         (7, 3, "Goodput so far"),
         "Time in which all ranks were there and running, and it was not Stuck, divided by the time since the start "
         "(suspended time left out). Empty before the experiment has run.",
-        f"{has_run(ONE)} / {_max('wall_seconds_total')}",
+        f"({has_run(ONE)} - {_max('taken_back_seconds_total')}) / {_max('wall_seconds_total')}",
         "percentunit",
         GOODPUT,
         decimals=0,
         empty="not yet",
+    ),
+    Stat(
+        (8, 12, "Accelerators held"),
+        "What its pods hold of each extended resource, from the moment in which they have a node until they end. They "
+        "are idle while it is stuck.",
+        {"{{resource}}": f"max by (resource) (muster_experiment_accelerators{{{ONE}}})"},
+        empty="none",
+    ),
+    Stat(
+        (9, 12, "Part of an incident"),
+        "1 while an incident of several runs explains why it is stuck. The alert of the incident then stands for those "
+        "of the experiment, and the roll call names it.",
+        _max("explained"),
+        steps=ODD_FROM_ONE,
+        empty="no",
+        links=(ROLL_CALL, "MusterIncident", "MusterRunExplained"),
     ),
     Timeline(
         (10, 24, "Phase, coordinator and stuck reasons over time"),
@@ -247,6 +263,27 @@ COURSE = (
         links=("MusterCoordinatorStuck",),
     ),
     Graph(
+        (35, 18, "Where the time went"),
+        "Share of the time since the point before that was not productive, by what it went into. What is missing to "
+        "100 % was productive. A part that is known late (lost work, the beginning of a hang) is shown when it is.",
+        {
+            "{{source}}": f"max by (source) (rate(muster_experiment_badput_seconds_total{{{ONE}}}[{SPAN}])) / on () "
+            f"group_left () max(rate(muster_experiment_wall_seconds_total{{{ONE}}}[{SPAN}])) > 0"
+        },
+        "percentunit",
+        stacked=True,
+        links=(page("metrics.md", "Metrics"),),
+    ),
+    Stat(
+        (36, 6, "Known from"),
+        "What the parts are made of. With phase no program has reported a step: lost work, pauses and the startup of "
+        "the program are not known, and count as productive.",
+        {"{{basis}}": f"max by (basis) (muster_experiment_goodput_basis{{{ONE}}} == 1)"},
+        "none",
+        name_colors={},
+        empty="not yet",
+    ),
+    Graph(
         (40, 14, "Clocks: time that is left"),
         "Each running clock counts down to zero, where its action follows.",
         {"{{clock}}": _LEFT},
@@ -290,4 +327,5 @@ EXPERIMENT = Board(
     links=(ROLL_CALL, *ABOUT),
     marks=(RESTARTS,),
     since="now-3h",
+    many=False,
 )

@@ -26,6 +26,11 @@ def _of_stuck(value: str) -> str:
     return f"({value}) * on ({PAIR}) group_right () ({stuck_reasons(CHOSEN)})"
 
 
+def _of_incident(value: str) -> str:
+    """A value of each incident. They are of several namespaces, so the choice of these does not apply."""
+    return f"max by (kind, subject, cause, scope, audience) (muster_incident_{value})"
+
+
 def _risen(counter: str, by: str) -> str:
     """How much a counter rose within the hour before each point."""
     return f"sum by ({by}) (increase({counter}[{HOUR}])) > 0"
@@ -79,6 +84,22 @@ NOW = (
         STALENESS,
         decimals=0,
         links=("MusterWatchStale",),
+    ),
+    Table(
+        (13, 24, "Incidents"),
+        "What one cause with one subject (a node, a registry, a webhook, a quota ...) keeps, of three or more runs. "
+        "Begin here: the runs of an incident need no look of their own.",
+        (
+            Column("since", f"time() - {_of_incident('begin_timestamp_seconds')}", "dtdurations", TIME_STUCK),
+            Column("runs", _of_incident("runs")),
+            Column("ranks", _of_incident("ranks")),
+            Column("accelerators", _of_incident("accelerators")),
+        ),
+        labels=("kind", "subject", "cause", "scope"),
+        empty="No incident.",
+        sort="runs",
+        height=5,
+        links=("MusterIncident",),
     ),
     Table(
         (7, 24, "What hurts now"),
@@ -139,7 +160,7 @@ WHY = (
     Graph(
         (12, 8, "Goodput by namespace"),
         "Share of the time since the point before in which gangs ran assembled and not Stuck.",
-        {"{{namespace}}": goodput(CHOSEN, SPAN, "namespace")},
+        {"{{@cluster}} {{namespace}}": goodput(CHOSEN, SPAN, "namespace")},
         "percentunit",
         top=1,
     ),

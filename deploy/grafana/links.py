@@ -17,6 +17,10 @@ class Link(NamedTuple):
     outside: bool = True
     """Whether it opens in a tab of its own."""
 
+    def of(self, cluster: str) -> "Link":
+        """The link from a cell, where the column of the clusters has that name."""
+        return self._replace(url=self.url.replace("${__data.fields.cluster}", f"${{__data.fields.{cluster}}}"))
+
 
 def page(path: str, title: str) -> Link:
     """A page of the documentation, by its path below docs/."""
@@ -35,7 +39,7 @@ ABOUT_PHASES = page("guide.md#5-phases", "Phases")
 ABOUT_CLOCKS = page("guide.md#7-clocks", "Clocks")
 REASONS = page("guide.md#8-every-reason-and-what-to-do", "Every reason, and what to do")
 SILENT = page("guide.md#9-when-muster-itself-is-silent", "When Muster itself is silent")
-ROLL_CALL = Link("Roll call of this experiment", "${musterd}/experiments/${namespace}/${experiment}")
+ROLL_CALL = Link("Roll call of this experiment", "${musterd}/experiments/${namespace}/${experiment}?cluster=${cluster}")
 
 NAMES = ("namespace", "experiment")
 """The labels that a table must have for the links to an experiment."""
@@ -44,13 +48,14 @@ TO_EXPERIMENT: Mapping[str, Sequence[Link]] = {
     "experiment": (
         Link(
             "Dashboard of this experiment",
-            "/d/muster-experiment?var-namespace=${__data.fields.namespace}&var-experiment=${__data.fields.experiment}"
+            "/d/muster-experiment?var-cluster=${__data.fields.cluster}&var-namespace=${__data.fields.namespace}&var-experiment=${__data.fields.experiment}"
             "&${datasource:queryparam}&${musterd:queryparam}&${__url_time_range}",
             outside=False,
         ),
         Link(
             "Roll call of this experiment",
-            "${musterd}/experiments/${__data.fields.namespace}/${__data.fields.experiment}",
+            "${musterd}/experiments/${__data.fields.namespace}/${__data.fields.experiment}"
+            "?cluster=${__data.fields.cluster}",
         ),
     )
 }

@@ -51,6 +51,11 @@ def quantiles(histogram: str, window: str, selector: str = "") -> Mapping[str, s
 def goodput(selector: str, window: str, by: str = "", kind: str = "productive") -> str:
     """The share of the wall time in which all ranks were there and running and it was not Stuck, or of another part."""
     group = f" by ({by})" if by else ""
+    if kind == "productive":
+        rate = "sum{} (rate(muster_experiment_{}_seconds_total{{{}}}[{}]))".format
+        taken_back = rate(group, "taken_back", selector, window)
+        kept = f"{rate(group, kind, selector, window)} - {taken_back}"
+        return f"clamp_min({kept}, 0) / {rate(group, 'wall', selector, window)}"
     productive, wall = (
         f"sum{group} (rate(muster_experiment_{each}_seconds_total{{{selector}}}[{window}]))" for each in (kind, "wall")
     )

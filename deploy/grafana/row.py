@@ -118,3 +118,5 @@ class Board:
     links: Sequence[Link] = ABOUT
     marks: Sequence[Mark] = ()
     since: str = "now-6h"
+    many: bool = True
+    """Several clusters can be shown at once. A dashboard of one experiment shows one."""

@@ -105,9 +105,9 @@ JOBSETS = _board(
     ),
 )
 
-OBSERVED = _board(
+WATCHED = _board(
     "muster-observed",
-    "Observed runs",
+    "Watched runs",
     "Runs that other controllers own and Muster watches over: which of them wait, for whom, and why.",
     'engine="observe"',
 )

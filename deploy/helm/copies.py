@@ -1,29 +1,32 @@
 """Files that the chart needs inside its folder, and that have their source elsewhere.
 
-They are copies and not links: Flux leaves links out of what it fetches, and Helm warns of each.
+They are copies and not links: Flux leaves links out of what it fetches, and Helm warns of each. In a dashboard, the
+label that names the cluster is a word that the template replaces.
 """
 
 from pathlib import Path
 
+from deploy.grafana.__main__ import BOARDS
+from deploy.grafana.build import text
+
 ROOT = Path(__file__).parents[2]
 CHART = ROOT / "deploy/helm/muster"
 CRD = ROOT / "deploy/crds/experiments.muster.dev.yaml"
-DASHBOARDS = ROOT / "deploy/grafana/json"
+CLUSTER_LABEL = "CLUSTER_LABEL"
 NAME = "metadata:\n  name: experiments.muster.dev\n"
 KEEP = "  annotations:\n    helm.sh/resource-policy: keep # uninstalling the chart must not delete all experiments\n"
 
 
 def copies() -> dict[Path, str]:
     """Each copy and what it should contain."""
-    dashboards = sorted(DASHBOARDS.glob("*.json"))
     return {
         CHART / "files/experiments.muster.dev.yaml": crd(CRD.read_text(encoding="utf-8")),
-        **{CHART / "files/dashboards" / each.name: each.read_text(encoding="utf-8") for each in dashboards},
+        **{CHART / f"files/dashboards/{board.name}.json": text(board, CLUSTER_LABEL) for board in BOARDS},
     }
 
 
-def crd(text: str) -> str:
+def crd(written: str) -> str:
     """The custom resource definition, which Helm must not delete with a release."""
-    if text.count(NAME) != 1:
+    if written.count(NAME) != 1:
         raise ValueError(f"{CRD} does not have its name once, at the place that is expected: {NAME!r}")
-    return text.replace(NAME, NAME + KEEP)
+    return written.replace(NAME, NAME + KEEP)

@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.alias_generators import to_camel
 
-from muster.daemon.settings import FOREIGN_KINDS, Settings
+from muster.daemon.older_names import OLDER
+from muster.daemon.settings import CAN_RUN, Settings
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 
 LABEL = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
@@ -22,9 +23,16 @@ NOT_IN_THE_CHART = {
     "context": "goes with kubeconfig",
     "kueue": "kueue.enabled sets it, and grants the rights that go with it",
     "runbook_url": "prometheusRule.runbookUrl sets it, for the page and for the alerts",
-    "observe_kinds": "observe.kinds sets it, and grants the rights that go with it",
+    "watch_kinds": "watch.kinds sets it, and grants the rights that go with it",
     "http_tls_cert": "tls.secretName sets it, and mounts the Secret",
     "http_tls_key": "goes with http_tls_cert",
+    "progress_host": "the pod listens for its Service",
+    "progress_port": "progress.port sets it, where progress.secretName names a certificate",
+    "progress_url": "that of the Service",
+    "progress_tls_cert": "progress.secretName sets it, and mounts the Secret",
+    "progress_tls_key": "goes with progress_tls_cert",
+    "progress_ca": "ca.crt of that Secret",
+    "progress_address": "the pod's own address",
     "alone": "it is for muster local: other controllers may run in a cluster",
 }
 """Settings that are no value, and why. The environment reaches them all the same: extraEnv, MUSTER_KUBECONFIG."""
@@ -113,7 +121,7 @@ class Kueue(Strict):
     )
 
 
-class Observe(Strict):
+class Watch(Strict):
     """Runs of other controllers."""
 
     kinds: str = Field(
@@ -124,7 +132,7 @@ class Observe(Strict):
     )
     deadlines: bool = Field(
         False,
-        description="let musterd suspend or delete an observed object whose own annotations ask for that "
+        description="let musterd suspend or delete a watched object whose own annotations ask for that "
         "(muster.dev/on-deadline)",
     )
 
@@ -183,6 +191,17 @@ class Tls(Strict):
         description="a Secret of the type kubernetes.io/tls, as cert-manager makes it: the page and the metrics are "
         "then served by https only; a Secret that is renewed is loaded again",
     )
+
+
+class Progress(Strict):
+    """The endpoint to which members send their progress (spec.progressEndpoint)."""
+
+    secret_name: str = Field(
+        "",
+        description="a Secret of the type kubernetes.io/tls with ca.crt, as cert-manager makes it, for the name "
+        "NAME-progress.NAMESPACE.svc: musterd then serves the endpoint; none without it",
+    )
+    port: Port = Field(8443, description="port of the endpoint, and of its Service NAME-progress")
 
 
 class NetworkPolicy(Strict):
@@ -269,7 +288,7 @@ TYPES: dict[str, Any] = {
     "http_port": Port,
     "health_port": Port,
     "namespace": Annotated[str, Field(pattern=f"{LABEL}|^$", max_length=63)],
-    "foreign_kinds": Annotated[str, Field(pattern=f"^({listed(sorted(FOREIGN_KINDS))}|none)$")],
+    "run_kinds": Annotated[str, Field(pattern=f"^({listed(sorted(CAN_RUN))}|none)$")],
 }
 """Where the chart is stricter than the program."""
 
@@ -285,6 +304,9 @@ def _settings() -> type[Strict]:
         default = "" if ours else f" (musterd's default: {shown(field.default)})"
         described = f"{DESCRIPTIONS.get(name, field.description)}{default}"
         fields[name] = (kind if name in SETTINGS else kind | None, Field(SETTINGS.get(name), description=described))
+    for older, new in OLDER.items():
+        if new in fields:
+            fields[older] = fields[new][0], Field(None, description=f"older name of {to_camel(new)}")
     return create_model("MusterdSettings", __base__=Strict, __doc__="Settings of musterd.", **fields)
 
 
@@ -309,12 +331,14 @@ class Values(Strict):
     )
     crds: Crds = Field(Crds(), description="the custom resource definition")
     kueue: Kueue = Field(Kueue(), description="Experiments in the queues of Kueue")
-    observe: Observe = Field(Observe(), description="runs of other controllers that are watched over")
+    watch: Watch = Field(Watch(), description="runs of other controllers that are watched over")
+    observe: Watch = Field(Watch(), description="older name of watch")
     rbac: Rbac = Field(Rbac(), description="roles and bindings")
     service_account: ServiceAccount = Field(ServiceAccount(), description="the identity of musterd")
     service: Service = Field(Service(), description="the Service of the roll-call page and the metrics")
     ingress: Ingress = Field(Ingress(), description="the roll-call page for browsers")
     tls: Tls = Field(Tls(), description="https for the page and the metrics")
+    progress: Progress = Field(Progress(), description="where members send their progress, by Kubeflow's protocol")
     network_policy: NetworkPolicy = Field(NetworkPolicy(), description="who may reach musterd, and what it may reach")
     pod_disruption_budget: PodDisruptionBudget = Field(
         PodDisruptionBudget(), description="how many replicas a drain may take"

@@ -1,11 +1,17 @@
-"""``python -m deploy.prometheus`` writes the rule file, the chart's template and the runbooks' index."""
+"""``python -m deploy.prometheus`` writes the rule file, the chart's template and the runbooks' index.
 
+``python -m deploy.prometheus team,example.com/cost-center`` prints the rule file with these labels of owners, which are
+those of the setting ``owner_labels``.
+"""
+
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from deploy.prometheus.groups import GROUPS
 from deploy.prometheus.pages import index
 from deploy.prometheus.text import chart, plain
+from muster.api.values.owners import OwnerLabels
 
 ROOT = Path(__file__).parents[2]
 
@@ -17,6 +23,9 @@ GENERATED: dict[str, Callable[[], str]] = {
 """The files below the root, and the text of each."""
 
 if __name__ == "__main__":
+    if given := sys.argv[1:]:
+        print(plain(GROUPS, OwnerLabels.of_list(given[0]).names), end="")
+        sys.exit()
     for name, text in GENERATED.items():
         path = ROOT / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -12,12 +12,24 @@ TOO_OLD = Threshold("seconds", 120, "Seconds without a sign of the API server th
 DAEMON = (
     Alert(
         "MusterDaemonDown",
-        'absent(muster_build_info{job="@job"})',
+        """absent(muster_build_info{job="@job"})@known
+or
+  group by (job) (last_over_time(muster_build_info{job="@job"}[@seen]))
+unless
+  group by (job) (muster_build_info{job="@job"})""",
         Severity.CRITICAL,
         "No musterd of job {{ $labels.job }} is scraped.",
         "No other alert of Muster can fire. If none runs, no experiment is started, restarted or ended, and gangs that"
         " run go on; if only the scrape fails (a token, a policy, the name of the job), they are looked after.",
         hold="1m",
+        thresholds=(
+            Threshold(
+                "seen",
+                "1d",
+                "A cluster of many is missed for so long after its musterd was scraped last; one of the list"
+                " prometheusRule.clusters for ever.",
+            ),
+        ),
         placed=False,
     ),
     Alert(

@@ -6,8 +6,9 @@ those that a healthy run with a slow start could meet do.
 """
 
 from deploy.prometheus.reasons import GAP, stuck, stuck_otherwise, stuck_whatever
-from deploy.prometheus.row import Alert, Severity, Threshold
+from deploy.prometheus.row import OF_REASON, Alert, Severity, Threshold
 from deploy.prometheus.text_of_experiment import CAUSES, FIRST, MISSING, ONE, REASON, WHY
+from muster.state.facts.audience import Audience
 from muster.state.summary.hurt import NEAR_SHARE
 
 REFUSED = 'muster_experiment_coordinator_state{state="refused"}'
@@ -37,14 +38,16 @@ unless on (namespace, experiment)
                 "Time in which a process that has closed its port may end: then its end is the news.",
             ),
         ),
+        audience=OF_REASON,
     ),
     Alert(
         "MusterCoordinatorNotServing",
         stuck("MusterCoordinatorNotServing"),
         Severity.WARNING,
-        f"{ONE}: the coordinator has never opened its port ({REASON}).",
+        f"{ONE}: the coordinator has never answered at its port ({REASON}).",
         "The program of the coordinator runs, and no other rank can join it.",
         hold="4m",
+        audience=OF_REASON,
     ),
     Alert(
         "MusterRankMissing",
@@ -53,6 +56,7 @@ unless on (namespace, experiment)
         f"{ONE}: the roll is not complete: {MISSING}{FIRST}{CAUSES}reason {WHY}the others wait.",
         "The ranks that have arrived hold their machines and wait for the others.",
         hold="2m",
+        audience=Audience.RESEARCHER,
     ),
     Alert(
         "MusterAssemblyOverdue",
@@ -69,6 +73,7 @@ and
         f"{ONE}: the gang is not complete in time.",
         "A clock of the experiment (starting, assembly) has run out, or it has been Assembling for @seconds s.",
         thresholds=(Threshold("seconds", 900, "Seconds in the phase Assembling that are too many."),),
+        audience=Audience.RESEARCHER,
     ),
     Alert(
         "MusterImageNotPulled",
@@ -77,6 +82,7 @@ and
         f"{ONE}: an image cannot be pulled ({REASON}).",
         "The kubelet goes on trying. No program of that member runs until the image is there.",
         hold="1m",
+        audience=OF_REASON,
     ),
     Alert(
         "MusterUnschedulable",
@@ -85,6 +91,7 @@ and
         f"{ONE}: no node fits all members ({REASON}).",
         "Members that have a node hold it while the others wait for theirs.",
         hold="5m",
+        audience=OF_REASON,
     ),
     Alert(
         "MusterCreateRefused",
@@ -93,6 +100,7 @@ and
         f"{ONE}: the API server refuses what the experiment needs ({REASON}).",
         "Quota, admission, rights or the API server itself stand in the way. Muster tries again every 5 to 30 s.",
         hold="1m",
+        audience=OF_REASON,
     ),
     Alert(
         "MusterExperimentStuck",
@@ -101,15 +109,17 @@ and
         f"{ONE}: the experiment does not go on ({REASON}).",
         "The message of its condition Stuck says what stands in the way.",
         hold="1m",
+        audience=OF_REASON,
     ),
     Alert(
         "MusterHung",
         stuck("MusterHung"),
         Severity.CRITICAL,
-        f"{ONE}: no rank has reported a step for too long ({REASON}).",
-        "The whole gang holds its machines and does nothing. The message of its condition Stuck names the last step"
-        " and a rank that is behind.",
+        f"{ONE}: no rank gets on ({REASON}).",
+        "The whole gang holds its machines and does nothing. The message of its condition Stuck names the last step,"
+        " the rank that is behind and the one that stands elsewhere than most, as far as they are known.",
         hold="10m",
+        audience=OF_REASON,
     ),
     Alert(
         "MusterDisruptionLoop",
@@ -118,6 +128,7 @@ and
         f"{ONE}: the platform ends one epoch after another ({REASON}).",
         "At least three disruptions in a row (preemption, eviction, node loss) came before the gang had run for 5"
         " minutes. They use no restart budget, so nothing ends this.",
+        audience=OF_REASON,
     ),
     Alert(
         "MusterRestartStorm",
@@ -130,6 +141,7 @@ and
             Threshold("restarts", 3, "Restarts after failures within the window that are too many."),
             Threshold("window", "30m", "The window."),
         ),
+        audience=Audience.RESEARCHER,
     ),
     Alert(
         "MusterDeadlineNear",
@@ -148,5 +160,6 @@ and
             Threshold("seconds", 3600, "Seconds left that are few."),
             Threshold("share", NEAR_SHARE, "Share of the limit left that is little; both must hold."),
         ),
+        audience=Audience.RESEARCHER,
     ),
 )

@@ -2,11 +2,13 @@
 
 from deploy.prometheus.daemon import DAEMON
 from deploy.prometheus.experiments import EXPERIMENTS
-from deploy.prometheus.observed import OBSERVED
+from deploy.prometheus.incidents import INCIDENTS
+from deploy.prometheus.owners import OWNERS
 from deploy.prometheus.recordings import RECORDINGS
 from deploy.prometheus.row import Alert, Group
+from deploy.prometheus.watched import WATCHED
 
-ALERTS: tuple[Alert, ...] = (*EXPERIMENTS, *OBSERVED, *DAEMON)
+ALERTS: tuple[Alert, ...] = (*INCIDENTS, *EXPERIMENTS, *WATCHED, *DAEMON)
 
 TAKEOVER = "1m"
 """Longer than no daemon exports experiments while another one takes over (20 s, and a scrape). An alert that ended then
@@ -14,6 +16,6 @@ would page a second time."""
 
 GROUPS = (
     Group("muster-recordings", RECORDINGS, interval="30s"),
-    Group("muster-experiments", (*EXPERIMENTS, *OBSERVED), keep=TAKEOVER),
+    Group("muster-experiments", (OWNERS, *INCIDENTS, *EXPERIMENTS, *WATCHED), keep=TAKEOVER),
     Group("muster-daemon", DAEMON),
 )

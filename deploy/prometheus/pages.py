@@ -4,9 +4,11 @@ from collections.abc import Iterator
 
 from deploy.prometheus.daemon import DAEMON
 from deploy.prometheus.experiments import EXPERIMENTS
-from deploy.prometheus.observed import OBSERVED
+from deploy.prometheus.incidents import INCIDENTS
+from deploy.prometheus.owners import OWNERS
 from deploy.prometheus.recordings import RECORDINGS
 from deploy.prometheus.text import GENERATED_BY, Plain
+from deploy.prometheus.watched import WATCHED
 
 _HEAD = f"""\
 <!-- {GENERATED_BY} -->
@@ -40,8 +42,11 @@ while another `musterd` takes over, no series of experiments are exported, and t
 With the usual 30 s of `group_wait` and 15 s of both intervals it is 70 s. `honor_labels: true` is needed: without it
 the label `namespace` is that of musterd's pod.
 
-`critical` wants a person now, `warning` in working hours, `info` only the owner of the experiment. Labels can be added
-to each alert in the chart, the same for all experiments; the label `namespace` is always there.
+`critical` wants a person now, `warning` in working hours, `info` only the owner of the experiment. The label `audience`
+says which person: `researcher` is the owner of the run, where the program, the manifest or a quota is to be mended;
+`platform` are those who run the cluster. Where an alert is about several reasons it is the reason that decides
+([catalogue](../../muster/state/facts/audience.py)). The Alertmanager's file has a route for each of both.
+Labels can be added to each alert in the chart, the same for all experiments; the label `namespace` is always there.
 
 The Alertmanager's file has inhibitions: a missing rank silences what follows from it, and while no `musterd` leads or
 hears the API server nothing is said of single experiments.
@@ -82,26 +87,29 @@ def index() -> str:
 
 def _alerts() -> Iterator[str]:
     parts = (
+        ("About incidents:", INCIDENTS),
         ("About experiments, and runs of other controllers:", EXPERIMENTS),
-        ("About what only another controller can mend, and what it does not:", OBSERVED),
+        ("About what only another controller can mend, and what it does not:", WATCHED),
         ("About musterd itself:", DAEMON),
     )
     for title, alerts in parts:
-        yield from (title, "", "| alert | severity | for | what it means |", "|---|---|---|---|")
+        yield from (title, "", "| alert | severity | audience | for | what it means |", "|---|---|---|---|---|")
         for alert in alerts:
             meaning = Plain().filled(alert, alert.description)
-            yield f"| [{alert.name}]({alert.name}.md) | {alert.severity} | {alert.hold} | {meaning} |"
+            who = alert.audience or "by reason"
+            row = (f"[{alert.name}]({alert.name}.md)", alert.severity, who, alert.hold, meaning)
+            yield f"| {' | '.join(row)} |"
         yield ""
 
 
 def _thresholds() -> Iterator[str]:
     yield from ("| value below `prometheusRule.alerts` | default | what it is |", "|---|---|---|")
-    for alert in (*EXPERIMENTS, *OBSERVED, *DAEMON):
+    for alert in (*EXPERIMENTS, *WATCHED, *DAEMON):
         for each in alert.thresholds:
             yield f"| `{alert.name}.{each.name}` | `{each.value}` | {each.meaning} |"
 
 
 def _recordings() -> Iterator[str]:
     yield from ("| series | what it is |", "|---|---|")
-    for row in RECORDINGS:
+    for row in (*RECORDINGS, OWNERS):
         yield f"| `{row.name}` | {row.meaning} |"

@@ -31,7 +31,7 @@ def stuck_whatever(alert: str) -> str:
     return _stuck("=~", REASONS[alert], "namespace, experiment")
 
 
-def _stuck(operator: str, reasons: tuple[str, ...], by: str = "namespace, experiment, reason") -> str:
+def _stuck(operator: str, reasons: tuple[str, ...], by: str = "namespace, experiment, reason, audience") -> str:
     pattern = "|".join(reasons)
     selected = f'muster_experiment_stuck_reason{{reason{operator}"{pattern}"}}'
     return f"max by ({by}) ({selected} or last_over_time({selected}[{GAP}])) == 1"

@@ -39,21 +39,30 @@ RECORDINGS = (
     _experiment(
         "experiment:muster_productive_seconds:max",
         "muster_experiment_productive_seconds_total",
-        "Seconds in which all ranks had arrived, and the experiment was Running and not Stuck.",
+        "Seconds in which all ranks had arrived, and the experiment was Running and not Stuck, as it was known then.",
+    ),
+    _experiment(
+        "experiment:muster_taken_back_seconds:max",
+        "muster_experiment_taken_back_seconds_total",
+        "The productive seconds that have turned out to be lost, stuck or paused.",
     ),
     Recording(
         "experiment:muster_goodput:ratio",
-        "experiment:muster_productive_seconds:max / (experiment:muster_wall_seconds:max > 0)",
-        "Goodput since the start: productive time by wall time.",
+        "(experiment:muster_productive_seconds:max - experiment:muster_taken_back_seconds:max)"
+        " / (experiment:muster_wall_seconds:max > 0)",
+        "Goodput since the start: productive time that was not taken back, by wall time.",
     ),
     Recording(
         "experiment:muster_goodput:ratio_rate1h",
-        "rate(experiment:muster_productive_seconds:max[1h]) / (rate(experiment:muster_wall_seconds:max[1h]) > 0)",
+        "clamp_min(rate(experiment:muster_productive_seconds:max[1h])"
+        " - rate(experiment:muster_taken_back_seconds:max[1h]), 0)"
+        " / (rate(experiment:muster_wall_seconds:max[1h]) > 0)",
         "Goodput of the last hour.",
     ),
     Recording(
         "namespace:muster_goodput:ratio_rate1h",
-        "sum by (namespace) (rate(experiment:muster_productive_seconds:max[1h]))"
+        "clamp_min(sum by (namespace) (rate(experiment:muster_productive_seconds:max[1h]))"
+        " - sum by (namespace) (rate(experiment:muster_taken_back_seconds:max[1h])), 0)"
         " / (sum by (namespace) (rate(experiment:muster_wall_seconds:max[1h])) > 0)",
         "Goodput of the last hour over the experiments of a namespace, each by its time.",
     ),

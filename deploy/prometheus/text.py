@@ -11,11 +11,21 @@ from typing import Protocol
 
 import yaml
 
-from deploy.prometheus.row import GIVEN, JOB, REPLICAS, Alert, Group, Recording, fill
+from deploy.prometheus import owners
+from deploy.prometheus.clusters import kept
+from deploy.prometheus.row import CLUSTER, GIVEN, JOB, KNOWN, REPLICAS, Alert, Group, Recording, fill
 from deploy.prometheus.values import INTERVAL
 from muster.metrics.runbooks import PUBLISHED
 
 _TEMPLATE = re.compile(r"\{\{.*?\}\}")
+_AT = re.compile(r"@\w+")
+_WHERE = "{{ with $labels.@cluster }}{{ . }}: {{ end }}"
+"""Begins each summary: the cluster, where the alert has one."""
+_KNOWN = (
+    '{{- range $values.clusters }} or absent(muster_build_info{job="{{ $job }}",{{ $cluster }}="{{ . }}"}){{- end }}'
+)
+
+_IF_OWNED, _END = "{{- if $owners }}", "{{- end }}"
 
 GENERATED_BY = "Written by `python -m deploy.prometheus` from the rows in deploy/prometheus; do not edit."
 
@@ -26,28 +36,42 @@ class Target(Protocol):
     interval: str
     runbooks: str
 
-    def value(self, alert: Alert, name: str) -> str:
-        """What stands for a threshold, for ``severity`` and ``for``, or for what is given."""
+    def value(self, alert: Alert | None, name: str) -> str:
+        """What stands for a threshold, for ``severity``, ``audience`` and ``for``, or for what is given."""
         ...
 
     def literal(self, text: str) -> str:
         """Text with templates of Prometheus in it."""
         ...
 
+    def owned(self, expr: str) -> str:
+        """The expression about a run, with the labels of its owners."""
+        ...
+
     def rule(self, alert: Alert, lines: list[str]) -> Iterator[str]:
         """The lines of an alert's rule, with the lines that the target adds."""
         ...
 
+    def recording(self, rule: Recording, lines: list[str]) -> Iterator[str]:
+        """The lines of a recording."""
+        ...
+
 
 class Plain:
-    """A rule file for Prometheus."""
+    """A rule file for Prometheus. ``owners`` are the labels of owners, as they are named in metrics."""
 
     interval = INTERVAL
     runbooks = PUBLISHED
 
-    def value(self, alert: Alert, name: str) -> str:
+    def __init__(self, owners: tuple[str, ...] = ()) -> None:
+        self._owners = ", ".join(owners)
+
+    def value(self, alert: Alert | None, name: str) -> str:
         """The default."""
-        own = {"severity": alert.severity.value, "for": alert.hold, **GIVEN}
+        if alert is None or name in GIVEN:
+            return GIVEN[name]
+        own = {"severity": alert.severity.value, "for": alert.hold}
+        own |= {"audience": alert.audience.value} if alert.audience else {}
         own |= {threshold.name: str(threshold.value) for threshold in alert.thresholds}
         return own[name]
 
@@ -55,9 +79,18 @@ class Plain:
         """The text as it is."""
         return text
 
+    def owned(self, expr: str) -> str:
+        """With the labels, where there are any."""
+        return f"{owners.BEFORE}\n{expr}\n{_join(self, self._owners)}" if self._owners else expr
+
     def rule(self, alert: Alert, lines: list[str]) -> Iterator[str]:  # noqa: ARG002 - the protocol's
         """The lines as they are."""
         yield from lines
+
+    def recording(self, rule: Recording, lines: list[str]) -> Iterator[str]:
+        """The lines as they are; none of what nothing is joined with."""
+        if self._owners or not rule.owners:
+            yield from lines
 
     def filled(self, alert: Alert, text: str) -> str:
         """A text of the alert with its thresholds in it."""
@@ -70,14 +103,22 @@ class Chart:
     interval = "{{ $values.interval }}"
     runbooks = "{{ $runbooks }}"
 
-    def value(self, alert: Alert, name: str) -> str:  # noqa: ARG002 - the protocol's
+    def value(self, alert: Alert | None, name: str) -> str:  # noqa: ARG002 - the protocol's
         """The Go template that reads it."""
-        given = {JOB: "{{ $job }}", REPLICAS: "{{ $replicas }}"}
+        given = {JOB: "{{ $job }}", REPLICAS: "{{ $replicas }}", CLUSTER: "{{ $cluster }}", KNOWN: _KNOWN}
         return given.get(name, f"{{{{ .{name} }}}}")
 
     def literal(self, text: str) -> str:
-        """The text with each template of Prometheus as a raw string of Go."""
-        return _TEMPLATE.sub(lambda found: "{{`" + found[0] + "`}}", text)
+        """The text with each template of Prometheus as a raw string of Go, which ends before a placeholder."""
+        return _TEMPLATE.sub(lambda found: "{{`" + _AT.sub(r"`}}\g<0>{{`", found[0]) + "`}}", text)
+
+    def owned(self, expr: str) -> str:
+        """With the labels, if the values have some."""
+        return "\n".join((_IF_OWNED, owners.BEFORE, _END, expr, _IF_OWNED, _join(self, "{{ $owners }}"), _END))
+
+    def recording(self, rule: Recording, lines: list[str]) -> Iterator[str]:
+        """The lines, if the values have labels of owners where it needs some."""
+        yield from (_IF_OWNED, *lines, _END) if rule.owners else lines
 
     def rule(self, alert: Alert, lines: list[str]) -> Iterator[str]:
         """The rule if it is enabled, with the labels that the values add."""
@@ -95,9 +136,9 @@ class Chart:
         yield "{{- end }}"
 
 
-def plain(groups: tuple[Group, ...]) -> str:
-    """The rule file."""
-    return "\n".join([f"# {GENERATED_BY}", *_lines(groups, Plain())]) + "\n"
+def plain(groups: tuple[Group, ...], owners: tuple[str, ...] = ()) -> str:
+    """The rule file, with these labels of owners on the alerts about runs."""
+    return "\n".join([f"# {GENERATED_BY}", *_lines(groups, Plain(owners))]) + "\n"
 
 
 def chart(groups: tuple[Group, ...]) -> str:
@@ -107,9 +148,11 @@ def chart(groups: tuple[Group, ...]) -> str:
         '{{- define "muster.rules" -}}',
         "{{- $values := .Values.prometheusRule -}}",
         '{{- $job := $values.job | default (include "muster.fullname" .) -}}',
+        "{{- $cluster := $values.clusterLabel -}}",
         "{{- $replicas := .Values.replicas -}}",
         '{{- $runbooks := include "muster.runbooks" . -}}',
         "{{- $namespace := .Release.Namespace -}}",
+        '{{- $owners := include "muster.owners" . -}}',
     )
     return "\n".join([*head, *_lines(groups, Chart()), "{{- end }}"]) + "\n"
 
@@ -122,23 +165,34 @@ def _lines(groups: tuple[Group, ...], target: Target) -> Iterator[str]:
         yield "  rules:"
         for rule in group.rules:
             if isinstance(rule, Recording):
-                yield from _item({"record": rule.name, "expr": rule.expr})
+                expr = fill(kept(rule.expr, "@cluster"), lambda name: target.value(None, name))
+                yield from target.recording(rule, list(_item({"record": rule.name, "expr": expr})))
             else:
                 yield from target.rule(rule, list(_item(_fields(rule, group.keep, target))))
+
+
+def _join(target: Target, names: str) -> str:
+    return fill(kept(owners.after(names), "@cluster"), lambda name: target.value(None, name))
+
+
+def labels_of(alert: Alert) -> tuple[str, ...]:
+    """The labels that its rule adds, by which a route can choose; others are those of its series."""
+    return ("severity", "audience") if alert.audience else ("severity",)
 
 
 def _fields(alert: Alert, keep: str, target: Target) -> dict[str, object]:
     def filled(text: str) -> str:
         return fill(target.literal(text), lambda name: target.value(alert, name))
 
+    expr = filled(kept(alert.expr, "@cluster"))
     return {
         "alert": alert.name,
-        "expr": filled(alert.expr),
+        "expr": target.owned(expr) if alert.about_run else expr,
         "for": target.value(alert, "for"),
         **({"keep_firing_for": keep} if keep else {}),
-        "labels": {"severity": target.value(alert, "severity")},
+        "labels": {name: target.value(alert, name) for name in labels_of(alert)},
         "annotations": {
-            "summary": filled(alert.summary),
+            "summary": filled(_WHERE + alert.summary),
             "description": filled(alert.description),
             "runbook_url": f"{target.runbooks}/{alert.name}.md",
         },

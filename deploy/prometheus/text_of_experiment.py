@@ -2,12 +2,13 @@
 
 ONE = "{{ $labels.namespace }}/{{ $labels.experiment }}"
 REASON = "{{ $labels.reason }}"
-_OF_IT = "{namespace=%q,experiment=%q}"
+_OF_IT = "{@cluster=%q,namespace=%q,experiment=%q}"
 
 
 def _query(promql: str, then: str) -> str:
     """A template that queries the alert's experiment and prints something of what was found."""
-    return f'{{{{ range query (printf "{promql}" $labels.namespace $labels.experiment) }}}}{then}{{{{ end }}}}'
+    labels = "$labels.@cluster $labels.namespace $labels.experiment"
+    return f'{{{{ range query (printf "{promql}" {labels}) }}}}{then}{{{{ end }}}}'
 
 
 MISSING = _query(f"max by (experiment) (muster_experiment_ranks_missing{_OF_IT})", "{{ .Value }} missing, ")

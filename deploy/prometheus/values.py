@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from deploy.prometheus.clusters import LABEL
 from deploy.prometheus.groups import ALERTS
 from deploy.prometheus.row import Alert, Severity
+from muster.state.facts.audience import Audience
 
 INTERVAL = "5s"
 """How often the alerts are evaluated. With a scrape every 5 s and a group_wait of 5 s, a frozen coordinator is reported
@@ -19,6 +21,8 @@ def defaults() -> dict[str, Any]:
         "interval": INTERVAL,
         "runbookUrl": "",
         "job": "",
+        "clusterLabel": LABEL,
+        "clusters": [],
         "alerts": {alert.name: values_of(alert) for alert in ALERTS},
     }
 
@@ -34,13 +38,26 @@ def schema() -> dict[str, Any]:
             "Empty: musterd serves them itself, at ingress.host or, from within the cluster, at its Service.",
         },
         "job": {"type": "string", "description": "The job label of musterd's scrape; empty: the name of its Service."},
+        "clusterLabel": {
+            "type": "string",
+            "pattern": "^[a-zA-Z_][a-zA-Z0-9_]*$",
+            "description": "The label that names the cluster where one Prometheus, or one ruler, has several: every "
+            "rule and dashboard keeps it. Where series have none nothing changes.",
+        },
+        "clusters": {
+            "type": "array",
+            "items": {"type": "string", "pattern": r"^[^\"\\\\{}]+$"},
+            "description": "Clusters that must have a musterd: each is missed even if none was ever scraped there.",
+        },
         "alerts": _object({alert.name: _alert(alert) for alert in ALERTS}, "The alerts and their thresholds."),
     }
 
 
 def values_of(alert: Alert) -> dict[str, Any]:
     """The values of one alert."""
-    own = {threshold.name: threshold.value for threshold in alert.thresholds}
+    own: dict[str, Any] = {threshold.name: threshold.value for threshold in alert.thresholds}
+    if alert.audience:
+        own = {"audience": alert.audience.value, **own}
     return {"enabled": True, "severity": alert.severity.value, "for": alert.hold, "labels": {}, **own}
 
 
@@ -55,6 +72,9 @@ def _alert(alert: Alert) -> dict[str, Any]:
             "description": "Labels that are added to the alert.",
         },
     }
+    if alert.audience:
+        meaning = f"Who is to see it: {' or '.join(Audience)}, or your own."
+        properties["audience"] = {"type": "string", "minLength": 1, "description": meaning}
     for threshold in alert.thresholds:
         kind = _DURATION if isinstance(threshold.value, str) else {"type": "number", "exclusiveMinimum": 0}
         properties[threshold.name] = {**kind, "description": threshold.meaning}

@@ -92,6 +92,11 @@ MATRIX = {
         f"image.digest=sha256:{'0' * 64}"
     ),
     "other ports": Case("settings.httpPort=9000,settings.healthPort=9001,service.port=80"),
+    "progress endpoint": Case("progress.secretName=musterd-progress"),
+    "progress endpoint in one namespace": Case(
+        "progress.secretName=musterd-progress,progress.port=9443,settings.namespace=lab",
+        as_json=("networkPolicy.from=[]",),
+    ),
     "https": Case("tls.secretName=musterd-tls", monitoring=True, expect=MONITORING),
     "https by an authority of the cluster": Case(
         "tls.secretName=musterd-tls,serviceMonitor.namespace=monitoring,"
@@ -104,8 +109,8 @@ MATRIX = {
         monitoring=True,
         expect=MONITORING,
     ),
-    "runs of other controllers": Case("observe.kinds=all"),
-    "runs of other controllers in one namespace": Case("observe.kinds=all,settings.namespace=lab"),
+    "runs of other controllers": Case("watch.kinds=all"),
+    "runs of other controllers in one namespace": Case("watch.kinds=all,settings.namespace=lab"),
     "a page for browsers": Case(
         "ingress.host=muster.example.com,ingress.className=nginx,ingress.tlsSecretName=muster-tls,"
         "ingress.annotations.note=x,service.type=NodePort",

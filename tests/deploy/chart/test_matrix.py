@@ -93,17 +93,21 @@ def test_probes_and_policy_name_ports_of_the_pod(objects: list[Object]) -> None:
     ports = {port["name"]: port["containerPort"] for port in container["ports"]}
     assert {container[probe]["httpGet"]["port"] for probe in ("livenessProbe", "readinessProbe")} == {"health"}
     for policy in (each for each in objects if each["kind"] == "NetworkPolicy"):
-        admitted = [port["port"] for rule in policy["spec"]["ingress"] for port in rule["ports"]]
-        assert admitted in ([], [ports["http"]])
+        rules = {port["port"]: rule["from"] for rule in policy["spec"]["ingress"] for port in rule["ports"]}
+        assert set(rules) <= {ports["http"], ports.get("progress")}
+        assert ("progress" in ports) is (ports.get("progress") in rules)
+        for peer in rules.get(ports.get("progress"), ()):
+            assert peer["podSelector"], "members and musterd itself, and no other pod"
     for service in (each for each in objects if each["kind"] == "Service"):
-        assert [port["targetPort"] for port in service["spec"]["ports"]] == ["http"]
+        name = "progress" if service["metadata"]["name"].endswith("-progress") else "http"
+        assert [port["targetPort"] for port in service["spec"]["ports"]] == [name]
 
 
-def test_no_values_give_musterd_more_rights_than_the_default_but_those_of_queues_and_observed_runs(
+def test_no_values_give_musterd_more_rights_than_the_default_but_those_of_queues_and_watched_runs(
     case: Case, objects: list[Object], rendered: Rendered
 ) -> None:
     account = pod(objects)["spec"]["serviceAccountName"]
-    granting = [each for each in case.values.split(",") if each in ("kueue.enabled=true", "observe.kinds=all")]
+    granting = [each for each in case.values.split(",") if each in ("kueue.enabled=true", "watch.kinds=all")]
     allowed = {right for _, right, _ in grants(rendered("--set", ",".join(granting)), "musterd")}
     assert {right for _, right, _ in grants(objects, account)} <= allowed
     named = {name for _, right, name in grants(objects, account) if right[1] == "leases" and right[2] != "create"}
@@ -125,10 +129,10 @@ def test_for_one_namespace_only_reviews_are_granted_in_the_cluster(case: Case, o
     assert coordinators(objects)["namespaceSelector"] == {"matchLabels": {"kubernetes.io/metadata.name": "lab"}}
 
 
-def test_the_policy_lets_probes_reach_the_pods_of_observed_runs(objects: list[Object], case: Case) -> None:
+def test_the_policy_lets_probes_reach_the_pods_of_watched_runs(objects: list[Object], case: Case) -> None:
     """Pods that other controllers make have no label in common, and none of Muster's own."""
     for _ in (each for each in objects if each["kind"] == "NetworkPolicy"):
-        assert ("podSelector" in coordinators(objects)) is ("observe.kinds" not in case.values)
+        assert ("podSelector" in coordinators(objects)) is ("watch.kinds" not in case.values)
 
 
 def test_the_pod_cannot_be_preempted_by_the_runs_that_it_looks_after(objects: list[Object]) -> None:

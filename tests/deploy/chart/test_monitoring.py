@@ -1,13 +1,17 @@
 """The rules and dashboards that the chart installs are those of deploy/prometheus and deploy/grafana."""
 
 import json
+import re
 from typing import Any
 
 import pytest
 import yaml
 
-from deploy.helm.copies import DASHBOARDS, ROOT
+from deploy.grafana.__main__ import BOARDS, FOLDER
+from deploy.grafana.build import text
+from deploy.helm.copies import ROOT
 from deploy.prometheus import groups
+from deploy.prometheus.text import plain
 from deploy.prometheus.values import defaults
 from tests.deploy.chart.conftest import Object, Rendered, one
 from tests.deploy.chart.shapes import problems
@@ -43,7 +47,7 @@ def test_an_alert_can_be_changed_or_left_out_and_the_others_stay(rendered: Rende
 
 
 def test_every_threshold_reaches_the_rule_of_its_alert(rendered: Rendered) -> None:
-    common = {"enabled", "severity", "for", "labels"}
+    common = {"enabled", "severity", "audience", "for", "labels"}
     own = [
         (alert, name, value) for alert, found in ALERTS.items() for name, value in found.items() if name not in common
     ]
@@ -67,7 +71,31 @@ def test_without_any_alert_the_recording_rules_stay(rendered: Rendered) -> None:
 def test_the_dashboards_are_those_of_deploy_grafana_with_the_label_of_the_sidecar(rendered: Rendered) -> None:
     maps = [each for each in rendered(*MONITORING) if each["kind"] == "ConfigMap"]
     found = {name: json.loads(text) for each in maps for name, text in each["data"].items()}
-    assert found == {each.name: json.loads(each.read_text(encoding="utf-8")) for each in DASHBOARDS.glob("*.json")}
+    assert found == {path.name: json.loads(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*.json")}
     assert all(each["metadata"]["labels"]["grafana_dashboard"] == "1" for each in maps)
     assert all(each["metadata"]["annotations"] == {"grafana_folder": "Muster"} for each in maps)
     assert all(len(json.dumps(each)) < 1_000_000 for each in maps), "a ConfigMap holds 1 MiB at most"
+
+
+def test_the_label_of_the_cluster_is_a_value_that_rules_and_dashboards_follow(rendered: Rendered) -> None:
+    standard, other = rendered(*MONITORING), rendered(*MONITORING, "--set", "prometheusRule.clusterLabel=k8s")
+    before, after = (json.dumps(one(objects, "PrometheusRule")["spec"]["groups"]) for objects in (standard, other))
+    assert re.sub(r"(?<=labels\.)cluster\b|\bcluster\b(?=[,)}=]|=%q)", "k8s", before) == after
+    maps = [each for each in other if each["kind"] == "ConfigMap"]
+    found = {name: json.loads(content) for each in maps for name, content in each["data"].items()}
+    assert found == {f"{board.name}.json": json.loads(text(board, "k8s")) for board in BOARDS}
+
+
+def test_labels_of_owners_are_on_the_alerts_about_runs_as_without_the_chart(rendered: Rendered) -> None:
+    found = rules(rendered(*MONITORING, "--set", r"settings.ownerLabels=example.com/cost-center=a|b\,team"))
+    written = yaml.safe_load(plain(groups.GROUPS, ("label_example_com_cost_center", "label_team")))["groups"]
+    expected = {rule["alert"]: rule["expr"] for group in written for rule in group["rules"] if "alert" in rule}
+    assert {name: rule["expr"] for name, rule in found.items()} == expected
+
+
+def test_a_cluster_of_the_list_is_missed_though_it_was_never_scraped(rendered: Rendered) -> None:
+    expr = rules(rendered(*MONITORING, "--set", "prometheusRule.clusters={eu,us}"))["MusterDaemonDown"]["expr"]
+    first, *_ = expr.splitlines()
+    one_of, *others = first.split(" or ")
+    assert one_of == 'absent(muster_build_info{job="musterd"})'
+    assert others == [f'absent(muster_build_info{{job="musterd",cluster="{each}"}})' for each in ("eu", "us")]

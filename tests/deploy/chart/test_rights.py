@@ -58,20 +58,20 @@ def test_queues_of_kueue_have_rights_of_their_own(rendered: Rendered, namespace:
 def test_runs_of_other_controllers_have_a_role_of_their_own(rendered: Rendered, namespace: str) -> None:
     """To read, and to end those that ask for it only where that is switched on."""
     for deadlines, verbs in (("false", "get list watch"), ("true", "get list watch patch delete")):
-        values = f"observe.kinds=jobs\\,rayjobs\\,pods,observe.deadlines={deadlines},settings.namespace={namespace}"
+        values = f"watch.kinds=jobs\\,rayjobs\\,pods,watch.deadlines={deadlines},settings.namespace={namespace}"
         objects = rendered("--set", values)
-        (role,) = (each for each in objects if each["metadata"]["name"] == "musterd-observe" and "rules" in each)
+        (role,) = (each for each in objects if each["metadata"]["name"] == "musterd-watch" and "rules" in each)
         assert role["kind"] == ("Role" if namespace else "ClusterRole")
         found = {(where, right) for where, right, _ in grants(objects, "musterd") if right[0] in ("batch", "ray.io")}
         kinds = (("batch", "jobs"), ("ray.io", "rayjobs"))
         assert found == {(namespace, (*kind, verb)) for kind in kinds for verb in verbs.split()}
         (deployment,) = (each for each in objects if each["kind"] == "Deployment")
-        assert "--observe-kinds=jobs,rayjobs,pods" in deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+        assert "--watch-kinds=jobs,rayjobs,pods" in deployment["spec"]["template"]["spec"]["containers"][0]["args"]
 
 
-def test_all_observed_kinds_have_their_rights(rendered: Rendered) -> None:
-    objects = rendered("--set", "observe.kinds=all")
-    (role,) = (each for each in objects if each["metadata"]["name"] == "musterd-observe" and "rules" in each)
+def test_all_watched_kinds_have_their_rights(rendered: Rendered) -> None:
+    objects = rendered("--set", "watch.kinds=all")
+    (role,) = (each for each in objects if each["metadata"]["name"] == "musterd-watch" and "rules" in each)
     assert role["kind"] == "ClusterRole"
     granted = {(rule["apiGroups"][0], rule["resources"][0]) for rule in role["rules"]}
     subjects = [kind.subject for kind in WATCHED_KINDS.values() if not kind.virtual]
@@ -102,10 +102,10 @@ def test_people_may_not_write_the_status() -> None:
     ("jobsets", {("jobset.x-k8s.io", "jobsets")}),
     ("jobsets,jaxjobs", {("jobset.x-k8s.io", "jobsets"), ("kubeflow.org", "jaxjobs")}),
 ])  # fmt: skip
-def test_rights_for_a_foreign_kind_are_there_only_where_it_is_run(
+def test_rights_for_another_kind_are_there_only_where_it_is_run(
     rendered: Rendered, kinds: str, expected: set[tuple[str, str]]
 ) -> None:
-    objects = rendered("--set-json", f'settings={{"foreignKinds": "{kinds}"}}')
+    objects = rendered("--set-json", f'settings={{"runKinds": "{kinds}"}}')
     foreign = [(group, resource, verb) for _, (group, resource, verb), _ in grants(objects, "musterd")
                if group in ("jobset.x-k8s.io", "kubeflow.org")]  # fmt: skip
     assert {(group, resource.partition("/")[0]) for group, resource, _ in foreign} == expected

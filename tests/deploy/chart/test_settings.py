@@ -9,6 +9,7 @@ from pydantic.alias_generators import to_camel
 
 from deploy.helm.schema import schema
 from deploy.helm.values import NOT_IN_THE_CHART, SETTINGS
+from muster.daemon.older_names import OLDER
 from muster.daemon.settings import Settings, from_command_line
 from muster.daemon.web.readers import Refused, check_host, is_loopback
 from muster.metrics.runbooks import SERVED
@@ -35,8 +36,10 @@ OTHER: dict[str, Any] = {
     "lease_duration": 60,
     "renew_deadline": 12,
     "retry_period": 0.5,
-    "foreign_kinds": "jaxjobs,jobsets",
+    "run_kinds": "jaxjobs,jobsets",
     "otlp_endpoint": "http://collector.monitoring:4318",
+    "accelerators": "nvidia.com/gpu",
+    "owner_labels": "team,example.com/cost-center",
     "uvloop": False,
 }
 """A value of each setting that is neither its default nor the chart's."""
@@ -52,7 +55,18 @@ def test_every_setting_is_a_value_or_has_a_reason_why_not() -> None:
     missing = {name for name in Settings.model_fields if to_camel(name) not in values}
     assert missing == set(NOT_IN_THE_CHART)
     assert all(NOT_IN_THE_CHART.values())
-    assert set(values) <= {to_camel(name) for name in Settings.model_fields}
+    assert set(values) <= {to_camel(name) for name in (*Settings.model_fields, *OLDER)}
+
+
+@pytest.mark.parametrize("new", [("--run-kinds=jaxjobs", "--watch-kinds=jobs"), ()])
+def test_values_by_their_older_names_hold_where_the_new_ones_are_not_set(
+    rendered: Rendered, new: tuple[str, ...]
+) -> None:
+    older = "settings.foreignKinds=none,observe.kinds=pods,observe.deadlines=true"
+    more = "settings.runKinds=jaxjobs,watch.kinds=jobs" if new else "replicas=2"
+    found = arguments(rendered("--set", older, "--set", more))
+    kinds = tuple(each for each in found if "kinds" in each)
+    assert kinds == (new or ("--run-kinds=none", "--watch-kinds=pods"))
 
 
 def test_by_default_only_what_the_chart_needs_differs_from_the_program(rendered: Rendered) -> None:
@@ -76,8 +90,10 @@ def test_a_value_reaches_musterd_as_it_is(rendered: Rendered, name: str) -> None
 def test_all_settings_together_reach_musterd(rendered: Rendered) -> None:
     values = {to_camel(name): value for name, value in OTHER.items()}
     objects = rendered("--set-json", f"settings={json.dumps(values)}", "--set", "replicas=1,service.create=false")
-    expected = {**OTHER, "kubeconfig": None, "context": None, "kueue": False, "observe_kinds": "", "alone": False}
+    expected = {**OTHER, "kubeconfig": None, "context": None, "kueue": False, "watch_kinds": "", "alone": False}
     expected |= {"runbook_url": SERVED, "http_tls_cert": None, "http_tls_key": None}
+    unset = ("progress_port", "progress_tls_cert", "progress_tls_key", "progress_ca")
+    expected |= {"progress_host": "0.0.0.0", "progress_url": "", "progress_address": "", **dict.fromkeys(unset)}
     assert from_command_line(arguments(objects)).model_dump() == expected
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
+from typing import Any
 
 from tests.deploy.grafana.dashboards import Dashboard, Query
 from tests.deploy.grafana.server import Prometheus, Series
@@ -38,19 +39,20 @@ async def choices(server: Prometheus, dashboard: Dashboard) -> list[Choice]:
     found: list[Choice] = [{}]
     for name, variable in dashboard.variables.items():
         if variable["type"] == "query":
-            found = [
-                {**choice, name: value}
-                for choice in found
-                for value in await _values(server, variable["query"]["query"], choice, many=variable["multi"])
-            ]
+            found = [{**choice, name: value} for choice in found for value in await _values(server, variable, choice)]
     return found
 
 
-async def _values(server: Prometheus, asked: str, choice: Choice, *, many: bool) -> list[str]:
-    parts = _LABEL_VALUES.fullmatch(interpolated(asked, choice))
+async def _values(server: Prometheus, variable: Mapping[str, Any], choice: Choice) -> list[str]:
+    if variable.get("allValue"):
+        return [variable["allValue"]]
+    asked = interpolated(variable["query"]["query"], choice)
+    parts = _LABEL_VALUES.fullmatch(asked)
     assert parts is not None, asked
     values = await server.label_values(parts[1], parts[2])
-    if not (many and values):
+    if not values:
+        return [""]
+    if not variable["multi"]:
         return values
     escaped = (re.escape(value).replace("\\", "\\\\") for value in values)  # once for RE2, once for the string
     return [f"({'|'.join(escaped)})"]

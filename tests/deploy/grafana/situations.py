@@ -105,7 +105,7 @@ RAY: Mapping[str, Mapping[str, str]] = {
 """What the stand-in for Ray is to do in these, as variables; a file is named by its last part."""
 
 RAY_NAMESPACE = OBSERVED_NAMESPACE = "graphs"
-OBSERVED = "observed"
+WATCHED = "observed"
 """The label of two pods that no Experiment made, of three that there are to be."""
 
 _GANG = "python3 -u tests/deploy/grafana/gang.py"
@@ -165,14 +165,17 @@ SITUATIONS = (
         holds=_runs_again,
         values={(6, ""): 1, (30, "failures"): 0, (30, "disruptions"): 1},
     ),
-    Situation(
-        name="refused",
-        namespace="speech",
-        operator="jobset",
-        command="sleep 3600",
-        members=2,
-        holds=_stuck("QuotaExceeded"),
-        values={(2, "QuotaExceeded"): 1, (21, "Refused"): 2},
+    *(
+        Situation(
+            name=name,
+            namespace="speech",
+            operator="jobset",
+            command="sleep 3600",
+            members=2,
+            holds=_stuck("QuotaExceeded"),
+            values={(2, "QuotaExceeded"): 1, (21, "Refused"): 2},
+        )
+        for name in ("refused", "refused-2", "refused-3")  # three runs are an incident
     ),
     Situation(
         name="queued",
@@ -237,7 +240,7 @@ SITUATIONS = (
 
 
 def refusals() -> list[Refusal]:
-    """What the API server refuses meanwhile: the pods of one experiment, and Events for want of a right.
+    """What the API server refuses meanwhile: the pods of three experiments, and Events for want of a right.
 
     The first create of a pod of the first two epochs is asked to wait: the first opens a series, the second is an
     increase.
@@ -252,18 +255,22 @@ def refusals() -> list[Refusal]:
 
 
 def labelled_pods() -> list[Mapping[str, object]]:
-    """Pods that another controller might have made: Muster watches over them, and finds that one is missing."""
-    container = {"name": "main", "image": "none", "command": ["sleep", "3600"]}
+    """Pods that another controller might have made: Muster watches over them, and finds that one is missing.
+
+    They hold accelerators, which the node does not have: a pod that names its node asks no scheduler.
+    """
+    devices = {"limits": {"nvidia.com/gpu": "4"}}
+    container = {"name": "main", "image": "none", "command": ["sleep", "3600"], "resources": devices}
     return [
         {
             "apiVersion": "v1",
             "kind": "Pod",
             "metadata": {
-                "name": f"{OBSERVED}-{rank}",
-                "labels": {OBSERVE: OBSERVED},
+                "name": f"{WATCHED}-{rank}",
+                "labels": {OBSERVE: WATCHED},
                 "annotations": {SIZE: "3"},
             },
-            "spec": {"containers": [container], "restartPolicy": "Never"},
+            "spec": {"containers": [container], "restartPolicy": "Never", "nodeName": "local"},
         }
         for rank in range(2)
     ]

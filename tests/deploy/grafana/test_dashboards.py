@@ -20,7 +20,7 @@ ALL = dashboards()
 UNITS = {"none", "short", "s", "dtdurations", "percentunit", "reqps", "ops", "bytes"}
 """Units of Grafana's own list that these dashboards use; Grafana shows one it does not know as a suffix."""
 
-OF_THE_SCRAPE = {"instance", "job", "le"}
+OF_THE_SCRAPE = {"cluster", "instance", "job", "le"}
 OF_ALERTS = {"alertname", "alertstate", "severity"}
 
 each_dashboard = pytest.mark.parametrize("dashboard", ALL, ids=lambda dashboard: dashboard.path.stem)
@@ -90,6 +90,31 @@ def test_every_panel_says_what_it_shows_in_which_unit(dashboard: Dashboard) -> N
 def _properties(panel: dict[str, Any], name: str) -> list[dict[str, Any]]:
     overrides = panel["fieldConfig"]["overrides"]
     return [one for override in overrides for one in override["properties"] if one["id"] == name]
+
+
+@each_dashboard
+def test_every_query_selects_the_chosen_cluster_and_keeps_it_beside_what_is_of_one(dashboard: Dashboard) -> None:
+    """Two clusters in one Prometheus may have the same namespaces, names, instances and jobs."""
+    for query in dashboard.queries:
+        named = re.findall(r"\b((?:muster|process|python)_[a-z0-9_]+|ALERTS\w*)\b(\{cluster=)?", query.expr)
+        assert named, query
+        assert all(selected for _, selected in named), query
+        for listed in re.findall(r"\b(?:by|on) \(([^)]*)\)", query.expr):
+            labels = set(listed.split(", "))
+            assert "cluster" in labels or not labels & {"namespace", "experiment", "instance", "job"}, query
+    assert dashboard.variables["cluster"]["query"]["query"] == "label_values(muster_build_info, cluster)"
+    for url in dashboard.links:
+        if "${__data.fields.experiment}" in url:
+            assert "cluster=${__data.fields.cluster}" in url
+
+
+@each_dashboard
+def test_the_label_of_the_cluster_can_have_another_name(dashboard: Dashboard) -> None:
+    (board,) = (one for one in BOARDS if one.name == dashboard.path.stem)
+    other = text(board, "k8s")
+    assert "label_values(muster_build_info, k8s)" in other
+    assert not re.search(r"cluster=~?\\|\(cluster\b|fields\.cluster|\{\{cluster|, cluster", other)
+    assert other.replace("k8s", "") != other
 
 
 def test_uids_and_titles_differ() -> None:
@@ -185,7 +210,9 @@ def test_restarts_and_changes_of_the_leader_are_marked_and_can_be_switched_off(
 )
 def test_alerts_that_fire_are_listed_for_what_is_chosen(name: str, chosen: set[str]) -> None:
     (target,) = panel_of(name, "Alerts that fire")["targets"]
-    firing = re.findall(r'ALERTS\{alertname=~"Muster\.\+",alertstate="firing",([^}]*)\}', target["expr"])
+    firing = re.findall(
+        r'ALERTS\{cluster=~?"\$cluster",alertname=~"Muster\.\+",alertstate="firing",([^}]*)\}', target["expr"]
+    )
     assert {*firing} == chosen
 
 

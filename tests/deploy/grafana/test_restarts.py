@@ -43,7 +43,7 @@ def test_failures_are_shown_beside_as_many_disruptions_and_zero_before_the_first
     shown = {query.legend: query.expr for query in board.queries if query.number == 30}
     tests = [
         {
-            "expr": interpolated(shown[legend], {"namespace": "vision", "experiment": experiment}),
+            "expr": interpolated(shown[legend], {"cluster": "", "namespace": "vision", "experiment": experiment}),
             "eval_time": "30s",
             "exp_samples": [{"labels": "{}", "value": value}],
         }

@@ -4,8 +4,11 @@ Series are written as in promtool: ``0x11 1x60`` is twelve zeros and sixty-one o
 begins ``ONSET`` seconds after the start, so the seconds until an alert fires are counted from there.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+from muster.state.facts.audience import of_reason
 
 STEP = 5
 """Seconds between samples, and between evaluations."""
@@ -47,6 +50,7 @@ EXPERIMENT = {
     f'muster_experiment_clock_limit_seconds{{{ONE},clock="total"}}': "90000x1000",
     f"muster_experiment_wall_seconds_total{{{ONE}}}": "0+5x1000",
     f"muster_experiment_productive_seconds_total{{{ONE}}}": "0+5x1000",
+    f"muster_experiment_taken_back_seconds_total{{{ONE}}}": "0x1000",
 }
 """One experiment that runs."""
 
@@ -62,6 +66,8 @@ class Case:
     """Seconds from the onset, exact to one evaluation. None: nothing fires within ``watched``."""
     labels: Mapping[str, str] = field(default_factory=dict)
     summary: str = ""
+    more: tuple[tuple[Mapping[str, str], str], ...] = ()
+    """Labels and summaries with which the same alert fires besides."""
     watched: int = 1800
     also: tuple[str, ...] = ()
     """Other alerts that may fire in the same situation."""
@@ -74,7 +80,15 @@ class Case:
         """All series of the case."""
         base = {**DAEMON, **EXPERIMENT}
         kept = {name: values for name, values in base.items() if name.partition("{")[0] not in self.without}
-        return {**kept, **self.series}
+        return {_with_audience(name): values for name, values in {**kept, **self.series}.items()}
+
+
+_REASON = re.compile(r'(muster_experiment_stuck_reason\{.*reason="(\w+)")')
+
+
+def _with_audience(series: str) -> str:
+    """The series as musterd writes it: with who can mend that reason."""
+    return _REASON.sub(lambda found: f'{found[1]},audience="{of_reason(found[2])}"', series)
 
 
 def reason(name: str, values: str = BEGINS, one: str = ONE) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 import os
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import yaml
 from deploy.prometheus.groups import ALERTS, GROUPS
 from deploy.prometheus.text import Plain
 from muster.metrics.runbooks import PUBLISHED
+from muster.state.facts.audience import of_reason
 from tests.deploy.prometheus.binaries import program
 from tests.deploy.prometheus.case import ONSET, STEP, Case
 
@@ -63,7 +64,8 @@ def _looks(case: Case) -> Iterator[dict[str, Any]]:
         at = ONSET + case.fires_after
         if case.at_once:
             yield _look(case.alert, at - STEP, [])
-        yield _look(case.alert, at, [_fired(case)])
+        fired = ((case.labels, case.summary), *case.more)
+        yield _look(case.alert, at, [_fired(case.alert, labels, summary) for labels, summary in fired])
 
 
 def _quiet(case: Case) -> dict[str, Any]:
@@ -85,12 +87,13 @@ def _look(alert: str, at: int, fired: list[dict[str, Any]]) -> dict[str, Any]:
     return {"eval_time": f"{at}s", "alertname": alert, "exp_alerts": fired}
 
 
-def _fired(case: Case) -> dict[str, Any]:
-    alert = BY_NAME[case.alert]
+def _fired(name: str, labels: Mapping[str, str], summary: str) -> dict[str, Any]:
+    alert = BY_NAME[name]
+    audience = alert.audience or of_reason(labels.get("reason", ""))
     return {
-        "exp_labels": {"severity": alert.severity.value, **case.labels},
+        "exp_labels": {"severity": alert.severity.value, "audience": audience.value, **labels},
         "exp_annotations": {
-            "summary": case.summary,
+            "summary": summary,
             "description": Plain().filled(alert, alert.description),
             "runbook_url": f"{PUBLISHED}/{alert.name}.md",
         },

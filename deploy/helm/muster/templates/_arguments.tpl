@@ -1,6 +1,6 @@
 {{/* The flags of musterd: each key of `settings` that has a value, in kebab case. */}}
 {{- define "muster.arguments" -}}
-{{- range $key, $value := omit .Values.settings "httpNames" "leaseName" }}
+{{- range $key, $value := omit .Values.settings "httpNames" "leaseName" "runKinds" "foreignKinds" }}
 {{- $flag := kebabcase $key }}
 {{- if kindIs "bool" $value }}
 - --{{ if not $value }}no-{{ end }}{{ $flag }}
@@ -15,8 +15,18 @@
 - --http-tls-cert=/etc/musterd/tls/tls.crt
 - --http-tls-key=/etc/musterd/tls/tls.key
 {{- end }}
-{{- with .Values.observe.kinds }}
-- --observe-kinds={{ . }}
+{{- if .Values.progress.secretName }}
+- --progress-port={{ .Values.progress.port }}
+- --progress-url=https://{{ include "muster.progressHost" . }}:{{ .Values.progress.port }}
+- --progress-tls-cert=/etc/musterd/progress/tls.crt
+- --progress-tls-key=/etc/musterd/progress/tls.key
+- --progress-ca=/etc/musterd/progress/ca.crt
+{{- end }}
+{{- with coalesce .Values.settings.runKinds .Values.settings.foreignKinds }}
+- --run-kinds={{ . }}
+{{- end }}
+{{- with include "muster.watchKinds" . }}
+- --watch-kinds={{ . }}
 {{- end }}
 {{- with .Values.prometheusRule.runbookUrl }}
 - --runbook-url={{ . }}
@@ -29,6 +39,11 @@
 {{- if ne (include "muster.lease" .) "musterd" }}
 - --lease-name={{ include "muster.lease" . }}
 {{- end }}
+{{- end }}
+
+{{/* The name of the Service of the progress endpoint, which its certificate has. */}}
+{{- define "muster.progressHost" -}}
+{{ include "muster.fullname" . }}-progress.{{ .Release.Namespace }}.svc
 {{- end }}
 
 {{/* Where the runbooks are that the alerts lead to: a site of yours, or musterd's own. */}}

@@ -7,6 +7,12 @@
 {{- if eq (int $settings.httpPort) (int $settings.healthPort) }}
 {{- fail (printf "settings.httpPort and settings.healthPort are both %d: the kubelet's probes need a port of their own" (int $settings.httpPort)) }}
 {{- end }}
+{{- if and .Values.progress.secretName (has (int .Values.progress.port) (list (int $settings.httpPort) (int $settings.healthPort))) }}
+{{- fail (printf "progress.port is %d, which is settings.httpPort or settings.healthPort: members may reach a port of their own only" (int .Values.progress.port)) }}
+{{- end }}
+{{- if and .Values.progress.secretName (not .Values.rbac.reviews) }}
+{{- fail "progress.secretName needs rbac.reviews: musterd asks the API server whose token a member sends" }}
+{{- end }}
 {{- $lease := $settings.leaseDuration | default 15 }}
 {{- $renew := $settings.renewDeadline | default 10 }}
 {{- $retry := $settings.retryPeriod | default 2 }}
@@ -15,6 +21,13 @@
 {{- end }}
 {{- if lt (float64 $renew) (mulf 2 $retry) }}
 {{- fail (printf "settings.renewDeadline (%v) must be at least twice settings.retryPeriod (%v), or one slow answer costs the leadership" $renew $retry) }}
+{{- end }}
+{{- $owners := compact (splitList ", " (include "muster.owners" .)) }}
+{{- if gt (len $owners) 8 }}
+{{- fail (printf "settings.ownerLabels has %d labels, and at most 8 are read" (len $owners)) }}
+{{- end }}
+{{- if lt (len (uniq $owners)) (len $owners) }}
+{{- fail (printf "settings.ownerLabels: two labels have one name in metrics: %s" (join ", " $owners)) }}
 {{- end }}
 {{- $own := include "muster.podLabels" . | fromYaml }}
 {{- range $label := concat (keys .Values.podLabels) (keys .Values.commonLabels) | uniq | sortAlpha }}
@@ -41,4 +54,12 @@
 {{- $sum = addf $sum (mulf (regexFind "[0-9]+" . | float64) (get $of (regexFind "[a-z]+" .))) }}
 {{- end }}
 {{- $sum }}
+{{- end }}
+{{/* The names of the labels of owners in metrics (muster.api.values.owners), separated by commas. */}}
+{{- define "muster.owners" -}}
+{{- $names := list -}}
+{{- range compact (splitList "," (.Values.settings.ownerLabels | default "")) -}}
+{{- $names = append $names (printf "label_%s" (regexReplaceAll "[^A-Za-z0-9_]" (first (splitList "=" .)) "_")) -}}
+{{- end -}}
+{{- join ", " $names -}}
 {{- end }}

@@ -10,7 +10,7 @@
   resources: [experiments/finalizers] # blockOwnerDeletion on pods, where OwnerReferencesPermissionEnforcement is on
   verbs: [update]
 {{- $groups := fromYaml (include "muster.groupsOfRunKinds" .) }}
-{{- range $kind := splitList "," (include "muster.foreignKinds" .) }}
+{{- range $kind := splitList "," (include "muster.runKinds" .) }}
 {{- if ne $kind "none" }}
 - apiGroups: [{{ get $groups $kind }}]
   resources: [{{ $kind }}] # delete: ttlSecondsAfterFinished
@@ -37,17 +37,22 @@
   verbs: [create]
 {{- end }}
 
-{{/* The foreign kinds that musterd runs, separated by commas: settings.foreignKinds, or musterd's default. */}}
-{{- define "muster.foreignKinds" -}}
-{{- if kindIs "invalid" .Values.settings.foreignKinds -}}jobsets{{- else -}}{{ .Values.settings.foreignKinds }}{{- end -}}
+{{/* The kinds that musterd runs beside Experiments, separated by commas, by the value or its older name. */}}
+{{- define "muster.runKinds" -}}
+{{- coalesce .Values.settings.runKinds .Values.settings.foreignKinds "jobsets" -}}
 {{- end }}
 
-{{/* Of the namespaces that musterd looks after, with observe.kinds. Pods are read with the rights for experiments. */}}
-{{- define "muster.observeRights" -}}
+{{/* The kinds that musterd watches over, by the value or its older name; empty: none. */}}
+{{- define "muster.watchKinds" -}}
+{{- .Values.watch.kinds | default .Values.observe.kinds -}}
+{{- end }}
+
+{{/* Of the namespaces that musterd looks after, with watch.kinds. Pods are read with the rights for experiments. */}}
+{{- define "muster.watchRights" -}}
 {{- $groups := fromYaml (include "muster.groupsOfWatchedKinds" .) }}
-{{- $kinds := splitList "," .Values.observe.kinds }}
+{{- $kinds := splitList "," (include "muster.watchKinds" .) }}
 {{- if has "all" $kinds }}{{ $kinds = keys $groups | sortAlpha }}{{ end }}
-{{- $deadlines := .Values.observe.deadlines }}
+{{- $deadlines := or .Values.watch.deadlines .Values.observe.deadlines }}
 {{- range $kind := $kinds }}
 {{- with get $groups $kind }}
 - apiGroups: [{{ . }}]

@@ -2,55 +2,114 @@
 {{- define "muster.rules" -}}
 {{- $values := .Values.prometheusRule -}}
 {{- $job := $values.job | default (include "muster.fullname" .) -}}
+{{- $cluster := $values.clusterLabel -}}
 {{- $replicas := .Values.replicas -}}
 {{- $runbooks := include "muster.runbooks" . -}}
 {{- $namespace := .Release.Namespace -}}
+{{- $owners := include "muster.owners" . -}}
 groups:
 - name: muster-recordings
   interval: 30s
   rules:
   - record: experiment:muster_gang_restarts:max
-    expr: max by (namespace, experiment) (muster_experiment_gang_restarts_total)
+    expr: max by ({{ $cluster }}, namespace, experiment) (muster_experiment_gang_restarts_total)
   - record: experiment:muster_failures:max
-    expr: sum by (namespace, experiment) (max by (namespace, experiment, reason) (muster_experiment_restarts_total{reason!~"PreemptionByScheduler|EvictionByEvictionAPI|DeletionByTaintManager|DeletionByPodGC|TerminationByKubelet|NodeLost|PodDeleted|PodAltered|Refused|NodeNotReady|Unschedulable|CoordinatorLost|Queued|RanksNotStarted|Preempted|FlavorMigration|PodsReadyTimeout|AdmissionCheck|ClusterQueueStopped|LocalQueueStopped|NodeFailures|EvictedOnManagerCluster|WorkloadSliceReplaced|Deactivated|QueueUnavailable|WorkloadOutdated|NotAdmitted|WorkloadDeleted|WorkloadFinished|AdmissionLost|Requested"})) or max by (namespace, experiment) (muster_experiment_gang_restarts_total) * 0
+    expr: sum by ({{ $cluster }}, namespace, experiment) (max by ({{ $cluster }}, namespace, experiment, reason) (muster_experiment_restarts_total{reason!~"PreemptionByScheduler|EvictionByEvictionAPI|DeletionByTaintManager|DeletionByPodGC|TerminationByKubelet|NodeLost|PodDeleted|PodAltered|Refused|NodeNotReady|Unschedulable|CoordinatorLost|Queued|RanksNotStarted|Preempted|FlavorMigration|PodsReadyTimeout|AdmissionCheck|ClusterQueueStopped|LocalQueueStopped|NodeFailures|EvictedOnManagerCluster|WorkloadSliceReplaced|Deactivated|QueueUnavailable|WorkloadOutdated|NotAdmitted|WorkloadDeleted|WorkloadFinished|AdmissionLost|Requested"})) or max by ({{ $cluster }}, namespace, experiment) (muster_experiment_gang_restarts_total) * 0
   - record: experiment:muster_disruptions:max
-    expr: max by (namespace, experiment) (muster_experiment_disruptions_total)
+    expr: max by ({{ $cluster }}, namespace, experiment) (muster_experiment_disruptions_total)
   - record: experiment:muster_wall_seconds:max
-    expr: max by (namespace, experiment) (muster_experiment_wall_seconds_total)
+    expr: max by ({{ $cluster }}, namespace, experiment) (muster_experiment_wall_seconds_total)
   - record: experiment:muster_productive_seconds:max
-    expr: max by (namespace, experiment) (muster_experiment_productive_seconds_total)
+    expr: max by ({{ $cluster }}, namespace, experiment) (muster_experiment_productive_seconds_total)
+  - record: experiment:muster_taken_back_seconds:max
+    expr: max by ({{ $cluster }}, namespace, experiment) (muster_experiment_taken_back_seconds_total)
   - record: experiment:muster_goodput:ratio
-    expr: experiment:muster_productive_seconds:max / (experiment:muster_wall_seconds:max > 0)
+    expr: (experiment:muster_productive_seconds:max - experiment:muster_taken_back_seconds:max) / (experiment:muster_wall_seconds:max > 0)
   - record: experiment:muster_goodput:ratio_rate1h
-    expr: rate(experiment:muster_productive_seconds:max[1h]) / (rate(experiment:muster_wall_seconds:max[1h]) > 0)
+    expr: clamp_min(rate(experiment:muster_productive_seconds:max[1h]) - rate(experiment:muster_taken_back_seconds:max[1h]), 0) / (rate(experiment:muster_wall_seconds:max[1h]) > 0)
   - record: namespace:muster_goodput:ratio_rate1h
-    expr: sum by (namespace) (rate(experiment:muster_productive_seconds:max[1h])) / (sum by (namespace) (rate(experiment:muster_wall_seconds:max[1h])) > 0)
+    expr: clamp_min(sum by ({{ $cluster }}, namespace) (rate(experiment:muster_productive_seconds:max[1h])) - sum by ({{ $cluster }}, namespace) (rate(experiment:muster_taken_back_seconds:max[1h])), 0) / (sum by ({{ $cluster }}, namespace) (rate(experiment:muster_wall_seconds:max[1h])) > 0)
   - record: namespace:muster_ranks_missing:sum
-    expr: sum by (namespace) (max by (namespace, experiment) (muster_experiment_ranks_missing))
+    expr: sum by ({{ $cluster }}, namespace) (max by ({{ $cluster }}, namespace, experiment) (muster_experiment_ranks_missing))
   - record: namespace:muster_experiments_stuck:sum
-    expr: sum by (namespace) (max by (namespace, experiment) (muster_experiment_stuck))
+    expr: sum by ({{ $cluster }}, namespace) (max by ({{ $cluster }}, namespace, experiment) (muster_experiment_stuck))
   - record: operator:muster_time_to_assembled_seconds:p95_rate1h
-    expr: histogram_quantile(0.95, sum by (operator, le) (rate(muster_time_to_assembled_seconds_bucket[1h])))
+    expr: histogram_quantile(0.95, sum by ({{ $cluster }}, operator, le) (rate(muster_time_to_assembled_seconds_bucket[1h])))
   - record: operator:muster_restart_downtime_seconds:p95_rate1h
-    expr: histogram_quantile(0.95, sum by (operator, le) (rate(muster_restart_downtime_seconds_bucket[1h])))
+    expr: histogram_quantile(0.95, sum by ({{ $cluster }}, operator, le) (rate(muster_restart_downtime_seconds_bucket[1h])))
 - name: muster-experiments
   interval: {{ $values.interval }}
   rules:
+{{- if $owners }}
+  - record: experiment:muster_owners:info
+    expr: topk by ({{ $cluster }}, namespace, experiment) (1, 2 * muster_experiment_info or last_over_time(muster_experiment_info[5m])) ^ 0
+{{- end }}
+{{- with $values.alerts.MusterIncident }}
+{{- if .enabled }}
+  - alert: MusterIncident
+    expr: max by ({{ $cluster }}, kind, subject, cause, scope, audience) (muster_incident_runs) > 0
+    for: '{{ .for }}'
+    keep_firing_for: 1m
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      namespace: '{{ $namespace }}'
+      severity: '{{ .severity }}'
+    annotations:
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.kind }}`}} {{`{{ $labels.subject }}`}}: {{`{{ $labels.cause }}`}} keeps {{`{{ $value }}`}} runs (scope {{`{{ $labels.scope }}`}}).'
+      description: At least three runs are stuck for one cause with one subject. The page of musterd lists them first, with the accelerators that they hold.
+      runbook_url: '{{ $runbooks }}/MusterIncident.md'
+{{- end }}
+{{- end }}
+{{- with $values.alerts.MusterRunExplained }}
+{{- if .enabled }}
+  - alert: MusterRunExplained
+    expr: |-
+      {{- if $owners }}
+      (
+      {{- end }}
+      max by ({{ $cluster }}, namespace, experiment) (muster_experiment_explained) == 1
+      {{- if $owners }}
+      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info
+      {{- end }}
+    for: '{{ .for }}'
+    keep_firing_for: 1m
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      severity: '{{ .severity }}'
+      audience: '{{ .audience }}'
+    annotations:
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: an incident explains why it is stuck.'
+      description: The alert MusterIncident stands for those of this run, which are kept back. It is for Alertmanager, and no receiver gets it.
+      runbook_url: '{{ $runbooks }}/MusterRunExplained.md'
+{{- end }}
+{{- end }}
 {{- with $values.alerts.MusterCoordinatorStuck }}
 {{- if .enabled }}
   - alert: MusterCoordinatorStuck
     expr: |-
-      max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"CoordinatorUnreachable"} or last_over_time(muster_experiment_stuck_reason{reason=~"CoordinatorUnreachable"}[30s])) == 1
-      unless on (namespace, experiment)
+      {{- if $owners }}
+      (
+      {{- end }}
+      max by ({{ $cluster }}, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"CoordinatorUnreachable"} or last_over_time(muster_experiment_stuck_reason{reason=~"CoordinatorUnreachable"}[30s])) == 1
+      unless on ({{ $cluster }}, namespace, experiment)
         (
-          max by (namespace, experiment) (last_over_time(muster_experiment_coordinator_state{state="refused"}[30s])) == 1
+          max by ({{ $cluster }}, namespace, experiment) (last_over_time(muster_experiment_coordinator_state{state="refused"}[30s])) == 1
         unless
           (
-            max by (namespace, experiment) (muster_experiment_coordinator_state{state="refused"}) == 1
+            max by ({{ $cluster }}, namespace, experiment) (muster_experiment_coordinator_state{state="refused"}) == 1
           and
-            max by (namespace, experiment) (muster_experiment_coordinator_state{state="refused"} offset {{ .closing }}) == 1
+            max by ({{ $cluster }}, namespace, experiment) (muster_experiment_coordinator_state{state="refused"} offset {{ .closing }}) == 1
           )
         )
+      {{- if $owners }}
+      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info
+      {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -59,7 +118,7 @@ groups:
       {{- end }}
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the coordinator served and does not any more ({{`{{ $labels.reason }}`}}).'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the coordinator served and does not any more ({{`{{ $labels.reason }}`}}).'
       description: Its process is frozen or cut off, or has closed its port for longer than {{ .closing }}, while its pod runs. No rank can join or go on, and nothing restarts the gang until the other ranks end.
       runbook_url: '{{ $runbooks }}/MusterCoordinatorStuck.md'
 {{- end }}
@@ -67,7 +126,15 @@ groups:
 {{- with $values.alerts.MusterCoordinatorNotServing }}
 {{- if .enabled }}
   - alert: MusterCoordinatorNotServing
-    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"CoordinatorNotServing|DashboardNotServing"} or last_over_time(muster_experiment_stuck_reason{reason=~"CoordinatorNotServing|DashboardNotServing"}[30s])) == 1
+    expr: |-
+      {{- if $owners }}
+      (
+      {{- end }}
+      max by ({{ $cluster }}, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"CoordinatorNotServing|DashboardNotServing"} or last_over_time(muster_experiment_stuck_reason{reason=~"CoordinatorNotServing|DashboardNotServing"}[30s])) == 1
+      {{- if $owners }}
+      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info
+      {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -76,7 +143,7 @@ groups:
       {{- end }}
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the coordinator has never opened its port ({{`{{ $labels.reason }}`}}).'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the coordinator has never answered at its port ({{`{{ $labels.reason }}`}}).'
       description: The program of the coordinator runs, and no other rank can join it.
       runbook_url: '{{ $runbooks }}/MusterCoordinatorNotServing.md'
 {{- end }}
@@ -84,7 +151,15 @@ groups:
 {{- with $values.alerts.MusterRankMissing }}
 {{- if .enabled }}
   - alert: MusterRankMissing
-    expr: max by (namespace, experiment) (muster_experiment_stuck_reason{reason=~"RanksMissing|RankFailed|ProcessCountMismatch"} or last_over_time(muster_experiment_stuck_reason{reason=~"RanksMissing|RankFailed|ProcessCountMismatch"}[30s])) == 1
+    expr: |-
+      {{- if $owners }}
+      (
+      {{- end }}
+      max by ({{ $cluster }}, namespace, experiment) (muster_experiment_stuck_reason{reason=~"RanksMissing|RankFailed|ProcessCountMismatch"} or last_over_time(muster_experiment_stuck_reason{reason=~"RanksMissing|RankFailed|ProcessCountMismatch"}[30s])) == 1
+      {{- if $owners }}
+      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info
+      {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -92,8 +167,9 @@ groups:
       {{- toYaml . | nindent 6 }}
       {{- end }}
       severity: '{{ .severity }}'
+      audience: '{{ .audience }}'
     annotations:
-      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the roll is not complete: {{`{{ range query (printf "max by (experiment) (muster_experiment_ranks_missing{namespace=%q,experiment=%q})" $labels.namespace $labels.experiment) }}`}}{{`{{ .Value }}`}} missing, {{`{{ end }}`}}{{`{{ range query (printf "max by (experiment) (muster_experiment_first_missing_rank{namespace=%q,experiment=%q})" $labels.namespace $labels.experiment) }}`}}first rank {{`{{ .Value }}`}}, {{`{{ end }}`}}{{`{{ range query (printf "sort_desc(max by (cause) (muster_experiment_ranks_missing_by_cause{namespace=%q,experiment=%q}) > 0)" $labels.namespace $labels.experiment) }}`}}{{`{{ .Value }}`}} {{`{{ .Labels.cause }}`}}, {{`{{ end }}`}}reason {{`{{ range query (printf "max by (reason) (muster_experiment_stuck_reason{namespace=%q,experiment=%q}) == 1" $labels.namespace $labels.experiment) }}`}}{{`{{ .Labels.reason }}`}}, {{`{{ end }}`}}the others wait.'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the roll is not complete: {{`{{ range query (printf "max by (experiment) (muster_experiment_ranks_missing{`}}{{ $cluster }}{{`=%q,namespace=%q,experiment=%q})" $labels.`}}{{ $cluster }}{{` $labels.namespace $labels.experiment) }}`}}{{`{{ .Value }}`}} missing, {{`{{ end }}`}}{{`{{ range query (printf "max by (experiment) (muster_experiment_first_missing_rank{`}}{{ $cluster }}{{`=%q,namespace=%q,experiment=%q})" $labels.`}}{{ $cluster }}{{` $labels.namespace $labels.experiment) }}`}}first rank {{`{{ .Value }}`}}, {{`{{ end }}`}}{{`{{ range query (printf "sort_desc(max by (cause) (muster_experiment_ranks_missing_by_cause{`}}{{ $cluster }}{{`=%q,namespace=%q,experiment=%q}) > 0)" $labels.`}}{{ $cluster }}{{` $labels.namespace $labels.experiment) }}`}}{{`{{ .Value }}`}} {{`{{ .Labels.cause }}`}}, {{`{{ end }}`}}reason {{`{{ range query (printf "max by (reason) (muster_experiment_stuck_reason{`}}{{ $cluster }}{{`=%q,namespace=%q,experiment=%q}) == 1" $labels.`}}{{ $cluster }}{{` $labels.namespace $labels.experiment) }}`}}{{`{{ .Labels.reason }}`}}, {{`{{ end }}`}}the others wait.'
       description: The ranks that have arrived hold their machines and wait for the others.
       runbook_url: '{{ $runbooks }}/MusterRankMissing.md'
 {{- end }}
@@ -102,15 +178,22 @@ groups:
 {{- if .enabled }}
   - alert: MusterAssemblyOverdue
     expr: |-
-      max by (namespace, experiment) (max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"StartingDeadlineExceeded|AssemblyDeadlineExceeded"} or last_over_time(muster_experiment_stuck_reason{reason=~"StartingDeadlineExceeded|AssemblyDeadlineExceeded"}[30s])) == 1)
+      {{- if $owners }}
+      (
+      {{- end }}
+      max by ({{ $cluster }}, namespace, experiment) (max by ({{ $cluster }}, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"StartingDeadlineExceeded|AssemblyDeadlineExceeded"} or last_over_time(muster_experiment_stuck_reason{reason=~"StartingDeadlineExceeded|AssemblyDeadlineExceeded"}[30s])) == 1)
       or
-        max by (namespace, experiment) (muster_experiment_phase{phase="Assembling"}) == 1
+        max by ({{ $cluster }}, namespace, experiment) (muster_experiment_phase{phase="Assembling"}) == 1
       and
-        max by (namespace, experiment) (muster_experiment_wall_seconds_total) > {{ .seconds }}
+        max by ({{ $cluster }}, namespace, experiment) (muster_experiment_wall_seconds_total) > {{ .seconds }}
       and
-        max by (namespace, experiment) (muster_experiment_phase{phase="Assembling"} offset {{ .seconds }}s) == 1
+        max by ({{ $cluster }}, namespace, experiment) (muster_experiment_phase{phase="Assembling"} offset {{ .seconds }}s) == 1
       and
-        min by (namespace, experiment) (min_over_time(muster_experiment_phase{phase="Assembling"}[{{ .seconds }}s])) == 1
+        min by ({{ $cluster }}, namespace, experiment) (min_over_time(muster_experiment_phase{phase="Assembling"}[{{ .seconds }}s])) == 1
+      {{- if $owners }}
+      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info
+      {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -118,8 +201,9 @@ groups:
       {{- toYaml . | nindent 6 }}
       {{- end }}
       severity: '{{ .severity }}'
+      audience: '{{ .audience }}'
     annotations:
-      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the gang is not complete in time.'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the gang is not complete in time.'
       description: A clock of the experiment (starting, assembly) has run out, or it has been Assembling for {{ .seconds }} s.
       runbook_url: '{{ $runbooks }}/MusterAssemblyOverdue.md'
 {{- end }}
@@ -127,7 +211,15 @@ groups:
 {{- with $values.alerts.MusterImageNotPulled }}
 {{- if .enabled }}
   - alert: MusterImageNotPulled
-    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed"} or last_over_time(muster_experiment_stuck_reason{reason=~"ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed"}[30s])) == 1
+    expr: |-
+      {{- if $owners }}
+      (
+      {{- end }}
+      max by ({{ $cluster }}, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed"} or last_over_time(muster_experiment_stuck_reason{reason=~"ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed"}[30s])) == 1
+      {{- if $owners }}
+      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info
+      {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -136,7 +228,7 @@ groups:
       {{- end }}
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: an image cannot be pulled ({{`{{ $labels.reason }}`}}).'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: an image cannot be pulled ({{`{{ $labels.reason }}`}}).'
       description: The kubelet goes on trying. No program of that member runs until the image is there.
       runbook_url: '{{ $runbooks }}/MusterImageNotPulled.md'
 {{- end }}
@@ -144,7 +236,15 @@ groups:
 {{- with $values.alerts.MusterUnschedulable }}
 {{- if .enabled }}
   - alert: MusterUnschedulable
-    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"Unschedulable|SchedulerError|PendingDeadlineExceeded"} or last_over_time(muster_experiment_stuck_reason{reason=~"Unschedulable|SchedulerError|PendingDeadlineExceeded"}[30s])) == 1
+    expr: |-
+      {{- if $owners }}
+      (
+      {{- end }}
+      max by ({{ $cluster }}, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"Unschedulable|SchedulerError|PendingDeadlineExceeded"} or last_over_time(muster_experiment_stuck_reason{reason=~"Unschedulable|SchedulerError|PendingDeadlineExceeded"}[30s])) == 1
+      {{- if $owners }}
+      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info
+      {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -153,7 +253,7 @@ groups:
       {{- end }}
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: no node fits all members ({{`{{ $labels.reason }}`}}).'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: no node fits all members ({{`{{ $labels.reason }}`}}).'
       description: Members that have a node hold it while the others wait for theirs.
       runbook_url: '{{ $runbooks }}/MusterUnschedulable.md'
 {{- end }}
@@ -161,7 +261,15 @@ groups:
 {{- with $values.alerts.MusterCreateRefused }}
 {{- if .enabled }}
   - alert: MusterCreateRefused
-    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)"} or last_over_time(muster_experiment_stuck_reason{reason=~"WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)"}[30s])) == 1
+    expr: |-
+      {{- if $owners }}
+      (
+      {{- end }}
+      max by ({{ $cluster }}, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)"} or last_over_time(muster_experiment_stuck_reason{reason=~"WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)"}[30s])) == 1
+      {{- if $owners }}
+      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info
+      {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -170,7 +278,7 @@ groups:
       {{- end }}
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the API server refuses what the experiment needs ({{`{{ $labels.reason }}`}}).'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the API server refuses what the experiment needs ({{`{{ $labels.reason }}`}}).'
       description: Quota, admission, rights or the API server itself stand in the way. Muster tries again every 5 to 30 s.
       runbook_url: '{{ $runbooks }}/MusterCreateRefused.md'
 {{- end }}
@@ -178,7 +286,15 @@ groups:
 {{- with $values.alerts.MusterExperimentStuck }}
 {{- if .enabled }}
   - alert: MusterExperimentStuck
-    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason!~"CoordinatorUnreachable|CoordinatorNotServing|DashboardNotServing|RanksMissing|RankFailed|ProcessCountMismatch|Hung|StartingDeadlineExceeded|AssemblyDeadlineExceeded|ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed|Unschedulable|SchedulerError|PendingDeadlineExceeded|WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)|DisruptionLoop|CoordinatorGone|MemberFailed|RestartedInPlace|PodsMissing|StatusIsFalse|FailureReported"} or last_over_time(muster_experiment_stuck_reason{reason!~"CoordinatorUnreachable|CoordinatorNotServing|DashboardNotServing|RanksMissing|RankFailed|ProcessCountMismatch|Hung|StartingDeadlineExceeded|AssemblyDeadlineExceeded|ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed|Unschedulable|SchedulerError|PendingDeadlineExceeded|WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)|DisruptionLoop|CoordinatorGone|MemberFailed|RestartedInPlace|PodsMissing|StatusIsFalse|FailureReported"}[30s])) == 1
+    expr: |-
+      {{- if $owners }}
+      (
+      {{- end }}
+      max by ({{ $cluster }}, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason!~"CoordinatorUnreachable|CoordinatorNotServing|DashboardNotServing|RanksMissing|RankFailed|ProcessCountMismatch|Hung|CollectiveStuck|StartingDeadlineExceeded|AssemblyDeadlineExceeded|ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed|Unschedulable|SchedulerError|PendingDeadlineExceeded|WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)|DisruptionLoop|CoordinatorGone|MemberFailed|RestartedInPlace|PodsMissing|StatusIsFalse|FailureReported"} or last_over_time(muster_experiment_stuck_reason{reason!~"CoordinatorUnreachable|CoordinatorNotServing|DashboardNotServing|RanksMissing|RankFailed|ProcessCountMismatch|Hung|CollectiveStuck|StartingDeadlineExceeded|AssemblyDeadlineExceeded|ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed|Unschedulable|SchedulerError|PendingDeadlineExceeded|WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)|DisruptionLoop|CoordinatorGone|MemberFailed|RestartedInPlace|PodsMissing|StatusIsFalse|FailureReported"}[30s])) == 1
+      {{- if $owners }}
+      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info
+      {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -187,7 +303,7 @@ groups:
       {{- end }}
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the experiment does not go on ({{`{{ $labels.reason }}`}}).'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the experiment does not go on ({{`{{ $labels.reason }}`}}).'
       description: The message of its condition Stuck says what stands in the way.
       runbook_url: '{{ $runbooks }}/MusterExperimentStuck.md'
 {{- end }}
@@ -195,7 +311,15 @@ groups:
 {{- with $values.alerts.MusterHung }}
 {{- if .enabled }}
   - alert: MusterHung
-    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"Hung"} or last_over_time(muster_experiment_stuck_reason{reason=~"Hung"}[30s])) == 1
+    expr: |-
+      {{- if $owners }}
+      (
+      {{- end }}
+      max by ({{ $cluster }}, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"Hung|CollectiveStuck"} or last_over_time(muster_experiment_stuck_reason{reason=~"Hung|CollectiveStuck"}[30s])) == 1
+      {{- if $owners }}
+      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info
+      {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -204,15 +328,23 @@ groups:
       {{- end }}
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: no rank has reported a step for too long ({{`{{ $labels.reason }}`}}).'
-      description: The whole gang holds its machines and does nothing. The message of its condition Stuck names the last step and a rank that is behind.
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: no rank gets on ({{`{{ $labels.reason }}`}}).'
+      description: The whole gang holds its machines and does nothing. The message of its condition Stuck names the last step, the rank that is behind and the one that stands elsewhere than most, as far as they are known.
       runbook_url: '{{ $runbooks }}/MusterHung.md'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterDisruptionLoop }}
 {{- if .enabled }}
   - alert: MusterDisruptionLoop
-    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"DisruptionLoop"} or last_over_time(muster_experiment_stuck_reason{reason=~"DisruptionLoop"}[30s])) == 1
+    expr: |-
+      {{- if $owners }}
+      (
+      {{- end }}
+      max by ({{ $cluster }}, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"DisruptionLoop"} or last_over_time(muster_experiment_stuck_reason{reason=~"DisruptionLoop"}[30s])) == 1
+      {{- if $owners }}
+      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info
+      {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -221,7 +353,7 @@ groups:
       {{- end }}
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the platform ends one epoch after another ({{`{{ $labels.reason }}`}}).'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the platform ends one epoch after another ({{`{{ $labels.reason }}`}}).'
       description: At least three disruptions in a row (preemption, eviction, node loss) came before the gang had run for 5 minutes. They use no restart budget, so nothing ends this.
       runbook_url: '{{ $runbooks }}/MusterDisruptionLoop.md'
 {{- end }}
@@ -229,7 +361,15 @@ groups:
 {{- with $values.alerts.MusterRestartStorm }}
 {{- if .enabled }}
   - alert: MusterRestartStorm
-    expr: increase(experiment:muster_failures:max[{{ .window }}]) >= {{ .restarts }}
+    expr: |-
+      {{- if $owners }}
+      (
+      {{- end }}
+      increase(experiment:muster_failures:max[{{ .window }}]) >= {{ .restarts }}
+      {{- if $owners }}
+      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info
+      {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -237,8 +377,9 @@ groups:
       {{- toYaml . | nindent 6 }}
       {{- end }}
       severity: '{{ .severity }}'
+      audience: '{{ .audience }}'
     annotations:
-      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: {{`{{ $value | printf "%.0f" }}`}} restarts after failures in {{ .window }}.'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: {{`{{ $value | printf "%.0f" }}`}} restarts after failures in {{ .window }}.'
       description: The program, or a member of it that runs again alone, fails again and again. What the platform did is not counted.
       runbook_url: '{{ $runbooks }}/MusterRestartStorm.md'
 {{- end }}
@@ -247,12 +388,19 @@ groups:
 {{- if .enabled }}
   - alert: MusterDeadlineNear
     expr: |-
-      max by (namespace, experiment) (muster_experiment_clock_remaining_seconds{clock="total"}) < {{ .seconds }}
+      {{- if $owners }}
+      (
+      {{- end }}
+      max by ({{ $cluster }}, namespace, experiment) (muster_experiment_clock_remaining_seconds{clock="total"}) < {{ .seconds }}
       and
-        max by (namespace, experiment) (muster_experiment_clock_remaining_seconds{clock="total"})
+        max by ({{ $cluster }}, namespace, experiment) (muster_experiment_clock_remaining_seconds{clock="total"})
       /
-        max by (namespace, experiment) (muster_experiment_clock_limit_seconds{clock="total"})
+        max by ({{ $cluster }}, namespace, experiment) (muster_experiment_clock_limit_seconds{clock="total"})
       < {{ .share }}
+      {{- if $owners }}
+      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info
+      {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -260,8 +408,9 @@ groups:
       {{- toYaml . | nindent 6 }}
       {{- end }}
       severity: '{{ .severity }}'
+      audience: '{{ .audience }}'
     annotations:
-      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: {{`{{ $value | humanizeDuration }}`}} are left until its deadline.'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: {{`{{ $value | humanizeDuration }}`}} are left until its deadline.'
       description: 'When the clock total runs out, the experiment does what its spec says: it fails, unless another action is set.'
       runbook_url: '{{ $runbooks }}/MusterDeadlineNear.md'
 {{- end }}
@@ -269,7 +418,15 @@ groups:
 {{- with $values.alerts.MusterCoordinatorGone }}
 {{- if .enabled }}
   - alert: MusterCoordinatorGone
-    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"CoordinatorGone"} or last_over_time(muster_experiment_stuck_reason{reason=~"CoordinatorGone"}[30s])) == 1
+    expr: |-
+      {{- if $owners }}
+      (
+      {{- end }}
+      max by ({{ $cluster }}, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"CoordinatorGone"} or last_over_time(muster_experiment_stuck_reason{reason=~"CoordinatorGone"}[30s])) == 1
+      {{- if $owners }}
+      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info
+      {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -278,7 +435,7 @@ groups:
       {{- end }}
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the pod of the coordinator is gone or not at work ({{`{{ $labels.reason }}`}}).'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the pod of the coordinator is gone or not at work ({{`{{ $labels.reason }}`}}).'
       description: Its own controller has not brought it back for a minute. Members of a Ray cluster run on in no cluster.
       runbook_url: '{{ $runbooks }}/MusterCoordinatorGone.md'
 {{- end }}
@@ -286,7 +443,15 @@ groups:
 {{- with $values.alerts.MusterMemberNotReplaced }}
 {{- if .enabled }}
   - alert: MusterMemberNotReplaced
-    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"MemberFailed|RestartedInPlace"} or last_over_time(muster_experiment_stuck_reason{reason=~"MemberFailed|RestartedInPlace"}[30s])) == 1
+    expr: |-
+      {{- if $owners }}
+      (
+      {{- end }}
+      max by ({{ $cluster }}, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"MemberFailed|RestartedInPlace"} or last_over_time(muster_experiment_stuck_reason{reason=~"MemberFailed|RestartedInPlace"}[30s])) == 1
+      {{- if $owners }}
+      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info
+      {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -295,7 +460,7 @@ groups:
       {{- end }}
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: a member has failed, and its controller does not bring it back ({{`{{ $labels.reason }}`}}).'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: a member has failed, and its controller does not bring it back ({{`{{ $labels.reason }}`}}).'
       description: It has not been replaced for a minute, or was started again in its pod and has not been ready for two.
       runbook_url: '{{ $runbooks }}/MusterMemberNotReplaced.md'
 {{- end }}
@@ -303,7 +468,15 @@ groups:
 {{- with $values.alerts.MusterPodsMissing }}
 {{- if .enabled }}
   - alert: MusterPodsMissing
-    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"PodsMissing"} or last_over_time(muster_experiment_stuck_reason{reason=~"PodsMissing"}[30s])) == 1
+    expr: |-
+      {{- if $owners }}
+      (
+      {{- end }}
+      max by ({{ $cluster }}, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"PodsMissing"} or last_over_time(muster_experiment_stuck_reason{reason=~"PodsMissing"}[30s])) == 1
+      {{- if $owners }}
+      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info
+      {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -312,7 +485,7 @@ groups:
       {{- end }}
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: its controller has not made all of its pods ({{`{{ $labels.reason }}`}}).'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: its controller has not made all of its pods ({{`{{ $labels.reason }}`}}).'
       description: A controller that is down, a quota, or an admission webhook. Of a Ray worker group fewer pods are there than its replicas.
       runbook_url: '{{ $runbooks }}/MusterPodsMissing.md'
 {{- end }}
@@ -320,7 +493,15 @@ groups:
 {{- with $values.alerts.MusterStatusIsFalse }}
 {{- if .enabled }}
   - alert: MusterStatusIsFalse
-    expr: max by (namespace, experiment, reason) (muster_experiment_stuck_reason{reason=~"StatusIsFalse|FailureReported"} or last_over_time(muster_experiment_stuck_reason{reason=~"StatusIsFalse|FailureReported"}[30s])) == 1
+    expr: |-
+      {{- if $owners }}
+      (
+      {{- end }}
+      max by ({{ $cluster }}, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"StatusIsFalse|FailureReported"} or last_over_time(muster_experiment_stuck_reason{reason=~"StatusIsFalse|FailureReported"}[30s])) == 1
+      {{- if $owners }}
+      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info
+      {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -329,7 +510,7 @@ groups:
       {{- end }}
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the status that its controller shows is not what has happened ({{`{{ $labels.reason }}`}}).'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the status that its controller shows is not what has happened ({{`{{ $labels.reason }}`}}).'
       description: The program has ended or failed, and the object says that it goes on. Who waits for it waits for ever.
       runbook_url: '{{ $runbooks }}/MusterStatusIsFalse.md'
 {{- end }}
@@ -338,14 +519,23 @@ groups:
 {{- if .enabled }}
   - alert: MusterObservedRunStuck
     expr: |-
-      max by (namespace, experiment) (time() - muster_experiment_stuck_since_timestamp_seconds) > {{ .seconds }}
-      and
-        max by (namespace, experiment) (muster_experiment_info{engine="observe"}) == 1
-      unless
-        max by (namespace, experiment) (muster_experiment_clock_remaining_seconds > 0
-          and on (namespace, experiment, clock) muster_experiment_clock_action{action!="Alert"} == 1)
-      unless
-        max by (namespace, experiment) (muster_experiment_stuck_reason{reason=~"CoordinatorUnreachable|RanksMissing|RankFailed|ProcessCountMismatch|Hung|CoordinatorGone"}) == 1
+      {{- if $owners }}
+      (
+      {{- end }}
+      (max by ({{ $cluster }}, namespace, experiment, audience) (muster_experiment_stuck_reason) == 1)
+      * on ({{ $cluster }}, namespace, experiment) group_left ()
+      (max by ({{ $cluster }}, namespace, experiment) (time() - muster_experiment_stuck_since_timestamp_seconds) > {{ .seconds }})
+      and on ({{ $cluster }}, namespace, experiment)
+        max by ({{ $cluster }}, namespace, experiment) (muster_experiment_info{engine="observe"}) == 1
+      unless on ({{ $cluster }}, namespace, experiment)
+        max by ({{ $cluster }}, namespace, experiment) (muster_experiment_clock_remaining_seconds > 0
+          and on ({{ $cluster }}, namespace, experiment, clock) muster_experiment_clock_action{action!="Alert"} == 1)
+      unless on ({{ $cluster }}, namespace, experiment)
+        max by ({{ $cluster }}, namespace, experiment) (muster_experiment_stuck_reason{reason=~"CoordinatorUnreachable|RanksMissing|RankFailed|ProcessCountMismatch|Hung|CollectiveStuck|CoordinatorGone"}) == 1
+      {{- if $owners }}
+      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info
+      {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -354,7 +544,7 @@ groups:
       {{- end }}
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: stuck for {{`{{ $value | humanizeDuration }}`}}, and nothing will end it: reason {{`{{ range query (printf "max by (reason) (muster_experiment_stuck_reason{namespace=%q,experiment=%q}) == 1" $labels.namespace $labels.experiment) }}`}}{{`{{ .Labels.reason }}`}}, {{`{{ end }}`}}its controller does not act.'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: stuck for {{`{{ $value | humanizeDuration }}`}}, and nothing will end it: reason {{`{{ range query (printf "max by (reason) (muster_experiment_stuck_reason{`}}{{ $cluster }}{{`=%q,namespace=%q,experiment=%q}) == 1" $labels.`}}{{ $cluster }}{{` $labels.namespace $labels.experiment) }}`}}{{`{{ .Labels.reason }}`}}, {{`{{ end }}`}}its controller does not act.'
       description: 'Muster only watches over it, and no clock will end it: it holds its machines until a person acts. Where its reason has a critical alert of its own, that one calls the person.'
       runbook_url: '{{ $runbooks }}/MusterObservedRunStuck.md'
 {{- end }}
@@ -363,9 +553,16 @@ groups:
 {{- if .enabled }}
   - alert: MusterDeadlinePassed
     expr: |-
-      max by (namespace, experiment, clock) (-muster_experiment_clock_remaining_seconds) > {{ .seconds }}
-      unless on (namespace, experiment)
-        max by (namespace, experiment) (muster_experiment_stuck) == 1
+      {{- if $owners }}
+      (
+      {{- end }}
+      max by ({{ $cluster }}, namespace, experiment, clock) (-muster_experiment_clock_remaining_seconds) > {{ .seconds }}
+      unless on ({{ $cluster }}, namespace, experiment)
+        max by ({{ $cluster }}, namespace, experiment) (muster_experiment_stuck) == 1
+      {{- if $owners }}
+      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info
+      {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -373,8 +570,9 @@ groups:
       {{- toYaml . | nindent 6 }}
       {{- end }}
       severity: '{{ .severity }}'
+      audience: '{{ .audience }}'
     annotations:
-      summary: '{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: its clock {{`{{ $labels.clock }}`}} ran out {{`{{ $value | humanizeDuration }}`}} ago, and it goes on.'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: its clock {{`{{ $labels.clock }}`}} ran out {{`{{ $value | humanizeDuration }}`}} ago, and it goes on.'
       description: 'What was to follow has been asked for and has not happened: its own controller does not suspend it, a finalizer holds it, or musterd cannot write.'
       runbook_url: '{{ $runbooks }}/MusterDeadlinePassed.md'
 {{- end }}
@@ -385,7 +583,12 @@ groups:
 {{- with $values.alerts.MusterDaemonDown }}
 {{- if .enabled }}
   - alert: MusterDaemonDown
-    expr: absent(muster_build_info{job="{{ $job }}"})
+    expr: |-
+      absent(muster_build_info{job="{{ $job }}"}){{- range $values.clusters }} or absent(muster_build_info{job="{{ $job }}",{{ $cluster }}="{{ . }}"}){{- end }}
+      or
+        group by ({{ $cluster }}, job) (last_over_time(muster_build_info{job="{{ $job }}"}[{{ .seen }}]))
+      unless
+        group by ({{ $cluster }}, job) (muster_build_info{job="{{ $job }}"})
     for: '{{ .for }}'
     labels:
       {{- with .labels }}
@@ -393,8 +596,9 @@ groups:
       {{- end }}
       namespace: '{{ $namespace }}'
       severity: '{{ .severity }}'
+      audience: '{{ .audience }}'
     annotations:
-      summary: No musterd of job {{`{{ $labels.job }}`}} is scraped.
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}No musterd of job {{`{{ $labels.job }}`}} is scraped.'
       description: No other alert of Muster can fire. If none runs, no experiment is started, restarted or ended, and gangs that run go on; if only the scrape fails (a token, a policy, the name of the job), they are looked after.
       runbook_url: '{{ $runbooks }}/MusterDaemonDown.md'
 {{- end }}
@@ -402,7 +606,7 @@ groups:
 {{- with $values.alerts.MusterScrapesFail }}
 {{- if .enabled }}
   - alert: MusterScrapesFail
-    expr: avg by (job) (avg_over_time(up{job="{{ $job }}"}[{{ .window }}])) < {{ .share }}
+    expr: avg by ({{ $cluster }}, job) (avg_over_time(up{job="{{ $job }}"}[{{ .window }}])) < {{ .share }}
     for: '{{ .for }}'
     labels:
       {{- with .labels }}
@@ -410,8 +614,9 @@ groups:
       {{- end }}
       namespace: '{{ $namespace }}'
       severity: '{{ .severity }}'
+      audience: '{{ .audience }}'
     annotations:
-      summary: Of the scrapes of musterd, job {{`{{ $labels.job }}`}}, {{`{{ $value | humanizePercentage }}`}} have succeeded.
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}Of the scrapes of musterd, job {{`{{ $labels.job }}`}}, {{`{{ $value | humanizePercentage }}`}} have succeeded.'
       description: musterd ends and starts again and again, or answers too late. Alerts come late, and while none runs no experiment is started, restarted or ended.
       runbook_url: '{{ $runbooks }}/MusterScrapesFail.md'
 {{- end }}
@@ -419,7 +624,7 @@ groups:
 {{- with $values.alerts.MusterReplicaMissing }}
 {{- if .enabled }}
   - alert: MusterReplicaMissing
-    expr: count by (job) (muster_build_info{job="{{ $job }}"}) < {{ $replicas }}
+    expr: count by ({{ $cluster }}, job) (muster_build_info{job="{{ $job }}"}) < {{ $replicas }}
     for: '{{ .for }}'
     labels:
       {{- with .labels }}
@@ -427,8 +632,9 @@ groups:
       {{- end }}
       namespace: '{{ $namespace }}'
       severity: '{{ .severity }}'
+      audience: '{{ .audience }}'
     annotations:
-      summary: Of {{ $replicas }} musterd of job {{`{{ $labels.job }}`}} {{`{{ $value }}`}} can be scraped.
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}Of {{ $replicas }} musterd of job {{`{{ $labels.job }}`}} {{`{{ $value }}`}} can be scraped.'
       description: Nothing is lost as long as the other one leads; when that one ends, none takes over.
       runbook_url: '{{ $runbooks }}/MusterReplicaMissing.md'
 {{- end }}
@@ -436,15 +642,16 @@ groups:
 {{- with $values.alerts.MusterLeaderChanges }}
 {{- if .enabled }}
   - alert: MusterLeaderChanges
-    expr: count by (job, namespace) (max_over_time(muster_leader[{{ .window }}]) == 1) > {{ .leaders }}
+    expr: count by ({{ $cluster }}, job, namespace) (max_over_time(muster_leader[{{ .window }}]) == 1) > {{ .leaders }}
     for: '{{ .for }}'
     labels:
       {{- with .labels }}
       {{- toYaml . | nindent 6 }}
       {{- end }}
       severity: '{{ .severity }}'
+      audience: '{{ .audience }}'
     annotations:
-      summary: '{{`{{ $value }}`}} processes of musterd, job {{`{{ $labels.job }}`}}, have led within {{ .window }}.'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $value }}`}} processes of musterd, job {{`{{ $labels.job }}`}}, have led within {{ .window }}.'
       description: The leader ends or loses its Lease again and again. Each takeover takes up to 20 s, in which no experiment is started, restarted or ended.
       runbook_url: '{{ $runbooks }}/MusterLeaderChanges.md'
 {{- end }}
@@ -452,15 +659,16 @@ groups:
 {{- with $values.alerts.MusterNoLeader }}
 {{- if .enabled }}
   - alert: MusterNoLeader
-    expr: sum by (job, namespace) (muster_leader) == 0
+    expr: sum by ({{ $cluster }}, job, namespace) (muster_leader) == 0
     for: '{{ .for }}'
     labels:
       {{- with .labels }}
       {{- toYaml . | nindent 6 }}
       {{- end }}
       severity: '{{ .severity }}'
+      audience: '{{ .audience }}'
     annotations:
-      summary: No musterd of job {{`{{ $labels.job }}`}} leads.
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}No musterd of job {{`{{ $labels.job }}`}} leads.'
       description: Each one stands by, so no experiment is started, restarted or ended. A takeover takes up to 20 s.
       runbook_url: '{{ $runbooks }}/MusterNoLeader.md'
 {{- end }}
@@ -468,15 +676,16 @@ groups:
 {{- with $values.alerts.MusterWatchStale }}
 {{- if .enabled }}
   - alert: MusterWatchStale
-    expr: muster_watch_staleness_seconds > {{ .seconds }} unless on (job, instance) max by (job, instance) (muster_leader) == 0
+    expr: muster_watch_staleness_seconds > {{ .seconds }} unless on ({{ $cluster }}, job, instance) max by ({{ $cluster }}, job, instance) (muster_leader) == 0
     for: '{{ .for }}'
     labels:
       {{- with .labels }}
       {{- toYaml . | nindent 6 }}
       {{- end }}
       severity: '{{ .severity }}'
+      audience: '{{ .audience }}'
     annotations:
-      summary: The watch of {{`{{ $labels.resource }}`}} has heard nothing for {{`{{ $value | humanizeDuration }}`}} ({{`{{ $labels.instance }}`}}).
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}The watch of {{`{{ $labels.resource }}`}} has heard nothing for {{`{{ $value | humanizeDuration }}`}} ({{`{{ $labels.instance }}`}}).'
       description: The cache from which this musterd decides is this old. A watch that is silent for 90 s is opened anew, so the API server does not answer.
       runbook_url: '{{ $runbooks }}/MusterWatchStale.md'
 {{- end }}
@@ -484,15 +693,16 @@ groups:
 {{- with $values.alerts.MusterStandbyStale }}
 {{- if .enabled }}
   - alert: MusterStandbyStale
-    expr: muster_watch_staleness_seconds > {{ .seconds }} and on (job, instance) max by (job, instance) (muster_leader) == 0
+    expr: muster_watch_staleness_seconds > {{ .seconds }} and on ({{ $cluster }}, job, instance) max by ({{ $cluster }}, job, instance) (muster_leader) == 0
     for: '{{ .for }}'
     labels:
       {{- with .labels }}
       {{- toYaml . | nindent 6 }}
       {{- end }}
       severity: '{{ .severity }}'
+      audience: '{{ .audience }}'
     annotations:
-      summary: The watch of {{`{{ $labels.resource }}`}} has heard nothing for {{`{{ $value | humanizeDuration }}`}} ({{`{{ $labels.instance }}`}}).
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}The watch of {{`{{ $labels.resource }}`}} has heard nothing for {{`{{ $value | humanizeDuration }}`}} ({{`{{ $labels.instance }}`}}).'
       description: This musterd stands by. When it leads, it lists everything anew before it decides, which an API server that does not answer it prevents.
       runbook_url: '{{ $runbooks }}/MusterStandbyStale.md'
 {{- end }}
@@ -500,15 +710,16 @@ groups:
 {{- with $values.alerts.MusterRightsMissing }}
 {{- if .enabled }}
   - alert: MusterRightsMissing
-    expr: max by (job, namespace, verb, resource) (muster_rights_missing) == 1
+    expr: max by ({{ $cluster }}, job, namespace, verb, resource) (muster_rights_missing) == 1
     for: '{{ .for }}'
     labels:
       {{- with .labels }}
       {{- toYaml . | nindent 6 }}
       {{- end }}
       severity: '{{ .severity }}'
+      audience: '{{ .audience }}'
     annotations:
-      summary: The API server does not let musterd {{`{{ $labels.verb }}`}} {{`{{ $labels.resource }}`}}.
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}The API server does not let musterd {{`{{ $labels.verb }}`}} {{`{{ $labels.resource }}`}}.'
       description: A right of deploy/musterd.yaml is not granted, or the credentials of musterd are not accepted.
       runbook_url: '{{ $runbooks }}/MusterRightsMissing.md'
 {{- end }}
@@ -516,15 +727,16 @@ groups:
 {{- with $values.alerts.MusterScrapeCapReached }}
 {{- if .enabled }}
   - alert: MusterScrapeCapReached
-    expr: max by (job, namespace) (muster_experiments_unreported{reason="cap"}) > 0
+    expr: max by ({{ $cluster }}, job, namespace) (muster_experiments_unreported{reason="cap"}) > 0
     for: '{{ .for }}'
     labels:
       {{- with .labels }}
       {{- toYaml . | nindent 6 }}
       {{- end }}
       severity: '{{ .severity }}'
+      audience: '{{ .audience }}'
     annotations:
-      summary: '{{`{{ $value }}`}} experiments have no series of their own.'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $value }}`}} experiments have no series of their own.'
       description: The scrape is full. Finished experiments are left out first; for those left out no alert can fire.
       runbook_url: '{{ $runbooks }}/MusterScrapeCapReached.md'
 {{- end }}
@@ -532,15 +744,16 @@ groups:
 {{- with $values.alerts.MusterInternalErrors }}
 {{- if .enabled }}
   - alert: MusterInternalErrors
-    expr: sum by (job, namespace, place) (increase(muster_internal_errors_total[{{ .window }}])) > 0
+    expr: sum by ({{ $cluster }}, job, namespace, place) (increase(muster_internal_errors_total[{{ .window }}])) > 0
     for: '{{ .for }}'
     labels:
       {{- with .labels }}
       {{- toYaml . | nindent 6 }}
       {{- end }}
       severity: '{{ .severity }}'
+      audience: '{{ .audience }}'
     annotations:
-      summary: musterd had an unexpected exception in {{`{{ $labels.place }}`}}.
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}musterd had an unexpected exception in {{`{{ $labels.place }}`}}.'
       description: It is a bug of Muster. The experiment that caused it is tried again with a growing delay; the others go on.
       runbook_url: '{{ $runbooks }}/MusterInternalErrors.md'
 {{- end }}

@@ -94,7 +94,7 @@ ASSEMBLY = (
         reason("CoordinatorNotServing"),
         fires_after=240,
         labels={**_LABELS, "reason": "CoordinatorNotServing"},
-        summary="vision/llama: the coordinator has never opened its port (CoordinatorNotServing).",
+        summary="vision/llama: the coordinator has never answered at its port (CoordinatorNotServing).",
     ),
     Case(
         "MusterCoordinatorNotServing",

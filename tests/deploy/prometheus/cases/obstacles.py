@@ -17,7 +17,7 @@ def _passes(alert: str, situation: str, why: str, values: str) -> Case:
 _IMAGE = "an image cannot be pulled"
 _NODE = "no node fits all members"
 _REFUSED = "the API server refuses what the experiment needs"
-_HUNG = "no rank has reported a step for too long"
+_HUNG = "no rank gets on"
 _STUCK = "the experiment does not go on"
 
 OBSTACLES = (
@@ -46,6 +46,7 @@ OBSTACLES = (
     _fires("MusterExperimentStuck", "old pods do not end", "TerminatingDeadlineExceeded", 60, _STUCK),
     _fires("MusterExperimentStuck", "a reason that a later Muster may have", "SomethingNew", 60, _STUCK),
     _fires("MusterHung", "no rank reports a step any more", "Hung", 600, _HUNG),
+    _fires("MusterHung", "a rank does not enter a collective", "CollectiveStuck", 600, _HUNG),
     _passes("MusterHung", "a first checkpoint takes 9 minutes", "Hung", "0x11 1x95 0x1000"),
     _passes("MusterExperimentStuck", "a node is not ready for 50 s", "NodeNotReady", "0x11 1x9 0x1000"),
     _passes("MusterExperimentStuck", "nothing is stuck, or was", "NodeNotReady", "0x1000"),

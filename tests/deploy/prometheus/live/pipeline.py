@@ -114,8 +114,15 @@ def _configure(folder: Path, target: str, alertmanager: int, receiver: int) -> N
     job["static_configs"] = [_at(target)]
     (folder / "prometheus.yaml").write_text(yaml.safe_dump(settings))
     settings = yaml.safe_load((SHIPPED / "alertmanager.yaml").read_text())
-    settings["receivers"][0]["webhook_configs"] = [{"url": f"http://127.0.0.1:{receiver}/"}]
-    (folder / "alertmanager.yaml").write_text(yaml.safe_dump(settings))
+    (folder / "alertmanager.yaml").write_text(yaml.safe_dump(received_at(settings, f"http://127.0.0.1:{receiver}/")))
+
+
+def received_at(settings: dict[str, Any], url: str) -> dict[str, Any]:
+    """The configuration of Alertmanager with all receivers at one address, each with its name as the query."""
+    for receiver in settings["receivers"]:
+        if receiver["name"] != "nobody":
+            receiver["webhook_configs"] = [{"url": f"{url}?{receiver['name']}"}]
+    return settings
 
 
 def _at(address: str) -> dict[str, Any]:
