@@ -21,7 +21,7 @@ an experiment, in its JSON document (`findings`), and in `muster explain NAME` (
 
 The most decisive come first, as in a sentence; those at the end are steps of a normal start, or follow from others.
 The metric `muster_experiment_ranks_missing_by_cause` counts the finer causes under a wider one, in parentheses.
-Where another controller carries out the run, some next steps are others: they stand behind "Observed run".
+Where another controller carries out the run, some next steps are others: they stand behind "Watched run".
 
 | cause | what it means | shown by | next step |
 |---|---|---|---|
@@ -45,7 +45,7 @@ def page() -> str:
 def _causes() -> Iterator[str]:
     for cause in CAUSES:
         name = f"`{cause}`" + (f" (`{cause.counted_as}`)" if cause.counted_as else "")
-        other = f" **Observed run:** {cause.observed}" if cause.observed else ""
+        other = f" **Watched run:** {cause.watched}" if cause.watched else ""
         cells = (cause.meaning, cause.shown_by, cause.next_step + other)
         yield f"| {name} | {' | '.join(map(_cell, cells))} |\n"
 

@@ -205,6 +205,17 @@ RUNS = (
     Situation("a raylet is stopped, and Ray calls its node dead", "kuberay", ray(dead=2), Cause.HEARTBEAT_LOST, (2,)),
     Situation("workers of a lost head, which the new one does not know", "kuberay", ray(1, 2), Cause.GHOST, (1, 2)),
     Situation(
+        "a rank does not enter the collective that the others wait in",
+        "pytorch",
+        recorded(
+            "CollectiveStuck",
+            "no collective began or ended since 2027-01-15T08:00:00Z: rank 2 has not entered all_reduce 61 of "
+            "default_pg (60 entered), in which 3 of 4 wait",
+        ),
+        Cause.COLLECTIVE_BEHIND,
+        (2,),
+    ),
+    Situation(
         "no rank reports a step any more",
         "jax",
         recorded("Hung", "no step since 2027-01-15T08:00:00Z; last step 1841; rank 2 is behind at 1839"),

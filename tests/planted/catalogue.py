@@ -1,7 +1,18 @@
 """All bugs, and the pairs that are planted together."""
 
-from tests.planted import changing, deciding, queueing, repairing, saying, spending, timing, trusting, watching, writing
-from tests.planted import run_kinds as foreign
+from tests.planted import (
+    changing,
+    deciding,
+    queueing,
+    repairing,
+    run_kinds,
+    saying,
+    spending,
+    timing,
+    trusting,
+    watching,
+    writing,
+)
 from tests.planted.bug import Bug, Hunt, Pair
 
 BUGS: tuple[Bug, ...] = (
@@ -86,17 +97,17 @@ BUGS: tuple[Bug, ...] = (
     repairing.window_never_forgets,
     repairing.fruitless_for_ever,
     repairing.jitter_takes_all_of_the_wait,
-    foreign.record_left_out_at_the_end,
-    foreign.suspension_counted_as_a_restart,
-    foreign.completed_and_failed,
-    foreign.every_condition_dated_anew,
-    foreign.empty_list_taken_for_a_difference,
-    foreign.pod_of_a_job_replaced_at_once,
-    foreign.every_restart_counts,
-    foreign.every_object_is_ours,
-    foreign.not_found_is_gone_for_good,
-    foreign.free_restarts_uncounted,
-    foreign.budget_of_the_run,
+    run_kinds.record_left_out_at_the_end,
+    run_kinds.suspension_counted_as_a_restart,
+    run_kinds.completed_and_failed,
+    run_kinds.every_condition_dated_anew,
+    run_kinds.empty_list_taken_for_a_difference,
+    run_kinds.pod_of_a_job_replaced_at_once,
+    run_kinds.every_restart_counts,
+    run_kinds.every_object_is_ours,
+    run_kinds.not_found_is_gone_for_good,
+    run_kinds.free_restarts_uncounted,
+    run_kinds.budget_of_the_run,
 )
 
 PAIRS: tuple[Pair, ...] = (

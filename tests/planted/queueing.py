@@ -72,8 +72,10 @@ def every_clock_in_the_queue() -> Swaps:
     """The clock over nodes runs from the submission on, also in the queue."""
     progress = observe._progress
 
-    def since_the_start(seen: observe.Observation, *, begins: bool, begins_at: Callable[[], float]) -> Record:
-        record = progress(seen, begins=begins, begins_at=begins_at)
+    def since_the_start(
+        seen: observe.Observation, begins: Callable[[observe.Observation], bool], begins_at: Callable[[], float]
+    ) -> Record:
+        record = progress(seen, begins, begins_at)
         entered = seen.record.phase is Phase.QUEUED and record.phase is Phase.PENDING
         return replace(record, epoch_at=record.started_at) if entered else record
 

@@ -12,6 +12,7 @@ from tests.planted import (
     hunting,
     queueing,
     repairing,
+    run_kinds,
     saying,
     spending,
     timing,
@@ -19,7 +20,6 @@ from tests.planted import (
     watching,
     writing,
 )
-from tests.planted import run_kinds as foreign
 from tests.planted.bug import Bug, Hunt, Swaps, bug, planted, swap
 from tests.planted.catalogue import BUGS, PAIRS
 
@@ -68,15 +68,15 @@ CAUGHT = [
     (repairing.window_never_forgets, Hunt("clean", "window-forgets")),
     (repairing.fruitless_for_ever, Hunt("clean", "no-progress")),
     (repairing.jitter_takes_all_of_the_wait, Hunt("clean", "jitter")),
-    (foreign.record_left_out_at_the_end, foreign.hunt("clean", "jobset-restarts")),
-    (foreign.suspension_counted_as_a_restart, foreign.hunt("clean", "jobset-suspended")),
-    (foreign.completed_and_failed, foreign.hunt("clean", "jobset-gives-up")),
-    (foreign.every_condition_dated_anew, foreign.hunt("clean", "jobset-in-order")),
-    (foreign.empty_list_taken_for_a_difference, foreign.hunt("clean", "jobset-runs")),
-    (foreign.pod_of_a_job_replaced_at_once, foreign.hunt("clean", "jobset-pod-replaced-twice")),
-    (foreign.every_restart_counts, foreign.hunt("clean", "jobset-ignores-its-maximum")),
-    (foreign.not_found_is_gone_for_good, foreign.hunt("clean", "jobset-ends-unserved")),
-    (foreign.free_restarts_uncounted, foreign.hunt("clean", "jobset-ignores-its-maximum")),
+    (run_kinds.record_left_out_at_the_end, run_kinds.hunt("clean", "jobset-restarts")),
+    (run_kinds.suspension_counted_as_a_restart, run_kinds.hunt("clean", "jobset-suspended")),
+    (run_kinds.completed_and_failed, run_kinds.hunt("clean", "jobset-gives-up")),
+    (run_kinds.every_condition_dated_anew, run_kinds.hunt("clean", "jobset-in-order")),
+    (run_kinds.empty_list_taken_for_a_difference, run_kinds.hunt("clean", "jobset-runs")),
+    (run_kinds.pod_of_a_job_replaced_at_once, run_kinds.hunt("clean", "jobset-pod-replaced-twice")),
+    (run_kinds.every_restart_counts, run_kinds.hunt("clean", "jobset-ignores-its-maximum")),
+    (run_kinds.not_found_is_gone_for_good, run_kinds.hunt("clean", "jobset-ends-unserved")),
+    (run_kinds.free_restarts_uncounted, run_kinds.hunt("clean", "jobset-ignores-its-maximum")),
     (watching.cache_by_name, Hunt("stranger", "coordinator-first", most=130)),
 ]
 

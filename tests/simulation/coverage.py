@@ -18,8 +18,8 @@ ACTORS: dict[str, tuple[str, ...]] = {
         "total-passes",
         "run-passes",
     ),
-    "gang that gets on no more": ("progress-stops", "steps-stop"),
-    "program that reports steps, and pauses": ("steps-pause", "steps-come-back"),
+    "gang that gets on no more": ("progress-stops", "steps-stop", "sent-steps-stop"),
+    "program that reports steps, and pauses": ("steps-pause", "steps-come-back", "steps-are-sent"),
     "program that fails, or a gang that aborts": (
         "member-fails",
         "coordinator-fails",
@@ -106,7 +106,7 @@ ACTORS: dict[str, tuple[str, ...]] = {
         "jaxjob-exit-code",
         "jaxjob-deadline",
     ),
-    "users of foreign objects, who suspend, delete and submit again; other managers beside Muster": (
+    "users of objects of other kinds, who suspend, delete and submit again; other managers beside Muster": (
         "jobset-suspended",
         "jaxjob-suspended",
         "jobset-ttl",
@@ -189,7 +189,7 @@ ACTORS: dict[str, tuple[str, ...]] = {
 }
 """Each actor, with scenarios and families of faults in which it acts."""
 
-OWN_STATUS = "own status and record of a foreign object true and kept?"
+OWN_STATUS = "own status and record of an object of another kind true and kept?"
 
 QUESTIONS: dict[str, str] = {
     "one epoch, one process a rank, started in order?": "invariants",

@@ -1,5 +1,7 @@
 """The verdict over a run of our own: the policies in their order, and the record that follows from what they say."""
 
+from collections.abc import Iterable
+
 from msgspec.structs import replace
 
 from muster.state.facts import admission, older_pods
@@ -20,11 +22,12 @@ from muster.state.policies.ending import success, suspension
 from muster.state.policies.failures import avoidance, backoff, budget, failure, restart_reasons
 from muster.state.policies.queueing import queue
 from muster.state.vocabulary.record import Phase, Record
+from muster.state.vocabulary.rules import ClockRule
 from muster.state.vocabulary.transitions import enter, next_epoch
 
 
-def judge(context: Context) -> Verdict | None:
-    """Ask the policies, in order.
+def judge(context: Context, passed: Iterable[ClockRule]) -> Verdict | None:
+    """Ask the policies, in order; ``passed`` are the clocks that have run out.
 
     Of a JobSet a failed job is judged before the success of others (jobset_controller.go, reconcile).
     """
@@ -41,7 +44,7 @@ def judge(context: Context) -> Verdict | None:
         return evicted
     if asked := request.judge(context):
         return asked
-    if over := deadline.judge(context):
+    if over := deadline.judge(context, passed):
         return over
     return _broken(context) or refusal.judge(context)
 

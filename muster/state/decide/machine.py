@@ -167,5 +167,5 @@ class Course(NamedTuple):
 
 COURSES: Final = {
     Engine.NATIVE: Course(_first, OWN, act, _clear_away),
-    Engine.OBSERVE: Course(following.first, WATCHED, deadline_action.end),
+    Engine.WATCH: Course(following.first, WATCHED, deadline_action.end),
 }

@@ -6,7 +6,7 @@ from muster.state.vocabulary.pod import Pod
 
 def clear(context: Context) -> bool:
     """No pod of another epoch may run any more."""
-    return context.alone or not any(tally.alive for tally in context.view.others(context.record.epoch))
+    return not any(tally.alive for tally in context.view.others(context.record.epoch))
 
 
 def unseen(context: Context) -> tuple[Pod, ...]:

@@ -24,7 +24,7 @@ WORDS: Final = {
         not_created="nothing is known that keeps Muster from creating it",
         beside=False,
     ),
-    Engine.OBSERVE: Words(
+    Engine.WATCH: Words(
         suspended="the {kind} is suspended",
         restarting=("AwaitingPods", "epoch {epoch} waits for pods of its controller"),
         not_created="its own controller has not created it",

@@ -28,6 +28,7 @@ from muster.state.policies.obstacles import (
     QUEUED,
     QUEUED_TWICE,
     REQUEST_UNMET,
+    SANDBOX,
     Obstacle,
     called_stuck,
 )
@@ -49,6 +50,7 @@ _KINDS = {
     QUEUED_TWICE: "queue",
     PARTLY_QUEUED: "queue",
     NODE_NOT_READY: "node",
+    SANDBOX: "sandbox",
     RANKS_ENDED: "ended",
     REQUEST_UNMET: "request",
     MEMBER_FAILED: "member",

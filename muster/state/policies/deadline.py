@@ -8,7 +8,7 @@ A clock ends something because something has *not* happened, and a late cache lo
 node, or the success. So a clock that has run out acts only on what the live API has said since.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import inf
 from operator import attrgetter
 from typing import Final
@@ -47,9 +47,9 @@ def passed(context: Context) -> list[ClockRule]:
     return [clock for clock in context.plan.clocks if over.get(clock.name, inf) <= context.now]
 
 
-def judge(context: Context) -> Restart | Repair | Fail | ReadFirst | None:
+def judge(context: Context, passed: Iterable[ClockRule]) -> Restart | Repair | Fail | ReadFirst | None:
     """Do what the first passed clock asks. Clocks that only alert are shown by the rendezvous policy."""
-    clock = next((clock for clock in passed(context) if not _alerts_only(clock)), None)
+    clock = next((clock for clock in passed if not _alerts_only(clock)), None)
     if clock is None:
         return None
     if unsure(context, clock.name):
@@ -66,10 +66,10 @@ def unsure(context: Context, name: ClockName) -> bool:
     return read is None or read.at < ends(context.plan, context.record)[name]
 
 
-def alerts(context: Context) -> list[tuple[str, str]]:
+def alerts(context: Context, passed: Iterable[ClockRule]) -> list[tuple[str, str]]:
     """Reason and message of each passed clock that ends nothing, or asks another controller to end the run."""
     asks = bool(context.plan.watching.on_deadline)
-    return [(clock.reason, sentence(context, clock)) for clock in passed(context) if asks or _alerts_only(clock)]
+    return [(clock.reason, sentence(context, clock)) for clock in passed if asks or _alerts_only(clock)]
 
 
 def _alerts_only(clock: ClockRule) -> bool:

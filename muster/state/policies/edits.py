@@ -17,11 +17,6 @@ from muster.state.facts.context import Context
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Phase, Record
 
-_FOREIGN = {
-    "spec.jaxReplicaSpecs": "",
-    "spec.replicatedJobs": "; JobSet's webhook refuses such an edit of a JobSet that is not suspended",
-}
-"""The only field that the pods of a foreign object are made of, and what its own webhook does."""
 LONGEST = 500
 """Characters that are kept of what is wrong with an edit: it begins with the field."""
 _WITHOUT_PODS = (Phase.SUSPENDED, Phase.QUEUED, Phase.RESTARTING)
@@ -45,16 +40,17 @@ def refused(record: Record) -> bool:
     return ": " in record.pending_edits  # a field, and what is wrong with it
 
 
-def sentence(record: Record) -> str:
-    """What is said of edits that the pods do not follow; empty without one."""
+def sentence(record: Record, remark: str = "") -> str:
+    """What is said of edits that the pods do not follow; empty without one. ``remark``: what the kind adds to it."""
     if not record.pending_edits:
         return ""
     if refused(record):
         return f"the last edit is not followed, and the run goes on as before it: {record.pending_edits}"
     said = f"the edit of {record.pending_edits} holds for pods that are created from now on, and not for those that run"
-    if record.pending_edits not in _FOREIGN:
+    if not record.groups:
         return said
-    return f"{said}; how many pods there are changes only while it is suspended{_FOREIGN[record.pending_edits]}"
+    more = "how many pods there are changes only while it is suspended"
+    return "; ".join(filter(None, (said, more, remark)))
 
 
 def _problem(plan: Plan) -> str:

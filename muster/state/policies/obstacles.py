@@ -11,13 +11,14 @@ reason               obstacle                                                   
 ``NodeNotReady``     the node lifecycle controller has marked a running member's node     15 s
 the container's own  a container that cannot be made, or an image that cannot be pulled   15 s
 the scheduler's own  no node fits a member (``Unschedulable``)                            60 s
+``SandboxNotReady``  members have a node, and no volumes or no network 60 s after all had one     60 s
 ``RanksEnded``       members that met at a coordinator ended with 0 while others run on   300 s
 ``RequestUnmet``     the program asks Ray for what none of its nodes has                   60 s
-``MemberFailed``     a member of an observed run failed, and is not replaced              60 s
-``PodsMissing``      the controller of an observed run has not made all of its pods       60 s; 0 where there is none
-``CoordinatorGone``  the pod of an observed run's coordinator is gone or not at work      60 s
-``RestartedInPlace`` a member of an observed run was started again, and is not ready      120 s
-``FailureReported``  its controller reports a failure of an observed run that goes on     60 s
+``MemberFailed``     a member of a watched run failed, and is not replaced              60 s
+``PodsMissing``      the controller of a watched run has not made all of its pods       60 s; 0 where there is none
+``CoordinatorGone``  the pod of a watched run's coordinator is gone or not at work      60 s
+``RestartedInPlace`` a member of a watched run was started again, and is not ready      120 s
+``FailureReported``  its controller reports a failure of a watched run that goes on     60 s
 ``StatusIsFalse``    10 s after the program, or all members, ended the object does not    20 s
                      say so
 ===================  ===================================================================  ========
@@ -39,13 +40,15 @@ from muster.state.facts.context import Context
 from muster.state.facts.diagnosis import grouping
 from muster.state.facts.sentences import EXACT, placed, share, why_idle
 from muster.state.policies.failures import avoidance
-from muster.state.policies.watched import obstacles as of_observed
+from muster.state.policies.watched import obstacles as of_watched
 from muster.state.policies.watched.stale_status import unsaid
 from muster.state.view.stage import shown
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.pod import Pod
-from muster.state.vocabulary.record import RANKS_ENDED, Blocked, ConditionType, Record
+from muster.state.vocabulary.record import RANKS_ENDED, Blocked, ConditionType, Phase, Record
 
+SANDBOX_AFTER = 60.0
+"""Seconds after the last member got its node: a volume is attached, an address given in less."""
 QUEUE_PATIENCE = 60.0
 """Seconds in which the rest of a gang must follow its first process out of a queue."""
 UNMET_PATIENCE = 60.0
@@ -60,6 +63,7 @@ NAMED = 8
 """How many members a sentence names."""
 
 QUEUED, NODE_NOT_READY = Causes.QUEUED.stuck_as, Causes.NODE_NOT_READY.stuck_as
+SANDBOX = Causes.SANDBOX.stuck_as
 PARTLY_QUEUED = "PartlyQueued"
 QUEUED_TWICE, REQUEST_UNMET = "QueuedTwice", "RequestUnmet"
 KUEUE_GATE = "kueue.x-k8s.io/admission"
@@ -101,11 +105,28 @@ def current(context: Context) -> Obstacle | None:
         count = f"{share(tally.scheduled, size)} members have a node"
         found = _idle(context, tally.unplaced, count)
         return replace(found, message=f"{found.message}{avoidance.said(context)}")
-    if context.plan.engine is Engine.OBSERVE and (theirs := _observed(context)):
+    if context.plan.engine is Engine.WATCH and (theirs := _watched(context)):
         return theirs
+    if context.record.phase is Phase.PENDING and (unmade := _without_sandbox(context)):
+        return unmade
     if tally.succeeded and tally.working and context.plan.coordinator and not context.plan.sequential:
         return _ended(context)
     return _unmet(context)
+
+
+def _without_sandbox(context: Context) -> Obstacle | None:
+    """A volume or the network of members is not there: a kubelet tries again and again, and says why in Events only.
+
+    It shows in no waiting reason but ContainerCreating, so it counts after a minute.
+    """
+    scheduled_at = context.record.scheduled_at
+    pods = [pod for pod in islice(context.tally.idle.values(), NAMED) if not pod.sandboxed and not pod.terminating]
+    if scheduled_at is None or not pods:
+        return None
+    count = f"{share(context.tally.started, context.plan.size)} programs have started"
+    who = grouping.as_findings(context, (pod.rank for pod in context.tally.idle.values()), len(context.tally.idle))
+    patience = Causes.SANDBOX.patience or 0.0
+    return Obstacle(SANDBOX, f"{count}; {who}", patience, pods[0].name, scheduled_at + SANDBOX_AFTER)
 
 
 def _unmet(context: Context) -> Obstacle | None:
@@ -116,20 +137,20 @@ def _unmet(context: Context) -> Obstacle | None:
     return Obstacle(REQUEST_UNMET, probe.answer.unmet, UNMET_PATIENCE, probe.answer.unmet)
 
 
-def _observed(context: Context) -> Obstacle | None:
-    """What only the controller of an observed run can mend."""
+def _watched(context: Context) -> Obstacle | None:
+    """What only the controller of a watched run can mend."""
     if context.plan.watching.unrun and not context.tally.pods:
         what = f"nothing runs {context.plan.subject.kind}s here; {context.plan.watching.unrun}"
-        return Obstacle(of_observed.PODS_MISSING, what, 0.0, what)
-    since = {uid: of_observed.counts_from(context, pod) for uid, pod in context.tally.failed.items()}
+        return Obstacle(of_watched.PODS_MISSING, what, 0.0, what)
+    since = {uid: of_watched.counts_from(context, pod) for uid, pod in context.tally.failed.items()}
     if since:
         uid = min(since, key=lambda uid: since[uid])
-        name, what = context.tally.failed[uid].name, of_observed.failed(context)
-        return Obstacle(of_observed.MEMBER_FAILED, what, of_observed.PATIENCE, name, since[uid])
+        name, what = context.tally.failed[uid].name, of_watched.failed(context)
+        return Obstacle(of_watched.MEMBER_FAILED, what, of_watched.PATIENCE, name, since[uid])
     if found := unsaid(context):
         return Obstacle(found.reason, found.message, found.patience, found.message, found.begins)
-    what = of_observed.missing(context)
-    return Obstacle(of_observed.PODS_MISSING, what, of_observed.PATIENCE, what) if what else None
+    what = of_watched.missing(context)
+    return Obstacle(of_watched.PODS_MISSING, what, of_watched.PATIENCE, what) if what else None
 
 
 def called_stuck(record: Record, obstacle: Blocked) -> bool:

@@ -14,7 +14,7 @@ from muster.state.vocabulary.coordinator import Coordinator
 def of(context: Context, coordinator: Coordinator, probe: ProbeResult) -> tuple[tuple[str, str] | None, float | None]:
     """What is stuck about a coordinator that does not answer, or not for long, and when that may change."""
     turns_at = probe.turns_at(context.now)
-    if _is_past_it(coordinator, probe):
+    if is_past_it(coordinator, probe):
         return None, turns_at
     due = None
     if probe.silent_at is not None:
@@ -35,12 +35,7 @@ def known(coordinator: Coordinator, probe: ProbeResult, now: float) -> bool:
     One lost answer changes nothing. After that what it said last is of the past, unless the rendezvous needs its port
     no more, or the run is ending.
     """
-    return probe.silent_at is None or now < probe.silent_at + LOST_AFTER or _is_past_it(coordinator, probe)
-
-
-def steady(coordinator: Coordinator, probe: ProbeResult, now: float) -> bool:
-    """The same for a sentence, which does not change with each answer of a coordinator that comes and goes."""
-    return probe.present(now) or _is_past_it(coordinator, probe)
+    return probe.silent_at is None or now < probe.silent_at + LOST_AFTER or is_past_it(coordinator, probe)
 
 
 def known_in(context: Context) -> bool:
@@ -62,6 +57,6 @@ def _started_again(context: Context, coordinator: Coordinator, probe: ProbeResul
     return pod is not None and probe.last_served_at < pod.started_at <= context.now
 
 
-def _is_past_it(coordinator: Coordinator, probe: ProbeResult) -> bool:
+def is_past_it(coordinator: Coordinator, probe: ProbeResult) -> bool:
     """The run needs its coordinator's port no more."""
     return probe.leaving or (coordinator.may_close and probe.passed and probe.answer.coordinator.refused)

@@ -3,7 +3,7 @@
 They are computed whole from the record, the assembly and the plan at every step, and keep the time of their last flip.
 """
 
-from collections.abc import Iterator
+from itertools import chain
 
 from muster.state.facts.context import Context
 from muster.state.facts.sentences import EXACT, placed, sentence, share, why_idle
@@ -49,27 +49,22 @@ def unseen(context: Context) -> bool:
     return context.tally.succeeded >= context.plan.size or (said is not None and said.reason == ROLL_NOT_SEEN)
 
 
-def _rows(context: Context, assembly: Assembly, coordinator: str) -> Iterator[Row]:
-    record = context.record
-    suspended = record.phase is Phase.SUSPENDED
-    yield ConditionType.SUSPENDED, suspended, "Suspended" if suspended else "NotSuspended", ""
-    yield _scheduled(context)
-    yield _coordinator(context, assembly, coordinator)
-    yield _assembled(context, assembly)
-    restarting = record.phase is Phase.RESTARTING
-    cause = record.cause
-    yield (
-        ConditionType.RESTARTING,
-        restarting,
-        "GangRestart" if restarting else "NotRestarting",
-        sentence(cause) if restarting and cause else "",
+def _rows(context: Context, assembly: Assembly, coordinator: str) -> tuple[Row, ...]:
+    record, phase, over = context.record, context.record.phase, context.record.finished
+    suspended, restarting = phase is Phase.SUSPENDED, phase is Phase.RESTARTING
+    why = sentence(record.cause) if restarting and record.cause else ""
+    stuck = assembly.stuck or ("NotStuck", "")
+    return (
+        (ConditionType.SUSPENDED, suspended, "Suspended" if suspended else "NotSuspended", ""),
+        _scheduled(context),
+        _coordinator(context, assembly, coordinator),
+        _assembled(context, assembly),
+        (ConditionType.RESTARTING, restarting, "GangRestart" if restarting else "NotRestarting", why),
+        (ConditionType.STUCK, assembly.stuck is not None, *stuck),
+        _ending(ConditionType.SUCCEEDED, record, Phase.SUCCEEDED),
+        _ending(ConditionType.FAILED, record, Phase.FAILED),
+        (ConditionType.FINISHED, over, record.reason if over else "Unfinished", record.message if over else ""),
     )
-    reason, message = assembly.stuck or ("NotStuck", "")
-    yield ConditionType.STUCK, reason != "NotStuck", reason, message
-    yield _ending(ConditionType.SUCCEEDED, record, Phase.SUCCEEDED)
-    yield _ending(ConditionType.FAILED, record, Phase.FAILED)
-    over = record.finished
-    yield ConditionType.FINISHED, over, record.reason if over else "Unfinished", record.message if over else ""
 
 
 def _assembled(context: Context, assembly: Assembly) -> Row:
@@ -98,8 +93,10 @@ def _scheduled(context: Context) -> Row:
     if context.complete:
         return ConditionType.SCHEDULED, True, "AllScheduled", f"all {context.plan.together} members have a node"
     scheduled, size = context.tally.scheduled, context.plan.together
-    unplaced = next((pod for pod in context.tally.idle.values() if not pod.scheduled), None)
-    if unplaced is None or (size > EXACT and not unplaced.waiting_reason):
+    tally = context.tally
+    waiting = tally.idle.values() if size <= EXACT else chain(tally.unplaced.values(), tally.gated.values())
+    unplaced = next((pod for pod in waiting if not pod.scheduled), None)
+    if unplaced is None:
         return ConditionType.SCHEDULED, False, "Waiting", f"{share(scheduled, size)} members have a node"
     why = f"rank {unplaced.rank} ({placed(context, unplaced.rank, unplaced.name)}, {why_idle(unplaced)})"
     reason = unplaced.waiting_reason or "Waiting"

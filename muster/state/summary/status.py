@@ -25,12 +25,15 @@ by themselves once a minute at most, from the budget of words; ``Steps.at`` says
 nothing, or gets on no more, costs no write.
 """
 
+from itertools import starmap
 from math import ceil
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from muster.api.wire.kinds import MAX_COUNTER
 from muster.state.facts import admission, gates, older_pods
+from muster.state.facts.accelerators import held
 from muster.state.facts.context import Context
 from muster.state.facts.sentences import of_lingering, sentence, share, still_running
 from muster.state.facts.words import WORDS
@@ -45,9 +48,8 @@ from muster.state.view.read_only import ReadOnlyBudget
 from muster.state.view.roll import RankState
 from muster.state.view.stale_members import STALE_MEMBERS
 from muster.state.vocabulary.coordinator import Completeness
-from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record, RollCall, Steps
+from muster.state.vocabulary.record import Condition, ConditionType, HeldDevices, Phase, Record, RollCall, Steps
 from muster.state.vocabulary.rules import ClockName
-from muster.state.vocabulary.transitions import stuck_turned
 
 TURNING = (ConditionType.COORDINATOR_READY, ConditionType.STUCK)
 """Conditions that turn without a new fact."""
@@ -81,16 +83,17 @@ def summarize(context: Context, assembly: Assembly) -> Record:
     if not record.finished:
         reason, message = _waiting_for(context, assembly, conditions)
         beside = _still_running(context) if _goes_on_beside(context) else ""
-        more = beside, plan.said(record.epoch), edits.sentence(record), volume.sentence(record)
+        more = beside, plan.said(record.epoch), edits.sentence(record, plan.edits.remark), volume.sentence(record)
         message = "; ".join(filter(None, (message, *more)))
     stuck = assembly.stuck is not None
     return replace(
-        stuck_turned(record, context.now, stuck=stuck),
+        record,
         generation=plan.generation,
         size=plan.size,
         ready=ready,
         roll=roll,
         steps=read(context),
+        devices=() if record.finished else tuple(starmap(HeldDevices, held(plan, context.view))),
         coordinator=coordinator,
         dashboard=plan.dashboard_address(record.epoch),
         deadline=_deadline(context),
@@ -154,7 +157,7 @@ def _waiting_for(context: Context, assembly: Assembly, conditions: tuple[Conditi
     if stale:
         return STALE_MEMBERS, assembly.message
     coordinator = context.plan.coordinator
-    if not assembly.complete and coordinator and coordinator.complete is Completeness.ARRIVED:
+    if not assembly.complete and (coordinator is None or coordinator.complete is Completeness.ARRIVED):
         return "AwaitingRanks", assembly.message
     return "RollComplete", assembly.message
 
@@ -222,10 +225,11 @@ def read(context: Context) -> Steps | None:
     """The steps as they were read last. Those of the epoch before stay until the next one reports."""
     kept, epoch = context.record.steps, context.record.epoch
     seen = context.view.progress_of(epoch) or (context.view.progress_of(epoch - 1) if epoch else None)
-    if seen is None or (kept is not None and kept.epoch > seen.epoch):
-        return kept
+    if seen is None or (kept is not None and kept.epoch > seen.epoch) or not seen.ranks:
+        return kept  # what is only resumed from the record is no news
     rate = "" if seen.rate is None else shown_rate(seen.rate).replace(",", "")
-    return Steps(seen.epoch, seen.step, rate, seen.reporting, seen.read_at)
+    patience = min(ceil(seen.lasting_patience), MAX_COUNTER) if seen.sent else 0
+    return Steps(seen.epoch, seen.step, rate, seen.reporting, patience, seen.moved_at if seen.sent else seen.read_at)
 
 
 def write_at(before: Record, after: Record, now: float) -> float | None:

@@ -1,8 +1,10 @@
-"""What the controller of an observed object says of it."""
+"""What the controller of a watched object says of it."""
 
 from enum import StrEnum
 
 import msgspec
+
+from muster.state.view.progress import StepReport
 
 
 class Said(StrEnum):
@@ -39,5 +41,9 @@ class OwnState(msgspec.Struct, frozen=True, gc=False):
     started_at: float | None = None
     finished_at: float | None = None
     """When the object ended."""
+    report: StepReport | None = None
+    """What its program has reported to its controller last."""
+    reported: str = ""
+    """When, in the program's words: another one is another report."""
     clearing: str = ""
     """What becomes of its pods after its end, where its controller does not delete them at once."""

@@ -6,8 +6,10 @@
 from collections.abc import Mapping, Set
 from typing import Protocol
 
+from muster.state.view.collectives import Collectives
 from muster.state.view.engine_facts import LiveRead, Refusal, Refused
 from muster.state.view.own_state import OwnState
+from muster.state.view.places.standstill import Places
 from muster.state.view.probe_result import ProbeResult
 from muster.state.view.progress import Progress
 from muster.state.view.tally import Tally
@@ -80,6 +82,8 @@ class ReadOnlyView(Protocol):
     def others(self, epoch: int) -> list[Tally]: ...
     def probe_result_of(self, epoch: int) -> ProbeResult | None: ...
     def progress_of(self, epoch: int) -> Progress | None: ...
+    def collectives_of(self, epoch: int) -> Collectives | None: ...
+    def places_of(self, epoch: int) -> Places | None: ...
     @property
     def unsaved_since(self) -> float | None: ...
     @property

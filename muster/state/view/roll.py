@@ -12,6 +12,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from muster.api.gang import MAX_MEMBERS
+from muster.state.view.collectives import CollectiveReport
+from muster.state.view.places.report import PlaceReport
 from muster.state.view.progress import StepReport
 from muster.state.vocabulary.wall_time import WallTime
 
@@ -138,6 +140,12 @@ class RollAnswer:
     """A member received a preemption notice in this life of the coordinator, as far as the probe was asked to look."""
     reports: tuple[StepReport, ...] | None = None
     """What each rank that reports has reported last; None where this look did not read it."""
+    collectives: tuple[CollectiveReport, ...] | None = None
+    """Which collectives each process that says so has entered; None where this look did not read it."""
+    places: tuple[PlaceReport, ...] | None = None
+    """Where each rank that says so stands; None where this look did not read it."""
+    stacks: tuple[tuple[int, tuple[str, ...]], ...] = ()
+    """With ``places``: ranks that stand, the first of each group, with their stacks."""
 
     @property
     def arrived(self) -> frozenset[int]:

@@ -6,11 +6,43 @@ Each change of a pod costs O(1), so that a decision reads counts and a few notab
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from muster.state.view.counts import NO_PODS, Counts
+from muster.api.values.devices import Devices
 from muster.state.view.roll import RankState
 from muster.state.view.stage import Shown, Stage, shown
 from muster.state.vocabulary.pod import PATIENT, SCHEDULING_GATED, Pod
 from muster.state.vocabulary.record import Attempts
+
+
+@dataclass(slots=True)
+class Counts:
+    """How many pods there are, and how far they have come."""
+
+    pods: int = 0
+    working: int = 0
+    """Live, and the member is not done: a sidecar that runs on after ``main`` takes no place of another member."""
+    scheduled: int = 0
+    started: int = 0
+    ready: int = 0
+    """Working, ready and not terminating."""
+    succeeded: int = 0
+    placed: int = 0
+    """On a node, and some container may still run: the pod holds what it has asked for."""
+
+    def shift(
+        self, step: int, working: int, scheduled: int, started: int, ready: int, succeeded: int, placed: int
+    ) -> None:
+        """Count one pod in (``step`` 1) or out (-1); the flags are 0 or 1."""
+        self.pods += step
+        self.working += step * working
+        self.scheduled += step * scheduled
+        self.started += step * started
+        self.ready += step * ready
+        self.succeeded += step * succeeded
+        self.placed += step * placed
+
+
+NO_PODS = Counts()
+"""The counts of a group or job without pods. Never changed."""
 
 
 @dataclass(slots=True)
@@ -69,6 +101,8 @@ class Tally(Counts):
     """Ranks that have failed and are given up."""
     roll: tuple[RankState, ...] = ()
     """Where each rank stands, as the coordinator said last."""
+    devices: dict[Devices, int] = field(default_factory=dict)
+    """Of watched pods: what those ask for that are on a node and have not ended, and how many ask for the same."""
     absent: dict[Shown, int] = field(default_factory=dict)
     """By what their pods show: the members that have a pod, or are done, and have not arrived in ``roll``."""
 
@@ -246,7 +280,7 @@ class Tally(Counts):
     def _count_collected(self, rank: int, step: int) -> None:
         """Count a rank without a pod as a pod that had a node, ran and succeeded, or was given up."""
         group, job = self.collected[rank] if step > 0 else self.collected.pop(rank)
-        self._shift(group, job, step, (False, True, True, False, rank in self.done))
+        self._shift(group, job, step, (False, True, True, False, rank in self.done, False))
         if not self._arrived(rank):
             self._miss(self._collected_as(rank), step)
 
@@ -262,10 +296,13 @@ class Tally(Counts):
 
     def _count(self, pod: Pod, step: int, done: bool) -> None:
         working = pod.live and not done and pod.rank not in self.ignored
-        flags = working, pod.scheduled, pod.started, pod.ready and working and not pod.terminating, done
+        placed = pod.live and pod.node != ""
+        flags = working, pod.scheduled, pod.started, pod.ready and working and not pod.terminating, done, placed
+        if placed and pod.devices:
+            self._hold(pod.devices, step)
         self._shift(pod.group, pod.job, step, flags)
 
-    def _shift(self, name: str, index: int, step: int, flags: tuple[bool, bool, bool, bool, bool]) -> None:
+    def _shift(self, name: str, index: int, step: int, flags: tuple[bool, bool, bool, bool, bool, bool]) -> None:
         self.shift(step, *flags)
         group, job = self.groups.get(name), self.jobs.get((name, index))
         if group is None:
@@ -278,6 +315,12 @@ class Tally(Counts):
             del self.jobs[name, index]
         if not group.pods:
             del self.groups[name]
+
+    def _hold(self, devices: Devices, step: int) -> None:
+        if count := self.devices.get(devices, 0) + step:
+            self.devices[devices] = count
+        else:
+            del self.devices[devices]
 
     def _notable(self, pod: Pod, done: bool) -> list[dict[str, Pod]]:
         """Where the pod is held besides ``members``. It runs twice per watch event, so it asks the pod once."""

@@ -8,12 +8,17 @@ full list, and the daemon decides nothing before that list.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
+from msgspec import structs
+
 from muster.api.values.rank_ranges import from_ranges
+from muster.state.view.collectives import Collectives, collectives_seen
 from muster.state.view.engine_facts import EngineFacts
 from muster.state.view.own_state import OwnState
+from muster.state.view.places.standstill import Places, places_seen
 from muster.state.view.probe_result import ProbeResult, probe_result
-from muster.state.view.progress import Progress, steps_progress
+from muster.state.view.progress import Progress, StepReport, resumed, steps_progress
 from muster.state.view.roll import RollAnswer, joined
+from muster.state.view.sent_reports import SentReports
 from muster.state.view.stale_members import StaleMembers
 from muster.state.view.tally import NO_TALLY, Tally
 from muster.state.view.write_budget import WriteBudget
@@ -35,6 +40,9 @@ class View:
     engine: EngineFacts = field(default_factory=EngineFacts)
     probe: ProbeResult | None = None
     progress: Progress | None = None
+    sent: SentReports = field(default_factory=SentReports)
+    collectives: Collectives | None = None
+    places: Places | None = None
     writes: WriteBudget = field(default_factory=WriteBudget)
     oldest: int = 0
     """The oldest epoch whose ranks stay done when their pods are gone."""
@@ -53,7 +61,7 @@ class View:
     admission: Workload | None = None
     """The Workload that Kueue has made for an object that it suspends and resumes itself."""
     own: OwnState | None = None
-    """Of an observed object: what its own controller says of it."""
+    """Of a watched object: what its own controller says of it."""
     _remembered: tuple[object, ...] | None = None
     _stale: StaleMembers = field(default_factory=StaleMembers)
 
@@ -136,9 +144,11 @@ class View:
 
     def mark_created(self, epoch: int, ranks: Iterable[int], together: int) -> None:
         """Pods of these ranks exist beside those that are seen: with ``together`` of them the epoch is launched."""
+        if self.engine.launched == epoch:
+            return
         tally = self.of(epoch)
         absent = sum(rank not in tally.members and rank not in tally.collected for rank in ranks)
-        if self.engine.launched != epoch and tally.pods + absent >= together:
+        if tally.pods + absent >= together:
             self.engine.launched = epoch
 
     def mark_stopping(self, pods: Iterable[Pod]) -> None:
@@ -197,8 +207,10 @@ class View:
     def observe_probe(self, answer: RollAnswer, epoch: int) -> bool:
         """Take in a coordinator's answer; True if the roll, the coordinator's state or a hang changed."""
         before, hang_changed = self.probe, self._observe_progress(answer, epoch)
-        if answer.reports is not None:
-            answer = replace(answer, reports=None)  # ``progress`` has them
+        hang_changed = self._observe_collectives(answer, epoch) or hang_changed
+        hang_changed = self._observe_places(answer, epoch) or hang_changed
+        if any(said is not None for said in (answer.reports, answer.collectives, answer.places)):  # this view has them
+            answer = replace(answer, reports=None, collectives=None, places=None, stacks=())
         members = self.of(epoch).members
         if answer.identities:
             answer = joined(answer, {pod.ip: rank for rank, pod in members.items()})
@@ -214,13 +226,68 @@ class View:
         The first step that this daemon sees is evidence, too: the record may say that the gang hangs.
         """
         before = self.progress_of(epoch)
-        if answer.reports is not None:
+        if answer.reports or (answer.reports is not None and not (before is not None and before.sent)):
             self.progress = steps_progress(answer.reports, epoch, answer.at, before)
         after = self.progress
         if after is before or after is None:
             return False
         first = after.moved and before is not None and not before.moved
         return first or (before is not None and before.hung) is not after.hung
+
+    def send(self, report: StepReport, epoch: int, now: float) -> None:
+        """Take in a report that was sent; the next ``hear`` counts it. ``now`` is in wall seconds."""
+        self.sent.add(report, epoch, now)
+
+    def hear(self, record: Record, now: float, since: float) -> None:
+        """Count what was sent since the last call, and the silence since then.
+
+        This daemon could hear reports since ``since``, in wall seconds. What is read from the gang's own store is
+        better: it is of all ranks, and outlives the daemon.
+        """
+        known = self.progress_of(record.epoch)
+        if known is not None and not known.sent:
+            return
+        if self.own is not None and self.own.report is not None and self.own.reported != self.sent.reported:
+            self.sent.reported = self.own.reported
+            self.sent.add(self.own.report, record.epoch, now)
+        steps = record.steps
+        if known is None and steps is not None and steps.hung_after and steps.epoch == record.epoch:
+            patience = float(steps.hung_after)
+            known = resumed(steps.epoch, max(now, since), step=steps.step, reporting=steps.reporting, patience=patience)
+        if (reports := self.sent.taken(record.epoch)) is not None:
+            known = steps_progress(reports, record.epoch, now, known, sent=True)
+        if known is not None:
+            self.progress = structs.replace(known, read_at=now, moved_at=min(max(known.moved_at, since), now))
+
+    def take_over(self) -> None:
+        """This daemon leads from now on: forget answers and reports of an earlier leadership."""
+        self.probe, self.collectives, self.places, self.sent = None, None, None, SentReports()
+        if self.progress is not None and self.progress.sent:
+            self.progress = None
+
+    def _observe_collectives(self, answer: RollAnswer, epoch: int) -> bool:
+        """Take in which collectives the processes have entered; True if that is news for a decision."""
+        if answer.collectives is None:
+            return False
+        before, progress = self.collectives_of(epoch), self.progress_of(epoch)
+        pause = progress.pause if progress else 0.0
+        self.collectives = after = collectives_seen(answer.collectives, epoch, answer.at, before, pause=pause)
+        if after is None:
+            return False
+        if before is None:
+            return bool(after.behind)
+        return (before.behind, before.unsure) != (after.behind, after.unsure)
+
+    def _observe_places(self, answer: RollAnswer, epoch: int) -> bool:
+        """Take in where the ranks stand; True if that is news for a decision."""
+        if answer.places is None:
+            return False
+        before = self.places_of(epoch)
+        size = len(answer.states)
+        self.places = after = places_seen(
+            answer.places, dict(answer.stacks), epoch, answer.at, before, size, self.progress_of(epoch)
+        )
+        return (before.news if before else ()) != (after.news if after else ())
 
     def forget_coordinator(self) -> None:
         """Its pods are stopped: what the coordinator said is of a life that is over, within the same epoch."""
@@ -241,6 +308,14 @@ class View:
     def progress_of(self, epoch: int) -> Progress | None:
         """The progress if it is that epoch's, else None: also where no program reports."""
         return self.progress if self.progress and self.progress.epoch == epoch else None
+
+    def collectives_of(self, epoch: int) -> Collectives | None:
+        """Where the processes of that epoch stand in their collectives; None where they do not say."""
+        return self.collectives if self.collectives and self.collectives.epoch == epoch else None
+
+    def places_of(self, epoch: int) -> Places | None:
+        """Where the ranks of that epoch stand; None where they do not say."""
+        return self.places if self.places and self.places.epoch == epoch else None
 
     def _holds(self, pod: Pod) -> bool:
         """The pod has not been seen to go."""

@@ -156,7 +156,7 @@ class ReleaseWorkload:
 
 @dataclass(frozen=True, slots=True)
 class EndRun:
-    """Suspend or delete the object of an observed run: a deadline that its own annotation asks for has passed."""
+    """Suspend or delete the object of a watched run: a deadline that its own annotation asks for has passed."""
 
     how: str
     """``suspend`` or ``delete``."""

@@ -14,6 +14,8 @@ from typing import Any
 
 import msgspec
 
+from muster.api.names import CONTAINER
+from muster.api.values.devices import Devices, of_containers
 from muster.state.vocabulary.pod_spec import Env, PodSpec, Port
 from muster.state.vocabulary.rules import Gate
 
@@ -158,3 +160,19 @@ class Group:
         """The member at ``offset`` within the group (0 <= offset < size)."""
         job, pod = divmod(offset, self.completions)
         return Member(self.name, job, pod, self.first_rank + offset)
+
+
+def devices_of_member(group: Group) -> Devices:
+    """What one pod of the group asks for: its own container's resources, with its template merged over them."""
+    stated = group.template.get("spec")
+    spec = stated if isinstance(stated, Mapping) else {}
+    containers = spec.get("containers")
+    others = [each for each in containers if isinstance(each, Mapping)] if isinstance(containers, list | tuple) else []
+    if not group.whole:
+        main = next((each for each in others if each.get("name") == CONTAINER), {})
+        own = main.get("resources")
+        asked = own if isinstance(own, Mapping) else {}
+        limits = asked.get("limits")
+        merged = {**group.pod.limits, **(limits if isinstance(limits, Mapping) else {})}
+        others = [{"resources": {**asked, "limits": merged}}, *(each for each in others if each is not main)]
+    return of_containers(others, spec.get("resourceClaims"))

@@ -6,14 +6,15 @@ A plan is data: it holds no callables, so two equal specs give equal plans, and 
 Ranks are dense: groups in order, within a group jobs in order, within a job pods in order.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
 from muster.api.names import name_suffix
+from muster.api.values.devices import Devices
 from muster.state.vocabulary.coordinator import DASHBOARD, Coordinator
-from muster.state.vocabulary.group import Group, Member, Role
+from muster.state.vocabulary.group import Group, Member, Role, devices_of_member
 from muster.state.vocabulary.plan_parts import Edits, Failures, Lifecycle, Naming, RestartPolicy, Watching
 from muster.state.vocabulary.pod_spec import Claim
 from muster.state.vocabulary.rules import EVERY_JOB, ClockName, ClockRule, SuccessRule
@@ -28,7 +29,7 @@ class Engine(StrEnum):
 
     NATIVE = "native"
     """Muster creates and deletes the pods."""
-    OBSERVE = "observe"
+    WATCH = "observe"
     """Another controller owns the pods: Muster watches them, and a decision holds no action."""
 
 
@@ -86,8 +87,12 @@ class Plan:
     """Some group stands for batch/v1 Jobs."""
     piecewise: bool = field(init=False, repr=False, compare=False)
     """Some failure concerns a member or a job, and leaves the rest of the gang at work."""
-    leader: int = field(init=False, repr=False, compare=False)
-    """The rank whose log and exit are the experiment's: the submitter's, else rank 0."""
+    submitter: int = field(init=False, repr=False, compare=False)
+    """The rank that hands the program to the coordinator; -1 where none does."""
+    meeting: Member | None = field(init=False, repr=False, compare=False)
+    """The coordinator's member."""
+    devices: Mapping[str, Devices] = field(init=False, repr=False, compare=False)
+    """By group, what each of its pods asks for; without the groups that ask for none."""
 
     def __post_init__(self) -> None:
         groups = self.groups
@@ -99,7 +104,9 @@ class Plan:
             "sequential": together < size,
             "of_jobs": of_jobs,
             "piecewise": of_jobs or any(rule.action.partial for rule in self.failures.rules),
-            "leader": next((group.first_rank for group in groups if group.role is Role.SUBMITTER), 0),
+            "submitter": next((group.first_rank for group in groups if group.role is Role.SUBMITTER), -1),
+            "meeting": self.member(self.coordinator.rank) if self.coordinator else None,
+            "devices": {group.name: asked for group in groups if (asked := devices_of_member(group))},
         }
         for name, value in follows.items():
             object.__setattr__(self, name, value)  # frozen
@@ -108,6 +115,11 @@ class Plan:
     def title(self) -> str:
         """The name for people, on the page and in metrics; objects of two kinds may have one name."""
         return title(self.subject.kind, self.name)
+
+    @property
+    def leader(self) -> int:
+        """The rank whose log and exit are the experiment's: the submitter's, else rank 0."""
+        return max(self.submitter, 0)
 
     @property
     def domain(self) -> str:
@@ -181,8 +193,7 @@ class Plan:
 
     def coordinator_host(self, epoch: int) -> str:
         """``<hostname>.<subdomain>`` of the coordinator in that epoch; empty without a coordinator."""
-        member = self.member(self.coordinator.rank) if self.coordinator else None
-        return f"{self.hostname(member, epoch)}.{self.domain}" if member else ""
+        return f"{self.hostname(self.meeting, epoch)}.{self.domain}" if self.meeting else ""
 
     def member_hosts(self, epoch: int) -> Iterator[str]:
         """``<hostname>.<subdomain>`` of each member in that epoch, in rank order."""
@@ -196,20 +207,19 @@ class Plan:
         """The notice in that epoch."""
         if not self.notice:
             return ""
-        member = self.member(self.coordinator.rank) if self.coordinator else None
-        pod = self.pod_name(member, epoch) if member else ""
+        pod = self.pod_name(self.meeting, epoch) if self.meeting else ""
         return self.notice.replace("{pod}", pod).replace("{host}", self.coordinator_host(epoch))
 
     def dashboard_address(self, epoch: int) -> str:
         """Host and port of the coordinator's web page in that epoch; empty where it has none."""
         ports = self.coordinator.ports if self.coordinator else ()
         number = next((port.number for port in ports if port.name == DASHBOARD), 0)
-        if self.coordinator and number and self.naming.names is Names.OBSERVED:
+        if self.coordinator and number and self.naming.names is Names.WATCHED:
             return f"port {number} of rank {self.coordinator.rank}"
         return f"{self.coordinator_host(epoch)}:{number}" if number else ""
 
     def coordinator_address(self, epoch: int) -> str:
         """Host and port the members meet at in that epoch; empty without a coordinator."""
-        if self.coordinator and self.naming.names is Names.OBSERVED:
+        if self.coordinator and self.naming.names is Names.WATCHED:
             return f"port {self.coordinator.port} of rank {self.coordinator.rank}"
         return f"{self.coordinator_host(epoch)}:{self.coordinator.port}" if self.coordinator else ""

@@ -82,6 +82,8 @@ class Edits:
     """What is wrong with the latest spec, which is not followed: the plan is of the one before. Empty: nothing."""
     waits: str = ""
     """Field of the spec whose edit waits until the object was suspended; empty: the plan is that of the spec."""
+    remark: str = ""
+    """What else is said of an edit that is not followed."""
 
 
 @dataclass(frozen=True, slots=True)

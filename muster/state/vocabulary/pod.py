@@ -8,6 +8,8 @@ from enum import StrEnum
 
 import msgspec
 
+from muster.api.values.devices import Devices
+
 
 class PodPhase(StrEnum):
     """Kubernetes' pod phases (core/v1 PodStatus.phase)."""
@@ -92,12 +94,14 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
     sandboxed: bool = True
     """Not so while the kubelet says that its volumes are not mounted or its network is not set up."""
     created: float = 0.0
-    """Of an observed pod: when it was created."""
+    """Of a watched pod: when it was created."""
     parent: str = ""
-    """Of an observed pod: uid of the object it belongs to, where its labels say it. ``owner`` is the owner key.
+    """Of a watched pod: uid of the object it belongs to, where its labels say it. ``owner`` is the owner key.
     Of a pod of Muster: the label with its owner's uid, where that does not say what its owner reference says."""
+    devices: Devices = ()
+    """Of an observed pod: what it asks for. Of a pod of Muster the plan says it."""
     asks: str = ""
-    """Of an observed pod: what its annotations ask of Muster, as JSON."""
+    """Of a watched pod: what its annotations ask of Muster, as JSON."""
 
     @property
     def live(self) -> bool:

@@ -113,5 +113,7 @@ class PodSpec:
     ptrace: bool = False
     assist: bool = False
     """The code of ``muster.assist`` is mounted, and Python finds it."""
+    progress_endpoint: bool = False
+    """Members are given the address of musterd's progress endpoint."""
     quotes_log: bool = True
     """The kubelet copies the last lines of a container that fails into the status; not where they hold a secret."""

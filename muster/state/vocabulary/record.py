@@ -16,7 +16,7 @@ from msgspec.structs import asdict
 
 from muster.api.conditions import Condition, ConditionType
 from muster.api.errors import MusterError
-from muster.api.gang import MAX_MEMBERS, GroupSize, RollCall, Steps
+from muster.api.gang import MAX_MEMBERS, GroupSize, HeldDevices, RollCall, Steps
 from muster.api.hindrances import Blocked, Known
 from muster.api.restart_counts import Attempts, JobRestarts, NodeFailures, RestartReason, RuleUse
 from muster.api.status import (
@@ -41,6 +41,7 @@ __all__ = [
     "Condition",
     "ConditionType",
     "GroupSize",
+    "HeldDevices",
     "JobRestarts",
     "Known",
     "NodeFailures",

@@ -36,7 +36,7 @@ class Names(StrEnum):
     """How the pods of a plan and their hosts are named.
 
     A pod's name always ends in five characters of uid, epoch and attempt, so that a create that is sent twice makes no
-    second pod. A host has them in an Experiment only: programs of foreign kinds rely on the host names of their own
+    second pod. A host has them in an Experiment only: programs of other kinds rely on the host names of their own
     controller, which are the same in every epoch. There the barrier alone keeps two epochs apart.
     """
 
@@ -46,14 +46,14 @@ class Names(StrEnum):
     """Pod the same, host ``<name>-<group>-<job>-<pod>`` (jobset: pkg/controllers, CoordinatorEndpoint)."""
     KUBEFLOW = "kubeflow"
     """Pod ``<name>-<group>-<pod>-<suffix>``, host ``<name>-<group>-<pod>`` (training-operator: GenGeneralName)."""
-    OBSERVED = "observed"
+    WATCHED = "watched"
     """Another controller names the pods: here a member is called ``<name>-<group>-<job>-<pod>``."""
 
     def pod(self, name: str, group: str, job: int, pod: int, suffix: str) -> str:
         """The name of a member's pod."""
         if self is Names.KUBEFLOW:
             return f"{name}-{group}-{pod}-{suffix}"
-        if self is Names.OBSERVED:
+        if self is Names.WATCHED:
             return f"{name}-{group}-{job}-{pod}"
         return pod_name(name, group, job, pod, suffix)
 
@@ -62,7 +62,7 @@ class Names(StrEnum):
         match self:
             case Names.MUSTER:
                 return member_hostname(group, job, pod, name_suffix(uid, epoch))
-            case Names.JOBSET | Names.OBSERVED:
+            case Names.JOBSET | Names.WATCHED:
                 return f"{name}-{group}-{job}-{pod}"
             case Names.KUBEFLOW:
                 return f"{name}-{group}-{pod}"

@@ -1,12 +1,10 @@
 """The phases of an experiment, and which phase may follow which.
 
 Every change of phase goes through ``enter``, which refuses one that is not in the table. docs/phases.md is made from
-the table (``tests/phases.py``). ``enter`` also adds up how long the phases lasted, and resets the fields whose declared
-life is over (``Wire.life``).
+the table (``tests/phases.py``). ``enter`` also resets the fields whose declared life is over (``Wire.life``).
 """
 
 from functools import lru_cache
-from math import ceil
 from typing import Any
 
 from msgspec import Struct
@@ -102,13 +100,7 @@ def enter(record: Record, phase: Phase, now: float, **changes: Any) -> Record:
     """The record at the beginning of ``phase``, with these other changes. Raises ``IllegalTransition``."""
     if phase not in TRANSITIONS[record.phase]:
         raise IllegalTransition(record, phase)
-    wall, productive = (ceil(1000 * seconds) for seconds in _here(record, now))
-    if record.phase is Phase.ASSEMBLING and phase is Phase.SUCCEEDED:
-        productive = wall  # its work is done, so all ranks had met before anything was seen of that
-    times = {"wall_ms": record.wall_ms + wall, "productive_ms": record.productive_ms + productive}
-    if record.phase is Phase.QUEUED:
-        times |= {"queued_ms": (record.queued_ms or 0) + wall}
-    return replace(_reset(record, Life.PHASE), phase=phase, phase_at=now, **times, **changes)
+    return replace(_reset(record, Life.PHASE), phase=phase, phase_at=now, **changes)
 
 
 def next_epoch(record: Record, phase: Phase, now: float, epoch: int | None = None) -> Record:
@@ -134,46 +126,3 @@ def _reset(record: Record, life: Life) -> Record:
         if field.name not in changes and field.wire.most and field.items and (over := _defaults(field.items, life)):
             changes[field.name] = tuple(replace(row, **over) for row in getattr(record, field.name))
     return replace(record, **changes)
-
-
-def spent(record: Record, now: float) -> tuple[float, float]:
-    """Wall seconds since the start, and productive ones: those in which the gang ran assembled and was not Stuck.
-
-    Suspended time is in neither. The record holds the sums up to the beginning of its phase; what has passed since
-    follows from ``phase_at``, so that they cost no write. They are rounded up there, because a sum that fell by a
-    fraction of a millisecond at the change of a phase would be a counter that began anew.
-    """
-    wall, productive = _here(record, now)
-    return record.wall_ms / 1000 + wall, record.productive_ms / 1000 + productive
-
-
-def queued(record: Record, now: float) -> float:
-    """Wall seconds for which it has waited for the admission of a queue."""
-    here = _here(record, now)[0] if record.phase is Phase.QUEUED else 0.0
-    return (record.queued_ms or 0) / 1000 + here
-
-
-def _here(record: Record, now: float) -> tuple[float, float]:
-    """The same of this phase alone."""
-    if record.finished or record.phase is Phase.SUSPENDED:
-        return 0.0, 0.0
-    here = max(0.0, now - record.phase_at)
-    return here, max(0.0, here - _stuck_here(record, now)) if record.phase is Phase.RUNNING else 0.0
-
-
-def _stuck_here(record: Record, now: float) -> float:
-    """Seconds of this phase in which it was Stuck."""
-    since = 0.0 if record.stuck_at is None else max(0.0, now - record.stuck_at)
-    return (record.stuck_ms or 0) / 1000 + since
-
-
-def stuck_turned(record: Record, now: float, *, stuck: bool) -> Record:
-    """The record after a summary that says whether it is Stuck. The sums rest from when that is said, and go on after.
-
-    What has been counted before is not taken back, though a hang began earlier: a counter that falls begins anew.
-    """
-    if record.phase is not Phase.RUNNING or stuck is (record.stuck_at is not None):
-        return record
-    if stuck:
-        return replace(record, stuck_at=now)
-    return replace(record, stuck_ms=int(1000 * _stuck_here(record, now)), stuck_at=None)

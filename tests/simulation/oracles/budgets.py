@@ -22,7 +22,9 @@ BURST, REFILL = 6, 12.0
 """Writes of words in a row, and seconds per further one."""
 MARGIN = 0.1
 """Parts of a write by which the budget may be overdrawn: it is spent a moment before the write is carried out."""
-WORDS = ("message", "reason", "conditions", "ready", "roll", "steps", "story", "updateTime")
+WORDS = (
+    "message", "reason", "conditions", "ready", "roll", "steps", "story", "updateTime", "goodput",
+)  # fmt: skip
 """Fields of a status that no write of facts needs."""
 
 

@@ -31,7 +31,7 @@ def truly_named(world: World) -> Iterator[str]:
                 continue
             story = turn.status.get("story", ())
             told = [line["message"] for line in story if line["reason"] == "GangRestart"][-1:]
-            if not told and not world.operator.foreign:
+            if not told and not world.operator.of_run_kind:
                 continue  # suspended, or deleted
             pods = {each.rank: each.name for each in world.kubelet.processes.values()
                     if (each.experiment_name, each.epoch) == (name, before.epoch)}  # fmt: skip

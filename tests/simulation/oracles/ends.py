@@ -39,7 +39,7 @@ def ends_as_stated(world: World, name: str, end: End, status: dict[str, Any] | N
     wanted: dict[str, Any] = {"phase": end.phase, "reason": end.reason}
     if incident_averted(world, name):
         wanted = {"phase": "Succeeded", "reason": end.reason if end.phase == "Succeeded" else "AllMembersSucceeded"}
-    if world.operator.foreign and (plan.has("delete-pod") or ended_altered(world, name)):
+    if world.operator.of_run_kind and (plan.has("delete-pod") or ended_altered(world, name)):
         # It is a failed pod of its Job there, and a failure of a JAXJob without restarts: the budget may not be enough.
         # And with which code a pod has failed that was altered is not seen.
         wanted = {"phase": status["phase"] if status["phase"] in OVER else "Succeeded or Failed"}

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tests.simulation.world.world import World
 
 OVER = ("Succeeded", "Failed")
+GROUPED = 3
+"""Runs that an incident has at least."""
 UNSEEN = 0.01
 """Seconds from the creation of an object to the end of what was decided without it: four messages."""
 
@@ -27,6 +29,8 @@ class Invariants:
         self.world = world
         self.story_lines: dict[tuple[str, int, str, str], int] = {}
         """Lines of the story in persisted statuses, by (uid, epoch, reason, message)."""
+        self.stuck: set[str] = set()
+        """The uids of the experiments that a persisted status has called Stuck."""
 
     # Processes
 
@@ -77,6 +81,8 @@ class Invariants:
         for line in after.get("story", ()):
             key = (uid, line.get("epoch", 0), line["reason"], line.get("message", ""))
             self.story_lines.setdefault(key, change.version)
+        if any((each["type"], each["status"]) == ("Stuck", "True") for each in after.get("conditions", ())):
+            self.stuck.add(uid)
         if not before:
             return
         if after["epoch"] not in (before["epoch"], before["epoch"] + 1):
@@ -92,7 +98,7 @@ class Invariants:
         self._says_what_is_true(uid, after)
 
     def _own_status_changes(self, change: Change) -> None:
-        """A status write changes something that its readers see: the record, or the own status of a foreign object."""
+        """A status write changes something that its readers see: the record, or the own status of another kind."""
         before, after = ((obj or {}).get("status") for obj in (change.before, change.after))
         if not before or not after or before == after:
             return
@@ -226,9 +232,13 @@ class Invariants:
             self._violate(f"{process.name} is deleted before its epoch's end is persisted")
 
     def _announced(self, event: Object) -> None:
-        if self.world.operator.foreign:
+        if self.world.operator.of_run_kind:
             return  # its status has no story
         uid = event["involvedObject"]["uid"]
+        if event["reason"] == "Incident":  # of several runs, so it is in the status of none
+            if uid not in self.stuck or len(self.stuck) < GROUPED:
+                self._violate(f"an incident explains a run that is not one of {GROUPED} Stuck ones: {event['message']}")
+            return
         said = (event["reason"], event["message"][:200])
         if not any((key[0], key[2], key[3][:200]) == (uid, *said) for key in self.story_lines):
             self._violate(f"the Event {event['reason']} is in no persisted status: {event['message']}")

@@ -28,6 +28,7 @@ from tests.simulation.oracles.run_kinds import (
     strangers_untouched,
 )
 from tests.simulation.oracles.stories import told_once
+from tests.simulation.oracles.sums import added_up
 from tests.simulation.oracles.troubles import troubled
 from tests.simulation.plans.plan import Plan
 from tests.simulation.world.world import HORIZON, World
@@ -66,6 +67,7 @@ def _judge(world: World, summary: dict[str, Any], clean: Result | None) -> Itera
     yield from repaired(world)
     yield from troubled(world)
     yield from within_budget(world)
+    yield from added_up(world)
     yield from retained(world)
     yield from own_status_true(world)
     yield from no_pod_after_the_end(world)

@@ -30,7 +30,7 @@ def at_rest(world: World, clean: Result | None) -> Iterator[str]:
 
 
 def unserved(world: World) -> float:
-    """Seconds for which a foreign kind is not served, and until its watch is open again. What has not begun by then
+    """Seconds for which another kind is not served, and until its watch is open again. What has not begun by then
     waits for that long."""
     acts = world.scenario.user_actions
     return sum(each.second for each in acts if isinstance(each, Serves)) - sum(

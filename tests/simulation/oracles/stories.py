@@ -16,10 +16,10 @@ ONCE = ("Started", "GangRestart", "Restarted", "Scheduled", "Assembling", "Coord
 def told_once(world: World) -> Iterator[str]:
     """Each line of the story appears once and has its Event, unless the write of an Event failed.
 
-    The status of a foreign object has no story: its Events are all there is of it.
+    The status of an object of another kind has no story: its Events are all there is of it.
     """
     plan = world.plan
-    if world.operator.foreign:
+    if world.operator.of_run_kind:
         yield from _counters(world)
         return
     events = [change.after for change in world.changes if change.resource == "events"]

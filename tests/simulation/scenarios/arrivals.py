@@ -117,6 +117,32 @@ SCENARIOS = (
         settle_within=700.0,
         families=LONG,
     ),
+    # Rank 0 sends its steps to the daemon that leads. Daemons die and take over: a gang that gets on is never Hung.
+    Scenario(
+        "steps-are-sent",
+        End("Succeeded", "AllMembersSucceeded"),
+        sizes=(1, 4),
+        operators=("jax", "xgboost"),
+        reports=1.0,
+        sends=True,
+        incidents=(Pauses(after=20.0, seconds=50.0),),
+        run=400.0,
+        settle_within=120.0,
+    ),
+    # It sends no step any more. A daemon that has just taken over waits for two minutes more.
+    Scenario(
+        "sent-steps-stop",
+        End("Running", "Hung"),
+        sizes=(4,),
+        operators=("jax", "xgboost"),
+        reports=1.0,
+        sends=True,
+        incidents=(Pauses(after=100.0, seconds=inf),),
+        troubles=(Trouble("Hung", ("no report since", "by 1 rank"), since=163.0, within=200.0),),
+        run=10_000.0,
+        settle_within=700.0,
+        families=LONG,
+    ),
     # It is silent for six seconds and answers for six, for ten minutes: that is said, and not each time.
     Scenario(
         "coordinator-comes-and-goes",

@@ -18,9 +18,9 @@ from tests.simulation.scenarios import (
     jobsets,
     queues,
     repairs,
+    run_kind_lives,
     user_actions,
 )
-from tests.simulation.scenarios import run_kind_lives as foreign_lives
 from tests.simulation.scenarios.scenario import Scenario
 
 TABLES = (
@@ -35,7 +35,7 @@ TABLES = (
     admission,
     budgets,
     queues,
-    foreign_lives,
+    run_kind_lives,
     jaxjobs,
     jobset_jobs,
     jobsets,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from muster.kinds.declaration.run_kind import MANAGED_BY
+from muster.api.names import MANAGED_BY
 from muster.kinds.jax.jaxjob import CONTAINER, WORKER
 
 Object = dict[str, Any]

@@ -1,6 +1,6 @@
 """The operators of the simulated world: how a gang of each is declared, how its members meet, and how they end.
 
-Objects of foreign kinds count as operators of their own: a plan names one as it names ``pytorch``.
+Objects of other kinds count as operators of their own: a plan names one as it names ``pytorch``.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ class Operator:
     name: str
     operator: str
     types: Callable[[int], dict[str, Any]]
-    """``spec.types`` of a gang of that size; of an object of a foreign kind, its whole spec."""
+    """``spec.types`` of a gang of that size; of an object of another kind, its whole spec."""
     host_variable: str = ""
     """The variable that holds the coordinator's host; empty: members do not meet."""
     port: int = JAX_PORT
@@ -51,7 +51,7 @@ class Operator:
         return bool(self.host_variable)
 
     @property
-    def foreign(self) -> bool:
+    def of_run_kind(self) -> bool:
         """The object is of another kind than Experiment."""
         return self.subject is not EXPERIMENT
 
@@ -97,7 +97,7 @@ OPERATORS = {
 CLUSTERS = tuple(each.name for each in OPERATORS.values() if each.cluster)
 JOBSETS = tuple(each.name for each in OPERATORS.values() if each.subject is JOBSET)
 JAXJOBS = tuple(each.name for each in OPERATORS.values() if each.subject is JAXJOB)
-GANGS = {name: each for name, each in OPERATORS.items() if not (each.cluster or each.foreign)}
+GANGS = {name: each for name, each in OPERATORS.items() if not (each.cluster or each.of_run_kind)}
 """The operators of Experiments whose members begin, work and end together."""
 MEETING = tuple(each.name for each in GANGS.values() if each.meets)
 TOGETHER = tuple(each.name for each in GANGS.values() if not each.sequential)

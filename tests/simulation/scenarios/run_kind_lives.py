@@ -1,4 +1,4 @@
-"""What users and administrators do to objects of foreign kinds: suspend, delete, keep, and remove the whole kind."""
+"""What users and administrators do to objects of other kinds: suspend, delete, keep, and remove the whole kind."""
 
 from typing import Any
 

@@ -46,7 +46,7 @@ class DeletesNamespace(UserAction):
 
 @dataclass(frozen=True, slots=True)
 class StopsServing(UserAction):
-    """The CRD of the foreign kind is removed, and all its objects with it; with ``delete`` False the objects stay in
+    """The CRD of the other kind is removed, and all its objects with it; with ``delete`` False the objects stay in
     etcd: their version is not served for a while."""
 
 
@@ -57,7 +57,7 @@ class Serves(UserAction):
 
 @dataclass(frozen=True, slots=True)
 class SubmitsOthers(UserAction):
-    """A user submits an object of the foreign kind that another controller manages, with a status of that one's."""
+    """A user submits an object of the other kind that another controller manages, with a status of that one's."""
 
     status: Mapping[str, Any] = field(default_factory=dict)
 
@@ -151,7 +151,7 @@ class End:
     other_ends: int = 0
     """Epochs that end for another reason than a failure or a disruption: a suspension, a clock."""
     own: Mapping[str, Any] = field(default_factory=dict)
-    """Of an object of a foreign kind: fields of its own status at the end. ``conditions`` are ``type/reason``, in
+    """Of an object of another kind: fields of its own status at the end. ``conditions`` are ``type/reason``, in
     brackets where they do not hold."""
 
 
@@ -171,6 +171,8 @@ class Scenario:
     """Seconds from an assembled gang to its success."""
     reports: float = 0.0
     """Seconds of a step that the programs report (``muster.jax.report``); 0: they report none."""
+    sends: bool = False
+    """Rank 0 sends them to the daemon that leads, every five seconds, as transformers does; nothing is in a store."""
     survivors: str = "abort"
     """What members do when another one is gone: ``abort`` (within milliseconds) or ``hang``. Where the members of an
     operator do not meet, they go on."""

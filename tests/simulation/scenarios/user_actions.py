@@ -33,7 +33,7 @@ SCENARIOS = (
     Scenario(
         "restart-requested",
         End("Succeeded", "AllMembersSucceeded", epoch=1, cause=("Requested", None), other_ends=1),
-        operators=tuple(name for name, gang in GANGS.items() if not gang.foreign),
+        operators=tuple(name for name, gang in GANGS.items() if not gang.of_run_kind),
         user_actions=(UserAction(15.0, annotations={ANNOTATION_RESTART: "a user, at noon"}),),
         spec={"restartPolicy": {"backoffLimit": 0}},
         run=200.0,

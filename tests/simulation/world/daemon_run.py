@@ -68,7 +68,7 @@ class DaemonRun:
                 update={
                     "leader_elect": world.plan.has(*TAKEOVERS),
                     "kueue": bool(world.scenario.quota),
-                    "foreign_kinds": world.operator.subject.plural if world.operator.foreign else "none",
+                    "run_kinds": world.operator.subject.plural if world.operator.of_run_kind else "none",
                 }
             ),
             clock=self.clock,

@@ -36,6 +36,10 @@ PROBE = 0.005
 """Seconds that a probe takes."""
 
 
+SENT_EVERY = 5.0
+"""Seconds between two posts of transformers."""
+
+
 class Gang:
     """All gangs of the world."""
 
@@ -114,6 +118,8 @@ class Gang:
     def _work(self, member: Process) -> None:
         """A member is at work: what happens to it from now on is scheduled."""
         member.assembled, member.worked_at = True, self.world.loop.time()
+        if self.world.scenario.sends and member.rank == 0:
+            self._send(member)
         kinds = (Ends, Fails, Preempted, NodeLost, CoordinatorFlaps, ReadinessFlaps)
         for event in self.world.incidents_of(member, *kinds):
             match event:
@@ -221,10 +227,22 @@ class Gang:
             reports=self._reports(process),
         )
 
+    def _send(self, process: Process, before: int = -1) -> None:
+        """Rank 0 sends the step that it has ended since the last post, where a daemon leads that can hear it."""
+        if not process.running or process.node_lost or process.left:
+            return
+        step = self._steps_of(process)[0].step
+        if step > before:
+            self.world.send(process, step)
+        self.world.loop.call_later(SENT_EVERY, self._send, process, step)
+
     def _reports(self, process: Process) -> tuple[StepReport, ...] | None:
         """What the members have reported to their coordinator: nothing before all are at work, as with JAX's store."""
-        if not self.world.scenario.reports or not process.assembled:
+        if not self.world.scenario.reports or not process.assembled or self.world.scenario.sends:
             return None
+        return self._steps_of(process)
+
+    def _steps_of(self, process: Process) -> tuple[StepReport, ...]:
         key = (process.experiment, process.epoch)
         if key not in self._steps:
             members = process.arrived.values()

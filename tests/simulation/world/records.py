@@ -1,7 +1,7 @@
-"""Objects of foreign kinds as the oracles see them: with the record in place of their own status.
+"""Objects of other kinds as the oracles see them: with the record in place of their own status.
 
 What must hold of an Experiment must hold of every object that Muster runs. So each change of such an object is shown to
-the oracles as that of an Experiment whose status is the record. Its own status is judged apart (``oracles.foreign``).
+the oracles as that of an Experiment whose status is the record. Its own status is judged apart (``oracles.run_kinds``).
 """
 
 from muster.kinds.planning.record_condition import from_object
@@ -11,7 +11,7 @@ from tests.fakes.history import Change, Object
 
 
 class Records:
-    """Translates the objects of one foreign kind."""
+    """Translates the objects of one other kind."""
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject

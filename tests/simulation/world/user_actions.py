@@ -64,7 +64,7 @@ class Users:
         self.altered: dict[str, tuple[float, float]] = {}
         """By uid of an altered pod: from when until when it had not its marks, on the world's clock."""
         self.strangers: set[str] = set()
-        """Paths of objects of the foreign kind that another controller manages."""
+        """Paths of objects of the other kind that another controller manages."""
 
     def schedule(self) -> None:
         """Schedule the scenario's submissions and actions."""
@@ -91,13 +91,13 @@ class Users:
         """The spec of a gang of the plan's size, with what the scenario states."""
         operator, stated = self.world.operator, deepcopy(dict(self.world.scenario.spec))
         gang = operator.types(self.world.plan.size)
-        if operator.foreign:
+        if operator.of_run_kind:
             return {**gang, **stated}
         common = {"operator": operator.operator, "image": "demo", "command": "python main.py"}
         return {**common, "types": gang, **stated}
 
     def serve(self) -> None:
-        """Install the CRD of the foreign kind, or serve it again."""
+        """Install the CRD of the other kind, or serve it again."""
         subject = self.world.operator.subject
         self.world.api.unserved.discard(subject.plural)
         served = {"kind": "APIResourceList", "resources": [{"name": subject.plural}]}
@@ -216,9 +216,9 @@ class Users:
         self.world.api.put(core(step.namespace, "pods", step.name), pod)
 
     def _edited(self, obj: Object) -> Object:
-        """With another command. That of a foreign object cannot be edited while it runs: there an annotation changes,
+        """With another command. That of another kind cannot be edited while it runs: there an annotation changes,
         and the next status write meets a conflict."""
-        if self.world.operator.foreign:
+        if self.world.operator.of_run_kind:
             return {**obj, "metadata": {**obj["metadata"], "annotations": {"edited-by": "a user"}}}
         return {**obj, "spec": {**obj["spec"], "command": "python other.py"}}
 

@@ -1,6 +1,7 @@
 """The world: one API server, its nodes and gangs, the users, the runs of the daemon, and the faults of one plan."""
 
 import asyncio
+import contextlib
 from collections import Counter
 from collections.abc import Callable, Coroutine
 from contextvars import copy_context
@@ -12,6 +13,7 @@ import msgspec
 
 from muster.api.errors import ApiError
 from muster.api.values.rank_ranges import from_ranges
+from muster.daemon.experiments.sent import PodIdentity, Refused
 from muster.reconcilers.native import live_pods
 from tests.fakes.api import FakeApi
 from tests.fakes.history import Change, Object
@@ -106,7 +108,7 @@ class World:
         self.last_change = 0.0
         """When an object last changed, whoever changed it."""
         self.runs: list[DaemonRun] = []
-        self.records = Records(self.operator.subject) if self.operator.foreign else None
+        self.records = Records(self.operator.subject) if self.operator.of_run_kind else None
         self.changes: list[Change] = []
         """Every change, as the oracles see it (``world.records``)."""
         self.users = Users(self)
@@ -117,6 +119,19 @@ class World:
     def clock(self) -> float:
         """Wall-clock seconds, as everybody but the daemon has them."""
         return EPOCH + self.loop.time()
+
+    def send(self, process: Process, step: int) -> None:
+        """The process posts its step to the progress endpoint; without a daemon that leads it is lost."""
+        metrics = [{"name": "current_step", "value": str(step)}]
+        body = msgspec.json.encode({"trainerStatus": {"metrics": metrics}})
+        pod = PodIdentity(process.path.split("/")[4], process.name, process.uid)
+        for run in self.runs:
+            if run.daemon is None or run.transport.dead or not run.daemon.leading:
+                continue
+            context = copy_context()
+            context.run(CURRENT_RUN.set, run)
+            with contextlib.suppress(Refused):
+                context.run(run.daemon.reported, process.path.split("/")[4], process.experiment_name, pod, body)
 
     def later(self, seconds: float, do: Callable[..., None], *args: Any) -> None:
         """Call ``do`` after that delay."""
@@ -145,7 +160,7 @@ class World:
     async def _play(self) -> None:
         self.api = FakeApi(self.clock, nodes=True)
         self.changes = self.api.history.changes
-        if self.operator.foreign:
+        if self.operator.of_run_kind:
             self._serve()
         self.invariants = Invariants(self)
         self.gang = self.gang_type(self)
@@ -304,7 +319,7 @@ class World:
         return None
 
     def _serve(self) -> None:
-        """The API server has the foreign kind from the beginning, and the oracles see its objects by their records."""
+        """The API server has the other kind from the beginning, and the oracles see its objects by their records."""
         self.changes = []
         self.api.listeners.append(self._recorded)
         self.users.serve()
@@ -341,7 +356,7 @@ class World:
         return [pod for pod in self.objects("pods") if not forged(pod)]
 
     def object_path(self, name: str) -> str:
-        """The path of the object that the scenario calls by that name: an Experiment, or one of a foreign kind."""
+        """The path of the object that the scenario calls by that name: an Experiment, or one of another kind."""
         return path_of(name) if self.records is None else self.records.own_path(path_of(name))
 
     def experiments(self) -> list[Object]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.state.facts.context import Context, Fail, ReadFirst, Restart
+from muster.state.facts.context import Context, Fail, ReadFirst, Restart, Verdict
 from muster.state.facts.sentences import sentence
 from muster.state.policies import deadline
 from muster.state.view.engine_facts import LiveRead
@@ -42,6 +42,14 @@ STARTED: dict[str, Any] = {"started_at": NOW, "epoch_at": NOW + 1, "assembling_a
 T, P, A, E = {TOTAL: NOW + 100}, {PENDING: NOW + 11}, {ASSEMBLY: NOW + 22}, {TERMINATING: NOW + 33}
 
 
+def judged(here: Context) -> Verdict | None:
+    return deadline.judge(here, deadline.passed(here))
+
+
+def alerted(here: Context) -> list[tuple[str, str]]:
+    return deadline.alerts(here, deadline.passed(here))
+
+
 @pytest.mark.parametrize(
     ("facts", "running"),
     [
@@ -75,7 +83,7 @@ def test_the_starting_clock_runs_from_the_last_node_until_the_first_program() ->
     creating = [pod(rank, started=False, phase=PodPhase.PENDING, waiting_reason="ContainerCreating") for rank in (0, 1)]
     here = case(*creating, clocks=clocks, now=NOW + 600, scheduled_at=NOW)
     why = f"no program runs: rank 0 ({creating[0].name}, Pending: ContainerCreating) and 1 more within 600 s"
-    assert deadline.alerts(here) == [("StartingDeadlineExceeded", why)]
+    assert alerted(here) == [("StartingDeadlineExceeded", why)]
 
 
 def test_clocks_run_out_on_the_second_and_in_the_order_of_the_table() -> None:
@@ -94,44 +102,44 @@ def test_clocks_run_out_on_the_second_and_in_the_order_of_the_table() -> None:
     ],
 )
 def test_a_clock_that_fails_ends_it_under_its_own_name(name: ClockName, reason: str) -> None:
-    verdict = deadline.judge(case(clocks={name: Clock(5, FAIL)}, now=NOW + 50, **STARTED))
+    here = case(clocks={name: Clock(5, FAIL)}, now=NOW + 50, **STARTED)
+    verdict = judged(here)
     assert isinstance(verdict, Fail)
     assert (verdict.reason, verdict.cause) == (reason, None)
 
 
 def test_before_its_time_a_clock_says_nothing() -> None:
-    assert deadline.judge(case(clocks=ALL, **STARTED)) is None
-    assert deadline.alerts(case(clocks=ALL, **STARTED)) == []
+    assert deadline.passed(case(clocks=ALL, **STARTED)) == []
 
 
 def test_a_clock_that_restarts_spends_the_budget() -> None:
     clocks = {PENDING: Clock(10, RESTART)}
     here = case(pod(0), clocks=clocks, now=NOW + 11, epoch=2, **STARTED)
     cause = Cause(2, "PendingDeadlineExceeded", "0/4 members got a node within 10 s", NOW + 11)
-    assert deadline.judge(here) == Restart(cause, counted=True)
+    assert judged(here) == Restart(cause, counted=True)
     assert sentence(cause) == "the gang ended: PendingDeadlineExceeded: 0/4 members got a node within 10 s"
     broke = case(clocks=clocks, now=NOW + 11, limit=0, **STARTED)
-    verdict = deadline.judge(broke)
+    verdict = judged(broke)
     assert isinstance(verdict, Fail)
     assert verdict.reason == "BackoffLimitExceeded"
 
 
 def test_the_total_clock_fails_the_experiment() -> None:
     here = case(clocks={TOTAL: Clock(2.5, FAIL)}, now=NOW + 3, **STARTED)
-    assert deadline.judge(here) == Fail("DeadlineExceeded", "the experiment did not finish within 2.5 s")
+    assert judged(here) == Fail("DeadlineExceeded", "the experiment did not finish within 2.5 s")
 
 
 def test_a_clock_that_alerts_hides_no_other() -> None:
     clocks = {PENDING: Clock(1, ALERT), ASSEMBLY: Clock(1, FAIL)}
-    verdict = deadline.judge(case(clocks=clocks, now=NOW + 50, **STARTED))
+    verdict = judged(case(clocks=clocks, now=NOW + 50, **STARTED))
     assert isinstance(verdict, Fail)
     assert verdict.reason == "AssemblyDeadlineExceeded"
 
 
 def test_alerts_name_what_passed_and_ends_nothing() -> None:
     here = case(OLD, pod(1), clocks=ALL | {TOTAL: Clock(100, ALERT)}, now=NOW + 1000, **STARTED)
-    assert deadline.judge(here) is None
-    assert deadline.alerts(here) == [
+    assert judged(here) is None
+    assert alerted(here) == [
         ("DeadlineExceeded", "the experiment did not finish within 100 s"),
         ("PendingDeadlineExceeded", "1/4 members got a node within 10 s"),
         ("AssemblyDeadlineExceeded", "the coordinator did not serve within 20 s"),
@@ -141,25 +149,25 @@ def test_alerts_name_what_passed_and_ends_nothing() -> None:
 
 def test_what_fails_or_restarts_is_no_alert() -> None:
     clocks = {PENDING: Clock(1, FAIL), ASSEMBLY: Clock(1, RESTART)}
-    assert deadline.alerts(case(clocks=clocks, now=NOW + 50, **STARTED)) == []
+    assert alerted(case(clocks=clocks, now=NOW + 50, **STARTED)) == []
 
 
-@pytest.mark.parametrize(("asks", "alerted"), [("suspend", ["DeadlineExceeded"]), ("", [])])
-def test_a_deadline_that_asks_another_controller_for_the_end_is_an_alert(asks: str, alerted: list[str]) -> None:
-    wanted = plan(engine=Engine.OBSERVE, clocks={TOTAL: Clock(1, FAIL)}, on_deadline=asks)
+@pytest.mark.parametrize(("asks", "said"), [("suspend", ["DeadlineExceeded"]), ("", [])])
+def test_a_deadline_that_asks_another_controller_for_the_end_is_an_alert(asks: str, said: list[str]) -> None:
+    wanted = plan(engine=Engine.WATCH, clocks={TOTAL: Clock(1, FAIL)}, on_deadline=asks)
     here = Context(wanted, record(**STARTED), view(), NOW + 50)
-    assert [reason for reason, _ in deadline.alerts(here)] == alerted
+    assert [reason for reason, _ in alerted(here)] == said
 
 
 def test_a_clock_that_waits_for_nodes_says_nothing_of_ranks_that_ended() -> None:
     here = case(pod(0), pod(1, phase=PodPhase.SUCCEEDED), clocks={PENDING: Clock(10, ALERT)}, now=NOW + 50, **STARTED)
-    assert deadline.alerts(here) == [("PendingDeadlineExceeded", "2/4 members got a node within 10 s")]
+    assert alerted(here) == [("PendingDeadlineExceeded", "2/4 members got a node within 10 s")]
 
 
 def test_restart_means_force_for_pods_that_do_not_end_so_it_is_an_alert_and_no_verdict() -> None:
     here = case(clocks={TERMINATING: Clock(30, RESTART)}, now=NOW + 50, **STARTED)
-    assert deadline.judge(here) is None
-    assert [reason for reason, _ in deadline.alerts(here)] == ["TerminatingDeadlineExceeded"]
+    assert judged(here) is None
+    assert [reason for reason, _ in alerted(here)] == ["TerminatingDeadlineExceeded"]
 
 
 def test_the_assembly_clock_names_the_missing_ranks() -> None:
@@ -167,7 +175,7 @@ def test_the_assembly_clock_names_the_missing_ranks() -> None:
     seen = view(pod(1), heard=answer(*ranks))
     seen.engine.live_read = LATELY
     here = Context(plan(clocks={ASSEMBLY: Clock(20, FAIL)}), record(**STARTED), seen, NOW + 22)
-    verdict = deadline.judge(here)
+    verdict = judged(here)
     assert isinstance(verdict, Fail)
     absent = plan().member(3)
     assert absent is not None
@@ -180,18 +188,18 @@ def test_the_assembly_clock_names_the_missing_ranks() -> None:
 @pytest.mark.parametrize("action", [FAIL, RESTART])
 def test_a_clock_ends_nothing_before_a_live_read(action: ClockAction) -> None:
     late = case(pod(0), clocks={PENDING: Clock(10, action)}, now=NOW + 50, look=None, **STARTED)
-    assert deadline.judge(late) == ReadFirst()
+    assert judged(late) == ReadFirst()
     view_of(late).engine.live_read = LiveRead(NOW + 10.9, version=7)
-    assert deadline.judge(late) == ReadFirst(), "that was before it ran out"
+    assert judged(late) == ReadFirst(), "that was before it ran out"
     view_of(late).engine.live_read = LiveRead(NOW + 11, version=7)
-    assert isinstance(deadline.judge(late), Fail | Restart)
+    assert isinstance(judged(late), Fail | Restart)
 
 
 @pytest.mark.parametrize(
     "clocks", [{}, {TOTAL: Clock(500, FAIL)}, {PENDING: Clock(5, ALERT)}, {TERMINATING: Clock(5, RESTART)}]
 )
 def test_a_clock_that_ends_nothing_needs_no_live_read(clocks: dict[ClockName, Clock]) -> None:
-    assert deadline.judge(case(clocks=clocks, now=NOW + 100, look=None, **STARTED)) is None
+    assert judged(case(clocks=clocks, now=NOW + 100, look=None, **STARTED)) is None
 
 
 def test_the_deadline_names_the_ranks_that_ended_and_those_that_did_not() -> None:

@@ -1,4 +1,4 @@
-"""A clock that has run out ends an observed run only where its own annotation asks for that."""
+"""A clock that has run out ends a watched run only where its own annotation asks for that."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def asked(
     **changes: Any,
 ) -> tuple[EndRun, ...]:
     clocks = {clock: Clock(HOUR, action)}
-    wanted = plan(engine=Engine.OBSERVE, clocks=clocks, on_deadline=on_deadline, **changes)
+    wanted = plan(engine=Engine.WATCH, clocks=clocks, on_deadline=on_deadline, **changes)
     return end(Context(wanted, record(phase=phase, started_at=NOW, ending_at=NOW), view(RUNNING), now))
 
 

@@ -1,4 +1,4 @@
-"""Objects that Kueue itself suspends and resumes, Muster's JobSets and observed runs alike, say what they wait for."""
+"""Objects that Kueue itself suspends and resumes, Muster's JobSets and watched runs alike, say what they wait for."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def admission(*true: str, queue: str = "q", **others: tuple[str, str, str]) -> W
 
 def suspended(engine: Engine, *, label: str = "q") -> Story:
     story = Story(plan(engine=engine, suspend=True, local_queue=label, probe=ProbeKind.NONE, coordinator=None))
-    if engine is Engine.OBSERVE:
+    if engine is Engine.WATCH:
         story.view.own = OwnState(said=Said.SUSPENDED, reason="SuspendedJobs")
     return story
 

@@ -150,7 +150,7 @@ def test_a_long_story_keeps_its_beginning_and_its_end() -> None:
     assert append(told[:60], told[60:65]) == told[:8] + told[9:65]
 
 
-def test_members_of_an_earlier_life_of_the_coordinator_are_an_event_of_an_observed_run() -> None:
+def test_members_of_an_earlier_life_of_the_coordinator_are_an_event_of_a_watched_run() -> None:
     stale = record(phase=Phase.RUNNING, reason="StaleMembers", message="1/4 ranks arrived")
     assert [(line.reason, line.message, line.warning) for line in new_lines(RAN, stale, NOW, turns_of_watched)] == [
         ("StaleMembers", "1/4 ranks arrived", True)

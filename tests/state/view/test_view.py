@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from muster.api.restart_counts import Attempts
 from muster.state.view.probe_result import SHOWN_RANKS, probe_result
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.view.tally import NO_TALLY, Tally
@@ -315,3 +316,24 @@ def test_a_pod_of_an_older_epoch_is_gone_at_once() -> None:
     seen.change(None, old)
     seen.remember(plan(), record(epoch=1), NOW)
     assert not seen.mark_absent(old, 100.0)
+
+
+def test_an_earlier_attempt_of_a_rank_is_gone_at_once() -> None:
+    seen = View()
+    first, second = pod(0, attempt=0, uid="first"), pod(0, attempt=1, uid="second")
+    seen.change(None, first)
+    seen.remember(plan(), record(attempts=(Attempts("0", 1),)), NOW)
+    seen.change(None, second)
+    assert not seen.mark_absent(first, 100.0)
+    assert seen.mark_absent(second, 100.0)
+
+
+def test_a_success_that_only_the_live_api_knows_counts_while_its_epoch_lasts() -> None:
+    seen = View()
+    first, second, old = pod(0, epoch=1), pod(1, epoch=1), pod(2, epoch=0)
+    for each in (first, second, old):
+        seen.change(None, each)
+    seen.remember(plan(), record(epoch=1), NOW)
+    seen.look_for_vanished((first, old), (), (first, old))
+    assert seen.of(1).done == {0}
+    assert seen.of(0).done == set()

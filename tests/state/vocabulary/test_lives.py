@@ -25,7 +25,7 @@ from muster.state.vocabulary.wall_time import WallTime, moved, moving
 from tests.builders import NOW, answer
 
 TIMES = {get_args(each)[1] for each in (Time, WholeTime)}
-ENTERED = {"phase", "phase_at", "wall_ms", "productive_ms"}
+ENTERED = {"phase", "phase_at"}
 """What every change of phase sets."""
 FIELDS = {field.name: field for field in shape_of(ExperimentStatus).fields}
 HOUR = 3_600.0

@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import fields, replace
 
+from muster.api.gang import HeldDevices
+from muster.api.goodput import Bucket, EpochSteps, Goodput, StepMark
 from muster.state.vocabulary.record import (
     Attempts,
     Blocked,
@@ -44,10 +46,12 @@ RECORDS = st.builds(
     restarts=COUNTS, disruptions=COUNTS, consecutive_disruptions=COUNTS, completed=st.sampled_from(["", "0", "0-5,7"]),
     started_at=st.none() | TIMES, epoch_at=st.none() | TIMES,
     scheduled_at=st.none() | TIMES, assembling_at=st.none() | TIMES, assembled_at=st.none() | TIMES,
-    ending_at=st.none() | TIMES, broken_at=st.none() | TIMES, wall_ms=COUNTS, productive_ms=COUNTS,
-    queued_ms=st.none() | COUNTS,
-    stuck_ms=st.none() | COUNTS,
-    stuck_at=st.none() | TIMES,
+    ending_at=st.none() | TIMES, broken_at=st.none() | TIMES,
+    goodput=st.none() | st.builds(
+        Goodput, TIMES, st.sampled_from(["", *Bucket]), *[COUNTS] * 13,
+        steps=st.none() | st.builds(EpochSteps, COUNTS, COUNTS, st.integers(-1, 10**6), *[COUNTS] * 8),
+        marks=st.lists(st.builds(StepMark, COUNTS, COUNTS), max_size=3).map(tuple),
+    ),
     volume_at=st.none() | TIMES, volume_lost_at=st.none() | TIMES,
     delete_at=st.none() | TIMES, shape=WORDS, pending_edits=WORDS, restart_request=WORDS,
     groups=st.lists(st.builds(GroupSize, WORDS, COUNTS, COUNTS, COUNTS), max_size=3).map(tuple),
@@ -55,7 +59,10 @@ RECORDS = st.builds(
     resume_at=st.none() | TIMES, finished_at=st.none() | TIMES, updated_at=TIMES,
     deadline=st.none() | st.integers(1, 2**37).map(float), ready=COUNTS, size=COUNTS, coordinator=WORDS,
     dashboard=WORDS,
-    steps=st.none() | st.builds(Steps, COUNTS, COUNTS, WORDS, COUNTS, TIMES),
+    steps=st.none() | st.builds(
+        Steps, epoch=COUNTS, step=COUNTS, per_second=WORDS, reporting=COUNTS, hung_after=COUNTS, at=TIMES,
+    ),
+    devices=st.lists(st.builds(HeldDevices, WORDS, COUNTS), max_size=3).map(tuple),
     roll=st.none() | st.builds(RollCall, COUNTS, COUNTS, st.lists(COUNTS, max_size=64).map(tuple)),
     cause=st.none() | CAUSES, restart_reasons=st.lists(st.builds(RestartReason, WORDS, COUNTS), max_size=5).map(tuple),
     attempts=st.lists(st.builds(Attempts, st.sampled_from(["0", "1-2"]), COUNTS, st.none() | TIMES), max_size=3).map(
@@ -76,10 +83,10 @@ RECORDS = st.builds(
 FULL = Record(
     generation=3, phase=Phase.RESTARTING, phase_at=11.0, reason="BackingOff", message="soon", epoch=2, restarts=1,
     disruptions=1, consecutive_disruptions=1, completed="0-1,3", started_at=1.5, epoch_at=2.0, scheduled_at=3.0,
-    assembling_at=4.0, assembled_at=5.0, ending_at=6.0, broken_at=6.5, wall_ms=9_500, productive_ms=1_000,
-    queued_ms=250,
-    stuck_ms=1250,
-    stuck_at=8.5,
+    assembling_at=4.0, assembled_at=5.0, ending_at=6.0, broken_at=6.5,
+    goodput=Goodput(9.25, Bucket.RECOVERY, 5_000, 1_000, queued=1, scheduling=2, startup=3, assembly=4,
+                    program_startup=5, checkpoint_save=6, checkpoint_restore=7, stuck=8, recovery=9, lost=10, other=11,
+                    steps=EpochSteps(1, 3_000, 7), marks=(StepMark(7, 3_000),)),
     blocked=Blocked("ImagePullBackOff", 3.5, 4.5), attempts=(Attempts("0-1", 2, 6.25), Attempts("3", 1)), ignored="2",
     job_restarts=(JobRestarts("0", 2, 1, 3),), gang_restarts=2, rule_uses=(RuleUse("oom", 1),), restarted_at=(5.25,),
     without_progress=1, node_failures=(NodeFailures("node-a", 2, True),),
@@ -88,7 +95,8 @@ FULL = Record(
     coordinator="w-0.run:1234", dashboard="w-0.run:8265",
     shape="image=1", pending_edits="spec.image", restart_request="anna at noon",
     groups=(GroupSize("worker", 2, 4, 3),),
-    steps=Steps(2, 1840, "9.81", 4, 10.5),
+    steps=Steps(epoch=2, step=1840, per_second="9.81", reporting=4, hung_after=60, at=10.5),
+    devices=(HeldDevices("nvidia.com/gpu", 8),),
     roll=RollCall(4, 3, (2,)), restart_reasons=(RestartReason("Error", 1), RestartReason("NodeLost", 1)),
     cause=Cause(1, "OOMKilled", "too big", 4.5, "p-2", "u-2", "worker", 2, "main", "node-a", 137, 9, True, "",
                 "step 3", "rank 0 exited 1", 60, "run-w-0"),
@@ -143,13 +151,26 @@ WIRE: dict[str, Any] = {
     "finishTime": "1970-01-01T00:00:08.000000Z",
     "updateTime": "1970-01-01T00:00:09.000001Z",
     "brokenTime": "1970-01-01T00:00:06.500000Z",
-    "wallMilliseconds": 9_500,
-    "productiveMilliseconds": 1_000,
-    "queuedMilliseconds": 250,
-    "stuckMilliseconds": 1250,
-    "stuckTime": "1970-01-01T00:00:08.500000Z",
+    "goodput": {
+        "countedTime": "1970-01-01T00:00:09.250000Z", "bucket": "recovery", "productive": 5_000, "takenBack": 1_000,
+        "queued": 1, "scheduling": 2, "startup": 3, "assembly": 4, "programStartup": 5, "checkpointSave": 6,
+        "checkpointRestore": 7, "stuck": 8, "recovery": 9, "lost": 10, "other": 11,
+        "steps": {
+            "epoch": 1, "base": 3_000, "first": 7, "skipped": 0, "programStartup": 0, "checkpointSave": 0,
+            "checkpointRestore": 0, "other": 0, "stuck": 0,
+        },
+        "marks": [{"step": 7, "milliseconds": 3_000}],
+    },
     "deadline": "1970-01-01T00:00:10Z",
-    "steps": {"epoch": 2, "step": 1840, "perSecond": "9.81", "reporting": 4, "time": "1970-01-01T00:00:10.500000Z"},
+    "steps": {
+        "epoch": 2,
+        "step": 1840,
+        "perSecond": "9.81",
+        "reporting": 4,
+        "hungAfter": 60,
+        "time": "1970-01-01T00:00:10.500000Z",
+    },
+    "devices": [{"resource": "nvidia.com/gpu", "count": 8}],
     "roll": {"expected": 4, "arrived": 3, "missing": [2]},
     "cause": {
         "epoch": 1, "reason": "OOMKilled", "message": "too big", "time": "1970-01-01T00:00:04.500000Z", "pod": "p-2",
@@ -197,7 +218,7 @@ def test_absent_values_are_not_written() -> None:
     assert to_status(bare) == {
         "phase": "Pending", "phaseTime": "1970-01-01T00:00:05.000000Z", "observedGeneration": 1, "epoch": 0,
         "restarts": 0, "disruptions": 0, "consecutiveDisruptions": 0, "restartReasons": [], "ready": "0/0",
-        "updateTime": "1970-01-01T00:00:00.000000Z", "wallMilliseconds": 0, "productiveMilliseconds": 0,
+        "updateTime": "1970-01-01T00:00:00.000000Z",
         "conditions": [], "story": [],
     }  # fmt: skip
     assert from_status(to_status(bare)) == bare

@@ -15,7 +15,7 @@ def test_a_plan_is_of_an_experiment_unless_it_says_otherwise() -> None:
     ]
 
 
-def test_pods_of_foreign_kinds_have_the_host_names_of_their_own_controller() -> None:
+def test_pods_of_other_kinds_have_the_host_names_of_their_own_controller() -> None:
     """The pods' names still differ per epoch and attempt."""
     shapes = {}
     for names in (Names.MUSTER, Names.JOBSET, Names.KUBEFLOW):
@@ -37,9 +37,9 @@ def test_pods_of_foreign_kinds_have_the_host_names_of_their_own_controller() -> 
     }
 
 
-def test_a_member_of_an_observed_run_is_called_by_its_place() -> None:
+def test_a_member_of_a_watched_run_is_called_by_its_place() -> None:
     """Its pod has the name that its own controller gave it."""
-    wanted = plan(names=Names.OBSERVED)
+    wanted = plan(names=Names.WATCHED)
     member = wanted.member(2)
     assert member is not None
     assert wanted.pod_name(member, 3) == wanted.pod_name(member, 4) == "run-worker-0-2"

@@ -50,6 +50,19 @@ def _unheard(context: Context, _: Pod) -> str:
 class AtWork:
     """What hangs, and what has not come to where the others are."""
 
+    COLLECTIVE_BEHIND = MissingCause(
+        "CollectiveBehind",
+        "Others wait in a collective that it has not entered.",
+        "the collectives that each process of PyTorch has entered, by its own flight recorder",
+        "look where it is: muster stacks NAME -n NAMESPACE; "
+        "then restart the gang (muster restart NAME -n NAMESPACE) or cancel it",
+        "look where it is: muster stacks NAME -n NAMESPACE; then restart or end it by its own controller",
+        looks_well=True,
+        in_roll=True,
+        stuck_as="CollectiveStuck",
+        runbook="MusterHung",
+        charge=by_user("CollectiveStuck"),
+    )
     HUNG = MissingCause(
         "Hung",
         "It is connected and makes no progress.",

@@ -48,7 +48,7 @@ class MissingCause:
     """Where the evidence comes from, for people."""
     next_step: str
     """What a person does. NAME, NAMESPACE, POD, CONTAINER, RANK and NODE stand for those of the member."""
-    observed: str = ""
+    watched: str = ""
     """The next step in a run that another controller carries out, where it is another one."""
     step: Callable[[Context], str] | None = None
     """A next step that depends on more than the member; empty where it has none to add."""

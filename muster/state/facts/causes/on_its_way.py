@@ -10,6 +10,9 @@ from muster.state.facts.context import Context
 from muster.state.view.stage import RUNS, Stage
 from muster.state.vocabulary.pod import Pod
 
+SANDBOX_PATIENCE = 60.0
+"""Seconds after ``policies.obstacles`` has begun to call it an obstacle."""
+
 
 def _awaits(context: Context, pod: Pod) -> bool:
     return not passive(context) and not is_coordinator(context, pod) and not serves(context)
@@ -66,12 +69,15 @@ class OnItsWay:
         "Sandbox",
         "Its pod is on a node, and has no volumes or no network yet.",
         "the pod's condition PodReadyToStartContainers is false",
-        "nothing for a minute; then kubectl describe pod -n NAMESPACE POD: "
-        "a volume cannot be mounted, or the network is down",
+        "nothing for a minute; then kubectl describe pod -n NAMESPACE POD: its Events name the Secret, ConfigMap or "
+        "volume that cannot be mounted, or the network plugin that fails",
         stages=(Stage.STARTING,),
         when=lambda _, pod: not pod.sandboxed,
         what="no volumes or no network yet",
         counted_as="Starting",
+        stuck_as="SandboxNotReady",
+        patience=SANDBOX_PATIENCE,
+        runbook="MusterExperimentStuck",
         charge=by_platform("RanksNotStarted"),
     )
     STARTING = MissingCause(

@@ -26,17 +26,23 @@ def of_member(context: Context, rank: int) -> Diagnosis:
 
 def of_pod(context: Context, pod: Pod) -> Diagnosis:
     """Why a member with a pod has not arrived."""
-    cause, coordinator = table.of_pod(context, pod), context.plan.coordinator
-    if cause in (Causes.GHOST, Causes.NOT_ARRIVED) and coordinator is not None and coordinator.rank == pod.rank:
-        wrong = None if coordinator.probe.passive else of_coordinator(context, coordinator)
-        if wrong is not None:
-            return wrong
+    cause = table.of_pod(context, pod)
+    if (wrong := _as_coordinator(context, pod, cause)) is not None:
+        return wrong
     said = f"pod {pod.name}" + (f" on node {pod.node}" if pod.node else "")
     stage = shown(pod, pod.rank in context.tally.done).stage
     usual = f": {why_idle(pod)}" if stage in WAITS else table.otherwise(stage).evidence
     evidence = say(cause.evidence or usual, context, pod)
     node = pod.node if cause.names_node else ""
     return Diagnosis(cause, say(cause.what, context, pod), f"{said}{evidence}", node)
+
+
+def _as_coordinator(context: Context, pod: Pod, cause: MissingCause) -> Diagnosis | None:
+    """What is wrong with the coordinator, where that is the member, and its pod shows nothing wrong."""
+    coordinator = context.plan.coordinator
+    if cause not in (Causes.GHOST, Causes.NOT_ARRIVED) or coordinator is None or coordinator.rank != pod.rank:
+        return None
+    return None if coordinator.probe.passive else of_coordinator(context, coordinator)
 
 
 def of_absent(context: Context) -> MissingCause | None:
@@ -78,10 +84,13 @@ def without_pod(context: Context, rank: int) -> Diagnosis:
 
 def why_missing(context: Context, rank: int) -> str:
     """``rank 2 (run-worker-0-2-x7k2p, running, but it has not called the coordinator)``."""
-    pod, cause = context.tally.members.get(rank), of_member(context, rank).cause
+    pod = context.tally.members.get(rank)
     if pod is None:
         name = expected_name(context, context.plan.member(rank))
-        return f"rank {rank} ({placed(context, rank, name)}, {cause.absent})"
+        return f"rank {rank} ({placed(context, rank, name)}, {without_pod(context, rank).cause.absent})"
+    cause = table.of_pod(context, pod)
+    if (wrong := _as_coordinator(context, pod, cause)) is not None:
+        cause = wrong.cause
     stage = shown(pod, rank in context.tally.done).stage
     waits = stage in WAITS or (stage in RUNS and pod.waiting_reason)  # to be started again: nothing of it runs
     why = why_idle(pod) if waits else say(cause.words or cause.what, context, pod)

@@ -10,6 +10,7 @@ from itertools import chain, filterfalse, islice
 
 from muster.state.facts.causes.heard import serves
 from muster.state.facts.context import Context
+from muster.state.facts.diagnosis.behind_members import of_collectives
 from muster.state.facts.diagnosis.coordinator import given_up, hang_as_recorded, of_coordinator
 from muster.state.facts.diagnosis.finding import Finding
 from muster.state.facts.diagnosis.grouping import diagnoses, grouped
@@ -30,8 +31,12 @@ def diagnose(context: Context, most: int | None = None) -> tuple[Finding, ...]:
     if record.finished or record.phase is Phase.SUSPENDED:
         return ()
     found = diagnoses(context, islice(_notable(context), most))
+    most_named = most or context.plan.size
+    behind = of_collectives(context, most_named)
     if context.probe is not None:
-        found |= of_hang(context, most or context.plan.size) | given_up(context, context.probe)
+        behind = behind or of_hang(context, most_named)
+        behind |= given_up(context, context.probe)
+    found |= behind
     coordinator = context.plan.coordinator
     if coordinator is not None and not coordinator.probe.passive:
         wrong = of_coordinator(context, coordinator)

@@ -29,7 +29,7 @@ def next_step(context: Context, cause: MissingCause, rank: int, node: str) -> st
         "RANK": str(rank),
         "NODE": node or (pod.node if pod else ""),
     }
-    text = cause.observed if cause.observed and plan.engine is Engine.OBSERVE else cause.next_step
+    text = cause.watched if cause.watched and plan.engine is Engine.WATCH else cause.next_step
     text = (cause.step(context) if cause.step is not None else "") or text
     if not _answers_for_stacks(context):
         text = text.replace(STACKS, STACKS + WITHOUT_HELP)
@@ -39,7 +39,7 @@ def next_step(context: Context, cause: MissingCause, rank: int, node: str) -> st
 
 
 def _answers_for_stacks(context: Context) -> bool:
-    """The members have ``spec.assist``, or have reported steps: then ``muster.jax`` is in them, which answers, too."""
+    """The members have ``spec.assist``, or have reported steps: then ``muster`` is in them, which answers, too."""
     record = context.record
     reports = context.view.progress_of(record.epoch) is not None or record.steps is not None
     return reports or any(group.pod.assist for group in context.plan.groups)

@@ -67,6 +67,8 @@ def started(context: Context) -> Record:
 
 def wake_at(context: Context) -> float | None:
     """The next deadline of a job."""
+    if not context.plan.of_jobs:
+        return None
     times = (
         deadline_of(context, group, index)
         for group in context.plan.groups

@@ -147,9 +147,10 @@ def _seen(context: Context) -> Known | None:
 
 
 def _is_behind(context: Context) -> bool:
-    """A rank is behind the others in a gang that hangs."""
-    progress = context.view.progress_of(context.record.epoch)
-    return progress is not None and progress.slowest is not None
+    """A rank is behind the others, or stands elsewhere, in a gang that hangs."""
+    epoch = context.record.epoch
+    progress, stand = context.view.progress_of(epoch), context.view.places_of(epoch)
+    return (progress is not None and progress.slowest is not None) or (stand is not None and bool(stand.outliers))
 
 
 def _said(context: Context, found: Finding, ranks: tuple[int, ...]) -> Iterator[str]:
@@ -166,6 +167,11 @@ def _since(context: Context, cause: MissingCause) -> float:
     probe, progress = context.probe, context.view.progress_of(context.record.epoch)
     if cause is Causes.HUNG and progress is not None:
         return progress.moved_at
+    seen = context.view.collectives_of(context.record.epoch)
+    if cause is Causes.COLLECTIVE_BEHIND and seen is not None:
+        return seen.moved_at
+    if cause is Causes.HUNG and (stand := context.view.places_of(context.record.epoch)) is not None:
+        return stand.still_since or context.now
     if cause in _OF_COORDINATOR and probe is not None:
         return probe.silent_at or probe.since
     if cause is Causes.NOT_ARRIVED and probe is not None and probe.serving:

@@ -95,7 +95,7 @@ def test_the_causes_always_add_up(probe: ProbeKind, seed: int) -> None:
 
 
 def test_the_list_of_causes_is_closed() -> None:
-    assert len(CAUSES) == len(BY_NAME) == 40
+    assert len(CAUSES) == len(BY_NAME) == 41
     assert len(COUNTED) == 16
     assert {counted(cause) for cause in CAUSES if not cause.in_roll} == set(COUNTED)
 

@@ -26,7 +26,7 @@ def said(cause: MissingCause, subject: Subject, engine: Engine) -> str:
     [
         (EXPERIMENT, Engine.NATIVE, "run"),
         (JOBSET, Engine.NATIVE, "jobset/run"),
-        (JOBSET, Engine.OBSERVE, "jobset/run"),
+        (JOBSET, Engine.WATCH, "jobset/run"),
     ],
 )
 def test_a_command_names_the_object_as_the_command_line_takes_it(subject: Subject, engine: Engine, name: str) -> None:
@@ -35,7 +35,7 @@ def test_a_command_names_the_object_as_the_command_line_takes_it(subject: Subjec
 
 def test_muster_creates_the_missing_pod_of_its_own_runs_only() -> None:
     assert said(Causes.NOT_CREATED, JOBSET, Engine.NATIVE) == "nothing: Muster creates it"
-    assert "its own controller" in said(Causes.NOT_CREATED, JOBSET, Engine.OBSERVE)
+    assert "its own controller" in said(Causes.NOT_CREATED, JOBSET, Engine.WATCH)
 
 
 MUSTERS = {Causes.REFUSED, Causes.ADMISSION_DENIED}
@@ -43,8 +43,8 @@ MUSTERS = {Causes.REFUSED, Causes.ADMISSION_DENIED}
 
 
 @pytest.mark.parametrize("cause", [each for each in CAUSES if each not in MUSTERS], ids=str)
-def test_no_step_of_an_observed_run_relies_on_what_muster_does_for_its_own(cause: MissingCause) -> None:
-    step = said(cause, JOBSET, Engine.OBSERVE)
+def test_no_step_of_a_watched_run_relies_on_what_muster_does_for_its_own(cause: MissingCause) -> None:
+    step = said(cause, JOBSET, Engine.WATCH)
     assert not [words for words in MUSTERS_OWN if words in step]
 
 
@@ -58,11 +58,11 @@ def test_a_gang_that_nothing_answers_for_is_not_promised_its_stacks() -> None:
 def test_a_gang_with_assist_or_with_reported_steps_is(cause: MissingCause) -> None:
     (group,) = plan().groups
     assisted = replace(plan(), groups=(replace(group, pod=replace(group.pod, assist=True)),))
-    reported = record(steps=Steps(0, 7, "", 2, NOW))
+    reported = record(steps=Steps(0, 7, "", 2, 0, NOW))
     for context in (Context(assisted, record(), view(), NOW), Context(plan(), reported, view(), NOW)):
         assert "muster stacks run -n team;" in next_step(context, cause, 1, "n7")
 
 
 def test_the_restart_of_another_kind_has_no_command() -> None:
     assert "restart the gang or cancel it" in said(Causes.HUNG, JOBSET, Engine.NATIVE)
-    assert "restart or end it by its own controller" in said(Causes.HUNG, JOBSET, Engine.OBSERVE)
+    assert "restart or end it by its own controller" in said(Causes.HUNG, JOBSET, Engine.WATCH)

@@ -19,7 +19,6 @@ from muster.state.policies.failures import culprit, known, restart_reasons
 from muster.state.view.engine_facts import Refusal
 from muster.state.view.progress import StepReport
 from muster.state.view.roll import CoordinatorState
-from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Exit, PodPhase
 from muster.state.vocabulary.record import Cause, Known, Phase
@@ -348,7 +347,7 @@ def test_what_the_gang_waited_for_is_the_cause_of_its_end(row: Row) -> None:
 def test_the_cause_outlives_the_daemon(row: Row) -> None:
     """Another daemon knows the pods and the record, and has heard no coordinator."""
     story = row.known()
-    taken_over(story)
+    story.take_over()
     story.look(5)
     before = story.kept.known
     assert before is not None
@@ -361,19 +360,12 @@ def test_the_cause_outlives_the_daemon(row: Row) -> None:
 
 def test_a_daemon_that_has_heard_no_step_keeps_the_rank_that_was_behind() -> None:
     story = hung(life())
-    taken_over(story)
+    story.take_over()
     story.observe_probe(0, 1, 2, 3, passed=True)
     story.look(5)
     after = known.track(Context(story.plan, story.kept, story.view, story.now), stuck=True)
     assert after is not None
     assert (after.cause, after.ranks) == ("Hung", "2")
-
-
-def taken_over(story: Story) -> None:
-    before, story.view = story.view, View()
-    for pod in (*story.pods.values(), *story.again.values()):
-        story.view.change(None, pod)
-    story.view.engine.service, story.view.engine.confirmed = True, before.engine.confirmed
 
 
 @pytest.mark.parametrize("waiting", [no_node, never_calls, hung, frozen, ended_early])
