@@ -1,7 +1,38 @@
 """Muster runs distributed ML experiments on Kubernetes and reports which ranks are missing.
 
-Programs import ``muster.client`` (the SDK), ``muster.api`` (manifests, names, errors) and ``muster.jax`` (training
-programs). The other packages belong to the commands ``muster`` and ``musterd``.
+Programs import ``muster.client`` (the SDK) and ``muster.api`` (manifests, names, errors). Training programs import
+``report`` and ``pause`` from here, or ``muster.jax``, ``muster.torch`` and ``muster.xgboost``. The other packages
+belong to the commands ``muster`` and ``musterd``.
 """
 
+from contextlib import AbstractContextManager
+from importlib import import_module
+from typing import Any
+
 __version__ = "0.1.0"
+
+_CHOSEN = "muster.programs"
+"""Imported at the first report, and by name: the daemon imports this package, and none of what programs import."""
+
+
+def report(step: Any, /, **scalars: Any) -> None:
+    """Say that this process has come to that step, a whole number; ``scalars`` are up to eight numbers beside it.
+
+    It goes to the store of jax or PyTorch where the program has joined one of their gangs, else to the endpoint that
+    ``spec.progressEndpoint`` gives to the members; without any it does nothing. Call it in each step, in every process,
+    before the first collective of the step: then a rank that does not come to that step is behind the others, and is
+    named. It never waits and never raises.
+    """
+    import_module(_CHOSEN).reports.report(step, scalars)
+
+
+def pause(seconds: float, kind: str = "") -> AbstractContextManager[None]:
+    """Announce that no step is reported for a while: for so many seconds no hang is said.
+
+    ``with muster.pause(600): save_checkpoint()``, in each process that makes the checkpoint. The end of the block ends
+    the pause, also with an exception.
+
+    ``kind`` says what it is for: ``checkpoint_save`` or ``checkpoint_restore`` of the goodput; all else is ``other``.
+    """
+    announced: AbstractContextManager[None] = import_module(_CHOSEN).reports.pause(seconds, kind)
+    return announced

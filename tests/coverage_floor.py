@@ -20,7 +20,7 @@ def covered(report: dict[str, dict[str, dict[str, dict[str, int]]]]) -> float:
 def main() -> int:
     """Print the figure; 1 if it is below the floor."""
     share = covered(json.loads(Path(sys.argv[1]).read_text()))
-    sys.stdout.write(f"{', '.join(ROOMS)}: {share:.1f} % of branches covered (floor {FLOOR:.0f} %)\n")
+    sys.stdout.write(f"{', '.join(ROOMS)}: {share:.2f} % of branches covered (floor {FLOOR:.0f} %)\n")
     return 0 if share >= FLOOR else 1
 
 

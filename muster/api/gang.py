@@ -31,10 +31,24 @@ class Steps(msgspec.Struct, frozen=True, gc=False):
     step: Annotated[Counter, Wire("The highest step that at least half of the reporting ranks have reached.")]
     per_second: Annotated[Reason, Wire("Steps per second, such as 9.81; absent before two steps were reported.")] = ""
     reporting: Annotated[Counter, Wire("Ranks that report.")] = 0
+    hung_after: Annotated[
+        Counter,
+        Wire(
+            "Seconds without a report after which the gang hangs, where its programs send them to musterd; 0 where "
+            "musterd reads them from the gang's own store.",
+        ),
+    ] = 0
     at: Annotated[
         Time,
         Wire("When they were read; while the gang works that may be a minute ago.", name="time", stays="it is over"),
     ] = 0.0
+
+
+class HeldDevices(msgspec.Struct, frozen=True, gc=False):
+    """Devices of one extended resource that the pods of a run hold."""
+
+    resource: Annotated[Name, Wire("The extended resource, such as nvidia.com/gpu.", required=True)]
+    count: Annotated[Counter, Wire("How many of it the pods have that are on a node and have not ended.")]
 
 
 class GroupSize(msgspec.Struct, frozen=True, gc=False):

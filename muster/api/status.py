@@ -17,7 +17,8 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from muster.api.conditions import Condition
-from muster.api.gang import MAX_GROUPS, GroupSize, RollCall, Steps
+from muster.api.gang import MAX_GROUPS, GroupSize, HeldDevices, RollCall, Steps
+from muster.api.goodput import Goodput
 from muster.api.hindrances import Blocked, Known
 from muster.api.restart_counts import (
     MAX_ATTEMPTS,
@@ -32,6 +33,7 @@ from muster.api.restart_counts import (
     RestartReason,
     RuleUse,
 )
+from muster.api.values.devices import MOST_NAMES
 from muster.api.wire import structs as wire
 from muster.api.wire.kinds import (
     Count,
@@ -298,41 +300,23 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
         Time | None,
         Wire("When the gang broke; until it is assembled again.", name="brokenTime", life=Life.START, moves=True),
     ] = None
-    wall_ms: Annotated[
-        Counter,
-        Wire("Time from the start to the beginning of this phase, without the suspended.", name="wallMilliseconds"),
-    ] = 0
-    productive_ms: Annotated[
-        Counter,
-        Wire("The part of that in which the gang ran assembled and was not Stuck.", name="productiveMilliseconds"),
-    ] = 0
-    stuck_ms: Annotated[
-        Counter | None,
-        Wire(
-            "Time of this phase, Running, in which it was Stuck before.",
-            name="stuckMilliseconds",
-            summary=True,
-            life=Life.PHASE,
-        ),
-    ] = None
-    stuck_at: Annotated[
-        Time | None,
-        Wire(
-            "Since when it is Stuck in this phase, Running.",
-            name="stuckTime",
-            summary=True,
-            life=Life.PHASE,
-            moves=True,
-        ),
-    ] = None
-    queued_ms: Annotated[
-        Counter | None,
-        Wire("The part of that in which it waited for the admission of a queue.", name="queuedMilliseconds"),
+    goodput: Annotated[
+        Goodput | None,
+        Wire("Where the time went since the start, without the suspended, in milliseconds.", summary=True),
     ] = None
     roll: Annotated[RollCall | None, Wire("The last roll call.", summary=True, life=Life.EPOCH)] = None
     steps: Annotated[
-        Steps | None, Wire("How far the programs have come, where they report steps (muster.jax.report).", summary=True)
+        Steps | None, Wire("How far the programs have come, where they report steps (muster.report).", summary=True)
     ] = None
+    devices: Annotated[
+        tuple[HeldDevices, ...],
+        Wire(
+            "Extended resources that its pods hold, as they were when this status was written.",
+            most=MOST_NAMES,
+            summary=True,
+            sparse=True,
+        ),
+    ] = ()
     blocked: Annotated[Blocked | None, Wire("What keeps a member from starting or working, and since when.")] = None
     known: Annotated[
         Known | None,

@@ -1,7 +1,7 @@
 """What a manifest needs of a cluster, and the cluster does not have: kinds, queues, priority classes.
 
 Objects are looked up by name with the rights of the caller. Where it may not look, that is said. No right shows which
-foreign kinds musterd runs; only an object of the kind does.
+other kinds musterd runs; only an object of the kind does.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -13,19 +13,15 @@ from muster.api.values.printable import printable
 from muster.cli.doctor.server import APPLY_CRD, Asker
 from muster.cli.manifests import Manifest
 from muster.kinds.manifests.load import LoadedObject
+from muster.kinds.registry.run_kinds import RUN_KINDS
 from muster.kube.paths import custom
 from muster.kube.unstructured import items, mapping, text
 from muster.reconcilers.render.workload import API_VERSION as KUEUE_VERSION
 from muster.reconcilers.render.workload import KUEUE
-from muster.state.vocabulary.subject import EXPERIMENT, JAXJOB, JOBSET
+from muster.state.vocabulary.subject import EXPERIMENT
 
 SCHEDULING: Final = "scheduling.k8s.io/v1"
 WORKLOAD_PRIORITY: Final = f"{KUEUE}/priority-class"
-INSTALL: Final = {
-    EXPERIMENT.kind: APPLY_CRD,
-    JOBSET.kind: "install the CRD of JobSet v0.10 or later (its controller need not run)",
-    JAXJOB.kind: "install the CRD of Kubeflow's training operator v1.9",
-}
 
 
 async def lacking(manifest: Manifest, asker: Asker, namespace: str) -> AsyncIterator[str]:
@@ -33,11 +29,12 @@ async def lacking(manifest: Manifest, asker: Asker, namespace: str) -> AsyncIter
     plan = manifest.plan(name=manifest.stable_name(), namespace=namespace)
     subject = plan.subject
     if not await _served(asker, subject.api_version, subject.plural):
-        yield f"the cluster has no kind {subject.kind}: {INSTALL[subject.kind]}"
+        install = APPLY_CRD if subject == EXPERIMENT else RUN_KINDS[subject.kind].install
+        yield f"the cluster has no kind {subject.kind}: {install}"
     if subject != EXPERIMENT:
         yield (
             f"whether musterd runs {subject.kind} objects cannot be seen from here: "
-            f"its setting foreign-kinds must have {subject.plural}"
+            f"its setting run-kinds must have {subject.plural}"
         )
     labels = _labels(manifest)
     if queue := labels.get(QUEUE_LABEL):

@@ -23,6 +23,7 @@ VERBS = {
     "list": Verb("muster.cli.commands.listing:list_experiments", "List experiments."),
     "top": Verb("muster.cli.commands.top:top", "Show experiments by what hurts most."),
     "get": Verb("muster.cli.commands.get:get", "Show an experiment, its members and what it waits for."),
+    "goodput": Verb("muster.cli.commands.goodput.goodput:goodput", "Show where the time of experiments went."),
     "explain": Verb("muster.cli.commands.explain:explain", "Show what it waits for, why, and what happened."),
     "logs": Verb("muster.cli.commands.logs:logs", "Print the lines of all ranks by time."),
     "stacks": Verb("muster.cli.commands.stacks:stacks", "Show what each rank does at this moment."),

@@ -28,7 +28,7 @@ from muster.client.logs.last_lines import LastLine, read_last_lines
 from muster.client.logs.lines import LogLine
 from muster.client.member import Member, MemberChange, member_of, members_of, read_members
 from muster.client.snapshot import ExperimentChange, Snapshot, experiments_path, known_kind, snapshot_of
-from muster.client.subjects import collection_path, ours, parse, refuse_observed, refuse_to_ask, subject_of
+from muster.client.subjects import collection_path, ours, parse, refuse_to_ask, refuse_watched, subject_of
 from muster.client.waiting import Until, wait
 from muster.kube.listwatch.changes import changes
 from muster.kube.paths import core
@@ -133,15 +133,15 @@ class Client:
     async def get(self, name: str, *, namespace: str | None = None) -> Snapshot:
         """One experiment, or an object of another kind. Raises ``NoSuchExperiment``.
 
-        The status of one that another controller runs is computed from its pods, see ``Snapshot.observed``.
+        The status of one that another controller runs is computed from its pods, see ``Snapshot.watched``.
         """
         space, subject = namespace or self.namespace, parse(name)[0]
         if subject == EXPERIMENT:
             with known_kind(name, space):
                 return snapshot_of(await self.resources.get(experiments_path(space, name)))
-        from muster.client import watching as observing
+        from muster.client import watching
 
-        return await observing.get(self.resources, subject, space, name)
+        return await watching.get(self.resources, subject, space, name)
 
     async def list(
         self, *, namespace: str | None = None, everywhere: bool = False, kind: str = ""
@@ -151,9 +151,9 @@ class Client:
         if subject == EXPERIMENT:
             with known_kind():
                 return [snapshot_of(obj) for obj in await self.resources.list(collection_path(space))]
-        from muster.client import watching as observing
+        from muster.client import watching
 
-        return await observing.list_all(self.resources, subject, space)
+        return await watching.list_all(self.resources, subject, space)
 
     async def watch(
         self, name: str | None = None, *, namespace: str | None = None, everywhere: bool = False
@@ -162,7 +162,7 @@ class Client:
 
         It never ends by itself; a watch that breaks is opened again.
         """
-        refuse_observed(name or "", "`muster get` shows how it is now, and musterd's page how it goes on")
+        refuse_watched(name or "", "`muster get` shows how it is now, and musterd's page how it goes on")
         subject, own = parse(name or "")
         path = collection_path(None if everywhere else namespace or self.namespace, subject)
         params = {"fieldSelector": f"metadata.name={own}"} if own else {}
@@ -183,7 +183,7 @@ class Client:
         """
         goal = Until.parse(until) if isinstance(until, str) else until
         seen = await self.get(name, namespace=namespace)
-        if seen.observed is not None and not seen.finished:
+        if seen.watched is not None and not seen.finished:
             raise OnlyWatched(f"{name} is run by another controller: wait for its own conditions with kubectl wait")
         return await wait(self, seen, goal, timeout)
 
@@ -244,7 +244,7 @@ class Client:
         if follow and (previous or epoch is not None):
             raise ValueError("an epoch that has ended cannot be followed: leave follow, or previous and epoch, out")
         seen = await self.get(name, namespace=namespace)
-        if follow and seen.observed is not None:
+        if follow and seen.watched is not None:
             raise OnlyWatched(f"{name} is run by another controller: leave --follow out, or follow it with kubectl")
         log = GangLog(self.resources, seen, LogChoice(frozenset(ranks), epoch, tail, since, max(1, at_once)), noted)
         lines = FollowedLog(log).lines() if follow else log.previous() if previous else log.read()
@@ -304,11 +304,11 @@ class Client:
         """
         space = namespace or self.namespace
         options = ({"preconditions": {"uid": uid}} if uid else {}) | ({"dryRun": ["All"]} if dry_run else {})
-        refuse_observed(name, "delete it with kubectl")
+        refuse_watched(name, "delete it with kubectl")
         with known_kind(name, space):
             await self.resources.delete(experiments_path(space, name), options or None)
 
     async def _members(self, experiment: Snapshot) -> Sequence[Member]:
-        if experiment.observed is not None:
-            return list(experiment.observed.members)
+        if experiment.watched is not None:
+            return list(experiment.watched.members)
         return list(newest(await read_members(self.resources, experiment.namespace, experiment.uid)).values())

@@ -58,7 +58,7 @@ async def events_of(resources: ResourceClient, seen: Snapshot) -> Sequence[Event
         chosen = f"involvedObject.kind={seen.subject.kind},involvedObject.uid={seen.uid}"
         found = await resources.list(core(seen.namespace, "events"), {"fieldSelector": chosen})
         return list(oldest_first(map(event_summary, found)))
-    members = {member.uid for member in seen.observed.all_members} if seen.observed is not None else set()
+    members = {member.uid for member in seen.watched.all_members} if seen.watched is not None else set()
     found = await resources.list(core(seen.namespace, "events"), {"fieldSelector": "involvedObject.kind=Pod"})
     about = [each for each in found if text(mapping(each.get("involvedObject")), "uid") in members]
     return list(oldest_first(map(event_summary, about)))

@@ -43,7 +43,7 @@ class Explanation:
         """What it waits for, in a sentence; empty if it runs or has finished."""
         if self.experiment.finished or (self.experiment.phase == "Running" and not self.experiment.holds("Stuck")):
             return ""
-        if not self.experiment.phase and self.experiment.observed is None:
+        if not self.experiment.phase and self.experiment.watched is None:
             return "musterd to process it: is the daemon running on this cluster?"
         return self.experiment.message or self.experiment.reason or self.experiment.phase
 
@@ -62,9 +62,9 @@ async def explain(resources: ResourceClient, experiment: Snapshot, *, last_lines
     unreadable: list[str] = []
     pods: Sequence[Json] | None
     members: Sequence[Member] | None
-    if (observed := experiment.observed) is not None:
-        unreadable += observed.unreadable
-        pods, members = observed.pods, None if unreadable else observed.members
+    if (watched := experiment.watched) is not None:
+        unreadable += watched.unreadable
+        pods, members = watched.pods, None if unreadable else watched.members
     else:
         pods = await _readable(read_pods(resources, experiment.namespace, experiment.uid), unreadable)
         members = None if pods is None else tuple(newest(map(member_of, pods)).values())

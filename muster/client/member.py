@@ -121,7 +121,8 @@ def _state_of(status: Json, state: Json, terminating: bool) -> tuple[str, str]:
     if terminating and phase not in ("Succeeded", "Failed"):
         return "Terminating", ""
     if ended and phase != "Succeeded":
-        return text(ended, "reason") or "Error", _how(whole(ended, "exitCode"), text(ended, "message"))
+        reason = text(ended, "reason")
+        return reason or "Error", _how(whole(ended, "exitCode"), text(ended, "message"), reason)
     if waiting and text(waiting, "reason"):
         return text(waiting, "reason"), text(waiting, "message")
     for condition in items(status.get("conditions")):
@@ -130,9 +131,9 @@ def _state_of(status: Json, state: Json, terminating: bool) -> tuple[str, str]:
     return text(status, "reason") or phase, text(status, "message")
 
 
-def _how(code: int, message: str) -> str:
+def _how(code: int, message: str, reason: str) -> str:
     """``exit code 1: ValueError: loss is NaN``, or the last line of the log where nothing in it says why."""
-    said = words(message)
+    said = words(message, reason)
     if are_a_reason(said.explains, code):
         return f"exit code {code}: {said.text}"
     return f"exit code {code}; its last line: {said.last_line}" if said.last_line else f"exit code {code}"

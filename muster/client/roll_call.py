@@ -36,12 +36,12 @@ _REFUSED = re.compile(r"(Missing|Forbidden|Refused|Altered|Rejected)$|^ApiServer
 
 def roll_call(seen: Snapshot, pods: Sequence[Json] | None, now: float) -> Detail | None:
     """The document; None where the object or its status cannot be understood, or the pods may not be read (None)."""
-    observed = seen.observed
-    plan = _plan(seen) if observed is None else observed.plan
-    record = _record(seen) if observed is None else observed.record
+    watched = seen.watched
+    plan = _plan(seen) if watched is None else watched.plan
+    record = _record(seen) if watched is None else watched.record
     if plan is None or record is None or pods is None:
         return None
-    view = _view(pods, plan, record, now) if observed is None else observed.view
+    view = _view(pods, plan, record, now) if watched is None else watched.view
     return detail(Context(plan, record, view, now), ends(plan, record))
 
 

@@ -16,7 +16,7 @@ from msgspec import structs
 from muster.api.conditions import Condition
 from muster.api.errors import NotFound
 from muster.api.gang import MAX_MEMBERS
-from muster.api.names import KIND
+from muster.api.names import KIND, MANAGED_BY
 from muster.api.status import ExperimentStatus
 from muster.api.wire.kinds import WireError
 from muster.client.errors import NoSuchExperiment, NotInstalled
@@ -26,7 +26,7 @@ from muster.kube.unstructured import Json, mapping, moment, text
 from muster.state.vocabulary.subject import EXPERIMENT, Subject, title
 
 if TYPE_CHECKING:  # an Experiment is shown without the rules by which runs of others are understood
-    from muster.client.watched import Observed
+    from muster.client.watched import WatchedSnapshot
 
 Outcome = Literal["Succeeded", "Failed", "Deadline"]
 
@@ -49,9 +49,12 @@ class Snapshot:
     """Wall seconds since 1970."""
     status: ExperimentStatus
     raw: Json
-    observed: Observed | None = None
+    watched: WatchedSnapshot | None = None
     """Of an object that another controller runs: what its pods say. Then ``status`` was computed from object and pods,
     without the coordinator's roll, which only musterd calls."""
+
+    context: str = ""
+    """The context of the kubeconfig that it was read through, where the reader has asked several clusters."""
 
     @property
     def subject(self) -> Subject:
@@ -76,7 +79,7 @@ class Snapshot:
     @property
     def message(self) -> str:
         """What it waits for, or how it ended."""
-        if not self.deleting or self.observed is not None:
+        if not self.deleting or self.watched is not None:
             return self.status.message
         finalizers = mapping(self.raw.get("metadata")).get("finalizers")
         held = ", ".join(map(str, finalizers)) if isinstance(finalizers, list) else ""
@@ -87,6 +90,12 @@ class Snapshot:
     def deleting(self) -> bool:
         """Deletion was asked for, and finalizers hold it: the daemon ends its pods and writes its status no more."""
         return "deletionTimestamp" in mapping(self.raw.get("metadata"))
+
+    @property
+    def managed_by(self) -> str:
+        """The other manager that runs an Experiment, and writes its status; empty where Muster does."""
+        named = mapping(self.raw.get("spec")).get("managedBy") if self.subject.kind == KIND else None
+        return "" if named in (None, "", MANAGED_BY) else str(named)
 
     @property
     def deadline(self) -> float | None:
@@ -138,11 +147,11 @@ def experiments_path(namespace: str | None, name: str | None = None) -> str:
 def snapshot_of(obj: Json) -> Snapshot:
     """The snapshot of an Experiment, or of an object of another kind that Muster runs."""
     meta, kind = mapping(obj.get("metadata")), text(obj, "kind") or KIND
-    foreign = kind != KIND
+    other = kind != KIND
     status = ExperimentStatus.from_object(None)
     raw = mapping(obj.get("status"))
-    if foreign:
-        status = _status_of_foreign(raw) or status
+    if other:
+        status = _status_of_object(raw) or status
     else:
         with suppress(WireError):
             status = ExperimentStatus.from_object(raw)
@@ -153,14 +162,14 @@ def snapshot_of(obj: Json) -> Snapshot:
         name=title(kind, text(meta, "name")),
         uid=text(meta, "uid"),
         version=text(meta, "resourceVersion"),
-        operator=kind if foreign else text(mapping(obj.get("spec")), "operator"),
+        operator=kind if other else text(mapping(obj.get("spec")), "operator"),
         created=moment(meta.get("creationTimestamp")),
         status=status,
         raw=obj,
     )
 
 
-def _status_of_foreign(raw: Json) -> ExperimentStatus | None:
+def _status_of_object(raw: Json) -> ExperimentStatus | None:
     """The status of the record in an object of another kind; None without one, or where it cannot be read."""
     from muster.kinds.planning.record_condition import from_object
     from muster.state.vocabulary.record import StatusError

@@ -1,6 +1,6 @@
 """Names of objects of every kind: ``train`` is an Experiment, ``jobset/train`` a JobSet, ``job/train`` a Job.
 
-Experiments, and the kinds that declare it, can be run by Muster. The others are only observed: other controllers run
+Experiments, and the kinds that declare it, can be run by Muster. The others are only watched: other controllers run
 them. The declarations take 0.3 s to import, so an Experiment is named without them.
 """
 
@@ -17,18 +17,18 @@ from muster.state.vocabulary.subject import EXPERIMENT, PODS, Subject
 
 
 class UnknownKind(MusterError, ValueError):
-    """The word names no kind that Muster runs or observes."""
+    """The word names no kind that Muster runs or watches over."""
 
 
 def subject_of(word: str) -> Subject:
     """The kind of that name: ``jobset``, ``jobsets`` or ``JobSet``; empty for Experiment. Raises ``UnknownKind``."""
     if not word:
         return EXPERIMENT
-    named = dict.fromkeys((*_run(), *_observed()))
+    named = dict.fromkeys((*_run(), *_watched()))
     found = next((each for each in named if word.lower() in (each.kind.lower(), each.plural)), None)
     if found is None:
         known = ", ".join(each.kind.lower() for each in named)
-        raise UnknownKind(f"{quoted(word)} is not a kind that Muster runs or observes; the kinds are {known}")
+        raise UnknownKind(f"{quoted(word)} is not a kind that Muster runs or watches over; the kinds are {known}")
     return found
 
 
@@ -47,7 +47,7 @@ def _run() -> tuple[Subject, ...]:
 
 
 @cache
-def _observed() -> tuple[Subject, ...]:
+def _watched() -> tuple[Subject, ...]:
     """The kinds that Muster can watch over; it can run some of them, too."""
     from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 
@@ -72,7 +72,7 @@ def _instead(subject: Subject, verb: str) -> str:
     return f"set {field} to true with kubectl, or delete it"
 
 
-def refuse_observed(name: str, what: str) -> None:
+def refuse_watched(name: str, what: str) -> None:
     """Raise ``OnlyWatched`` for an object of a kind that Muster never runs; ``what`` is to be done instead."""
     subject, _ = parse(name)
     if subject != EXPERIMENT and subject not in _run():

@@ -15,7 +15,7 @@ from muster.client.errors import NoSuchExperiment
 from muster.client.events import EventSummary, events_of
 from muster.client.snapshot import Snapshot, known_kind, snapshot_of
 from muster.client.subjects import collection_path, object_path
-from muster.client.watched import Observed, ReadPod, kind_of, look, read, selectors, sets_of
+from muster.client.watched import ReadPod, WatchedSnapshot, kind_of, look, read, selectors, sets_of
 from muster.kinds.declaration.watched_kind import WatchedKind
 from muster.kinds.planning.metadata import local_queue_of
 from muster.kinds.pods.watched import LABELLED_PODS, OBSERVE
@@ -45,15 +45,15 @@ async def get(resources: ResourceClient, subject: Subject, namespace: str, name:
         return await _with_events(resources, _snapshot(LABELLED_PODS, found[0], pods))
     with known_kind(name, namespace):
         obj = await resources.get(object_path(namespace, name))
-    observed = kind_of(obj, subject.kind)
-    if observed is None:
+    watched = kind_of(obj, subject.kind)
+    if watched is None:
         return snapshot_of(obj)
     try:
-        pods = [pod for n in range(len(observed.pods)) for pod in await _read(resources, namespace, observed, n, obj)]
+        pods = [pod for n in range(len(watched.pods)) for pod in await _read(resources, namespace, watched, n, obj)]
     except Forbidden as error:
-        return _snapshot(observed, obj, None, (error.message,))
+        return _snapshot(watched, obj, None, (error.message,))
     admission = await _admission(resources, namespace, obj)
-    return await _with_events(resources, _snapshot(observed, obj, pods, admission=admission))
+    return await _with_events(resources, _snapshot(watched, obj, pods, admission=admission))
 
 
 async def list_all(resources: ResourceClient, subject: Subject, namespace: str | None) -> list[Snapshot]:
@@ -63,10 +63,10 @@ async def list_all(resources: ResourceClient, subject: Subject, namespace: str |
         return [_snapshot(LABELLED_PODS, obj, pods) for obj in sets_of(pods)]
     with known_kind(f"{subject.kind}/"):
         objects = await resources.list(collection_path(namespace, subject))
-    observed = {id(obj): kind for obj in objects if (kind := kind_of(obj, subject.kind)) is not None}
-    kind = next((each for obj in objects if (each := observed.get(id(obj))) and each.wanted(obj)), None)
+    watched = {id(obj): kind for obj in objects if (kind := kind_of(obj, subject.kind)) is not None}
+    kind = next((each for obj in objects if (each := watched.get(id(obj))) and each.wanted(obj)), None)
     if kind is None:
-        return [snapshot_of(obj) for obj in objects if id(obj) not in observed]
+        return [snapshot_of(obj) for obj in objects if id(obj) not in watched]
     found: dict[tuple[str, str], list[ReadPod]] = {}
     refused: tuple[str, ...] = ()
     try:
@@ -77,7 +77,7 @@ async def list_all(resources: ResourceClient, subject: Subject, namespace: str |
         refused = (error.message,)
     seen = []
     for obj in objects:
-        if id(obj) not in observed:
+        if id(obj) not in watched:
             seen.append(snapshot_of(obj))
         elif kind.wanted(obj):
             space = text(mapping(obj.get("metadata")), "namespace")
@@ -88,13 +88,13 @@ async def list_all(resources: ResourceClient, subject: Subject, namespace: str |
 
 async def _with_events(resources: ResourceClient, seen: Snapshot) -> Snapshot:
     """The snapshot with musterd's last word, where Events may be read."""
-    if seen.observed is None:
+    if seen.watched is None:
         return seen
     try:
         events = await events_of(resources, seen)
     except ApiError:  # they are kept for an hour only; what the pods say stands without them
         return seen
-    return replace(seen, status=as_musterd_said(seen.status, seen.observed, events))
+    return replace(seen, status=as_musterd_said(seen.status, seen.watched, events))
 
 
 async def _admission(resources: ResourceClient, namespace: str, obj: Json) -> Workload | None:
@@ -128,10 +128,12 @@ def _snapshot(
     """The snapshot of an object of another controller."""
     obj = {**obj, "kind": kind.subject.kind}  # lists of built-in kinds leave it out
     status, seen = look(kind, obj, pods, time.time(), unreadable, admission)
-    return replace(snapshot_of(obj), status=status, observed=seen)
+    return replace(snapshot_of(obj), status=status, watched=seen)
 
 
-def as_musterd_said(status: ExperimentStatus, seen: Observed, events: Iterable[EventSummary]) -> ExperimentStatus:
+def as_musterd_said(
+    status: ExperimentStatus, seen: WatchedSnapshot, events: Iterable[EventSummary]
+) -> ExperimentStatus:
     """The status with musterd's last Event as its sentence, if it says what lasts and no pod has changed since.
 
     musterd knows the roll, and how long a run has been as it is. A verdict of the object's own controller stands. An

@@ -17,20 +17,28 @@ from typing import Any
 import structlog
 
 from muster.api.errors import ApiError
+from muster.api.values.accelerators import Accelerators
+from muster.api.values.owners import OwnerLabels
 from muster.daemon.election import elector_of
 from muster.daemon.event_recorder import EventRecorder
+from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.error_boundary import ErrorBoundary
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.experiments.lookup import find, invalid, subjects
+from muster.daemon.experiments.sent import Hearing, PodIdentity, SentIntake
+from muster.daemon.incidents import IncidentWatch
 from muster.daemon.informers import Informers, Times
 from muster.daemon.loop_lag import LoopLagMonitor
 from muster.daemon.prober_pool import Prober, ProberPool, prober_of
+from muster.daemon.progress_endpoint import endpoint_for
 from muster.daemon.settings import Settings
 from muster.daemon.steps.controller import Controller
+from muster.daemon.steps.status_writer import ref_of
 from muster.daemon.takeover import Source, list_latest, stand_by, take_over
 from muster.daemon.tasks import Tasks
 from muster.daemon.wall_clock import TICK, WallClock
 from muster.daemon.watched.index import WatchedIndex
+from muster.daemon.watched.recording import ref_of as ref_of_watched
 from muster.daemon.watched.watches import WatchedWatches
 from muster.daemon.web.health import DaemonHealth
 from muster.daemon.web.live import Changes
@@ -44,6 +52,7 @@ from muster.kube.listwatch.reflector import ReflectorSettings
 from muster.kube.transport import Transport
 from muster.kube.workqueue import WorkQueue
 from muster.metrics.collector import ExperimentCollector, Invalid, Subject
+from muster.metrics.incidents import IncidentCollector
 from muster.metrics.instruments import Instruments, Traced
 from muster.metrics.leadership import LeadershipCollector
 from muster.metrics.rights import RightsCollector
@@ -53,7 +62,7 @@ from muster.state.policies import deadline
 from muster.state.view.roll import RollAnswer
 from muster.state.vocabulary.actions import ProbeTarget
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.record import Record
+from muster.state.vocabulary.record import Record, StoryLine
 from muster.state.vocabulary.rules import ClockName
 from muster.watchers import experiments
 from muster.watchers.experiments import ExperimentRecord
@@ -88,6 +97,8 @@ class Daemon:
         have arrived. ``traced`` is called with each transition of a record.
         """
         self.settings = settings
+        self.accelerators = Accelerators.of_list(settings.accelerators)
+        self.owners = OwnerLabels.of_list(settings.owner_labels)
         clock = self._wall_clock = WallClock(clock, monotonic, self._clock_stepped)
         self.instruments = Instruments(version, lambda: self.index.pods, lambda: len(self.queue), traced)
         self.denials = Denials(monotonic)
@@ -117,39 +128,44 @@ class Daemon:
             times=Times(monotonic, random, sleep),
             settings=ReflectorSettings(silence=settings.watch_silence),
             advanced=self._advanced,
-            foreign=[kind for kind in RUN_KINDS.values() if kind.subject.plural in settings.foreign],
+            run_kinds=[kind for kind in RUN_KINDS.values() if kind.subject.plural in settings.run],
             kueue=settings.kueue,
+            owners=self.owners,
             queue_turned=self._queue_turned,
         )
-        self.observed = WatchedWatches(
+        self.watched = WatchedWatches(
             transport,
             WatchedIndex(
                 self.index,
-                settings.observed,
-                ours=partial(runs, settings.foreign),
+                settings.watched,
+                ours=partial(runs, settings.run),
                 count=self.instruments.failed,
                 alone=settings.alone,
             ),
-            settings.observed,
+            settings.watched,
             reflector=self.informers.reflector,
             reflectors=self.informers.reflectors,
             random=random,
             sleep=sleep,
             advanced=lambda _version: self._advanced(),
+            owners=self.owners,
         )
+        self._hearing = Hearing(clock, monotonic)
+        self._intake = SentIntake(self.index, clock, self.queue.add_in)
         self.controller = Controller(
             transport=writing,
             share=others,
             index=self.index,
             queue=self.queue,
             informers=self.informers,
-            engine=NativeEngine(writing, creates=creates, others=others, clock=clock),
+            engine=NativeEngine(writing, creates=creates, others=others, clock=clock, endpoint=endpoint_for(settings)),
             probers=self.probers,
             recorder=self.recorder,
             instruments=self.instruments,
             clock=clock,
             monotonic=monotonic,
-            observed_synced=self.observed.synced,
+            watched_synced=self.watched.synced,
+            heard_since=self._heard_since,
         )
         self.health = DaemonHealth(self.informers, self.denials, self.elector, self.loop_lag, monotonic)
         self.instruments.registry.register(
@@ -158,12 +174,26 @@ class Daemon:
                 clock,
                 deadlines=deadline.ends,
                 invalid=lambda: self.invalid() if self.leading else (),
+                accelerators=self.accelerators,
             )
         )
         self.instruments.registry.register(WatchCollector(self.informers.watched, monotonic, self.index.foreign_pods))
         self.instruments.registry.register(RightsCollector(self.denials.lasting))
         if self.elector is not None:
             self.instruments.registry.register(LeadershipCollector(self.elector))
+        self.incidents = IncidentWatch(
+            self.subjects,
+            lambda: self.leading,
+            self._tell,
+            clock=clock,
+            monotonic=monotonic,
+            sleep=sleep,
+            accelerators=self.accelerators,
+            failed=self.instruments.failed,
+        )
+        self.instruments.registry.register(
+            IncidentCollector(lambda: self.incidents.tracking, lambda: self.incidents.lost, self.accelerators)
+        )
         self._writing = writing
         self._settle = settle
         self._sleep = sleep
@@ -197,6 +227,15 @@ class Daemon:
         """The running clocks of an experiment and the wall second each runs out."""
         return deadline.ends(plan, record)
 
+    @property
+    def leader_address(self) -> str:
+        """Where the progress endpoint of the daemon that leads is; empty where that is not known, or it is this one."""
+        return "" if self.elector is None or self.leading else self.elector.leader_address
+
+    def reported(self, namespace: str, name: str, pod: PodIdentity, body: bytes) -> None:
+        """Take in what that pod sent of its progress. Raises ``Refused``."""
+        self._intake.take(namespace, name, pod, body)
+
     def retried(self, method: str, path: str) -> None:
         """Count a request that is repeated because the API server asked to wait."""
         self.instruments.retried(*labels(method, path))
@@ -212,26 +251,28 @@ class Daemon:
     def watches(self) -> Mapping[str, Coroutine[Any, Any, None]]:
         """One for each kind of object, by the name of its task."""
         follows: dict[str, Coroutine[Any, Any, None]] = {n: each.run() for n, each in self.informers.reflectors.items()}
-        follows |= {name: each.run() for name, each in self.informers.foreign.items()}
-        follows |= {f"observed {name}": each.run() for name, each in self.observed.kinds.items()}
+        follows |= {name: each.run() for name, each in self.informers.run_kinds.items()}
+        follows |= {f"watched {name}": each.run() for name, each in self.watched.kinds.items()}
         return {f"watch {name}": follow for name, follow in follows.items()}
 
     def others(self) -> Mapping[str, Coroutine[Any, Any, None]]:
         """What measures this process and its clock."""
-        return {"loop_lag": self.loop_lag.run(), "wall_clock": self._watch_clock()}
+        return {"loop_lag": self.loop_lag.run(), "wall_clock": self._watch_clock(), "incidents": self.incidents.run()}
 
     def steps(self) -> Coroutine[Any, Any, None]:
         """The steps of the experiments in the queue."""
         return self.queue.run(self._step, self._step_failed)
 
     async def latest(self) -> ObjectList[ExperimentRecord]:
-        """All Experiments, and the foreign objects of the served kinds, as the API server has them when it answers."""
-        sources = [Source(experiments.PATH, experiments.DECODER)]
-        sources += [Source(w.subject.path, decoder_of(w.kind)) for w in self.informers.foreign.values() if w.served]
+        """All Experiments, and the objects of the other served kinds, as the API server has them when it answers."""
+        sources = [Source(experiments.PATH, experiments.decoder_of(self.owners))]
+        served = (each for each in self.informers.run_kinds.values() if each.served)
+        sources += [Source(each.subject.path, decoder_of(each.kind, self.owners)) for each in served]
         return await list_latest(self._writing, sources, self.settings, self._sleep)
 
     def take_over(self, latest: ObjectList[ExperimentRecord]) -> None:
         """Begin to lead, from the ``latest`` records."""
+        self._hearing.begin()
         take_over(self.index, self.boundary, self.queue, latest)
         self.changes.everything()
 
@@ -239,6 +280,7 @@ class Daemon:
         """Lead no more: forget what only the leader does."""
         stand_by(self.index, self.queue)
         self.controller.stand_by()
+        self.incidents.stand_by()
         self.changes.everything()
 
     def _answered(self, verb: str, resource: str, error: ApiError | None) -> None:
@@ -251,14 +293,22 @@ class Daemon:
         while True:
             await self._sleep(TICK)
             self._wall_clock()
+            self._hearing.since()
 
     def _clock_stepped(self, seconds: float) -> None:
         log.warning("wall clock was set, moving the times of running clocks", seconds=round(seconds, 3))
         self.instruments.clock_stepped()
+        self._hearing.clock_stepped(seconds)
         for entry in self.index:
             self.boundary.clock_stepped(entry, seconds)
             if self.leading:
                 self.queue.add(entry.seen.uid)
+
+    def _heard_since(self, entry: Entry) -> float:
+        """Since when what members of that run send would have come to this daemon, in wall seconds."""
+        if entry.watched is not None and self.watched.failing(entry.watched.name):
+            return self._wall_clock()
+        return self._hearing.since()
 
     def _step(self, uid: str) -> Coroutine[Any, Any, None] | None:
         """Decide about an experiment; rebuild it first if a change of it failed."""
@@ -298,6 +348,12 @@ class Daemon:
         for entry in self.index:
             if entry.plan is not None and (entry.plan.queue is not None or entry.plan.watching.local_queue):
                 self._requeue(entry.seen.uid)
+
+    def _tell(self, plan: Plan, line: StoryLine) -> None:
+        """Write an Event about a run that is in no story of its status."""
+        entry = self.index.get(plan.uid)
+        if entry is not None and (ref := ref_of_watched(entry) if entry.watched is not None else ref_of(entry)):
+            self.recorder.record(ref, (line,))
 
     def _gone(self, uid: str) -> None:
         self.changes.changed(uid)

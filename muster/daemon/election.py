@@ -22,8 +22,10 @@ def elector_of(
     """The elector that the settings ask for, if any. Two lives of one ``instance`` are two candidates."""
     if not settings.leader_elect:
         return None
+    host = f"[{settings.progress_address}]" if ":" in settings.progress_address else settings.progress_address
+    address = f"{host}:{settings.progress_port}" if host and settings.progress_port else ""
     return Elector(
-        Leases(transport, settings.lease_namespace or "default", settings.lease_name, clock),
+        Leases(transport, settings.lease_namespace or "default", settings.lease_name, clock, address),
         f"{instance}_{random.getrandbits(64):016x}",
         Terms(settings.lease_duration, settings.renew_deadline, settings.retry_period),
         monotonic=monotonic,

@@ -10,6 +10,7 @@ import structlog
 
 from muster.api.errors import ApiError, Forbidden, NotFound
 from muster.api.names import KIND, QUEUE_LABEL, SELECTOR, selector_of
+from muster.api.values.owners import NONE, OwnerLabels
 from muster.daemon.experiments.error_boundary import ErrorBoundary
 from muster.daemon.run_kinds.watching import KindWatch, ends_with_its_kind
 from muster.kinds.declaration.run_kind import RunKind
@@ -65,13 +66,14 @@ class Informers:
         times: Times,
         settings: ReflectorSettings,
         advanced: Callable[[], None],
-        foreign: Iterable[RunKind] = (),
+        run_kinds: Iterable[RunKind] = (),
         kueue: bool = False,
+        owners: OwnerLabels = NONE,
         queue_turned: Callable[[], None] = lambda: None,
     ) -> None:
         """``advanced`` is called whenever a cache has advanced. An empty ``namespace`` means every namespace.
 
-        The kinds of ``foreign`` are watched from when the API server serves them. ``kueue``: so are Workloads, and
+        The kinds of ``run_kinds`` are watched from when the API server serves them. ``kueue``: so are Workloads, and
         ``queue_turned`` is called when they can be read, or not any more.
         """
         self._transport = transport
@@ -109,25 +111,25 @@ class Informers:
         self.reflector = reflector
         """Makes the reflector of a further watch."""
         self.reflectors: dict[str, Reflector[Any]] = {
-            "experiments": reflector(experiments.PATH, {}, experiments.DECODER, self._experiments),
+            "experiments": reflector(experiments.PATH, {}, experiments.decoder_of(owners), self._experiments),
             "pods": reflector(pods.PATH, OURS, pods.DECODER, self._pods),
             "services": reflector(services.PATH, OURS, services.DECODER, self._services),
         }
-        """By resource; those of foreign kinds while their kind is served."""
-        self._foreign: dict[str, Store[ExperimentRecord]] = {}
+        """By resource; those of other kinds while their kind is served."""
+        self._run_kinds: dict[str, Store[ExperimentRecord]] = {}
         """By resource."""
-        self.foreign: dict[str, KindWatch[RunKind]] = {}
+        self.run_kinds: dict[str, KindWatch[RunKind]] = {}
         """By resource, whether served or not."""
-        for kind in foreign:
-            subject, decoder = kind.subject, decoder_of(kind)
-            store = self._foreign[subject.plural] = Store[ExperimentRecord](
+        for kind in run_kinds:
+            subject, decoder = kind.subject, decoder_of(kind, owners)
+            store = self._run_kinds[subject.plural] = Store[ExperimentRecord](
                 boundary.experiment_changed,
                 self._reached,
                 experiments.stripped,
                 partial(boundary.experiments_went_back, subject.kind),
             )
             followed = reflector(subject.path, {}, decoder, store, ends_with_its_kind)
-            self.foreign[subject.plural] = KindWatch(
+            self.run_kinds[subject.plural] = KindWatch(
                 transport,
                 kind,
                 followed,
@@ -199,7 +201,7 @@ class Informers:
         if uid in self._boundary.damaged:
             self._boundary.repair(
                 uid,
-                any(store.get(uid) is not None for store in (self._experiments, *self._foreign.values())),
+                any(store.get(uid) is not None for store in (self._experiments, *self._run_kinds.values())),
                 [pod for pod in self._pods if pod.owner == uid],
                 [service for service in self._services if service.owner == uid],
                 [workload for workload in self._workloads if workload.ours and workload.owner == uid],

@@ -6,12 +6,15 @@ import gc
 import os
 import signal
 import socket
+import ssl
 import sys
 import time
+import warnings
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from random import SystemRandom
 from typing import Any
+from urllib.parse import urlsplit
 
 import structlog
 from pydantic import ValidationError
@@ -21,14 +24,17 @@ from muster import extras
 from muster.api.errors import ApiError
 from muster.daemon import logs
 from muster.daemon.app import Daemon
+from muster.daemon.progress_endpoint import authority_in
 from muster.daemon.settings import Settings, from_command_line
 from muster.daemon.web.certificate import ServerCertificate
 from muster.daemon.web.connections import Listener
 from muster.daemon.web.health import HealthServer
 from muster.daemon.web.live import Streams
+from muster.daemon.web.pod_tokens import PodTokens
 from muster.daemon.web.readers import Anyone, TokenAuthenticator, is_loopback
 from muster.daemon.web.reviews import Reviews
 from muster.daemon.web.server import HttpServer
+from muster.daemon.web.status_server import StatusServer
 from muster.kube.authentication.kubeconfig import SERVICE_ACCOUNT
 from muster.kube.connection import Connection
 from muster.metrics.traces.destination import traces_to
@@ -42,13 +48,17 @@ UNUSABLE = 2
 def main() -> None:
     """Run musterd with the settings of the command line, the environment and the file."""
     try:
-        settings = from_command_line()
+        with warnings.catch_warnings(record=True) as renamed:
+            warnings.simplefilter("always", DeprecationWarning)
+            settings = from_command_line()
     except ValidationError as error:
         for problem in error.errors():
             where = ".".join(str(part) for part in problem["loc"]) or "settings"
             sys.stderr.write(f"musterd: {where}: {problem['msg']}; `musterd --help` lists every setting\n")
         sys.exit(UNUSABLE)
     logs.configure(settings.log_format, settings.log_level)
+    for each in renamed:
+        log.warning("setting by an older name", what=str(each.message))
     sys.exit(_runner(settings)(serve(settings)))
 
 
@@ -97,8 +107,17 @@ async def serve(settings: Settings) -> int:
         runbooks=settings.runbook_url,
         names={name.strip().lower() for name in settings.http_names.split(",")} - {""},
         tls=certificate.context if certificate else None,
+        accelerators=daemon.accelerators,
+        tracking=lambda: daemon.incidents.tracking,
     )
     listeners: list[tuple[str, Listener]] = [("http", http)]
+    if settings.progress_port is not None:
+        try:
+            listeners.append(("progress", status_server_of(settings, settings.progress_port, daemon)))
+        except (OSError, ValueError) as error:
+            log.critical("cannot serve the progress endpoint; see --progress-tls-cert, -key and -ca", error=str(error))
+            await connection.aclose()
+            return UNUSABLE
     if settings.health_port is not None:
         health = HealthServer(daemon.health, settings.health_host, settings.health_port)
         listeners.append(("health", health))
@@ -127,6 +146,23 @@ def certificate_of(settings: Settings) -> ServerCertificate | None:
     if settings.http_tls_cert is None or settings.http_tls_key is None:
         return None
     return ServerCertificate(settings.http_tls_cert, settings.http_tls_key)
+
+
+def status_server_of(settings: Settings, port: int, daemon: Daemon) -> StatusServer:
+    """The progress endpoint. Raises ``OSError`` and ``ValueError`` for files that cannot be used."""
+    pair, ca = settings.progress_certificate, settings.progress_ca
+    if pair is None or ca is None:
+        raise ValueError("a certificate and its authority are needed")
+    trust = ssl.create_default_context(cadata=authority_in(ca))
+    return StatusServer(
+        daemon,
+        PodTokens(daemon.unfenced, uninterrupted),
+        settings.progress_host,
+        port,
+        tls=ServerCertificate(*pair).context,
+        trust=trust,
+        named=urlsplit(settings.progress_url).hostname or "",
+    )
 
 
 async def _listen(listeners: Sequence[tuple[str, Listener]]) -> list[int] | None:

@@ -1,6 +1,7 @@
 """Settings of musterd: flags, then the environment (``MUSTER_...``), then a file (``MUSTER_CONFIG``), then defaults."""
 
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -11,9 +12,12 @@ from pydantic_settings import (
     CliSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
-    YamlConfigSettingsSource,
 )
 
+from muster.api.values.accelerators import DEFAULT, PATTERN
+from muster.api.values.owners import PATTERN as OWNERS
+from muster.api.values.owners import OwnerLabels
+from muster.daemon.older_names import Environment, File, new_flags
 from muster.kinds.declaration.watched_kind import WatchedKind
 from muster.kinds.registry.run_kinds import RUN_KINDS
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
@@ -27,8 +31,8 @@ _NAME = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 """A DNS subdomain (RFC 1123), as names of Kubernetes objects are."""
 
 
-FOREIGN_KINDS = frozenset(each.subject.plural for each in RUN_KINDS.values())
-"""Resources of the foreign kinds that can be run."""
+CAN_RUN = frozenset(each.subject.plural for each in RUN_KINDS.values())
+"""Resources of the kinds that can be run beside Experiments."""
 
 
 class Settings(BaseSettings):
@@ -82,6 +86,31 @@ class Settings(BaseSettings):
         le=65535,
         description="its port: /livez and /readyz apart from all other readers; without one http-port alone has them",
     )
+    progress_host: str = Field("0.0.0.0", description="address of the progress endpoint for members")  # noqa: S104
+    progress_port: int | None = Field(
+        None,
+        ge=0,
+        le=65535,
+        description="its port: members of experiments with progressEndpoint send their progress there, by Kubeflow's "
+        "protocol; without one there is no such endpoint",
+    )
+    progress_url: str = Field(
+        "",
+        pattern=r"^(https://[A-Za-z0-9.:\[\]-]+)?$",
+        description="https address of the endpoint as members reach it, without a path: that of its Service",
+    )
+    progress_tls_cert: Path | None = Field(
+        None, description="PEM file of its certificate with its chain; http-tls-cert if it has none of its own"
+    )
+    progress_tls_key: Path | None = Field(None, description="PEM file of its key")
+    progress_ca: Path | None = Field(
+        None, description="PEM file of the authority of that certificate, which members are given to verify it"
+    )
+    progress_address: str = Field(
+        "",
+        pattern=r"^[0-9A-Fa-f.:]*$",
+        description="IP address at which other musterds reach this one's endpoint: a standby passes posts on",
+    )
     kueue: bool = Field(
         False, description="queue Experiments that have the label kueue.x-k8s.io/queue-name with Kueue (v1beta2)"
     )
@@ -121,11 +150,11 @@ class Settings(BaseSettings):
     retry_period: Seconds = Field(
         2.0, description="seconds between two renewals, or two looks at the Lease; at most half of renew-deadline"
     )
-    foreign_kinds: str = Field(
+    run_kinds: str = Field(
         "jobsets",
         pattern=r"^[a-z]+(,[a-z]+)*$",
-        description="foreign kinds to run, separated by commas: jobsets (those with managedBy muster.dev/muster), "
-        "jaxjobs (all that name no other manager); each from when its CRD is served; or none",
+        description="kinds to run beside Experiments, separated by commas: jobsets (those with managedBy "
+        "muster.dev/muster), jaxjobs (all that name no other manager); each from when its CRD is served; or none",
     )
     otlp_endpoint: str = Field(
         "",
@@ -135,36 +164,55 @@ class Settings(BaseSettings):
     )
     alone: bool = Field(
         False,
-        description="no other controller runs in this cluster, as on the local one: an object of an observed kind that "
+        description="no other controller runs in this cluster, as on the local one: an object of a watched kind that "
         "has no pods says that nothing runs it, and what to do",
     )
-    observe_kinds: str = Field(
+    watch_kinds: str = Field(
         "",
         pattern=r"^([a-z]+(,[a-z]+)*)?$",
         description="kinds of runs of other controllers to watch over, by their plurals separated by commas; pods are "
         "those with the label muster.dev/observe; all; nothing if empty. Nothing is ever written to them",
     )
+    accelerators: str = Field(
+        DEFAULT,
+        pattern=PATTERN,
+        max_length=2000,
+        description="extended resources that count as accelerators, separated by commas; a * at the beginning or end "
+        "of a name stands for anything",
+    )
+    owner_labels: str = Field(
+        "",
+        pattern=OWNERS,
+        max_length=2000,
+        description="labels of runs that say whose they are, separated by commas, at most eight: team is the label "
+        "label_team of muster_experiment_info, and of the alerts of the chart (docs/platform.md)",
+    )
     uvloop: bool = Field(True, description="use uvloop where it is installed")
 
     @property
-    def foreign(self) -> frozenset[str]:
-        """The resources of the foreign kinds to run."""
-        return frozenset(self.foreign_kinds.split(",")) - {"none"}
+    def run(self) -> frozenset[str]:
+        """The resources of the kinds to run beside Experiments."""
+        return frozenset(self.run_kinds.split(",")) - {"none"}
 
     @property
-    def observed(self) -> Mapping[str, WatchedKind]:
+    def watched(self) -> Mapping[str, WatchedKind]:
         """The kinds to watch over, outermost first."""
-        asked = set(filter(None, self.observe_kinds.split(",")))
+        asked = set(filter(None, self.watch_kinds.split(",")))
         return {name: kind for name, kind in WATCHED_KINDS.items() if asked & {name, "all"}}
 
     @model_validator(mode="after")
     def _known_kinds(self) -> Self:
-        if strange := set(filter(None, self.observe_kinds.split(","))) - WATCHED_KINDS.keys() - {"all"}:
+        if strange := set(filter(None, self.watch_kinds.split(","))) - WATCHED_KINDS.keys() - {"all"}:
             known = ", ".join((*sorted(WATCHED_KINDS), "all"))
-            raise ValueError(f"observe_kinds: {', '.join(sorted(strange))} is not one of {known}")
-        if unknown := self.foreign - FOREIGN_KINDS:
-            known = ", ".join(sorted(FOREIGN_KINDS))
-            raise ValueError(f"foreign_kinds: {', '.join(sorted(unknown))} is not one of {known}")
+            raise ValueError(f"watch_kinds: {', '.join(sorted(strange))} is not one of {known}")
+        if unknown := self.run - CAN_RUN:
+            known = ", ".join(sorted(CAN_RUN))
+            raise ValueError(f"run_kinds: {', '.join(sorted(unknown))} is not one of {known}")
+        return self
+
+    @model_validator(mode="after")
+    def _owners_have_names(self) -> Self:
+        OwnerLabels.of_list(self.owner_labels)
         return self
 
     @model_validator(mode="after")
@@ -172,6 +220,24 @@ class Settings(BaseSettings):
         if (self.http_tls_cert is None) != (self.http_tls_key is None):
             raise ValueError("http_tls_cert and http_tls_key go together: a certificate and its key")
         return self
+
+    @model_validator(mode="after")
+    def _endpoint_is_whole(self) -> Self:
+        if (self.progress_tls_cert is None) != (self.progress_tls_key is None):
+            raise ValueError("progress_tls_cert and progress_tls_key go together: a certificate and its key")
+        if self.progress_port is None:
+            return self
+        if self.progress_certificate is None:
+            raise ValueError("progress_port needs progress_tls_cert and progress_tls_key: tokens are sent by TLS only")
+        if not self.progress_url or self.progress_ca is None:
+            raise ValueError("progress_port needs progress_url and progress_ca, which members are given")
+        return self
+
+    @property
+    def progress_certificate(self) -> tuple[Path, Path] | None:
+        """Certificate and key of the progress endpoint."""
+        pair = self.progress_tls_cert or self.http_tls_cert, self.progress_tls_key or self.http_tls_key
+        return (pair[0], pair[1]) if pair[0] is not None and pair[1] is not None else None
 
     @model_validator(mode="after")
     def _lease_times_leave_room(self) -> Self:
@@ -192,19 +258,18 @@ class Settings(BaseSettings):
         cls,
         settings_cls: type[BaseSettings],
         init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - passed by name
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - passed by name
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - passed by name
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Flags, environment, file."""
         file = os.environ.get("MUSTER_CONFIG")
-        sources = (init_settings, env_settings)
-        return (*sources, YamlConfigSettingsSource(settings_cls, yaml_file=file)) if file else sources
+        sources = (init_settings, Environment(settings_cls))
+        return (*sources, File(settings_cls, yaml_file=file)) if file else sources
 
 
 def from_command_line(arguments: list[str] | None = None) -> Settings:
     """Settings with flags on top. Exits with 2 and a usage message for a flag that is wrong, 0 after ``--help``."""
-    source: CliSettingsSource[Any] = CliSettingsSource(
-        Settings, cli_parse_args=arguments if arguments is not None else True
-    )
+    given = new_flags(sys.argv[1:] if arguments is None else arguments)
+    source: CliSettingsSource[Any] = CliSettingsSource(Settings, cli_parse_args=[*given])
     return Settings(_cli_settings_source=source)

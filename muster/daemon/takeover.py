@@ -15,7 +15,7 @@ once. So, before the first step:
     experiment that still has something to launch).
 ``view.probe``
     The last answer may be hours old, and the coordinator's silence would be counted from then. The next probe comes
-    within a second.
+    within a second. Reports that programs sent went to the other leader meanwhile, so theirs are forgotten, too.
 queue
     Its back-offs, timers and waiting times belong to the earlier leadership. Every experiment is requeued.
 
@@ -87,7 +87,7 @@ def take_over(
     for entry in list(index):
         view, seen = entry.view, entry.seen
         view.engine.reset()
-        view.probe = None
+        view.take_over()
         entry.step = 0.0  # the record is of another leader's clock
         now = latest.objects.get(seen.uid)
         if now is not None and now.resource_version > seen.resource_version:

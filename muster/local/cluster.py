@@ -1,7 +1,7 @@
 """A Kubernetes cluster in one process.
 
 It consists of the API server, a node agent that runs pods as local processes, and the CRDs of Experiment and
-of the foreign kinds that Muster runs. Clients reach
+of the kinds that Muster runs beside Experiments. Clients reach
 the API server over TLS and with a token: client-go sends no token without TLS, and a cluster that runs commands must
 not be open to other users of the machine. The node agent, in the same process, is such a client.
 
@@ -32,7 +32,7 @@ from muster.local.apiserver import ApiServer
 from muster.local.home import Announcement, Home
 from muster.local.kubeconfig import write_kubeconfig
 from muster.local.node import AgentError, Isolation, NodeAgent
-from muster.local.reduced_crds import foreign_crds
+from muster.local.reduced_crds import run_kinds_crds
 
 HOST = "127.0.0.1"
 NODE_NAME = "local"
@@ -81,7 +81,7 @@ class Cluster:
         self._parts.push_async_callback(api.stop)
         url = await self._start_api(api, token)
         kinds = api.store.resource("apiextensions.k8s.io/v1", "customresourcedefinitions")
-        for crd in (custom_resource_definition(), *foreign_crds()):
+        for crd in (custom_resource_definition(), *run_kinds_crds()):
             api.store.ensure(kinds, "", crd)
         isolation = await self._start_node(api)
         announcement = Announcement(
@@ -125,6 +125,7 @@ class Cluster:
             isolation=self._isolation,
             name=NODE_NAME,
             workspace=self._workspace,
+            tokens=True,
         )
         api.pod_logs = node.logs
         api.pod_commands = node

@@ -1,32 +1,24 @@
-"""The CRDs of the foreign kinds that Muster runs, reduced: what the local cluster serves for them.
+"""The CRDs of the kinds that Muster runs beside Experiments, reduced: what the local cluster serves for them.
 
-The real ones are of JobSet and Kubeflow (that of JobSet has 800 kB). These have the names, the status subresource and
+The real ones are of their controllers (that of JobSet has 800 kB). These have the names, the status subresource and
 the columns of ``kubectl get``, and leave the check of the spec to Muster. They are only for clusters without them.
 """
 
 from typing import Any
 
-from muster.state.vocabulary.subject import JAXJOB, JOBSET, Subject
+from muster.kinds.registry.run_kinds import RUN_KINDS
+from muster.state.vocabulary.subject import Subject
 
 _OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-_AGE = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
+_AGE = ("Age", "date", ".metadata.creationTimestamp")
 
 
-def foreign_crds() -> tuple[dict[str, Any], ...]:
+def run_kinds_crds() -> tuple[dict[str, Any], ...]:
     """One CustomResourceDefinition for each kind."""
-    return (
-        reduced_crd(
-            JOBSET,
-            {"name": "TerminalState", "type": "string", "jsonPath": ".status.terminalState"},
-            {"name": "Restarts", "type": "integer", "jsonPath": ".status.restarts"},
-            {"name": "Suspended", "type": "boolean", "jsonPath": ".spec.suspend"},
-            _AGE,
-        ),
-        reduced_crd(JAXJOB, {"name": "State", "type": "string", "jsonPath": ".status.conditions[-1].type"}, _AGE),
-    )
+    return tuple(reduced_crd(kind.subject, *kind.columns) for kind in RUN_KINDS.values())
 
 
-def reduced_crd(subject: Subject, *columns: dict[str, Any]) -> dict[str, Any]:
+def reduced_crd(subject: Subject, *columns: tuple[str, str, str]) -> dict[str, Any]:
     """A CustomResourceDefinition of that kind that takes any spec and status."""
     group, version = subject.api_version.split("/")
     schema = {
@@ -60,7 +52,9 @@ def reduced_crd(subject: Subject, *columns: dict[str, Any]) -> dict[str, Any]:
                     "storage": True,
                     "schema": {"openAPIV3Schema": schema},
                     "subresources": {"status": {}},
-                    "additionalPrinterColumns": list(columns),
+                    "additionalPrinterColumns": [
+                        {"name": name, "type": of, "jsonPath": path} for name, of, path in (*columns, _AGE)
+                    ],
                 }
             ],
         },

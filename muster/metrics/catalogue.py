@@ -10,10 +10,10 @@ live as long as the process, and carry labels from small closed sets only.
 """
 
 from muster.api.manifest.operators import operators
-from muster.metrics.rows import daemon, experiment, fleet
+from muster.metrics.rows import daemon, experiment, fleet, incident
 from muster.metrics.rows.row import Section
 
-SERIES = 200_000
+SERIES = 220_000
 """Series of all experiments together in one scrape: 2,000 experiments of 100 series each; usual are 70."""
 
 LABEL_SETS = 80 * len(operators())
@@ -38,6 +38,11 @@ SECTIONS = (
         f"holds at most {SERIES:,} of these series; experiments beyond that, the finished ones first, have none and "
         "are counted in muster_experiments_unreported.",
         (*experiment.ROWS, experiment.UNREPORTED),
+    ),
+    Section(
+        "Incidents",
+        "Runs that one cause with one subject keeps (docs/incidents.md). Only the leader has them.",
+        incident.ROWS,
     ),
     Section("Watches", "Whether the daemon's picture of the cluster is complete and fresh.", daemon.WATCHES),
     Section("Requests and probes", "What the daemon asks of the API server and of coordinators.", daemon.REQUESTS),

@@ -6,27 +6,36 @@ writes that down in a thread.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Protocol
 
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
+from muster.api.values.accelerators import USUAL, Accelerators
+from muster.api.values.owners import Owners
 from muster.metrics.catalogue import INVALID, OTHER, SERIES
 from muster.metrics.exposition import Families, label
 from muster.metrics.rows import fleet
 from muster.metrics.series import FEWEST, FEWEST_FINISHED, Deadlines, Facts, Finished, Series
 from muster.rollcall.arrivals import arrivals
+from muster.state.facts.accelerators import held
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.counts import by_cause
 from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.record import FINISHED, Phase, Record
+from muster.state.vocabulary.record import FINISHED, ConditionType, Phase, Record
 from muster.state.vocabulary.wall_time import moved
 
+RESOURCES = 16
+"""Values of the label resource: names beyond that are counted together."""
+
+STATES = HELD, HELD_BY_STUCK = "held", "stuck"
+
 OPERATORS = 32
-"""Values of the label operator in the sums; there are five operators and a few foreign kinds."""
+"""Values of the label operator in the sums; there are five operators and a few other kinds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +47,9 @@ class Subject:
     view: View
     step: float = 0.0
     """Seconds by which the wall clock was set since the record was persisted."""
+    pending_at: float | None = None
+    """When the first status write was decided that may have been carried out, and is not seen yet."""
+    owners: Owners = ()
 
     def at(self, now: float) -> Context:
         """The experiment at a wall second."""
@@ -51,6 +63,7 @@ class Invalid:
     namespace: str
     name: str
     record: Record
+    owners: Owners = ()
 
 
 class Known(Protocol):
@@ -72,6 +85,14 @@ class Known(Protocol):
     def step(self) -> float:
         """See ``Subject``."""
 
+    @property
+    def pending_at(self) -> float | None:
+        """See ``Subject``."""
+
+    @property
+    def owners(self) -> Owners:
+        """Whose it is, for its info."""
+
 
 class ExperimentCollector(Collector):
     """``clock`` gives wall seconds; ``known`` is walked once per scrape, on the event loop.
@@ -87,17 +108,22 @@ class ExperimentCollector(Collector):
         cap: int = SERIES,
         *,
         invalid: Callable[[], Iterable[Invalid]] = tuple,
+        accelerators: Accelerators = USUAL,
     ) -> None:
         self._known = known
         self._invalid = invalid
         self._clock = clock
         self._deadlines = deadlines
         self._cap = cap
+        self._accelerators = accelerators
+        self._resources: dict[str, None] = {}
+        """Names met, in the order in which they were."""
 
     def collect(self) -> Iterable[Family]:
         """The sums, and the series of as many experiments as fit."""
         phases: Counter[tuple[str, Phase]] = Counter()
-        running: list[tuple[Plan, Record, Known]] = []
+        running: list[tuple[Plan, Record, Known, Mapping[str, int]]] = []
+        devices: Counter[tuple[str, str]] = Counter()
         finished: list[Finished] = []
         most_running, most_finished = self._cap // FEWEST + 1, self._cap // FEWEST_FINISHED + 1
         for each in self._known():
@@ -108,20 +134,44 @@ class ExperimentCollector(Collector):
             phases[plan.operator, phase] += 1
             if phase in FINISHED:
                 if len(finished) < most_finished:
-                    finished.append(Finished(plan.namespace, plan.title, plan.operator, phase, plan.engine))
-            elif len(running) < most_running:
-                running.append((plan, moved(record, each.step), each))
+                    one = Finished(plan.namespace, plan.title, plan.operator, phase, plan.engine, each.owners)
+                    finished.append(one)
+                continue
+            accelerators = self._held(plan, each.view)
+            self._sum(devices, record, accelerators)
+            if len(running) < most_running:
+                running.append((plan, moved(record, each.step), each, accelerators))
         for invalid in self._invalid():
             phases[INVALID, invalid.record.phase] += 1
-            finished.append(Finished(invalid.namespace, invalid.name, INVALID, invalid.record.phase))
+            one = Finished(invalid.namespace, invalid.name, INVALID, invalid.record.phase, owners=invalid.owners)
+            finished.append(one)
         noted = [_facts(*one, self._clock()) for one in running]
-        families = Families([fleet.EXPERIMENTS])
+        families = Families([fleet.EXPERIMENTS, fleet.ACCELERATORS])
         _sum_up(phases, families)
+        for resource, state in product((*self._resources, *([OTHER] if (OTHER, HELD) in devices else ())), STATES):
+            families.add(fleet.ACCELERATORS, {"resource": resource, "state": state}, devices[resource, state])
         series = Series(noted, finished, phases.total(), now=self._clock(), deadlines=self._deadlines, cap=self._cap)
         return [*families.collected(), series]
 
+    def _held(self, plan: Plan, view: View) -> Mapping[str, int]:
+        """The accelerators it holds, by a name that few have."""
+        found: Counter[str] = Counter()
+        for resource, number in self._accelerators.of(held(plan, view)).items():
+            name = label(resource)
+            if len(self._resources) < RESOURCES:
+                self._resources.setdefault(name)
+            found[name if name in self._resources else OTHER] += number
+        return found
 
-def _facts(plan: Plan, record: Record, known: Known, now: float) -> Facts | None:
+    def _sum(self, devices: Counter[tuple[str, str]], record: Record, found: Mapping[str, int]) -> None:
+        stuck = record.condition(ConditionType.STUCK) if found else None
+        for name, number in found.items():
+            devices[name, HELD] += number
+            if stuck is not None and stuck.status:
+                devices[name, HELD_BY_STUCK] += number
+
+
+def _facts(plan: Plan, record: Record, known: Known, accelerators: Mapping[str, int], now: float) -> Facts | None:
     """What is to be written of an unfinished experiment; None if it cannot be read."""
     try:
         view = known.view
@@ -129,7 +179,9 @@ def _facts(plan: Plan, record: Record, known: Known, now: float) -> Facts | None
         causes = by_cause(plan, record, view, roll.missing) if roll and roll.missing else {}
         counts = (roll.arrived, roll.missing, causes) if roll else None
         progress = view.progress_of(record.epoch) if record.gathering else None
-        return Facts(plan, record, view.of(record.epoch).ready, counts, view.probe_result_of(record.epoch), progress)
+        ready, probe, at = view.of(record.epoch).ready, view.probe_result_of(record.epoch), known.pending_at
+        until = None if at is None else min(at, now)
+        return Facts(plan, record, ready, counts, probe, progress, accelerators, until, known.owners)
     except Exception:  # noqa: BLE001 - one experiment must not cost the scrape of all
         return None
 

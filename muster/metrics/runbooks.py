@@ -34,7 +34,7 @@ _OURS: Final[Mapping[str, tuple[str, ...]]] = {
     "MusterCoordinatorStuck": ("CoordinatorUnreachable",),
     "MusterCoordinatorNotServing": ("CoordinatorNotServing", "DashboardNotServing"),
     "MusterRankMissing": ("RanksMissing", "RankFailed", "ProcessCountMismatch"),
-    "MusterHung": ("Hung",),
+    "MusterHung": ("Hung", "CollectiveStuck"),
     "MusterAssemblyOverdue": ("StartingDeadlineExceeded", "AssemblyDeadlineExceeded"),
     "MusterImageNotPulled": (),
     "MusterUnschedulable": ("Unschedulable", "SchedulerError", "PendingDeadlineExceeded"),

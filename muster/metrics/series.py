@@ -2,7 +2,7 @@
 
 There are about 70 for each running experiment, so this is most of a scrape. A state set is written from a template, in
 which only the labels that name the experiment are filled in. The labels of a line are in alphabetical order, as
-prometheus_client has them.
+prometheus_client has them; those of owners follow them.
 
 At most ``cap`` lines are written, and an experiment has all of its lines or none. Label values are made printable, and
 an experiment whose labels then equal another's is left out, because Prometheus rejects duplicates. An experiment that
@@ -13,11 +13,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from itertools import chain, product
+from types import MappingProxyType
 from typing import NamedTuple
 
+from muster.api.goodput import BADPUT, Basis, Bucket, Goodput
+from muster.api.values.owners import Owners
 from muster.metrics.exposition import Block, quoted, reason
 from muster.metrics.rows import experiment as rows
 from muster.metrics.rows.row import Metric
+from muster.state.facts.audience import of_reason
 from muster.state.facts.causes.cause import MissingCause
 from muster.state.facts.causes.table import COUNTED
 from muster.state.policies.failures.restart_reasons import EXPORTED as RESTART_REASONS
@@ -28,7 +32,6 @@ from muster.state.view.roll import CoordinatorState
 from muster.state.vocabulary.plan import Engine, Plan
 from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record
 from muster.state.vocabulary.rules import ClockAction, ClockName
-from muster.state.vocabulary.transitions import queued, spent
 
 Deadlines = Callable[[Plan, Record], Mapping[ClockName, float]]
 """The running clocks of an experiment and the wall second each runs out."""
@@ -36,7 +39,7 @@ Deadlines = Callable[[Plan, Record], Mapping[ClockName, float]]
 REASONS = ("cap", "duplicate", "unreadable")
 """Why an experiment has no series of its own."""
 
-FEWEST, FEWEST_FINISHED = 16 + len(RESTART_REASONS), 1 + len(Phase)
+FEWEST, FEWEST_FINISHED = 17 + len(RESTART_REASONS) + len(BADPUT) + len(Basis), 1 + len(Phase)
 """Lines of an unfinished experiment, and of a finished one, at the least."""
 
 Causes = Mapping[MissingCause, int]
@@ -52,6 +55,11 @@ class Facts(NamedTuple):
     """Arrived and missing ranks, and the missing ones by cause; None where they are not known, or not wanted."""
     probe: ProbeResult | None
     progress: Progress | None = None
+    accelerators: Mapping[str, int] = MappingProxyType({})
+    """What its pods hold, by resource."""
+    until: float | None = None
+    """Up to when time is counted, while a status that counts more is being written; None is now."""
+    owners: Owners = ()
 
 
 class Finished(NamedTuple):
@@ -62,6 +70,7 @@ class Finished(NamedTuple):
     operator: str
     phase: Phase
     engine: Engine = Engine.NATIVE
+    owners: Owners = ()
 
 
 class _Text:
@@ -144,13 +153,14 @@ class Series(Block):
         return unreported
 
 
-def _info(text: _Text, operator: str, engine: Engine) -> None:
-    text.add_one(rows.INFO, f'engine="{engine.value}",', f',operator="{quoted(operator)}"', 1.0)
+def _info(text: _Text, operator: str, engine: Engine, owners: Owners) -> None:
+    labels = "".join(f',{name}="{quoted(value)}"' for name, value in owners)
+    text.add_one(rows.INFO, f'engine="{engine.value}",', f'{labels},operator="{quoted(operator)}"', 1.0)
 
 
 def _finished(facts: Finished) -> _Text:
     text = _Text(facts.namespace, facts.name)
-    _info(text, facts.operator, facts.engine)
+    _info(text, facts.operator, facts.engine, facts.owners)
     text.add_set(rows.PHASE, _PHASES[facts.phase], len(_PHASES))
     return text
 
@@ -158,9 +168,9 @@ def _finished(facts: Finished) -> _Text:
 def _running(facts: Facts | None, now: float, deadlines: Deadlines) -> _Text:
     if facts is None:
         raise ValueError("unreadable")
-    plan, record, ready, roll, probe, progress = facts
+    plan, record, ready, roll, probe, progress, accelerators, until, owners = facts
     text = _Text(plan.namespace, plan.title)
-    _info(text, plan.operator, plan.engine)
+    _info(text, plan.operator, plan.engine, owners)
     text.add_set(rows.PHASE, _PHASES[record.phase], len(_PHASES))
     if record.phase is not Phase.SUSPENDED:
         text.add(rows.RANKS_EXPECTED, plan.size)
@@ -169,6 +179,8 @@ def _running(facts: Facts | None, now: float, deadlines: Deadlines) -> _Text:
             named = probe.missing if probe is not None else record.roll.missing if record.roll else ()
             if named and roll[1]:
                 text.add(rows.FIRST_MISSING_RANK, named[0])
+    for resource, count in accelerators.items():
+        text.add_one(rows.ACCELERATORS, "", f',resource="{quoted(resource)}"', count)
     text.add(rows.MEMBERS_READY, ready)
     text.add(rows.EPOCH, record.epoch)
     if probe is not None:
@@ -186,14 +198,23 @@ def _running(facts: Facts | None, now: float, deadlines: Deadlines) -> _Text:
     text.add(rows.GANG_RESTARTS, record.gang_restarts)
     text.add(rows.DISRUPTIONS, record.disruptions)
     _restarts(text, record)
-    wall, productive = spent(record, now)
-    text.add(rows.WALL, wall)
-    text.add(rows.PRODUCTIVE, productive)
-    if record.queued_ms is not None or record.phase is Phase.QUEUED:
-        text.add(rows.QUEUED, queued(record, now))
+    sums = record.goodput or Goodput()
+    _goodput(text, sums.at(now if until is None else until), reported=record.steps is not None)
     if progress is not None:
         _progress(text, progress)
     return text
+
+
+def _goodput(text: _Text, sums: Goodput, *, reported: bool) -> None:
+    text.add(rows.WALL, sums.wall / 1000)
+    text.add(rows.PRODUCTIVE, sums.productive / 1000)
+    text.add(rows.TAKEN_BACK, sums.taken_back / 1000)
+    for bucket in BADPUT:
+        text.add_one(rows.BADPUT, "", f',source="{bucket.value}"', sums.of(bucket) / 1000)
+    basis = Basis.STEPS if reported else Basis.PHASE
+    text.add_set(rows.BASIS, _BASES[basis], len(Basis))
+    if sums.queued or sums.bucket == Bucket.QUEUED:
+        text.add(rows.QUEUED, sums.queued / 1000)
 
 
 def _progress(text: _Text, progress: Progress) -> None:
@@ -233,7 +254,7 @@ def _stuck(text: _Text, record: Record) -> None:
         text.add(rows.STUCK_SINCE, stuck.since)
     for said in _reasons(record, stuck if holds else None):
         value = holds and stuck is not None and said == reason(stuck.reason)
-        text.add_one(rows.STUCK_REASON, "", f',reason="{said}"', value)
+        text.add_one(rows.STUCK_REASON, f'audience="{of_reason(said)}",', f',reason="{said}"', value)
 
 
 def _reasons(record: Record, stuck: Condition | None) -> dict[str, None]:
@@ -253,6 +274,10 @@ def _templates(row: Metric, name: str, values: type[StrEnum]) -> dict[str, str]:
     }
 
 
+_BASES = {
+    chosen: "".join(f'{rows.BASIS.name}{{basis="{each.value}",\0}} {float(each is chosen)!r}\n' for each in Basis)
+    for chosen in Basis
+}
 _PHASES = _templates(rows.PHASE, "phase", Phase)
 _STATES = _templates(rows.COORDINATOR_STATE, "state", CoordinatorState)
 _ACTIONS = {

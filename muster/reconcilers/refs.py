@@ -18,7 +18,7 @@ class ExperimentRef:
     name: str
     uid: str
     subject: Subject = EXPERIMENT
-    observed: bool = False
+    watched: bool = False
     """Another controller runs it. What was said of it once is not said again by a daemon that starts anew."""
 
     @property

@@ -110,6 +110,8 @@ class Summary(Struct, frozen=True, kw_only=True, rename="camel"):
     missing: int | None
     clocks: dict[str, float]
     """Seconds each running clock has left; negative once it has run out."""
+    devices: dict[str, int]
+    """Extended resources that its pods hold: those on a node that have not ended."""
     progress: ProgressReport | None
     """None where no program reports, and while the gang does not run."""
     hurts: list[str]
@@ -125,6 +127,29 @@ class Listing(Struct, frozen=True, kw_only=True, rename="camel"):
     phases: dict[str, int]
     experiments: list[Summary]
     after: str
+
+
+class IncidentReport(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Runs that are Stuck for one cause with one subject, as far as the reader may see them."""
+
+    kind: str
+    subject: Word
+    cause: str
+    namespace: Word
+    """The one that all runs are of; empty where they are of several."""
+    since: Time
+    sentence: Text
+    ranks: int
+    devices: dict[str, int]
+    runs: list[str]
+    """As ``namespace/name``."""
+
+
+class IncidentListing(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The incidents, the most urgent first. ``hidden`` counts those beyond what is shown to any reader."""
+
+    incidents: list[IncidentReport]
+    hidden: int
 
 
 class CoordinatorReport(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -214,6 +239,14 @@ class DeadlineReport(Struct, frozen=True, kw_only=True, rename="camel"):
     action: str
 
 
+class TimeReport(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Where the time went since the start, in whole seconds by bucket; those without time are left out."""
+
+    basis: str
+    """``steps`` where programs report them; with ``phase`` lost work, pauses and their startup are not known."""
+    seconds: dict[str, int]
+
+
 class GroupReport(Struct, frozen=True, kw_only=True, rename="camel"):
     """A group: ``jobs`` of ``pods`` each, and its first rank."""
 
@@ -235,6 +268,8 @@ class Detail(Summary, frozen=True, kw_only=True, rename="camel"):
     groups: list[GroupReport]
     members: dict[str, str]
     deadlines: list[DeadlineReport]
+    time: TimeReport | None
+    """None before a status was written."""
     dashboard: Word
     """Host and port of the coordinator's web page inside the cluster; empty where it has none."""
     coordinator: CoordinatorReport | None

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from muster.api.goodput import Basis, Bucket
 from muster.api.values.printable import WORD, printable
 from muster.api.values.rank_ranges import to_ranges
 from muster.rollcall.arrivals import arrivals
@@ -14,18 +15,22 @@ from muster.rollcall.document import (
     Detail,
     FindingReport,
     GroupReport,
+    IncidentReport,
     MissingRank,
     ProgressReport,
     StoryReport,
     Summary,
+    TimeReport,
     made,
 )
 from muster.rollcall.hurts import hurts
 from muster.rollcall.seats import Bench, benches, by_standing
+from muster.state.facts.accelerators import held
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.classifier import why_missing
 from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.facts.diagnosis.finding import Finding
+from muster.state.facts.incidents.tracking import Incident
 from muster.state.facts.sentences import sentence
 from muster.state.policies import silence
 from muster.state.view.probe_result import SHOWN_RANKS, ProbeResult
@@ -54,6 +59,7 @@ def detail(case: Context, clocks: Clocks, seats: Iterable[Bench] | None = None) 
         groups=[made(GroupReport, group, jobs=group.replicas, pods=group.completions) for group in plan.groups],
         members={each.value: to_ranges(ranks) for each, ranks in by_standing(seats or benches(case)).items()},
         deadlines=[_deadline(case, name, end) for name, end in clocks.items()],
+        time=_time(case),
         dashboard=plan.dashboard_address(record.epoch),
         coordinator=_coordinator(case, probe) if probe else None,
         ranks=_by_state(probe.answer.states) if probe else {},
@@ -63,6 +69,31 @@ def detail(case: Context, clocks: Clocks, seats: Iterable[Bench] | None = None) 
         conditions=[made(ConditionReport, each, status=bool(each.status)) for each in record.conditions],
         story=[made(StoryReport, line) for line in record.story],
     )
+
+
+def incident(found: Incident) -> IncidentReport:
+    """The document of one incident."""
+    return made(
+        IncidentReport,
+        found,
+        kind=found.key.kind,
+        subject=found.key.subject,
+        cause=found.key.cause,
+        namespace=found.alone,
+        since=found.began,
+        devices={printable(name, WORD): count for name, count in found.devices},
+        runs=[printable(f"{run.namespace}/{run.name}", WORD) for run in found.runs],
+    )
+
+
+def _time(case: Context) -> TimeReport | None:
+    """The buckets until now."""
+    if case.record.goodput is None:
+        return None
+    sums = case.record.goodput.at(case.now)
+    seconds = {bucket.value: sums.of(bucket) // 1000 for bucket in Bucket}
+    basis = Basis.PHASE if case.record.steps is None else Basis.STEPS
+    return TimeReport(basis=basis.value, seconds={name: passed for name, passed in seconds.items() if passed})
 
 
 def _finding(found: Finding) -> FindingReport:
@@ -90,6 +121,7 @@ def _row(case: Context, clocks: Clocks) -> dict[str, Any]:
         "arrived": roll.arrived if roll else None,
         "missing": roll.missing if roll else None,
         "clocks": {name.value: round(end - now, 3) for name, end in clocks.items()},
+        "devices": {} if record.finished else {printable(name, WORD): count for name, count in held(plan, view)},
         "progress": _progress(progress, now) if progress else None,
         "hurts": [each.value for each in hurts(plan, record, view, clocks, now)],
     }

@@ -13,10 +13,12 @@ from muster.api.names import (
     ANNOTATION_RESTART,
     API_VERSION,
     KIND,
+    MANAGED_BY,
     PLURAL,
     PRIORITY_LABEL,
     QUEUE_LABEL,
 )
+from muster.api.values.owners import NONE, OwnerLabels, Owners
 from muster.api.values.printable import clean, word
 from muster.api.wire.kinds import MAX_COUNTER
 from muster.kube.listwatch.decoder import Projection
@@ -46,12 +48,14 @@ class ExperimentRecord(msgspec.Struct, frozen=True, gc=False):
     finalizers: tuple[str, ...] = ()
     """Those of the API server that say what becomes of its pods (``CASCADES``)."""
     kind: str = KIND
-    """That of a foreign object, whose plan may depend on its ``labels`` and ``annotations`` too (JSON)."""
+    """That of an object of another kind, whose plan may depend on its ``labels`` and ``annotations`` too (JSON)."""
     labels: bytes = b""
     annotations: bytes = b""
     ours: bool = True
-    """Muster is to run it. A foreign object that is not ours is kept without its spec and status."""
-    observed: bool = False
+    """Muster is to run it. An object of another kind that is not ours is kept without its spec and status."""
+    managed_by: str = ""
+    """Of an Experiment that is not ours: who runs it, and writes its status."""
+    watched: bool = False
     """Another controller runs it, and Muster only watches; ``metadata`` is all of its metadata (JSON)."""
     metadata: bytes = b""
     queue: str = ""
@@ -62,6 +66,8 @@ class ExperimentRecord(msgspec.Struct, frozen=True, gc=False):
     """Who asked last for a restart, and when."""
     cancelled_by: str = ""
     """Who cancelled it, and when."""
+    owners: Owners = ()
+    """Whose it is, by the labels that the installation reads."""
 
 
 class Document(msgspec.Struct, gc=False):
@@ -101,11 +107,31 @@ def flatten(document: Document) -> ExperimentRecord:
     )
 
 
+class _Managed(msgspec.Struct, gc=False):
+    """What of a spec is read here."""
+
+    managedBy: str | None = None  # noqa: N815 - its name on the wire
+
+
+_MANAGED = msgspec.json.Decoder(_Managed)
+
+
+def _manager(spec: msgspec.Raw) -> str:
+    """Who is to run it; empty where it is Muster, and where the spec cannot be read, which its plan reports."""
+    try:
+        named = _MANAGED.decode(spec).managedBy
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return ""
+    return "" if named is None or named == MANAGED_BY else word(named)
+
+
 def _flatten(document: _Document) -> ExperimentRecord:
-    """The same, with what its labels and annotations say."""
+    """The same, with what its labels, its annotations and ``spec.managedBy`` say."""
     labels = document.metadata.labels or {}
     queue, priority_class = word(labels.get(QUEUE_LABEL)), word(labels.get(PRIORITY_LABEL))
     record = flatten(document)
+    if manager := _manager(document.spec):
+        record = msgspec.structs.replace(record, ours=False, managed_by=manager)
     record = msgspec.structs.replace(record, queue=queue, priority_class=priority_class) if queue else record
     asked = document.metadata.annotations
     if asked is None or not (asked.restart or asked.cancelled):
@@ -118,4 +144,15 @@ def stripped(record: ExperimentRecord) -> ExperimentRecord:
     return msgspec.structs.replace(record, spec=b"", status=b"", labels=b"", annotations=b"", metadata=b"")
 
 
-DECODER: Projection[_Document, ExperimentRecord] = Projection("Experiment", _Document, _flatten)
+def decoder_of(owners: OwnerLabels) -> Projection[_Document, ExperimentRecord]:
+    """The decoder of Experiments, which reads these labels of their owners."""
+
+    def flatten_owned(document: _Document) -> ExperimentRecord:
+        record = _flatten(document)
+        found = owners.of(document.metadata.labels)
+        return msgspec.structs.replace(record, owners=found) if found else record
+
+    return Projection("Experiment", _Document, flatten_owned)
+
+
+DECODER = decoder_of(NONE)

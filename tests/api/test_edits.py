@@ -41,6 +41,8 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "ttlAfterFinished": ("1h", "2h"),
     "startup": ({}, {"order": "CoordinatorFirst"}),
     "assist": (False, True),
+    "progressEndpoint": (False, True),
+    "managedBy": ("muster.dev/muster", "kueue.x-k8s.io/multikueue"),
     "engineName": ("a", "b"),
 }
 

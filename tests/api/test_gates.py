@@ -79,7 +79,7 @@ def test_gates_are_read_in_order() -> None:
             "kuberay",
             {"Head": typed(), "Workers": [typed(("head", "Ready"), name="w")]},
             {},
-            "spec.types.Workers[0].dependsOn: unknown field, it is for types of operators jobset, pytorch and xgboost",
+            "spec.types.Workers[0].dependsOn: unknown field, it is for every operator but kuberay",
         ),
         (
             "jobset",

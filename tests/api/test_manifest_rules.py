@@ -302,9 +302,12 @@ def test_a_command_beyond_the_limit_is_refused() -> None:
     assert "spec.command: longer than 65536 characters, shorten it" in complaint(manifest(command="x" * 70_000))
 
 
-@pytest.mark.parametrize("kind", ["JobSet", "JAXJob", "RayJob", "RayCluster", "TrainJob"])
-def test_a_foreign_kind_is_refused_by_name(kind: str) -> None:
-    assert f"{kind} objects are not supported by this release" in complaint(f"kind: {kind}\nspec: {{}}\n")
+@pytest.mark.parametrize(
+    ("kind", "version"), [("JobSet", "jobset.x-k8s.io/v1alpha2"), ("TFJob", "kubeflow.org/v1"), ("Pod", "v1")]
+)
+def test_a_kind_of_another_api_is_refused_by_name(kind: str, version: str) -> None:
+    text = f"apiVersion: {version}\nkind: {kind}\nspec: {{}}\n"
+    assert f"{kind} objects are not supported by this release" in complaint(text)
 
 
 @pytest.mark.parametrize(

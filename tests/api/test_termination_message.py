@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.api.values.printable import MESSAGE
-from muster.api.values.termination_message import LAST_LINE, words
+from muster.api.values.termination_message import LAST_LINE, are_a_reason, words
 
 TRACEBACK = """step 12: loss 0.3
 Traceback (most recent call last):
@@ -126,3 +126,17 @@ def test_the_status_of_a_fatal_error_is_kept_without_the_stack_of_native_code() 
 def test_the_last_line_is_no_reason_and_no_banner_or_stack_frame(text: str, explains: bool, last_line: str) -> None:
     said = words(text)
     assert (said.explains, said.last_line) == (explains, last_line)
+
+
+SHELL = 'runc create failed: cannot start container process: exec: "/bin/sh": stat /bin/sh: no such file or directory'
+
+
+def test_what_the_runtime_says_of_a_program_that_never_ran_is_the_reason_and_no_line_of_its_log() -> None:
+    assert words(SHELL, "StartError") == (SHELL, True, "")
+    assert are_a_reason(words(SHELL, "StartError").explains, 128)
+    lost = "The container could not be located when the pod was terminated"
+    assert words(lost, "ContainerStatusUnknown").last_line == ""
+
+
+def test_the_same_words_of_a_program_are_its_last_line() -> None:
+    assert words(SHELL, "Error") == (SHELL, False, SHELL)

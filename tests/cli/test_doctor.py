@@ -180,7 +180,7 @@ def test_a_healthy_cluster_passes_every_check(cluster: Cluster, check: Check) ->
         "leader",
         "metrics",
         "Prometheus",
-        "observed runs",
+        "watched runs",
         "pod network",
     )
     assert states(found) == {name: ["ok"] for name in names}
@@ -268,12 +268,12 @@ def test_a_daemon_outside_of_the_cluster_that_leads_is_found(cluster: Cluster, c
 
 
 def observing(kinds: str) -> list[Json]:
-    return [pod(args=("--leader-elect", f"--observe-kinds={kinds}"))]
+    return [pod(args=("--leader-elect", f"--watch-kinds={kinds}"))]
 
 
-def test_rights_for_observed_runs_are_not_asked_for_where_musterd_observes_none(cluster: Cluster, check: Check) -> None:
+def test_rights_for_watched_runs_are_not_asked_for_where_musterd_observes_none(cluster: Cluster, check: Check) -> None:
     cluster.denied_to_musterd = {("list", "batch", "jobs")}
-    (finding,) = check()["observed runs"]
+    (finding,) = check()["watched runs"]
     assert (finding["state"], "not asked for" in finding["found"]) == ("ok", True)
 
 
@@ -289,18 +289,18 @@ def test_rights_for_observed_runs_are_not_asked_for_where_musterd_observes_none(
         ("pods", "list", "", "pods"),
     ],
 )
-def test_a_right_on_an_observed_kind_that_musterd_lacks_is_named(
+def test_a_right_on_a_watched_kind_that_musterd_lacks_is_named(
     cluster: Cluster, check: Check, asked: str, verb: str, group: str, kind: str
 ) -> None:
     cluster.answers["/api/v1/pods"] = observing(asked)
-    (fine,) = check()["observed runs"]
+    (fine,) = check()["watched runs"]
     assert (fine["state"], kind in fine["found"]) == ("ok", True)
     cluster.denied_to_musterd = {(verb, group, kind)}
-    (finding,) = check()["observed runs"]
+    (finding,) = check()["watched runs"]
     assert finding["state"] == "failed"
     full = f"{kind}.{group}" if group else kind
     assert f"musterd (system:serviceaccount:muster-system:m) may not {verb} {full}" in finding["found"]
-    assert "observe.kinds" in finding["next"]
+    assert "watch.kinds" in finding["next"]
 
 
 @pytest.mark.parametrize("verb", ["patch", "delete"])
@@ -308,12 +308,12 @@ def test_a_deadline_that_musterd_could_not_keep_is_said_and_is_no_failure(
     cluster: Cluster, check: Check, verb: str
 ) -> None:
     cluster.answers["/api/v1/pods"] = observing("pods,jobs,rayjobs")
-    (fine,) = check()["observed runs"]
+    (fine,) = check()["watched runs"]
     assert "may not" not in fine["found"]
     cluster.denied_to_musterd = {(verb, "batch", "jobs"), (verb, "", "pods")}
-    (finding,) = check()["observed runs"]
+    (finding,) = check()["watched runs"]
     assert finding["state"] == "ok", "deadlines are a choice"
-    what = f"it may not {verb} jobs.batch, so there muster.dev/on-deadline ends nothing (the chart's observe.deadlines)"
+    what = f"it may not {verb} jobs.batch, so there muster.dev/on-deadline ends nothing (the chart's watch.deadlines)"
     assert finding["found"].endswith(what), "pods have a role of their own"
 
 
@@ -321,17 +321,17 @@ def test_kinds_that_are_not_observed_are_not_asked_for(cluster: Cluster, check: 
     cluster.answers["/api/v1/pods"] = observing("jobs")
     cluster.denied_to_musterd = {("list", "ray.io", "rayjobs")}
     cluster.denied = {("list", "rayjobs")}
-    assert states(check())["observed runs"] == ["ok"]
+    assert states(check())["watched runs"] == ["ok"]
 
 
 def test_a_reader_who_may_not_ask_for_musterds_rights_learns_of_his_own(cluster: Cluster, check: Check) -> None:
     cluster.answers["/api/v1/pods"] = observing("rayjobs")
     cluster.denied_to_musterd, cluster.denied = None, {("list", "rayjobs")}
-    theirs, own = check()["observed runs"]
+    theirs, own = check()["watched runs"]
     assert (theirs["state"], "you may not ask" in theirs["found"]) == ("ok", True)
     assert (own["state"], own["found"]) == ("warning", "in namespace team you may not list rayjobs.ray.io")
     cluster.answers["/api/v1/pods"] = cluster.answers["/api/v1/namespaces/muster-system/pods"] = forbidden("pods")
-    (unseen,) = check()["observed runs"]
+    (unseen,) = check()["watched runs"]
     assert "you may not see the flags of musterd" in unseen["found"]
 
 

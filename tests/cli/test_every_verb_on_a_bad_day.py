@@ -22,9 +22,17 @@ NAMED = [
     "stacks NAME",
     "wait NAME",
     "cancel NAME",
+    "goodput NAME",
 ]
 NAMED += ["delete NAME --yes", "delete NAME --dry-run"]
-OTHERS = ["list", "list -A -w", "get", "prune --older-than 1d --yes", "prune --older-than 1d --dry-run -A"]
+OTHERS = [
+    "list",
+    "list -A -w",
+    "get",
+    "goodput --all",
+    "prune --older-than 1d --yes",
+    "prune --older-than 1d --dry-run -A",
+]
 
 
 def words(line: str, name: str = "mine") -> list[str]:

@@ -44,9 +44,9 @@ def test_what_the_manifest_names_and_the_cluster_lacks_is_a_warning(
     ]
 
 
-def test_a_foreign_kind_that_is_served_may_still_not_be_run_by_musterd(call: Call, server: LocalServer) -> None:
+def test_another_kind_that_is_served_may_still_not_be_run_by_musterd(call: Call, server: LocalServer) -> None:
     assert warnings(call, BY_NAME["jaxjob"].path, "--cluster") == [
-        "whether musterd runs JAXJob objects cannot be seen from here: its setting foreign-kinds must have jaxjobs"
+        "whether musterd runs JAXJob objects cannot be seen from here: its setting run-kinds must have jaxjobs"
     ]
 
 

@@ -267,7 +267,7 @@ def test_what_has_ended_is_not_called_ready(call: Call, server: LocalServer, min
 def test_wide_adds_columns(call: Call, server: LocalServer, mine: str) -> None:
     server.status(mine, phase="Running", message="2/2 ranks arrived")
     heading, row = call("get", "-o", "wide").stdout.splitlines()
-    assert heading.split()[-4:] == ["OPERATOR", "EPOCH", "STEP", "MESSAGE"]
+    assert heading.split()[-5:] == ["OPERATOR", "ACCELERATORS", "EPOCH", "STEP", "MESSAGE"]
     assert "jax" in row
     assert call("get", mine, "-o", "wide").stdout.startswith("default/mine  Running")
 

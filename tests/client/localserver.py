@@ -18,7 +18,7 @@ from muster.local.apiserver.errors import ApiError
 from muster.local.apiserver.objects.options import DeleteOptions
 from muster.local.apiserver.storage.merge_patch import merge_patch
 from muster.local.kubeconfig import write_kubeconfig
-from muster.local.reduced_crds import foreign_crds
+from muster.local.reduced_crds import run_kinds_crds
 
 TOKEN = "for tests"
 FIRST_SECOND = 1_767_225_600
@@ -158,7 +158,7 @@ class LocalServer:
         self._api.pod_logs = self.logs = Logs()
         self.url = await self._api.start()
         kinds = self._api.store.resource("apiextensions.k8s.io/v1", "customresourcedefinitions")
-        for crd in (custom_resource_definition(), *foreign_crds()):
+        for crd in (custom_resource_definition(), *run_kinds_crds()):
             self._api.store.create(kinds, "", crd)
         write_kubeconfig(self.kubeconfig, url=self.url, token=TOKEN)
 

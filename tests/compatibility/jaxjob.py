@@ -24,7 +24,7 @@ spec:
 
 JAXJOB: Final = Section(
     "JAXJob",
-    "JAXJobs are run as they are where the setting `foreignKinds` names them. Kubeflow ignores `managedBy` on them, so "
+    "JAXJobs are run as they are where the setting `runKinds` names them. Kubeflow ignores `managedBy` on them, so "
     "its operator must be absent or started without the scheme jaxjob; where its pods are seen, Muster stands back.",
     BASE,
     (
@@ -103,7 +103,7 @@ JAXJOB: Final = Section(
         Row("a spec that is refused", "The condition Failed, reason InvalidSpec, and one Event name the field.",
             f"{RUN}::test_a_spec_that_cannot_be_run_fails_with_its_reason"),
         Row("deletion", "Its pods are deleted at once.", f"{RUN}::test_the_pods_of_a_deleted_job_are_deleted_at_once"),
-        Row("--enable-scheme without jaxjob", "The setting `foreignKinds` names the kinds that Muster runs.",
+        Row("--enable-scheme without jaxjob", "The setting `runKinds` names the kinds that Muster runs.",
             f"{RUN}::test_jaxjobs_are_run_only_where_the_setting_says_so"),
         Row("an operator of Kubeflow beside Muster", "Muster stands back where another controller makes the pods.",
             f"{RUN}::test_muster_stands_back_where_another_controller_makes_the_pods"),

@@ -121,5 +121,5 @@ def test_a_standby_deletes_nothing() -> None:
 
 
 def _but_discovery(asked: list[str]) -> list[str]:
-    """The requests without those that ask, once a minute, whether the CRD of a foreign kind is there."""
+    """The requests without those that ask, once a minute, whether the CRD of another kind is there."""
     return [each for each in asked if "jobset.x-k8s.io" not in each]

@@ -13,7 +13,7 @@ TESTS = Path(__file__).parents[1]
 PAGE = (TESTS.parent / "docs" / "failure-model.md").read_text()
 
 OUTSIDE = {
-    "observed run",
+    "watched run",
     "code of `spec.assist` in a program",
     "server of a debug mode",
 }

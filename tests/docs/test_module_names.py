@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 ROOMS = sorted(each.name for each in (ROOT / "muster").iterdir() if (each / "__init__.py").is_file())
 NAMED = re.compile(rf"`(?:muster\.)?((?:{'|'.join(ROOMS)})(?:\.[a-z_]+)+)`")
-OTHERS = ("jax.distributed", "daemon.json")
+OTHERS = ("jax.distributed", "torch.distributed", "daemon.json")
 """What begins like a room, and is of another package or a file."""
 
 pytestmark = pytest.mark.drift

@@ -18,7 +18,7 @@ from tests.state.story import Story
 
 DOCS = Path(__file__).parents[2] / "docs"
 WRITTEN = FULL.to_object()
-SINCE_013 = ("wallMilliseconds", "productiveMilliseconds", "brokenTime")
+SINCE_013 = ("goodput", "brokenTime")
 """Fields that daemons before metrics of goodput did not write."""
 
 

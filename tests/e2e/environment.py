@@ -1,6 +1,7 @@
 """For whole-system tests: a real cluster process, and a real musterd that can be killed and started again."""
 
 import asyncio
+import contextlib
 import os
 import signal
 from collections.abc import AsyncIterator, Callable
@@ -49,6 +50,16 @@ class Environment:
         """The lines of ``/metrics`` without comments."""
         async with aiohttp.ClientSession() as session, session.get(f"http://127.0.0.1:{self.port}/metrics") as answer:
             return [line for line in (await answer.text()).splitlines() if not line.startswith("#")]
+
+    async def serves(self) -> None:
+        """Wait until musterd is ready."""
+        async with asyncio.timeout(60), aiohttp.ClientSession() as session:
+            while True:
+                with contextlib.suppress(aiohttp.ClientConnectionError):
+                    async with session.get(f"http://127.0.0.1:{self.port}/readyz") as answer:
+                        if answer.ok:
+                            return
+                await asyncio.sleep(0.1)
 
     async def until(self, name: str, holds: Callable[[Snapshot], bool], seconds: float = 60.0) -> Snapshot:
         """Wait until ``holds`` is true of the experiment."""

@@ -31,7 +31,7 @@ from muster.metrics.exposition import OPENMETRICS
 from muster.metrics.rows.row import Type
 from tests.fakes.coordinator import FakeCoordinator
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(400)]
 
 SIZE = 2
 TEAM, RUN = "default", "run"
@@ -80,7 +80,8 @@ class Life:
 
     def submit(self, name: str, queue: str = "", **spec: Any) -> None:
         """Create an experiment."""
-        worker = {"count": SIZE, "resources": {"cpus": 1, "ramRatio": 2}}
+        gpus = {"gpu": {"count": 4, "type": "gpu", "product": "A100"}}
+        worker = {"count": SIZE, "resources": {"cpus": 1, "ramRatio": 2, "accelerators": gpus}}
         usual = {"operator": "jax", "image": "x", "command": "train", "types": {"worker": worker}, "timeout": "1h"}
         usual["restartPolicy"] = {"backoffLimit": 3, "backoff": {"initial": "1s"}}
         body = {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": {**usual, **spec}}
@@ -104,6 +105,10 @@ class Life:
     def start(self, pod: dict[str, Any]) -> None:
         """Its program runs."""
         state = {"name": "main", "ready": True, "restartCount": 0, "image": "x", "imageID": ""}
+        bound = self.api.store.get(self.api.store.resource("v1", "pods"), TEAM, pod["metadata"]["name"])
+        placed = bound.object()
+        placed["spec"]["nodeName"] = "n0"  # as a binding does
+        self.api.store.versions.put(bound.group_resource, placed)
         self.play(
             pod,
             phase="Running",
@@ -155,7 +160,7 @@ class Life:
 
     async def until(self, holds: Callable[[Scrape], bool]) -> Scrape:
         """Scrape until that is true."""
-        async with asyncio.timeout(40):
+        async with asyncio.timeout(100):
             while not holds(found := await self.scrape()):  # noqa: ASYNC110 - the daemon is another process
                 await asyncio.sleep(0.2)
         return found
@@ -186,7 +191,8 @@ async def life(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[L
     async def limited(self: RequestHandler, request: web.BaseRequest) -> web.StreamResponse:
         kind = request.method, request.path.rpartition("/")[2]
         if kind in here.denied:
-            raise ApiError(403, "Forbidden", f'{kind[1]} is forbidden: User "musterd" cannot create resource')
+            said = f'{kind[1]} is forbidden: User "musterd" cannot create resource "{kind[1]}" in API group ""'
+            raise ApiError(403, "Forbidden", said)
         return await route(self, request)
 
     monkeypatch.setattr(RequestHandler, "_route", limited)
@@ -220,17 +226,24 @@ async def test_every_row_of_the_catalogue_is_on_the_page_of_a_live_daemon(
             here.start(pod)
         coordinator.arrive(0)
         stuck = await here.until(lambda found: one(found, "stuck") == 1)
-        assert one(stuck, "stuck_reason", reason="RanksMissing") == 1
+        assert one(stuck, "stuck_reason", reason="RanksMissing", audience="researcher") == 1
         assert one(stuck, "ranks_missing") == one(stuck, "ranks_missing_by_cause", cause="NotArrived") == 1
         assert one(stuck, "coordinator_up") == one(stuck, "coordinator_state", state="serving") == 1
+        assert one(stuck, "accelerators", resource="nvidia.com/gpu") == 8
         assert (one(stuck, "clock_limit_seconds", clock="total") or 0) == 3600
         assert 0 < (one(stuck, "clock_remaining_seconds", clock="total") or 0) < 3600
         follows = [one(stuck, "clock_action", clock="total", action=action) for action in ("Alert", "Fail", "Restart")]
         assert follows == [0, 1, 0]
+        idle = {"resource": "nvidia.com/gpu", "reason": "RanksMissing"}
+        await here.until(lambda found: (total(found, "accelerator_stuck_seconds_total", **idle) or 0) > 0)
         coordinator.arrive(1)
         found = await here.until(lambda found: one(found, "phase", phase="Running") == 1)
         assert one(found, "restarts_total", reason="Error") == 0, "nor one of an experiment"
-        assert one(found, "phase", phase="Assembling") == one(found, "stuck_reason", reason="RanksMissing") == 0
+        assert (
+            one(found, "phase", phase="Assembling")
+            == one(found, "stuck_reason", reason="RanksMissing", audience="researcher")
+            == 0
+        )
         await here.until(lambda found: (one(found, "productive_seconds_total") or 0) > 1)
 
         # Its ranks report steps.
@@ -275,21 +288,30 @@ async def test_every_row_of_the_catalogue_is_on_the_page_of_a_live_daemon(
         assert one(after, "restarts_total", reason="PreemptionByScheduler") == 1
         for name in ("wall_seconds_total", "productive_seconds_total"):
             assert (one(after, name) or 0) > (one(found, name) or 0)
-        assert one(after, "stuck_reason", reason="RanksMissing") == 0
+        assert one(after, "stuck_reason", reason="RanksMissing", audience="researcher") == 0
         assert total(after, "gang_restarts_total", operator="jax", reason="Error") == 0, "a counter of this process"
 
         # Another experiment is refused, because a right is missing, until it is there; a third one cannot be planned.
         here.denied.add(("POST", "pods"))
-        here.submit("refused", types={"worker": {"count": 1, "resources": {"cpus": 1, "ramRatio": 2}}})
+        for name in ("refused", "refused-2", "refused-3"):
+            here.submit(name, types={"worker": {"count": 1, "resources": {"cpus": 1, "ramRatio": 2}}})
         here.submit("queued", queue="gpus")  # Kueue is not installed
         await here.until(lambda _: "muster_experiment_queued_seconds_total" in here.names)
 
         unreadable = {"name": "broken", "action": "Ignore", "onMessagePatterns": ["("]}  # the CRD reads no pattern
         here.submit("invalid", failurePolicy={"rules": [unreadable]})
         found = await here.until(lambda found: total(found, "rights_missing", verb="create", resource="pods") == 1)
-        assert one(found, "stuck_reason", "refused", reason="RightsMissing") == 1
+        assert one(found, "stuck_reason", "refused", reason="RightsMissing", audience="platform") == 1
         assert one(found, "ranks_missing_by_cause", "refused", cause="Refused") == 1
         assert (total(found, "refusals_total", reason="RightsMissing") or 0) >= 3
+        found = await here.until(lambda found: one(found, "explained", "refused") == 1)
+        incident = {
+            "kind": "right",
+            "subject": 'create resource "pods"',
+            "cause": "RightsMissing",
+            "audience": "platform",
+        }
+        assert total(found, "incident_runs", **incident, scope=f"namespace/{TEAM}") == 3
         here.denied.clear()
         await here.until(lambda found: total(found, "rights_missing", verb="create", resource="pods") == 0)
 

@@ -118,7 +118,7 @@ async def run(client: Client, here: Environment, name: str) -> None:
 
 async def test_floods_of_one_namespace_neither_stop_the_daemon_nor_grow_it_nor_hold_up_another(tmp_path: Path) -> None:
     async with environment(tmp_path / "home") as here:
-        await here.start_daemon("--observe-kinds", "pods")
+        await here.start_daemon("--watch-kinds", "pods")
         assert here.daemon is not None
         pid, resources = here.daemon.process.pid, here.client.resources
         await run(here.client, here, "before")

@@ -53,8 +53,10 @@ async def test_a_gang_that_ends_at_once_succeeds_without_a_missing_rank_and_with
         await here.start_daemon()
         for name, (operator, command) in programs.items():
             seen = await ended(here, name, operator, command)
+            assert seen.status.goodput is not None
+            sums = seen.status.goodput
             status, assembled = seen.status, seen.condition("Assembled")
-            times = f"wall {status.wall_ms} ms, productive {status.productive_ms} ms"
+            times = f"wall {sums.wall} ms, productive {sums.net} ms"
             sys.stdout.write(f"{name}: {seen.phase}: {status.message}; {status.roll}; {assembled}; {times}\n")
             assert (seen.phase, status.restarts, status.readiness) == ("Succeeded", 0, "2/2"), status.message
             assert status.roll in (None, RollCall(SIZE, SIZE)), "no rank is said to have been missing"
@@ -62,5 +64,5 @@ async def test_a_gang_that_ends_at_once_succeeds_without_a_missing_rank_and_with
             assert assembled.reason in ("RollNotSeen", "RollComplete"), assembled
             assert not seen.holds("Stuck")
             assert "missing" not in "; ".join(line.message for line in status.story)
-            assert 0 <= status.productive_ms <= status.wall_ms
-            assert status.productive_ms or command == "true", "a second of work is no second of waiting"
+            assert 0 <= sums.net <= sums.wall
+            assert sums.net or command == "true", "a second of work is no second of waiting"

@@ -10,22 +10,28 @@ from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from prometheus_client.parser import text_string_to_metric_families as plain_families
 
+from muster.api.goodput import Bucket, Goodput
+from muster.api.values.accelerators import USUAL
 from muster.metrics import docs
 from muster.metrics.catalogue import CATALOGUE, LABEL_SETS
 from muster.metrics.collector import ExperimentCollector, Subject
 from muster.metrics.exposition import OPENMETRICS, Seen, look, write
+from muster.metrics.incidents import IncidentCollector
 from muster.metrics.instruments import Instruments
 from muster.metrics.leadership import LeadershipCollector
 from muster.metrics.rights import RightsCollector
 from muster.metrics.rows import experiment as each
 from muster.metrics.rows.row import Type
 from muster.metrics.watch import WatchCollector
+from muster.state.facts.incidents.signs import Run, Sign
+from muster.state.facts.incidents.tracking import Tracking, follow
 from muster.state.policies.deadline import ends
 from muster.state.view.progress import StepReport
 from muster.state.view.roll import RankState
+from muster.state.vocabulary.pod_spec import PodSpec
 from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase
 from muster.state.vocabulary.rules import ClockAction, ClockName
-from tests.builders import NOW, Clock, answer, plan, pod, record, view
+from tests.builders import NOW, Clock, answer, plan, pod, record, view, worker_group
 
 DECLARED = {row.family: row for row in CATALOGUE}
 THE_LIBRARYS = ("process_", "python_")
@@ -78,12 +84,20 @@ def everything() -> Instruments:
     clocks = {ClockName.TOTAL: Clock(600, ClockAction.FAIL)}
     stuck = Condition(ConditionType.STUCK, True, "RanksMissing", "", 1, NOW)
     now = record(phase=Phase.ASSEMBLING, started_at=NOW, conditions=(stuck,))
-    queued = Subject(plan(name="later"), record(phase=Phase.QUEUED), view())
-    subject = Subject(plan(clocks=clocks), now, view(pod(), heard=answer(*[RankState.ARRIVED] * 3, RankState.MISSING)))
+    waits = record(phase=Phase.QUEUED, goodput=Goodput(NOW, Bucket.QUEUED))
+    queued = Subject(plan(name="later"), waits, view())
+    gpus = (worker_group(4, pod=PodSpec(limits={"nvidia.com/gpu": "8"})),)
+    subject = Subject(
+        plan(clocks=clocks, groups=gpus), now, view(pod(), heard=answer(*[RankState.ARRIVED] * 3, RankState.MISSING))
+    )
     for step in (1, 2):
         said = (StepReport(0, step, step, float(step)),)
         subject.view.observe_probe(answer(*[RankState.ARRIVED] * 3, RankState.MISSING, reports=said), 0)
     instruments.registry.register(ExperimentCollector(lambda: [subject, queued], lambda: NOW, ends))
+    node = [Sign(Run("team", f"r{n}"), "NodeNotReady", "node", "n7", 1, NOW) for n in range(3)]
+    incidents = follow(follow(Tracking(), node, NOW), node, NOW + 60)
+    lost = {("nvidia.com/gpu", "Hung"): 80.0}
+    instruments.registry.register(IncidentCollector(lambda: incidents, lambda: lost, USUAL))
     instruments.registry.register(WatchCollector(lambda: [("pods", Watch())], lambda: NOW, lambda: {"identity": 1}))
     instruments.registry.register(LeadershipCollector(Leader()))
     instruments.registry.register(RightsCollector(lambda: [(("create", "pods"), "no")]))

@@ -7,8 +7,9 @@ import pytest
 from msgspec.structs import replace
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
+from muster.api.goodput import BADPUT, Bucket, Goodput
 from muster.metrics.catalogue import SERIES
-from muster.metrics.collector import ExperimentCollector, Invalid, Subject
+from muster.metrics.collector import RESOURCES, ExperimentCollector, Invalid, Subject
 from muster.metrics.exposition import OPENMETRICS, look, write
 from muster.metrics.series import FEWEST, FEWEST_FINISHED
 from muster.state.facts.causes.table import CAUSES
@@ -21,9 +22,10 @@ from muster.state.view.roll import CoordinatorState, RankState
 from muster.state.view.view import View
 from muster.state.vocabulary.coordinator import ProbeKind
 from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod_spec import PodSpec
 from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record, RestartReason, RollCall, StoryLine
 from muster.state.vocabulary.rules import ClockAction, ClockName
-from tests.builders import NOW, Clock, answer, plan, pod, record, view
+from tests.builders import NOW, Clock, answer, plan, pod, record, view, worker_group
 
 ARRIVED, MISSING = RankState.ARRIVED, RankState.MISSING
 ONE = {"namespace": "team", "experiment": "run"}
@@ -49,6 +51,13 @@ def value(found: Scrape, name: str, labels: Mapping[str, str]) -> float | None:
 
 def names(found: Scrape, experiment: str = "run") -> set[str]:
     return {name.removeprefix("muster_experiment_") for name, labels in found if ("experiment", experiment) in labels}
+
+
+@pytest.mark.parametrize("phase", [Phase.RUNNING, Phase.SUCCEEDED])
+def test_the_info_has_the_labels_of_owners(phase: Phase) -> None:
+    owners = (("label_cost_center", "a1"), ("label_team", "_other"))
+    found = scrape([Subject(plan(), record(phase=phase), view(), owners=owners)])
+    assert value(found, "muster_experiment_info", ONE | {"operator": "jax", "engine": "native"} | dict(owners)) == 1
 
 
 def test_an_assembling_gang_shows_which_members_arrived() -> None:
@@ -84,7 +93,7 @@ def test_an_assembling_gang_shows_which_members_arrived() -> None:
     assert gauge("ranks_missing_by_cause", cause="HeldBack") == 1  # by that pod
     assert sum(gauge("ranks_missing_by_cause", cause=cause.value) or 0 for cause in CAUSES) == 1
     assert gauge("stuck") == 1
-    assert gauge("stuck_reason", reason="RanksMissing") == 1
+    assert gauge("stuck_reason", reason="RanksMissing", audience="researcher") == 1
     assert gauge("stuck_since_timestamp_seconds") == NOW
     assert gauge("gang_restarts_total") == 3, "one of the four losses ran a member again alone"
     assert gauge("disruptions_total") == 2
@@ -130,19 +139,44 @@ def test_before_the_first_probe_no_member_has_arrived_and_the_coordinator_has_no
 
 def test_queued_seconds_go_on_while_queued_and_are_absent_without_a_queue() -> None:
     name = "muster_experiment_queued_seconds_total"
-    now = record(phase=Phase.QUEUED, phase_at=NOW - 30, queued_ms=60_000)
+    now = record(phase=Phase.QUEUED, goodput=Goodput(NOW - 30, Bucket.QUEUED, queued=60_000))
     assert value(scrape([Subject(plan(), now, view())]), name, ONE) == 90
     assert not any(key[0] == name for key in scrape([Subject(plan(), record(), view())]))
 
 
 def test_wall_and_productive_seconds_go_on_between_writes_and_leave_a_clock_step_out() -> None:
-    now = record(phase=Phase.RUNNING, phase_at=NOW - 30, wall_ms=60_000, productive_ms=10_000)
+    sums = Goodput(NOW - 30, Bucket.PRODUCTIVE, productive=10_000, recovery=50_000)
+    now = record(phase=Phase.RUNNING, goodput=sums)
     found = scrape([Subject(plan(), now, view())])
     assert value(found, "muster_experiment_wall_seconds_total", ONE) == 90
     assert value(found, "muster_experiment_productive_seconds_total", ONE) == 40
-    set_ahead = replace(now, phase_at=NOW - 30 - 3600)  # as persisted, before the clock was set an hour ahead
+    set_ahead = replace(
+        now, goodput=replace(sums, counted_at=NOW - 30 - 3600)
+    )  # as persisted, before the clock was set an hour ahead
     found = scrape([Subject(plan(), set_ahead, view(), step=3600.0)])
     assert value(found, "muster_experiment_wall_seconds_total", ONE) == 90
+
+
+def test_the_parts_of_the_wall_time_add_up_in_each_scrape() -> None:
+    sums = Goodput(NOW - 30, Bucket.PRODUCTIVE, 90_001, 20_000, *range(1, 12))
+    found = scrape([Subject(plan(), record(phase=Phase.RUNNING, goodput=sums), view())])
+    badput = "muster_experiment_badput_seconds_total"
+    parts = [value(found, badput, {**ONE, "source": bucket.value}) for bucket in BADPUT]
+    wall, productive, taken_back = (
+        value(found, f"muster_experiment_{name}_seconds_total", ONE) for name in ("wall", "productive", "taken_back")
+    )
+    assert productive == 120.001
+    assert round(1000 * (productive - taken_back + sum(map(float, parts)))) == round(1000 * wall)  # type: ignore[arg-type, operator]
+    assert value(found, "muster_experiment_goodput_basis", {**ONE, "basis": "phase"}) == 1
+    assert value(found, "muster_experiment_goodput_basis", {**ONE, "basis": "steps"}) == 0
+
+
+def test_time_is_not_counted_beyond_a_status_write_whose_outcome_is_not_known() -> None:
+    """It may count the time after it into another bucket: a counter that was ahead would fall."""
+    now = record(phase=Phase.RUNNING, goodput=Goodput(NOW - 30, Bucket.PRODUCTIVE))
+    found = scrape([Subject(plan(), now, view(), pending_at=NOW - 10)])
+    assert value(found, "muster_experiment_productive_seconds_total", ONE) == 20
+    assert value(found, "muster_experiment_wall_seconds_total", ONE) == 20
 
 
 def test_a_reason_of_stuck_stays_at_0_when_another_one_holds_or_none() -> None:
@@ -348,7 +382,7 @@ def test_2_000_experiments_are_reported_whole_whatever_happens_to_them() -> None
     stuck = Condition(ConditionType.STUCK, True, "RanksMissing", "", 1, NOW)
     story = tuple(StoryLine(NOW, 0, "Stuck", f"Reason{n}: x", warning=True) for n in range(5))
     times = dict.fromkeys(("started_at", "epoch_at", "assembling_at", "ending_at"), NOW)
-    now = record(phase=Phase.ASSEMBLING, conditions=(stuck,), story=story, queued_ms=1, **times)
+    now = record(phase=Phase.ASSEMBLING, conditions=(stuck,), story=story, goodput=Goodput(NOW, queued=1), **times)
     seen = view(heard=answer(ARRIVED, MISSING, MISSING, MISSING))
     for step in (1, 2):
         seen.observe_probe(answer(ARRIVED, MISSING, reports=(StepReport(0, step, step, float(step)),)), 0)
@@ -390,3 +424,27 @@ def test_steps_of_another_epoch_are_no_series() -> None:
     before = reported(10, 40)
     found = scrape([edit(before, record=replace(before.record, epoch=1))])
     assert "step" not in names(found)
+
+
+def test_accelerators_are_shown_of_each_run_and_in_all_with_those_of_stuck_runs() -> None:
+    gpus = (worker_group(4, pod=PodSpec(limits={"nvidia.com/gpu": "8", "rdma/hca": "1"})),)
+    stuck = Condition(ConditionType.STUCK, True, "RanksMissing", "", 1, NOW)
+    held_up = Subject(plan(groups=gpus), record(phase=Phase.ASSEMBLING, conditions=(stuck,)), view(pod(0), pod(1)))
+    well = Subject(plan(groups=gpus, name="well"), record(phase=Phase.RUNNING), view(pod(0)))
+    found = scrape([held_up, well])
+    assert value(found, "muster_experiment_accelerators", ONE | {"resource": "nvidia.com/gpu"}) == 16
+    assert value(found, "muster_accelerators", {"resource": "nvidia.com/gpu", "state": "held"}) == 24
+    assert value(found, "muster_accelerators", {"resource": "nvidia.com/gpu", "state": "stuck"}) == 16
+    assert not any(("resource", "rdma/hca") in labels for _, labels in found)
+
+
+def test_resource_names_without_end_are_counted_together() -> None:
+    def runs() -> Iterable[Subject]:
+        for n in range(100):
+            groups = (worker_group(4, pod=PodSpec(limits={f"vendor-{n}.com/gpu": "1"})),)
+            yield Subject(plan(groups=groups, name=f"run-{n}"), record(phase=Phase.RUNNING), view(pod(0)))
+
+    found = scrape(runs())
+    resources = {dict(labels)["resource"] for name, labels in found if name.endswith("accelerators")}
+    assert len(resources) == RESOURCES + 1
+    assert value(found, "muster_accelerators", {"resource": "_other", "state": "held"}) == 100 - RESOURCES

@@ -18,7 +18,6 @@ PASSING = {
     Causes.QUEUED: "it is admitted in its turn",
     Causes.HELD_BACK: "it follows others",
     Causes.INIT_CONTAINER: "a moment of the start",
-    Causes.SANDBOX: "a moment of the start",
     Causes.STARTING: "a moment of the start",
     Causes.SCHEDULING: "a moment of the start",
     Causes.NOT_CREATED: "a moment of the start",

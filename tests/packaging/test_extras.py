@@ -22,7 +22,7 @@ OPTIONAL = {"pyroute2"}
 
 IMPORT_THE_CORE = """
 import importlib, pkgutil
-for package in ("muster.api", "muster.client", "muster.jax"):
+for package in ("muster.api", "muster.client", "muster.jax", "muster.reporting", "muster.torch", "muster.xgboost"):
     module = importlib.import_module(package)
     for found in pkgutil.walk_packages(module.__path__, package + "."):
         importlib.import_module(found.name)

@@ -7,9 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from muster.api.values.owners import OwnerLabels
 from muster.api.values.printable import clean, small_number
 from muster.api.values.timestamps import seconds_of
-from muster.watchers import experiments, services
+from muster.kinds.registry.run_kinds import RUN_KINDS
+from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.watchers import experiments, run_kinds, services, watched
 from tests.fakes.apiserver import event
 
 
@@ -107,3 +110,21 @@ def test_any_word_becomes_printable(text: str, limit: int) -> None:
     assert got.isprintable()
     assert len(got) <= limit
     assert -1 <= small_number(text) <= 999_999_999
+
+
+def test_the_labels_of_owners_are_read_of_every_kind_of_object() -> None:
+    owners = OwnerLabels.of_list("team")
+    jobset = next(kind for kind in RUN_KINDS.values() if kind.subject.plural == "jobsets")
+    for kind, decoder in (
+        ("Experiment", experiments.decoder_of(owners)),
+        ("JobSet", run_kinds.decoder_of(jobset, owners)),
+        ("RayJob", watched.object_decoder_of(WATCHED_KINDS["rayjobs"], owners)),
+    ):
+        for labels, expected in (({"team": "vision", "x": "y"}, "vision"), ({"team": "\n"}, "_other")):
+            got = decoder.event(event("ADDED", experiment(labels=labels) | {"kind": kind})).obj
+            assert got is not None
+            assert got.owners == (("label_team", expected),)
+            assert experiments.stripped(got).owners == got.owners
+        unowned = decoder.event(event("ADDED", experiment() | {"kind": kind})).obj
+        assert unowned is not None
+        assert unowned.owners == ()

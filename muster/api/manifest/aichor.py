@@ -12,7 +12,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from muster.api.manifest.groups import Group
-from muster.api.manifest.operators import operators
+from muster.api.manifest.operators import only_for, operators
 from muster.api.manifest.problems import nearest, quoted
 from muster.api.manifest.types.field import ByOperator, Types
 from muster.api.values.durations import parse_duration
@@ -218,11 +218,12 @@ class AIchorSpec(Shape):
 
     @field_validator("ray_version", mode="after")
     @classmethod
-    def _ray_only(cls, version: str | None, info: ValidationInfo) -> str | None:
-        operator = info.data.get("operator", "kuberay")
-        if version is not None and operator != "kuberay":
-            raise Wrong(f"rayVersion is only for operator kuberay, this is {operator}", "remove it")
-        return version
+    def _of_operator(cls, value: str | None, info: ValidationInfo) -> str | None:
+        operator, field = info.data.get("operator"), cls.model_fields[str(info.field_name)].alias
+        having = [name for name, each in operators().items() if field in each.fields]
+        if value is not None and operator is not None and operator not in having:
+            raise Wrong(f"{field} is {only_for(having)}, this is {operator}", "remove it")
+        return value
 
     @field_validator("debug", mode="after")
     @classmethod
@@ -230,10 +231,11 @@ class AIchorSpec(Shape):
         operator = info.data.get("operator")
         if debug is None or operator is None:
             return debug
-        if debug.jupyter is not None and operator != "kuberay":
-            raise Wrong(f"jupyter is only for operator kuberay, this is {operator}", "remove it, or use debug.vscode")
-        if debug.vscode is not None and operator == "kuberay":
-            raise Wrong("vscode is for every operator but kuberay", "remove it, or use debug.jupyter")
+        own = operators()[operator].debugger
+        for name in type(debug).model_fields:
+            if name != own and getattr(debug, name) is not None:
+                having = [each.name for each in operators().values() if each.debugger == name]
+                raise Wrong(f"{name} is {only_for(having)}, this is {operator}", f"remove it, or use debug.{own}")
         return debug
 
     @property

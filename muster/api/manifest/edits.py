@@ -52,6 +52,7 @@ EDITS: Final[dict[str, Field]] = {
     "debug": _refused("it replaces the command"),
     "securityContext": _refused("pods of one gang are alike"),
     "gracefulTermination": _refused("pods of one gang are alike"),
+    "managedBy": _refused("two controllers would run it, or none"),
     "suspend": _applied("true deletes the gang's pods, false starts the next epoch"),
     "cancel": _applied("true ends the experiment for good"),
     "timeout": _applied("counts from the start: a time that is over ends the experiment at once"),
@@ -63,6 +64,7 @@ EDITS: Final[dict[str, Field]] = {
     "ttlAfterFinished": _applied("counts from the end, also of an experiment that has finished"),
     "startup": Field(Edit.NEXT_EPOCH, "members that have a pod are not held back any more"),
     "assist": Field(Edit.NEXT_EPOCH, "pods that are created from then on have it"),
+    "progressEndpoint": Field(Edit.NEXT_EPOCH, "pods that are created from then on have it"),
     "engineName": _applied("it is ignored"),
 }
 """Every field of the spec."""

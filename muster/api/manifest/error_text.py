@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
+from muster.api.manifest.operators import only_for, operators
 from muster.api.manifest.problems import MAX_PROBLEMS, Problem, nearest, path, quoted
 from muster.api.manifest.template.field import CheckedBy
 from muster.api.manifest.types.field import Types, types_of
@@ -22,18 +23,15 @@ Loc = tuple[str | int, ...]
 
 _IN_TEMPLATE: Final = "in kind: Experiment, it belongs in spec.template.spec"
 ELSEWHERE: Final = {
-    "completions": "it is only for operator jobset",
-    "parallelisms": "it is only for operator jobset",
-    "rayStartParams": "it is only for operator kuberay",
     "suspend": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
     "startup": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
     "clocks": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
     "backoff": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
-    "Master": "the only type is worker; rank 0 is its first member",
     "successPolicy": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
+    "progressEndpoint": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
     "assist": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
+    "managedBy": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
     "ttlAfterFinished": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
-    "dependsOn": "it is for types of operators jobset, pytorch and xgboost; Ray workers wait for the head anyway",
     "template": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
     "env": "in kind: Experiment, write it for container main in spec.template; else NAME=value before the command",
     "volumes": _IN_TEMPLATE,
@@ -45,7 +43,7 @@ ELSEWHERE: Final = {
     "priorityClassName": _IN_TEMPLATE,
     "parallelism": "the field is parallelisms",
 }
-"""Hints for field names that belong to another place."""
+"""Hints for field names that belong to another place. Those that belong to another operator follow from its types."""
 
 _WORDS: Final = frozenset(("yes", "no", "on", "off", "y", "n", "true", "false"))
 _MANY: Final = 16
@@ -203,6 +201,7 @@ class _Models:
 
     def __init__(self, model: type[BaseModel], operator: object) -> None:
         self.model = model
+        self.operator = operator
         self.types = types_of(operator)
 
     def right_name(self, loc: Loc) -> str:
@@ -212,8 +211,8 @@ class _Models:
         close = nearest(name, known)
         if close:
             return f"did you mean {close}?"
-        if name in ELSEWHERE:
-            return ELSEWHERE[name]
+        if hint := ELSEWHERE.get(name) or self._elsewhere(name):
+            return hint
         return f"known here: {', '.join(known)}" if 0 < len(known) <= _MANY else "remove it"
 
     def what_it_is(self, loc: Loc) -> str:
@@ -228,7 +227,24 @@ class _Models:
         annotation: Any = self.model
         for part in loc:
             annotation = self._inner(self._bare(annotation), part)
-        shape = self._bare(annotation)
+        return self._names(self._bare(annotation))
+
+    def _elsewhere(self, name: str) -> str:
+        """The hint for a field that types of other operators have, or that this operator has a hint for; else empty."""
+        having = [other for other, each in operators().items() if name in self._of_types(each.types())]
+        hints = [f"it is {only_for(having)}"] if having and self.operator not in having else []
+        if own := operators().get(str(self.operator)):
+            hints.append(own.hints.get(name, ""))
+        return "; ".join(filter(None, hints))
+
+    def _of_types(self, types: type[BaseModel]) -> set[str]:
+        """The fields of the types of one operator."""
+        inner = [self._bare(self._inner(types, name)) for name in self._names(types) or ("any",)]
+        each = [self._bare(self._inner(shape, 0)) if get_origin(shape) is tuple else shape for shape in inner]
+        return {name for shape in each for name in self._names(shape)}
+
+    def _names(self, shape: Any) -> dict[str, FieldInfo]:
+        """The fields of a model, by their names on the wire; none of what has no named fields."""
         if not isinstance(shape, type) or not issubclass(shape, BaseModel) or shape.__pydantic_root_model__:
             return {}
         return {field.alias or name: field for name, field in shape.model_fields.items()}

@@ -1,9 +1,9 @@
 """The Kubernetes object Experiment (``muster.dev/v1alpha1``): AIchor's spec and Muster's own fields.
 
 Muster's own fields are ``suspend``, ``cancel``, ``startup``, ``restartPolicy`` but for its limit, ``failurePolicy``,
-``clocks``, ``successPolicy``, ``ttlAfterFinished``, ``assist`` and ``template``. An object read from the API
-server was checked by its schema, but the schema may be older or newer than this program: ``parse_experiment`` checks
-everything again.
+``clocks``, ``successPolicy``, ``ttlAfterFinished``, ``assist``, ``progressEndpoint``, ``managedBy`` and ``template``.
+An object read from the API server was checked by its schema, but the schema may be older or newer than this program:
+``parse_experiment`` checks everything again.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,6 +25,7 @@ from muster.api.manifest.problems import Problem, SpecError, bounded, quoted
 from muster.api.manifest.template.complete import Missing, Written, missing
 from muster.api.manifest.template.field import Template
 from muster.api.manifest.template.merge import merge
+from muster.api.names import MANAGED_BY
 from muster.api.values.durations import parse_duration
 from muster.api.values.fields import Shape, Wait, Wrong, null_is_empty
 from muster.api.wire.kinds import MAX_COUNTER
@@ -71,6 +72,19 @@ class ExperimentSpec(AIchorSpec):
         "its stacks. "
         "See docs/researcher.md.",
     )
+    progress_endpoint: bool = Field(
+        False,
+        description="Give members the address of musterd's progress endpoint, a token for it and its authority, in the "
+        "variables of Kubeflow Trainer: transformers reports to it by itself, and muster.report where there is no "
+        "store. See docs/guide.md.",
+    )
+    managed_by: str | None = Field(
+        None,
+        max_length=63,
+        pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[^\s/]+$",
+        description=f"Who runs it: {MANAGED_BY}, or absent, is Muster. Of another name, such as "
+        "kueue.x-k8s.io/multikueue, Muster leaves the object alone and shows its status, which that controller copies.",
+    )
     template: Template = Field({}, description="Pod template of every member: see docs/pod-template.md.")
 
     @model_validator(mode="after")
@@ -110,11 +124,8 @@ class ExperimentSpec(AIchorSpec):
         if self.template:
             yield Written(("template",), self.template, tuple(merged))
         for number, group in enumerate(self.groups):
-            place: tuple[str | int, ...] = (group.name,)
-            if self.operator == "kuberay":
-                place = ("Workers", number - 1) if number else ("Head",)
             if group.template:
-                yield Written(("types", *place, "template"), group.template, (merged[number],))
+                yield Written(("types", *group.place, "template"), group.template, (merged[number],))
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,13 @@ class Group:
     ray_start_params: tuple[tuple[str, str], ...] = ()
     template: Mapping[str, Any] = field(default_factory=dict)
     depends_on: tuple["DependsOn", ...] = ()
+    written: tuple[str | int, ...] = ()
+    """Where it stands in ``spec.types``; empty: under its name."""
+
+    @property
+    def place(self) -> tuple[str | int, ...]:
+        """Where it stands in ``spec.types``."""
+        return self.written or (self.name,)
 
     @property
     def members(self) -> int:

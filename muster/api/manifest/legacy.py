@@ -1,22 +1,17 @@
 """Rewrites older spellings of a manifest to the 0.2.3 form, before the manifest is checked.
 
-0.2.2 wrote ``Worker`` with a capital, and pytorch and xgboost had a ``Master`` beside it, which held rank 0. 0.2.3
-has one lower-case ``worker`` whose first member is rank 0. Both are rewritten in the tree, where every value keeps
-its line, and each rewrite is a warning that shows the new form.
+0.2.2 wrote ``Worker`` with a capital, and some operators had a ``Master`` beside it, which held rank 0. 0.2.3 has one
+lower-case ``worker`` whose first member is rank 0. Both are rewritten in the tree, where every value keeps its line,
+and each rewrite is a warning that shows the new form. Which types an operator had is in its declaration.
 """
 
 from pydantic import ValidationError
 
+from muster.api.manifest.operators import operators
 from muster.api.manifest.problems import Problem, nearest, path, quoted
 from muster.api.manifest.resources import Gpu, Resources
 from muster.api.manifest.yaml.reader import Entry, Mapping, Node, Scalar, Sequence, plain
 
-_SPELLINGS = {
-    "jax": {"worker": "worker"},
-    "pytorch": {"worker": "worker", "master": "master"},
-    "xgboost": {"worker": "worker", "master": "master"},
-    "kuberay": {"head": "Head", "workers": "Workers"},
-}
 _GPU_FIELDS = [field.alias or name for name, field in Gpu.model_fields.items()]
 _TYPES = ("spec", "types")
 _MAX_TOLERATED = 8
@@ -28,9 +23,10 @@ def modernise(root: Node, file: str) -> list[Problem]:
     operator, types = _child(spec, "operator"), _child(spec, "types")
     if not isinstance(types, Mapping):
         return []
-    name = operator.value if isinstance(operator, Scalar) else None
-    warnings = _respell(types, _SPELLINGS.get(name, {}) if isinstance(name, str) else {}, file)
-    if name in ("pytorch", "xgboost"):
+    declared = operators().get(str(operator.value)) if isinstance(operator, Scalar) else None
+    respelled = {name.lower(): name for name in declared.respelled} if declared else {}
+    warnings = _respell(types, respelled, file)
+    if "master" in respelled:
         merging = _merge_master(types, file)
         warnings = merging or warnings  # one warning with the whole new form, in place of one for each old type
     for key, entry in types.entries.items():

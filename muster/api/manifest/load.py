@@ -5,6 +5,7 @@ Accepts an AIchorManifest (0.2.1 to 0.2.3, older spellings included) or an Exper
 ``ManifestError`` with all of its problems, each with file, line, column, field and hint.
 """
 
+import re
 from collections.abc import Iterable
 from collections.abc import Mapping as Dict
 from dataclasses import dataclass
@@ -25,21 +26,6 @@ from muster.api.values.fields import Annotation, ExperimentName, LabelKey, Label
 
 AICHOR: Final = AICHOR_KIND
 KINDS: Final = (AICHOR, KIND)
-FOREIGN_KINDS: Final = frozenset(
-    (
-        "JobSet",
-        "JAXJob",
-        "RayJob",
-        "RayCluster",
-        "TrainJob",
-        "PyTorchJob",
-        "XGBoostJob",
-        "TFJob",
-        "MPIJob",
-        "Job",
-        "Pod",
-    )
-)
 SERVER_FIELDS: Final = (
     "creationTimestamp",
     "deletionTimestamp",
@@ -93,6 +79,11 @@ class Loaded:
     warnings: tuple[Problem, ...]
     notes: tuple[Problem, ...] = ()
     """What is in order, and worth knowing."""
+
+
+def _of_others(version: str) -> bool:
+    """Whether an apiVersion is that of another controller or of Kubernetes, and none of AIchor's."""
+    return bool(re.fullmatch(r"([a-z0-9.-]+/)?v[0-9]\w*", version)) and version != API_VERSION
 
 
 def load_manifest(text: str, *, filename: str = "<manifest>") -> Loaded:
@@ -167,7 +158,8 @@ class _Loading:
         return node.value if isinstance(node, Scalar) else None
 
     def _wrong_kind(self, kind: object) -> Problem:
-        if isinstance(kind, str) and kind in FOREIGN_KINDS:
+        version = self._value("apiVersion")
+        if isinstance(kind, str) and isinstance(version, str) and kind.isidentifier() and _of_others(version):
             hint = f"write an {AICHOR} with one of the operators {', '.join(operators())}"
             return self.problem(("kind",), f"{kind} objects are not supported by this release", hint)
         close = nearest(kind, KINDS) if isinstance(kind, str) else None

@@ -4,8 +4,8 @@ The models of an operator's types are imported when a manifest names it.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
@@ -61,6 +61,19 @@ class ManifestOperator:
     """The model of one type, where types have names of the author's choice."""
     program: Program | None = None
     """None where ``muster run`` needs a manifest for it."""
+    respelled: tuple[str, ...] = ()
+    """Types that older manifests wrote with other capitals. With ``master`` among them, these had one beside the
+    workers, which held rank 0."""
+    fields: tuple[str, ...] = ()
+    """Optional fields of ``spec`` that no other operator has."""
+    debugger: str = "vscode"
+    """Which of the fields of ``spec.debug`` it has."""
+    hints: Mapping[str, str] = field(default_factory=dict)
+    """What to do without a field that its types do not have, by the name of the field."""
+    success: str = ""
+    """What an experiment succeeds with, where ``spec.successPolicy`` cannot say it."""
+    first_group: str = ""
+    """Why no other member goes on without the first group, where members can be run again by themselves."""
 
 
 class InMembers(ABC):
@@ -84,6 +97,21 @@ def operators() -> Mapping[str, ManifestOperator]:
     """The operators by their names, in the order of these."""
     found = sorted(declared("manifest", ManifestOperator), key=lambda each: each.name)
     return {each.name: each for each in found}
+
+
+def only_for(having: Iterable[str]) -> str:
+    """For which operators something is, if it is for these: a part of a sentence."""
+    named = [*having]
+    others = [name for name in operators() if name not in named]
+    if len(others) == 1 and len(named) > 1:
+        return f"for every operator but {others[0]}"
+    return f"only for operator{'s' if len(named) > 1 else ''} {joined(named)}"
+
+
+def joined(words: Sequence[str]) -> str:
+    """The words as a sentence has them: a, b and c."""
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def injected_env(operator: str) -> frozenset[str]:

@@ -11,20 +11,33 @@ described and not checked (see ``status_schema``), and types, template and statu
 (x-kubernetes-map-type: atomic).
 
 What the schema cannot say ends the experiment as InvalidSpec within a second: CEL does not see fields that the schema
-does not name, and so neither the types of a jobset nor a type too many of another operator.
+does not name, and so neither types of any name nor a type too many of an operator that has named ones.
 """
 
 import sys
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import yaml
 
+from muster.api.manifest.aichor import Debug
 from muster.api.manifest.edits import FROZEN
 from muster.api.manifest.experiment import ExperimentSpec
 from muster.api.manifest.naming import MAX_POD_NAME
+from muster.api.manifest.operators import joined, only_for, operators
 from muster.api.names import GROUP, KIND, PLURAL, VERSION, name_suffix, pod_name
-from muster.api.schema.structural import Schema, joined, status_schema, structural, types_by_operator, types_schema
+from muster.api.schema.structural import (
+    Schema,
+    free_operators,
+    group_names,
+    named_types,
+    only_there,
+    own_names,
+    status_schema,
+    structural,
+    types_schema,
+)
 from muster.api.values.fields import LABEL_1035
 
 MAX_NAME: Final = MAX_POD_NAME - len(pod_name("", "x", 0, 0, name_suffix("", 0)))
@@ -54,37 +67,51 @@ class Checks:
         return "".join(f"!({expression}) ? '{text}' : " for expression, text in first) + f"'{last}'"
 
 
-def _only_jobset(name: str) -> str:
-    absent = f"!has(self.types.{name}.completions) && !has(self.types.{name}.parallelisms)"
-    return f"!has(self.types.{name}) || ({absent})"
+def _is(names: Iterable[str]) -> str:
+    return " || ".join(f"self.operator == '{each}'" for each in names)
 
 
-KUBERAY: Final = Checks(
-    (
-        ("has(self.types.Head) && has(self.types.Workers)", "operator kuberay needs types.Head and types.Workers"),
-        (
-            "!has(self.types.worker) && !has(self.types.master)",
-            "operator kuberay has the types Head and Workers only",
-        ),
-        ("!has(self.debug) || !has(self.debug.vscode)", "debug.vscode is for every operator but kuberay"),
-    )
-)
-OTHERS: Final = Checks(
-    (
-        (
-            "!has(self.types.Head) && !has(self.types.Workers)",
-            "types.Head and types.Workers are only for operator kuberay",
-        ),
-        ("!has(self.rayVersion)", "rayVersion is only for operator kuberay"),
-        ("!has(self.debug) || !has(self.debug.jupyter)", "debug.jupyter is only for operator kuberay"),
-    )
-)
+def _is_or_are(words: Sequence[str]) -> str:
+    return f"{joined(words)} {'are' if len(words) > 1 else 'is'}"
+
+
+def _fields(here: list[str]) -> Iterator[tuple[str, str]]:
+    """Fields that not all operators have, where these may be the operator."""
+    found = {field: f"!has(self.{field})" for each in operators().values() for field in each.fields}
+    having = {field: [name for name, each in operators().items() if field in each.fields] for field in found}
+    for debugger in Debug.model_fields:
+        found[f"debug.{debugger}"] = f"!has(self.debug) || !has(self.debug.{debugger})"
+        having[f"debug.{debugger}"] = [name for name, each in operators().items() if each.debugger == debugger]
+    for field, absent in found.items():
+        some = [name for name in here if name in having[field]]
+        if some != here:
+            yield " || ".join([_is(some)] * bool(some) + [absent]), f"{field} is {only_for(having[field])}"
+
+
+def _apart(operator: str, names: list[str]) -> Checks:
+    """What holds for an operator whose types have names that no others can have."""
+    types = [f"types.{name}" for name in names if named_types()[operator][name].is_required()]
+    need = " && ".join(f"has(self.{each})" for each in types)
+    others = " && ".join(f"!has(self.types.{name})" for name in group_names() if name not in named_types()[operator])
+    only = f"operator {operator} has the types {joined(names)} only"
+    return Checks(((need, f"operator {operator} needs {joined(types)}"), (others, only), *_fields([operator])))
+
+
+def _others() -> Checks:
+    """What holds for all other operators."""
+    pairs = []
+    for operator, names in own_names().items():
+        words = [f"types.{name}" for name in names]
+        absent = " && ".join(f"!has(self.{each})" for each in words)
+        pairs.append((absent, f"{_is_or_are(words)} {only_for([operator])}"))
+    return Checks((*pairs, *_fields([name for name in operators() if name not in own_names()])))
 
 
 def _closed_types() -> Checks:
-    """Which types the operators need, and which they have, where these have names of their own; not of kuberay."""
-    needed, had = types_by_operator()
-    names = sorted({name for found in had.values() for name in found}, reverse=True)
+    """Which types these need and which they have, where these have names of their own."""
+    had = {operator: types for operator, types in named_types().items() if operator not in own_names()}
+    needed = {operator: {name for name in types if types[name].is_required()} for operator, types in had.items()}
+    names = group_names()
     pairs = []
     for name in names:
         need = [operator for operator, found in needed.items() if name in found]
@@ -99,26 +126,31 @@ def _closed_types() -> Checks:
                 f"operator {operator} has the {'types' if len(found) > 1 else 'type'} {joined(sorted(found))} only"
             )
             pairs.append((f"self.operator != '{operator}' || {absent if len(others) == 1 else f'({absent})'}", message))
-    free = "completions and parallelisms are only for operator jobset"
-    return Checks((*pairs, *((_only_jobset(name), free) for name in names)))
+    free = f"{_is_or_are(only_there())} {only_for(free_operators())}"
+    return Checks((*pairs, *((_without(name, only_there()), free) for name in names)))
 
 
-def _is(operators: list[str]) -> str:
-    return " || ".join(f"self.operator == '{each}'" for each in operators)
+def _without(name: str, fields: list[str]) -> str:
+    absent = " && ".join(f"!has(self.types.{name}.{field})" for field in fields)
+    return f"!has(self.types.{name}) || ({absent})"
 
 
+APART: Final = {operator: _apart(operator, names) for operator, names in own_names().items()}
+OTHERS: Final = _others()
 CLOSED: Final = _closed_types()
 
 
 def _spec_rule() -> dict[str, str]:
     """One rule for all that depends on the operator: each rule is evaluated on every status write, too."""
-    ray, plain = "self.operator == 'kuberay'", "self.operator == 'jobset'"
-    others = f"({OTHERS.rule}) && ({plain} || ({CLOSED.rule}))"
+    rule = f"({OTHERS.rule}) && ({_is(free_operators())} || ({CLOSED.rule}))"
     message = f"!({OTHERS.rule}) ? ({OTHERS.message}) : ({CLOSED.message})"
+    for operator, checks in APART.items():
+        rule = f"{_is([operator])} ? ({checks.rule}) : ({rule})"
+        message = f"{_is([operator])} ? ({checks.message}) : {message}"
     return {
-        "rule": f"{ray} ? ({KUBERAY.rule}) : ({others})",
+        "rule": rule,
         "message": "the types and fields do not fit the operator",
-        "messageExpression": f"{ray} ? ({KUBERAY.message}) : {message}",
+        "messageExpression": message,
     }
 
 
@@ -133,7 +165,7 @@ TRANSITION_RULES: Final = (
 )
 """A rule of an optional field is not evaluated when the field is added or removed; this one is."""
 KEPT: Final = Checks((*TRANSITION_RULES, *(_same(name) for name in FROZEN_TOGETHER)))
-CHECKS: Final = (KUBERAY, OTHERS, CLOSED, KEPT)
+CHECKS: Final = (*APART.values(), OTHERS, CLOSED, KEPT)
 RESOURCE_RULES: Final = (("has(self.ramRatio) != has(self.memory)", "give exactly one of ramRatio and memory"),)
 _SPAN: Final = "matches('^[0-9]{1,9}[hms]$')"
 _GROWS: Final = "duration(self.initial) <= duration(self.max)"

@@ -13,11 +13,11 @@ from muster.api.manifest.edits import EDITS
 from muster.api.manifest.experiment import ExperimentSpec
 from muster.api.manifest.load import ManifestMetadata
 from muster.api.manifest.naming import MAX_POD_NAME
-from muster.api.manifest.operators import operators
+from muster.api.manifest.operators import joined, operators
 from muster.api.manifest.resources import Resources
 from muster.api.manifest.yaml import reader as text
 from muster.api.names import API_VERSION, KIND
-from muster.api.schema.structural import Schema, joined, structural
+from muster.api.schema.structural import Schema, structural
 from muster.api.status import ExperimentStatus
 from muster.api.values import durations
 from muster.api.values.fields import LABEL_1035, MEANING
@@ -38,6 +38,8 @@ _OWN: Final = (
     "successPolicy",
     "ttlAfterFinished",
     "assist",
+    "progressEndpoint",
+    "managedBy",
     "template",
 )
 
@@ -74,18 +76,6 @@ so a long type name or a large count leaves less for the experiment's.
 An AIchorManifest's `name` may be any text: the nearest allowed name is taken, with a warning.
 An experiment has at most {MAX_MEMBERS:,} members.
 """
-_OLDER: Final = """
-## Older spellings
-
-| written | read as |
-|---|---|
-| `Worker` (jax, pytorch, xgboost) | `worker` |
-| `Master` and `Worker` of the same resources (pytorch, xgboost) | one `worker`, its count the sum; Master is rank 0 |
-| `Master` and `Worker` with different resources | two groups, `master` with the first ranks |
-| `head`, `workers` (kuberay) | `Head`, `Workers` |
-
-Each is a warning that shows the 0.2.3 form.
-"""
 
 
 def manifest_reference() -> str:
@@ -105,7 +95,7 @@ def manifest_reference() -> str:
         _section("spec: Muster's own fields", "spec", {"properties": own, "required": []}, _only_experiments()),
         *(_section(f"spec.types: {title}", prefix, _shallow(model)) for title, prefix, model in types),
         _section("resources of every type", "resources", structural(Resources)),
-        _OLDER,
+        _older(),
         _edits(),
         _section("status", "status", structural(ExperimentStatus), "Written by Muster, read by you."),
     ]
@@ -125,6 +115,29 @@ def _only_experiments() -> str:
         f"Only in `kind: {KIND}`, except `restartPolicy.backoffLimit`, which an AIchorManifest may have too. "
         "A clock that is absent does not run."
     )
+
+
+def _older() -> str:
+    """The spellings of older manifests that are read, as the declarations of the operators say."""
+    capitals: dict[str, list[str]] = {}
+    masters = [name for name, each in operators().items() if "master" in each.respelled]
+    for operator, each in operators().items():
+        for name in each.respelled:
+            if name != "master":
+                capitals.setdefault(name, []).append(operator)
+    other = {name: name.capitalize() if name.islower() else name.lower() for name in capitals}
+    same = f"`Master` and `Worker` of the same resources ({', '.join(masters)})"
+    lines = [
+        "\n## Older spellings\n",
+        "| written | read as |",
+        "|---|---|",
+        *(f"| `{other[name]}` ({', '.join(named)}) | `{name}` |" for name, named in capitals.items()),
+        f"| {same} | one `worker`, its count the sum; Master is rank 0 |",
+        "| `Master` and `Worker` with different resources | two groups, `master` with the first ranks |",
+        "",
+        "Each is a warning that shows the 0.2.3 form.",
+    ]
+    return "\n".join(lines)
 
 
 def _edits() -> str:

@@ -5,16 +5,17 @@ A model is a pydantic model (what people write) or a msgspec struct (what Muster
 (apiextensions.k8s.io/v1) allows none of these. The reference page is printed from the same flat form.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
-from muster.api.manifest.operators import operators
-from muster.api.manifest.types.jobset import JobSetType
-from muster.api.manifest.types.ray import RayTypes
+from muster.api.manifest.operators import joined, operators
 from muster.api.status import ExperimentStatus
+from muster.api.values.fields import LABEL_1035
 from muster.api.values.timestamps import PATTERN as TIME
 from muster.api.wire.structs import schema_of
 
@@ -41,6 +42,7 @@ _KEPT: Final = (
     "required",
     "x-kubernetes-preserve-unknown-fields",
 )
+_GROUP: Final = re.compile(LABEL_1035.replace("$", r"\Z"))
 _NULLABLE: Final = frozenset(("rayStartParams",))
 """Fields that may be null (docs.aichor.ai: "optional, can be empty")."""
 
@@ -54,60 +56,76 @@ def structural(model: type[BaseModel] | type[msgspec.Struct]) -> Schema:
 def types_schema() -> Schema:
     """``spec.types`` of every operator at once.
 
-    The named types are checked by the API server. A jobset may also have types of any name, and a schema with
+    The named types are checked by the API server. An operator may also have types of any name, and a schema with
     properties may not say what the others are like: those pass unchecked, and are checked where the object is read.
     """
-    ray = structural(RayTypes)
-    group = structural(JobSetType)
-    workers = ray["properties"]["Workers"]
-    workers.update({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]})
+    properties = {name: {**free_type(), "description": _type_words(name)} for name in group_names()}
+    for operator, names in own_names().items():
+        shape = structural(operators()[operator].types())["properties"]
+        for name in names:
+            properties[name] = shape[name]
+            if "name" in shape[name].get("items", {}).get("properties", {}):
+                shape[name].update({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]})
     return {
         "type": "object",
         "minProperties": 1,
         "maxProperties": 32,
         "x-kubernetes-preserve-unknown-fields": True,
-        "properties": {
-            **{name: {**group, "description": _type_words(name)} for name in sorted(_closed_names(), reverse=True)},
-            "Head": ray["properties"]["Head"],
-            "Workers": workers,
-        },
+        "properties": properties,
     }
 
 
-def types_by_operator() -> tuple[dict[str, set[str]], dict[str, set[str]]]:
-    """By operator, the names of the types that it needs, and of all that it may have.
+def free_operators() -> list[str]:
+    """The operators with types of any name."""
+    return [name for name, each in operators().items() if each.each]
 
-    Left out are operators with types of any name, and kuberay, whose types are no groups of equal members.
-    """
-    closed = {
-        name: each.types().model_fields
-        for name, each in operators().items()
-        if each.each is None and each.types() is not RayTypes
+
+def free_type() -> Schema:
+    """A type of these, which has all fields that a type of equal members has of any operator."""
+    (model,) = {each.each() for each in operators().values() if each.each}
+    return structural(model)
+
+
+def named_types() -> dict[str, dict[str, FieldInfo]]:
+    """By operator, the types that it may have, where these have names of their own."""
+    closed = {name: each.types() for name, each in operators().items() if each.each is None}
+    return {
+        operator: {field.alias or name: field for name, field in model.model_fields.items()}
+        for operator, model in closed.items()
     }
-    needed = {name: {key for key, field in fields.items() if field.is_required()} for name, fields in closed.items()}
-    return needed, {name: set(fields) for name, fields in closed.items()}
 
 
-def joined(words: Sequence[str]) -> str:
-    """The words as a sentence has them: a, b and c."""
-    *first, last = words
-    return f"{', '.join(first)} and {last}" if first else last
+def group_names() -> list[str]:
+    """The names of types that an operator with types of any name may have, too."""
+    return sorted({name for found in named_types().values() for name in found if _GROUP.match(name)}, reverse=True)
 
 
-def _closed_names() -> set[str]:
-    _, had = types_by_operator()
-    return {name for found in had.values() for name in found}
+def own_names() -> dict[str, list[str]]:
+    """By operator, the names that no type of another one can have: its types are no groups of equal members."""
+    found = {operator: [name for name in types if not _GROUP.match(name)] for operator, types in named_types().items()}
+    return {operator: names for operator, names in found.items() if names}
+
+
+def only_there() -> list[str]:
+    """The fields of types of any name that types of equal members have of no other operator."""
+    known = {
+        field
+        for operator, types in named_types().items()
+        for name, shape in structural(operators()[operator].types())["properties"].items()
+        if name in types and _GROUP.match(name)
+        for field in shape["properties"]
+    }
+    return [name for name in free_type()["properties"] if name not in known]
 
 
 def _type_words(name: str) -> str:
     """What the type of that name is to each operator."""
     by_words: dict[str, list[str]] = {}
-    for operator, each in operators().items():
-        field = None if each.each or each.types() is RayTypes else each.types().model_fields.get(name)
-        if field is not None:
-            by_words.setdefault(field.description or "", []).append(operator)
+    for operator, types in named_types().items():
+        if name in types:
+            by_words.setdefault(types[name].description or "", []).append(operator)
     said = "".join(f"{joined(named)}: {words} " for words, named in by_words.items())
-    return f"{said}jobset: a type like any other."
+    return f"{said}{joined(free_operators())}: a type like any other."
 
 
 def status_schema() -> Schema:

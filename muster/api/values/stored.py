@@ -14,7 +14,7 @@ from muster.api.values.fields import Shape
 
 
 class Stored(Shape):
-    """Base of the models of foreign objects: null is absent, and so is ``""`` where the default is a value.
+    """Base of the models of objects of other kinds: null is absent, and so is ``""`` where the default is a value.
 
     A text whose default is None is a pointer in Go. There ``""`` is a value, which Kubernetes refuses as well.
     """

@@ -48,6 +48,9 @@ class Words(NamedTuple):
 
 
 NOTHING: Final = Words("", False, "")
+OF_THE_RUNTIME: Final = frozenset({"StartError", "ContainerCannotRun", "ContainerStatusUnknown"})
+"""Reasons of an end whose message is the runtime's or the kubelet's own: no program has printed it (containerd:
+internal/cri/server/container_start.go; kubernetes: pkg/kubelet/kubelet_pods.go)."""
 SIGNALLED: Final = 128
 """An exit code above this is of a signal: 128 + its number."""
 ABORTED: Final = SIGNALLED + signal.SIGABRT
@@ -59,13 +62,15 @@ def are_a_reason(explains: bool, exit_code: int) -> bool:
 
     A traceback in the log of a program that was killed is one that it had caught.
     """
-    return explains and (exit_code < SIGNALLED or exit_code == ABORTED)
+    return explains and (exit_code <= SIGNALLED or exit_code == ABORTED)
 
 
-def words(text: str | None) -> Words:
-    """What the termination message of a container says."""
+def words(text: str | None, reason: str | None = "") -> Words:
+    """What the termination message of a container says that ended for that reason."""
     if not text:
         return NOTHING
+    if reason in OF_THE_RUNTIME:
+        return Words(clean(text, MESSAGE), True, "")
     lines = _LINES.split(text := uncoloured(text))
     last = next((each for each in reversed(lines) if each and not each.isspace()), "")
     shown = "" if _NO_LAST_LINE.search(last) else clean(last.strip(), LAST_LINE)

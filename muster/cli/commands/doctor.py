@@ -9,8 +9,7 @@ import click
 
 from muster.api.errors import ApiError, MusterError
 from muster.api.values.printable import printable
-from muster.cli.doctor import daemon, machine, monitoring, rights, server
-from muster.cli.doctor import watched as observed
+from muster.cli.doctor import daemon, machine, monitoring, progress, rights, server, watched
 from muster.cli.doctor.findings import Finding
 from muster.cli.exits import FAILED
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
@@ -31,7 +30,7 @@ def doctor(ctx: click.Context, chosen: ClusterChoice, output: str | None) -> Non
     """Check this machine and this cluster: each check is ok, a warning or failed, with what to do next.
 
     It reads and changes nothing: the API server and its clock, the CRD, your rights in the namespace, musterd and its
-    leader, its metrics, the rights for observed runs, whether musterd reaches pods. What cannot be seen with your
+    leader, its metrics, the rights for watched runs, whether musterd reaches pods. What cannot be seen with your
     rights is said to be so.
 
     Exit status: 0 nothing failed (warnings may be there), 1 something failed.
@@ -123,10 +122,12 @@ async def _in_cluster(asker: server.Asker, seen: Sequence[Snapshot], namespace: 
         yield finding
     if daemons.pods is None or daemons.pods or lease.there:
         yield daemon.leader(daemons, lease)
+    for finding in progress.progress_endpoint(daemons, seen, asker.now):
+        yield finding
     if daemons.pods is None or daemons.pods:
         async for finding in monitoring.monitoring(asker, daemons):
             yield finding
-        async for finding in observed.observed(asker, daemons, namespace):
+        async for finding in watched.watched(asker, daemons, namespace):
             yield finding
 
 

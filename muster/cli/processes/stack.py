@@ -23,9 +23,9 @@ from muster.local.home import Announcement, DaemonNote, Home, Occupied
 START_SECONDS = 60.0
 ASK_AGAIN = 0.1
 HOST = "127.0.0.1"
-FOREIGN = ("--foreign-kinds", "jobsets,jaxjobs")
+RUN = ("--run-kinds", "jobsets,jaxjobs")
 """On a local cluster no other controller is there to run them."""
-OBSERVED = ("--observe-kinds", "pods,jobsets", "--alone")
+WATCHED = ("--watch-kinds", "pods,jobsets", "--alone")
 """Pods that a user labels are watched over there, too; a JobSet that is not Muster's says that nothing runs it."""
 
 DAEMON_ENVIRON = {"MALLOC_ARENA_MAX": "1"}
@@ -108,7 +108,7 @@ class Stack:
         port = free_port()
         self.daemon_url = f"http://{HOST}:{port}"
         served = ("--http-host", HOST, "--http-port", str(port))
-        options = ("--kubeconfig", self.cluster.kubeconfig, *served, *FOREIGN, *OBSERVED)
+        options = ("--kubeconfig", self.cluster.kubeconfig, *served, *RUN, *WATCHED)
         program = module("muster.daemon.main", *options)
         daemon = await Child.start("daemon", program, self.home.daemon_log, environ=DAEMON_ENVIRON)
         self._children.append(daemon)

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Sequence
 
 _SEQUENCE = re.compile("\x1b\\[[0-9;]*m")
 GAP = "   "
+LEGIBLE = 40
+"""Columns of the screen that the text of the last cells gets before the cells beside it, unless it is shorter."""
+SILENT = frozenset({"-", "0", ""})
+"""Cells that say nothing of their row."""
 
 
 def width(cell: str) -> int:
@@ -32,3 +36,22 @@ class Table:
     def _line(self, row: Sequence[str]) -> str:
         padded = [cell + " " * (size - width(cell)) for cell, size in zip(row, self._widths, strict=True)]
         return GAP.join(padded).rstrip()
+
+
+def fitted(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], spare: Sequence[str], columns: int
+) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    """Headings and rows without the columns that leave no room for the last one on a screen of so many columns.
+
+    Only those headed as in ``spare`` are left out, the first of it first, and before all of them those in which every
+    cell is silent. None is left out where there is room.
+    """
+    wide = [max(map(width, cells)) for cells in zip(headings, *rows, strict=True)]
+    last = len(headings) - 1
+    kept = list(range(len(headings)))
+    silent = {heading for heading, *cells in zip(headings, *rows, strict=True) if SILENT.issuperset(cells)}
+    for heading in sorted(spare, key=lambda each: each not in silent):
+        if sum(wide[at] + len(GAP) for at in kept if at != last) + min(wide[last], LEGIBLE) <= columns:
+            break
+        kept.remove(headings.index(heading))
+    return [headings[at] for at in kept], [[row[at] for at in kept] for row in rows]

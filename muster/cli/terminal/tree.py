@@ -41,6 +41,8 @@ def tree(explanation: Explanation, now: float, roll: "Detail | None" = None) -> 
         facts.append(f"{age} old")
     name = printable(f"{seen.namespace}/{seen.name}")
     lines = [f"{name}  {phase_word(seen.phase or 'not seen by musterd yet')}  {', '.join(facts)}"]
+    if seen.managed_by:
+        lines.append(f"│ managed by {printable(seen.managed_by)}: Muster leaves it alone here, and shows its status")
     if explanation.waits_for:
         why = printable(explanation.waits_for)
         lines.append(f"│ {why}" if why.startswith("waiting for") else f"│ waiting because: {why}")
@@ -48,12 +50,12 @@ def tree(explanation: Explanation, now: float, roll: "Detail | None" = None) -> 
         lines.append(f"│ {printable(seen.message)}")
     if status.steps is not None:
         lines.append(f"│ {steps_text(status.steps, status.epoch_begun, None if seen.finished else now)}")
-    lines += [f"│ {note}" for note in _observed(explanation)]
+    lines += [f"│ {note}" for note in _watched(explanation)]
     if status.dashboard and not seen.finished:
         lines.append(f"│ dashboard: {_dashboard(explanation)}")
     members = sorted(explanation.members, key=lambda member: (member.group, member.rank))
     groups = [(name, list(found)) for name, found in groupby(members, key=lambda member: member.group)]
-    end = _End(status.finished_at, theirs=seen.observed is not None) if seen.finished else None
+    end = _End(status.finished_at, theirs=seen.watched is not None) if seen.finished else None
     marks = dict.fromkeys(status.roll.missing if status.roll else (), "missing from the roll")
     marks |= {rank: finding.what for rank, finding in roll.unseen.items()} if roll else {}
     for number, (name, found) in enumerate(groups):
@@ -66,6 +68,8 @@ def tree(explanation: Explanation, now: float, roll: "Detail | None" = None) -> 
         lines += [stem + line for line in _members(found, marks, end)]
     if not explanation.members_read:
         lines.append("└── the members may not be read")
+    elif seen.managed_by:
+        lines.append("└── its members are where its manager runs them")
     elif not groups:
         lines.append("└── no member has a pod")
     return lines + [f"not shown: {printable(why)}" for why in explanation.unreadable]
@@ -95,9 +99,9 @@ def _dashboard(explanation: Explanation) -> str:
     return f"{inside}; from here: muster port-forward {printable(seen.name)} {printable(port)}"
 
 
-def _observed(explanation: Explanation) -> list[str]:
-    """What the reader of an observed run must know of where these lines come from."""
-    seen = explanation.experiment.observed
+def _watched(explanation: Explanation) -> list[str]:
+    """What the reader of a watched run must know of where these lines come from."""
+    seen = explanation.experiment.watched
     if seen is None:
         return []
     lines = ["Muster does not run it: this is what its object and its pods say now"]

@@ -114,8 +114,8 @@ class GangLog:
 
     async def members(self) -> list[Member]:
         """The members that have a pod, of every epoch."""
-        if self.seen.observed is not None:
-            return list(self.seen.observed.all_members)
+        if self.seen.watched is not None:
+            return list(self.seen.watched.all_members)
         return await read_members(self.resources, self.seen.namespace, self.seen.uid)
 
     def of_epoch(self, members: Collection[Member]) -> dict[int, Member]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from muster.api.names import KIND
+from muster.api.values.owners import Owners
 from muster.daemon.experiments.freshness import Freshness
 from muster.daemon.experiments.watched_run import WatchedRun
 from muster.state.view.membership import Membership
@@ -42,9 +43,11 @@ class Entry:
     freshness: Freshness = field(default_factory=Freshness)
     unanswered: list[Unanswered] = field(default_factory=list)
     """Our status writes since ``freshness.version`` whose outcome is unknown."""
+    writing: Unanswered | None = None
+    """The status write that is under way."""
     own: Mapping[str, Any] = field(default_factory=dict)
-    """Of a foreign object: its own status as it is persisted, without the record."""
-    observed: WatchedRun | None = None
+    """Of an object of another kind: its own status as it is persisted, without the record."""
+    watched: WatchedRun | None = None
     """Of an object that is only watched over; its record lives here alone."""
     step: float = 0.0
     """Seconds by which the wall clock was set since the record was persisted."""
@@ -55,9 +58,24 @@ class Entry:
         self.view.clock_stepped(seconds)
 
     @property
-    def foreign(self) -> bool:
+    def pending_at(self) -> float | None:
+        """When the first status write was decided that may have been carried out, and is not seen yet.
+
+        Time after it may belong to another bucket than the record says. So it is not counted until that is known, and
+        no counter falls.
+        """
+        pending = self.unanswered if self.writing is None else (*self.unanswered, self.writing)
+        return min((each.after.updated_at + self.step - each.moved for each in pending), default=None)
+
+    @property
+    def owners(self) -> Owners:
+        """Whose it is, by the labels that the installation reads."""
+        return self.seen.owners
+
+    @property
+    def of_run_kind(self) -> bool:
         """It is of another kind than Experiment, and Muster runs it."""
-        return self.seen.kind != KIND and self.observed is None
+        return self.seen.kind != KIND and self.watched is None
 
     @property
     def title(self) -> str:

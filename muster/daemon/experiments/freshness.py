@@ -18,7 +18,7 @@ class Readiness(StrEnum):
     WAIT = "wait"
     """A cache is behind our own writes: come back when it has advanced."""
     READ_PODS = "read-pods"
-    """The cached pods are older than a foreign record: read them from the live API first."""
+    """The cached pods are older than an record of another kind: read them from the live API first."""
     DECIDE = "decide"
 
 
@@ -32,7 +32,7 @@ class Freshness:
     """Of our newest write to a pod."""
     workloads_due: int = 0
     """Of our newest write to a Workload."""
-    foreign_version: int = 0
+    object_version: int = 0
     """Of a record that this daemon did not write; 0 when the latest record is its own."""
 
     def ready(self, *, seen: int, pods: int, live_read: LiveRead | None, workloads: int = 0) -> Readiness:
@@ -42,7 +42,7 @@ class Freshness:
         """
         if seen < self.version or pods < self.pods_due or workloads < self.workloads_due:
             return Readiness.WAIT
-        if max(pods, live_read.version if live_read else 0) < self.foreign_version:
+        if max(pods, live_read.version if live_read else 0) < self.object_version:
             return Readiness.READ_PODS
         return Readiness.DECIDE
 

@@ -9,13 +9,14 @@ uid of an Experiment has a view of its own, which no decision reads.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 import structlog
 from msgspec import structs
 
 from muster.api.names import KIND
 from muster.daemon.experiments.entry import Entry
-from muster.daemon.experiments.reading import Reading, read, read_foreign
+from muster.daemon.experiments.reading import Reading, read, read_object
 from muster.state.view.membership import Membership
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Record
@@ -42,6 +43,8 @@ class ExperimentIndex:
     wanted: Callable[[str], None]
     gone: Callable[[str], None]
     entries: dict[str, Entry] = field(default_factory=dict)
+    elsewhere: dict[str, Entry] = field(default_factory=dict)
+    """Experiments of another manager (``spec.managedBy``), by uid: they are shown, and nothing else is done."""
     members: dict[Key, Membership] = field(default_factory=dict)
     """Of every owner of pods and Services, whether its Experiment is known or not."""
     pods: int = 0
@@ -50,6 +53,7 @@ class ExperimentIndex:
 
     def experiment_changed(self, old: ExperimentRecord | None, new: ExperimentRecord | None) -> None:
         """An experiment came, changed or went."""
+        self._show(old, new)
         new = new if new is not None and new.ours else None
         if new is None:
             if old is not None and old.ours:
@@ -58,7 +62,7 @@ class ExperimentIndex:
         if old is not None and old.namespace != new.namespace:
             self._forget(old)
         entry = self.entries.get(new.uid)
-        if entry is not None and entry.observed is not None:  # it is handed to Muster, and its other watch is behind
+        if entry is not None and entry.watched is not None:  # it is handed to Muster, and its other watch is behind
             self.gone(new.uid)
             entry = None
         if entry is None:
@@ -67,8 +71,19 @@ class ExperimentIndex:
             entry = self.entries[new.uid] = Entry(seen=new, members=members)
         entry.seen = stripped(new)
         if new.resource_version != entry.freshness.version or entry.plan is None:
-            self._take(entry, (read_foreign if entry.foreign else read)(new, entry.plan))
+            self._take(entry, (read_object if entry.of_run_kind else read)(new, entry.plan))
         self.wanted(new.uid)
+
+    def _show(self, old: ExperimentRecord | None, new: ExperimentRecord | None) -> None:
+        """Keep what is shown of an Experiment that another manager runs."""
+        if new is not None and new.managed_by:
+            reading = read(new)
+            shown = Entry(stripped(new), Membership(), reading.plan, reading.problem, reading.record)
+            shown.unreadable = reading.unreadable
+            self.elsewhere[new.uid] = shown
+            self.wanted(new.uid)  # for the page; its step finds nothing to do
+        elif either := new or old:
+            self.elsewhere.pop(either.uid, None)
 
     def pod_changed(self, old: Pod | None, new: Pod | None) -> None:
         """A pod came, changed or went. Pods that no Experiment controls are ignored."""
@@ -163,16 +178,16 @@ class ExperimentIndex:
         compared with one from before: what the list says replaces what is known here, our own last writes too.
         """
         log.warning("resourceVersions went back, as after the restoration of a backup", kind=kind)
-        for entry in (each for each in self if each.seen.kind == kind and each.observed is None):
+        for entry in (each for each in self if each.seen.kind == kind and each.watched is None):
             entry.plan = None
-            entry.freshness.version = entry.freshness.foreign_version = 0
+            entry.freshness.version = entry.freshness.object_version = 0
             entry.unanswered.clear()
 
     def pods_went_back(self) -> None:
         """The same for pods: our last writes to them may be undone, and what the live API said was of that time."""
         log.warning("resourceVersions went back, as after the restoration of a backup", kind="Pod")
         for entry in self:
-            entry.freshness.pods_due = entry.freshness.foreign_version = 0
+            entry.freshness.pods_due = entry.freshness.object_version = 0
             entry.view.engine.reset()
             entry.view.engine.deleting.clear()
             self.wanted(entry.seen.uid)
@@ -200,7 +215,8 @@ class ExperimentIndex:
     def named(self, namespace: str, name: str, kind: str = KIND) -> Entry | None:
         """The entry of the object of that kind and name."""
         wanted = (namespace, name, kind)
-        return next((e for e in self if (e.seen.namespace, e.seen.name, e.seen.kind) == wanted), None)
+        known = chain(self, self.elsewhere.values())
+        return next((e for e in known if (e.seen.namespace, e.seen.name, e.seen.kind) == wanted), None)
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.entries.values())
@@ -224,7 +240,7 @@ class ExperimentIndex:
         entry.problem, entry.unreadable = reading.problem, reading.unreadable
         if entry.seen.resource_version > entry.freshness.version:
             if _written(entry.record, reading.record):
-                entry.freshness.foreign_version = entry.seen.resource_version
+                entry.freshness.object_version = entry.seen.resource_version
             entry.record, entry.freshness.version = _with_story(entry, reading.record), entry.seen.resource_version
             entry.own = reading.own
 
@@ -311,8 +327,8 @@ class ExperimentIndex:
 
 
 def _with_story(entry: Entry, record: Record | None) -> Record | None:
-    """The record that was read. A foreign object keeps no story: the lines are those that are known here."""
-    if not entry.foreign or record is None or entry.record is None:
+    """The record that was read. An object of another kind keeps no story: the lines are those that are known here."""
+    if not entry.of_run_kind or record is None or entry.record is None:
         return record
     return structs.replace(record, story=entry.record.story)
 

@@ -2,7 +2,7 @@
 
 An object may hold anything that its schema allows, so what is wrong with it is a result and not an exception.
 
-Reads a foreign object: its plan, the record in its condition, and its own status as it is persisted.
+Reads an object of another kind: its plan, the record in its condition, and its own status as it is persisted.
 """
 
 import json
@@ -35,7 +35,7 @@ class Reading:
     unreadable: bool = False
     """The status, rather than the spec, is the problem: nothing may be decided."""
     own: Mapping[str, Any] = field(default_factory=dict)
-    """Of a foreign object: its own status, without the record."""
+    """Of an object of another kind: its own status, without the record."""
 
 
 def read(seen: ExperimentRecord, known: Plan | None = None) -> Reading:
@@ -108,8 +108,8 @@ def _document(seen: ExperimentRecord) -> dict[str, Any]:
     return {"metadata": metadata, "spec": json.loads(seen.spec)}
 
 
-def read_foreign(seen: ExperimentRecord, known: Plan | None = None) -> Reading:
-    """Read a foreign object. Never raises ``MusterError``: what is wrong with one object stays with it."""
+def read_object(seen: ExperimentRecord, known: Plan | None = None) -> Reading:
+    """Read an object of another kind. Never raises ``MusterError``: what is wrong with one object stays with it."""
     kind = RUN_KINDS[seen.kind]
     try:
         status = json.loads(seen.status)

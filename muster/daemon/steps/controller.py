@@ -60,10 +60,15 @@ class Controller:
         instruments: Instruments,
         clock: Callable[[], float],
         monotonic: Callable[[], float],
-        observed_synced: Callable[[str], bool] = lambda _kind: True,
+        watched_synced: Callable[[str], bool] = lambda _kind: True,
+        heard_since: Callable[[Entry], float] = lambda _entry: 0.0,
     ) -> None:
-        """``observed_synced`` says whether objects and pods of an observed kind have had their first list."""
-        self._observed_synced = observed_synced
+        """``watched_synced`` says whether objects and pods of a watched kind have had their first list.
+
+        ``heard_since`` says since when, in wall seconds, this daemon can hear of what the members of a run send.
+        """
+        self._watched_synced = watched_synced
+        self._heard_since = heard_since
         self._index = index
         self._queue = queue
         self._informers = informers
@@ -76,7 +81,7 @@ class Controller:
         self._monotonic = monotonic
         self._waiting: set[str] = set()
         """Experiments that wait for the caches to catch up with our writes."""
-        self._observed = WatchedSteps(
+        self._watched = WatchedSteps(
             transport=transport,
             share=share,
             recorder=recorder,
@@ -98,9 +103,9 @@ class Controller:
         entry = self._index.get(uid)
         if entry is None:
             return self._leftovers.collect(uid) or self._release(uid)
-        if entry.observed is not None:
-            if self._informers.synced and self._observed_synced(entry.observed.name):
-                return self._observed.step(entry, entry.observed)
+        if entry.watched is not None:
+            if self._informers.synced and self._watched_synced(entry.watched.name):
+                return self._watched.step(entry, entry.watched)
             self._waiting.add(uid)
             return None
         self._leftovers.back(uid)
@@ -141,7 +146,7 @@ class Controller:
         """The Experiment is about to leave the index: delete its pods, if it may have any."""
         self._engine.stop_creating(uid)
         entry = self._index.get(uid)
-        if entry is None or entry.plan is None or entry.observed is not None:
+        if entry is None or entry.plan is None or entry.watched is not None:
             return
         engine = entry.view.engine
         if entry.view.epochs or engine.confirmed >= 0 or engine.vanished:
@@ -203,8 +208,10 @@ class Controller:
         if _queued(entry) or plan.watching.local_queue:
             entry.view.queue_problem = self._informers.queue_problem or self._workloads_unknown
         entry.view.admission = self._index.admission_of(entry)
+        if entry.record is not None:
+            entry.view.hear(entry.record, now, self._heard_since(entry))
         decision = decide(plan, entry.record, entry.view, now, step=entry.step)
-        if entry.foreign:
+        if entry.of_run_kind:
             decision = with_own_status(entry, plan, decision, now)
         self._instruments.decision(self._monotonic() - started)
         return decision

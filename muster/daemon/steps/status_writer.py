@@ -48,8 +48,9 @@ class StatusWriter:
         """
         attempt = Unanswered(entry.freshness.version, entry.record, record, story, moved)
         ref = ref_of(entry)
-        own = own_status(entry, record) if entry.foreign else {}
-        status = with_record(own, record) if entry.foreign else to_status(record)
+        own = own_status(entry, record) if entry.of_run_kind else {}
+        status = with_record(own, record) if entry.of_run_kind else to_status(record)
+        entry.writing = attempt
         try:
             async with self._share.of(ref.namespace, ref.uid):
                 version = await write_status(self._transport, ref, status, attempt.version)
@@ -61,10 +62,12 @@ class StatusWriter:
             if not (isinstance(error, Conflict) and entry.unanswered):
                 entry.unanswered = [*entry.unanswered[1 - MOST_UNANSWERED :], attempt]
             raise
+        finally:
+            entry.writing = None
         if version > entry.freshness.version:  # else the watch has already brought this write, and what followed it
             entry.record, entry.own, entry.freshness.version = record, own, version
-        elif entry.freshness.foreign_version == version:
-            entry.freshness.foreign_version = 0
+        elif entry.freshness.object_version == version:
+            entry.freshness.object_version = 0
         entry.unanswered.clear()  # based on the same version as this one, so they were not carried out
         self._record_story(entry, attempt)
 
@@ -76,7 +79,7 @@ class StatusWriter:
         done = next((each for each in entry.unanswered if _status(entry, each.after) == read), None)
         if done is not None:
             self._record_story(entry, done)
-            entry.freshness.foreign_version = 0
+            entry.freshness.object_version = 0
         entry.unanswered = [each for each in entry.unanswered if each.version >= entry.freshness.version]
 
     def _record_story(self, entry: Entry, written: Unanswered) -> None:
@@ -89,13 +92,13 @@ class StatusWriter:
 
 def ref_of(entry: Entry) -> ExperimentRef:
     """The identity of the object in requests, Events and logs."""
-    subject = RUN_KINDS[entry.seen.kind].subject if entry.foreign else EXPERIMENT
+    subject = RUN_KINDS[entry.seen.kind].subject if entry.of_run_kind else EXPERIMENT
     return ExperimentRef(entry.seen.namespace, entry.seen.name, entry.seen.uid, subject)
 
 
 def _status(entry: Entry, record: Record) -> dict[str, Any]:
-    """What of a record is persisted: of a foreign object all but the story."""
-    return to_status(replace(record, story=()) if entry.foreign else record)
+    """What of a record is persisted: of an object of another kind all but the story."""
+    return to_status(replace(record, story=()) if entry.of_run_kind else record)
 
 
 def _log_story(entry: Entry, record: Record, lines: Sequence[StoryLine]) -> None:

@@ -14,6 +14,9 @@ pipelined requests that wait for their turn (it stops reading).
 """
 
 import asyncio
+import contextlib
+import os
+import socket
 import ssl
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
@@ -25,6 +28,9 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 log = structlog.get_logger()
+
+QUEUE = 128
+"""Connections that wait in the kernel until they are taken, where that has a pace."""
 
 Answer = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
@@ -62,8 +68,19 @@ class Listener:
     With ``tls`` it speaks TLS only.
     """
 
-    def __init__(self, answer: Answer, host: str, port: int, limits: Limits, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self,
+        answer: Answer,
+        host: str,
+        port: int,
+        limits: Limits,
+        tls: ssl.SSLContext | None = None,
+        per_second: float | None = None,
+    ) -> None:
+        """With ``per_second``, so many new connections are taken in a second; others wait in the kernel's queue."""
         self._answer = answer
+        self._per_second = per_second
+        self._accepting: asyncio.Task[None] | None = None
         self._tls = tls
         self._host = host
         self._port = port
@@ -94,15 +111,51 @@ class Listener:
                 self._port,
                 ssl=self._tls,
                 ssl_handshake_timeout=self._limits.first_request if self._tls else None,
+                start_serving=self._per_second is None,
             )
         except OSError:
             await self.stop()
             raise
+        if self._per_second is not None:
+            own = socket.socket(fileno=os.dup(self._listening.sockets[0].fileno()))
+            own.setblocking(False)
+            own.listen(QUEUE)
+            self._accepting = asyncio.create_task(
+                self._accept(server, own, 1 / self._per_second), name="accept connections"
+            )
         return int(self._listening.sockets[0].getsockname()[1])
+
+    async def _accept(self, server: "_LimitedServer", listening: socket.socket, pause: float) -> None:
+        """Take new connections, one after the other with a pause between them."""
+        loop = asyncio.get_running_loop()
+        shaking: set[asyncio.Task[None]] = set()
+        with listening:
+            while True:
+                try:
+                    connection, _ = await loop.sock_accept(listening)
+                except OSError as error:  # no file descriptor is left, or the peer is gone already
+                    log.warning("a connection cannot be accepted", error=str(error))
+                    await asyncio.sleep(1.0)
+                    continue
+                taken = asyncio.create_task(self._take(server, connection), name="handshake")
+                shaking.add(taken)
+                taken.add_done_callback(shaking.discard)
+                await asyncio.sleep(pause)
+
+    async def _take(self, server: "_LimitedServer", connection: socket.socket) -> None:
+        timeout = self._limits.first_request if self._tls else None
+        with contextlib.suppress(OSError):  # a handshake that fails is the peer's
+            await asyncio.get_running_loop().connect_accepted_socket(
+                server, connection, ssl=self._tls, ssl_handshake_timeout=timeout
+            )
 
     async def stop(self) -> None:
         """Stop listening and close every connection. May be called at any time, and twice."""
         runner, self._runner = self._runner, None
+        accepting, self._accepting = self._accepting, None
+        if accepting is not None:
+            accepting.cancel()
+            await asyncio.gather(accepting, return_exceptions=True)
         if self._listening is not None:
             self._listening.close()
         if runner is not None:

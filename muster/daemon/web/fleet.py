@@ -16,12 +16,14 @@ from operator import itemgetter
 
 import structlog
 
+from muster.api.values.accelerators import USUAL, Accelerators
 from muster.api.values.printable import printable
 from muster.metrics.collector import Subject
 from muster.rollcall.document import Summary
 from muster.rollcall.hurts import hurts
 from muster.rollcall.make import summary
-from muster.state.summary.hurt import Hurt, place
+from muster.state.facts.accelerators import held
+from muster.state.summary.hurt import IDLE, Hurt, place
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Phase, Record
 from muster.state.vocabulary.rules import ClockName
@@ -125,10 +127,20 @@ class Fleet:
 
 
 async def fleet(
-    subjects: Iterable[Subject], clocks: ClocksOf, now: float, filters: Filters, *, begin: int, limit: int
+    subjects: Iterable[Subject],
+    clocks: ClocksOf,
+    now: float,
+    filters: Filters,
+    *,
+    begin: int,
+    limit: int,
+    accelerators: Accelerators = USUAL,
 ) -> Fleet:
-    """The page of the experiments that pass. ``subjects`` must not mind that the loop goes on while it is walked."""
-    walk = _Walk(filters, clocks, now)
+    """The page of the experiments that pass; of those that hurt alike, those first whose idle accelerators are most.
+
+    ``subjects`` must not mind that the loop goes on while it is walked.
+    """
+    walk = _Walk(filters, clocks, now, accelerators)
     left = iter(subjects)
     while batch := list(islice(left, SLICE)):
         for subject in batch:
@@ -140,7 +152,8 @@ async def fleet(
 class _Walk:
     """Counts and collects."""
 
-    def __init__(self, filters: Filters, clocks: ClocksOf, now: float) -> None:
+    def __init__(self, filters: Filters, clocks: ClocksOf, now: float, accelerators: Accelerators) -> None:
+        self._accelerators = accelerators
         self._clocks = clocks
         self._now = now
         self._text = filters.q.casefold()
@@ -148,7 +161,7 @@ class _Walk:
         self._counts: list[Counter[str]] = [Counter() for _ in DIMENSIONS]
         self._passing: Counter[str] = Counter()
         self._phases: Counter[str] = Counter()
-        self._found: dict[int, list[tuple[tuple[float, str, str], Row]]] = {}
+        self._found: dict[int, list[tuple[tuple[int, float, str, str], Row]]] = {}
         """By place."""
 
     def take(self, subject: Subject) -> None:
@@ -173,7 +186,8 @@ class _Walk:
         if not failing:
             at = -record.phase_at if record.finished else record.phase_at  # what hurts longest; what ended last
             here = self._found.setdefault(place(record, found, self._now), [])
-            here.append(((at, plan.namespace, plan.title), Row(subject, found)))
+            idle = self._accelerators.count(held(plan, subject.view)) if IDLE & set(found) else 0
+            here.append(((-idle, at, plan.namespace, plan.title), Row(subject, found)))
 
     def page(self, begin: int, limit: int) -> Fleet:
         """What was found."""

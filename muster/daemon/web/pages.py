@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Protocol
 
+from muster.api.values.accelerators import USUAL, Accelerators
 from muster.daemon.web.fleet import SLICE, Filters, fleet, shown_row
 from muster.daemon.web.page.experiment import story
 from muster.daemon.web.page.fleet import PAGE, overview
@@ -11,9 +12,10 @@ from muster.daemon.web.page.html import Part
 from muster.daemon.web.page.runbooks import Runbooks
 from muster.daemon.web.readers import Reader
 from muster.metrics.collector import Subject
-from muster.rollcall.document import Detail
-from muster.rollcall.make import detail
+from muster.rollcall.document import Detail, IncidentListing
+from muster.rollcall.make import detail, incident
 from muster.rollcall.seats import benches
+from muster.state.facts.incidents.tracking import Incident, Tracking
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Record
 from muster.state.vocabulary.rules import ClockName
@@ -39,8 +41,16 @@ class Pages:
     """``role`` says whether this daemon leads; ``clock`` gives wall seconds; ``runbooks`` are linked to."""
 
     def __init__(
-        self, index: ExperimentIndex, role: Callable[[], str], clock: Callable[[], float], runbooks: Runbooks
+        self,
+        index: ExperimentIndex,
+        role: Callable[[], str],
+        clock: Callable[[], float],
+        runbooks: Runbooks,
+        accelerators: Accelerators = USUAL,
+        tracking: Callable[[], Tracking] = Tracking,
     ) -> None:
+        self._tracking = tracking
+        self._accelerators = accelerators
         self._index = index
         self._role = role
         self._clock = clock
@@ -54,13 +64,34 @@ class Pages:
         few = (one for one in self._index.subjects() if one.plan.namespace in namespaces)
         return few, f"Those in namespaces where {reader.name} may list experiments."
 
+    async def incidents(self, reader: Reader) -> list[Incident]:
+        """The incidents, with those runs that the reader may list."""
+        found = self._tracking().shown
+        if not found or await reader.sees_all():
+            return list(found)
+        namespaces = await reader.namespaces(name for each in found for name in each.namespaces)
+        return [seen for each in found if (seen := each.within(namespaces)).members]
+
+    async def incident_listing(self, reader: Reader) -> IncidentListing:
+        """The same as a document."""
+        shown = await self.incidents(reader)
+        return IncidentListing(incidents=[incident(each) for each in shown], hidden=self._tracking().hidden)
+
     async def fleet(self, reader: Reader, query: Mapping[str, str]) -> tuple[Part, str]:
         """The page of all experiments: its main part, and the whole document."""
         subjects, scope = await self.readable(reader)
         filters, now = Filters.of(query), self._clock()
         begin = query.get("begin", "")
         first = int(begin) if begin.isascii() and begin.isdigit() and len(begin) <= DIGITS else 0
-        shown = await fleet(subjects, self._index.clocks, now, filters, begin=first, limit=PAGE)
+        shown = await fleet(
+            subjects,
+            self._index.clocks,
+            now,
+            filters,
+            begin=first,
+            limit=PAGE,
+            accelerators=self._accelerators,
+        )
         rows = []
         for number, each in enumerate(shown.rows):
             if number % SLICE == 0:
@@ -69,7 +100,17 @@ class Pages:
                 rows.append(row)
         kept = filters.stated() | ({"begin": str(first)} if first else {}) | _still(query)
         return await asyncio.to_thread(
-            overview, shown, rows, filters, kept, scope=scope, role=self._role(), now=now, runbooks=self._runbooks
+            overview,
+            shown,
+            rows,
+            filters,
+            kept,
+            scope=scope,
+            role=self._role(),
+            now=now,
+            runbooks=self._runbooks,
+            accelerators=self._accelerators,
+            found=await self.incidents(reader),
         )
 
     def document(self, subject: Subject) -> Detail:

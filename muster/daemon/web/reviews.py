@@ -111,10 +111,10 @@ class Reviews:
     def __init__(self, transport: Transport, clock: Callable[[], float]) -> None:
         self._transport = transport
         self._clock = clock
-        self._users = _Remembered[bytes, User](clock)
-        self._strangers = _Remembered[bytes, bool](clock)
-        self._accesses = _Remembered[tuple[User, Access], bool](clock)
-        self._refusals = _Remembered[str, int](clock)
+        self._users = Remembered[bytes, User](clock)
+        self._strangers = Remembered[bytes, bool](clock)
+        self._accesses = Remembered[tuple[User, Access], bool](clock)
+        self._refusals = Remembered[str, int](clock)
         self._turns = asyncio.Semaphore(AT_ONCE)
         self._complained_at = -COMPLAIN
 
@@ -170,11 +170,12 @@ class Reviews:
             raise ReviewFailed from error
 
 
-class _Remembered(Generic[K, V]):
-    """Values that are forgotten after a time, at most ``REMEMBERED`` of them."""
+class Remembered(Generic[K, V]):
+    """Values that are forgotten after a time, at most ``most`` of them (None: ``REMEMBERED``)."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float], most: int | None = None) -> None:
         self._clock = clock
+        self._most = REMEMBERED if most is None else most
         self._values: dict[K, tuple[float, V]] = {}
 
     def get(self, key: K) -> V | None:
@@ -186,7 +187,7 @@ class _Remembered(Generic[K, V]):
         """Remember the value for that long."""
         self._values.pop(key, None)
         self._values[key] = (self._clock() + seconds, value)
-        if len(self._values) > REMEMBERED:
+        if len(self._values) > self._most:
             del self._values[next(iter(self._values))]
 
 

@@ -14,6 +14,7 @@ answer it, and one scrape at a time. In a pod the kubelet's probes do not come h
                                         (watches, rights, the Lease); says whether this daemon leads
 ``/``                                   the page of all experiments; its filters are parameters (``fleet.Filters``)
 ``/experiments.json``                   a listing with the same filters; ``?limit=`` and ``?after=`` (``listing``)
+``/incidents.json``                     what keeps several runs at once (``page.incidents``)
 ``/experiments/<namespace>/<name>``     one experiment's page; with ``.json``, its document; ``jobset/<name>`` for
                                         an object of another kind
 ``/events`` before the path of a page   the changes of that page, as server-sent events (``live``)
@@ -30,6 +31,7 @@ import msgspec
 from aiohttp import web
 from prometheus_client.registry import Collector
 
+from muster.api.values.accelerators import USUAL, Accelerators
 from muster.daemon.web.connections import Limits, Listener
 from muster.daemon.web.health import Health, probe_answer
 from muster.daemon.web.listing import Misasked, Query, listing
@@ -42,6 +44,7 @@ from muster.daemon.web.pages import ExperimentIndex, Pages
 from muster.daemon.web.readers import UNENCRYPTED, Anyone, Authenticator, Reader, Refused, asks_browsers, check_host
 from muster.metrics.exposition import compressed, look, write
 from muster.metrics.runbooks import SERVED
+from muster.state.facts.incidents.tracking import Tracking
 
 ANSWER_WITHIN = 10.0
 """Seconds a request may take."""
@@ -87,6 +90,8 @@ class HttpServer(Listener):
         streams: Streams | None = None,
         runbooks: str = "",
         tls: ssl.SSLContext | None = None,
+        accelerators: Accelerators = USUAL,
+        tracking: Callable[[], Tracking] = Tracking,
     ) -> None:
         """``authenticator`` decides who may read (None: everyone).
 
@@ -98,7 +103,7 @@ class HttpServer(Listener):
         self._health = health
         self._index = index
         self._clock = clock
-        self._pages = Pages(index, health.role, clock, Runbooks(runbooks))
+        self._pages = Pages(index, health.role, clock, Runbooks(runbooks), accelerators, tracking)
         self._streams = streams or Streams(Changes())
         self._authenticator = authenticator or Anyone()
         self._names = names
@@ -146,7 +151,9 @@ class HttpServer(Listener):
                 return await self._metrics(request)
             case ["experiments.json"]:
                 return await self._list(reader, request)
-            case ["experiments", namespace, *parts] if 1 <= len(parts) <= 2:  # kind and name, where the kind is foreign
+            case ["incidents.json"]:
+                return _json(await self._pages.incident_listing(reader))
+            case ["experiments", namespace, *parts] if 1 <= len(parts) <= 2:  # kind and name, of another kind
                 name = "/".join(parts)
                 await reader.check_experiment(namespace, name.removesuffix(".json"))
                 return self._one(namespace, name, request)

@@ -70,6 +70,12 @@ class Elector:
         return clean(lease.holder, WORD) if lease else ""
 
     @property
+    def leader_address(self) -> str:
+        """Where the holder of the Lease can be reached, as last read; empty where that is not known."""
+        lease = self._state.lease
+        return clean(lease.address, WORD) if lease and lease.holder else ""
+
+    @property
     def problem(self) -> str:
         """Why the last attempt at the Lease failed; empty if it did not."""
         return self._problem

@@ -24,6 +24,8 @@ from muster.kube.transport import Answer, Transport
 API_VERSION = "coordination.k8s.io/v1"
 KIND = "Lease"
 
+ADDRESS = "muster.dev/leader-address"
+"""The annotation with the address of the holder."""
 RELEASED = 1
 """Seconds in a released Lease: the API wants a positive number (client-go writes the same)."""
 
@@ -39,14 +41,19 @@ class Lease:
     version: str
     holder: str
     duration: float
+    address: str
+    """Where its holder can be reached, host and port; empty where it says nothing."""
     document: Mapping[str, Any] = field(compare=False, repr=False)
 
 
 class Leases:
     """Reads and writes the Lease ``name`` in ``namespace``. ``wall`` gives seconds since 1970."""
 
-    def __init__(self, transport: Transport, namespace: str, name: str, wall: Callable[[], float]) -> None:
-        """An impossible name or namespace is a ``MusterError``."""
+    def __init__(
+        self, transport: Transport, namespace: str, name: str, wall: Callable[[], float], address: str = ""
+    ) -> None:
+        """An impossible name or namespace is a ``MusterError``. ``address`` is where the holder can be reached."""
+        self._address = address
         self.namespace = namespace
         self.name = name
         self._transport = transport
@@ -85,6 +92,8 @@ class Leases:
             method, path = "PUT", self._path
             metadata = _part(seen.document, "metadata")
             spec = {**_part(seen.document, "spec"), **spec}
+        if self._address or ADDRESS in _part(metadata, "annotations"):
+            metadata = {**metadata, "annotations": {**_part(metadata, "annotations"), ADDRESS: self._address}}
         body = {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec}
         answer = await self._transport.request(method, path, body=msgspec.json.encode(body))
         return _lease(answer, f"{method} {path}")
@@ -99,6 +108,7 @@ def _lease(answer: Answer, request: str) -> Lease:
         version=str(metadata.get("resourceVersion") or ""),
         holder=str(spec.get("holderIdentity") or ""),
         duration=float(_number(spec.get("leaseDurationSeconds"))),
+        address=said if isinstance(said := _part(metadata, "annotations").get(ADDRESS), str) else "",
         document=document,
     )
 

@@ -21,6 +21,7 @@ from muster.local.apiserver.http.read_handlers import ReadHandlers
 from muster.local.apiserver.http.request_handler import RequestHandler
 from muster.local.apiserver.http.write_handlers import WriteHandlers
 from muster.local.apiserver.kinds.registry import Registry
+from muster.local.apiserver.objects.account_tokens import AccountTokens
 from muster.local.apiserver.objects.garbage_collector import GarbageCollector
 from muster.local.apiserver.objects.object_store import ObjectStore
 from muster.local.apiserver.schema.crds import CRD_RESOURCE
@@ -68,7 +69,8 @@ class ApiServer:
         pods = PodSubresources(self.store, clock, lambda: self.pod_logs)
         commands = PodExec(self.store, lambda: self.pod_commands)
         write, ports = WriteHandlers(self.store, read), PodPortForward(self.store)
-        self._handler = RequestHandler(self.registry, read, write, pods, commands, ports, token)
+        tokens = AccountTokens(self.store, clock)
+        self._handler = RequestHandler(self.registry, read, write, pods, commands, ports, tokens, token)
         self._runner: web.ServerRunner | None = None
         self._collector: asyncio.Task[None] | None = None
 

@@ -67,11 +67,12 @@ class NodeAgent:
         workspace: Path | None = None,
         api_port: int | None = None,
         entrypoints: Mapping[str, Sequence[str]] | None = None,
+        tokens: bool = False,
     ) -> None:
         """`workspace` is the working directory of containers that set none (default: the pod's own folder).
 
-        With `api_port` (see `NodeContext`) pods have tokens of their service accounts. `entrypoints` are the commands
-        of images by repository, for containers that name none.
+        With `api_port` (see `NodeContext`), or with `tokens`, pods have tokens of their service accounts. `entrypoints`
+        are the commands of images by repository, for containers that name none.
         """
         self.logs = LogStore(clock)
         self.name = name
@@ -83,6 +84,7 @@ class NodeAgent:
         self._clock = clock
         self._workspace = workspace
         self._api_port = api_port
+        self._tokens = tokens or api_port is not None
         self._entrypoints = entrypoints or {}
         self._stack = AsyncExitStack()
         self._tasks: list[asyncio.Task[None]] = []
@@ -164,7 +166,7 @@ class NodeAgent:
             network=network,
             hosts=hosts,
             logs=self.logs,
-            sources=ApiConfigSources(api, tokens=self._api_port is not None),
+            sources=ApiConfigSources(api, tokens=self._tokens),
             cgroups=cgroups,
             clock=self._clock,
             python_directory=str(Path(sys.executable).parent),

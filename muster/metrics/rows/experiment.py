@@ -8,7 +8,8 @@ INFO = Metric(
     "muster_experiment_info",
     Type.INFO,
     "Always 1. With the phase, all that a finished experiment keeps. engine is native for what Muster runs, observe "
-    "for what another controller runs.",
+    "for what another controller runs. The labels of owners follow, as the setting owner_labels names them: team is "
+    "label_team. One that the run does not have is absent.",
     (*ONE, "operator", "engine"),
 )
 PHASE = Metric(
@@ -41,6 +42,13 @@ FIRST_MISSING_RANK = Metric(
     Type.GAUGE,
     "The lowest rank that has not registered with the coordinator. Absent if none is, or no coordinator can say.",
     ONE,
+)
+ACCELERATORS = Metric(
+    "muster_experiment_accelerators",
+    Type.GAUGE,
+    "Accelerators that its pods hold: what those ask for that are on a node and have not ended, by extended resource. "
+    "Absent where it holds none. Each request of a claim that is made for the pod counts one.",
+    (*ONE, "resource"),
 )
 MEMBERS_READY = Metric("muster_experiment_members_ready", Type.GAUGE, "Pods of this epoch that are ready.", ONE)
 EPOCH = Metric(
@@ -76,8 +84,9 @@ STUCK_REASON = Metric(
     "muster_experiment_stuck_reason",
     Type.GAUGE,
     "1 for the reason of the condition Stuck while it is true, 0 for each other reason it had before, as far as the "
-    "story in the status goes back. Absent for an experiment that was never stuck.",
-    (*ONE, "reason"),
+    "story in the status goes back. Absent for an experiment that was never stuck. audience is who can mend it: "
+    "platform or researcher.",
+    (*ONE, "reason", "audience"),
 )
 STUCK_SINCE = Metric(
     "muster_experiment_stuck_since_timestamp_seconds",
@@ -96,7 +105,7 @@ CLOCK_REMAINING = Metric(
 CLOCK_ACTION = Metric(
     "muster_experiment_clock_action",
     Type.GAUGE,
-    "1 for what follows when a running clock runs out (Alert, Fail or Restart), 0 for the others. Of an observed run "
+    "1 for what follows when a running clock runs out (Alert, Fail or Restart), 0 for the others. Of a watched run "
     "Fail ends it as its annotation asks. Absent while the clock does not run.",
     (*ONE, "clock", "action"),
 )
@@ -138,10 +147,34 @@ PRODUCTIVE = Metric(
     "muster_experiment_productive_seconds_total",
     Type.COUNTER,
     "The part of muster_experiment_wall_seconds_total in which all ranks had arrived and ran (phase Running), and the "
-    "condition Stuck was not true. Divided by the whole it is the goodput. Work that a restart loses is in "
-    "it. A gang that has succeeded before its roll was seen complete counts from its first process on.",
+    "condition Stuck was not true, as it was known then. Without muster_experiment_taken_back_seconds_total, and "
+    "divided by the whole, it is the goodput. A gang that has succeeded before its roll was seen complete counts from "
+    "its first process on.",
     ONE,
     "seconds",
+)
+TAKEN_BACK = Metric(
+    "muster_experiment_taken_back_seconds_total",
+    Type.COUNTER,
+    "The part of muster_experiment_productive_seconds_total that has turned out later to be of another bucket: work "
+    "that a restart lost, a hang before it was known, and announced pauses.",
+    ONE,
+    "seconds",
+)
+BADPUT = Metric(
+    "muster_experiment_badput_seconds_total",
+    Type.COUNTER,
+    "The part of muster_experiment_wall_seconds_total that was not productive, by what it went into. All of them, and "
+    "the productive seconds without those that were taken back, add up to the wall seconds.",
+    (*ONE, "source"),
+    "seconds",
+)
+BASIS = Metric(
+    "muster_experiment_goodput_basis",
+    Type.GAUGE,
+    "1 for what the buckets are made of: phase while no program has reported a step (lost work, pauses and the startup "
+    "of programs are not known then), else steps; 0 for the other.",
+    (*ONE, "basis"),
 )
 QUEUED = Metric(
     "muster_experiment_queued_seconds_total",
@@ -201,6 +234,7 @@ ROWS = (
     RANKS_MISSING,
     RANKS_MISSING_BY_CAUSE,
     FIRST_MISSING_RANK,
+    ACCELERATORS,
     MEMBERS_READY,
     EPOCH,
     COORDINATOR_UP,
@@ -217,6 +251,9 @@ ROWS = (
     RESTARTS,
     WALL,
     PRODUCTIVE,
+    TAKEN_BACK,
+    BADPUT,
+    BASIS,
     QUEUED,
     STEP,
     STEPS_PER_SECOND,

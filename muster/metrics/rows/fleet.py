@@ -9,6 +9,13 @@ LIFE = (1.0, 2.5, 5.0, 10.0, 30.0, *(n * _MINUTE for n in (1, 2, 5, 10, 30)), *(
 EXPERIMENTS = Metric(
     "muster_experiments", Type.GAUGE, "Experiments known to this daemon, by phase.", ("operator", "phase")
 )
+ACCELERATORS = Metric(
+    "muster_accelerators",
+    Type.GAUGE,
+    "Accelerators that the pods of all experiments hold (state held), and those of experiments whose condition Stuck "
+    "is true (state stuck, a part of held).",
+    ("resource", "state"),
+)
 PHASE_DURATION = Metric(
     "muster_phase_duration_seconds",
     Type.HISTOGRAM,
@@ -69,6 +76,7 @@ REFUSALS = Metric(
 
 ROWS = (
     EXPERIMENTS,
+    ACCELERATORS,
     PHASE_DURATION,
     TIME_TO_ASSEMBLED,
     RESTART_DOWNTIME,

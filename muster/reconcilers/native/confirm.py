@@ -53,7 +53,7 @@ class _Status(msgspec.Struct, frozen=True, gc=False):
     epoch: int = 0
 
 
-class _Foreign(msgspec.Struct, frozen=True, gc=False):
+class _Object(msgspec.Struct, frozen=True, gc=False):
     metadata: Metadata
     status: Any = None
 
@@ -126,7 +126,7 @@ async def _owner(calls: Calls, action: ConfirmLaunch, plan: Plan) -> int:
     except NotFound:
         return 0
     what = f"GET {path}"
-    owner = read(answer, _Experiment, what) if plan.subject == EXPERIMENT else read(answer, _Foreign, what)
+    owner = read(answer, _Experiment, what) if plan.subject == EXPERIMENT else read(answer, _Object, what)
     return owner.metadata.version if owner.wants(plan, action.epoch) else 0
 
 
@@ -147,7 +147,7 @@ def _other_controller(plan: Plan, rival: str) -> Refusal:
         "OtherController",
         f"Pod {plan.namespace}/{rival} of this {subject.kind} was made by another controller, so Muster makes none "
         f"beside it. Only one of them may run {subject.kind} objects: take {subject.plural} out of musterd's setting "
-        f"foreign-kinds, or start the other controller without that kind and delete its pods.",
+        f"run-kinds, or start the other controller without that kind and delete its pods.",
         final=False,
     )
 

@@ -6,6 +6,7 @@ from muster.kube.paths import core
 from muster.reconcilers.render.encode import Unrenderable
 from muster.reconcilers.render.environment import NO_RESTARTS, Restarts
 from muster.reconcilers.render.pod import PodTemplate, identity
+from muster.reconcilers.render.progress import Endpoint
 from muster.reconcilers.requests.adoption import as_sent, recognise
 from muster.reconcilers.requests.batch import Batch, Calls
 from muster.reconcilers.requests.refusals import refusal_of, rejected
@@ -21,13 +22,18 @@ check the deeper parts of one, and the check costs the API server time."""
 
 
 async def create_pods(
-    calls: Calls, action: CreatePods, plan: Plan, batch: Batch[Member], restarts: Restarts = NO_RESTARTS
+    calls: Calls,
+    action: CreatePods,
+    plan: Plan,
+    batch: Batch[Member],
+    restarts: Restarts = NO_RESTARTS,
+    endpoint: Endpoint | None = None,
 ) -> Outcome:
     """Create the members' pods, until ``batch`` is stopped."""
     wanted = {member.group for member in action.members}
     try:
         templates = {
-            group.name: PodTemplate(plan, group, action.epoch, restarts, action.avoid)
+            group.name: PodTemplate(plan, group, action.epoch, restarts, action.avoid, endpoint)
             for group in plan.groups
             if group.name in wanted
         }

@@ -35,6 +35,7 @@ from muster.reconcilers.refs import ref_of
 from muster.reconcilers.render.encode import Unrenderable, to_json
 from muster.reconcilers.render.environment import Restarts
 from muster.reconcilers.render.placement import placed
+from muster.reconcilers.render.progress import Endpoint
 from muster.reconcilers.render.service import render_service
 from muster.reconcilers.requests.adoption import as_sent, recognise
 from muster.reconcilers.requests.batch import Batch, Calls
@@ -75,8 +76,16 @@ class NativeEngine:
     """
 
     def __init__(
-        self, transport: Transport, *, creates: FairShare, others: FairShare, clock: Callable[[], float]
+        self,
+        transport: Transport,
+        *,
+        creates: FairShare,
+        others: FairShare,
+        clock: Callable[[], float],
+        endpoint: Callable[[], Endpoint | None] = lambda: None,
     ) -> None:
+        """``endpoint`` gives the progress endpoint as members reach it; None where there is none."""
+        self._endpoint = endpoint
         self._calls = Calls(transport, creates=creates, others=others, now=clock)
         self._creating: dict[str, Callable[[], None]] = {}
         """By uid of the experiment: stops its creates under way."""
@@ -149,7 +158,7 @@ class NativeEngine:
                 batch = Batch[Member]()
                 with self._stopped_by(plan, batch.stop):
                     target = placed(plan, action.placement)
-                    return await create_pods(self._calls, action, target, batch, _restarts_of(record))
+                    return await create_pods(self._calls, action, target, batch, _restarts_of(record), self._endpoint())
             case DeletePods():
                 return await delete_pods(self._calls, action, plan)
             case StopPods():
@@ -167,7 +176,7 @@ class NativeEngine:
                 async with self._calls.slots(plan):
                     return await carry_out_for_queue(self._calls, action, plan)
             case EndRun():
-                raise MusterError(f"{plan.namespace}/{plan.title}: only observed runs are ended by their object")
+                raise MusterError(f"{plan.namespace}/{plan.title}: only watched runs are ended by their object")
             case _:
                 assert_never(action)
 

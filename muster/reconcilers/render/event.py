@@ -15,12 +15,12 @@ MESSAGE_BYTES = 1024
 def render_event(ref: ExperimentRef, line: StoryLine, instance: str) -> dict[str, Any]:
     """The Event of one line. Its name is a hash of the line, so that a repeated create makes no second Event.
 
-    The time is a part of it, but not of an observed object: a daemon that starts anew has not seen when it was said.
+    The time is a part of it, but not of a watched object: a daemon that starts anew has not seen when it was said.
 
     Raises ValueError or OverflowError for a time outside the calendar (years 1 to 9999).
     """
     when = datetime.fromtimestamp(line.at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    at = "" if ref.observed else f"{line.at:.6f}"
+    at = "" if ref.watched else f"{line.at:.6f}"
     identity = "\0".join((ref.uid, str(line.epoch), line.reason, at, line.message))
     return {
         "apiVersion": "v1",

@@ -49,6 +49,13 @@ from muster.reconcilers.render.assist import assist_annotations, assist_mount, a
 from muster.reconcilers.render.command import arguments_of, command_of
 from muster.reconcilers.render.encode import to_json
 from muster.reconcilers.render.environment import NO_RESTARTS, Cell, Place, Restarts, environment
+from muster.reconcilers.render.progress import (
+    Endpoint,
+    endpoint_annotations,
+    endpoint_mount,
+    endpoint_variables,
+    endpoint_volume,
+)
 from muster.reconcilers.render.service import labels, owner_reference
 from muster.reconcilers.render.whole_pod import whole_pod
 from muster.state.vocabulary.group import Group, Member
@@ -57,14 +64,19 @@ from muster.state.vocabulary.pod_spec import Toleration
 
 
 def render_pod(
-    plan: Plan, member: Member, epoch: int, attempt: int = 0, restarts: Restarts = NO_RESTARTS
+    plan: Plan,
+    member: Member,
+    epoch: int,
+    attempt: int = 0,
+    restarts: Restarts = NO_RESTARTS,
+    endpoint: Endpoint | None = None,
 ) -> dict[str, Any]:
     """The pod of one member in one epoch and attempt. Raises ValueError for a member that the plan does not have."""
     group = plan.group_of(member.rank)
     if group is None or group.name != member.group:
         raise ValueError(f"experiment {plan.namespace}/{plan.name} has no member {member}")
     place = _place(plan, group, member, epoch, attempt, restarts)
-    return _pod(plan, group, epoch, place, _apart(plan, group, member.rank))
+    return _pod(plan, group, epoch, place, _apart(plan, group, member.rank), endpoint)
 
 
 class PodTemplate:
@@ -82,11 +94,12 @@ class PodTemplate:
         epoch: int,
         restarts: Restarts = NO_RESTARTS,
         avoid: Sequence[str] = (),
+        endpoint: Endpoint | None = None,
     ) -> None:
         self._plan, self._group, self._epoch, self._restarts = plan, group, epoch, restarts
         slots = Place(**{field.name: msgspec.Raw(f"\0{field.name}\0".encode()) for field in fields(Place)})
         what = f"the pod of group {group.name!r} of experiment {plan.namespace}/{plan.name}"
-        pods = {apart: kept_off(_pod(plan, group, epoch, slots, apart), avoid) for apart in _kinds(group)}
+        pods = {apart: kept_off(_pod(plan, group, epoch, slots, apart, endpoint), avoid) for apart in _kinds(group)}
         self._cuts = {apart: _Cut(to_json(pod, what)) for apart, pod in pods.items()}
 
     def render(self, member: Member, attempt: int = 0) -> bytes:
@@ -153,7 +166,9 @@ def _kinds(group: Group) -> tuple[bool, ...]:
     return (False, True) if group.coordinator_labels else (False,)
 
 
-def _pod(plan: Plan, group: Group, epoch: int, place: Place, apart: bool) -> dict[str, Any]:
+def _pod(
+    plan: Plan, group: Group, epoch: int, place: Place, apart: bool, endpoint: Endpoint | None = None
+) -> dict[str, Any]:
     own: dict[str, Cell] = {
         LABEL_GROUP: group.name,
         LABEL_JOB: place.job,
@@ -165,6 +180,7 @@ def _pod(plan: Plan, group: Group, epoch: int, place: Place, apart: bool) -> dic
     }
     if group.whole:
         return whole_pod(plan, group, epoch, place, own, apart=apart)
+    reached = endpoint if group.pod.progress_endpoint else None
     spec: dict[str, object] = {
         "hostname": place.hostname,
         "subdomain": plan.domain,
@@ -173,9 +189,9 @@ def _pod(plan: Plan, group: Group, epoch: int, place: Place, apart: bool) -> dic
         "enableServiceLinks": False,  # hundreds of variables about other people's Services, some of which programs obey
         "terminationGracePeriodSeconds": group.pod.grace,
         "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
-        "containers": [container(plan, group, epoch, place)],
+        "containers": [container(plan, group, epoch, place, reached)],
     }
-    if mounted := volumes(group):
+    if mounted := [*volumes(group), *([endpoint_volume(plan)] if reached else [])]:
         spec["volumes"] = mounted
     if group.pod.node_selector:
         spec["nodeSelector"] = dict(group.pod.node_selector)
@@ -193,8 +209,9 @@ def _pod(plan: Plan, group: Group, epoch: int, place: Place, apart: bool) -> dic
         "spec": spec,
     }
     pod = merge(pod, group.template) if group.template else pod
-    if group.pod.assist:  # after the merge: a template may have annotations of its own, but not this one
-        pod["metadata"]["annotations"] = {**(pod["metadata"].get("annotations") or {}), **assist_annotations()}
+    ours = {**(assist_annotations() if group.pod.assist else {}), **(endpoint_annotations(reached) if reached else {})}
+    if ours:  # after the merge: a template may have annotations of its own, but not these
+        pod["metadata"]["annotations"] = {**(pod["metadata"].get("annotations") or {}), **ours}
     return pod
 
 
@@ -209,7 +226,9 @@ def _toleration(toleration: Toleration) -> dict[str, object]:
     return {name: text for name, text in said.items() if text}
 
 
-def container(plan: Plan, group: Group, epoch: int, place: Place) -> dict[str, object]:
+def container(
+    plan: Plan, group: Group, epoch: int, place: Place, endpoint: Endpoint | None = None
+) -> dict[str, object]:
     """core/v1 Container."""
     capabilities: dict[str, object] = {"drop": ["ALL"]}
     if group.pod.ptrace:
@@ -219,7 +238,7 @@ def container(plan: Plan, group: Group, epoch: int, place: Place) -> dict[str, o
         "name": CONTAINER,
         "image": group.pod.image,
         "command": assisted(command) if group.pod.assist else command,
-        "env": environment(plan, group, epoch, place),
+        "env": [*environment(plan, group, epoch, place), *_variables_of(plan, endpoint)],
         "resources": {"requests": dict(group.pod.requests), "limits": dict(group.pod.limits)},
         # The cause of a restart quotes the program's last lines.
         "terminationMessagePolicy": "FallbackToLogsOnError" if group.pod.quotes_log else "File",
@@ -239,6 +258,8 @@ def container(plan: Plan, group: Group, epoch: int, place: Place) -> dict[str, o
         mounts.append({"name": SCRATCH_VOLUME, "mountPath": group.pod.scratch})
     if group.pod.assist:
         mounts.append(assist_mount())
+    if endpoint:
+        mounts.append(endpoint_mount())
     if group.ports:
         rendered["ports"] = [{"name": port.name, "containerPort": port.number} for port in group.ports]
     if mounts:
@@ -246,6 +267,11 @@ def container(plan: Plan, group: Group, epoch: int, place: Place) -> dict[str, o
     if group.pod.pre_stop:
         rendered["lifecycle"] = {"preStop": {"exec": {"command": list(group.pod.pre_stop)}}}
     return rendered
+
+
+def _variables_of(plan: Plan, endpoint: Endpoint | None) -> list[dict[str, object]]:
+    found = endpoint_variables(plan, endpoint) if endpoint else {}
+    return [{"name": name, "value": value} for name, value in found.items()]
 
 
 def volumes(group: Group) -> list[dict[str, object]]:

@@ -1,4 +1,4 @@
-"""A pod whose template is the whole PodTemplateSpec of a foreign object.
+"""A pod whose template is the whole PodTemplateSpec of an object of another kind.
 
 The pod is what the template says, with the identity, owner and host name that Muster gives each member. Injected
 variables go to every container, before those of the template: these may refer to them as ``$(NAME)``. A variable of the

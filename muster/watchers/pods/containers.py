@@ -210,7 +210,7 @@ def _ends_of(container: ContainerStatus, phase: PodPhase) -> Iterator[Terminated
 
 
 def _exit(container: str, ended: Terminated) -> Exit:
-    said = words(ended.message)
+    said = words(ended.message, ended.reason)
     return Exit(
         container=word(container),
         code=_code(ended),

@@ -1,9 +1,11 @@
 """Decodes a pod from a watch event or list into the flat record that decisions read."""
 
 import re
+from collections.abc import Mapping
+from functools import cache
 from socket import AF_INET, AF_INET6, inet_pton
 from sys import intern
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from muster.api.names import GROUP, KIND
 from muster.api.values.printable import MESSAGE, clean, small_number, word
@@ -23,18 +25,16 @@ from muster.watchers.pods.containers import (
 )
 from muster.watchers.pods.document import AnyMetadata, AnyPod, Condition, Labels, Owner, PodDocument, Status
 
+if TYPE_CHECKING:
+    from muster.kinds.declaration.run_kind import RunKind
+
 PATH = "/api/v1/pods"
+_GROUP = f"{GROUP}/"
 
 # Looking up an enum member takes longer than the comparison, and every event needs four.
 _RUNNING, _SUCCEEDED = PodPhase.RUNNING, PodPhase.SUCCEEDED
 _FAILED, _UNKNOWN = PodPhase.FAILED, PodPhase.UNKNOWN
 _PHASES = {phase.value: phase for phase in PodPhase}
-_OWNERS = ((KIND, f"{GROUP}/"), ("JobSet", "jobset.x-k8s.io/"), ("JAXJob", "kubeflow.org/"))
-"""Kinds whose pods Muster creates, each with its API group."""
-
-_JOBS = "JobSet"
-"""The kind whose pods are judged by their phase, as the Job controller does."""
-
 _DISRUPTED = ("DisruptionTarget", "TerminationTarget")
 """Conditions that say why a pod is taken away: core/v1's, and Kueue's (kueue: pkg/controller/jobs/pod)."""
 
@@ -192,11 +192,22 @@ def _owner(references: list[Owner] | None) -> tuple[str, bool]:
     """
     for reference in references or ():
         if reference.controller:
-            for kind, group in _OWNERS:
-                if reference.kind == kind and (reference.apiVersion or "").startswith(group):
-                    return intern(reference.uid or ""), kind == _JOBS
+            version, kind = reference.apiVersion or "", reference.kind
+            if kind == KIND and version.startswith(_GROUP):
+                return intern(reference.uid or ""), False
+            run = _run_kinds().get(kind or "")
+            if run is not None and version.startswith(f"{run.group}/"):
+                return intern(reference.uid or ""), run.by_phase
             return "", False
     return "", False
+
+
+@cache
+def _run_kinds() -> "Mapping[str, RunKind]":
+    """The kinds beside Experiments whose pods Muster creates. A client that reads Experiments does not import them."""
+    from muster.kinds.registry.run_kinds import RUN_KINDS
+
+    return RUN_KINDS
 
 
 def _waiting(scheduled: Condition | None, status: Status, phase: PodPhase, waits: bool) -> tuple[str, str]:

@@ -13,7 +13,6 @@ from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.steps import controller, status_writer
 from muster.daemon.steps.controller import Controller
-from muster.kube.listwatch.decoder import Projection
 from muster.metrics.exposition import look, write
 from muster.reconcilers.native.engine import NativeEngine
 from muster.reconcilers.refs import experiment_path
@@ -213,19 +212,18 @@ def test_a_new_leader_rebuilds_what_was_damaged_while_it_stood_by(monkeypatch: p
     virtually(story)
 
 
-@pytest.mark.parametrize("decoder", [experiment_watcher, pod_decoder], ids=["experiment", "pod"])
+@pytest.mark.parametrize("decoder", [experiment_watcher, pod_decoder.DECODER], ids=["experiment", "pod"])
 def test_an_exception_in_a_decoder_ends_neither_the_watch_nor_a_list(
     decoder: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fault = Fault(KeyError("x"))
-    projection: Projection[Any, Any] = decoder.DECODER
-    original = projection._flatten  # noqa: SLF001
+    original = decoder._flatten  # noqa: SLF001
 
     def flatten(document: Any) -> Any:
         fault.meets(document.metadata)
         return original(document)
 
-    monkeypatch.setattr(projection, "_flatten", flatten)
+    monkeypatch.setattr(decoder, "_flatten", flatten)
 
     async def story(api: FakeApi) -> None:
         api.put(BAD, run())

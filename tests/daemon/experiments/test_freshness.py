@@ -14,9 +14,9 @@ from muster.state.view.engine_facts import LiveRead
         (Freshness(version=5), 5, 9, Readiness.DECIDE),
         (Freshness(pods_due=8), 9, 7, Readiness.WAIT),
         (Freshness(pods_due=8), 9, 8, Readiness.DECIDE),
-        (Freshness(foreign_version=8), 9, 7, Readiness.READ_PODS),
-        (Freshness(foreign_version=8), 9, 8, Readiness.DECIDE),
-        (Freshness(pods_due=8, foreign_version=8), 9, 7, Readiness.WAIT),
+        (Freshness(object_version=8), 9, 7, Readiness.READ_PODS),
+        (Freshness(object_version=8), 9, 8, Readiness.DECIDE),
+        (Freshness(pods_due=8, object_version=8), 9, 7, Readiness.WAIT),
     ],
 )
 def test_a_step_waits_or_reads_until_the_caches_have_caught_up(
@@ -27,7 +27,7 @@ def test_a_step_waits_or_reads_until_the_caches_have_caught_up(
 
 @pytest.mark.parametrize(("version", "readiness"), [(7, Readiness.READ_PODS), (8, Readiness.DECIDE)])
 def test_a_live_read_counts_as_a_cache_of_its_version(version: int, readiness: Readiness) -> None:
-    fresh = Freshness(foreign_version=8)
+    fresh = Freshness(object_version=8)
     assert fresh.ready(seen=9, pods=1, live_read=LiveRead(at=0.0, version=version)) is readiness
 
 

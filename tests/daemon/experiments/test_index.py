@@ -125,8 +125,8 @@ def test_only_news_asks_for_a_turn() -> None:
 def test_a_record_that_somebody_else_wrote_is_told_from_an_object_that_somebody_edited(index: ExperimentIndex) -> None:
     written = to_status(record(updated_at=NOW))
     index.experiment_changed(None, run(5, written))
-    assert index.entries[UID].freshness.foreign_version == 5
+    assert index.entries[UID].freshness.object_version == 5
     index.experiment_changed(None, run(6, written))
-    assert index.entries[UID].freshness.foreign_version == 5
+    assert index.entries[UID].freshness.object_version == 5
     index.experiment_changed(None, run(7, to_status(record(updated_at=NOW + 1))))
-    assert index.entries[UID].freshness.foreign_version == 7
+    assert index.entries[UID].freshness.object_version == 7

@@ -36,7 +36,7 @@ class Caches:
         entry = self.entry
         entry.record, entry.freshness.version = NEW, 1200  # our own write, which the watch has not brought yet
         entry.freshness.pods_due = 1300
-        entry.freshness.foreign_version = 1250
+        entry.freshness.object_version = 1250
         entry.view.engine.live_read = LiveRead(NOW, 1300)
         entry.view.engine.confirmed = 1
         entry.view.engine.accept_delete([pod(0, owner=UID, epoch=1)], 0)

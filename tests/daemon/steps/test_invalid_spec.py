@@ -11,7 +11,7 @@ from muster.daemon.web.readers import Anyone
 from muster.metrics.collector import Subject
 from muster.rollcall.document import Detail
 from tests.daemon.virtual_daemon import RUN, Cluster, experiment, scraped, virtually
-from tests.daemon.web.ground import Daemon as Web
+from tests.daemon.web.subjects import Daemon as Web
 
 
 def test_an_invalid_spec_is_in_the_status_an_event_and_the_metrics() -> None:

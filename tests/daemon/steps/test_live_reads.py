@@ -161,5 +161,5 @@ def test_a_record_of_our_own_needs_no_look_though_the_watch_tells_of_it_before_t
     caches, server = Caches(WRITTEN), Server(prompt=True)
     loop.run_until_complete(ten_seconds(caches, server))
     assert server.index.entries[UID].freshness.version == WRITTEN
-    assert server.index.entries[UID].freshness.foreign_version == 0
+    assert server.index.entries[UID].freshness.object_version == 0
     assert caches.looks == [0.0]  # for the failure

@@ -12,8 +12,7 @@ from muster.daemon.web.server import HttpServer
 from muster.metrics.collector import ExperimentCollector
 from muster.metrics.instruments import Instruments
 from tests.builders import NOW
-from tests.daemon.web import ground as reviewed
-from tests.daemon.web.ground import Ground
+from tests.daemon.web.ground import Ground, of_tenants
 from tests.daemon.web.subjects import Daemon
 
 
@@ -41,7 +40,7 @@ async def client(server: str) -> AsyncIterator[ClientSession]:
 
 @pytest.fixture
 async def ground() -> AsyncIterator[Ground]:
-    here, daemon = Ground(), reviewed.Daemon()
+    here, daemon = Ground(), of_tenants()
     registry = Instruments("1", tracked_pods=lambda: 0, queue_depth=lambda: 0).registry
     authenticator = TokenAuthenticator(Reviews(here.api, lambda: here.now))
     names = {"muster.example.com"}

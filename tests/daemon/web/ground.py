@@ -13,11 +13,8 @@ from muster.api.errors import ApiError
 from muster.daemon.web import reviews
 from muster.kube.transport import Answer
 from muster.metrics.collector import Subject
-from muster.state.policies.deadline import ends
-from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.record import Record
-from muster.state.vocabulary.rules import ClockName
 from tests.builders import plan, record, view
+from tests.daemon.web.subjects import Daemon
 
 
 @dataclass
@@ -80,34 +77,14 @@ class Api:
         raise AssertionError("a review is no watch")
 
 
-@dataclass
-class Daemon:
-    """Experiments in three namespaces; a pod's node and message must not reach a stranger."""
-
-    here: list[Subject] = field(
-        default_factory=lambda: [
+def of_tenants() -> Daemon:
+    """A daemon with experiments in three namespaces; a pod's node and message must not reach a stranger."""
+    return Daemon(
+        [
             Subject(plan(namespace=namespace, name="run"), record(message=f"secret of {namespace}"), view())
             for namespace in ("red", "green", "blue")
         ]
     )
-
-    def dead(self) -> Mapping[str, str]:
-        return {}
-
-    def unready(self) -> Mapping[str, str]:
-        return {}
-
-    def role(self) -> str:
-        return ""
-
-    def subjects(self) -> list[Subject]:
-        return self.here
-
-    def find(self, namespace: str, name: str) -> Subject | None:
-        return next((s for s in self.here if (s.plan.namespace, s.plan.name) == (namespace, name)), None)
-
-    def clocks(self, plan: Plan, record: Record) -> Mapping[ClockName, float]:
-        return ends(plan, record)
 
 
 @dataclass

@@ -18,7 +18,7 @@ from muster.daemon.web.reviews import Reviews
 from muster.daemon.web.server import HttpServer
 from muster.metrics.instruments import Instruments
 from tests.builders import NOW
-from tests.daemon.web.ground import Daemon, Ground
+from tests.daemon.web.ground import Ground, of_tenants
 
 
 class Mounted:
@@ -116,7 +116,7 @@ async def test_a_peer_that_begins_no_handshake_is_cut_off(mounted: Mounted) -> N
 async def test_a_browser_that_came_by_https_is_asked_for_its_token(mounted: Mounted) -> None:
     """By a name that is no loopback one, without a proxy."""
     trusting = mounted.renew()
-    here, daemon = Ground(), Daemon()
+    here, daemon = Ground(), of_tenants()
     registry = Instruments("1", tracked_pods=lambda: 0, queue_depth=lambda: 0).registry
     server = HttpServer(
         registry,

@@ -25,7 +25,7 @@ HUNG = run("hung", phase=Phase.RUNNING, conditions=(Condition(ConditionType.STUC
 FAILED = run("failed", "vision", "pytorch", phase=Phase.FAILED, finished_at=NOW, message="Rank 3 exited 1")
 FINE = run("fine", phase=Phase.RUNNING)
 THEIRS = run("theirs", "vision", "none", phase=Phase.RUNNING)
-THEIRS = replace(THEIRS, plan=replace(THEIRS.plan, engine=Engine.OBSERVE))
+THEIRS = replace(THEIRS, plan=replace(THEIRS.plan, engine=Engine.WATCH))
 
 
 @pytest.fixture

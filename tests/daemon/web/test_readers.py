@@ -19,7 +19,7 @@ from muster.daemon.web.readers import (
     token_of,
 )
 from muster.daemon.web.reviews import Reviews
-from tests.daemon.web.ground import Api, Daemon, Ground
+from tests.daemon.web.ground import Api, Ground, of_tenants
 
 PATHS = ("/", "/experiments.json", "/metrics", "/experiments/red/run", "/experiments/red/run.json", "/nothing")
 
@@ -140,7 +140,7 @@ async def test_metrics_need_the_right_to_get_their_url(ground: Ground) -> None:
 
 async def test_no_document_has_the_uid_of_an_experiment(ground: Ground) -> None:
     ground.api.rights |= {("root", "get", "red"), ("root", "list", "")}
-    uid = Daemon().here[0].plan.uid
+    uid = of_tenants().here[0].plan.uid
     for path in ("/", "/experiments.json", "/experiments/red/run", "/experiments/red/run.json"):
         status, text = await ground.get(path, "root's")
         assert status == 200

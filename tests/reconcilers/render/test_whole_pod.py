@@ -1,4 +1,4 @@
-"""A pod whose template is the whole PodTemplateSpec of a foreign object."""
+"""A pod whose template is the whole PodTemplateSpec of an object of another kind."""
 
 import json
 from dataclasses import replace

@@ -108,9 +108,9 @@ def refused_rules(operator: str, policy: FailurePolicy | None, groups: tuple["Gr
 
 
 def _unfit(operator: str, rule: Rule, loc: tuple[str | int, ...], names: list[str]) -> Iterator[Refused]:
-    if operators()[operator].collective:
+    declared = operators()[operator]
+    if declared.collective:
         message = f"the members of operator {operator} are one program, which cannot go on without one of them"
         yield Refused(loc, message, "write RestartGang")
-    elif operator == "kuberay" and (not rule.target_groups or names[0] in rule.target_groups):
-        message = "Ray keeps its jobs and actors in the head's memory: without it nothing goes on"
-        yield Refused(loc, message, "name the worker groups in targetGroups")
+    elif declared.first_group and (not rule.target_groups or names[0] in rule.target_groups):
+        yield Refused(loc, declared.first_group, f"name groups other than {names[0]} in targetGroups")

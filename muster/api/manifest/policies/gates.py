@@ -70,9 +70,8 @@ def refused_targets(operator: str, policy: SuccessPolicy | None, groups: tuple["
     """A success policy for an operator that has its own, and targets that name no group."""
     if policy is None:
         return
-    if operator == "kuberay":
-        message = "a Ray experiment succeeds with its submitter; head and workers run until then"
-        yield Refused(("successPolicy",), message, "remove it")
+    if own := operators()[operator].success:
+        yield Refused(("successPolicy",), own, "remove it")
         return
     names = [group.name for group in groups]
     for number, target in enumerate(policy.targets):

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from muster.api.manifest.problems import quoted
-from muster.api.names import ASSIST_VOLUME, CLAIM_VOLUME, SCRATCH_VOLUME, SHM_VOLUME
+from muster.api.names import ASSIST_VOLUME, CLAIM_VOLUME, PROGRESS_VOLUME, SCRATCH_VOLUME, SHM_VOLUME
 from muster.api.values.fields import LABEL_1123, SCRIPT, TEXT, LabelKey, LabelValue, Wrong, limited, listed
 
 MAX_DEPTH: Final = 24
@@ -70,4 +70,4 @@ def unique(key: str) -> Any:
 def is_reserved_volume(name: str) -> bool:
     """The name belongs to a volume that Muster adds: shared memory, a directory, or a claim of ``spec.storage``."""
     claim = name.startswith(CLAIM_VOLUME) and name.removeprefix(CLAIM_VOLUME).isdigit()
-    return claim or name in (ASSIST_VOLUME, SHM_VOLUME, SCRATCH_VOLUME)
+    return claim or name in (ASSIST_VOLUME, PROGRESS_VOLUME, SHM_VOLUME, SCRATCH_VOLUME)

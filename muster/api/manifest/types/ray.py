@@ -1,6 +1,7 @@
 """The types of the kuberay operator: a head, and named groups of workers."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
@@ -54,6 +55,7 @@ class RayTypes(Shape):
 
     def groups(self) -> Iterator[Group]:
         """The head, then the workers as listed."""
-        yield one_job(HEAD, 1, self.head, self.head.ray_start_params)
-        for group in self.workers:
-            yield one_job(group.name, group.count, group, group.ray_start_params)
+        yield replace(one_job(HEAD, 1, self.head, self.head.ray_start_params), written=("Head",))
+        for number, group in enumerate(self.workers):
+            found = one_job(group.name, group.count, group, group.ray_start_params)
+            yield replace(found, written=("Workers", number))

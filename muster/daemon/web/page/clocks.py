@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from muster.api.values.humanize import age
-from muster.daemon.web.page.html import Html, Part, element, part
+from muster.daemon.web.page.html import Html, Part, bar, element, part
 from muster.daemon.web.page.times import left, seconds_of
 from muster.rollcall.document import DeadlineReport
 
@@ -33,18 +33,10 @@ def _row(one: DeadlineReport, now: float) -> Html:
     passed = min(1.0, max(0.0, (now - begin) / one.limit)) if one.limit > 0 else 1.0
     tone = "bad" if passed >= 1 else "warn" if passed >= NEAR else "ok"
     percent = round(100 * passed)
-    bar = element(
-        "svg",
-        element("rect", width="100%", height="100%", class_="track"),
-        element("rect", width=f"{percent}%", height="100%", class_=f"fill {tone}"),
-        class_="bar",
-        role="img",
-        aria_label=f"{percent} % have passed",
-    )
     return element(
         "tr",
         element("th", one.clock, element("small", _MEANINGS.get(one.clock, "")), scope="row"),
-        element("td", bar, class_="wide"),
+        element("td", bar(percent, tone, means=f"{percent} % have passed"), class_="wide"),
         element("td", left(one.until, now), element("small", f" of {age(one.limit)}"), class_="number"),
         element("td", f"then {one.action}"),
     )

@@ -8,6 +8,7 @@ from muster.api.values.rank_ranges import from_ranges
 from muster.daemon.web.page.clocks import clocks
 from muster.daemon.web.page.document import document, steadiness
 from muster.daemon.web.page.fleet import TONES, address, state
+from muster.daemon.web.page.goodput import goodput
 from muster.daemon.web.page.grid import grid
 from muster.daemon.web.page.html import Child, Html, Part, element, join, part
 from muster.daemon.web.page.runbooks import Runbooks, link
@@ -41,6 +42,8 @@ def story(
         parts.append(clocks(one.deadlines, now))
     if phases := spans(one.story, one.finished_at, one.phase):
         parts.append(timeline([*phases, *stuck(one.story, one.finished_at)], now))
+    if one.time and one.time.seconds:
+        parts.append(goodput(one.time))
     parts.append(_facts(one))
     if one.story:
         parts.append(_story(one))

@@ -3,21 +3,24 @@
 from collections.abc import Sequence
 from urllib.parse import quote, urlencode
 
+from muster.api.values.accelerators import USUAL, Accelerators, words
 from muster.daemon.web.fleet import Filters, Fleet
 from muster.daemon.web.page.document import document, steadiness
 from muster.daemon.web.page.filters import chips, choices, link
-from muster.daemon.web.page.html import Child, Html, Part, element, join, part
+from muster.daemon.web.page.html import Child, Html, Part, bar, element, join, part
+from muster.daemon.web.page.incidents import incidents
 from muster.daemon.web.page.runbooks import OUTSIDE, Runbooks
 from muster.daemon.web.page.times import ago, coarse
 from muster.metrics.catalogue import INVALID
 from muster.rollcall.document import Summary
+from muster.state.facts.incidents.tracking import Incident
 from muster.state.summary.hurt import TITLES, Hurt
 from muster.state.summary.invalid_spec import UNREADABLE
 
 PAGE = 500
 """Rows of one page."""
 
-HEADS = ("Experiment", "State", "What it waits for", "Arrived", "Restarts", "Next deadline", "For")
+HEADS = ("Experiment", "State", "What it waits for", "Arrived", "Accelerators", "Restarts", "Next deadline", "For")
 
 METRICS = ("Metrics", "/metrics")
 
@@ -41,6 +44,8 @@ def overview(
     role: str,
     now: float,
     runbooks: Runbooks,
+    accelerators: Accelerators = USUAL,
+    found: Sequence[Incident] = (),
 ) -> tuple[Part, str]:
     """The main part and the whole document.
 
@@ -50,9 +55,17 @@ def overview(
     counts = ", ".join(f"{count} {phase}" for phase, count in shown.phases.items() if count)
     caption = f"{shown.total} experiments: {counts}" if shown.total else "No experiments."
     here = element("header", element("h1", "Experiments"), steadiness("/", query), class_="top")
-    parts: list[Child] = [here, part("p", "sums", caption, f" {scope}" if scope else "", class_="sums")]
+    parts: list[Child] = [
+        here,
+        incidents(found, now, accelerators),
+        part("p", "sums", caption, f" {scope}" if scope else "", class_="sums"),
+    ]
     if shown.total:
-        parts += [chips(shown, filters, query), choices(shown, filters, query), _table(rows, now, runbooks)]
+        parts += [
+            chips(shown, filters, query),
+            choices(shown, filters, query),
+            _table(rows, now, runbooks, accelerators),
+        ]
         parts.append(part("p", "range", *_range(shown, len(rows), filters, query), class_="sums"))
     stated = filters.stated()
     links = (("As JSON", f"/experiments.json?{urlencode(stated)}" if stated else "/experiments.json"), METRICS)
@@ -84,13 +97,13 @@ def state(one: Summary, runbooks: Runbooks) -> Html:
     return join(badges)
 
 
-def _table(rows: Sequence[Summary], now: float, runbooks: Runbooks) -> Part:
+def _table(rows: Sequence[Summary], now: float, runbooks: Runbooks, accelerators: Accelerators) -> Part:
     head = element("thead", element("tr", *(element("th", text, scope="col") for text in HEADS)))
-    body = part("tbody", "rows", *(_row(one, now, runbooks) for one in rows))
+    body = part("tbody", "rows", *(_row(one, now, runbooks, accelerators) for one in rows))
     return part("table", "experiments", head, body)
 
 
-def _row(one: Summary, now: float, runbooks: Runbooks) -> Part:
+def _row(one: Summary, now: float, runbooks: Runbooks, accelerators: Accelerators) -> Part:
     soonest = min(one.clocks.items(), key=lambda clock: clock[1], default=None)
     name = element("a", one.name, href=address(one))
     kind = "" if one.kind == "Experiment" else f"{one.kind}, "
@@ -102,6 +115,7 @@ def _row(one: Summary, now: float, runbooks: Runbooks) -> Part:
         element("td", state(one, runbooks), class_="state"),
         element("td", one.message or one.reason, *_steps(one), class_="says"),
         element("td", _arrived(one), class_="number"),
+        element("td", words(accelerators.of(tuple(one.devices.items()))), class_="number"),
         element("td", str(one.restarts), class_="number"),
         element("td", _clock(*soonest) if soonest else "", class_="number"),
         element("td", ago(one.since, now), class_="number"),
@@ -119,14 +133,7 @@ def _arrived(one: Summary) -> Html:
     count = one.ready if one.arrived is None else one.arrived
     share = min(100, round(100 * count / one.size))
     tone = "warn" if one.missing and one.phase in ("Assembling", "Running") else "ok"
-    bar = element(
-        "svg",
-        element("rect", width="100%", height="100%", class_="track"),
-        element("rect", width=f"{share}%", height="100%", class_=f"fill {tone}"),
-        class_="bar",
-        aria_hidden="true",
-    )
-    return join((f"{count}/{one.size}", element("small", _when(one)) if one.arrived is None else "", bar))
+    return join((f"{count}/{one.size}", element("small", _when(one)) if one.arrived is None else "", bar(share, tone)))
 
 
 def _when(one: Summary) -> str:

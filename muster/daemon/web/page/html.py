@@ -59,6 +59,18 @@ def join(children: Iterable[Child]) -> Html:
     return Html("".join(map(_inside, children)))
 
 
+def bar(percent: int, tone: str, *, means: str = "") -> Html:
+    """A bar that is filled so far. ``means`` is its text for readers aloud; empty where the text stands beside it."""
+    label: dict[str, str] = {"role": "img", "aria_label": means} if means else {"aria_hidden": "true"}
+    return element(
+        "svg",
+        element("rect", width="100%", height="100%", class_="track"),
+        element("rect", width=f"{percent}%", height="100%", class_=f"fill {tone}"),
+        class_="bar",
+        **label,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Outline:
     """What `changes` asks of a part that is shown already, without its text: hashes, a small share of its memory."""

@@ -39,7 +39,7 @@ _PHASES = {
 """The phase that begins with a line of the story."""
 
 _WATCHING = "Watching"
-"""The line with which the story of an observed run begins, in whatever phase it is found."""
+"""The line with which the story of a watched run begins, in whatever phase it is found."""
 _FOUND_IN = {"Resumed": "Suspended", "Assembling": "Pending", "Running": "Assembling"}
 """That phase, by the line that ends it."""
 

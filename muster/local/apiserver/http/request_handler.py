@@ -24,6 +24,7 @@ from muster.local.apiserver.http.responses import failure_reply, json_reply
 from muster.local.apiserver.http.write_handlers import WriteHandlers
 from muster.local.apiserver.kinds.registry import Registry
 from muster.local.apiserver.kinds.resources import Resource
+from muster.local.apiserver.objects.account_tokens import AccountTokens
 from muster.local.apiserver.schema import openapi
 from muster.local.apiserver.storage.stored_objects import Json, encode
 
@@ -45,6 +46,7 @@ class RequestHandler:
         pods: PodSubresources,
         commands: PodExec,
         ports: PodPortForward,
+        tokens: AccountTokens,
         token: str | None,
     ) -> None:
         self._registry = registry
@@ -53,6 +55,7 @@ class RequestHandler:
         self._pods = pods
         self._commands = commands
         self._ports = ports
+        self._account_tokens = tokens
         self._token = token.encode() if token is not None else None
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -126,7 +129,9 @@ class RequestHandler:
     def _verb(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> Handler:
         method, name = request.method, info.name
         if info.resource.verbs == ("create",):
-            if method == "POST" and not name:
+            if method == "POST" and info.subresource == "token":
+                return self._token_request
+            if method == "POST" and not name and info.resource.plural != "serviceaccounts":
                 return self._review
             raise method_not_allowed(method)
         if info.subresource not in ("", "status", "finalize"):
@@ -166,9 +171,16 @@ class RequestHandler:
     async def _list(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
         return self._read.list(request, info, query)
 
+    async def _token_request(self, request: web.BaseRequest, info: RequestInfo, _query: Query) -> web.StreamResponse:
+        body = bodies.decode(await bodies.read_body(request), request.content_type)
+        given: Json = body if isinstance(body, dict) else {}
+        return json_reply(encode(self._account_tokens.issue(info.namespace, info.name, given)), 201)
+
     async def _review(self, request: web.BaseRequest, info: RequestInfo, _query: Query) -> web.StreamResponse:
         body = bodies.decode(await bodies.read_body(request), request.content_type)
         given: Json = body if isinstance(body, dict) else {}
+        if info.resource.kind == "TokenReview":
+            return json_reply(encode(self._account_tokens.review(given)), 201)
         return json_reply(encode(review(info.resource, given)), 201)
 
 
