@@ -18,10 +18,13 @@ STEPS = [
 ]
 
 
-def ci(folder: Path, *, hangs: str = "nothing", **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run it with a make that prints its arguments, and hangs at one target."""
+def ci(
+    folder: Path, *, hangs: str = "nothing", fails: str = "nothing", **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Run it with a make that prints its arguments, and hangs at one target or fails at one."""
     stub = folder / "make"
-    stub.write_text(f'#!/bin/sh\necho "making $*"\ncase "$1" in {hangs}) exec sleep 300 ;; esac\n', encoding="utf-8")
+    cases = f"{hangs}) exec sleep 300 ;; {fails}) exit 2 ;;"
+    stub.write_text(f'#!/bin/sh\necho "making $*"\ncase "$1" in {cases} esac\n', encoding="utf-8")
     stub.chmod(0o755)
     environ = os.environ | {
         "PATH": f"{folder}:{os.environ['PATH']}",
@@ -59,3 +62,9 @@ def test_ci_ends_at_its_limit_with_the_output_of_what_still_runs(tmp_path: Path)
     assert re.search(r"make frameworks TORCH=1: not at its end after \d+ s of CI", ended.stdout)
     assert "making frameworks" in ended.stdout
     assert listed(ended.stdout) == []
+
+
+def test_what_a_failed_step_printed_last_is_said_again_at_the_end(tmp_path: Path) -> None:
+    ended = ci(tmp_path, fails="simulate")
+    assert ended.returncode == 1
+    assert ended.stdout.endswith("==> of make simulate SHARE=1, which failed:\nmaking simulate SHARE=1\n")
