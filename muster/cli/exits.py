@@ -17,6 +17,8 @@ LOSSY = 4
 """`muster convert --strict`: the Experiment lacks something that the manifest states."""
 PARTIAL = 5
 """`muster stacks`: the stacks of some ranks could not be read."""
+INCIDENT = 6
+"""`muster incidents --exit-code`: there is one."""
 INTERRUPTED = 130
 
 _OUTCOMES = {"Succeeded": SUCCEEDED, "Failed": FAILED, "Deadline": DEADLINE}

@@ -22,6 +22,7 @@ VERBS = {
     "submit": Verb("muster.cli.commands.submit:submit", "Create an experiment from a manifest."),
     "list": Verb("muster.cli.commands.listing:list_experiments", "List experiments."),
     "top": Verb("muster.cli.commands.top:top", "Show experiments by what hurts most."),
+    "incidents": Verb("muster.cli.commands.incidents.incidents:incidents", "List what keeps several runs at once."),
     "get": Verb("muster.cli.commands.get:get", "Show an experiment, its members and what it waits for."),
     "goodput": Verb("muster.cli.commands.goodput.goodput:goodput", "Show where the time of experiments went."),
     "explain": Verb("muster.cli.commands.explain:explain", "Show what it waits for, why, and what happened."),

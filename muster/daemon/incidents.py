@@ -17,8 +17,9 @@ import structlog
 from muster.api.values.accelerators import Accelerators
 from muster.metrics.collector import Subject
 from muster.state.facts.accelerators import held
+from muster.state.facts.incidents.announcement import REASON, announcement
 from muster.state.facts.incidents.signs import Run, Sign, signs_of
-from muster.state.facts.incidents.tracking import Incident, Tracking, follow
+from muster.state.facts.incidents.tracking import Tracking, follow
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import ConditionType, Record, StoryLine
 
@@ -68,7 +69,7 @@ class IncidentWatch:
         self._failed = failed
         self._looks: dict[str, _Look] = {}
         self._said: dict[str, tuple[str, float]] = {}
-        """By uid, which incident a run was last said to be explained by."""
+        """By uid, what was last said of a run, and since when it was Stuck then."""
         self._last: float | None = None
 
     async def run(self) -> None:
@@ -102,7 +103,7 @@ class IncidentWatch:
             with contextlib.suppress(Exception):  # one that cannot be read was logged by its diagnosis
                 self._count(subject, spent)
         self.tracking = follow(self.tracking, (sign for seen in self._looks.values() for sign in seen.signs), now)
-        self._tell(stuck, now)
+        self._tell(stuck)
 
     async def _diagnose(self, stuck: dict[str, Subject], now: float) -> None:
         due = [uid for uid, each in stuck.items() if self._is_due(uid, each.record, now)]
@@ -128,26 +129,19 @@ class IncidentWatch:
         for resource, number in self._accelerators.of(held(subject.plan, subject.view)).items():
             self.lost[resource, reason] += number * spent
 
-    def _tell(self, stuck: dict[str, Subject], now: float) -> None:
-        sentences: dict[tuple[str, str], str] = {}
+    def _tell(self, stuck: dict[str, Subject]) -> None:
         explained = {run: each for each in self.tracking.shown for run in each.explains}
         self._said = {uid: said for uid, said in self._said.items() if uid in stuck}
         for uid, subject in stuck.items():
             incident = explained.get(Run(subject.plan.namespace, subject.plan.title))
-            if incident is not None and self._said.get(uid) != (said := (str(incident.key), incident.began)):
+            if incident is None:
+                continue
+            # The time is that of the condition, which is in the status: another leader makes the same Event of it.
+            since = float(int(next(c.since for c in subject.record.conditions if c.type is ConditionType.STUCK)))
+            if self._said.get(uid) != (said := (announcement(incident.key), since)):
                 self._said[uid] = said
-                here = said[0], subject.plan.namespace
-                if here not in sentences:
-                    sentences[here] = f"part of an incident: {sentence_for(incident, subject.plan.namespace)}"
-                line = StoryLine(now, subject.record.epoch, "Incident", sentences[here], warning=True)
+                line = StoryLine(since, subject.record.epoch, REASON, said[0], warning=True)
                 self._explained(subject.plan, line)
-
-
-def sentence_for(incident: Incident, namespace: str) -> str:
-    """What the readers of that namespace may know: cause and subject, which its own run shows, and its own runs."""
-    here = sum(run.namespace == namespace for run in incident.runs)
-    own = f"{here} run{'' if here == 1 else 's'} of this namespace"
-    return f"{incident.key.kind} {incident.key.subject}: {incident.key.cause}; {own}"
 
 
 def _is_stuck(record: Record) -> bool:

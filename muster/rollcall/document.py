@@ -139,7 +139,10 @@ class IncidentReport(Struct, frozen=True, kw_only=True, rename="camel"):
     """The one that all runs are of; empty where they are of several."""
     since: Time
     sentence: Text
-    ranks: int
+    remedy: Text
+    """What to do."""
+    ranks: int | None
+    """Of all runs; None where it is read from Events, which do not say it."""
     devices: dict[str, int]
     runs: list[str]
     """As ``namespace/name``."""
@@ -150,6 +153,8 @@ class IncidentListing(Struct, frozen=True, kw_only=True, rename="camel"):
 
     incidents: list[IncidentReport]
     hidden: int
+    looked: bool
+    """False: this daemon does not lead, or has just begun to: it does not know whether there are any."""
 
 
 class CoordinatorReport(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -30,6 +30,7 @@ OTHERS = [
     "list -A -w",
     "get",
     "goodput --all",
+    "incidents -A",
     "prune --older-than 1d --yes",
     "prune --older-than 1d --dry-run -A",
 ]

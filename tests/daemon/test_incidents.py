@@ -1,19 +1,25 @@
 """The look for incidents: what it costs, whom it speaks to, and what a run that cannot be read does to the others."""
 
+import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
+from muster.api.errors import error_of
 from muster.api.values.accelerators import USUAL
 from muster.daemon.incidents import EVERY, IncidentWatch
+from muster.daemon.settings import Settings
 from muster.metrics.collector import Subject
+from muster.reconcilers.refs import experiment_path
 from muster.state.facts.context import Context
 from muster.state.facts.incidents.signs import Sign, signs_of
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod_spec import PodSpec
 from muster.state.vocabulary.record import Condition, ConditionType, Phase, StoryLine
 from tests.builders import NOW, plan, pod, record, view, worker_group
+from tests.daemon.daemons import Daemons, played
+from tests.daemon.virtual_daemon import experiment
 
 STUCK = Condition(ConditionType.STUCK, True, "NodeNotReady", "", 1, NOW - 5)
 
@@ -24,6 +30,7 @@ class World:
     def __init__(self, count: int) -> None:
         self.now = NOW
         self.told: list[tuple[str, str]] = []
+        self.lines: list[StoryLine] = []
         self.runs = [self.run(n) for n in range(count)]
         self.leading = True
         self.watch = IncidentWatch(
@@ -50,6 +57,7 @@ class World:
 
     def tell(self, about: Plan, line: StoryLine) -> None:
         self.told.append((about.name, line.message))
+        self.lines.append(line)
 
     async def sleep(self, seconds: float) -> None:
         self.now += seconds
@@ -66,7 +74,7 @@ async def test_each_run_that_an_incident_explains_is_spoken_to_once() -> None:
     (found,) = world.watch.tracking.shown
     assert (found.key.kind, found.key.subject, len(found.runs)) == ("node", "n7", 8)
     assert sorted(name for name, _ in world.told) == sorted(f"run-{n}" for n in range(8))
-    assert world.told[0][1] == "part of an incident: node n7: NodeNotReady; 2 runs of this namespace"
+    assert world.told[0][1] == "part of an incident: node n7: NodeNotReady"
 
 
 async def test_what_stuck_runs_hold_is_counted_by_reason() -> None:
@@ -97,11 +105,51 @@ async def test_one_run_that_cannot_be_read_hides_no_incident() -> None:
     assert len(world.watch.tracking.shown[0].runs) == 3
 
 
+async def test_another_leader_says_it_in_the_same_words_of_the_same_time() -> None:
+    world = World(8)
+    await world.looks(10)
+    first, world.lines = world.lines, []
+    world.watch.stand_by()
+    world.runs = world.runs[2:]
+    await world.looks(10)
+    assert world.lines == first[2:]
+
+
+def test_a_run_has_one_event_of_its_incident_over_three_leaders() -> None:
+    full = error_of(403, "Forbidden", 'pods "x" is forbidden: exceeded quota: small, used: pods=1')
+    settings = Settings(leader_elect=True)
+
+    async def story(world: Daemons) -> None:
+        world.api.fail("POST /api/v1/namespaces/team/pods", full, times=1_000_000)
+        one = await world.start(settings, "one")
+        two = await world.start(settings, "two")
+        for name in ("a", "b", "c"):
+            meta = {"name": name, "namespace": "team"}
+            world.api.put(experiment_path("team", name), {**experiment(), "metadata": meta})
+        await asyncio.sleep(60)
+        assert one.leading
+        said = {event["involvedObject"]["name"]: event for event in world.cluster.events("Incident")}
+        assert sorted(said) == ["a", "b", "c"]
+        assert said["a"]["message"] == "part of an incident: quota team/small: QuotaExceeded"
+        for leader, number in ((two, 0), (None, 0)):
+            await world.stop(number)
+            if leader is None:
+                leader = await world.start(settings, "three")
+            await asyncio.sleep(60)
+            assert leader.leading
+            assert len(leader.incidents.tracking.shown) == 1
+            assert len(world.cluster.events("Incident")) == 3
+
+    played(Daemons, story)
+
+
 async def test_a_standby_has_none() -> None:
     world = World(4)
     await world.looks(5)
+    assert world.watch.tracking.looked
     world.watch.stand_by()
     assert not world.watch.tracking.shown
+    assert not world.watch.tracking.looked
 
 
 async def test_a_run_that_is_over_is_in_none() -> None:

@@ -13,9 +13,12 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
+from muster.api.errors import ApiError
 from muster.api.values.accelerators import words
 from muster.api.values.printable import printable
 from muster.cli.commands.contexts import Answer, ask, ask_all, choices, conclude, contexts_option, problems
+from muster.cli.commands.incidents.lines import above
+from muster.cli.commands.incidents.sources import from_events
 from muster.cli.commands.listing import SUBMITTED, documents, held, place_of, placed
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import BAD, colourful, data, phase_word
@@ -55,6 +58,8 @@ def top(chosen: ClusterChoice, everywhere: bool, over: bool, kind: str, contexts
     On a terminal the table is drawn anew whenever something changes, until q (exit status 0) or Ctrl-C (130).
     Elsewhere, or with -o, it is printed once.
 
+    Incidents, as the Events of Experiments name them, stand above the table; not with --contexts.
+
     With --kind it shows the objects of another kind, those that Muster only watches over, too. On a terminal they, and
     those of several clusters, are read every 5 s.
     """
@@ -67,7 +72,12 @@ def top(chosen: ClusterChoice, everywhere: bool, over: bool, kind: str, contexts
                 await follow(partial(watching, client, chosen), everywhere=everywhere, over=over)
                 return
             listed = client.list(namespace=chosen.namespace, everywhere=everywhere, kind=kind)
-            _print(await patient(listed, "listing experiments"), over, everywhere, output)
+            found = await patient(listed, "listing experiments")
+            if output is None:
+                namespace = None if everywhere else chosen.namespace or client.namespace
+                for line in await patient(incident_lines(client, found, namespace), "reading Events"):
+                    data(line)
+            _print(found, over, everywhere, output)
 
     async def run_all(clusters: dict[str, ClusterChoice]) -> None:
         if live:
@@ -78,6 +88,14 @@ def top(chosen: ClusterChoice, everywhere: bool, over: bool, kind: str, contexts
         conclude(answers)
 
     asyncio.run(run_all(choices(chosen, contexts)) if contexts else run())
+
+
+async def incident_lines(client: Client, found: Iterable[Snapshot], namespace: str | None) -> list[str]:
+    """The lines above the table; where Events cannot be read, why."""
+    try:
+        return above(await from_events(client, found, namespace), time.time())
+    except ApiError as error:
+        return [printable(f"incidents are not known: {error}")]
 
 
 def _print(
@@ -159,6 +177,8 @@ class Screen:
         self._clustered = clustered
         self.seen: dict[str, Snapshot] = {}
         """By uid, or by namespace and name."""
+        self.incidents: Sequence[str] = ()
+        """Their lines."""
         self.answers: dict[str, Answer] = {}
         """Of several clusters, by context."""
 
@@ -169,6 +189,7 @@ class Screen:
         found = worst_first(known, now, over=self._over)
         shown = [
             *(click.style(line, fg=BAD) for line in problems(list(self.answers.values()))),
+            *self.incidents,
             *lines(found, now, everywhere=self._everywhere, clustered=self._clustered, columns=size.width),
         ]
         room = max(3, size.height - 1)
@@ -202,13 +223,28 @@ async def follow(
 
 
 async def _watch(client: Client, chosen: ClusterChoice, screen: Screen, everywhere: bool) -> None:
-    """Keep the experiments of the screen up to date."""
-    async with contextlib.aclosing(client.watch(namespace=chosen.namespace, everywhere=everywhere)) as stream:
-        async for change in stream:
-            if change.kind == "DELETED":
-                screen.seen.pop(change.experiment.uid, None)
-            else:
-                screen.seen[change.experiment.uid] = change.experiment
+    """Keep the experiments of the screen up to date, and read the Events of those that are Stuck every 5 s."""
+
+    async def read_incidents() -> None:
+        namespace = None if everywhere else chosen.namespace or client.namespace
+        await begun.wait()
+        while True:
+            screen.incidents = await incident_lines(client, list(screen.seen.values()), namespace)
+            await asyncio.sleep(READ_ANEW)
+
+    begun = asyncio.Event()
+    reading = asyncio.create_task(read_incidents(), name="reading incidents")
+    try:
+        async with contextlib.aclosing(client.watch(namespace=chosen.namespace, everywhere=everywhere)) as stream:
+            async for change in stream:
+                if change.kind == "DELETED":
+                    screen.seen.pop(change.experiment.uid, None)
+                else:
+                    screen.seen[change.experiment.uid] = change.experiment
+                begun.set()
+    finally:
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
 
 
 async def _read_all(clusters: dict[str, ClusterChoice], screen: Screen, everywhere: bool, *, kind: str) -> None:
@@ -233,4 +269,6 @@ async def _read_anew(client: Client, chosen: ClusterChoice, screen: Screen, ever
     while True:
         found = await client.list(namespace=chosen.namespace, everywhere=everywhere, kind=kind)
         screen.seen = {f"{seen.namespace}/{seen.name}": seen for seen in found}
+        namespace = None if everywhere else chosen.namespace or client.namespace
+        screen.incidents = await incident_lines(client, found, namespace)
         await asyncio.sleep(READ_ANEW)

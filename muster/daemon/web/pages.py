@@ -74,8 +74,10 @@ class Pages:
 
     async def incident_listing(self, reader: Reader) -> IncidentListing:
         """The same as a document."""
-        shown = await self.incidents(reader)
-        return IncidentListing(incidents=[incident(each) for each in shown], hidden=self._tracking().hidden)
+        shown, tracking = await self.incidents(reader), self._tracking()
+        return IncidentListing(
+            incidents=[incident(each) for each in shown], hidden=tracking.hidden, looked=tracking.looked
+        )
 
     async def fleet(self, reader: Reader, query: Mapping[str, str]) -> tuple[Part, str]:
         """The page of all experiments: its main part, and the whole document."""

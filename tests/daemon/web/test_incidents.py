@@ -36,4 +36,6 @@ async def test_they_stand_first_on_the_page_and_in_a_document() -> None:
     (found,) = document["incidents"]
     assert (found["kind"], found["subject"], found["ranks"], len(found["runs"])) == ("node", "n7<i>", 24, 12)
     assert found["devices"] == {"nvidia.com/gpu": 96, "rdma/hca": 12}
-    assert document["hidden"] == 0
+    assert (document["hidden"], document["looked"]) == (0, True)
+    assert found["remedy"].endswith("kubectl describe node 'n7<i>'")
+    assert "kubectl describe node &#x27;n7&lt;i&gt;&#x27;" in page

@@ -21,7 +21,10 @@ def incidents(found: Sequence[Incident], now: float, accelerators: Accelerators)
 def _incident(one: Incident, now: float, accelerators: Accelerators) -> Html:
     held = words(accelerators.of(one.devices))
     said = f"{one.sentence}, since {coarse(max(0.0, now - one.began))}"
-    children: list[Child] = [element("strong", f"{said}; {held} accelerators held" if held else said), " "]
+    children: list[Child] = [
+        element("strong", f"{said}; {held} accelerators held" if held else said),
+        f" {one.remedy}. ",
+    ]
     for run in one.runs[:SHOWN]:
         children += [element("a", run.name, href=_address(run)), " "]
     if len(one.runs) > SHOWN:

@@ -6,6 +6,7 @@ least. The texts may be a stranger's: they are searched with bounded expressions
 """
 
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -46,6 +47,8 @@ class Subject:
     meaning: str
     causes: tuple[MissingCause, ...]
     name: Callable[[Evidence], str]
+    remedy: str
+    """What to do. ``{}`` is the subject, quoted for a shell."""
     placed: bool = False
     """It is a node: nodes that fail together are one incident (``grouping``)."""
     owned: bool = False
@@ -138,24 +141,44 @@ _NODE_AWAY = (Causes.NODE_NOT_READY, Causes.NODE_LOST, Causes.UNKNOWN, Causes.CO
 _ON_NODE = (Causes.HEARTBEAT_LOST, Causes.COORDINATOR_FROZEN, Causes.SANDBOX)
 """A process may be the reason as well: such members on several nodes share nothing."""
 
+_NODE: Final = "see why it is not well, and drain or delete it if it does not come back: kubectl describe node {}"
+_NODES: Final = "see what these nodes share, such as a switch, a power supply or an update: kubectl get nodes -o wide"
+_DNS_DOWN: Final = "see whether the pods of the cluster's DNS run: kubectl -n kube-system get pods -l k8s-app=kube-dns"
+_REGISTRY: Final = "see whether the registry answers from the nodes: its own status, a proxy between, a rate limit"
+
 SUBJECTS: Final = (
-    Subject("node", "the node of all members that have the cause", _NODE_AWAY, _node, placed=True),
-    Subject("node", "the node of all members that have the cause", _ON_NODE, _node),
-    Subject("dns", "the name server that a lookup failed at", (Causes.IMAGE_PULL, *_REFUSED), _dns),
-    Subject("registry", "the host of the image, where it does not answer", (Causes.IMAGE_PULL,), _registry),
-    Subject("image", "the image", (Causes.IMAGE_PULL,), _pulled, owned=True),
-    Subject("webhook", "the admission webhook", _REFUSED, _searched(r'webhook "([^"\s]{1,253})"')),
+    Subject("node", "the node of all members that have the cause", _NODE_AWAY, _node, _NODE, placed=True),
+    Subject("node", "the node of all members that have the cause", _ON_NODE, _node, _NODE),
+    Subject("dns", "the name server that a lookup failed at", (Causes.IMAGE_PULL, *_REFUSED), _dns, _DNS_DOWN),
+    Subject("registry", "the host of the image, where it does not answer", (Causes.IMAGE_PULL,), _registry, _REGISTRY),
+    Subject(
+        "image",
+        "the image",
+        (Causes.IMAGE_PULL,),
+        _pulled,
+        "push the image, or correct its name or its pull secret in the manifests",
+        owned=True,
+    ),
+    Subject(
+        "webhook",
+        "the admission webhook",
+        _REFUSED,
+        _searched(r'webhook "([^"\s]{1,253})"'),
+        "mend the webhook, or what it forbids: kubectl get validatingwebhookconfigurations",
+    ),
     Subject(
         "policy",
         "the ValidatingAdmissionPolicy",
         _REFUSED,
         _searched(r"ValidatingAdmissionPolicy '([^'\s]{1,253})'"),
+        "change the policy, or the manifests that it refuses: kubectl get validatingadmissionpolicy {} -o yaml",
     ),
     Subject(
         "quota",
         "the ResourceQuota, in its namespace",
         _REFUSED,
         lambda seen: _within(seen, _first(_QUOTA, seen)),
+        "raise the ResourceQuota, or end what uses it up: kubectl describe resourcequota in that namespace",
         owned=True,
     ),
     Subject(
@@ -163,34 +186,57 @@ SUBJECTS: Final = (
         "what musterd may not do",
         (Causes.RIGHTS_MISSING,),
         _searched(r'cannot ([a-z]{1,20} resource "[a-z./]{1,100}")'),
+        "grant it to the ServiceAccount of musterd: install the rights of this version of Muster again",
     ),
     Subject(
         "priority class",
         "the PriorityClass that is missing",
         _REFUSED,
         _searched(r"no PriorityClass with name ([a-z0-9][-a-z0-9.]{0,252})"),
+        "create the PriorityClass, or name one that is there: kubectl get priorityclasses",
         owned=True,
     ),
-    Subject("api server", "how the API server answers", _REFUSED, _searched(_API)),
-    Subject("queue", "the ClusterQueue, or the LocalQueue in its namespace", (Causes.QUEUED,), _queue),
-    Subject("storage class", "the StorageClass of its claims", (Causes.UNSCHEDULABLE, Causes.SANDBOX), _storage),
+    Subject(
+        "api server",
+        "how the API server answers",
+        _REFUSED,
+        _searched(_API),
+        "see what the API server says of itself: kubectl get --raw '/readyz?verbose'",
+    ),
+    Subject(
+        "queue",
+        "the ClusterQueue, or the LocalQueue in its namespace",
+        (Causes.QUEUED,),
+        _queue,
+        "see what holds its quota: kubectl get clusterqueues,localqueues -A",
+    ),
+    Subject(
+        "storage class",
+        "the StorageClass of its claims",
+        (Causes.UNSCHEDULABLE, Causes.SANDBOX),
+        _storage,
+        "see whether it is there and its provisioner runs: kubectl get storageclass; kubectl get pvc -A",
+    ),
     Subject(
         "device",
         "the extended resource that nodes lack",
         (Causes.UNSCHEDULABLE,),
         _searched(r"Insufficient ([a-z0-9.-]{1,100}/[A-Za-z0-9._-]{0,62}[A-Za-z0-9])"),
+        "add nodes that have it, or see whether its device plugin runs on those that should: kubectl describe nodes",
     ),
     Subject(
         "taint",
         "the taint that no toleration fits",
         (Causes.UNSCHEDULABLE,),
         _searched(r"untolerated taint \{([^{}\s:]{1,200})"),
+        "take the taint from the nodes, or tolerate it in the manifests: kubectl describe nodes",
     ),
     Subject(
         "config",
         "the Secret or ConfigMap that is missing, in its namespace",
         (Causes.CONTAINER_CANNOT_START,),
         lambda seen: _within(seen, _first(_CONFIG, seen)),
+        "create the Secret or ConfigMap, or correct its name in the manifests",
         owned=True,
     ),
     Subject(
@@ -198,6 +244,7 @@ SUBJECTS: Final = (
         "the image of coordinators that do not serve",
         (Causes.COORDINATOR_NOT_SERVING, Causes.WRONG_PROTOCOL, Causes.DASHBOARD_NOT_SERVING),
         _coordinators_image,
+        "read why the program does not start its coordinator: muster logs --rank 0 of one of the runs",
         owned=True,
     ),
 )
@@ -228,9 +275,16 @@ OWNED: Final = frozenset(row.kind for row in SUBJECTS if row.owned)
 KINDS: Final = tuple(dict.fromkeys((*(row.kind for row in SUBJECTS), *LABELS, NODES)))
 """Every kind."""
 
+_REMEDIES: Final = {row.kind: row.remedy for row in SUBJECTS} | dict.fromkeys((*LABELS, NODES), _NODES)
+
 _BY_CAUSE: Final = {
     cause: tuple(row for row in SUBJECTS if cause in row.causes) for row in SUBJECTS for cause in row.causes
 }
+
+
+def remedy(kind: str, subject: str) -> str:
+    """What to do about that subject; empty for a kind that is not one of these."""
+    return _REMEDIES.get(kind, "").replace("{}", shlex.quote(subject))
 
 
 def subject_of(seen: Evidence) -> tuple[Subject, str] | None:

@@ -18,7 +18,7 @@ from muster.api.values.devices import Devices, total
 from muster.state.facts.audience import Audience
 from muster.state.facts.incidents.grouping import RUNS, Groups, Key, NodeLabels, assigned, groups
 from muster.state.facts.incidents.signs import Run, Sign
-from muster.state.facts.incidents.subjects import NODES, OWNED
+from muster.state.facts.incidents.subjects import NODES, OWNED, remedy
 
 BEGINS: Final = 10.0
 ENDS: Final = 60.0
@@ -75,6 +75,11 @@ class Incident:
         return Audience.RESEARCHER if self.alone and self.key.kind in OWNED else Audience.PLATFORM
 
     @property
+    def remedy(self) -> str:
+        """What to do."""
+        return remedy(self.key.kind, self.key.subject)
+
+    @property
     def sentence(self) -> str:
         """``node n7: NodeNotReady keeps 12 runs (40 ranks)``."""
         scope = f", all of namespace {self.alone}" if self.alone else f" of {len(self.namespaces)} namespaces"
@@ -101,6 +106,8 @@ class Tracking:
 
     shown: tuple[Incident, ...] = ()
     hidden: int = 0
+    looked: bool = False
+    """There was a look; without one, that nothing is shown says nothing."""
     known: Mapping[Key, _Known] = field(default_factory=dict)
 
     def explaining(self, run: Run) -> Incident | None:
@@ -126,7 +133,7 @@ def follow(before: Tracking, signs: Iterable[Sign], now: float, labels: NodeLabe
             incidents.append(incident)
         known[key] = each
     shown = tuple(_most_urgent(incidents))
-    return Tracking(shown, len(incidents) - len(shown), known)
+    return Tracking(shown, len(incidents) - len(shown), looked=True, known=known)
 
 
 def _renamed(found: Groups, known: Mapping[Key, _Known]) -> Groups:

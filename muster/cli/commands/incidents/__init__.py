@@ -1,0 +1,1 @@
+"""``muster incidents``: what keeps several runs at once."""

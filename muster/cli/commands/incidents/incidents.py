@@ -1,0 +1,95 @@
+"""``muster incidents``: what keeps several runs at once, the largest first."""
+
+import asyncio
+import time
+from pathlib import Path
+
+import click
+
+from muster.api.errors import MusterError
+from muster.cli.commands.incidents.lines import table
+from muster.cli.commands.incidents.sources import from_events, from_page, local_page
+from muster.cli.exits import INCIDENT
+from muster.cli.options import ClusterChoice, cluster_options, output_option, show
+from muster.cli.terminal.colours import data, say
+from muster.cli.terminal.patience import patient
+from muster.rollcall.document import IncidentListing
+
+LONGEST_TOKEN = 8192
+FROM_EVENTS = (
+    "read from the Events of Experiments that are Stuck: a run whose Event has expired (an hour, by default), and runs "
+    "that musterd only watches over, are left out; --page asks musterd itself"
+)
+
+
+@click.command(
+    epilog="\b\nExamples:\n  muster incidents -A\n  muster incidents --page http://localhost:8080 --token-file token\n"
+    "  muster incidents -A -o json | jq -r '.incidents[0].runs[]'\n"
+    "  muster incidents -A --exit-code || echo 'something keeps several runs'\n"
+)
+@click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Runs of every namespace.")
+@click.option("--page", default="", metavar="URL", help="Ask the musterd there, by its page: the one that leads.")
+@click.option("--token-file", type=click.Path(path_type=Path), default=None, help="A token of the cluster, for --page.")
+@click.option("--exit-code", "coded", is_flag=True, help="Exit with status 6 where there is an incident.")
+@output_option()
+@cluster_options
+def incidents(
+    chosen: ClusterChoice, everywhere: bool, page: str, token_file: Path | None, coded: bool, output: str | None
+) -> None:
+    """List the incidents: runs that are Stuck for one cause with one subject, as a node, a registry or a webhook.
+
+    Each has a line: the subject, the runs, the accelerators that they hold, since when, and what to do.
+
+    With --page they are what that musterd knows now, of all runs that you may see, or of those in the namespace of -n.
+    On the local cluster its musterd is asked by itself. Elsewhere they are read from the Events of Experiments, in the
+    namespace or, with -A, in all.
+    """
+    if token_file is not None and not page:
+        raise click.UsageError("--token-file goes with --page")
+    found, by_events = asyncio.run(_found(chosen, page, token_file, everywhere=everywhere))
+    if output is not None:
+        show(found, output)
+    elif found.incidents:
+        for line in table(found.incidents, time.time()):
+            data(line)
+    else:
+        say("no incidents" if everywhere or page else "no incidents in this namespace; -A looks in all")
+    if found.hidden:
+        say(f"{found.hidden} more are not shown to anyone: at most 4 of one namespace alone are, and 32 in all")
+    if by_events:
+        say(FROM_EVENTS)
+    if coded and found.incidents:
+        raise click.exceptions.Exit(INCIDENT)
+
+
+async def _found(
+    chosen: ClusterChoice, page: str, token_file: Path | None, *, everywhere: bool
+) -> tuple[IncidentListing, bool]:
+    """What there is, and whether it is read from Events."""
+    if page:
+        token = _token(token_file) if token_file is not None else ""
+        asked = await patient(from_page(page, token), "asking musterd")
+        return _within(asked, None if everywhere else chosen.namespace), False
+    async with chosen.client() as client:
+        namespace = None if everywhere else chosen.namespace or client.namespace
+        if local := local_page(chosen, client):
+            return _within(await patient(from_page(local), "asking musterd"), namespace), False
+        listed = await patient(client.list(namespace=namespace, everywhere=everywhere), "listing experiments")
+        read = await patient(from_events(client, listed, namespace), "reading Events")
+        return IncidentListing(incidents=read, hidden=0, looked=True), True
+
+
+def _within(found: IncidentListing, namespace: str | None) -> IncidentListing:
+    """Those that a run of the namespace is part of."""
+    if namespace is None:
+        return found
+    kept = [each for each in found.incidents if any(run.startswith(f"{namespace}/") for run in each.runs)]
+    return IncidentListing(incidents=kept, hidden=found.hidden, looked=found.looked)
+
+
+def _token(file: Path) -> str:
+    with file.open(encoding="ascii", errors="replace") as opened:
+        token = opened.read(LONGEST_TOKEN + 1).strip()
+    if not token or len(token) > LONGEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
+        raise MusterError(f"{file}: holds no token of a cluster: kubectl create token NAME > {file} makes one")
+    return token

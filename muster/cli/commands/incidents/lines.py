@@ -1,0 +1,54 @@
+"""A line for each incident: what it is, how much it holds, since when, and what to do."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import click
+
+from muster.api.values.accelerators import USUAL, words
+from muster.api.values.printable import printable
+from muster.cli.terminal.colours import BAD
+from muster.cli.terminal.progress import since
+from muster.cli.terminal.table import Table
+from muster.kube.unstructured import moment
+from muster.rollcall.document import IncidentReport
+
+HEADINGS: Final = ("SUBJECT", "CAUSE", "RUNS", "ACCELERATORS", "SINCE", "WHAT TO DO")
+SHOWN: Final = 3
+"""Incidents above the experiments."""
+
+
+def table(found: Sequence[IncidentReport], now: float) -> list[str]:
+    """The heading and the lines."""
+    rows = (
+        (
+            printable(f"{each.kind} {each.subject}"),
+            printable(each.cause),
+            str(len(each.runs)),
+            _accelerators(each) or "-",
+            since(moment(each.since), now) or "-",
+            printable(each.remedy),
+        )
+        for each in found
+    )
+    return list(Table(HEADINGS).lines(rows, headings=True))
+
+
+def above(found: Sequence[IncidentReport], now: float) -> list[str]:
+    """The lines that stand above a list of experiments: the first incidents, and how many there are beside them."""
+    lines = []
+    for each in found[:SHOWN]:
+        held, ago = _accelerators(each), since(moment(each.since), now)
+        said = (
+            printable(each.sentence)
+            + (f", since {ago}" if ago else "")
+            + (f"; holds {held} accelerators" if held else "")
+        )
+        lines.append(click.style(f"incident: {said}", fg=BAD))
+    if len(found) > SHOWN:
+        lines.append(f"and {len(found) - SHOWN} more incidents: muster incidents")
+    return lines
+
+
+def _accelerators(one: IncidentReport) -> str:
+    return printable(words(USUAL.of(tuple(one.devices.items()))))

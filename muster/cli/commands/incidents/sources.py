@@ -1,0 +1,131 @@
+"""Where incidents are read from: a musterd that leads, or the Events of the runs.
+
+musterd knows them as they are. In the API server are only its Events: each is of one run that is Stuck, and names cause
+and subject. The API server keeps an Event for an hour unless it is set to another time, so a run that has been
+Stuck for longer may be in no incident here.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Final
+from urllib.parse import urlsplit
+
+import aiohttp
+import msgspec
+
+from muster.api.errors import MusterError
+from muster.api.values.printable import printable
+from muster.cli.options import ClusterChoice
+from muster.client import Client, Snapshot
+from muster.client.events import EventSummary, event_summary
+from muster.kube.paths import core
+from muster.kube.unstructured import mapping, text
+from muster.rollcall.document import IncidentListing, IncidentReport, stamp
+from muster.state.facts.incidents.announcement import REASON, announced
+from muster.state.facts.incidents.grouping import Key
+from muster.state.facts.incidents.subjects import remedy
+
+PATIENCE: Final = 10.0
+"""Seconds in which musterd must answer."""
+LARGEST: Final = 4 << 20
+"""Bytes of its answer."""
+SHOWN: Final = 300
+"""Characters of what it says instead of an answer."""
+LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
+NOT_LOOKED: Final = (
+    "the musterd at {} does not lead, or has just begun to, and knows no incidents: ask the one that leads, "
+    "or leave --page out"
+)
+
+
+async def from_page(url: str, token: str = "") -> IncidentListing:
+    """What the musterd at that address shows to the owner of ``token``. Raises ``MusterError``."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise MusterError(f"--page {printable(url)} is no address: write http://localhost:8080 or https://HOST")
+    if token and parts.scheme == "http" and parts.hostname not in LOOPBACK:
+        raise MusterError("the token would travel without encryption: use https, or kubectl port-forward")
+    where = printable(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}")
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    timeout = aiohttp.ClientTimeout(total=PATIENCE)
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=timeout, headers=headers) as session,
+            session.get(f"{url.rstrip('/')}/incidents.json", allow_redirects=False) as answer,
+        ):
+            body = b""
+            while len(body) <= LARGEST and (more := await answer.content.read(LARGEST + 1 - len(body))):
+                body += more
+    except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+        raise MusterError(f"{where} does not answer: {printable(str(error) or 'not in time', SHOWN)}") from error
+    if answer.status != 200:
+        said = printable(body[: 4 * SHOWN].decode("utf-8", "replace").strip(), SHOWN)
+        raise MusterError(f"{where} answers with status {answer.status}: {said}")
+    try:
+        found = msgspec.json.decode(body, type=IncidentListing)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise MusterError(f"what answers at {where} is no musterd of this version: {printable(str(error))}") from error
+    if not found.looked:
+        raise MusterError(NOT_LOOKED.format(where))
+    return found
+
+
+def local_page(chosen: ClusterChoice, client: Client) -> str:
+    """The address of the musterd of ``muster local up``, where the client is of that cluster; else empty."""
+    from muster.local.home import Home, default_home
+
+    note = Home(default_home()).noted_daemon() if chosen.is_local(client) else None
+    return note.url if note is not None else ""
+
+
+async def from_events(client: Client, found: Iterable[Snapshot], namespace: str | None) -> list[IncidentReport]:
+    """The incidents that Stuck runs among ``found`` are part of, as their last Event says; the largest first.
+
+    ``namespace`` None: Events of all namespaces. Raises ``ApiError``.
+    """
+    stuck = {seen.uid: seen for seen in found if not seen.finished and seen.holds("Stuck")}
+    if not stuck:
+        return []
+    events = await client.resources.list(core(namespace, "events"), {"fieldSelector": f"reason={REASON}"})
+    last: dict[str, EventSummary] = {}
+    for each in events:
+        about, event = mapping(each.get("involvedObject")), event_summary(each)
+        seen = stuck.get(text(about, "uid"))
+        if seen is None or event.reason != REASON or text(mapping(each.get("metadata")), "namespace") != seen.namespace:
+            continue
+        if _of_now(event, seen) and (event.at or 0) >= ((last[seen.uid].at or 0) if seen.uid in last else 0):
+            last[seen.uid] = event
+    runs: defaultdict[Key, list[Snapshot]] = defaultdict(list)
+    for uid, event in last.items():
+        if key := announced(event.message):
+            runs[key].append(stuck[uid])
+    reports = [_report(key, some) for key, some in runs.items()]
+    return sorted(reports, key=lambda each: (-sum(each.devices.values()), -len(each.runs), each.subject))
+
+
+def _of_now(event: EventSummary, seen: Snapshot) -> bool:
+    """It is said of the present trouble. The time of an Event has whole seconds."""
+    stuck = seen.condition("Stuck")
+    return seen.watched is not None or stuck is None or (event.at or 0) >= int(stuck.since)
+
+
+def _report(key: Key, runs: Sequence[Snapshot]) -> IncidentReport:
+    devices: defaultdict[str, int] = defaultdict(int)
+    for seen in runs:
+        for each in seen.status.devices:
+            devices[printable(each.resource)] += each.count
+    namespaces = {seen.namespace for seen in runs}
+    times = [stuck.since for seen in runs if (stuck := seen.condition("Stuck")) is not None]
+    number = f"{len(runs)} run{'' if len(runs) == 1 else 's'}"
+    return IncidentReport(
+        kind=key.kind,
+        subject=printable(key.subject),
+        cause=printable(key.cause),
+        namespace=printable(namespaces.pop()) if len(namespaces) == 1 else "",
+        since=stamp(min(times, default=None)),
+        sentence=printable(f"{key.kind} {key.subject}: {key.cause} keeps {number}"),
+        remedy=remedy(key.kind, printable(key.subject)),
+        ranks=None,
+        devices=dict(devices),
+        runs=sorted(printable(f"{seen.namespace}/{seen.name}") for seen in runs),
+    )

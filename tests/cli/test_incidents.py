@@ -1,0 +1,174 @@
+"""``muster incidents``, and what stands above ``muster top``: from musterd, and from the Events of runs."""
+
+import json
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any, ClassVar
+
+import pytest
+
+from muster.api.names import API_VERSION, KIND
+from muster.cli.commands.incidents.sources import LARGEST
+from muster.cli.exits import INCIDENT
+from tests.cli.conftest import Call
+from tests.client.localserver import MANIFEST, LocalServer
+
+SINCE, LATER = "2026-01-01T00:00:00Z", "2026-01-01T00:00:12Z"
+STUCK = {"type": "Stuck", "status": "True", "reason": "NodeNotReady", "lastTransitionTime": SINCE}
+HELD = [{"resource": "nvidia.com/gpu", "count": 8}]
+N7 = "part of an incident: node n7: NodeNotReady"
+
+
+def stuck(
+    call: Call, server: LocalServer, name: str, message: str = N7, at: str = LATER, reason: str = "Incident"
+) -> None:
+    """A run that is Stuck, and an Event about it."""
+    assert call("submit", "-", "--name", name, input=MANIFEST).exit_code == 0
+    server.status(name, phase="Running", conditions=[STUCK], devices=HELD, size=1)
+    about = {"kind": KIND, "apiVersion": API_VERSION, "name": name, "namespace": "default", "uid": server.uid(name)}
+    event = {"metadata": {"name": f"{name}.1"}, "involvedObject": about, "type": "Warning", "reason": reason}
+    server.put("v1", "events", "default", {**event, "message": message, "firstTimestamp": at, "lastTimestamp": at})
+
+
+def test_runs_whose_events_name_one_subject_are_one_line(call: Call, server: LocalServer) -> None:
+    for name in "abc":
+        stuck(call, server, name)
+    result = call("incidents")
+    heading, line = result.stdout.splitlines()
+    assert heading.split()[:5] == ["SUBJECT", "CAUSE", "RUNS", "ACCELERATORS", "SINCE"]
+    assert line.split()[:5] == ["node", "n7", "NodeNotReady", "3", "24"]
+    assert line.endswith("kubectl describe node n7")
+    assert "read from the Events" in result.stderr
+    (found,) = json.loads(call("incidents", "-A", "-o", "json").stdout)["incidents"]
+    assert found["runs"] == ["default/a", "default/b", "default/c"]
+    assert (found["since"], found["ranks"]) == ("2026-01-01T00:00:00.000Z", None)
+    first = call("top").stdout.splitlines()[0]
+    assert first.startswith("incident: node n7: NodeNotReady keeps 3 runs, since ")
+    assert first.endswith("; holds 24 accelerators")
+
+
+def test_the_exit_status_says_it_to_scripts(call: Call, server: LocalServer) -> None:
+    assert call("incidents", "--exit-code").exit_code == 0
+    stuck(call, server, "a")
+    assert call("incidents").exit_code == 0
+    assert call("incidents", "--exit-code").exit_code == INCIDENT
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"at": "2025-12-31T23:59:59Z"},
+        {"reason": "Stuck"},
+        {"message": "the weather"},
+        {"message": f"{N7[:22]}moon x: y"},
+    ],
+)
+def test_what_is_said_of_another_time_or_of_something_else_is_no_incident(
+    call: Call, server: LocalServer, event: dict[str, Any]
+) -> None:
+    stuck(call, server, "a", **event)
+    result = call("incidents")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "no incidents in this namespace" in result.stderr
+
+
+def test_a_run_that_goes_on_is_in_none(call: Call, server: LocalServer) -> None:
+    stuck(call, server, "a")
+    server.status("a", phase="Running", conditions=[{**STUCK, "status": "False"}])
+    assert call("incidents").stdout == ""
+    assert call("top").stdout.startswith("1 experiment")
+
+
+class Musterd(BaseHTTPRequestHandler):
+    """Answers one text, to one token."""
+
+    reply: ClassVar[str] = ""
+    status: ClassVar[int] = 200
+    sent: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:
+        self.sent.append(f"{self.path} {self.headers.get('Authorization')}")
+        body = self.reply.encode()
+        self.send_response(self.status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_request(self, code: object = "-", size: object = "-") -> None:
+        """Write no line of it."""
+
+
+@pytest.fixture
+def page(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setattr(Musterd, "sent", [])
+    server = HTTPServer(("127.0.0.1", 0), Musterd)
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+def listing(**more: object) -> str:
+    one: dict[str, object] = {
+        "kind": "registry",
+        "subject": "r.example",
+        "cause": "ImagePull",
+        "namespace": "",
+        "since": SINCE,
+    }
+    one |= {
+        "sentence": "registry r.example: ImagePull keeps 2 runs",
+        "remedy": "look\x1b[2J",
+        "ranks": 4,
+        "devices": {},
+    }
+    return json.dumps({"incidents": [{**one, "runs": ["a/x", "b/y"]}], "hidden": 2, "looked": True, **more})
+
+
+def test_the_page_is_asked_with_the_token_of_the_file(
+    call: Call, page: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(Musterd, "reply", listing())
+    (tmp_path / "token").write_text("secret\n")
+    result = call("incidents", "--page", page, "--token-file", tmp_path / "token")
+    assert Musterd.sent == ["/incidents.json Bearer secret"]
+    assert result.stdout.splitlines()[1].split()[:4] == ["registry", "r.example", "ImagePull", "2"]
+    assert "\x1b" not in result.stdout
+    assert "2 more are not shown" in result.stderr
+    assert call("incidents", "--page", page, "-n", "b").stdout != ""
+    assert call("incidents", "--page", page, "-n", "c").stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("status", "reply", "said"),
+    [
+        (200, listing(looked=False, incidents=[]), "does not lead"),
+        (200, "<html>", "no musterd of this version"),
+        (200, "x" * (LARGEST + 1), "no musterd of this version"),
+        (302, "", "status 302"),
+        (401, "A token of the cluster is needed\x1b[2J", "status 401: A token of the cluster is needed"),
+    ],
+)
+def test_an_answer_that_holds_no_incidents_is_not_called_none(
+    call: Call, page: str, monkeypatch: pytest.MonkeyPatch, status: int, reply: str, said: str
+) -> None:
+    monkeypatch.setattr(Musterd, "reply", reply)
+    monkeypatch.setattr(Musterd, "status", status)
+    result = call("incidents", "--page", page)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert said in result.stderr
+    assert "\x1b" not in result.stderr
+
+
+def test_a_token_does_not_travel_without_encryption(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("secret")
+    result = call("incidents", "--page", "http://musterd.example", "--token-file", tmp_path / "token")
+    assert result.exit_code == 1
+    assert "without encryption" in result.stderr
+    (tmp_path / "token").write_text("two words")
+    result = call("incidents", "--page", "https://musterd.example", "--token-file", tmp_path / "token")
+    assert "holds no token" in result.stderr
+    assert "is no address" in call("incidents", "--page", "musterd:8080").stderr
+    assert call("incidents", "--token-file", tmp_path / "token").exit_code == 2
