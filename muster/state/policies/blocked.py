@@ -23,6 +23,7 @@ from msgspec.structs import replace
 from muster.state.facts.causes import table
 from muster.state.facts.context import Context
 from muster.state.policies.obstacles import (
+    INIT_RUNS,
     NODE_NOT_READY,
     PARTLY_QUEUED,
     QUEUED,
@@ -51,6 +52,7 @@ _KINDS = {
     PARTLY_QUEUED: "queue",
     NODE_NOT_READY: "node",
     SANDBOX: "sandbox",
+    INIT_RUNS: "init",
     RANKS_ENDED: "ended",
     REQUEST_UNMET: "request",
     MEMBER_FAILED: "member",
@@ -126,11 +128,11 @@ def lingers_until(record: Record) -> float | None:
 
 def due(record: Record, obstacle: Obstacle | None) -> float | None:
     """When the obstacle counts as stuck, or as one at all."""
-    if obstacle is None or obstacle.patience == inf:
+    if obstacle is None:
         return None
     if record.blocked is None or _kind(record.blocked.reason) != _kind(obstacle.reason):
         return obstacle.begins or None
-    return max(record.blocked.since, obstacle.begins) + obstacle.patience
+    return None if obstacle.patience == inf else max(record.blocked.since, obstacle.begins) + obstacle.patience
 
 
 def _out_of_the_queue(record: Record, now: float) -> Record:

@@ -12,6 +12,7 @@ reason               obstacle                                                   
 the container's own  a container that cannot be made, or an image that cannot be pulled   15 s
 the scheduler's own  no node fits a member (``Unschedulable``)                            60 s
 ``SandboxNotReady``  members have a node, and no volumes or no network 60 s after all had one     60 s
+``InitContainerRuns``  an init container has not ended 60 s after all had a node                  none
 ``RanksEnded``       members that met at a coordinator ended with 0 while others run on   300 s
 ``RequestUnmet``     the program asks Ray for what none of its nodes has                   60 s
 ``MemberFailed``     a member of a watched run failed, and is not replaced              60 s
@@ -47,7 +48,7 @@ from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import RANKS_ENDED, Blocked, ConditionType, Phase, Record
 
-SANDBOX_AFTER = 60.0
+SLOW_AFTER = 60.0
 """Seconds after the last member got its node: a volume is attached, an address given in less."""
 QUEUE_PATIENCE = 60.0
 """Seconds in which the rest of a gang must follow its first process out of a queue."""
@@ -63,7 +64,7 @@ NAMED = 8
 """How many members a sentence names."""
 
 QUEUED, NODE_NOT_READY = Causes.QUEUED.stuck_as, Causes.NODE_NOT_READY.stuck_as
-SANDBOX = Causes.SANDBOX.stuck_as
+SANDBOX, INIT_RUNS = Causes.SANDBOX.stuck_as, Causes.INIT_CONTAINER.stuck_as
 PARTLY_QUEUED = "PartlyQueued"
 QUEUED_TWICE, REQUEST_UNMET = "QueuedTwice", "RequestUnmet"
 KUEUE_GATE = "kueue.x-k8s.io/admission"
@@ -107,26 +108,30 @@ def current(context: Context) -> Obstacle | None:
         return replace(found, message=f"{found.message}{avoidance.said(context)}")
     if context.plan.engine is Engine.WATCH and (theirs := _watched(context)):
         return theirs
-    if context.record.phase is Phase.PENDING and (unmade := _without_sandbox(context)):
-        return unmade
+    if context.record.phase is Phase.PENDING and (slow := _slow_start(context)):
+        return slow
     if tally.succeeded and tally.working and context.plan.coordinator and not context.plan.sequential:
         return _ended(context)
     return _unmet(context)
 
 
-def _without_sandbox(context: Context) -> Obstacle | None:
-    """A volume or the network of members is not there: a kubelet tries again and again, and says why in Events only.
+def _slow_start(context: Context) -> Obstacle | None:
+    """Volumes or the network of members are not there, or an init container of theirs has not ended.
 
-    It shows in no waiting reason but ContainerCreating, so it counts after a minute.
+    A kubelet tries volumes and network again and again, and says why in Events only; an init container may work for
+    hours. Both show in no waiting reason but ContainerCreating and PodInitializing, so they count after a minute.
     """
-    scheduled_at = context.record.scheduled_at
-    pods = [pod for pod in islice(context.tally.idle.values(), NAMED) if not pod.sandboxed and not pod.terminating]
-    if scheduled_at is None or not pods:
+    scheduled_at, idle = context.record.scheduled_at, context.tally.idle
+    pods = [pod for pod in islice(idle.values(), NAMED) if not pod.terminating]
+    unmade = [pod for pod in pods if not pod.sandboxed]
+    held = unmade or [pod for pod in pods if pod.holder]
+    if scheduled_at is None or not held:
         return None
+    cause = Causes.SANDBOX if unmade else Causes.INIT_CONTAINER
     count = f"{share(context.tally.started, context.plan.size)} programs have started"
-    who = grouping.as_findings(context, (pod.rank for pod in context.tally.idle.values()), len(context.tally.idle))
-    patience = Causes.SANDBOX.patience or 0.0
-    return Obstacle(SANDBOX, f"{count}; {who}", patience, pods[0].name, scheduled_at + SANDBOX_AFTER)
+    who = grouping.as_findings(context, (pod.rank for pod in idle.values()), len(idle))
+    begins = scheduled_at + SLOW_AFTER
+    return Obstacle(cause.stuck_as, f"{count}; {who}", cause.patience or 0.0, held[0].name, begins)
 
 
 def _unmet(context: Context) -> Obstacle | None:

@@ -1,4 +1,4 @@
-"""Members that have a node and no volumes or no network: the kubelet says why in Events only, so it counts in time."""
+"""Members that have a node, and no volumes, no network, or an init container that goes on: what counts in time only."""
 
 from muster.state.policies import blocked, obstacles
 from muster.state.vocabulary.record import ConditionType, Phase
@@ -22,7 +22,7 @@ def on_nodes(*ranks: int) -> Story:
 
 def test_a_volume_that_is_never_mounted_is_said_after_a_minute_and_stuck_after_two() -> None:
     story = on_nodes(0, 1, 2, 3)
-    story.look(obstacles.SANDBOX_AFTER - 1)
+    story.look(obstacles.SLOW_AFTER - 1)
     assert story.kept.reason == "Pending"
     assert story.last is not None
     assert story.last.wake_at is not None
@@ -38,7 +38,7 @@ def test_a_volume_that_is_never_mounted_is_said_after_a_minute_and_stuck_after_t
 
 def test_it_is_over_when_the_programs_run() -> None:
     story = on_nodes(0, 1, 2, 3)
-    story.look(obstacles.SANDBOX_AFTER)
+    story.look(obstacles.SLOW_AFTER)
     story.look(60)
     assert story.condition(STUCK)[0] is True
     story.start()
@@ -57,9 +57,38 @@ def test_images_that_take_long_are_no_obstacle() -> None:
 
 def test_a_sandbox_that_comes_within_the_minute_is_no_news() -> None:
     story = on_nodes(2)
-    story.look(obstacles.SANDBOX_AFTER - 1)
+    story.look(obstacles.SLOW_AFTER - 1)
     story.set(2, sandboxed=True)
     story.look(1)
     story.look(300)
     assert story.kept.reason == "Pending"
     assert story.condition(STUCK) == (False, "NotStuck")
+
+
+def test_an_init_container_that_does_not_end_is_named_after_a_minute_and_is_never_stuck_by_itself() -> None:
+    story = on_nodes()
+    for rank in (1, 2):
+        story.set(rank, waiting_reason="PodInitializing", holder="init container fetch")
+    story.look(obstacles.SLOW_AFTER - 1)
+    assert story.kept.reason == "Pending"
+    assert story.last is not None
+    assert story.last.wake_at is not None
+    assert story.last.wake_at <= story.now + 1
+    story.look(1)
+    assert story.kept.reason == "InitContainerRuns"
+    assert "0/4 programs have started; ranks 1-2: init container fetch has not ended (first: " in story.kept.message
+    story.look(7200)
+    assert story.kept.reason == "InitContainerRuns"
+    assert story.condition(STUCK) == (False, "NotStuck")
+    story.start()
+    story.look(1)
+    assert story.kept.phase is not Phase.PENDING
+
+
+def test_a_volume_is_said_before_an_init_container() -> None:
+    story = on_nodes(3)
+    story.set(1, waiting_reason="PodInitializing", holder="init container fetch")
+    story.look(obstacles.SLOW_AFTER)
+    assert story.kept.reason == "SandboxNotReady"
+    assert "rank 1: init container fetch has not ended" in story.kept.message
+    assert "rank 3: no volumes or no network yet" in story.kept.message

@@ -63,6 +63,8 @@ class OnItsWay:
         when=is_kept,
         what=lambda _, pod: f"{pod.holder} has not ended",
         counted_as="Starting",
+        stuck_as="InitContainerRuns",
+        patience=inf,
         charge=by_user("RanksMissing"),
     )
     SANDBOX = MissingCause(

@@ -93,7 +93,8 @@ def why_missing(context: Context, rank: int) -> str:
         cause = wrong.cause
     stage = shown(pod, rank in context.tally.done).stage
     waits = stage in WAITS or (stage in RUNS and pod.waiting_reason)  # to be started again: nothing of it runs
-    why = why_idle(pod) if waits else say(cause.words or cause.what, context, pod)
+    shows = waits and cause is not Causes.INIT_CONTAINER
+    why = why_idle(pod) if shows else say(cause.words or cause.what, context, pod)
     return f"rank {rank} ({placed(context, rank, pod.name)}, {why})"
 
 
