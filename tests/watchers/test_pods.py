@@ -261,6 +261,17 @@ def test_a_container_whose_end_nobody_saw_is_a_disruption(phase: str) -> None:
     assert (got.disruption, got.waiting_message, got.failed) == ("ContainerStatusUnknown", UNSEEN, True)
 
 
+def test_an_end_that_the_runtime_does_not_know_is_a_disruption() -> None:
+    """As after a loss of power: the exit code 255 says nothing of the program, unless the program gave it."""
+    got = seen(pod(phase="Failed", containerStatuses=[container("main", terminated(255, reason="Unknown"))]))
+    assert (got.disruption, got.failed) == ("ContainerStatusUnknown", True)
+    assert got.waiting_message == (
+        "the container runtime does not know how the container ended, as after a loss of power"
+    )
+    by_itself = seen(pod(phase="Failed", containerStatuses=[container("main", terminated(255, reason="Error"))]))
+    assert by_itself.disruption == ""
+
+
 @pytest.mark.parametrize("reason", ["ContainerStatusUnknown", "Error"])
 @pytest.mark.parametrize(
     "message",

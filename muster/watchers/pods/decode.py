@@ -11,7 +11,7 @@ from muster.api.names import GROUP, KIND
 from muster.api.values.printable import MESSAGE, clean, small_number, word
 from muster.api.values.timestamps import seconds_of
 from muster.kube.listwatch.decoder import Projection, version_of
-from muster.state.vocabulary.pod import SCHEDULING_GATED, Pod, PodPhase
+from muster.state.vocabulary.pod import SCHEDULING_GATED, Exit, Pod, PodPhase
 from muster.watchers.pods.containers import (
     Survey,
     exit_by_phase,
@@ -57,6 +57,9 @@ nodeshutdown, preemption and lifecycle). The kubelet's ``OutOf<resource>`` count
 UNKNOWN_END = "ContainerStatusUnknown"
 """Reason of a container whose end was not seen, with exit code 137: the kubelet found it gone, as after a reboot of
 the node (kubernetes: pkg/kubelet, status_manager.go and kubelet_pods.go)."""
+UNKNOWN_TO_RUNTIME = ("Unknown", 255)
+"""Reason and exit code of a container that ran and whose process containerd does not find when it starts, as after a
+loss of power (containerd: internal/cri/server/restart.go). A program that exits with 255 has the reason ``Error``."""
 
 OWN_EXCESS = re.compile(
     r"exceeded its local ephemeral storage limit"
@@ -124,8 +127,8 @@ def record_of(document: AnyPod, *, by_phase: bool, **identity: Any) -> Pod:
     judged = exit_by_phase if by_phase else first_exit
     exit_ = judged(spec, status, phase) if containers.ended else None
     restarts = restarts_of(status) if by_phase and containers.ended and phase is not _FAILED else 0
-    if exit_ is not None and exit_.reason == UNKNOWN_END and not disruption and not _own_excess(status, phase):
-        disruption, message = UNKNOWN_END, message or exit_.message
+    if exit_ is not None and (lost := _unknown(exit_)) and not disruption and not _own_excess(status, phase):
+        disruption, message = UNKNOWN_END, message or lost
     return Pod(
         uid=metadata.uid,
         name=metadata.name,
@@ -229,6 +232,15 @@ def _disruption(condition: Condition | None, status: Status, phase: PodPhase) ->
         return ""
     if phase is _FAILED and (reason in NODE_REASONS or reason.startswith("OutOf")):
         return word(reason)
+    return ""
+
+
+def _unknown(end: Exit) -> str:
+    """What is said of an end that nothing on the node has seen; empty of any other end."""
+    if end.reason == UNKNOWN_END:
+        return end.message or "the kubelet did not find the container"
+    if (end.reason, end.code) == UNKNOWN_TO_RUNTIME:
+        return "the container runtime does not know how the container ended, as after a loss of power"
     return ""
 
 
