@@ -47,9 +47,12 @@ def _max(metric: str) -> str:
 
 
 def _encoded(metric: str, label: str, codes: dict[str, int]) -> str:
-    """A state set as one series, whose value is the code of the state that holds."""
-    terms = (f'{code} * max({metric}{{{ONE},{label}="{state}"}})' for state, code in codes.items())
-    return " + ".join(terms)
+    """A state set as one series, whose value is the code of the state that holds.
+
+    A finished experiment has no zeros, so the terms are not added up.
+    """
+    terms = (f'{code} * max({metric}{{{ONE},{label}="{state}"}} == 1)' for state, code in codes.items())
+    return " or ".join(terms)
 
 
 def _of_each_clock(expr: str) -> str:

@@ -55,7 +55,7 @@ NOW = (
     Stat(
         (3, 4, "Running"),
         "Experiments with a complete roll: every rank has arrived.",
-        f"sum({each('muster_experiment_phase', _RUNNING)})",
+        f"sum({each('muster_experiment_phase', _RUNNING)}) or 0 * count(muster_experiment_info{{{CHOSEN}}})",
     ),
     Stat(
         (4, 4, "Goodput, last hour"),

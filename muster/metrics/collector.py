@@ -8,7 +8,7 @@ writes that down in a thread.
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 from typing import Protocol
 
 from prometheus_client.metrics_core import Metric as Family
@@ -19,7 +19,7 @@ from muster.api.values.owners import Owners
 from muster.metrics.catalogue import INVALID, OTHER, SERIES
 from muster.metrics.exposition import Families, label
 from muster.metrics.rows import fleet
-from muster.metrics.series import FEWEST, FEWEST_FINISHED, Deadlines, Facts, Finished, Series
+from muster.metrics.series import FEWEST, OF_FINISHED, Deadlines, Facts, Finished, Series
 from muster.rollcall.arrivals import arrivals
 from muster.state.facts.accelerators import held
 from muster.state.facts.context import Context
@@ -124,8 +124,10 @@ class ExperimentCollector(Collector):
         phases: Counter[tuple[str, Phase]] = Counter()
         running: list[tuple[Plan, Record, Known, Mapping[str, int]]] = []
         devices: Counter[tuple[str, str]] = Counter()
-        finished: list[Finished] = []
-        most_running, most_finished = self._cap // FEWEST + 1, self._cap // FEWEST_FINISHED + 1
+        plans: list[Plan] = []
+        ends: list[Phase] = []
+        owners: list[Owners] = []
+        most_running, most_finished = self._cap // FEWEST + 1, self._cap // OF_FINISHED + 1
         for each in self._known():
             plan, record = each.plan, each.record
             if plan is None or record is None:
@@ -133,24 +135,28 @@ class ExperimentCollector(Collector):
             phase = record.phase
             phases[plan.operator, phase] += 1
             if phase in FINISHED:
-                if len(finished) < most_finished:
-                    one = Finished(plan.namespace, plan.title, plan.operator, phase, plan.engine, each.owners)
-                    finished.append(one)
+                if len(plans) < most_finished:
+                    # Three lists: 100,000 tuples would wake the garbage collector on the event loop.
+                    plans.append(plan)
+                    ends.append(phase)
+                    owners.append(each.owners)
                 continue
             accelerators = self._held(plan, each.view)
             self._sum(devices, record, accelerators)
             if len(running) < most_running:
                 running.append((plan, moved(record, each.step), each, accelerators))
+        refused: list[Finished] = []
         for invalid in self._invalid():
             phases[INVALID, invalid.record.phase] += 1
             one = Finished(invalid.namespace, invalid.name, INVALID, invalid.record.phase, owners=invalid.owners)
-            finished.append(one)
+            refused.append(one)
         noted = [_facts(*one, self._clock()) for one in running]
         families = Families([fleet.EXPERIMENTS, fleet.ACCELERATORS])
         _sum_up(phases, families)
         for resource, state in product((*self._resources, *([OTHER] if (OTHER, HELD) in devices else ())), STATES):
             families.add(fleet.ACCELERATORS, {"resource": resource, "state": state}, devices[resource, state])
-        series = Series(noted, finished, phases.total(), now=self._clock(), deadlines=self._deadlines, cap=self._cap)
+        ended = chain(map(_finished, plans, ends, owners), refused)
+        series = Series(noted, ended, phases.total(), now=self._clock(), deadlines=self._deadlines, cap=self._cap)
         return [*families.collected(), series]
 
     def _held(self, plan: Plan, view: View) -> Mapping[str, int]:
@@ -184,6 +190,11 @@ def _facts(plan: Plan, record: Record, known: Known, accelerators: Mapping[str, 
         return Facts(plan, record, ready, counts, probe, progress, accelerators, until, known.owners)
     except Exception:  # noqa: BLE001 - one experiment must not cost the scrape of all
         return None
+
+
+def _finished(plan: Plan, phase: Phase, owners: Owners) -> Finished:
+    """What is to be written of a finished experiment; made while it is written, in the thread."""
+    return Finished(plan.namespace, plan.title, plan.operator, phase, plan.engine, owners)
 
 
 def _sum_up(phases: Counter[tuple[str, Phase]], families: Families) -> None:

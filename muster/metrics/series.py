@@ -1,8 +1,8 @@
 """The series of the experiments in one scrape, written as text.
 
-There are about 70 for each running experiment, so this is most of a scrape. A state set is written from a template, in
-which only the labels that name the experiment are filled in. The labels of a line are in alphabetical order, as
-prometheus_client has them; those of owners follow them.
+There are about 70 for each running experiment, and 2 for a finished one, so this is most of a scrape. A state set is
+written from a template, in which only the labels that name the experiment are filled in. The labels of a line are in
+alphabetical order, as prometheus_client has them; those of owners follow them.
 
 At most ``cap`` lines are written, and an experiment has all of its lines or none. Label values are made printable, and
 an experiment whose labels then equal another's is left out, because Prometheus rejects duplicates. An experiment that
@@ -39,8 +39,8 @@ Deadlines = Callable[[Plan, Record], Mapping[ClockName, float]]
 REASONS = ("cap", "duplicate", "unreadable")
 """Why an experiment has no series of its own."""
 
-FEWEST, FEWEST_FINISHED = 17 + len(RESTART_REASONS) + len(BADPUT) + len(Basis), 1 + len(Phase)
-"""Lines of an unfinished experiment, and of a finished one, at the least."""
+FEWEST, OF_FINISHED = 17 + len(RESTART_REASONS) + len(BADPUT) + len(Basis), 2
+"""Lines of an unfinished experiment at the least, and of a finished one: its info, and the phase in which it ended."""
 
 Causes = Mapping[MissingCause, int]
 
@@ -161,7 +161,7 @@ def _info(text: _Text, operator: str, engine: Engine, owners: Owners) -> None:
 def _finished(facts: Finished) -> _Text:
     text = _Text(facts.namespace, facts.name)
     _info(text, facts.operator, facts.engine, facts.owners)
-    text.add_set(rows.PHASE, _PHASES[facts.phase], len(_PHASES))
+    text.add_one(rows.PHASE, "", f',phase="{facts.phase.value}"', 1.0)
     return text
 
 

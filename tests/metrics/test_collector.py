@@ -11,7 +11,7 @@ from muster.api.goodput import BADPUT, Bucket, Goodput
 from muster.metrics.catalogue import SERIES
 from muster.metrics.collector import RESOURCES, ExperimentCollector, Invalid, Subject
 from muster.metrics.exposition import OPENMETRICS, look, write
-from muster.metrics.series import FEWEST, FEWEST_FINISHED
+from muster.metrics.series import FEWEST, OF_FINISHED
 from muster.state.facts.causes.table import CAUSES
 from muster.state.policies.deadline import ends
 from muster.state.policies.failures.restart_reasons import EXPORTED
@@ -23,7 +23,16 @@ from muster.state.view.view import View
 from muster.state.vocabulary.coordinator import ProbeKind
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod_spec import PodSpec
-from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record, RestartReason, RollCall, StoryLine
+from muster.state.vocabulary.record import (
+    FINISHED,
+    Condition,
+    ConditionType,
+    Phase,
+    Record,
+    RestartReason,
+    RollCall,
+    StoryLine,
+)
 from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.builders import NOW, Clock, answer, plan, pod, record, view, worker_group
 
@@ -290,6 +299,28 @@ def test_a_suspended_experiment_has_no_rank_series_and_a_finished_one_only_info_
     assert names(scrape([Subject(plan(), record(phase=Phase.SUCCEEDED), view())])) == {"info", "phase"}
 
 
+@pytest.mark.parametrize("phase", sorted(FINISHED))
+def test_a_finished_experiment_costs_two_series_and_goes_on_under_labels_that_it_had(phase: Phase) -> None:
+    def of_runs(found: Scrape) -> Scrape:
+        return {key: one for key, one in found.items() if "experiment" in dict(key[1])}
+
+    before = of_runs(scrape([Subject(plan(), record(), view())]))
+    ended = [Subject(plan(name=f"run-{n}"), record(phase=phase), view()) for n in range(1_000)]
+    after = of_runs(scrape([Subject(plan(), record(phase=phase), view()), *ended]))
+    assert len(after) == 2 * 1_001
+    left = {key: one for key, one in after.items() if ("experiment", "run") in key[1]}
+    assert left.keys() <= before.keys(), "a query over both sees one series: no label begins with the end"
+    assert {dict(labels).get("phase"): one for (name, labels), one in left.items()} == {None: 1, phase.value: 1}
+
+
+def test_a_cap_of_two_series_for_each_finished_experiment_leaves_none_out() -> None:
+    ended = [Subject(plan(name=f"done-{n}"), record(phase=Phase.SUCCEEDED), view()) for n in range(1_000)]
+    live = len([key for key in scrape([Subject(plan(), record(), view())]) if ("experiment", "run") in key[1]])
+    subjects = [*ended, Subject(plan(), record(), view())]
+    for cap, left_out in ((2 * 1_000 + live, 0), (2 * 1_000 + live - 2, 1)):
+        assert value(scrape(subjects, cap), "muster_experiments_unreported", {"reason": "cap"}) == left_out
+
+
 def test_the_series_of_a_deleted_experiment_are_gone_with_the_next_scrape() -> None:
     here = {"a": Subject(plan(name="a"), record(), view()), "b": Subject(plan(name="b"), record(), view())}
     subjects = here.values()
@@ -333,7 +364,7 @@ def test_an_experiment_that_cannot_be_read_is_left_out_alone() -> None:
     assert b'experiment="bad"' not in body
 
 
-@pytest.mark.parametrize(("phase", "fewest"), [(Phase.SUSPENDED, FEWEST), (Phase.FAILED, FEWEST_FINISHED)])
+@pytest.mark.parametrize(("phase", "fewest"), [(Phase.SUSPENDED, FEWEST), (Phase.FAILED, OF_FINISHED)])
 def test_the_fewest_lines_of_an_experiment_are_counted_with_each_row(phase: Phase, fewest: int) -> None:
     """From them follows how many experiments a scrape looks at."""
     found = scrape([Subject(plan(), record(phase=phase), view())])

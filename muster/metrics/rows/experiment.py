@@ -13,7 +13,10 @@ INFO = Metric(
     (*ONE, "operator", "engine"),
 )
 PHASE = Metric(
-    "muster_experiment_phase", Type.GAUGE, "1 for the phase it is in, 0 for each other phase.", (*ONE, "phase")
+    "muster_experiment_phase",
+    Type.GAUGE,
+    "1 for the phase it is in, 0 for each other phase. A finished experiment has only the phase in which it ended.",
+    (*ONE, "phase"),
 )
 RANKS_EXPECTED = Metric(
     "muster_experiment_ranks_expected", Type.GAUGE, "Ranks the plan asks for: the size of the gang.", ONE
