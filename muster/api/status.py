@@ -263,7 +263,20 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
     ] = ()
     delete_at: Annotated[
         Time | None,
-        Wire("When the experiment is deleted (spec.ttlAfterFinished).", name="deleteTime", moves=True, after_end=True),
+        Wire(
+            "When the experiment is deleted: by spec.ttlAfterFinished, or by the installation (retentionSeconds).",
+            name="deleteTime",
+            moves=True,
+            after_end=True,
+        ),
+    ] = None
+    retention: Annotated[
+        Counter | None,
+        Wire(
+            "Where deleteTime follows from the setting retention of musterd, because the spec has no ttlAfterFinished: "
+            "for how many seconds that setting keeps it.",
+            name="retentionSeconds",
+        ),
     ] = None
     resume_at: Annotated[
         Time | None,

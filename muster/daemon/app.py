@@ -19,6 +19,7 @@ import structlog
 from muster.api.errors import ApiError
 from muster.api.values.accelerators import Accelerators
 from muster.api.values.owners import OwnerLabels
+from muster.api.values.retention import Retention
 from muster.daemon.election import elector_of
 from muster.daemon.event_recorder import EventRecorder
 from muster.daemon.experiments.entry import Entry
@@ -110,7 +111,9 @@ class Daemon:
         self.changes = Changes()
         self.queue = WorkQueue(self.instruments.queued)
         creates, others = (FairShare(ALONE * settings.write_concurrency) for _ in range(2))
-        self.index = ExperimentIndex(wanted=self._wanted, gone=self._gone)
+        self.index = ExperimentIndex(
+            wanted=self._wanted, gone=self._gone, retention=Retention.of_list(settings.retention)
+        )
         self.boundary = ErrorBoundary(self.index, self._requeue, self.instruments.failed)
         self.loop_lag = LoopLagMonitor(self.instruments.lagged)
         self.probers = ProberPool(

@@ -17,6 +17,8 @@ from pydantic_settings import (
 from muster.api.values.accelerators import DEFAULT, PATTERN
 from muster.api.values.owners import PATTERN as OWNERS
 from muster.api.values.owners import OwnerLabels
+from muster.api.values.retention import LONGEST as LONGEST_RETENTION
+from muster.api.values.retention import Retention
 from muster.daemon.older_names import Environment, File, new_flags
 from muster.kinds.declaration.watched_kind import WatchedKind
 from muster.kinds.registry.run_kinds import RUN_KINDS
@@ -187,6 +189,12 @@ class Settings(BaseSettings):
         description="labels of runs that say whose they are, separated by commas, at most eight: team is the label "
         "label_team of muster_experiment_info, and of the alerts of the chart (docs/platform.md)",
     )
+    retention: str = Field(
+        "",
+        max_length=LONGEST_RETENTION,
+        description="how long finished Experiments without ttlAfterFinished stay, such as 30d,ci=12h,archive=keep: 30 "
+        "days, in the namespace ci 12 hours, in archive until they are deleted; all stay if empty",
+    )
     uvloop: bool = Field(True, description="use uvloop where it is installed")
 
     @property
@@ -213,6 +221,14 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _owners_have_names(self) -> Self:
         OwnerLabels.of_list(self.owner_labels)
+        return self
+
+    @model_validator(mode="after")
+    def _retention_can_be_read(self) -> Self:
+        try:
+            Retention.of_list(self.retention)
+        except ValueError as error:
+            raise ValueError(f"retention: {error}") from None
         return self
 
     @model_validator(mode="after")

@@ -270,6 +270,10 @@ class Detail(Summary, frozen=True, kw_only=True, rename="camel"):
 
     started_at: Time
     finished_at: Time
+    delete_at: Time
+    """When it will be deleted; empty where it stays."""
+    retention: int | None
+    """For how many seconds the installation keeps it after its end, where that and not its spec sets ``delete_at``."""
     groups: list[GroupReport]
     members: dict[str, str]
     deadlines: list[DeadlineReport]

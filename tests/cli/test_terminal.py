@@ -264,6 +264,8 @@ def test_a_tree_says_when_the_experiment_is_deleted() -> None:
     seen = experiment(phase="Succeeded", deleteTime="1970-01-01T00:05:10Z")
     assert "deleted in 5m" in tree(Explanation(seen, (), ()), 10)[0]
     assert "deleted" not in tree(Explanation(experiment(phase="Succeeded"), (), ()), 10)[0]
+    by_default = experiment(phase="Succeeded", deleteTime="1970-01-01T00:05:10Z", retentionSeconds=300)
+    assert "deleted in 5m by the retention of the installation" in tree(Explanation(by_default, (), ()), 10)[0]
 
 
 def test_without_a_terminal_lines_are_printed() -> None:

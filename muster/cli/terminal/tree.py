@@ -36,7 +36,8 @@ def tree(explanation: Explanation, now: float, roll: "Detail | None" = None) -> 
     if remaining := clock_left(seen, now):
         facts.append(f"{remaining} until its deadline")
     if going := left(status.delete_at, now):
-        facts.append(f"deleted in {going}")
+        by = "" if status.retention is None else " by the retention of the installation"
+        facts.append(f"deleted in {going}{by}")
     if age := since(seen.created, now):
         facts.append(f"{age} old")
     name = printable(f"{seen.namespace}/{seen.name}")

@@ -15,9 +15,11 @@ import structlog
 from msgspec import structs
 
 from muster.api.names import KIND
+from muster.api.values.retention import NONE, Retention
 from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.reading import Reading, read, read_object
 from muster.state.view.membership import Membership
+from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Record
 from muster.state.vocabulary.workload import Workload
@@ -48,6 +50,8 @@ class ExperimentIndex:
     members: dict[Key, Membership] = field(default_factory=dict)
     """Of every owner of pods and Services, whether its Experiment is known or not."""
     pods: int = 0
+    retention: Retention = NONE
+    """How long finished Experiments stay that do not say so."""
     _admissions: dict[Key, Workload] = field(default_factory=dict)
     """The Workloads that Kueue made, by their owners, whether these are known or not."""
 
@@ -71,7 +75,7 @@ class ExperimentIndex:
             entry = self.entries[new.uid] = Entry(seen=new, members=members)
         entry.seen = stripped(new)
         if new.resource_version != entry.freshness.version or entry.plan is None:
-            self._take(entry, (read_object if entry.of_run_kind else read)(new, entry.plan))
+            self._take(entry, read_object(new, entry.plan) if entry.of_run_kind else self._read(new, entry.plan))
         self.wanted(new.uid)
 
     def _show(self, old: ExperimentRecord | None, new: ExperimentRecord | None) -> None:
@@ -223,6 +227,14 @@ class ExperimentIndex:
 
     def __len__(self) -> int:
         return len(self.entries)
+
+    def _read(self, new: ExperimentRecord, known: Plan | None) -> Reading:
+        """Read an Experiment; a plan that is not the known one gets what the installation adds."""
+        reading = read(new, known)
+        plan, stays = reading.plan, self.retention.of(new.namespace)
+        if plan is None or plan.lifecycle.retention == stays:
+            return reading
+        return replace(reading, plan=replace(plan, lifecycle=replace(plan.lifecycle, retention=stays)))
 
     def _take(self, entry: Entry, reading: Reading) -> None:
         """Take over the object, except a status that is older than our own last write."""

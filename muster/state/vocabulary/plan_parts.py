@@ -65,9 +65,16 @@ class Lifecycle:
     foreground: bool = False
     """The object stays until the last of its pods is gone (``kubectl delete --cascade=foreground``)."""
     ttl: float | None = None
-    """Seconds after its end for which the object stays; None: until it is deleted."""
+    """Seconds after its end for which the object stays, as it says itself; None: until it is deleted."""
+    retention: int | None = None
+    """Seconds for which the installation keeps a finished object that does not say so; None: until it is deleted."""
     keep_ended: bool = True
     """Pods that have ended stay, for their logs, when the experiment is over; else they are all deleted then."""
+
+    @property
+    def stays(self) -> float | None:
+        """Seconds after its end for which the object stays; None: until it is deleted."""
+        return self.retention if self.ttl is None else self.ttl
 
 
 @dataclass(frozen=True, slots=True)

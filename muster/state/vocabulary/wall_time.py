@@ -92,12 +92,9 @@ def not_in_the_future(plan: Plan, record: Record, now: float) -> Record:
         held = getattr(record, name)
         if held and (held if type(held) is float else _latest(held)) > limit:  # most are: a call costs more than that
             changes[name] = _with_times(held, lambda at: min(at, now))
-    if (
-        record.delete_at is not None
-        and plan.lifecycle.ttl is not None
-        and record.delete_at > limit + plan.lifecycle.ttl
-    ):
-        changes["delete_at"] = now + plan.lifecycle.ttl
+    stays = plan.lifecycle.stays
+    if record.delete_at is not None and stays is not None and record.delete_at > limit + stays:
+        changes["delete_at"] = now + stays
     if record.resume_at is not None:
         ahead = record.phase_at - now if record.phase_at > limit else 0.0
         resume_at = min(record.resume_at - ahead, now + plan.restarts.backoff.maximum)

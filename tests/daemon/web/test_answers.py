@@ -128,6 +128,20 @@ async def test_members_of_an_ended_run_were_ready_at_its_end(daemon: Daemon, cli
         assert re.findall(r"<dt>(members ready[^<]*)</dt><dd>3/4</dd>", page) == [words]
 
 
+async def test_the_page_says_when_an_experiment_is_deleted_and_by_which_setting(
+    daemon: Daemon, client: ClientSession
+) -> None:
+    for name, retention, words in (("own", None, "the ttl of its spec"), ("usual", 86_400, "the retention of the ")):
+        over = record(phase=Phase.FAILED, finished_at=NOW, delete_at=NOW + 86_400, retention=retention)
+        daemon.here.append(Subject(plan(name=name), over, view()))
+        async with client.get(f"/experiments/team/{name}") as response:
+            (said,) = re.findall(r"<dt>To be deleted</dt><dd>(.*?)</dd>", await response.text())
+        assert f"</time>, by {words}" in said
+        async with client.get(f"/experiments/team/{name}.json") as response:
+            document = await response.json()
+        assert (bool(document["deleteAt"]), document["retention"]) == (True, retention)
+
+
 async def test_the_page_says_what_is_waited_for_and_leads_to_the_story(daemon: Daemon, client: ClientSession) -> None:
     done = Subject(plan(name="a-done"), record(phase=Phase.SUCCEEDED), view())
     daemon.here += [done, assembling()]

@@ -40,6 +40,7 @@ OTHER: dict[str, Any] = {
     "otlp_endpoint": "http://collector.monitoring:4318",
     "accelerators": "nvidia.com/gpu",
     "owner_labels": "team,example.com/cost-center",
+    "retention": "30d,ci=12h,archive=keep",
     "uvloop": False,
 }
 """A value of each setting that is neither its default nor the chart's."""

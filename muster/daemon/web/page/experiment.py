@@ -155,6 +155,13 @@ def _facts(one: Detail) -> Part:
         facts.append(("Started", moment(one.started_at)))
     if one.finished_at:
         facts.append(("Finished", moment(one.finished_at)))
+    if one.delete_at:
+        by = (
+            "the ttl of its spec"
+            if one.retention is None
+            else f"the retention of the installation, {age(one.retention)}"
+        )
+        facts.append(("To be deleted", join((moment(one.delete_at), f", by {by}"))))
     facts.append(("In a terminal", element("code", f"muster explain {one.name} --namespace {one.namespace}")))
     if one.reason == INVALID_SPEC:
         facts.append(("File, line and column", element("code", "muster lint FILE")))

@@ -4,6 +4,7 @@ import pytest
 from msgspec.structs import replace as edit
 
 from muster.state.decide.machine import decide
+from muster.state.policies.ending.retention import NOTICE
 from muster.state.vocabulary import wall_time
 from muster.state.vocabulary.actions import DeleteSubject
 from muster.state.vocabulary.record import Phase
@@ -112,3 +113,79 @@ def test_what_was_deleted_is_not_deleted_again() -> None:
     story = finished(0.0)
     story.do(DeleteSubject())
     assert story.look(1) == ()
+
+
+DAY = 86_400
+
+
+def kept(retention: int | None, ttl: float | None = None) -> Story:
+    """A finished gang in an installation with a retention."""
+    story = Story(plan(size=1, ttl=ttl, retention=retention))
+    story.assemble()
+    story.end(0)
+    story.look()
+    assert story.kept.phase is Phase.SUCCEEDED
+    return story
+
+
+def test_the_retention_of_the_installation_holds_where_the_spec_has_no_ttl_and_the_status_says_so() -> None:
+    story = kept(DAY)
+    assert (story.kept.delete_at, story.kept.retention) == ((story.kept.finished_at or 0.0) + DAY, DAY)
+    writes = story.writes
+    assert story.look(DAY - 0.001) == ()
+    assert story.look(0.001) == (DeleteSubject(),)
+    assert story.writes == writes
+
+
+def test_a_ttl_of_the_spec_is_stronger_than_the_retention_shorter_or_longer() -> None:
+    for ttl in (60.0, 30.0 * DAY):
+        story = kept(DAY, ttl)
+        assert (story.kept.delete_at, story.kept.retention) == ((story.kept.finished_at or 0.0) + ttl, None)
+
+
+def test_what_had_ended_before_the_setting_is_given_notice() -> None:
+    story = kept(None)
+    assert (story.look(10.0 * DAY), story.kept.delete_at) == ((), None)
+    story.plan = edited(story.plan, retention=DAY)
+    assert story.look() == ()
+    assert (story.kept.delete_at, story.kept.retention) == (story.now + NOTICE, DAY)
+    at = story.kept.delete_at
+    assert story.look(NOTICE - 1) == ()
+    assert story.kept.delete_at == at, "looking again does not put it off"
+    assert story.look(1) == (DeleteSubject(),)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "stays"), [(DAY, 2 * DAY, 2 * DAY), (2 * DAY, DAY, DAY), (DAY, None, None)]
+)
+def test_a_changed_setting_counts_from_the_end(before: int, after: int | None, stays: float | None) -> None:
+    story = kept(before)
+    end = story.kept.finished_at or 0.0
+    story.plan = edited(story.plan, retention=after)
+    story.look(10)
+    assert (story.kept.delete_at, story.kept.retention) == (None if stays is None else end + stays, after)
+
+
+def test_a_shortened_setting_deletes_no_sooner_than_it_says_or_the_notice() -> None:
+    for short in (60, 10 * DAY):
+        story = kept(20 * DAY)
+        story.look(15.0 * DAY)
+        story.plan = edited(story.plan, retention=short)
+        assert story.look() == ()
+        assert story.kept.delete_at == story.now + min(short, NOTICE)
+
+
+def test_an_edit_takes_the_experiment_from_the_setting_and_gives_it_back() -> None:
+    story = kept(DAY)
+    end = story.kept.finished_at or 0.0
+    story.plan = edited(story.plan, ttl=7.0 * DAY, generation=2)
+    story.look(10)
+    assert (story.kept.delete_at, story.kept.retention) == (end + 7 * DAY, None)
+    story.plan = edited(story.plan, ttl=None, generation=3)
+    story.look(10)
+    assert (story.kept.delete_at, story.kept.retention) == (end + DAY, DAY)
+
+
+def test_a_time_of_another_clock_is_at_most_the_retention_away() -> None:
+    ahead = record(phase=Phase.FAILED, finished_at=NOW + HOUR, delete_at=NOW + HOUR + DAY, retention=DAY)
+    assert wall_time.not_in_the_future(plan(retention=DAY), ahead, NOW) == edit(ahead, delete_at=NOW + DAY)
