@@ -27,7 +27,8 @@ from muster.daemon.experiments.error_boundary import ErrorBoundary
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.experiments.lookup import find, invalid, subjects
 from muster.daemon.experiments.sent import Hearing, PodIdentity, SentIntake
-from muster.daemon.incidents import IncidentWatch
+from muster.daemon.incidents.node_places import NodePlaces
+from muster.daemon.incidents.watch import IncidentWatch
 from muster.daemon.informers import Informers, Times
 from muster.daemon.loop_lag import LoopLagMonitor
 from muster.daemon.prober_pool import Prober, ProberPool, prober_of
@@ -59,6 +60,7 @@ from muster.metrics.leadership import LeadershipCollector
 from muster.metrics.rights import RightsCollector
 from muster.metrics.watch import WatchCollector
 from muster.reconcilers.native.engine import NativeEngine
+from muster.state.facts.incidents.places import Places
 from muster.state.policies import deadline
 from muster.state.view.roll import RollAnswer
 from muster.state.vocabulary.actions import ProbeTarget
@@ -184,6 +186,7 @@ class Daemon:
         self.instruments.registry.register(RightsCollector(self.denials.lasting))
         if self.elector is not None:
             self.instruments.registry.register(LeadershipCollector(self.elector))
+        self.node_places = NodePlaces(self.informers.reflector, monotonic) if settings.node_labels else None
         self.incidents = IncidentWatch(
             self.subjects,
             lambda: self.leading,
@@ -192,6 +195,7 @@ class Daemon:
             monotonic=monotonic,
             sleep=sleep,
             accelerators=self.accelerators,
+            places=self.node_places.now if self.node_places is not None else Places,
             failed=self.instruments.failed,
         )
         self.instruments.registry.register(
@@ -256,6 +260,8 @@ class Daemon:
         follows: dict[str, Coroutine[Any, Any, None]] = {n: each.run() for n, each in self.informers.reflectors.items()}
         follows |= {name: each.run() for name, each in self.informers.run_kinds.items()}
         follows |= {f"watched {name}": each.run() for name, each in self.watched.kinds.items()}
+        if self.node_places is not None:
+            follows["nodes"] = self.node_places.run()
         return {f"watch {name}": follow for name, follow in follows.items()}
 
     def others(self) -> Mapping[str, Coroutine[Any, Any, None]]:
@@ -287,8 +293,8 @@ class Daemon:
         self.changes.everything()
 
     def _answered(self, verb: str, resource: str, error: ApiError | None) -> None:
-        """A request was answered. Reviews of readers are left out: no decision needs them."""
-        if resource not in ("tokenreviews", "subjectaccessreviews"):
+        """A request was answered. Reviews of readers and the labels of nodes are left out: no decision needs them."""
+        if resource not in ("tokenreviews", "subjectaccessreviews", "nodes"):
             self.denials.observe(verb, resource, error)
 
     async def _watch_clock(self) -> None:

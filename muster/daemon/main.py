@@ -38,6 +38,7 @@ from muster.daemon.web.status_server import StatusServer
 from muster.kube.authentication.kubeconfig import SERVICE_ACCOUNT
 from muster.kube.connection import Connection
 from muster.metrics.traces.destination import traces_to
+from muster.watchers import nodes
 
 log = structlog.get_logger()
 
@@ -94,6 +95,7 @@ async def serve(settings: Settings) -> int:
         traced=traces.transition,
     )
     connection.retried = daemon.retried
+    connection.metadata_alone = (nodes.PATH,)
     trusted = settings.http_authentication == "auto" and is_loopback(settings.http_host)
     http = HttpServer(
         daemon.instruments.registry,

@@ -116,6 +116,9 @@ class Settings(BaseSettings):
     kueue: bool = Field(
         False, description="queue Experiments that have the label kueue.x-k8s.io/queue-name with Kueue (v1beta2)"
     )
+    node_labels: bool = Field(
+        False, description="read the labels of nodes that name a rack, a pool or a zone, to name these in incidents"
+    )
     log_format: Literal["auto", "json", "pretty"] = Field(
         "auto", description="auto is pretty on a terminal and JSON elsewhere"
     )

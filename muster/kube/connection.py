@@ -10,7 +10,7 @@ import math
 import os
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,9 @@ MOST_WAITS = 10
 """How often a request is sent again after a Retry-After (client-go: rest/request.go, maxRetries)."""
 
 
+_PARTIAL = ";g=meta.k8s.io;v=v1,application/json"
+
+
 class Connection:
     """See ``Transport``. ``requests`` counts by method and HTTP status (0: no answer), watches as ``WATCH``."""
 
@@ -57,6 +60,8 @@ class Connection:
         self.requests: Counter[tuple[str, int]] = Counter()
         self.retried: Callable[[str, str], None] = lambda _method, _path: None
         """Called for every request that is sent again because the server asked to wait."""
+        self.metadata_alone: Collection[str] = ()
+        """Paths of collections whose objects are read as metav1.PartialObjectMetadata, which has no spec or status."""
         self._clock = clock
         self._sleep = sleep
         self._session = aiohttp.ClientSession(
@@ -135,7 +140,7 @@ class Connection:
     async def _once(
         self, method: str, path: str, params: Mapping[str, str] | None, body: bytes | None, content_type: str
     ) -> Answer:
-        headers = {"Content-Type": content_type} if body is not None else {}
+        headers = {"Content-Type": content_type} if body is not None else self._accepted(method, path, "List")
         patience = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT)
         async with self._answered(method, path, params or {}, patience, data=body, headers=headers) as response:
             self.requests[method, response.status] += 1
@@ -160,7 +165,8 @@ class Connection:
         async with AsyncExitStack() as stack:
             try:
                 async with asyncio.timeout(limit):
-                    opening = self._answered("GET", path, params, patience, counted="WATCH")
+                    headers = self._accepted("GET", path)
+                    opening = self._answered("GET", path, params, patience, counted="WATCH", headers=headers)
                     response = await stack.enter_async_context(opening)
             except TimeoutError as error:
                 self.requests["WATCH", 0] += 1
@@ -168,6 +174,12 @@ class Connection:
                 raise Unreachable(problem, reason="Silent", request=name) from error
             self.requests["WATCH", response.status] += 1
             yield await stack.enter_async_context(aclosing(read_lines(response, name, silence)))
+
+    def _accepted(self, method: str, path: str, suffix: str = "") -> dict[str, str]:
+        """The Accept header of a request that differs from the usual one. A server without that form sends all."""
+        if method != "GET" or path not in self.metadata_alone:
+            return {}
+        return {"Accept": f"application/json;as=PartialObjectMetadata{suffix}{_PARTIAL}"}
 
     @asynccontextmanager
     async def socket(

@@ -22,6 +22,7 @@ STALL = 5.0
 KINDS = {
     **{each.subject.plural: each.subject.kind for each in RUN_KINDS.values()},
     **{each.subject.plural: each.subject.kind for each in WATCHED_KINDS.values()},
+    "nodes": "Node",
     "pods": "Pod",
     "services": "Service",
     "persistentvolumeclaims": "PersistentVolumeClaim",

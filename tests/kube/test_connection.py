@@ -87,6 +87,21 @@ async def test_a_request_has_user_agent_token_and_exactly_its_parameters(tmp_pat
     assert connection.requests == {("POST", 201): 1}
 
 
+async def test_of_what_is_read_as_metadata_alone_nothing_else_is_asked_for(tmp_path: Path) -> None:
+    async with api_server(answer(200, {}), answer(200, {}), stream(b"{}"), answer(200, {})) as server:
+        connection = await connect(server, tmp_path)
+        await connection.request("GET", "/api/v1/pods")
+        connection.metadata_alone = ("/api/v1/pods",)
+        await connection.request("GET", "/api/v1/pods")
+        assert await read(connection) == [b"{}"]
+        await connection.request("POST", "/api/v1/pods", body=b"{}")
+        await connection.aclose()
+    plain, listed, watched, posted = (request.headers["accept"] for request in server.requests)
+    assert listed == "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+    assert watched == "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+    assert plain == posted == "application/json"
+
+
 @pytest.mark.parametrize(
     ("status", "reason", "kind"),
     [

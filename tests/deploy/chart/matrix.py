@@ -85,6 +85,8 @@ MATRIX = {
     ),
     "queues of Kueue": Case("kueue.enabled=true"),
     "queues of Kueue in one namespace": Case("kueue.enabled=true,settings.namespace=lab"),
+    "labels of nodes": Case("settings.nodeLabels=true"),
+    "labels of nodes from one namespace": Case("settings.nodeLabels=true,rbac.reviews=false,settings.namespace=lab"),
     "required anti-affinity": Case("antiAffinity=required,replicas=3"),
     "no anti-affinity": Case("antiAffinity=none"),
     "image by digest": Case(

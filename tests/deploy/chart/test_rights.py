@@ -55,6 +55,16 @@ def test_queues_of_kueue_have_rights_of_their_own(rendered: Rendered, namespace:
 
 
 @pytest.mark.parametrize("namespace", [CLUSTER, "lab"])
+def test_nodes_are_read_only_with_the_value_for_their_labels(rendered: Rendered, namespace: str) -> None:
+    for wanted, rights in (
+        ("false", set()),
+        ("true", {(CLUSTER, ("", "nodes", "list")), (CLUSTER, ("", "nodes", "watch"))}),
+    ):
+        objects = rendered("--set", f"settings.nodeLabels={wanted},settings.namespace={namespace}")
+        assert {(where, right) for where, right, _ in grants(objects, "musterd") if right[1] == "nodes"} == rights
+
+
+@pytest.mark.parametrize("namespace", [CLUSTER, "lab"])
 def test_runs_of_other_controllers_have_a_role_of_their_own(rendered: Rendered, namespace: str) -> None:
     """To read, and to end those that ask for it only where that is switched on."""
     for deadlines, verbs in (("false", "get list watch"), ("true", "get list watch patch delete")):

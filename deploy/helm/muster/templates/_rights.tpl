@@ -72,6 +72,13 @@
   verbs: [patch]
 {{- end }}
 
+{{/* Objects of the cluster, with settings.nodeLabels. Only their metadata is asked for. */}}
+{{- define "muster.nodeRights" -}}
+- apiGroups: [""]
+  resources: [nodes]
+  verbs: [list, watch]
+{{- end }}
+
 {{/* Objects of the cluster, with kueue.enabled. */}}
 {{- define "muster.flavorRights" -}}
 - apiGroups: [kueue.x-k8s.io]

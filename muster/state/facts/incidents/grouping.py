@@ -13,8 +13,9 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
+from muster.state.facts.incidents.places import Place, Places
 from muster.state.facts.incidents.signs import Run, Sign
-from muster.state.facts.incidents.subjects import LABELS, NODES
+from muster.state.facts.incidents.subjects import NODES
 
 RUNS: Final = 3
 """Runs that an incident has at least."""
@@ -24,9 +25,6 @@ LEAST_NODES: Final = 3
 """Nodes that share a label, or a moment."""
 WIDTHS: Final[Mapping[str, float]] = {"rack": 1.2, NODES: 1.3, "pool": 1.4, "zone": 1.6}
 """How many times as many runs a wider subject must explain as a narrower one."""
-
-NodeLabels = Mapping[str, Mapping[str, str]]
-"""The labels of each node, by its name."""
 
 
 class Key(NamedTuple):
@@ -40,7 +38,7 @@ class Key(NamedTuple):
 Groups = dict[Key, dict[Run, Sign]]
 
 
-def groups(signs: Iterable[Sign], labels: NodeLabels) -> Groups:
+def groups(signs: Iterable[Sign], places: Places) -> Groups:
     """Every reading of the signs, whatever its size."""
     found: Groups = defaultdict(dict)
     on_nodes: dict[str, list[Sign]] = defaultdict(list)
@@ -48,33 +46,22 @@ def groups(signs: Iterable[Sign], labels: NodeLabels) -> Groups:
         found[Key(sign.cause, sign.kind, sign.subject)].setdefault(sign.run, sign)
         if sign.node:
             on_nodes[sign.cause].append(sign)
-    totals: Counter[tuple[str, str]] = Counter()
-    if on_nodes and labels:
-        totals.update(place for node in labels.values() for place in _places(node))
     for cause, here in on_nodes.items():
-        for kind, subject, some in (*_shared(here, labels, totals), *_moments(here)):
+        for kind, subject, some in (*_shared(here, places), *_moments(here)):
             for sign in some:
                 found[Key(cause, kind, subject)].setdefault(sign.run, sign)
     return dict(found)
 
 
-def _places(labels: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    for kind, names in LABELS.items():
-        if value := next((labels[name] for name in names if labels.get(name)), ""):
-            yield kind, value
-
-
-def _shared(
-    signs: list[Sign], labels: NodeLabels, totals: Mapping[tuple[str, str], int]
-) -> Iterator[tuple[str, str, list[Sign]]]:
-    by_place: dict[tuple[str, str], list[Sign]] = defaultdict(list)
+def _shared(signs: list[Sign], places: Places) -> Iterator[tuple[str, str, list[Sign]]]:
+    by_place: dict[Place, list[Sign]] = defaultdict(list)
     for sign in signs:
-        for place in _places(labels.get(sign.subject, {})):
+        for place in places.of(sign.subject):
             by_place[place].append(sign)
-    for (kind, subject), some in by_place.items():
-        bad = len({sign.subject for sign in some})
-        if bad >= LEAST_NODES and 2 * bad >= totals[kind, subject] and totals[kind, subject] < len(labels):
-            yield kind, subject, some
+    for place, some in by_place.items():
+        bad, size = len({sign.subject for sign in some}), places.sizes[place]
+        if bad >= LEAST_NODES and 2 * bad >= size and size < len(places):
+            yield place.kind, place.name, some
 
 
 def _moments(signs: list[Sign]) -> Iterator[tuple[str, str, list[Sign]]]:

@@ -16,7 +16,8 @@ from typing import Final
 
 from muster.api.values.devices import Devices, total
 from muster.state.facts.audience import Audience
-from muster.state.facts.incidents.grouping import RUNS, Groups, Key, NodeLabels, assigned, groups
+from muster.state.facts.incidents.grouping import RUNS, Groups, Key, assigned, groups
+from muster.state.facts.incidents.places import Places
 from muster.state.facts.incidents.signs import Run, Sign
 from muster.state.facts.incidents.subjects import NODES, OWNED, remedy
 
@@ -115,9 +116,9 @@ class Tracking:
         return next((each for each in self.shown if run in each.explains), None)
 
 
-def follow(before: Tracking, signs: Iterable[Sign], now: float, labels: NodeLabels | None = None) -> Tracking:
-    """The incidents at ``now``, from the signs of all runs at that moment."""
-    found = _renamed(groups(signs, labels or {}), before.known)
+def follow(before: Tracking, signs: Iterable[Sign], now: float, places: Places | None = None) -> Tracking:
+    """The incidents at ``now``, from the signs of all runs at that moment; ``places`` are those of nodes."""
+    found = _renamed(groups(signs, Places() if places is None else places), before.known)
     active = {key for key, each in before.known.items() if each.active}
     chosen = assigned(found, active)
     known: dict[Key, _Known] = {}

@@ -12,15 +12,18 @@ import sys
 from collections.abc import Iterator
 from random import Random
 
+from muster.state.facts.incidents.places import Places
 from muster.state.facts.incidents.signs import Run, Sign
 from muster.state.facts.incidents.tracking import Tracking, follow
 
 RUNS, NODES, RACK = 400, 500, 20
 STEP = 20.0
-LABELS = {
-    f"n{n}": {"topology.kubernetes.io/rack": f"r{n // RACK}", "topology.kubernetes.io/zone": f"z{n % 3}"}
-    for n in range(NODES)
-}
+PLACES = Places(
+    {
+        f"n{n}": {"topology.kubernetes.io/rack": f"r{n // RACK}", "topology.kubernetes.io/zone": f"z{n % 3}"}
+        for n in range(NODES)
+    }
+)
 
 
 def false_incidents(hours: int, seed: int, *, labelled: bool) -> list[str]:
@@ -33,7 +36,7 @@ def false_incidents(hours: int, seed: int, *, labelled: bool) -> list[str]:
         stuck = {number: one for number, one in stuck.items() if one[0] > now}
         for sign in _new(random, now):
             stuck.setdefault(int(sign.run.name), (now + random.expovariate(1 / 1200), sign))
-        tracking = follow(tracking, (sign for _, sign in stuck.values()), now, LABELS if labelled else {})
+        tracking = follow(tracking, (sign for _, sign in stuck.values()), now, PLACES if labelled else None)
         found |= dict.fromkeys(each.sentence for each in tracking.shown)
     return list(found)
 

@@ -3,6 +3,7 @@
 import pytest
 
 from muster.state.facts.incidents.grouping import RUNS
+from muster.state.facts.incidents.places import Places
 from muster.state.facts.incidents.signs import Run, Sign
 from muster.state.facts.incidents.tracking import BEGINS, ENDS, MOST, MOST_OF_ONE, Tracking, follow
 from tests.state.facts.incidents.fleet_hours import false_incidents
@@ -19,8 +20,8 @@ def sign(n: int, subject: str = "n7", *, namespace: str = "", kind: str = "node"
 def lasting(
     signs: list[Sign], labels: dict[str, dict[str, str]] | None = None, before: Tracking | None = None
 ) -> Tracking:
-    first = follow(before or Tracking(), signs, T, labels)
-    return follow(first, signs, T + BEGINS, labels)
+    first = follow(before or Tracking(), signs, T, Places(labels))
+    return follow(first, signs, T + BEGINS, Places(labels))
 
 
 def subjects(tracking: Tracking) -> list[str]:

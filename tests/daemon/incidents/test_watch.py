@@ -8,11 +8,12 @@ import pytest
 
 from muster.api.errors import error_of
 from muster.api.values.accelerators import USUAL
-from muster.daemon.incidents import EVERY, IncidentWatch
+from muster.daemon.incidents.watch import EVERY, IncidentWatch
 from muster.daemon.settings import Settings
 from muster.metrics.collector import Subject
 from muster.reconcilers.refs import experiment_path
 from muster.state.facts.context import Context
+from muster.state.facts.incidents.places import Place, Places
 from muster.state.facts.incidents.signs import Sign, signs_of
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod_spec import PodSpec
@@ -33,6 +34,7 @@ class World:
         self.lines: list[StoryLine] = []
         self.runs = [self.run(n) for n in range(count)]
         self.leading = True
+        self.places = Places()
         self.watch = IncidentWatch(
             lambda: iter(self.runs),
             lambda: self.leading,
@@ -41,9 +43,10 @@ class World:
             monotonic=lambda: self.now,
             sleep=self.sleep,
             accelerators=USUAL,
+            places=lambda: self.places,
         )
 
-    def run(self, n: int) -> Subject:
+    def run(self, n: int, node: str = "n7") -> Subject:
         wanted = plan(
             uid=f"u{n}",
             name=f"run-{n}",
@@ -52,7 +55,7 @@ class World:
             groups=(worker_group(1, pod=PodSpec(limits={"nvidia.com/gpu": "8"})),),
         )
         return Subject(
-            wanted, record(phase=Phase.RUNNING, conditions=(STUCK,)), view(pod(node="n7", ready=False, cut_off=True))
+            wanted, record(phase=Phase.RUNNING, conditions=(STUCK,)), view(pod(node=node, ready=False, cut_off=True))
         )
 
     def tell(self, about: Plan, line: StoryLine) -> None:
@@ -90,7 +93,7 @@ async def test_only_a_changed_or_an_old_run_is_diagnosed_again(monkeypatch: pyte
         asked.append(context.plan.uid)
         return signs_of(context)
 
-    monkeypatch.setattr("muster.daemon.incidents.signs_of", counted)
+    monkeypatch.setattr("muster.daemon.incidents.watch.signs_of", counted)
     await world.looks(3)
     assert len(asked) == 20
     world.runs[0] = replace(world.runs[0], record=record(phase=Phase.RUNNING, conditions=(STUCK,), epoch=0))
@@ -141,6 +144,19 @@ def test_a_run_has_one_event_of_its_incident_over_three_leaders() -> None:
             assert len(world.cluster.events("Incident")) == 3
 
     played(Daemons, story)
+
+
+async def test_runs_on_nodes_of_one_rack_are_its_incident_as_long_as_the_labels_say_so() -> None:
+    world = World(0)
+    world.runs = [world.run(n, f"n{n}") for n in range(6)]
+    rack = {f"n{n}": {"topology.kubernetes.io/rack": "r1" if n < 6 else "r2"} for n in range(12)}
+    world.places = Places(rack)
+    await world.looks(5)
+    assert [each.key[1:] for each in world.watch.tracking.shown] == [("rack", "r1")]
+    for n in range(6):
+        world.places.put(f"n{n}", [Place("rack", "r3")])
+    await world.looks(15)
+    assert [each.key[1:] for each in world.watch.tracking.shown] == [("rack", "r3")]
 
 
 async def test_a_standby_has_none() -> None:

@@ -18,6 +18,7 @@ from muster.api.values.accelerators import Accelerators
 from muster.metrics.collector import Subject
 from muster.state.facts.accelerators import held
 from muster.state.facts.incidents.announcement import REASON, announcement
+from muster.state.facts.incidents.places import Places
 from muster.state.facts.incidents.signs import Run, Sign, signs_of
 from muster.state.facts.incidents.tracking import Tracking, follow
 from muster.state.vocabulary.plan import Plan
@@ -42,7 +43,10 @@ class _Look(NamedTuple):
 
 
 class IncidentWatch:
-    """``subjects`` are walked; ``explained`` is called with each run, once, that an incident has begun to explain."""
+    """``subjects`` are walked; ``explained`` is called with each run, once, that an incident has begun to explain.
+
+    ``places`` gives the racks, pools and zones of nodes.
+    """
 
     def __init__(
         self,
@@ -54,6 +58,7 @@ class IncidentWatch:
         monotonic: Callable[[], float],
         sleep: Callable[[float], Awaitable[object]],
         accelerators: Accelerators,
+        places: Callable[[], Places] = Places,
         failed: Callable[[str], None] = lambda _place: None,
     ) -> None:
         self.tracking = Tracking()
@@ -66,6 +71,7 @@ class IncidentWatch:
         self._monotonic = monotonic
         self._sleep = sleep
         self._accelerators = accelerators
+        self._places = places
         self._failed = failed
         self._looks: dict[str, _Look] = {}
         self._said: dict[str, tuple[str, float]] = {}
@@ -102,7 +108,8 @@ class IncidentWatch:
         for subject in stuck.values():
             with contextlib.suppress(Exception):  # one that cannot be read was logged by its diagnosis
                 self._count(subject, spent)
-        self.tracking = follow(self.tracking, (sign for seen in self._looks.values() for sign in seen.signs), now)
+        signs = (sign for seen in self._looks.values() for sign in seen.signs)
+        self.tracking = follow(self.tracking, signs, now, self._places())
         self._tell(stuck)
 
     async def _diagnose(self, stuck: dict[str, Subject], now: float) -> None:

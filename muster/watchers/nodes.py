@@ -1,0 +1,44 @@
+"""Nodes, as far as they say what several of them share: the labels of a rack, a pool and a zone.
+
+musterd's connection asks for their metadata alone: a Node is 10 to 30 KB, and its status is written every few minutes.
+"""
+
+import msgspec
+
+from muster.api.values.printable import clean
+from muster.kube.listwatch.decoder import Projection
+from muster.state.facts.incidents.places import Place, places_of
+from muster.watchers.metadata import Metadata, identity
+
+PATH = "/api/v1/nodes"
+LONGEST = 63
+"""Characters of a label's value (RFC 1123, kubernetes: apimachinery/pkg/util/validation)."""
+
+
+class NodeRecord(msgspec.Struct, frozen=True, gc=False):
+    """One Node. ``places`` are what it shares with others."""
+
+    uid: str
+    name: str
+    namespace: str
+    resource_version: int
+    places: tuple[Place, ...]
+
+
+class _Metadata(Metadata, gc=False):
+    labels: dict[str, str] | None = None
+
+
+class NodeDocument(msgspec.Struct, gc=False):
+    """The part of a core/v1 Node, or of its PartialObjectMetadata, that Muster reads."""
+
+    metadata: _Metadata
+
+
+def flatten(document: NodeDocument) -> NodeRecord:
+    """The record of a Node. Raises ValueError for one without uid, name or resourceVersion."""
+    places = tuple(Place(kind, clean(value, LONGEST)) for kind, value in places_of(document.metadata.labels or {}))
+    return NodeRecord(places=places, **identity(document.metadata, "a Node"))
+
+
+DECODER: Projection[NodeDocument, NodeRecord] = Projection("Node", NodeDocument, flatten)

@@ -1,0 +1,72 @@
+"""Racks, pools and zones follow the labels of nodes, and without the right to read these nothing else suffers."""
+
+import asyncio
+
+from muster.api.errors import error_of
+from muster.daemon.incidents.node_places import STALE
+from muster.daemon.settings import Settings
+from muster.state.facts.incidents.places import Place
+from tests.daemon.daemons import Daemons, played
+
+RACK = "topology.kubernetes.io/rack"
+DENIED = error_of(403, "Forbidden", 'nodes is forbidden: User "musterd" cannot list resource "nodes"')
+SETTINGS = Settings(node_labels=True)
+
+
+def put(world: Daemons, node: str, rack: str) -> None:
+    named = {"labels": {RACK: rack}, "name": node}
+    world.api.put(f"/api/v1/nodes/{node}", {"apiVersion": "v1", "kind": "Node", "metadata": named, "spec": {}})
+
+
+def test_a_changed_label_a_new_node_and_a_deleted_one_are_seen() -> None:
+    async def story(world: Daemons) -> None:
+        for node in ("n1", "n2"):
+            put(world, node, "r1")
+        daemon = await world.start(SETTINGS)
+        assert daemon.node_places is not None
+        assert dict(daemon.node_places.now().sizes) == {Place("rack", "r1"): 2}
+        put(world, "n2", "r2")
+        put(world, "n3", "r2")
+        await asyncio.sleep(1)
+        assert dict(daemon.node_places.now().sizes) == {Place("rack", "r1"): 1, Place("rack", "r2"): 2}
+        world.api.remove("/api/v1/nodes/n2")
+        await asyncio.sleep(1)
+        assert daemon.node_places.now().of("n2") == ()
+        await asyncio.sleep(2 * STALE)
+        assert len(daemon.node_places.now()) == 2, "a quiet watch is no old one"
+
+    played(Daemons, story)
+
+
+def test_without_the_right_no_place_is_known_and_the_daemon_is_ready() -> None:
+    async def story(world: Daemons) -> None:
+        world.cluster.refused["nodes"] = DENIED
+        world.api.fail("GET /api/v1/nodes", DENIED, times=1_000_000)
+        daemon = await world.start(SETTINGS)
+        await asyncio.sleep(200)
+        assert daemon.node_places is not None
+        assert len(daemon.node_places.now()) == 0
+        assert not daemon.health.unready()
+
+    played(Daemons, story)
+
+
+def test_what_is_old_is_not_used() -> None:
+    async def story(world: Daemons) -> None:
+        put(world, "n1", "r1")
+        daemon = await world.start(SETTINGS)
+        assert daemon.node_places is not None
+        world.cluster.refused["nodes"] = DENIED
+        world.api.fail("GET /api/v1/nodes", DENIED, times=1_000_000)
+        await asyncio.sleep(600 + STALE)
+        assert len(daemon.node_places.now()) == 0
+
+    played(Daemons, story)
+
+
+def test_nodes_are_read_only_where_that_is_asked_for() -> None:
+    async def story(world: Daemons) -> None:
+        await world.start(Settings())
+        assert not [each for each in world.api.requests if "/nodes" in each.path]
+
+    played(Daemons, story)
