@@ -49,8 +49,12 @@ def main(arguments: list[str]) -> int:
         return 0
     folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
     (folder / "made.json").write_text(json.dumps({"programs": asdict(built), "images": asdict(made)}))
+    return play(folder, [sys.executable, "-m", "tests.real_node.inside", str(folder), *arguments])
+
+
+def play(folder: Path, inside: list[str]) -> int:
+    """Run a command as the first process of new namespaces, and remove what it leaves; its exit status."""
     environment = {**os.environ, OWNER: str(os.getpid()), "PYTHONPATH": str(ROOT)}
-    inside = [sys.executable, "-m", "tests.real_node.inside", str(folder), *arguments]
     try:
         # SIGKILL: unshare ignores SIGTERM while it waits for its child
         command = tether.command(["unshare", *NAMESPACES, *inside], death=signal.SIGKILL)
