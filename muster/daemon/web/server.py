@@ -14,7 +14,7 @@ answer it, and one scrape at a time. In a pod the kubelet's probes do not come h
                                         (watches, rights, the Lease); says whether this daemon leads
 ``/``                                   the page of all experiments; its filters are parameters (``fleet.Filters``)
 ``/experiments.json``                   a listing with the same filters; ``?limit=`` and ``?after=`` (``listing``)
-``/incidents.json``                     what keeps several runs at once (``page.incidents``)
+``/incidents.json``                     what keeps several runs at once (``page.fleet``)
 ``/experiments/<namespace>/<name>``     one experiment's page; with ``.json``, its document; ``jobset/<name>`` for
                                         an object of another kind
 ``/events`` before the path of a page   the changes of that page, as server-sent events (``live``)

@@ -2,17 +2,27 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from muster.api.declared import declared
 from muster.api.manifest.depends_on import DependsOn
 from muster.api.manifest.edits import shape_of
 from muster.api.manifest.experiment import Experiment, ExperimentSpec
 from muster.api.manifest.policies.restart_policy import AvoidNodes
-from muster.api.names import ANNOTATION_CANCELLED, ANNOTATION_RESTART, PRIORITY_LABEL, QUEUE_LABEL
+from muster.api.names import (
+    ANNOTATION_CANCELLED,
+    ANNOTATION_RESTART,
+    LABEL_EXPERIMENT,
+    LABEL_MANAGED_BY,
+    LABEL_UID,
+    MANAGER,
+    PRIORITY_LABEL,
+    QUEUE_LABEL,
+    name_suffix,
+)
 from muster.kinds.declaration.operator import Operator
 from muster.kinds.declaration.plan_error import PlanError
 from muster.kinds.experiments.debug import debugged, with_notice
-from muster.kinds.experiments.storage import with_shared_volume
 from muster.kinds.planning.metadata import FOREGROUND, ORPHAN
 from muster.kinds.planning.pod_specs import pod_spec_of
 from muster.state.vocabulary.clocks import CLOCKS
@@ -20,7 +30,7 @@ from muster.state.vocabulary.coordinator import Coordinator
 from muster.state.vocabulary.group import Group, Role
 from muster.state.vocabulary.plan import MAX_POD_SETS, Plan, Queue
 from muster.state.vocabulary.plan_parts import LONGEST_GRACE, Edits, Failures, Lifecycle, RestartPolicy
-from muster.state.vocabulary.pod_spec import Env, Port, Source
+from muster.state.vocabulary.pod_spec import Claim, Env, Port, Source, Volume
 from muster.state.vocabulary.rules import (
     Backoff,
     ClockAction,
@@ -92,7 +102,7 @@ def plan_of(experiment: Experiment) -> Plan:
         ),
     )
     plan = operator.finish(experiment, plan) if operator.finish else plan
-    return with_notice(experiment, with_shared_volume(experiment, plan))
+    return with_notice(experiment, _with_shared_volume(experiment, plan))
 
 
 def _queue(experiment: Experiment) -> Queue | None:
@@ -197,3 +207,26 @@ def _clocks(spec: ExperimentSpec) -> Iterator[ClockRule]:
             yield replace(row, after=stated.after_seconds, action=ClockAction(stated.action))
         elif row.after:
             yield row
+
+
+def _with_shared_volume(experiment: Experiment, plan: Plan) -> Plan:
+    """The plan with the claim of ``spec.storage.sharedVolume``, and its volume in every group.
+
+    The claim is made and removed with the experiment, and bears its uid, so that an experiment of the same name never
+    finds the files of an earlier one.
+    """
+    storage = experiment.spec.storage
+    wanted = storage.shared_volume if storage else None
+    if wanted is None:
+        return plan
+    spec: dict[str, Any] = {
+        "accessModes": [wanted.access_mode],
+        "resources": {"requests": {"storage": str(round(wanted.size_gb * 10**9))}},
+    }
+    if wanted.storage_class is not None:  # else the cluster's default
+        spec["storageClassName"] = wanted.storage_class
+    labels = {LABEL_MANAGED_BY: MANAGER, LABEL_EXPERIMENT: plan.name, LABEL_UID: plan.uid}
+    claim = Claim(f"{plan.name}-shared-{name_suffix(plan.uid, 0)}", spec, labels=labels, exclusive=True)
+    volume = Volume(claim.name, wanted.mount_point)
+    groups = (replace(each, pod=replace(each.pod, volumes=(volume, *each.pod.volumes))) for each in plan.groups)
+    return replace(plan, claims=(*plan.claims, claim), groups=tuple(groups))

@@ -1,26 +1,27 @@
-"""DeletePods: deletes pods by name and uid, so that a newer pod of the same name is left alone.
-
-Where pods that have ended are to stay (``unless_ended``), each pod is read first: the watch may be late by minutes, and
-a deletion would take the log with it. It is then deleted as it was read, and not if it has changed since.
-"""
+"""Ends pods: deletes them, stops them so that their logs stay, or collects those of an Experiment that is gone."""
 
 from collections.abc import Iterator
 from dataclasses import replace
 
 import msgspec
 
-from muster.api.errors import ApiError, Conflict, NotFound
+from muster.api.errors import ApiError, Conflict, Invalid, NotFound
 from muster.api.names import LABEL_UID
 from muster.kube.metadata import Metadata, Object, read
 from muster.kube.paths import core
+from muster.kube.resources import MERGE_PATCH
+from muster.reconcilers.native.live_pods import pages
+from muster.reconcilers.refs import ref_of
 from muster.reconcilers.requests.batch import Batch, Calls, delete_options
 from muster.reconcilers.requests.refusals import refusal_of
 from muster.reconcilers.result import Outcome
 from muster.state.view.engine_facts import Refusal
-from muster.state.vocabulary.actions import DeletePods
+from muster.state.vocabulary.actions import DeletePods, StopPods
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod, PodPhase
 
+DEADLINE = 1
+"""Seconds: the shortest that Kubernetes takes."""
 _ENDED = (PodPhase.SUCCEEDED, PodPhase.FAILED)
 
 
@@ -36,7 +37,11 @@ class _Found(msgspec.Struct, frozen=True, gc=False):
 
 
 async def delete_pods(calls: Calls, action: DeletePods, plan: Plan) -> Outcome:
-    """Delete the pods."""
+    """DeletePods: delete pods by name and uid, so that a newer pod of the same name is left alone.
+
+    Where pods that have ended are to stay (``unless_ended``), each pod is read first: the watch may be late by minutes,
+    and a deletion would take the log with it. It is then deleted as it was read, and not if it has changed since.
+    """
     pods = list(_worth_deleting(action, calls.now()))
     batch = Batch[Pod]()
 
@@ -86,3 +91,74 @@ def _worth_deleting(action: DeletePods, now: float) -> Iterator[Pod]:
         shortens = action.grace is not None and (action.grace == 0 or now + action.grace < pod.delete_by)
         if not pod.terminating or shortens:
             yield pod
+
+
+async def stop_pods(calls: Calls, action: StopPods, plan: Plan) -> Outcome:
+    """StopPods: let the kubelet end the containers of pods, which stay for their logs.
+
+    ``activeDeadlineSeconds`` may be set on a running pod, once (kubernetes: pkg/apis/core/validation,
+    ValidatePodUpdate). It counts from the pod's start, so a second is over at once: the kubelet ends the containers
+    within the pod's grace period and reports the pod as failed, reason DeadlineExceeded
+    (pkg/kubelet/active_deadline.go).
+    """
+    batch = Batch[Pod]()
+
+    async def stop(pod: Pod) -> int | Refusal | None:
+        path = core(pod.namespace, "pods", pod.name)
+        body = {"metadata": {"uid": pod.uid}, "spec": {"activeDeadlineSeconds": DEADLINE}}
+        try:
+            answer = await calls.do("PATCH", path, body=msgspec.json.encode(body), content_type=MERGE_PATCH)
+        except (NotFound, Invalid):  # gone; or one that cannot be stopped so, and is deleted in time
+            return 0
+        except Conflict as error:  # another pod has the name by now, or the API server was writing this one
+            batch.postpone(error)
+            return None
+        except ApiError as error:
+            if refusal := refusal_of(error, "stop", "Pod", f"{pod.name} ({action.why})", plan):
+                return replace(refusal, final=False)
+            raise
+        return read(answer, Object, f"PATCH {path}").metadata.version
+
+    await batch.run(f"stop pods of {plan.namespace}/{plan.name}", action.pods, stop, calls.slots(plan))
+    return replace(batch.outcome(), stopped=tuple(batch.done))
+
+
+async def collect_pods(calls: Calls, plan: Plan, vanished: tuple[Pod, ...] = ()) -> Outcome:
+    """Delete the pods of an Experiment that is gone, as the garbage collector does, and sooner.
+
+    An Experiment that is deleted in the usual way (background) is gone at once, and its pods are the garbage
+    collector's, which deletes some 20 a second by default. The same rules as there: one GET must say that the owner is
+    gone (404, or another uid), one consistent LIST gives the pods that it still controls (after ``--cascade=orphan``
+    there are none), and each is deleted by uid. What cannot be deleted is left to the garbage collector.
+
+    Pods that lost the label or the owner reference are in no such LIST, and without an owner reference nothing would
+    ever collect them. Those, ``vanished``, are deleted by the uid that they were seen with while they were members.
+    """
+    async with calls.slots(plan):
+        if await _exists(calls, plan):
+            return Outcome()
+        found = [pod.metadata async for page in pages(calls, plan) for pod in page]
+    pods = [(pod.name, pod.uid) for pod in found if pod.deletion_timestamp is None]
+    if not plan.lifecycle.orphans:
+        pods += [(pod.name, pod.uid) for pod in vanished if (pod.name, pod.uid) not in pods]
+
+    async def delete(pod: tuple[str, str]) -> int:
+        name, uid = pod
+        path = core(plan.namespace, "pods", name)
+        try:
+            answer = await calls.do("DELETE", path, body=delete_options(uid, None))
+        except (NotFound, Conflict):  # the garbage collector was there before
+            return 0
+        return read(answer, Object, f"DELETE {path}").metadata.version
+
+    batch = Batch[tuple[str, str]]()
+    await batch.run(f"collect pods of {plan.namespace}/{plan.name}", pods, delete, calls.slots(plan))
+    return batch.outcome()
+
+
+async def _exists(calls: Calls, plan: Plan) -> bool:
+    path = ref_of(plan).path
+    try:
+        return read(await calls.do("GET", path), Object, f"GET {path}").metadata.uid == plan.uid
+    except NotFound:
+        return False

@@ -25,11 +25,9 @@ from muster.kube.metadata import Object, read
 from muster.kube.transport import Transport
 from muster.reconcilers.native.altered import may_run
 from muster.reconcilers.native.claims import ensure_claims
-from muster.reconcilers.native.collect import collect_pods
 from muster.reconcilers.native.confirm import confirm_end, confirm_launch, confirm_loss
 from muster.reconcilers.native.create import create_pods
-from muster.reconcilers.native.delete import delete_pods
-from muster.reconcilers.native.stop import stop_pods
+from muster.reconcilers.native.delete import collect_pods, delete_pods, stop_pods
 from muster.reconcilers.queue.workload import carry_out_for_queue, let_go
 from muster.reconcilers.refs import ref_of
 from muster.reconcilers.render.encode import Unrenderable, to_json

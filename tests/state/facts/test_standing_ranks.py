@@ -7,8 +7,7 @@ import pytest
 
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.diagnose import diagnose
-from muster.state.facts.diagnosis.hanging_members import SHOWN_CALLS
+from muster.state.facts.diagnosis.diagnose import SHOWN_CALLS, diagnose
 from muster.state.view.places.report import PlaceReport
 from muster.state.view.places.standstill import SILENT, STANDS
 from muster.state.view.progress import HANG_SECONDS, StepReport

@@ -1,8 +1,9 @@
 """``--ignore-resources``: a manifest of a large cluster, made to fit on one machine.
 
 What only the nodes of that cluster have is dropped: accelerators, node selectors, affinity, tolerations, priorities,
-network devices. CPUs and memory are cut to a share of this machine. Objects that only that cluster has are not waited
-for (``changes.absent_objects``). Each change is one sentence with its field.
+network devices. CPUs and memory are cut to a share of this machine. A queue and claims that exist already are left out;
+a volume of a claim is an empty folder. Secrets and ConfigMaps may be missing: those that were made on this machine are
+used. Each change is one sentence with its field.
 """
 
 from collections.abc import Iterator
@@ -10,11 +11,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from muster.api.manifest.changes.absent_objects import without_objects
 from muster.api.manifest.error_text import Loc
 from muster.api.manifest.problems import path, quoted
 from muster.api.manifest.yaml.reader import Entry, Mapping, Node, Scalar, Sequence, plain
 from muster.api.manifest.yaml.tree import tree_of
+from muster.api.names import PRIORITY_LABEL, QUEUE_LABEL
 from muster.api.values.quantities import QuantityError, parse_quantity
 
 TYPE_FIELDS: Final = ("accelerators", "extraSelectors", "extraTolerations", "rdma", "shmSizeGB")
@@ -33,6 +34,8 @@ POD_FIELDS: Final = (
 """Of a pod."""
 _MARKS: Final = frozenset(("cpus", "ramRatio", "memory", *TYPE_FIELDS))
 _GB: Final = 10**9
+_REFERENCES: Final = frozenset(("secretKeyRef", "configMapKeyRef", "secretRef", "configMapRef"))
+_SOURCES: Final = ("secret", "configMap")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ def _walk(node: Node, loc: Loc, share: Share) -> Iterator[str]:
         yield from _container(node, loc, share)
         return
     if loc:
-        yield from without_objects(node, loc)
+        yield from _without_objects(node, loc)
     if "containers" in node.entries or loc[-2:] == ("template", "spec"):
         yield from _dropped(node, loc, POD_FIELDS)
     for key, entry in list(node.entries.items()):
@@ -132,3 +135,40 @@ def _shown(value: object) -> str:
         text = ", ".join([*words, *nested])[:60]
         return f" ({text})" if text.isprintable() else ""
     return f" ({len(value)})" if isinstance(value, list) else f" ({quoted(value)})"
+
+
+def _without_objects(node: Mapping, loc: Loc) -> Iterator[str]:
+    """Objects that only that cluster has are not waited for."""
+    if loc == ("metadata", "labels"):
+        yield from _left_out(node, loc, QUEUE_LABEL)
+        yield from _left_out(node, loc, PRIORITY_LABEL)
+    elif loc == ("spec", "storage"):
+        yield from _left_out(node, loc, "attachExistingPVCs")
+    elif loc == ("spec", "tensorboard"):
+        yield from _left_out(node, loc, "usePVC")
+    elif loc[-1] in _REFERENCES or (loc[-1] in _SOURCES and "volumes" in loc):
+        yield from _optional(node, loc)
+    elif loc[-2:-1] == ("volumes",) and "persistentVolumeClaim" in node.entries:
+        del node.entries["persistentVolumeClaim"]
+        node.entries["emptyDir"] = Entry(0, 0, tree_of({}))
+        yield f"{path((*loc, 'persistentVolumeClaim'))}: an empty folder in its place"
+
+
+def _left_out(node: Mapping, loc: Loc, key: str) -> Iterator[str]:
+    if (entry := node.entries.pop(key, None)) is not None and (value := plain(entry.node)):
+        yield f"{path((*loc, key))}: dropped{_shown_name(value)}"
+
+
+def _optional(node: Mapping, loc: Loc) -> Iterator[str]:
+    stated = node.entries.get("optional")
+    if stated is None or plain(stated.node) is not True:
+        node.entries["optional"] = Entry(0, 0, tree_of(True))
+        yield f"{path((*loc, 'optional'))}: true, so that it may be missing here"
+
+
+def _shown_name(value: object) -> str:
+    """A queue by its name, claims by the folders that they were mounted at."""
+    if isinstance(value, list):
+        folders = [str(each.get("mountPoint")) for each in value if isinstance(each, dict)]
+        value = f"{', '.join(folders)[:60]} is not there"
+    return f" ({value})" if isinstance(value, str) and value.isprintable() else ""

@@ -1,22 +1,37 @@
 """The page of one experiment: the sentence first, then causes and ranks, then what explains them."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
+from muster.api.goodput import BY_PHASE, WASTED, Basis, Bucket
 from muster.api.values.humanize import age
 from muster.api.values.printable import WORD, printable
 from muster.api.values.rank_ranges import from_ranges
-from muster.daemon.web.page.clocks import clocks
 from muster.daemon.web.page.document import document, steadiness
 from muster.daemon.web.page.fleet import TONES, address, state
-from muster.daemon.web.page.goodput import goodput
 from muster.daemon.web.page.grid import grid
-from muster.daemon.web.page.html import Child, Html, Part, element, join, part
+from muster.daemon.web.page.html import Child, Html, Part, bar, element, join, part
 from muster.daemon.web.page.runbooks import Runbooks, link
 from muster.daemon.web.page.timeline import spans, stuck, timeline
-from muster.daemon.web.page.times import ago, dated, moment
-from muster.rollcall.document import Detail, FindingReport, ProgressReport
+from muster.daemon.web.page.times import ago, dated, left, moment, seconds_of
+from muster.rollcall.document import DeadlineReport, Detail, FindingReport, ProgressReport, TimeReport
 from muster.rollcall.seats import Bench
 from muster.state.summary.invalid_spec import REASON as INVALID_SPEC
+
+NEAR = 0.9
+"""The share of a clock from which its bar warns."""
+FINE, COARSE = 10, 60
+"""Seconds in whose multiples the time of a bucket is shown, below two minutes and above: the part is not sent to each
+reader every second."""
+
+_MEANINGS = {
+    "total": "from the start to the end",
+    "pending": "until every member has a node",
+    "starting": "until the first program runs",
+    "assembly": "until every rank has arrived",
+    "run": "from the complete roll to the end",
+    "progress": "since the last sign of progress",
+    "terminating": "until the old pods are gone",
+}
 
 
 def story(
@@ -136,6 +151,53 @@ def _pairs(pairs: Iterable[tuple[str, Child]]) -> Html:
 def _section(id_: str, title: str, *children: Child) -> Part:
     name = f"{id_}-title"
     return part("section", id_, element("h2", title, id=name), *children, aria_labelledby=name)
+
+
+def clocks(deadlines: Sequence[DeadlineReport], now: float) -> Part:
+    """One row for each running clock: how much of it has passed, what is left, and what follows."""
+    rows = [_clock(each, now) for each in deadlines]
+    table = element("table", element("tbody", *rows), class_="clocks")
+    return part("section", "clocks", element("h2", "Clocks", id="clocks-title"), table, aria_labelledby="clocks-title")
+
+
+def _clock(one: DeadlineReport, now: float) -> Html:
+    begin = seconds_of(one.until) - one.limit
+    passed = min(1.0, max(0.0, (now - begin) / one.limit)) if one.limit > 0 else 1.0
+    tone = "bad" if passed >= 1 else "warn" if passed >= NEAR else "ok"
+    percent = round(100 * passed)
+    return element(
+        "tr",
+        element("th", one.clock, element("small", _MEANINGS.get(one.clock, "")), scope="row"),
+        element("td", bar(percent, tone, means=f"{percent} % have passed"), class_="wide"),
+        element("td", left(one.until, now), element("small", f" of {age(one.limit)}"), class_="number"),
+        element("td", f"then {one.action}"),
+    )
+
+
+def goodput(one: TimeReport) -> Part:
+    """One row for each bucket that has any time, in the order in which a run goes through them."""
+    wall = sum(one.seconds.values())
+    rows = [_bucket(each, one.seconds[each.value], wall) for each in Bucket if one.seconds.get(each.value)]
+    table = element("table", element("tbody", *rows), class_="clocks")
+    lines = [table]
+    if one.basis == Basis.PHASE:
+        lines.append(element("p", element("small", f"{BY_PHASE[0].upper()}{BY_PHASE[1:]}.")))
+    title = element("h2", "Where the time went", id="goodput-title")
+    return part("section", "goodput", title, *lines, aria_labelledby="goodput-title")
+
+
+def _bucket(bucket: Bucket, seconds: int, wall: int) -> Html:
+    percent = round(100 * seconds / wall)
+    tone = "ok" if bucket is Bucket.PRODUCTIVE else "bad" if bucket in WASTED else "warn"
+    step = COARSE if seconds >= 2 * COARSE else FINE
+    shown = age(seconds - seconds % step) if seconds >= FINE else f"less than {FINE}s"
+    return element(
+        "tr",
+        element("th", bucket.value.replace("_", " "), scope="row"),
+        element("td", bar(percent, tone, means=f"{percent} % of the time"), class_="wide"),
+        element("td", shown, class_="number"),
+        element("td", f"{percent} %", class_="number"),
+    )
 
 
 def _facts(one: Detail) -> Part:

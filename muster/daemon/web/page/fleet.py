@@ -8,17 +8,20 @@ from muster.daemon.web.fleet import Filters, Fleet
 from muster.daemon.web.page.document import document, steadiness
 from muster.daemon.web.page.filters import chips, choices, link
 from muster.daemon.web.page.html import Child, Html, Part, bar, element, join, part
-from muster.daemon.web.page.incidents import incidents
 from muster.daemon.web.page.runbooks import OUTSIDE, Runbooks
 from muster.daemon.web.page.times import ago, coarse
 from muster.metrics.catalogue import INVALID
 from muster.rollcall.document import Summary
+from muster.state.facts.incidents.signs import Run
 from muster.state.facts.incidents.tracking import Incident
 from muster.state.summary.hurt import TITLES, Hurt
 from muster.state.summary.invalid_spec import UNREADABLE
 
 PAGE = 500
 """Rows of one page."""
+
+SHOWN = 8
+"""Runs of an incident that are linked to."""
 
 HEADS = ("Experiment", "State", "What it waits for", "Arrived", "Accelerators", "Restarts", "Next deadline", "For")
 
@@ -75,7 +78,26 @@ def overview(
     return main, document("Experiments", main, "/", query)
 
 
-def address(one: Summary) -> str:
+def incidents(found: Sequence[Incident], now: float, accelerators: Accelerators) -> Part:
+    """The incidents, first on the page: a line for each, and its first runs."""
+    return part("section", "incidents", *(_incident(each, now, accelerators) for each in found))
+
+
+def _incident(one: Incident, now: float, accelerators: Accelerators) -> Html:
+    held = words(accelerators.of(one.devices))
+    said = f"{one.sentence}, since {coarse(max(0.0, now - one.began))}"
+    children: list[Child] = [
+        element("strong", f"{said}; {held} accelerators held" if held else said),
+        f" {one.remedy}. ",
+    ]
+    for run in one.runs[:SHOWN]:
+        children += [element("a", run.name, href=address(run)), " "]
+    if len(one.runs) > SHOWN:
+        children.append(f"and {len(one.runs) - SHOWN} more")
+    return element("p", *children, class_="badge bad")
+
+
+def address(one: Summary | Run) -> str:
     """The path of that experiment's page."""
     return f"/experiments/{quote(one.namespace, safe='')}/{quote(one.name)}"
 

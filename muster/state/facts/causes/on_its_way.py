@@ -1,17 +1,45 @@
 """Causes that are a moment of a start or of an end, or follow from another one: they come last in a sentence."""
 
+from collections.abc import Mapping
 from math import inf
+from typing import Final
 
+from muster.state.facts import admission
 from muster.state.facts.causes.cannot_start import is_kept
 from muster.state.facts.causes.cause import MissingCause, by_platform, by_user
 from muster.state.facts.causes.heard import is_coordinator, passive, serves, uncalled
-from muster.state.facts.causes.queue_steps import of_queue
 from muster.state.facts.context import Context
 from muster.state.view.stage import RUNS, Stage
 from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.record import ConditionType
 
 SANDBOX_PATIENCE = 60.0
 """Seconds after ``policies.obstacles`` has begun to call it an obstacle."""
+
+_RESTORE: Final = "correct the queue label, or create the LocalQueue or the ClusterQueue that the message names"
+
+STEPS: Final[Mapping[str, str]] = {
+    "ExceedsMaxQuota": "ask for less, or raise the quota of the ClusterQueue",
+    "Misconfigured": _RESTORE,
+    "Inadmissible": _RESTORE,
+    admission.DEACTIVATED: "set spec.active of its Workload to true: kubectl get workloads -n NAMESPACE",
+    admission.SILENT: "see whether Kueue's controller runs, and read its log",
+    admission.UNAVAILABLE: "do what the message says: Kueue, the flag --kueue of musterd or a right is missing",
+}
+"""What a person does about a queue that never admits by itself: the table of docs/queues.md, by the reason of Stuck.
+
+A reason that ends in its cause (DeactivatedDueTo…) has the step of its beginning."""
+
+
+def step_of(reason: str) -> str:
+    """The next step; empty where Kueue itself goes on."""
+    return STEPS.get(reason.partition("DueTo")[0], "")
+
+
+def _of_queue(context: Context) -> str:
+    """The next step about the queue of an experiment that is stuck in it; empty for any other."""
+    stuck = context.record.condition(ConditionType.STUCK)
+    return step_of(stuck.reason) if stuck is not None and stuck.status else ""
 
 
 def _awaits(context: Context, pod: Pod) -> bool:
@@ -41,7 +69,7 @@ class OnItsWay:
         "the Workload of the queue, or the scheduling gates of the pod",
         "nothing, if the queue is full: it is admitted in its turn; if the queue has had room since Kueue last wrote, "
         "see whether Kueue's controller runs",
-        step=of_queue,
+        step=_of_queue,
         stages=(Stage.QUEUED,),
         what="held by scheduling gates of the pod",
         stuck_as="Queued",

@@ -5,20 +5,32 @@ never at those that are there. The page, ``muster explain`` and the tests ask fo
 that is stuck looks at a few (``failures.known``). The sentence of the status is bounded (``diagnosis.grouping``).
 """
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain, filterfalse, islice
+from typing import Final
 
+from muster.api.values.rank_ranges import to_ranges
+from muster.api.values.timestamps import whole_time
 from muster.state.facts.causes.heard import serves
+from muster.state.facts.causes.table import Causes
+from muster.state.facts.collectives import behind, unseen, way
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.behind_members import of_collectives
 from muster.state.facts.diagnosis.coordinator import given_up, hang_as_recorded, of_coordinator
-from muster.state.facts.diagnosis.finding import Finding
+from muster.state.facts.diagnosis.finding import NAMED_RANGES, Diagnosis, Finding
 from muster.state.facts.diagnosis.grouping import diagnoses, grouped
-from muster.state.facts.diagnosis.hanging_members import of_hang
-from muster.state.facts.diagnosis.unnamed_members import of_count
+from muster.state.facts.diagnosis.next_steps import next_step
+from muster.state.facts.hang import hung, standstill, still, where
+from muster.state.view.places.report import PlaceGroup
+from muster.state.view.places.sentence import outlying
 from muster.state.view.stage import Stage, stage_of
 from muster.state.vocabulary.pod import Pod
-from muster.state.vocabulary.record import RANKS_ENDED, Phase
+from muster.state.vocabulary.record import RANKS_ENDED, ConditionType, Phase
+
+SHOWN_CALLS = 6
+"""Calls of a stack that the evidence has."""
+
+_RANK: Final = re.compile(r"Z: (?:process(?:es)? [0-9, -]+ of )?ranks? ([0-9]{1,7})\b")
 
 
 def diagnose(context: Context, most: int | None = None) -> tuple[Finding, ...]:
@@ -32,7 +44,7 @@ def diagnose(context: Context, most: int | None = None) -> tuple[Finding, ...]:
         return ()
     found = diagnoses(context, islice(_notable(context), most))
     most_named = most or context.plan.size
-    behind = of_collectives(context, most_named)
+    behind = _of_collectives(context, most_named)
     if context.probe is not None:
         behind = behind or of_hang(context, most_named)
         behind |= given_up(context, context.probe)
@@ -44,7 +56,7 @@ def diagnose(context: Context, most: int | None = None) -> tuple[Finding, ...]:
             found[coordinator.rank] = wrong
     if (hanging := hang_as_recorded(context)) is not None:
         found.setdefault(*hanging)
-    counted = of_count(context, found)
+    counted = _of_count(context, found)
     return (*grouped(context, found), *([counted] if counted else []))
 
 
@@ -88,3 +100,99 @@ def _from_roll(context: Context) -> Iterator[int]:
 
 def _unready(pod: Pod, done: bool) -> bool:
     return stage_of(pod, done) in (Stage.RUNNING, Stage.UNKNOWN)
+
+
+def _of_collectives(context: Context, most: int) -> dict[int, Diagnosis]:
+    """The members that others wait for in a collective, at most ``most``; none where the gang gets on."""
+    seen = behind(context)
+    if seen is None:
+        return _as_recorded(context)
+    found: dict[int, Diagnosis] = {}
+    for each in seen.behind:
+        for late in each.late:
+            waiting = f"{each.waiting} of {each.size} wait in it"
+            process = "" if late.member == late.rank else f"its process {late.rank} "
+            pod = context.tally.members.get(late.member)
+            where = f"pod {pod.name}" + (f" on node {pod.node}" if pod.node else "") if pod else "its pod"
+            said = f"{where}; no collective began or ended since {whole_time(seen.moved_at)}; {waiting}"
+            found.setdefault(late.member, Diagnosis(Causes.COLLECTIVE_BEHIND, f"{process}{way(each, late)}", said))
+    return dict(islice(found.items(), most))
+
+
+def _as_recorded(context: Context) -> dict[int, Diagnosis]:
+    """The first of them, as the record has it: this daemon has taken over, and has not looked often enough."""
+    said = context.record.condition(ConditionType.STUCK)
+    if said is None or not unseen(context) or (rank := _RANK.search(said.message)) is None:
+        return {}
+    return {int(rank[1]): Diagnosis(Causes.COLLECTIVE_BEHIND, "others wait for it in a collective", said.message)}
+
+
+def of_hang(context: Context, most: int) -> dict[int, Diagnosis]:
+    """The members of a gang that hangs: those that are behind, else those that stand elsewhere, else all that report.
+
+    At most ``most``; none where the gang gets on or does not report.
+    """
+    progress, stand = hung(context), still(context)
+    stands = context.view.places_of(context.record.epoch)
+    apart = outlying(stands) if stands is not None else {}
+    stacks = stands.stacks if stands is not None else {}
+    if progress is None:
+        if stand is None:
+            return {}
+        said = standstill(stand)
+        return {
+            rank: Diagnosis(Causes.HUNG, apart[rank].activity, said + _calls(apart[rank], stacks))
+            for rank in islice(apart, most)
+        }
+    steps = {rank: each.report.step for rank, each in progress.ranks.items()}
+    behind = [rank for rank, step in steps.items() if step < progress.step]
+    said = f"no rank has reported a step since {whole_time(progress.moved_at)}; last step {progress.step}"
+    said = "; ".join(filter(None, (said, where(context))))
+    named = behind or [rank for rank in apart if rank in steps] or steps
+    found = {}
+    for rank in islice(named, most):
+        what = f"no step since step {steps[rank]}"
+        if rank in apart:
+            what, calls = f"{what}, {apart[rank].activity}", _calls(apart[rank], stacks)
+            found[rank] = Diagnosis(Causes.HUNG, what, said + calls)
+        else:
+            found[rank] = Diagnosis(Causes.HUNG, what, said)
+    return found
+
+
+def _calls(group: PlaceGroup, stacks: Mapping[int, tuple[str, ...]]) -> str:
+    """The stack of the first rank of the group, where it was read."""
+    calls = stacks.get(group.ranks[0], ())
+    return f"; rank {group.ranks[0]}, the innermost call first: {', '.join(calls[:SHOWN_CALLS])}" if calls else ""
+
+
+def _of_count(context: Context, found: Collection[int]) -> Finding | None:
+    """How many have not arrived without a cause of their own, where the coordinator counts members and names none.
+
+    Members that something else keeps are taken off first. Of the rest any one that runs may be missing.
+
+    ``found`` are the ranks with a cause. A candidate has a pod that runs; the coordinator has arrived.
+    """
+    coordinator, probe, tally = context.plan.coordinator, context.probe, context.tally
+    if coordinator is None or probe is None or probe.answer.joined is None or not probe.serving:
+        return None
+    size = context.plan.size
+    missing = size - probe.arrived - sum(rank != coordinator.rank for rank in found)
+    ranks = sorted(rank for rank in tally.members if rank not in found and rank not in tally.done)
+    ranks = [rank for rank in ranks if rank != coordinator.rank]
+    if missing <= 0 or not ranks:
+        return None
+    which = f"{'rank' if len(ranks) == 1 else 'ranks'} {to_ranges(ranks, NAMED_RANGES)}"
+    has = "has" if missing == 1 else "have"
+    known = missing == len(ranks)
+    what = f"{missing} of {size} {has} not arrived; "
+    what += f"by their number {which}" if known else f"the store does not say which of {which}"
+    cause = Causes.NOT_ARRIVED
+    return Finding(
+        cause=cause,
+        ranks=tuple(ranks) if known else (),
+        count=missing,
+        what=what,
+        evidence=f"{probe.answer.detail}; {probe.answer.partial}",
+        next_step=next_step(context, cause, ranks[0], ""),
+    )

@@ -11,14 +11,59 @@ from time import monotonic
 from muster.api.values.printable import printable
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.vocabulary.coordinator import ProbeKind
+from muster.watchers.probes.bounded.channel import Channel
 from muster.watchers.probes.bounded.connection import Address, PortState
+from muster.watchers.probes.bounded.grpc import NoAnswer, Status
 from muster.watchers.probes.bounded.http import Asker
-from muster.watchers.probes.jax.port_check import connect
-from muster.watchers.probes.stated.health import Health
+from muster.watchers.probes.jax.port_check import check_port, connect
+from muster.watchers.probes.jax.protobuf import Malformed, fields
 
 MAX_TEXT = 1_000
 GOOD = range(200, 400)
 """Statuses of an HTTP server that serves, as for a kubelet."""
+
+CHECK = "/grpc.health.v1.Health/Check"
+WHOLE_SERVER = b""
+"""A HealthCheckRequest without the name of a service."""
+SERVING = 1
+NAMES = {0: "UNKNOWN", 1: "SERVING", 2: "NOT_SERVING", 3: "SERVICE_UNKNOWN"}
+"""HealthCheckResponse.ServingStatus."""
+NO_CONNECTION = (Status.UNAVAILABLE, Status.DEADLINE_EXCEEDED)
+
+
+class Health:
+    """Asks gRPC's health service whether the whole server serves (grpc/grpc doc/health-checking.md).
+
+    The channel opens with the first question.
+    """
+
+    def __init__(self, address: Address) -> None:
+        self._address, self._channel = address, Channel(address, expected=1)
+
+    async def check(self, deadline: float) -> PortState:
+        """What the service says, or the port where no gRPC server answers."""
+        try:
+            answer = await self._channel.unary(CHECK, WHOLE_SERVER, deadline)
+        except NoAnswer as error:
+            await self._channel.renew()
+            if error.excess:
+                return PortState(CoordinatorState.OTHER_PROTOCOL, error.text)
+            if error.code in NO_CONNECTION:
+                port = await check_port(self._address, deadline)
+                said = f"speaks HTTP/2, but {CHECK} got no answer: {error.code.name}: {error.text}"
+                return PortState(CoordinatorState.TIMEOUT, said) if port.state.serving else port
+            return PortState(CoordinatorState.UNHEALTHY, f"{CHECK}: {error.code.name}: {error.text}")
+        try:
+            status = next((value for number, value in fields(answer) if number == 1), 0)
+        except Malformed as error:
+            return PortState(CoordinatorState.OTHER_PROTOCOL, f"{CHECK}: {error}")
+        state = CoordinatorState.SERVING if status == SERVING else CoordinatorState.UNHEALTHY
+        name = NAMES.get(status, "another status") if isinstance(status, int) else "another status"
+        return PortState(state, f"{CHECK}: {name}")
+
+    async def close(self) -> None:
+        """Close the channel."""
+        await self._channel.close()
 
 
 class StatedProbe:

@@ -3,7 +3,7 @@
 import re
 
 from muster.api.goodput import Bucket
-from muster.daemon.web.page.goodput import goodput
+from muster.daemon.web.page.experiment import goodput
 from muster.rollcall.document import TimeReport
 from muster.rollcall.make import detail
 from muster.state.facts.context import Context

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from muster.state.facts.admission import HOPELESS
-from muster.state.facts.causes.queue_steps import STEPS, step_of
+from muster.state.facts.causes.on_its_way import STEPS, step_of
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record
