@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.alias_generators import to_camel
 
+from muster.api.values.durations import PATTERN
 from muster.daemon.older_names import OLDER
 from muster.daemon.settings import CAN_RUN, Settings
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
@@ -172,6 +173,23 @@ class PriorityClass(Strict):
         True, description="create a PriorityClass and give it to the pods, unless priorityClassName is set"
     )
     value: int = Field(1_000_000_000, ge=0, le=1_000_000_000, description="its value; the highest for users by default")
+
+
+class Prune(Strict):
+    """`muster prune` as a CronJob, which deletes experiments that ended long ago whatever their spec says."""
+
+    enabled: bool = Field(
+        False, description="make the CronJob, with a service account that may list and delete experiments only"
+    )
+    schedule: str = Field("17 3 * * *", min_length=9, max_length=100, description="when, as cron writes it")
+    older_than: str = Field(
+        "30d", min_length=2, max_length=64, pattern=PATTERN, description="time since the end: 12h, 30d, 2w"
+    )
+    phases: list[Literal["Succeeded", "Failed"]] = Field([], description="only those that ended so; all if empty")
+    resources: Object = Field(
+        {"requests": {"cpu": "50m", "memory": "96Mi"}, "limits": {"memory": "512Mi"}},
+        description="resources of its container",
+    )
 
 
 class FlowSchema(Strict):
@@ -363,6 +381,7 @@ class Values(Strict):
     priority_class: PriorityClass = Field(PriorityClass(), description="a PriorityClass for musterd")
     priority_class_name: str = Field("", description="priorityClassName of the pods, in place of priorityClass")
     flow_schema: FlowSchema = Field(FlowSchema(), description="API priority and fairness for the Lease")
+    prune: Prune = Field(Prune(), description="a CronJob that deletes experiments that ended long ago")
     dns_policy: Literal["ClusterFirst", "ClusterFirstWithHostNet", "Default"] | None = Field(
         None, description="dnsPolicy of the pods"
     )

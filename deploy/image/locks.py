@@ -29,7 +29,7 @@ class Lock:
         return dict(_PIN.findall(self.path.read_text(encoding="utf-8")))
 
 
-_EXTRAS = ("daemon", "fast", "tracing")
+_EXTRAS = ("cli", "daemon", "fast", "tracing")
 RUNTIME = Lock(
     Path(__file__).parent / "requirements.txt",
     ("pyproject.toml", *(word for extra in _EXTRAS for word in ("--extra", extra))),

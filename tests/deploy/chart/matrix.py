@@ -118,6 +118,13 @@ MATRIX = {
         "ingress.annotations.note=x,service.type=NodePort",
         expect=frozenset({"Ingress"}),
     ),
+    "experiments that ended long ago are deleted": Case(
+        "prune.enabled=true,prune.olderThan=2w 3d,prune.phases[0]=Succeeded,prune.schedule=0 4 * * 0",
+        expect=frozenset({"CronJob"}),
+    ),
+    "experiments of one namespace that ended long ago are deleted": Case(
+        "prune.enabled=true,settings.namespace=lab", expect=frozenset({"CronJob"})
+    ),
     "closed to all": Case(as_json=("networkPolicy.from=[]", "networkPolicy.apiServerPorts=[8443]")),
     "everything for the pod": Case(
         "priorityClassName=high,podLabels.team=ml,podAnnotations.note=x,terminationGracePeriodSeconds=60,"

@@ -19,6 +19,7 @@ OPERATOR = Path(__file__).parent / "prometheus_operator.yaml"
 SIMPLE = {"str": str, "int": int, "bool": bool, "float": (int, float), "object": object, "datetime": str}
 MODELS = {
     ("apps/v1", "Deployment"): "V1Deployment",
+    ("batch/v1", "CronJob"): "V1CronJob",
     ("v1", "ConfigMap"): "V1ConfigMap",
     ("v1", "Service"): "V1Service",
     ("v1", "ServiceAccount"): "V1ServiceAccount",

@@ -120,3 +120,10 @@ def test_rights_for_another_kind_are_there_only_where_it_is_run(
                if group in ("jobset.x-k8s.io", "kubeflow.org")]  # fmt: skip
     assert {(group, resource.partition("/")[0]) for group, resource, _ in foreign} == expected
     assert len(foreign) == 6 * len(expected)
+
+
+@pytest.mark.parametrize("namespace", [CLUSTER, "lab"])
+def test_prune_has_an_account_of_its_own_that_lists_and_deletes_experiments(rendered: Rendered, namespace: str) -> None:
+    objects = rendered("--set", f"prune.enabled=true,settings.namespace={namespace}")
+    found = {(where, right) for where, right, _ in grants(objects, "musterd-prune")}
+    assert found == {(namespace, ("muster.dev", "experiments", verb)) for verb in ("list", "delete")}
