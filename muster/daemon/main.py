@@ -164,6 +164,7 @@ def status_server_of(settings: Settings, port: int, daemon: Daemon) -> StatusSer
         tls=ServerCertificate(*pair).context,
         trust=trust,
         named=urlsplit(settings.progress_url).hostname or "",
+        observe=daemon.instruments.posted,
     )
 
 

@@ -87,3 +87,5 @@ RETRIED = (
 """Requests, by verb and resource, that a busy API server asks to send again."""
 ERRORS = tuple((place,) for place in PLACES)
 PROBES = tuple((kind, state) for kind, state in product(ProbeKind, CoordinatorState) if not kind.passive)
+POSTS = tuple((outcome,) for outcome in ("accepted", "refused", "too-many", "unavailable"))
+"""How the progress endpoint answers (``daemon.web.status_server``)."""

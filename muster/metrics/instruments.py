@@ -59,6 +59,7 @@ class Instruments:
         self._retries = self._bounded_counter(daemon.API_RETRIES, closed_sets.RETRIED)
         self._probes = self._bounded_counter(daemon.PROBE_REQUESTS, closed_sets.PROBES)
         self._probe_durations = self._bounded_histogram(daemon.PROBE_DURATION)
+        self._posts = self._bounded_counter(daemon.PROGRESS_POSTS, closed_sets.POSTS)
         self._decisions = self._histogram(daemon.DECISION_DURATION)
         self._waits = self._histogram(daemon.QUEUE_WAIT)
         self._lag = self._histogram(daemon.LOOP_LAG)
@@ -138,6 +139,10 @@ class Instruments:
         """A coordinator was probed."""
         self._probes.at(kind, state).inc()
         self._probe_durations.at(kind).observe(_seconds(seconds))
+
+    def posted(self, outcome: str) -> None:
+        """The progress endpoint answered a post."""
+        self._posts.at(outcome).inc()
 
     def _counter(self, row: Metric) -> Counter:
         return Counter(row.family, row.help, row.labels, registry=self.registry)

@@ -1,6 +1,7 @@
 """The label sets that counters begin with are those that can come."""
 
 from muster.api.manifest.operators import operators
+from muster.daemon.web import status_server
 from muster.metrics import closed_sets
 from muster.reconcilers.requests import refusals
 from muster.state.policies.failures.restart_reasons import EXPORTED
@@ -16,3 +17,8 @@ def test_every_operator_that_can_be_planned_is_one_that_a_manifest_may_name() ->
 
 def test_a_restart_counts_under_the_same_reason_for_one_experiment_as_for_all() -> None:
     assert {reason for _, reason in closed_sets.RESTARTS} < set(EXPORTED)
+
+
+def test_every_answer_of_the_progress_endpoint_begins_at_0() -> None:
+    outcomes = {"refused", *status_server._OUTCOMES.values()}  # noqa: SLF001
+    assert {outcome for (outcome,) in closed_sets.POSTS} == outcomes

@@ -153,6 +153,7 @@ def test_counters_of_closed_sets_begin_at_0_and_leave_room_for_others(instrument
     assert read(instruments, "muster_refusals_total", reason="QuotaExceeded") == 0
     assert read(instruments, "muster_internal_errors_total", place="step") == 0
     assert read(instruments, "muster_probe_requests_total", kind="jax", state="serving") == 0
+    assert read(instruments, "muster_progress_posts_total", outcome="refused") == 0
     known = (getattr(closed_sets, name) for name in ("PHASES", "RESTARTS", "DISRUPTIONS", "OUTCOMES", "REFUSALS"))
     assert max(map(len, known)) <= LABEL_SETS / 4
 

@@ -76,6 +76,15 @@ PROBE_DURATION = Metric(
     "muster_probe_duration_seconds", Type.HISTOGRAM, "Time one probe took.", ("kind",), "seconds", _CALL
 )
 
+PROGRESS_POSTS = Metric(
+    "muster_progress_posts_total",
+    Type.COUNTER,
+    "Posts that the progress endpoint answered (spec.progressEndpoint): accepted, refused (of no member, or not "
+    "readable), too-many (a rank is heard once a second), unavailable (no leader, or a token that cannot be checked); "
+    "one that a standby passes on is counted by both.",
+    ("outcome",),
+)
+
 RIGHTS_MISSING = Metric(
     "muster_rights_missing",
     Type.GAUGE,
@@ -135,6 +144,6 @@ WATCHES = (
     TRACKED_PODS,
     FOREIGN_PODS,
 )
-REQUESTS = (API_REQUEST_DURATION, API_RETRIES, RIGHTS_MISSING, PROBE_REQUESTS, PROBE_DURATION)
+REQUESTS = (API_REQUEST_DURATION, API_RETRIES, RIGHTS_MISSING, PROBE_REQUESTS, PROBE_DURATION, PROGRESS_POSTS)
 PROCESS = (QUEUE_DEPTH, QUEUE_WAIT, DECISION_DURATION, LOOP_LAG, CLOCK_STEPS, INTERNAL_ERRORS, LABEL_SETS_FOLDED, BUILD)
 ELECTION = (LEADER, LEADER_TRANSITIONS, LEASE_RENEWAL_AGE)
