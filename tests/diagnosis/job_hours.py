@@ -22,10 +22,10 @@ from random import Random
 from typing import NamedTuple, TypeVar
 
 from muster.state.view.progress import HANG_INTERVALS
+from tests.scenarios.incidents import Pauses, Preempted, SlowImage
+from tests.scenarios.scenario import End, Scenario, path_of
 from tests.simulation.oracles.own_writes import OwnWrites
 from tests.simulation.plans.plan import Plan
-from tests.simulation.scenarios.incidents import Pauses, Preempted, SlowImage
-from tests.simulation.scenarios.scenario import End, Scenario, path_of
 from tests.simulation.world.gang import Gang
 from tests.simulation.world.kubelet import Kubelet
 from tests.simulation.world.process import Process

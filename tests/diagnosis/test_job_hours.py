@@ -7,7 +7,7 @@ from typing import TypeVar
 import pytest
 
 from tests.diagnosis.job_hours import HOUR, OPERATORS, JobHours, play
-from tests.simulation.scenarios.incidents import NeverArrives, Pauses
+from tests.scenarios.incidents import NeverArrives, Pauses
 from tests.simulation.world.process import Process
 
 T = TypeVar("T")

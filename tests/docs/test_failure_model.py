@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.scenarios.catalogue import scenarios
 from tests.simulation.coverage import ACTORS, EMPTY, QUESTIONS, table
 from tests.simulation.plans.families import FAMILIES
-from tests.simulation.scenarios.catalogue import scenarios
 
 TESTS = Path(__file__).parents[1]
 PAGE = (TESTS.parent / "docs" / "failure-model.md").read_text()

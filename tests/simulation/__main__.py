@@ -8,12 +8,12 @@ from functools import partial
 from itertools import islice
 from operator import itemgetter
 
+from tests.scenarios.operators import OPERATORS
 from tests.simulation.oracles.histories import history
 from tests.simulation.plans.families import FAMILIES, RANDOM
 from tests.simulation.plans.plan import parse
 from tests.simulation.real import real
 from tests.simulation.runner import Tally, exhaustive, judge, random, run
-from tests.simulation.scenarios.operators import OPERATORS
 from tests.simulation.soak import soak
 from tests.simulation.world.world import World
 

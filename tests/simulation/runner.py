@@ -12,13 +12,13 @@ from itertools import chain
 from multiprocessing.pool import IMapIterator, Pool
 from typing import TypeVar
 
+from tests.scenarios.catalogue import scenarios
+from tests.scenarios.operators import JAX
 from tests.simulation.oracles.judge import play
 from tests.simulation.oracles.result import Result
 from tests.simulation.plans.families import RANDOM, clean, gangs, plans, random_plan, spare_gangs
 from tests.simulation.plans.plan import Plan, parse
 from tests.simulation.plans.share import Share
-from tests.simulation.scenarios.catalogue import scenarios
-from tests.simulation.scenarios.operators import JAX
 
 NICE = 15
 """Plans on real time run beside these, in CI other tests too, and have priority: only they can be late."""

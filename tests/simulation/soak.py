@@ -16,11 +16,11 @@ from prometheus_client import generate_latest
 
 from muster.daemon.app import Daemon
 from tests.fakes.history import collections_of
+from tests.scenarios.incidents import EVERY_EPOCH, Fails
+from tests.scenarios.scenario import End, Scenario, path_of
 from tests.simulation.oracles.invariants import OVER
 from tests.simulation.oracles.own_writes import OwnWrites
 from tests.simulation.plans.plan import Plan
-from tests.simulation.scenarios.incidents import EVERY_EPOCH, Fails
-from tests.simulation.scenarios.scenario import End, Scenario, path_of
 from tests.simulation.world.process import Process
 from tests.simulation.world.user_actions import Users
 from tests.simulation.world.world import World

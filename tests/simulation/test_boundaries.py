@@ -2,12 +2,12 @@
 
 import pytest
 
+from tests.scenarios.catalogue import scenarios
+from tests.scenarios.operators import OPERATORS
 from tests.simulation import runner
 from tests.simulation.plans.boundaries import SEEN, Boundaries, recorded
 from tests.simulation.plans.families import FAMILIES, gangs
 from tests.simulation.plans.plan import parse
-from tests.simulation.scenarios.catalogue import scenarios
-from tests.simulation.scenarios.operators import OPERATORS
 
 CORE = [scenario.name for scenario in scenarios().values() if scenario.core]
 

@@ -4,13 +4,13 @@ from functools import cache
 
 import pytest
 
+from tests.scenarios.catalogue import scenarios
+from tests.scenarios.operators import OPERATORS
 from tests.simulation import runner
 from tests.simulation.coverage import ACTORS
 from tests.simulation.plans.families import FAMILIES, gangs, plans
 from tests.simulation.plans.plan import KINDS, Plan, parse
 from tests.simulation.plans.share import Share
-from tests.simulation.scenarios.catalogue import scenarios
-from tests.simulation.scenarios.operators import OPERATORS
 
 SINGLE = [family for family in FAMILIES if family != "two-crashes"]
 """The places of second crashes are found by playing the first ones, which takes a minute."""

@@ -14,12 +14,12 @@ from weakref import ref
 
 import pytest
 
+from tests.scenarios.catalogue import scenarios
+from tests.scenarios.scenario import Scenario
 from tests.simulation import runner
 from tests.simulation.oracles.judge import play
 from tests.simulation.plans.families import FAMILIES, random_plan
 from tests.simulation.plans.plan import KINDS, Fault, Plan, parse
-from tests.simulation.scenarios.catalogue import scenarios
-from tests.simulation.scenarios.scenario import Scenario
 from tests.simulation.world.virtual_loop import Deadlock, HotLoop, RealWorld, VirtualLoop
 from tests.simulation.world.world import World
 

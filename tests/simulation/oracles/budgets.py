@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from tests.fakes.history import Object
-from tests.simulation.scenarios.scenario import path_of
+from tests.scenarios.scenario import path_of
 from tests.simulation.world.world import World
 
 WINDOW = 60.0

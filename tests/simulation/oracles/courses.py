@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from tests.fakes.history import Object
-from tests.simulation.scenarios.scenario import path_of
+from tests.scenarios.scenario import path_of
 from tests.simulation.world.world import World
 
 

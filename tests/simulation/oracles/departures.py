@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from math import inf
 
 from tests.fakes.history import Change, Object
+from tests.scenarios.incidents import Unkillable
 from tests.simulation.oracles.invariants import OVER
 from tests.simulation.oracles.repairs import attempts_of
 from tests.simulation.plans.masks import PROMPT
-from tests.simulation.scenarios.incidents import Unkillable
 from tests.simulation.world.process import forged
 from tests.simulation.world.world import World
 

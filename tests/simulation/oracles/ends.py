@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from tests.scenarios.scenario import End, path_of
 from tests.simulation.oracles.invariants import OVER
 from tests.simulation.oracles.repairs import repairs
 from tests.simulation.plans.masks import (
@@ -19,7 +20,6 @@ from tests.simulation.plans.masks import (
     unrecorded_epochs,
 )
 from tests.simulation.plans.plan import CRASHES, FOREIGN_CHANGES, RESTART_DELAY, TAKEOVER, Fault
-from tests.simulation.scenarios.scenario import End, path_of
 from tests.simulation.world.world import EPOCH, World
 
 DISRUPTIONS = ("disruption", "deletion")

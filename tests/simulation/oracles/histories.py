@@ -6,7 +6,7 @@ from hashlib import sha256
 
 from muster.api.names import LABEL_RANK
 from tests.fakes.history import Change, encode
-from tests.simulation.scenarios.scenario import path_of
+from tests.scenarios.scenario import path_of
 from tests.simulation.world.world import World, Write
 
 NO_RANK = -1

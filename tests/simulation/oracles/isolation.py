@@ -7,9 +7,9 @@ neighbours: then the courses of both are the same.
 
 from collections.abc import Iterator, Mapping
 
+from tests.scenarios.scenario import path_of
 from tests.simulation.oracles.courses import course
 from tests.simulation.plans.plan import COUNTED_IN_WRITES, CRASHES, Fault
-from tests.simulation.scenarios.scenario import path_of
 from tests.simulation.world.world import EPOCH, World
 
 MOVED = 1.0

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from muster.api.names import LABEL_EXPERIMENT
+from tests.scenarios.incidents import Fails, Sidecar
+from tests.scenarios.scenario import SubmitsAgain, name_of
 from tests.simulation.oracles.invariants import OVER
 from tests.simulation.oracles.repairs import repairs
 from tests.simulation.oracles.result import Result
@@ -19,8 +21,6 @@ from tests.simulation.plans.masks import (
     unrecorded_epochs,
 )
 from tests.simulation.plans.plan import CRASHES, FOREIGN_CHANGES
-from tests.simulation.scenarios.incidents import Fails, Sidecar
-from tests.simulation.scenarios.scenario import SubmitsAgain, name_of
 from tests.simulation.world.process import Stage
 from tests.simulation.world.world import World
 

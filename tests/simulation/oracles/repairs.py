@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from muster.api.values.rank_ranges import from_ranges
 from muster.api.values.timestamps import seconds_of
 from tests.fakes.history import Object
+from tests.scenarios.operators import OPERATORS
+from tests.scenarios.scenario import Scenario, path_of
 from tests.simulation.plans.plan import CRASHES, FOREIGN_CHANGES
-from tests.simulation.scenarios.operators import OPERATORS
-from tests.simulation.scenarios.scenario import Scenario, path_of
 
 if TYPE_CHECKING:
     from tests.simulation.world.world import World

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from muster.daemon.run_kinds.watching import LONGEST_WAIT
 from muster.state.vocabulary.subject import title
+from tests.scenarios.scenario import Serves, StopsServing
 from tests.simulation.oracles.ends import ended
 from tests.simulation.oracles.histories import history
 from tests.simulation.oracles.result import UNCOMPARED, Result
 from tests.simulation.plans.masks import CONVERGE
 from tests.simulation.plans.plan import FOREIGN_CHANGES
-from tests.simulation.scenarios.scenario import Serves, StopsServing
 from tests.simulation.world.world import EPOCH, World
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from muster.api.values.durations import parse_duration
+from tests.scenarios.scenario import path_of
 from tests.simulation.oracles.departures import GRACE
 from tests.simulation.oracles.invariants import OVER
 from tests.simulation.plans.masks import PROMPT, ahead
 from tests.simulation.plans.plan import FOREIGN_CHANGES
-from tests.simulation.scenarios.scenario import path_of
 from tests.simulation.world.world import World
 
 

@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from tests.scenarios.incidents import CoordinatorFlaps
 from tests.simulation.oracles.repairs import repairs
 from tests.simulation.plans.masks import unrecorded_epochs
 from tests.simulation.plans.plan import COUNTED_IN_WRITES, CRASHES
-from tests.simulation.scenarios.incidents import CoordinatorFlaps
 from tests.simulation.world.world import World
 
 ONCE = ("Started", "GangRestart", "Restarted", "Scheduled", "Assembling", "CoordinatorReady", "Running")

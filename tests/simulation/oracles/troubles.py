@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
 
+from tests.scenarios.scenario import Trouble, path_of
 from tests.simulation.oracles.invariants import OVER
 from tests.simulation.plans.masks import PROMPT, ahead, unrecorded_epochs
 from tests.simulation.plans.plan import CRASHES, FOREIGN_CHANGES
-from tests.simulation.scenarios.scenario import Trouble, path_of
 from tests.simulation.world.world import EPOCH, World
 
 SAID = 5.0

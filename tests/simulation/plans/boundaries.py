@@ -7,9 +7,9 @@ decision reads them. ``everywhere`` takes every step instead, as the nightly run
 
 from collections.abc import Iterable, Sequence
 
+from tests.scenarios.catalogue import scenarios
 from tests.simulation.oracles.histories import History, Step
 from tests.simulation.oracles.result import Result
-from tests.simulation.scenarios.catalogue import scenarios
 
 SEEN = ("experiments", "pods", "services")
 """What the daemon watches."""

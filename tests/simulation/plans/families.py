@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from random import Random
 
+from tests.scenarios.catalogue import scenarios
+from tests.scenarios.scenario import Scenario
 from tests.simulation.oracles.judge import play
 from tests.simulation.oracles.result import Result
 from tests.simulation.plans.boundaries import Boundaries, changes_seen, recorded
 from tests.simulation.plans.plan import EVERY, LOSSES, REFUSALS, Fault, Plan
-from tests.simulation.scenarios.catalogue import scenarios
-from tests.simulation.scenarios.scenario import Scenario
 
 LARGE = 16
 """Members from which on a gang is large: a run costs several times as much as that of a gang of four."""

@@ -3,11 +3,11 @@
 import json
 
 from muster.state.policies.failures.culprit import WAIT
+from tests.scenarios.catalogue import scenarios
+from tests.scenarios.incidents import NodeLost, Preempted
+from tests.scenarios.operators import OPERATORS
+from tests.scenarios.scenario import path_of
 from tests.simulation.plans.plan import CRASHES, SILENCE, Fault, Plan
-from tests.simulation.scenarios.catalogue import scenarios
-from tests.simulation.scenarios.incidents import NodeLost, Preempted
-from tests.simulation.scenarios.operators import OPERATORS
-from tests.simulation.scenarios.scenario import path_of
 from tests.simulation.world.user_actions import SUBMITTED
 from tests.simulation.world.world import World
 

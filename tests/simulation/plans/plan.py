@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from muster.api.errors import ApiError, Unreachable, error_of
 from muster.kube.listwatch.reflector import ReflectorSettings
-from tests.simulation.scenarios.operators import JAX, OPERATORS
+from tests.scenarios.operators import JAX, OPERATORS
 
 RESTART_DELAY = 5.0
 """Seconds between a crash and the next start."""

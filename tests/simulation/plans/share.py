@@ -13,11 +13,11 @@ family with the same kinds of fault, every Nth, and at least one.
 from collections.abc import Iterable, Iterator
 from zlib import crc32
 
+from tests.scenarios.catalogue import scenarios
 from tests.simulation.oracles.histories import Step
 from tests.simulation.oracles.result import Result
 from tests.simulation.plans.boundaries import recorded
 from tests.simulation.plans.plan import COUNTED_IN_WRITES, EVERY, Fault, Plan
-from tests.simulation.scenarios.catalogue import scenarios
 
 Cell = tuple[str, str, tuple[tuple[str, str, str], ...]]
 """Operator, family, and of each fault its kind, the phase, and the sort of the step where that matters."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from muster.state.view.progress import StepReport
 from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer, of_rank
 from muster.state.vocabulary.actions import ProbeTarget
-from tests.simulation.scenarios.incidents import (
+from tests.scenarios.incidents import (
     CoordinatorFlaps,
     Ends,
     Fails,
@@ -20,7 +20,7 @@ from tests.simulation.scenarios.incidents import (
     Preempted,
     ReadinessFlaps,
 )
-from tests.simulation.scenarios.operators import SIGABRT
+from tests.scenarios.operators import SIGABRT
 from tests.simulation.world.process import Process
 from tests.simulation.world.steps import Steps
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.fakes.api import ENDED
 from tests.fakes.history import Change, Object
-from tests.simulation.scenarios.incidents import (
+from tests.scenarios.incidents import (
     Collected,
     ContainerWaits,
     Gated,

@@ -5,8 +5,8 @@ from enum import Enum
 from typing import Any
 
 from muster.api.names import LABEL_ATTEMPT, LABEL_EPOCH, LABEL_EXPERIMENT, LABEL_GROUP, LABEL_JOB, LABEL_RANK, LABEL_UID
-from tests.simulation.scenarios.operators import Operator
-from tests.simulation.scenarios.scenario import name_of
+from tests.scenarios.operators import Operator
+from tests.scenarios.scenario import name_of
 
 
 class Stage(Enum):

@@ -9,8 +9,8 @@ from muster.reconcilers.render.workload import API_VERSION
 from tests.fakes.api import Fault
 from tests.fakes.history import Change, Object
 from tests.fakes.kueue import Kueue
+from tests.scenarios.queue_actions import QueueAction, QueueDoes
 from tests.simulation.oracles.invariants import OVER
-from tests.simulation.scenarios.queue_actions import QueueAction, QueueDoes
 
 if TYPE_CHECKING:
     from tests.simulation.world.world import World

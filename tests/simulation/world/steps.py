@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from muster.state.view.progress import StepReport
-from tests.simulation.scenarios.incidents import Pauses
+from tests.scenarios.incidents import Pauses
 
 
 class Steps:

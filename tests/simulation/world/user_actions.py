@@ -21,9 +21,7 @@ from muster.api.names import (
 )
 from muster.kube.paths import core
 from tests.fakes.history import Object
-from tests.simulation.oracles.invariants import OVER
-from tests.simulation.plans.plan import ALTERED_FOR, Fault
-from tests.simulation.scenarios.scenario import (
+from tests.scenarios.scenario import (
     NAMESPACE,
     AddsFinalizer,
     Alteration,
@@ -37,6 +35,8 @@ from tests.simulation.scenarios.scenario import (
     TakesName,
     UserAction,
 )
+from tests.simulation.oracles.invariants import OVER
+from tests.simulation.plans.plan import ALTERED_FOR, Fault
 from tests.simulation.world.process import Process
 
 if TYPE_CHECKING:

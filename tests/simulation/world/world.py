@@ -17,6 +17,9 @@ from muster.daemon.experiments.sent import PodIdentity, Refused
 from muster.reconcilers.native import live_pods
 from tests.fakes.api import FakeApi
 from tests.fakes.history import Change, Object
+from tests.scenarios.catalogue import scenarios
+from tests.scenarios.operators import OPERATORS
+from tests.scenarios.scenario import Refusal, Scenario, path_of
 from tests.simulation.oracles.invariants import Invariants
 from tests.simulation.plans.plan import (
     COUNTED_IN_WRITES,
@@ -27,9 +30,6 @@ from tests.simulation.plans.plan import (
     Fault,
     Plan,
 )
-from tests.simulation.scenarios.catalogue import scenarios
-from tests.simulation.scenarios.operators import OPERATORS
-from tests.simulation.scenarios.scenario import Refusal, Scenario, path_of
 from tests.simulation.world.daemon_run import CURRENT_RUN, PAGE_SIZE, DaemonRun, task_factory
 from tests.simulation.world.error_log import error_log
 from tests.simulation.world.faulty_transport import FaultyTransport

@@ -1,8 +1,8 @@
 """Members that end at different times, pods that are removed when they have ended, and injected containers."""
 
-from tests.simulation.scenarios.incidents import Collected, Ends, Fails, Sidecar
-from tests.simulation.scenarios.operators import RESOURCES
-from tests.simulation.scenarios.scenario import End, Scenario, UserAction
+from tests.scenarios.incidents import Collected, Ends, Fails, Sidecar
+from tests.scenarios.operators import RESOURCES
+from tests.scenarios.scenario import End, Scenario, UserAction
 
 STAGED = {
     "data": {"count": 2, "resources": RESOURCES},

@@ -1,8 +1,8 @@
 """Members that are taken away: preemption and lost nodes. These cost no restart of the budget."""
 
-from tests.simulation.scenarios.incidents import EVERY_EPOCH, NodeLost, Preempted
-from tests.simulation.scenarios.operators import TOGETHER
-from tests.simulation.scenarios.scenario import End, Scenario, Trouble
+from tests.scenarios.incidents import EVERY_EPOCH, NodeLost, Preempted
+from tests.scenarios.operators import TOGETHER
+from tests.scenarios.scenario import End, Scenario, Trouble
 
 SCENARIOS = (
     # A node is lost. Its pod is evicted, stays Terminating without a kubelet, and is removed 40 s later.

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from tests.simulation.scenarios.incidents import EVERY_EPOCH, Fails, Preempted
-from tests.simulation.scenarios.objects import job, jobset
-from tests.simulation.scenarios.operators import JOBSETS
-from tests.simulation.scenarios.scenario import End, Scenario
+from tests.scenarios.incidents import EVERY_EPOCH, Fails, Preempted
+from tests.scenarios.objects import job, jobset
+from tests.scenarios.operators import JOBSETS
+from tests.scenarios.scenario import End, Scenario
 
 COMPLETED = ("Completed/AllJobsCompleted",)
 RESTARTED = ("(RestartingJobSet/JobSetCompleted)", *COMPLETED)

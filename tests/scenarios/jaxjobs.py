@@ -1,9 +1,9 @@
 """JAXJob objects: what follows a failure by restart policy, and what Kubeflow's status says of it."""
 
-from tests.simulation.scenarios.incidents import EVERY_EPOCH, Fails, Preempted
-from tests.simulation.scenarios.objects import jaxjob
-from tests.simulation.scenarios.operators import JAXJOBS
-from tests.simulation.scenarios.scenario import End, Scenario
+from tests.scenarios.incidents import EVERY_EPOCH, Fails, Preempted
+from tests.scenarios.objects import jaxjob
+from tests.scenarios.operators import JAXJOBS
+from tests.scenarios.scenario import End, Scenario
 
 RAN = ("Created/JAXJobCreated", "(Running/JAXJobRunning)", "Succeeded/JAXJobSucceeded")
 FAILED = ("Created/JAXJobCreated", "(Running/JAXJobRunning)", "Failed/JAXJobFailed")

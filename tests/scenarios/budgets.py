@@ -1,8 +1,8 @@
 """Budgets of restarts: within a window, without progress, with jitter; several nodes that are avoided; targets."""
 
-from tests.simulation.scenarios.incidents import EVERY_EPOCH, Ends, Fails
-from tests.simulation.scenarios.operators import RESOURCES
-from tests.simulation.scenarios.scenario import End, Scenario
+from tests.scenarios.incidents import EVERY_EPOCH, Ends, Fails
+from tests.scenarios.operators import RESOURCES
+from tests.scenarios.scenario import End, Scenario
 
 TWO_GROUPS = {
     "data": {"count": 2, "completions": 1, "resources": RESOURCES},

@@ -10,7 +10,7 @@ from typing import Any
 from muster.api.names import JAX_PORT, PYTORCH_PORT, RAY_PORT, XGBOOST_PORT
 from muster.kinds.jax.jaxjob import PORT as JAXJOB_PORT
 from muster.state.vocabulary.subject import EXPERIMENT, JAXJOB, JOBSET, Subject
-from tests.simulation.scenarios.objects import jaxjob_spec, jobset_spec
+from tests.scenarios.objects import jaxjob_spec, jobset_spec
 
 RESOURCES = {"cpus": 1, "ramRatio": 2}
 SIGABRT = 134

@@ -1,4 +1,4 @@
-"""The specs of JobSets and JAXJobs in the simulated world."""
+"""The specs of JobSets and JAXJobs."""
 
 from typing import Any
 

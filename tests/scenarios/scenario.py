@@ -9,9 +9,9 @@ from enum import StrEnum
 from typing import Any
 
 from muster.reconcilers.refs import experiment_path
-from tests.simulation.scenarios.incidents import Incident
-from tests.simulation.scenarios.operators import GANGS
-from tests.simulation.scenarios.queue_actions import QueueAction
+from tests.scenarios.incidents import Incident
+from tests.scenarios.operators import GANGS
+from tests.scenarios.queue_actions import QueueAction
 
 NAMESPACE = "team"
 """Where experiments are, unless their name says ``namespace/name``."""

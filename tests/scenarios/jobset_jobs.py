@@ -1,10 +1,10 @@
 """JobSet objects whose Jobs run in turn, in order, in part, or end early: fields of a Job, and success policies."""
 
-from tests.simulation.scenarios.incidents import Ends, Fails
-from tests.simulation.scenarios.jobsets import COMPLETED, twice
-from tests.simulation.scenarios.objects import job, jobset
-from tests.simulation.scenarios.operators import JOBSETS
-from tests.simulation.scenarios.scenario import End, Scenario
+from tests.scenarios.incidents import Ends, Fails
+from tests.scenarios.jobsets import COMPLETED, twice
+from tests.scenarios.objects import job, jobset
+from tests.scenarios.operators import JOBSETS
+from tests.scenarios.scenario import End, Scenario
 
 SUCCEEDED = End("Succeeded", "AllMembersSucceeded", own={"restarts": 0, "conditions": COMPLETED})
 POLICY_MET = End("Succeeded", "SuccessPolicyMet", own={"terminalState": "Completed", "conditions": COMPLETED})

@@ -5,10 +5,10 @@ The quota is 4 CPUs, which is one gang of four. The queue answers within 15 ms.
 
 from math import inf
 
-from tests.simulation.scenarios.incidents import Fails
-from tests.simulation.scenarios.operators import TOGETHER
-from tests.simulation.scenarios.queue_actions import QueueAction, QueueDoes
-from tests.simulation.scenarios.scenario import End, Scenario, Trouble, UserAction
+from tests.scenarios.incidents import Fails
+from tests.scenarios.operators import TOGETHER
+from tests.scenarios.queue_actions import QueueAction, QueueDoes
+from tests.scenarios.scenario import End, Scenario, Trouble, UserAction
 
 SUCCEEDED = End("Succeeded", "AllMembersSucceeded")
 

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from tests.simulation.scenarios import (
+from tests.scenarios import (
     admission,
     alterations,
     arrivals,
@@ -21,7 +21,7 @@ from tests.simulation.scenarios import (
     run_kind_lives,
     user_actions,
 )
-from tests.simulation.scenarios.scenario import Scenario
+from tests.scenarios.scenario import Scenario
 
 TABLES = (
     alterations,

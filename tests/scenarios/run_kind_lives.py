@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from tests.simulation.scenarios.jaxjobs import RAN
-from tests.simulation.scenarios.jobsets import COMPLETED
-from tests.simulation.scenarios.objects import jaxjob
-from tests.simulation.scenarios.operators import JAXJOBS, JOBSETS
-from tests.simulation.scenarios.scenario import (
+from tests.scenarios.jaxjobs import RAN
+from tests.scenarios.jobsets import COMPLETED
+from tests.scenarios.objects import jaxjob
+from tests.scenarios.operators import JAXJOBS, JOBSETS
+from tests.scenarios.scenario import (
     End,
     Scenario,
     Serves,

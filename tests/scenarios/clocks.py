@@ -2,9 +2,9 @@
 
 from math import inf
 
-from tests.simulation.scenarios.incidents import Ends, NeverArrives, Unschedulable
-from tests.simulation.scenarios.operators import COUNTED, NAMED, PROBED, TOGETHER
-from tests.simulation.scenarios.scenario import End, Scenario, Trouble
+from tests.scenarios.incidents import Ends, NeverArrives, Unschedulable
+from tests.scenarios.operators import COUNTED, NAMED, PROBED, TOGETHER
+from tests.scenarios.scenario import End, Scenario, Trouble
 
 NO_NODE = Trouble("", ("Unschedulable", "insufficient nvidia.com/gpu"), since=1.3, within=0.0, until=61.0)
 

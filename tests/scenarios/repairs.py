@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from tests.simulation.scenarios.incidents import EVERY_EPOCH, Fails, Preempted
-from tests.simulation.scenarios.operators import RESOURCES
-from tests.simulation.scenarios.scenario import End, Scenario
+from tests.scenarios.incidents import EVERY_EPOCH, Fails, Preempted
+from tests.scenarios.operators import RESOURCES
+from tests.scenarios.scenario import End, Scenario
 
 SUCCEEDED = End("Succeeded", "AllMembersSucceeded", restarts=1, cause=("Error", -1))
 APART = ("jobset",)

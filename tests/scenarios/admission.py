@@ -6,9 +6,9 @@ runs go on for longer: what is not refused any more must not be called so while 
 
 from math import inf
 
-from tests.simulation.scenarios.incidents import Fails
-from tests.simulation.scenarios.operators import PROBED, TOGETHER
-from tests.simulation.scenarios.scenario import End, Refusal, Scenario, Trouble
+from tests.scenarios.incidents import Fails
+from tests.scenarios.operators import PROBED, TOGETHER
+from tests.scenarios.scenario import End, Refusal, Scenario, Trouble
 
 SUCCEEDED = End("Succeeded", "AllMembersSucceeded")
 

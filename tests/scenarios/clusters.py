@@ -1,8 +1,8 @@
 """Clusters of Ray: a head, workers, and a submitter that ends with its job while the others are stopped."""
 
-from tests.simulation.scenarios.incidents import Fails, Preempted
-from tests.simulation.scenarios.operators import CLUSTERS
-from tests.simulation.scenarios.scenario import End, Scenario
+from tests.scenarios.incidents import Fails, Preempted
+from tests.scenarios.operators import CLUSTERS
+from tests.scenarios.scenario import End, Scenario
 
 SCENARIOS = (
     # Head, then workers, then the submitter, whose success is the experiment's.

@@ -1,8 +1,8 @@
 """Users who forge pods of an experiment, and finalizers of other controllers."""
 
 from muster.api.names import LABEL_EPOCH, LABEL_POD, LABEL_RANK
-from tests.simulation.scenarios.incidents import Fails
-from tests.simulation.scenarios.scenario import AddsFinalizer, End, Forges, Scenario, UserAction
+from tests.scenarios.incidents import Fails
+from tests.scenarios.scenario import AddsFinalizer, End, Forges, Scenario, UserAction
 
 SUCCEEDED = End("Succeeded", "AllMembersSucceeded")
 EXITED = {"phase": "Succeeded", "containerStatuses": [{"name": "main", "state": {"terminated": {"exitCode": 0}}}]}

@@ -2,7 +2,7 @@
 
 from math import inf
 
-from tests.simulation.scenarios.incidents import (
+from tests.scenarios.incidents import (
     ContainerWaits,
     CoordinatorFlaps,
     Fails,
@@ -12,8 +12,8 @@ from tests.simulation.scenarios.incidents import (
     ReadinessFlaps,
     SlowImage,
 )
-from tests.simulation.scenarios.operators import COUNTED, MEETING, NAMED, PROBED, TOGETHER
-from tests.simulation.scenarios.scenario import (
+from tests.scenarios.operators import COUNTED, MEETING, NAMED, PROBED, TOGETHER
+from tests.scenarios.scenario import (
     End,
     Scenario,
     Trouble,

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from tests.simulation.scenarios.incidents import Fails
-from tests.simulation.scenarios.repairs import APART, rules
-from tests.simulation.scenarios.scenario import Alteration, Alters, End, Scenario, Trouble, UserAction
+from tests.scenarios.incidents import Fails
+from tests.scenarios.repairs import APART, rules
+from tests.scenarios.scenario import Alteration, Alters, End, Scenario, Trouble, UserAction
 
 SUCCEEDED = End("Succeeded", "AllMembersSucceeded")
 TOGETHER = ("jax", "pytorch", "xgboost", "jobset", "jobset-object", "jaxjob-object")

@@ -3,11 +3,11 @@
 from math import inf
 
 from muster.api.names import ANNOTATION_RESTART
-from tests.simulation.scenarios.incidents import (
+from tests.scenarios.incidents import (
     Fails,
 )
-from tests.simulation.scenarios.operators import GANGS
-from tests.simulation.scenarios.scenario import (
+from tests.scenarios.operators import GANGS
+from tests.scenarios.scenario import (
     DeletesNamespace,
     End,
     Scenario,

@@ -1,8 +1,8 @@
 """Members whose program exits with an error."""
 
-from tests.simulation.scenarios.incidents import EVERY_EPOCH, Fails, Unkillable
-from tests.simulation.scenarios.operators import MEETING
-from tests.simulation.scenarios.scenario import End, Scenario, Trouble
+from tests.scenarios.incidents import EVERY_EPOCH, Fails, Unkillable
+from tests.scenarios.operators import MEETING
+from tests.scenarios.scenario import End, Scenario, Trouble
 
 SCENARIOS = (
     # A member fails in the middle of the run and the others abort. One restart, then success.

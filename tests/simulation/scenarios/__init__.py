@@ -1,1 +1,0 @@
-"""Scenarios: the model of a row (``scenario``), one table per subject, and all rows by name (``catalogue``)."""
