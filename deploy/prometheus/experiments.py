@@ -7,7 +7,7 @@ those that a healthy run with a slow start could meet do.
 
 from deploy.prometheus.reasons import GAP, stuck, stuck_otherwise, stuck_whatever
 from deploy.prometheus.row import OF_REASON, Alert, Severity, Threshold
-from deploy.prometheus.text_of_experiment import CAUSES, FIRST, MISSING, ONE, REASON, WHY
+from deploy.prometheus.text_of_experiment import CAUSES, FIRST, MISSING, ONE, REASON, WHERE, WHY
 from muster.state.facts.audience import Audience
 from muster.state.summary.hurt import NEAR_SHARE
 
@@ -115,9 +115,10 @@ and
         "MusterHung",
         stuck("MusterHung"),
         Severity.CRITICAL,
-        f"{ONE}: no rank gets on ({REASON}).",
-        "The whole gang holds its machines and does nothing. The message of its condition Stuck names the last step,"
-        " the rank that is behind and the one that stands elsewhere than most, as far as they are known.",
+        f"{ONE}: no rank gets on ({REASON}){WHERE}.",
+        "The whole gang holds its machines and does nothing. The summary has the message of its condition Stuck: the"
+        " last step, the rank that is behind, and the one that stands elsewhere than most with its function and line,"
+        " as far as they are known. `muster explain` and the page have the innermost calls of that rank.",
         hold="10m",
         audience=OF_REASON,
     ),

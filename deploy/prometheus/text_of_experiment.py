@@ -18,3 +18,4 @@ CAUSES = _query(
     "{{ .Value }} {{ .Labels.cause }}, ",
 )
 WHY = _query(f"max by (reason) (muster_experiment_stuck_reason{_OF_IT}) == 1", "{{ .Labels.reason }}, ")
+WHERE = _query(f"max by (message) (muster_experiment_hang_info{_OF_IT})", ": {{ .Labels.message }}")

@@ -24,6 +24,8 @@ from muster.metrics.rows.row import Metric
 from muster.state.facts.audience import of_reason
 from muster.state.facts.causes.cause import MissingCause
 from muster.state.facts.causes.table import COUNTED
+from muster.state.facts.collectives import COLLECTIVE_STUCK
+from muster.state.facts.hang import HUNG
 from muster.state.policies.failures.restart_reasons import EXPORTED as RESTART_REASONS
 from muster.state.policies.failures.restart_reasons import by_reason
 from muster.state.view.probe_result import ProbeResult
@@ -41,6 +43,11 @@ REASONS = ("cap", "duplicate", "unreadable")
 
 FEWEST, OF_FINISHED = 17 + len(RESTART_REASONS) + len(BADPUT) + len(Basis), 2
 """Lines of an unfinished experiment at the least, and of a finished one: its info, and the phase in which it ended."""
+
+HANGS = HUNG, COLLECTIVE_STUCK
+"""Reasons of Stuck whose message is exported: it has names out of the program, and no age."""
+_HARMLESS = str.maketrans({"<": "(", ">": ")", "&": "+", "@": " ", "`": "'", "*": " ", "/": " "})
+"""What chats take for mentions, links and markup, in the names of a program's functions and files."""
 
 Causes = Mapping[MissingCause, int]
 
@@ -252,6 +259,9 @@ def _stuck(text: _Text, record: Record) -> None:
     text.add(rows.STUCK, holds)
     if holds and stuck is not None:
         text.add(rows.STUCK_SINCE, stuck.since)
+        if stuck.reason in HANGS:
+            said = quoted(stuck.message.translate(_HARMLESS))
+            text.add_one(rows.HANG, "", f',message="{said}"', 1.0)
     for said in _reasons(record, stuck if holds else None):
         value = holds and stuck is not None and said == reason(stuck.reason)
         text.add_one(rows.STUCK_REASON, f'audience="{of_reason(said)}",', f',reason="{said}"', value)

@@ -31,7 +31,7 @@ from muster.metrics.exposition import OPENMETRICS
 from muster.metrics.rows.row import Type
 from tests.fakes.coordinator import FakeCoordinator
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(500)]
 
 SIZE = 2
 TEAM, RUN = "default", "run"
@@ -262,6 +262,11 @@ async def test_every_row_of_the_catalogue_is_on_the_page_of_a_live_daemon(
         assert (one(found, "step") or 0) % 10 == 1
         assert (one(found, "straggler_ranks"), one(found, "hung_after_seconds")) == (0, 60)
         assert one(found, "last_step_timestamp_seconds") is not None
+
+        # They make no step for a minute.
+        found = await here.until(lambda found: "muster_experiment_hang_info" in {name for name, _ in found})
+        hang = next(dict(labels) for name, labels in found if name == "muster_experiment_hang_info")
+        assert hang["message"].startswith("no step since 20")
 
         # It fails: the gang restarts. Then its node is taken.
         here.end(here.pods(0)[1], 1)

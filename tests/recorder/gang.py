@@ -4,6 +4,7 @@ The programs know nothing of Muster: all they have is what ``spec.assist`` mount
 """
 
 import os
+import re
 import subprocess
 import time
 from collections.abc import Iterator
@@ -17,8 +18,9 @@ from muster.watchers.probes.torch.probe import TorchProbe
 from tests.frameworks.interpreters import CURRENT_TORCH, python_of
 from tests.hangs.played import SIZE, Verdict, ended, watch
 
-HALTS_AT = 60
-"""The step at which a rank comes to a halt; a step takes a fifth of a second, and a pause is made at every 20th."""
+HALTS_AT = {"torch": 60, "huggingface": 25}
+"""The step at which a rank comes to a halt, by program; one takes a fifth of a second. The first of them makes a pause
+at every 20th, the Trainer takes seconds for its first."""
 PROGRAM = """\
 import os, sys, threading, time
 import torch, torch.distributed as dist
@@ -46,32 +48,81 @@ for step in range(1_000_000):
             sum(range(10 ** 14))
     dist.all_reduce(gradients)
 """
-SAYS = {
-    "sleep": "has not entered all_reduce 61 of default_pg (60 entered)",
-    "lock": "has not entered all_reduce 61 of default_pg (60 entered)",
-    "stop": "publishes nothing any more, and is not known to be in all_reduce 61 of default_pg",
-    "loop": "publishes nothing any more, and is not known to be in all_reduce 61 of default_pg",
-}
+TRAINER = """\
+import os, sys, threading, time
+import torch
+from transformers import BertConfig, BertForMaskedLM, Trainer, TrainingArguments
+rank, how, victim, halts_at = int(os.environ["RANK"]), *sys.argv[1:3], int(sys.argv[3])
+torch.set_num_threads(1)
+
+class Rows(torch.utils.data.Dataset):
+    read = 0
+
+    def __len__(self):
+        return 1_000_000
+
+    def __getitem__(self, index):
+        time.sleep(0.2)
+        Rows.read += 1
+        if Rows.read == halts_at and rank == int(victim):
+            print("halts", flush=True)
+            if how == "sleep":
+                time.sleep(3600)
+            if how == "lock":
+                lock = threading.Lock()
+                lock.acquire()
+                lock.acquire()
+            if how == "stop":
+                os.kill(os.getpid(), 19)
+            if how == "loop":
+                sum(range(10 ** 14))
+        row = torch.randint(5, 50, (8,))
+        return {"input_ids": row, "labels": row}
+
+config = BertConfig(vocab_size=64, hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2)
+arguments = TrainingArguments(
+    output_dir=os.path.join(os.path.dirname(os.path.abspath(__file__)), "out"),
+    max_steps=1_000_000,
+    per_device_train_batch_size=1,
+    logging_steps=10,
+    save_strategy="no",
+    report_to="none",
+    use_cpu=True,
+    disable_tqdm=True,
+)
+Trainer(model=BertForMaskedLM(config), args=arguments, train_dataset=Rows()).train()
+"""
+"""A Trainer of transformers, whose data ends to come in one rank."""
+PROGRAMS = {"torch": PROGRAM, "huggingface": TRAINER}
+ABSENT = r"has not entered {collective} of default_pg \({entered} entered\)"
+SILENT = r"publishes nothing any more, and is not known to be in {collective} of default_pg"
+SAYS = {"sleep": ABSENT, "lock": ABSENT, "stop": SILENT, "loop": SILENT}
 """How a rank comes to a halt, and what is to be said of it."""
+COLLECTIVES = {"torch": ("all_reduce 61", "60"), "huggingface": (r"\w+ \d+", r"\d+")}
+"""The collective that the others wait in, and how many of them the rank has entered, by program. How many the Trainer
+enters is its own matter."""
 
 
-def right(how: str, victim: int, said: Verdict) -> bool:
+def right(program: str, how: str, victim: int, said: Verdict) -> bool:
     """The rank, the collective and the counts are named, and no other rank."""
-    return said.named == (victim,) and f": rank {victim} {SAYS[how]}, in which 2 of 3 wait" in said.sentence
+    collective, entered = COLLECTIVES[program]
+    says = SAYS[how].format(collective=collective, entered=entered)
+    found = re.search(rf": rank {victim} {says}.*, in which 2 of 3 wait", said.sentence)
+    return said.named == (victim,) and found is not None
 
 
 @contextmanager
-def gang(folder: Path, how: str, victim: int) -> Iterator[str]:
+def gang(folder: Path, program: str, how: str, victim: int) -> Iterator[str]:
     """The address of the store of a gang that runs."""
     port = free_port()
     mounted = folder / "mounted"
     mounted.mkdir(parents=True)
-    (folder / "train.py").write_text(PROGRAM)
+    (folder / "train.py").write_text(PROGRAMS[program])
     (mounted / FILE).write_text(CODE)
     (mounted / RECORDER_FILE).write_text(RECORDER_CODE)
     given = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(SIZE), "PYTHONPATH": str(mounted)}
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("MUSTER_")}
-    command = [str(python_of(CURRENT_TORCH)), "-u", str(folder / "train.py"), how, str(victim), str(HALTS_AT)]
+    command = [str(python_of(CURRENT_TORCH)), "-u", str(folder / "train.py"), how, str(victim), str(HALTS_AT[program])]
     processes: list[subprocess.Popen[bytes]] = []
     with ended(processes):
         for rank in range(SIZE):
@@ -81,8 +132,8 @@ def gang(folder: Path, how: str, victim: int) -> Iterator[str]:
         yield f"127.0.0.1:{port}"
 
 
-async def run(folder: Path, how: str, victim: int, *, patience: float = 240.0) -> Verdict:
+async def run(folder: Path, how: str, victim: int, *, program: str = "torch", patience: float = 240.0) -> Verdict:
     """One run: a gang, a halt, and what was said."""
-    with gang(folder, how, victim) as address:
+    with gang(folder, program, how, victim) as address:
         probe = TorchProbe(address, clock=time.time, expected=SIZE)
         return await watch(probe, folder, victim, collectives.stuck, patience=patience)

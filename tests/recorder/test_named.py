@@ -17,7 +17,17 @@ from tests.recorder.gang import SAYS, right, run
 @pytest.mark.parametrize(("how", "victim"), list(zip(sorted(SAYS), (0, 1, 2, 1), strict=True)))
 async def test_the_rank_that_comes_to_a_halt_is_named(how: str, victim: int, tmp_path: Path) -> None:
     said = await run(tmp_path, how, victim)
-    assert right(how, victim, said), said
+    assert right("torch", how, victim, said), said
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(400)
+@pytest.mark.xdist_group("frameworks")
+@pytest.mark.skipif(python_of("transformers") is None, reason=reason_without("transformers"))
+async def test_the_rank_whose_data_end_to_come_to_a_trainer_is_named(tmp_path: Path) -> None:
+    """A gang of HuggingFace's Trainer, whose callback says nothing of a rank."""
+    said = await run(tmp_path, "sleep", 1, program="huggingface")
+    assert right("huggingface", "sleep", 1, said), said
 
 
 def test_the_mounted_file_has_the_numbers_of_the_daemon() -> None:

@@ -98,6 +98,14 @@ STUCK_SINCE = Metric(
     ONE,
     "seconds",
 )
+HANG = Metric(
+    "muster_experiment_hang_info",
+    Type.INFO,
+    "Always 1, while it is stuck as Hung or CollectiveStuck: the message of that condition, with the ranks that hold "
+    "the others up and where they stand, as far as they say it. It is for the text of an alert: one series for each "
+    "hang, of at most 253 characters, and none that a chat takes for a mention or a link.",
+    (*ONE, "message"),
+)
 CLOCK_REMAINING = Metric(
     "muster_experiment_clock_remaining_seconds",
     Type.GAUGE,
@@ -246,6 +254,7 @@ ROWS = (
     STUCK,
     STUCK_REASON,
     STUCK_SINCE,
+    HANG,
     CLOCK_REMAINING,
     CLOCK_ACTION,
     CLOCK_LIMIT,

@@ -328,8 +328,8 @@ groups:
       {{- end }}
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: no rank gets on ({{`{{ $labels.reason }}`}}).'
-      description: The whole gang holds its machines and does nothing. The message of its condition Stuck names the last step, the rank that is behind and the one that stands elsewhere than most, as far as they are known.
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: no rank gets on ({{`{{ $labels.reason }}`}}){{`{{ range query (printf "max by (message) (muster_experiment_hang_info{`}}{{ $cluster }}{{`=%q,namespace=%q,experiment=%q})" $labels.`}}{{ $cluster }}{{` $labels.namespace $labels.experiment) }}`}}: {{`{{ .Labels.message }}`}}{{`{{ end }}`}}.'
+      description: 'The whole gang holds its machines and does nothing. The summary has the message of its condition Stuck: the last step, the rank that is behind, and the one that stands elsewhere than most with its function and line, as far as they are known. `muster explain` and the page have the innermost calls of that rank.'
       runbook_url: '{{ $runbooks }}/MusterHung.md'
 {{- end }}
 {{- end }}

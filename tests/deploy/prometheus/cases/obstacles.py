@@ -1,6 +1,6 @@
 """What keeps a gang from starting or going on. Each obstacle has one alert, and no other fires."""
 
-from tests.deploy.prometheus.case import Case, reason
+from tests.deploy.prometheus.case import ONE, Case, reason
 
 _ONE = "vision/llama"
 
@@ -18,6 +18,7 @@ _IMAGE = "an image cannot be pulled"
 _NODE = "no node fits all members"
 _REFUSED = "the API server refuses what the experiment needs"
 _HUNG = "no rank gets on"
+_PLACES = "no rank gets on since 2026-03-01T10:02:11Z; rank 7 in next (data.py:41); 11 others in step (train.py:8)"
 _STUCK = "the experiment does not go on"
 
 OBSTACLES = (
@@ -47,6 +48,14 @@ OBSTACLES = (
     _fires("MusterExperimentStuck", "a reason that a later Muster may have", "SomethingNew", 60, _STUCK),
     _fires("MusterHung", "no rank reports a step any more", "Hung", 600, _HUNG),
     _fires("MusterHung", "a rank does not enter a collective", "CollectiveStuck", 600, _HUNG),
+    Case(
+        "MusterHung",
+        "a rank stands in its data loader, and says where",
+        {**reason("Hung"), f'muster_experiment_hang_info{{{ONE},message="{_PLACES}"}}': "1x1000"},
+        600,
+        {"namespace": "vision", "experiment": "llama", "reason": "Hung"},
+        f"{_ONE}: {_HUNG} (Hung): {_PLACES}.",
+    ),
     _passes("MusterHung", "a first checkpoint takes 9 minutes", "Hung", "0x11 1x95 0x1000"),
     _passes("MusterExperimentStuck", "a node is not ready for 50 s", "NodeNotReady", "0x11 1x9 0x1000"),
     _passes("MusterExperimentStuck", "nothing is stuck, or was", "NodeNotReady", "0x1000"),
