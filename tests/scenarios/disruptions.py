@@ -1,6 +1,6 @@
 """Members that are taken away: preemption and lost nodes. These cost no restart of the budget."""
 
-from tests.scenarios.incidents import EVERY_EPOCH, NodeLost, Preempted
+from tests.scenarios.incidents import EVERY_EPOCH, NodeBoots, NodeLost, Preempted
 from tests.scenarios.operators import TOGETHER
 from tests.scenarios.scenario import End, Scenario, Trouble
 
@@ -44,6 +44,15 @@ SCENARIOS = (
         ),
         spec={"clocks": {"terminating": {"after": "30s", "action": "Restart"}}},
         incidents=(NodeLost(rank=-1, evicted=30.0, collected=None),),
+        survivors="hang",
+    ),
+    # A node loses power for a moment. Nothing has seen how its containers ended (exit 255, Unknown), and no pod is
+    # taken away: that is not the program's failure.
+    Scenario(
+        "node-boots",
+        End("Succeeded", "AllMembersSucceeded", epoch=1, disruptions=1, cause=("ContainerStatusUnknown", -1)),
+        sizes=(1, 4),
+        incidents=(NodeBoots(rank=-1),),
         survivors="hang",
     ),
     # Every epoch is preempted as soon as it runs, three times: from the second in a row the gang waits.

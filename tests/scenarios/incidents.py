@@ -46,6 +46,17 @@ class NodeLost:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeBoots:
+    """A node loses power and is back at once. Its containers are gone: the runtime does not know how they ended."""
+
+    rank: int = -1
+    epochs: range = range(1)
+    after: float = 10.0
+    back: float = 20.0
+    experiment: str = "run"
+
+
+@dataclass(frozen=True, slots=True)
 class NeverArrives:
     """A member's program runs and never registers with the coordinator (the coordinator: never serves)."""
 
@@ -178,6 +189,7 @@ Incident = (
     Fails
     | Preempted
     | NodeLost
+    | NodeBoots
     | NeverArrives
     | Unschedulable
     | SlowImage

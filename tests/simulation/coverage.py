@@ -138,7 +138,7 @@ ACTORS: dict[str, tuple[str, ...]] = {
         "queue-deleted",
     ),
     "kubelet: image late or not pulled": ("slow-image", "image-not-pulled"),
-    "node that is lost": ("node-lost", "node-lost-blocks", "node-lost-for-ever"),
+    "node that is lost": ("node-boots", "node-lost", "node-lost-blocks", "node-lost-for-ever"),
     "pod garbage collection, node scale-down": ("finished-pod-collected", "every-pod-collected"),
     "injected containers, which end late or fail": ("sidecar-runs-on", "sidecar-fails", "sidecars-end-late"),
     "webhook that is down, times out, denies all or some pods and then allows them; quota": (

@@ -4,7 +4,7 @@ import json
 
 from muster.state.policies.failures.culprit import WAIT
 from tests.scenarios.catalogue import scenarios
-from tests.scenarios.incidents import NodeLost, Preempted
+from tests.scenarios.incidents import NodeBoots, NodeLost, Preempted
 from tests.scenarios.operators import OPERATORS
 from tests.scenarios.scenario import path_of
 from tests.simulation.plans.plan import CRASHES, SILENCE, Fault, Plan
@@ -39,7 +39,7 @@ def cause_may_differ(plan: Plan) -> bool:
     before that of the member whose failure ended it. Where survivors are not known by their exit code, one of them may
     be taken for the cause whenever its end is seen together with that of the member it ended for."""
     late = any(fault.kind in ("hold", "drop", "slow-answer") and fault.seconds > PROMPT for fault in plan.faults)
-    taken = any(isinstance(event, Preempted | NodeLost) for event in scenarios()[plan.scenario].incidents)
+    taken = any(isinstance(event, Preempted | NodeLost | NodeBoots) for event in scenarios()[plan.scenario].incidents)
     alike = bool(plan.faults) and not OPERATORS[plan.operator].survivors_known
     return plan.shuffle or plan.has(*CRASHES) or (late and taken) or alike
 

@@ -15,6 +15,7 @@ from tests.scenarios.incidents import (
     Ends,
     Fails,
     NeverArrives,
+    NodeBoots,
     NodeLost,
     Pauses,
     Preempted,
@@ -120,7 +121,7 @@ class Gang:
         member.assembled, member.worked_at = True, self.world.loop.time()
         if self.world.scenario.sends and member.rank == 0:
             self._send(member)
-        kinds = (Ends, Fails, Preempted, NodeLost, CoordinatorFlaps, ReadinessFlaps)
+        kinds = (Ends, Fails, Preempted, NodeLost, NodeBoots, CoordinatorFlaps, ReadinessFlaps)
         for event in self.world.incidents_of(member, *kinds):
             match event:
                 case CoordinatorFlaps() | ReadinessFlaps():
@@ -133,6 +134,8 @@ class Gang:
                     self.world.later(event.after, self.world.kubelet.preempt, member, event)
                 case NodeLost():
                     self.world.later(event.after, self.world.kubelet.lose_node, member, event)
+                case NodeBoots():
+                    self.world.later(event.after, self.world.kubelet.boot_node, member, event)
 
     def _join(self, process: Process, head: Process) -> None:
         """A member of a cluster is at work as soon as it has joined; the submitter ends with its job."""

@@ -11,6 +11,7 @@ from tests.scenarios.incidents import (
     Collected,
     ContainerWaits,
     Gated,
+    NodeBoots,
     NodeLost,
     Preempted,
     Sidecar,
@@ -29,6 +30,8 @@ START = 0.3
 REPORT = 0.02
 """Seconds from a change of a process to the update of its pod's status."""
 KILLED = 137
+UNSEEN = 255
+"""The exit code that containerd gives where it finds no process of a container that ran."""
 SIGTERM_EXIT = 0.5
 """Seconds from SIGTERM to the end of a program that handles it."""
 REMOVE = 0.1
@@ -161,6 +164,18 @@ class Kubelet:
                 if event.collected is not None:
                     self.world.later(event.collected, self._collect, neighbour)
 
+    def boot_node(self, process: Process, event: NodeBoots) -> None:
+        """The node of that process loses power, and says so when it is back."""
+        if not process.running:
+            return
+        self.world.record_incident("disruption", process)
+        for neighbour in self.processes.values():
+            if neighbour.node == process.node and neighbour.running and self._exists(neighbour):
+                neighbour.stage, neighbour.code, neighbour.unseen = Stage.ENDED, UNSEEN, True
+                neighbour.ended_at = self.world.clock() + event.back  # containerd gives the time of its own start
+                self.world.gang.ended(neighbour)
+                self.world.later(event.back, self.report, neighbour)
+
     def _end(self, process: Process, grace: int) -> None:
         if process.node_lost:
             return
@@ -261,7 +276,7 @@ class Kubelet:
             return _with_sidecar(running, {"running": {}}) if process.has_sidecar else running
         ended = {
             "exitCode": process.code,
-            "reason": "Error" if process.code else "Completed",
+            "reason": "Unknown" if process.unseen else "Error" if process.code else "Completed",
             "finishedAt": self.world.api.now(process.ended_at - self.world.clock()),
             **({"signal": process.signal} if process.signal > 0 else {}),
         }

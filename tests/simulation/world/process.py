@@ -47,6 +47,8 @@ class Process:
     ip: str = ""
     node_lost: bool = False
     """Its node is lost: no kubelet reports its state any more."""
+    unseen: bool = False
+    """Nothing has seen how it ended."""
     terminating: bool = False
     stopping: bool = False
     """Its deadline is over: the kubelet ends it, and the pod stays."""
