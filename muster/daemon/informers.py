@@ -82,7 +82,11 @@ class Informers:
         self._advanced = advanced
         self._monotonic = times.monotonic
         self._experiments = Store[ExperimentRecord](
-            boundary.experiment_changed, self._reached, experiments.stripped, boundary.experiments_went_back
+            boundary.experiment_changed,
+            self._reached,
+            experiments.stripped,
+            boundary.experiments_went_back,
+            boundary.undone,
         )
         self._pods = Store[Pod](boundary.pod_changed, self._reached, on_back=boundary.pods_went_back)
         self._services = Store[ServiceRecord](boundary.service_changed, self._reached)
@@ -126,7 +130,8 @@ class Informers:
                 boundary.experiment_changed,
                 self._reached,
                 experiments.stripped,
-                partial(boundary.experiments_went_back, subject.kind),
+                partial(boundary.experiments_went_back, kind=subject.kind),
+                boundary.undone,
             )
             followed = reflector(subject.path, {}, decoder, store, ends_with_its_kind)
             self.run_kinds[subject.plural] = KindWatch(

@@ -21,6 +21,7 @@ OTHERS: Final = frozenset(
         "curl",
         "docker",
         "echo",
+        "etcdutl",
         "export",
         "pip",
         "python",

@@ -124,6 +124,12 @@ class FakeApi:
             return self._keep("MODIFIED", path, {**found, "metadata": {**found["metadata"], **leaving}})
         return found
 
+    def restore(self, version: int, bump: int = 0) -> None:
+        """Put back the etcd of an earlier resourceVersion, and start again: all watches end."""
+        self.history.restore(version, bump)
+        self.objects = self.history.state(version)
+        self.watches.cut()
+
     def named(self, kind: str) -> list[str]:
         """The sorted names of the objects of a plural kind."""
         return sorted(obj["metadata"]["name"] for path, obj in self.objects.items() if path.split("/")[-2] == kind)

@@ -70,6 +70,16 @@ class History:
         self.changes.append(change)
         self.version = change.version
 
+    def restore(self, version: int, bump: int) -> None:
+        """Forget everything after a version; the next change comes ``bump`` later (etcdutl --bump-revision).
+
+        Then watches from before get 410 (--mark-compacted).
+        """
+        del self.changes[self.after(version) :]
+        self.version = version + bump
+        if bump:
+            self.forgotten = self.version
+
     def after(self, version: int) -> int:
         """The index of the first change after that version."""
         return bisect_right(self.changes, version, key=lambda change: change.version)

@@ -80,9 +80,16 @@ class Watches:
         self._history = history
         self._clock = clock
         self._streams: dict[asyncio.Event, str] = {}
+        self._cuts = 0
 
     def __len__(self) -> int:
         return len(self._streams)
+
+    def cut(self) -> None:
+        """The server goes away: every stream ends without a word."""
+        self._cuts += 1
+        for stream in self._streams:
+            stream.set()
 
     def look(self, plural: str) -> None:
         """Ask again when the streams of that kind end."""
@@ -112,19 +119,23 @@ class Watches:
             version = int(params.get("resourceVersion") or history.version)
             if version < history.forgotten:
                 raise Expired(f"too old resource version: {version}", status=410, reason="Expired")
-        index = history.after(version)
+        index, asked, cuts = history.after(version), version, self._cuts
         bookmark = began + BOOKMARK
         self._streams[wake] = collection
         try:
             while True:
                 now, due = self._clock(), inf
                 gone = courier.ends(collection, began)
+                if self._cuts > cuts:
+                    raise Unreachable("the connection was closed", request=f"GET {collection}")
                 if now >= gone:
                     yield _expired(version)
                     return
                 while index < len(history.changes):
                     change = history.changes[index]
-                    line = change.line(chosen) if change.within(collection) else None
+                    # A server that has not come to a version sends nothing until it has (apiserver: storage/cacher).
+                    wanted = change.version > asked and change.within(collection)
+                    line = change.line(chosen) if wanted else None
                     if line is not None:
                         delivery = courier.carry(collection, change)
                         if delivery.at > now:
@@ -140,8 +151,10 @@ class Watches:
                 if due - now > STALL and due is not inf:
                     bookmark = due  # a server that lags behind sends no bookmarks
                 elif now >= bookmark:
-                    last_sent, bookmark = now, now + BOOKMARK
-                    yield _bookmark(collection, version)
+                    bookmark = now + BOOKMARK
+                    if history.version >= asked:
+                        last_sent = now
+                        yield _bookmark(collection, version)
                 if now >= end:
                     return
                 if now - last_sent >= silence:

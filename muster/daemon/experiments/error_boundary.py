@@ -71,13 +71,17 @@ class ErrorBoundary:
         except Exception as error:  # noqa: BLE001
             self._damage("watch", error, old, new)
 
-    def experiments_went_back(self, kind: str = KIND) -> None:
+    def experiments_went_back(self, version: int, kind: str = KIND) -> None:
         """See ``ExperimentIndex``; no object is read for it."""
-        self._index.experiments_went_back(kind)
+        self._index.experiments_went_back(version, kind)
 
-    def pods_went_back(self) -> None:
+    def undone(self, seen: ExperimentRecord, version: int) -> bool:
         """See ``ExperimentIndex``; no object is read for it."""
-        self._index.pods_went_back()
+        return self._index.undone(seen, version)
+
+    def pods_went_back(self, version: int) -> None:
+        """See ``ExperimentIndex``; no object is read for it."""
+        self._index.pods_went_back(version)
 
     def clock_stepped(self, entry: Entry, seconds: float) -> None:
         """See ``Entry``."""

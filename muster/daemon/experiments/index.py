@@ -175,26 +175,39 @@ class ExperimentIndex:
         for pod in pods:
             self._pod(pod, None, pod)
 
-    def experiments_went_back(self, kind: str = KIND) -> None:
+    def experiments_went_back(self, version: int, kind: str = KIND) -> None:
         """The list of that kind that follows is older than the cache: a backup of etcd was restored.
 
         resourceVersions start again from an earlier number, and may be given again to other states. So nothing may be
-        compared with one from before: what the list says replaces what is known here, our own last writes too.
+        compared with one from before: what the list says replaces what is known here, our own last writes too. Where
+        the versions were moved ahead, nothing is decided before the pods of that time are known: their cache has to
+        come to ``version``, that of the list; 0 where that says nothing.
         """
         log.warning("resourceVersions went back, as after the restoration of a backup", kind=kind)
         for entry in (each for each in self if each.seen.kind == kind and each.watched is None):
             entry.plan = None
-            entry.freshness.version = entry.freshness.object_version = 0
+            entry.freshness.version = 0
             entry.unanswered.clear()
+            self._pods_went_back(entry)
+            entry.freshness.pods_due = version
 
-    def pods_went_back(self) -> None:
+    def undone(self, seen: ExperimentRecord, version: int) -> bool:
+        """Whether a list of that resourceVersion shows an object without a status that we have written before it."""
+        entry = self.entries.get(seen.uid)
+        return entry is not None and seen.resource_version < entry.freshness.version <= version
+
+    def pods_went_back(self, _version: int) -> None:
         """The same for pods: our last writes to them may be undone, and what the live API said was of that time."""
         log.warning("resourceVersions went back, as after the restoration of a backup", kind="Pod")
         for entry in self:
-            entry.freshness.pods_due = entry.freshness.object_version = 0
-            entry.view.engine.reset()
-            entry.view.engine.deleting.clear()
+            self._pods_went_back(entry)
             self.wanted(entry.seen.uid)
+
+    @staticmethod
+    def _pods_went_back(entry: Entry) -> None:
+        entry.freshness.pods_due = entry.freshness.object_version = 0
+        entry.view.engine.reset()
+        entry.view.engine.deleting.clear()
 
     def foreign_pods(self) -> Counter[str]:
         """How many pods name a known Experiment as their owner and are not its members, by what gives them away.

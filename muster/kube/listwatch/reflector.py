@@ -2,7 +2,9 @@
 
 The list is streamed (``sendInitialEvents``, KEP-3157) where the server supports it, else read in pages. The stream
 continues as the watch, which is resumed from the last resourceVersion whenever it ends. After a 410 (the server no
-longer has that version) a new list replaces what the sink holds, so an object missing from it counts as deleted.
+longer has that version) a new list replaces what the sink holds, so an object missing from it counts as deleted. So it
+does after a resumed watch on which nothing came at all, not even a bookmark: after the restoration of an etcd backup a
+server may not have come to that version yet, and sends nothing until it has.
 
 Liveness: a read may be silent for one and a half times the 60 s in which an API server sends at least a bookmark. Every
 failure waits for a growing delay; a stream that ends within a second is a failure too, so a server that closes at once,
@@ -39,7 +41,8 @@ LONGEST_AWAY_WAIT = 5.0
 """Seconds between attempts on a server that gives no answer at all: that costs it nothing, and whatever the attempts
 wait is added to the time for which the caches are old."""
 
-_OWN_REASONS = ("Early", "Silent")
+SILENT = "Silent"
+_OWN_REASONS = ("Early", SILENT)
 """Failures that are counted by their reason; all others are counted by the class of the error."""
 
 LONGEST_WAIT = 300.0
@@ -177,13 +180,13 @@ class Reflector(Generic[T]):
         else:
             params["resourceVersion"] = str(self.version)
         initial: dict[str, T] | None = {} if streaming else None
-        self._answered = False
+        heard = self._answered = False
         try:
             async with self._transport.lines(self._path, params=params, silence=self.settings.silence) as lines:
                 self._note_answer()
                 self.failing = None
                 async for line in lines:
-                    self._heard_at = self._clock()
+                    self._heard_at, heard = self._clock(), True
                     event = self._decode.event(line)
                     self.events[event.type] += 1
                     if event.error is not None:
@@ -202,8 +205,10 @@ class Reflector(Generic[T]):
             self._streamed = False
             self._report("the server does not stream lists; reading pages instead", kind=self.kind)
             return await self._follow()
-        except ApiError:
+        except ApiError as error:
             self._page_next = initial is not None
+            if error.reason == SILENT and self._answered and not heard:
+                self._must_list = True
             raise
         if initial is not None:
             self._page_next = True

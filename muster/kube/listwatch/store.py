@@ -25,11 +25,14 @@ class Store(Generic[T]):
         on_change: Callable[[T | None, T | None], None] | None = None,
         on_version: Callable[[int], None] | None = None,
         keep: Callable[[T], T] = lambda obj: obj,
-        on_back: Callable[[], None] = lambda: None,
+        on_back: Callable[[int], None] = lambda _version: None,
+        undone: Callable[[T, int], bool] = lambda _obj, _version: False,
     ) -> None:
         """``keep`` gives what of an object is stored; ``on_change`` gets the stored ``old`` and the whole ``new``.
 
-        ``on_back`` is called before a list that is older than the store; every object of that list is a difference.
+        ``on_back`` is called before a list that is older than the store; every object of that list is a difference. It
+        gets the version to which other caches have to come before they are of that time, 0 where none says so.
+        ``undone`` says whether an object in a list of that resourceVersion lacks a write of ours that was answered.
         """
         self.objects: dict[str, T] = {}
         self.version = 0
@@ -38,6 +41,7 @@ class Store(Generic[T]):
         self._on_version = on_version
         self._keep = keep
         self._on_back = on_back
+        self._undone = undone
 
     def __len__(self) -> int:
         return len(self.objects)
@@ -53,12 +57,14 @@ class Store(Generic[T]):
         """Make ``objects`` everything there is; what was not listed counts as deleted.
 
         A list is applied even where it has an older resourceVersion than the store: after a restored etcd backup the
-        versions start again from an earlier number, and the list is what exists now.
+        versions start again from an earlier number, and the list is what exists now. Where they were moved ahead
+        (``etcdutl snapshot restore --bump-revision``), the list is newer, and its objects give the backup away: one is
+        older than in the store, or lacks a write that was answered before.
         """
-        back = self.synced and version < self.version
-        if back:
-            self._on_back()
         listed = {obj.uid: obj for obj in objects}
+        back = self.synced and (version < self.version or any(self._older(obj, version) for obj in listed.values()))
+        if back:
+            self._on_back(version if version >= self.version else 0)
         before = dict(self.objects)
         self.objects.clear()  # in place: others hold the same dictionary
         self.objects.update((uid, self._keep(obj)) for uid, obj in listed.items())
@@ -74,6 +80,11 @@ class Store(Generic[T]):
         self.version = version
         if self._on_version is not None:
             self._on_version(version)
+
+    def _older(self, obj: T, version: int) -> bool:
+        """Whether an object of a list of that version has gone back."""
+        known = self.objects.get(obj.uid)
+        return (known is not None and obj.resource_version < known.resource_version) or self._undone(obj, version)
 
     def put(self, obj: T, version: int) -> None:
         """Keep ``obj``, unless the stored state is as new or newer."""

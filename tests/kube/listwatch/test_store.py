@@ -50,6 +50,31 @@ def test_a_store_is_not_synced_before_the_first_list() -> None:
     assert versions == [1, 5]
 
 
+def test_a_list_that_is_newer_and_has_an_older_object_is_of_a_restored_backup() -> None:
+    backs: list[int] = []
+    changes: list[tuple[int, int]] = []
+
+    def changed(old: ServiceRecord | None, new: ServiceRecord | None) -> None:
+        changes.append((old.resource_version if old else 0, new.resource_version if new else 0))
+
+    written = {"c": 4}
+    store: Store[ServiceRecord] = Store(
+        changed,
+        on_back=backs.append,
+        undone=lambda obj, version: obj.resource_version < written.get(obj.uid, 0) <= version,
+    )
+    store.replace([service("a", 3), service("b", 2)], 3)
+    changes.clear()
+    store.replace([service("a", 2), service("b", 2)], 1_000)
+    assert (backs, changes) == ([1_000], [(3, 2), (2, 2)]), "each object is taken anew"
+    store.replace([service("c", 2)], 1_001)
+    assert backs == [1_000, 1_001], "our write of version 4 is not in it"
+    store.replace([service("c", 2)], 3)
+    assert backs == [1_000, 1_001, 0], "a version that is older itself says nothing of other caches"
+    store.replace([service("c", 2)], 3)
+    assert backs == [1_000, 1_001, 0], "a list from before our write is no backup"
+
+
 def test_a_known_resource_version_is_not_reported_again() -> None:
     store, changes, versions = recording()
     store.replace([service("a", 3)], 5)

@@ -1,0 +1,187 @@
+"""etcd is put back to an earlier state while musterd runs: what becomes of gangs that are newer, older, or gone.
+
+With a bump, as etcd's documentation asks for (``etcdutl snapshot restore --bump-revision --mark-compacted``), and
+without one, as where a folder is copied back.
+"""
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from muster.api.names import LABEL_EPOCH, LABEL_RANK
+from muster.daemon.app import Daemon
+from tests.daemon.virtual_daemon import RUN, Cluster, experiment, virtually
+from tests.fakes.history import Change, Object
+
+SIZE = 4
+SEEN = 200.0
+"""Seconds within which everything is as it was restored: a watch without a word lasts 90 s."""
+
+BUMPS = pytest.mark.parametrize("bump", [0, 1_000_000_000], ids=["copied back", "bumped"])
+
+
+class Twice:
+    """Pods that are there at a time, by rank: more than one of a rank is a mistake."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.found: list[str] = []
+        cluster.api.listeners.append(self._changed)
+
+    def _changed(self, change: Change) -> None:
+        if change.resource == "pods" and change.kind == "ADDED":
+            over = ("Succeeded", "Failed")
+            pods = [pod for pod in self.pods() if pod.get("status", {}).get("phase") not in over]
+            ranks = Counter(pod["metadata"]["labels"][LABEL_RANK] for pod in pods)
+            self.found += [f"rank {rank} {count} times" for rank, count in ranks.items() if count > 1]
+
+    def pods(self) -> list[Object]:
+        objects = self.cluster.api.objects.items()
+        return [obj for path, obj in objects if path.split("/")[-2] == "pods"]
+
+    def epochs(self) -> Counter[str]:
+        """How many pods there are of each epoch."""
+        return Counter(pod["metadata"]["labels"][LABEL_EPOCH] for pod in self.pods())
+
+
+async def start(cluster: Cluster) -> None:
+    """The kubelets start what there is."""
+    await asyncio.sleep(2)
+    for rank in range(SIZE):
+        cluster.start(rank)
+    await asyncio.sleep(2)
+
+
+async def gang(cluster: Cluster) -> Twice:
+    twice = Twice(cluster)
+    cluster.api.put(RUN, experiment(SIZE))
+    await start(cluster)
+    assert (cluster.status["phase"], cluster.status["epoch"]) == ("Running", 0)
+    return twice
+
+
+def stopped(cluster: Cluster) -> None:
+    """The kubelets have stopped what is being deleted."""
+    leaving = [path for path, obj in cluster.api.objects.items() if "deletionTimestamp" in obj["metadata"]]
+    for path in leaving:
+        cluster.api.remove(path)
+
+
+async def restarted(cluster: Cluster) -> None:
+    """A rank fails, and the gang runs again."""
+    cluster.end(1, 1)
+    await asyncio.sleep(1)
+    stopped(cluster)
+    await asyncio.sleep(10)
+    for rank in range(SIZE):
+        cluster.start(rank)
+    await asyncio.sleep(2)
+    assert (cluster.status["phase"], cluster.status["epoch"]) == ("Running", 1)
+
+
+@BUMPS
+def test_a_gang_goes_on_in_the_epoch_of_the_backup_where_the_kubelets_run_its_pods(bump: int) -> None:
+    async def story(cluster: Cluster, daemon: Daemon) -> None:
+        twice = await gang(cluster)
+        backup = cluster.api.history.version
+        await restarted(cluster)
+        cluster.api.restore(backup, bump)
+        began = cluster.loop.time()
+        await asyncio.sleep(SEEN)
+        seen = daemon.find("team", "run")
+        assert seen is not None
+        assert (seen.record.epoch, cluster.status["epoch"], cluster.status["phase"]) == (0, 0, "Running")
+        assert twice.epochs() == {"0": SIZE}
+        assert cluster.writes("POST pods", began) == 0
+        cluster.end(0)
+        await asyncio.sleep(5)
+        for rank in range(1, SIZE):
+            cluster.end(rank)
+        await asyncio.sleep(5)
+        assert (cluster.status["phase"], twice.found) == ("Succeeded", [])
+
+    virtually(story)
+
+
+@BUMPS
+@pytest.mark.parametrize("after", [1.0, 60.0, SEEN])
+def test_a_gang_whose_containers_are_gone_is_restarted_once_whenever_the_kubelets_say_so(
+    bump: int, after: float
+) -> None:
+    async def story(cluster: Cluster, daemon: Daemon) -> None:
+        twice = await gang(cluster)
+        backup = cluster.api.history.version
+        await restarted(cluster)
+        cluster.api.restore(backup, bump)
+        await asyncio.sleep(after)
+        for rank in range(SIZE):
+            cluster.end(rank, 137)
+        await asyncio.sleep(SEEN)
+        for rank in range(SIZE):
+            cluster.start(rank)
+        await asyncio.sleep(SEEN)
+        epoch = cluster.status["epoch"]
+        assert (cluster.status["phase"], cluster.status["restarts"], twice.found) == ("Running", 1, [])
+        assert epoch == 2, "pods of an epoch 1 that are out of sight may run: no other gang has their names"
+        assert twice.epochs()[str(epoch)] == SIZE
+        seen = daemon.find("team", "run")
+        assert seen is not None
+        assert seen.record.epoch == epoch
+
+    virtually(story)
+
+
+@BUMPS
+def test_pods_that_the_backup_does_not_have_are_made_again_once_in_another_epoch(bump: int) -> None:
+    """Those that are out of sight may run for a while: they cannot meet the new ones."""
+
+    async def story(cluster: Cluster, daemon: Daemon) -> None:
+        twice = Twice(cluster)
+        cluster.api.put(RUN, experiment(SIZE))
+        backup = cluster.api.history.version
+        await start(cluster)
+        assert cluster.status["phase"] == "Running"
+        cluster.api.restore(backup, bump)
+        began = cluster.loop.time()
+        await asyncio.sleep(SEEN)
+        await start(cluster)
+        await asyncio.sleep(SEEN)
+        assert (cluster.status["phase"], cluster.status["epoch"], twice.found) == ("Running", 1, [])
+        assert (cluster.status["restarts"], twice.epochs()) == (0, {"1": SIZE})
+        assert cluster.writes("POST pods", began) == SIZE
+
+    virtually(story)
+
+
+@BUMPS
+def test_an_experiment_that_the_backup_does_not_have_is_forgotten(bump: int) -> None:
+    async def story(cluster: Cluster, daemon: Daemon) -> None:
+        backup = cluster.api.history.version
+        await gang(cluster)
+        cluster.api.restore(backup, bump)
+        began = cluster.loop.time()
+        await asyncio.sleep(SEEN)
+        assert daemon.find("team", "run") is None
+        assert cluster.writes("POST pods", began) == 0
+        cluster.api.put(RUN, experiment(SIZE))
+        await start(cluster)
+        assert (cluster.status["phase"], cluster.status["epoch"]) == ("Running", 0)
+
+    virtually(story)
+
+
+@BUMPS
+def test_an_experiment_that_was_deleted_since_the_backup_runs_again(bump: int) -> None:
+    async def story(cluster: Cluster, daemon: Daemon) -> None:
+        twice = await gang(cluster)
+        backup = cluster.api.history.version
+        cluster.api.remove(RUN)
+        await asyncio.sleep(5)
+        assert daemon.find("team", "run") is None
+        cluster.api.restore(backup, bump)
+        await asyncio.sleep(SEEN)
+        assert daemon.find("team", "run") is not None
+        assert (cluster.status["phase"], twice.epochs(), twice.found) == ("Running", {"0": SIZE}, [])
+
+    virtually(story)
