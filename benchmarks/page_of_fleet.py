@@ -1,23 +1,16 @@
 """The page of 100,000 experiments, and its JSON listing: CPU of one answer, and how long it holds up the event loop.
 
 Both walk over all experiments in slices, between which the loop goes on. In the usual cluster 2,000 of them run with a
-missing rank, and the others have finished; in the worst one all of them run. The loop's lag is how late a timer fires
-while answers are made, but at most the CPU that this process used meanwhile: the rest is due to other processes.
+missing rank, and the others have finished; in the worst one all of them run.
 """
 
-import asyncio
-import gc
-import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from benchmarks.fleet import LAG_BUDGET
-from benchmarks.harness.measuring import ROUNDS
+from benchmarks.harness.loop_lag import LAG_BUDGET, cost
 from benchmarks.harness.result import Result
 from benchmarks.scrape import EXPERIMENTS, NOW, RUNNING, subjects
-from muster.daemon.main import settle_memory
 from muster.daemon.web.listing import MOST, Query, listing
 from muster.daemon.web.page.runbooks import Runbooks
 from muster.daemon.web.pages import Pages
@@ -30,7 +23,6 @@ from muster.state.vocabulary.rules import ClockName
 
 BUDGET = 5.0
 """Seconds of CPU, also where all of them run: half of what a request may take."""
-BEAT = 0.002
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,39 +44,6 @@ class All:
         return ends(plan, record)
 
 
-async def _beat(lags: list[float]) -> None:
-    loop = asyncio.get_running_loop()
-    while True:
-        due, used = loop.time() + BEAT, time.process_time()
-        await asyncio.sleep(BEAT)
-        lags.append(min(max(0.0, loop.time() - due), time.process_time() - used))
-
-
-@contextmanager
-def _settled() -> Iterator[None]:
-    """The garbage collector as musterd sets it after its first lists."""
-    before = gc.get_threshold()
-    settle_memory()
-    yield
-    gc.unfreeze()
-    gc.set_threshold(*before)
-
-
-async def _measure(answer: Callable[[], Awaitable[object]]) -> tuple[float, float]:
-    """Seconds of CPU of the cheapest answer, and the 99th percentile of the lag in the round where it is least."""
-    spent, late = [], []
-    for _ in range(ROUNDS):
-        lags: list[float] = []
-        beating = asyncio.create_task(_beat(lags))
-        await asyncio.sleep(BEAT)
-        began = time.process_time()
-        await answer()
-        spent.append(time.process_time() - began)
-        beating.cancel()
-        late.append(sorted(lags)[int(len(lags) * 0.99)])
-    return min(spent), min(late)
-
-
 def run() -> list[Result]:
     """Answer as the server does, without the socket."""
     results = []
@@ -97,9 +56,8 @@ def run() -> list[Result]:
             "listing of what hurts": partial(listing, index.here, index.clocks, NOW + 60, query),
         }
         for name, answer in answers.items():
-            with _settled():
-                cpu, lag = asyncio.run(_measure(answer))
+            cpu, lag, _ = cost(answer)
             what = f"{name} of {EXPERIMENTS:,} experiments, {among}"
             results.append(Result.of(f"{what}, CPU", cpu, "s", BUDGET))
-            results.append(Result.of(f"{what}, loop lag p99", lag * 1e3, "ms", LAG_BUDGET))
+            results.append(Result.of(f"{what}, loop lag p99", lag, "ms", LAG_BUDGET))
     return results

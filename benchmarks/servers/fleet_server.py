@@ -1,6 +1,6 @@
 """Serves a big cluster to one daemon: streamed lists, then as many pod events as are ordered.
 
-Started as ``python -m benchmarks.servers.fleet_server PODS``; prints its port. Each line on stdin is a number of
+Started as ``python -m benchmarks.servers.fleet_server PODS GANG``; prints its port. Each line on stdin is a number of
 events to send at once; the server ends when stdin closes. Each event is a write of its own, as an API server flushes
 them. The server writes HTTP itself, from prepared bytes, so that it takes little CPU beside the daemon.
 """
@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from benchmarks.servers.synthetic_pods import pod
 from muster.api.names import API_VERSION, KIND, LABEL_EXPERIMENT, LABEL_POD, LABEL_RANK, LABEL_UID
 
-GANG = 64
 NEWS = 4
 """One event in four makes a pod unready; the others change no field that is kept of a pod."""
 
@@ -22,7 +21,8 @@ NEWS = 4
 class Pods:
     """Pods from a template, split where they differ."""
 
-    def __init__(self) -> None:
+    def __init__(self, gang: int) -> None:
+        self._gang = gang
         made = pod(0, 0)
         metadata = made["metadata"]
         metadata |= {"name": "<<name>>", "uid": "<<uid>>", "resourceVersion": "<<version>>"}
@@ -36,7 +36,7 @@ class Pods:
 
     def line(self, number: int, version: int, event: bytes, *, ready: bool = True) -> bytes:
         """A watch line, chunked."""
-        gang, index = divmod(number, GANG)
+        gang, index = divmod(number, self._gang)
         values = {
             b"name": b"pretrain-%d-worker-0-%d-x7k2p" % (gang, index),
             b"uid": b"%08x-94a1-4f5e-8c2b-%012x" % (number, gang),
@@ -64,7 +64,7 @@ def chunk(line: bytes) -> bytes:
     return b"%x\r\n%s\r\n" % (len(line), line)
 
 
-def experiment(gang: int) -> bytes:
+def experiment(gang: int, size: int) -> bytes:
     """A running experiment's watch line."""
     status = {"phase": "Running", "phaseTime": "2026-11-20T10:00:09.000000Z", "observedGeneration": 1, "epoch": 2}
     obj = {
@@ -82,9 +82,9 @@ def experiment(gang: int) -> bytes:
             "operator": "jax",
             "image": "registry.example/team/pretrain:large",
             "command": "python3 -u train.py --config configs/large.yaml",
-            "types": {"worker": {"count": GANG, "resources": {"cpus": 96, "ramRatio": 8}}},
+            "types": {"worker": {"count": size, "resources": {"cpus": 96, "ramRatio": 8}}},
         },
-        "status": status | {"ready": f"{GANG}/{GANG}"},
+        "status": status | {"ready": f"{size}/{size}"},
     }
     return chunk(b'{"type":"ADDED","object":%s}\n' % json.dumps(obj, separators=(",", ":")).encode())
 
@@ -96,12 +96,13 @@ def bookmark(version: int) -> bytes:
 
 
 class Cluster:
-    """``pods`` pods; ``orders`` brings how many of them change next."""
+    """``pods`` pods in gangs of ``gang``; ``orders`` brings how many of them change next."""
 
-    def __init__(self, pods: int, orders: asyncio.StreamReader) -> None:
+    def __init__(self, pods: int, gang: int, orders: asyncio.StreamReader) -> None:
         self._pods = pods
+        self._gang = gang
         self._orders = orders
-        self._made = Pods()
+        self._made = Pods(gang)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one watch until the client closes it."""
@@ -123,8 +124,8 @@ class Cluster:
             for number in range(self._pods):
                 yield self._made.line(number, number + 1, b"ADDED")
         elif collection == b"experiments":
-            for gang in range(-(-self._pods // GANG)):
-                yield experiment(gang)
+            for number in range(-(-self._pods // self._gang)):
+                yield experiment(number, self._gang)
 
     async def _change(self, writer: asyncio.StreamWriter) -> None:
         sent = 0
@@ -150,11 +151,11 @@ class Orders(asyncio.StreamReaderProtocol):
         self.ended.set()
 
 
-async def main(pods: int) -> None:
+async def main(pods: int, gang: int) -> None:
     """Serve until stdin closes, so that the server never outlives its parent."""
     orders = asyncio.StreamReader()
     _, stdin = await asyncio.get_running_loop().connect_read_pipe(lambda: Orders(orders), sys.stdin)
-    cluster = Cluster(pods, orders)
+    cluster = Cluster(pods, gang, orders)
     server = await asyncio.start_server(cluster.serve, "127.0.0.1", 0)
     print(server.sockets[0].getsockname()[1], flush=True)
     await stdin.ended.wait()
@@ -162,4 +163,4 @@ async def main(pods: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1])))
+    asyncio.run(main(int(sys.argv[1]), int(sys.argv[2])))
