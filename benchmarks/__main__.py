@@ -27,6 +27,7 @@ BENCHMARKS = (
     "page",
     "page_in_browser",
     "page_of_fleet",
+    "incidents",
     "progress",
 )
 """The modules with a ``run() -> list[Result]``, in the order they run."""

@@ -22,7 +22,8 @@ from muster.metrics.exposition import Seen, compressed, look, write
 from muster.state.policies import deadline
 from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record, StoryLine
 
-EXPERIMENTS, RUNNING = 100_000, 2_000
+EXPERIMENTS, RUNNING, FLEET = 100_000, 2_000, 20_000
+INFO = b"muster_experiment_info{"
 BUDGET = 0.25
 """Seconds."""
 SIZE, NOW = 8, 1_800_000_000.0
@@ -100,8 +101,9 @@ def run() -> list[Result]:
     many, body = measure(collector(RUNNING, EXPERIMENTS - RUNNING))
     few, whole = measure(collector(RUNNING, 0))
     worst, _ = measure(collector(EXPERIMENTS, 0))
+    _, fleet = measure(collector(FLEET, 0))
     series = sum(not line.startswith(b"#") for line in body.splitlines())
-    missing = RUNNING - whole.count(b"muster_experiment_info{")
+    missing = RUNNING - whole.count(INFO)
     theirs = Seen(list(text_string_to_metric_families(body.decode())), [])
     _, peer = timed(generate_latest, theirs)
     return [
@@ -113,4 +115,5 @@ def run() -> list[Result]:
         Result.of("scrape of 2,000 running experiments, CPU", few.total, "s", BUDGET),
         Result.of("of that, on the event loop", few.look, "s"),
         Result.of("of 2,000 running experiments not reported whole", missing, "experiments", 0),
+        Result.of(f"of {FLEET:,} running experiments reported", fleet.count(INFO), "experiments", None),
     ]

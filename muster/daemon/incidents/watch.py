@@ -105,9 +105,11 @@ class IncidentWatch:
             await asyncio.sleep(0)
         self._looks = {uid: seen for uid, seen in self._looks.items() if uid in stuck}
         await self._diagnose(stuck, now)
-        for subject in stuck.values():
+        for number, subject in enumerate(stuck.values(), 1):
             with contextlib.suppress(Exception):  # one that cannot be read was logged by its diagnosis
                 self._count(subject, spent)
+            if number % (20 * SLICE) == 0:
+                await asyncio.sleep(0)
         signs = (sign for seen in self._looks.values() for sign in seen.signs)
         self.tracking = follow(self.tracking, signs, now, self._places())
         self._tell(stuck)

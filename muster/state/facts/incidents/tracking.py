@@ -168,29 +168,30 @@ def _aged(each: _Known, runs: Mapping[Run, Sign], now: float) -> _Known | None:
 
 
 def _incident(key: Key, each: _Known, runs: Mapping[Run, Sign]) -> Incident:
-    counts = Counter(run.namespace for run in runs)
+    without = _without_another(Counter(run.namespace for run in runs))
     return Incident(
         key,
         each.began,
         tuple(runs[run] for run in sorted(runs)),
-        frozenset(run for run in runs if _explained(run, counts, STAYS if run in each.explained else RUNS)),
+        frozenset(run for run in runs if without[run.namespace] >= (STAYS if run in each.explained else RUNS)),
     )
 
 
-def _explained(run: Run, counts: Counter[str], least: int) -> bool:
-    """The incident would be one without any single namespace but that of the run."""
-    largest = max((count for namespace, count in counts.items() if namespace != run.namespace), default=0)
-    return counts.total() - largest >= least
+def _without_another(counts: Counter[str]) -> dict[str, int]:
+    """By namespace, the runs that are left without whichever other one has most: the incident would still be one."""
+    (largest, most), (_, second) = (*counts.most_common(2), ("", 0))[:2]
+    return {namespace: counts.total() - (second if namespace == largest else most) for namespace in counts}
 
 
 def _most_urgent(incidents: list[Incident]) -> Iterable[Incident]:
-    def order(each: Incident) -> tuple[bool, int, int, Key]:
-        return bool(each.alone), -sum(number for _, number in each.devices), -len(each.runs), each.key
+    def order(each: tuple[str, Incident]) -> tuple[bool, int, int, Key]:
+        alone, incident = each
+        return bool(alone), -sum(number for _, number in incident.devices), -len(incident.members), incident.key
 
-    alone: Counter[str] = Counter()
+    of_one: Counter[str] = Counter()
     number = 0
-    for each in sorted(incidents, key=order):
-        alone[each.alone] += bool(each.alone)
-        if number < MOST and alone[each.alone] <= MOST_OF_ONE:
+    for alone, incident in sorted(((each.alone, each) for each in incidents), key=order):
+        of_one[alone] += bool(alone)
+        if number < MOST and of_one[alone] <= MOST_OF_ONE:
             number += 1
-            yield each
+            yield incident
