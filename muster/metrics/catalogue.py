@@ -36,8 +36,8 @@ SECTIONS = (
         "not change meanwhile. What is one of several (phase, state, cause, reason, action) has a series for each, "
         "with zeros. Only muster_experiment_hang_info has a text. A suspended experiment has no ranks. A finished one "
         "keeps two series: its info, and the phase in which it ended, without the zeros of the others. A scrape "
-        f"holds at most {SERIES:,} of these series; experiments beyond that, the finished ones first, have none and "
-        "are counted in muster_experiments_unreported.",
+        f"holds at most {SERIES:,} of these series; experiments beyond that have none and "
+        "are counted in muster_experiments_unreported: the finished ones first, and those that are stuck last.",
         (*experiment.ROWS, experiment.UNREPORTED),
     ),
     Section(

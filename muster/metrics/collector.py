@@ -94,6 +94,9 @@ class Known(Protocol):
         """Whose it is, for its info."""
 
 
+_Running = tuple[Plan, Record, Known, Mapping[str, int]]
+
+
 class ExperimentCollector(Collector):
     """``clock`` gives wall seconds; ``known`` is walked once per scrape, on the event loop.
 
@@ -122,7 +125,8 @@ class ExperimentCollector(Collector):
     def collect(self) -> Iterable[Family]:
         """The sums, and the series of as many experiments as fit."""
         phases: Counter[tuple[str, Phase]] = Counter()
-        running: list[tuple[Plan, Record, Known, Mapping[str, int]]] = []
+        running: list[_Running] = []
+        beyond: list[_Running] = []
         devices: Counter[tuple[str, str]] = Counter()
         plans: list[Plan] = []
         ends: list[Phase] = []
@@ -145,11 +149,15 @@ class ExperimentCollector(Collector):
             self._sum(devices, record, accelerators)
             if len(running) < most_running:
                 running.append((plan, moved(record, each.step), each, accelerators))
+            elif len(beyond) < most_running and _is_stuck(record):
+                beyond.append((plan, moved(record, each.step), each, accelerators))
         refused: list[Finished] = []
         for invalid in self._invalid():
             phases[INVALID, invalid.record.phase] += 1
             one = Finished(invalid.namespace, invalid.name, INVALID, invalid.record.phase, owners=invalid.owners)
             refused.append(one)
+        # Of more than fit, those that are stuck come first: without series an experiment has no alert.
+        running = sorted([*running, *beyond], key=lambda one: not _is_stuck(one[1]))[:most_running]
         noted = [_facts(*one, self._clock()) for one in running]
         families = Families([fleet.EXPERIMENTS, fleet.ACCELERATORS])
         _sum_up(phases, families)
@@ -170,11 +178,16 @@ class ExperimentCollector(Collector):
         return found
 
     def _sum(self, devices: Counter[tuple[str, str]], record: Record, found: Mapping[str, int]) -> None:
-        stuck = record.condition(ConditionType.STUCK) if found else None
+        stuck = bool(found) and _is_stuck(record)
         for name, number in found.items():
             devices[name, HELD] += number
-            if stuck is not None and stuck.status:
+            if stuck:
                 devices[name, HELD_BY_STUCK] += number
+
+
+def _is_stuck(record: Record) -> bool:
+    stuck = record.condition(ConditionType.STUCK)
+    return stuck is not None and bool(stuck.status)
 
 
 def _facts(plan: Plan, record: Record, known: Known, accelerators: Mapping[str, int], now: float) -> Facts | None:

@@ -398,6 +398,17 @@ def test_the_cap_keeps_whole_experiments_and_the_unfinished_first() -> None:
     assert value(found, "muster_experiments_unreported", {"reason": "cap"}) == 7
 
 
+@pytest.mark.parametrize("count", [20, 2_000])
+def test_of_more_than_the_cap_those_that_are_stuck_are_reported(count: int) -> None:
+    stuck = Condition(ConditionType.STUCK, True, "RanksMissing", "3/4 ranks arrived", 1, NOW)
+    live = [Subject(plan(name=f"live-{n}"), record(), view()) for n in range(count)]
+    late = [Subject(plan(name=f"late-{n}"), record(conditions=(stuck,)), view()) for n in range(3)]
+    each = sum(("experiment", "late-0") in labels for _, labels in scrape(late[:1]))
+    found = scrape([*live, *late], cap=4 * each + each // 2)
+    assert all(names(found, f"late-{n}") for n in range(3))
+    assert value(found, "muster_experiments_unreported", {"reason": "cap"}) == count - 1
+
+
 def test_100_000_hostile_experiments_stay_under_the_cap() -> None:
     base, now, seen = plan(), record(), view(heard=answer(*[ARRIVED] * 4))
     subjects = [
