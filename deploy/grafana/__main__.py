@@ -7,9 +7,10 @@ from deploy.grafana.coordinators import JAX, RAY
 from deploy.grafana.daemon import DAEMON
 from deploy.grafana.experiment import EXPERIMENT
 from deploy.grafana.fleet import FLEET
+from deploy.grafana.goodput import GOODPUT_BOARD
 from deploy.grafana.runs import JOBSETS, WATCHED
 
-BOARDS = (FLEET, EXPERIMENT, JAX, RAY, JOBSETS, WATCHED, DAEMON)
+BOARDS = (FLEET, EXPERIMENT, GOODPUT_BOARD, JAX, RAY, JOBSETS, WATCHED, DAEMON)
 FOLDER = Path(__file__).parent / "json"
 
 

@@ -15,8 +15,10 @@ from muster.api.values.owners import OwnerLabels
 
 ROOT = Path(__file__).parents[2]
 
+STANDARD = tuple(group for group in GROUPS if not group.option)
 GENERATED: dict[str, Callable[[], str]] = {
-    "deploy/prometheus/muster.rules.yaml": lambda: plain(GROUPS),
+    "deploy/prometheus/muster.rules.yaml": lambda: plain(STANDARD),
+    "deploy/prometheus/muster-slo.rules.yaml": lambda: plain(tuple(group for group in GROUPS if group.option)),
     "deploy/helm/muster/templates/_rules.tpl": lambda: chart(GROUPS),
     "docs/runbooks/README.md": index,
 }
@@ -24,7 +26,7 @@ GENERATED: dict[str, Callable[[], str]] = {
 
 if __name__ == "__main__":
     if given := sys.argv[1:]:
-        print(plain(GROUPS, OwnerLabels.of_list(given[0]).names), end="")
+        print(plain(STANDARD, OwnerLabels.of_list(given[0]).names), end="")
         sys.exit()
     for name, text in GENERATED.items():
         path = ROOT / name

@@ -6,8 +6,19 @@ those that a healthy run with a slow start could meet do.
 """
 
 from deploy.prometheus.reasons import GAP, stuck, stuck_otherwise, stuck_whatever
-from deploy.prometheus.row import OF_REASON, Alert, Severity, Threshold
-from deploy.prometheus.text_of_experiment import CAUSES, FIRST, MISSING, ONE, REASON, WHERE, WHY
+from deploy.prometheus.row import (
+    CAUSES,
+    FIRST,
+    MISSING,
+    OF_REASON,
+    ONE,
+    REASON,
+    WHERE,
+    WHY,
+    Alert,
+    Severity,
+    Threshold,
+)
 from muster.state.facts.audience import Audience
 from muster.state.summary.hurt import NEAR_SHARE
 

@@ -6,9 +6,10 @@ from deploy.prometheus.incidents import INCIDENTS
 from deploy.prometheus.owners import OWNERS
 from deploy.prometheus.recordings import RECORDINGS
 from deploy.prometheus.row import Alert, Group
+from deploy.prometheus.slo import OPTION, SLO, SLO_RECORDINGS
 from deploy.prometheus.watched import WATCHED
 
-ALERTS: tuple[Alert, ...] = (*INCIDENTS, *EXPERIMENTS, *WATCHED, *DAEMON)
+ALERTS: tuple[Alert, ...] = (*INCIDENTS, *EXPERIMENTS, *WATCHED, *DAEMON, *SLO)
 
 TAKEOVER = "1m"
 """Longer than no daemon exports experiments while another one takes over (20 s, and a scrape). An alert that ended then
@@ -18,4 +19,5 @@ GROUPS = (
     Group("muster-recordings", RECORDINGS, interval="30s"),
     Group("muster-experiments", (OWNERS, *INCIDENTS, *EXPERIMENTS, *WATCHED), keep=TAKEOVER),
     Group("muster-daemon", DAEMON),
+    Group("muster-slo", (*SLO_RECORDINGS, *SLO), interval="30s", option=OPTION),
 )

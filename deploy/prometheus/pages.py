@@ -7,6 +7,7 @@ from deploy.prometheus.experiments import EXPERIMENTS
 from deploy.prometheus.incidents import INCIDENTS
 from deploy.prometheus.owners import OWNERS
 from deploy.prometheus.recordings import RECORDINGS
+from deploy.prometheus.slo import SLO, SLO_RECORDINGS
 from deploy.prometheus.text import GENERATED_BY, Plain
 from deploy.prometheus.watched import WATCHED
 
@@ -91,6 +92,7 @@ def _alerts() -> Iterator[str]:
         ("About experiments, and runs of other controllers:", EXPERIMENTS),
         ("About what only another controller can mend, and what it does not:", WATCHED),
         ("About musterd itself:", DAEMON),
+        ("About the objective of goodput, where [it is switched on](../goodput.md#an-objective):", SLO),
     )
     for title, alerts in parts:
         yield from (title, "", "| alert | severity | audience | for | what it means |", "|---|---|---|---|---|")
@@ -111,5 +113,5 @@ def _thresholds() -> Iterator[str]:
 
 def _recordings() -> Iterator[str]:
     yield from ("| series | what it is |", "|---|---|")
-    for row in (*RECORDINGS, OWNERS):
+    for row in (*RECORDINGS, OWNERS, *SLO_RECORDINGS):
         yield f"| `{row.name}` | {row.meaning} |"

@@ -10,21 +10,41 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from deploy.prometheus.clusters import LABEL
-from deploy.prometheus.text_of_experiment import ONE
 from muster.state.facts.audience import Audience
 
 JOB = "job"
 REPLICAS = "replicas"
 CLUSTER = "cluster"
 KNOWN = "known"
-GIVEN = {JOB: "musterd", REPLICAS: "2", CLUSTER: LABEL, KNOWN: ""}
+OBJECTIVE = "objective"
+GIVEN = {JOB: "musterd", REPLICAS: "2", CLUSTER: LABEL, KNOWN: "", OBJECTIVE: "0.95"}
 """What every alert may use, with defaults: the job label of musterd's scrape, how many replicas run, the label that
-names the cluster, and the clusters of the chart's list in which none is scraped."""
+names the cluster, the clusters of the chart's list in which none is scraped, and the share of time not to be wasted."""
 
 DEFAULT_JOB = GIVEN[JOB]
 
 OF_REASON = None
 """The audience of an alert whose series have it, by the reason of Stuck (``muster.state.facts.audience``)."""
+
+ONE = "{{ $labels.namespace }}/{{ $labels.experiment }}"
+REASON = "{{ $labels.reason }}"
+_OF_IT = "{@cluster=%q,namespace=%q,experiment=%q}"
+
+
+def _query(promql: str, then: str) -> str:
+    """A template that queries the alert's experiment and prints something of what was found."""
+    labels = "$labels.@cluster $labels.namespace $labels.experiment"
+    return f'{{{{ range query (printf "{promql}" {labels}) }}}}{then}{{{{ end }}}}'
+
+
+MISSING = _query(f"max by (experiment) (muster_experiment_ranks_missing{_OF_IT})", "{{ .Value }} missing, ")
+FIRST = _query(f"max by (experiment) (muster_experiment_first_missing_rank{_OF_IT})", "first rank {{ .Value }}, ")
+CAUSES = _query(
+    f"sort_desc(max by (cause) (muster_experiment_ranks_missing_by_cause{_OF_IT}) > 0)",
+    "{{ .Value }} {{ .Labels.cause }}, ",
+)
+WHY = _query(f"max by (reason) (muster_experiment_stuck_reason{_OF_IT}) == 1", "{{ .Labels.reason }}, ")
+WHERE = _query(f"max by (message) (muster_experiment_hang_info{_OF_IT})", ": {{ .Labels.message }}")
 
 _PLACEHOLDER = re.compile(r"@\{?([a-z]+)\}?")
 
@@ -95,6 +115,8 @@ class Group:
     name: str
     rules: tuple[Alert | Recording, ...]
     interval: str = ""
+    option: str = ""
+    """The value of the chart that switches the group on; without the chart it has a file of its own."""
     keep: str = ""
     """How long an alert goes on after its expression was true last: the rule's ``keep_firing_for``."""
 

@@ -13,7 +13,7 @@ import yaml
 
 from deploy.prometheus import owners
 from deploy.prometheus.clusters import kept
-from deploy.prometheus.row import CLUSTER, GIVEN, JOB, KNOWN, REPLICAS, Alert, Group, Recording, fill
+from deploy.prometheus.row import CLUSTER, GIVEN, JOB, KNOWN, OBJECTIVE, REPLICAS, Alert, Group, Recording, fill
 from deploy.prometheus.values import INTERVAL
 from muster.metrics.runbooks import PUBLISHED
 
@@ -56,6 +56,10 @@ class Target(Protocol):
         """The lines of a recording."""
         ...
 
+    def group(self, group: Group, lines: list[str]) -> Iterator[str]:
+        """The lines of a group."""
+        ...
+
 
 class Plain:
     """A rule file for Prometheus. ``owners`` are the labels of owners, as they are named in metrics."""
@@ -92,6 +96,10 @@ class Plain:
         if self._owners or not rule.owners:
             yield from lines
 
+    def group(self, group: Group, lines: list[str]) -> Iterator[str]:  # noqa: ARG002 - the protocol's
+        """The lines as they are."""
+        yield from lines
+
     def filled(self, alert: Alert, text: str) -> str:
         """A text of the alert with its thresholds in it."""
         return fill(text, lambda name: self.value(alert, name))
@@ -106,6 +114,7 @@ class Chart:
     def value(self, alert: Alert | None, name: str) -> str:  # noqa: ARG002 - the protocol's
         """The Go template that reads it."""
         given = {JOB: "{{ $job }}", REPLICAS: "{{ $replicas }}", CLUSTER: "{{ $cluster }}", KNOWN: _KNOWN}
+        given[OBJECTIVE] = "{{ $values.slo.objective }}"
         return given.get(name, f"{{{{ .{name} }}}}")
 
     def literal(self, text: str) -> str:
@@ -119,6 +128,10 @@ class Chart:
     def recording(self, rule: Recording, lines: list[str]) -> Iterator[str]:
         """The lines, if the values have labels of owners where it needs some."""
         yield from (_IF_OWNED, *lines, _END) if rule.owners else lines
+
+    def group(self, group: Group, lines: list[str]) -> Iterator[str]:
+        """The lines, if the values switch the group on."""
+        yield from (f"{{{{- if $values.{group.option}.enabled }}}}", *lines, _END) if group.option else lines
 
     def rule(self, alert: Alert, lines: list[str]) -> Iterator[str]:
         """The rule if it is enabled, with the labels that the values add."""
@@ -160,15 +173,19 @@ def chart(groups: tuple[Group, ...]) -> str:
 def _lines(groups: tuple[Group, ...], target: Target) -> Iterator[str]:
     yield "groups:"
     for group in groups:
-        yield f"- name: {group.name}"
-        yield f"  interval: {group.interval or target.interval}"
-        yield "  rules:"
-        for rule in group.rules:
-            if isinstance(rule, Recording):
-                expr = fill(kept(rule.expr, "@cluster"), lambda name: target.value(None, name))
-                yield from target.recording(rule, list(_item({"record": rule.name, "expr": expr})))
-            else:
-                yield from target.rule(rule, list(_item(_fields(rule, group.keep, target))))
+        yield from target.group(group, list(_group(group, target)))
+
+
+def _group(group: Group, target: Target) -> Iterator[str]:
+    yield f"- name: {group.name}"
+    yield f"  interval: {group.interval or target.interval}"
+    yield "  rules:"
+    for rule in group.rules:
+        if isinstance(rule, Recording):
+            expr = fill(kept(rule.expr, "@cluster"), lambda name: target.value(None, name))
+            yield from target.recording(rule, list(_item({"record": rule.name, "expr": expr})))
+        else:
+            yield from target.rule(rule, list(_item(_fields(rule, group.keep, target))))
 
 
 def _join(target: Target, names: str) -> str:

@@ -4,7 +4,7 @@ from typing import Any
 
 from deploy.prometheus.clusters import LABEL
 from deploy.prometheus.groups import ALERTS
-from deploy.prometheus.row import Alert, Severity
+from deploy.prometheus.row import GIVEN, OBJECTIVE, Alert, Severity
 from muster.state.facts.audience import Audience
 
 INTERVAL = "5s"
@@ -23,6 +23,7 @@ def defaults() -> dict[str, Any]:
         "job": "",
         "clusterLabel": LABEL,
         "clusters": [],
+        "slo": {"enabled": False, "objective": float(GIVEN[OBJECTIVE])},
         "alerts": {alert.name: values_of(alert) for alert in ALERTS},
     }
 
@@ -49,6 +50,19 @@ def schema() -> dict[str, Any]:
             "items": {"type": "string", "pattern": r"^[^\"\\\\{}]+$"},
             "description": "Clusters that must have a musterd: each is missed even if none was ever scraped there.",
         },
+        "slo": _object(
+            {
+                "enabled": {"type": "boolean", "description": "Whether the group muster-slo is there."},
+                "objective": {
+                    "type": "number",
+                    "exclusiveMinimum": 0,
+                    "exclusiveMaximum": 1,
+                    "description": "The share of the time of runs that is not to be wasted: stuck, in recovery, lost. "
+                    "Below 0.94 the fastest burn rate cannot be reached.",
+                },
+            },
+            "Recordings of wasted time by namespace, and alerts at how fast it uses the objective up.",
+        ),
         "alerts": _object({alert.name: _alert(alert) for alert in ALERTS}, "The alerts and their thresholds."),
     }
 

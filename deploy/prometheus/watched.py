@@ -6,8 +6,7 @@ creates nothing for them and ends none of them, so it is for a person where the 
 
 from deploy.prometheus.experiments import EXPERIMENTS
 from deploy.prometheus.reasons import stuck
-from deploy.prometheus.row import OF_REASON, Alert, Severity, Threshold
-from deploy.prometheus.text_of_experiment import ONE, REASON, WHY
+from deploy.prometheus.row import OF_REASON, ONE, REASON, WHY, Alert, Severity, Threshold
 from muster.metrics.runbooks import REASONS
 
 UNMENDED = (

@@ -55,7 +55,8 @@ MATRIX = {
     ),
     "monitoring where its kinds are served": Case(monitoring=True, expect=MONITORING),
     "monitoring by force": Case(
-        "serviceMonitor.create=always,prometheusRule.create=always,dashboards.create=always", expect=MONITORING
+        "serviceMonitor.create=always,prometheusRule.create=always,prometheusRule.slo.enabled=true,dashboards.create=always",
+        expect=MONITORING,
     ),
     "monitoring refused": Case(
         "serviceMonitor.create=never,prometheusRule.create=never,dashboards.create=never", monitoring=True

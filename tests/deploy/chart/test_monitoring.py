@@ -18,6 +18,7 @@ from tests.deploy.chart.shapes import problems
 
 pytestmark = pytest.mark.timeout(1200)
 MONITORING = ("--api-versions", "monitoring.coreos.com/v1")
+ALL = (*MONITORING, "--set", "prometheusRule.slo.enabled=true")
 ALERTS: dict[str, dict[str, Any]] = defaults()["alerts"]
 UNPLACED = {alert.name for alert in groups.ALERTS if not alert.placed}
 
@@ -36,11 +37,21 @@ def test_by_default_the_rules_are_those_that_promtool_tests(rendered: Rendered) 
     assert chart == plain
 
 
+def test_the_rules_of_the_objective_are_those_that_promtool_tests(rendered: Rendered) -> None:
+    plain = yaml.safe_load((ROOT / "deploy/prometheus/muster-slo.rules.yaml").read_text(encoding="utf-8"))
+    groups = one(rendered(*ALL), "PrometheusRule")["spec"]["groups"]
+    assert groups[-1:] == plain["groups"]
+    standard = one(rendered(*MONITORING), "PrometheusRule")["spec"]["groups"]
+    assert groups[:-1] == standard
+    other = one(rendered(*ALL, "--set-json", "prometheusRule.slo.objective=0.9"), "PrometheusRule")["spec"]["groups"]
+    assert "14.4 * (1 - 0.9)" in other[-1]["rules"][-2]["expr"]
+
+
 def test_an_alert_can_be_changed_or_left_out_and_the_others_stay(rendered: Rendered) -> None:
     first, second, *others = ALERTS
     values = f"alerts.{first}.enabled=false,alerts.{second}.for=7m,alerts.{second}.severity=info"
-    changed = rules(rendered(*MONITORING, "--set", values.replace("alerts.", "prometheusRule.alerts.")))
-    standard = rules(rendered(*MONITORING))
+    changed = rules(rendered(*ALL, "--set", values.replace("alerts.", "prometheusRule.alerts.")))
+    standard = rules(rendered(*ALL))
     assert set(standard) - set(changed) == {first}
     assert (changed[second]["for"], changed[second]["labels"]["severity"]) == ("7m", "info")
     assert all(changed[name] == standard[name] for name in others)
@@ -53,8 +64,8 @@ def test_every_threshold_reaches_the_rule_of_its_alert(rendered: Rendered) -> No
     ]
     assert own
     values = {alert: {name: "77m" if isinstance(value, str) else 7777} for alert, name, value in own}
-    standard = rules(rendered(*MONITORING))
-    changed = rules(rendered(*MONITORING, "--set-json", f"prometheusRule.alerts={json.dumps(values)}"))
+    standard = rules(rendered(*ALL))
+    changed = rules(rendered(*ALL, "--set-json", f"prometheusRule.alerts={json.dumps(values)}"))
     assert {name for name in changed if changed[name]["expr"] != standard[name]["expr"]} == set(values)
     assert all("77" in changed[alert]["expr"] for alert in values)
 
@@ -78,7 +89,7 @@ def test_the_dashboards_are_those_of_deploy_grafana_with_the_label_of_the_sideca
 
 
 def test_the_label_of_the_cluster_is_a_value_that_rules_and_dashboards_follow(rendered: Rendered) -> None:
-    standard, other = rendered(*MONITORING), rendered(*MONITORING, "--set", "prometheusRule.clusterLabel=k8s")
+    standard, other = rendered(*ALL), rendered(*ALL, "--set", "prometheusRule.clusterLabel=k8s")
     before, after = (json.dumps(one(objects, "PrometheusRule")["spec"]["groups"]) for objects in (standard, other))
     assert re.sub(r"(?<=labels\.)cluster\b|\bcluster\b(?=[,)}=]|=%q)", "k8s", before) == after
     maps = [each for each in other if each["kind"] == "ConfigMap"]
@@ -87,7 +98,7 @@ def test_the_label_of_the_cluster_is_a_value_that_rules_and_dashboards_follow(re
 
 
 def test_labels_of_owners_are_on_the_alerts_about_runs_as_without_the_chart(rendered: Rendered) -> None:
-    found = rules(rendered(*MONITORING, "--set", r"settings.ownerLabels=example.com/cost-center=a|b\,team"))
+    found = rules(rendered(*ALL, "--set", r"settings.ownerLabels=example.com/cost-center=a|b\,team"))
     written = yaml.safe_load(plain(groups.GROUPS, ("label_example_com_cost_center", "label_team")))["groups"]
     expected = {rule["alert"]: rule["expr"] for group in written for rule in group["rules"] if "alert" in rule}
     assert {name: rule["expr"] for name, rule in found.items()} == expected

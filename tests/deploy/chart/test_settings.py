@@ -25,6 +25,7 @@ OTHER: dict[str, Any] = {
     "http_names": "rollcall.example.com",
     "health_host": "127.0.0.1",
     "health_port": 9001,
+    "node_labels": True,
     "log_format": "pretty",
     "log_level": "debug",
     "write_concurrency": 1000,

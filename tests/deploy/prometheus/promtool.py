@@ -17,6 +17,7 @@ from tests.deploy.prometheus.case import ONSET, STEP, Case
 
 ROOT = Path(__file__).parents[3]
 RULES = ROOT / "deploy" / "prometheus" / "muster.rules.yaml"
+SLO_RULES = RULES.with_name("muster-slo.rules.yaml")
 
 SELDOM_COLLECTED = {"GOGC": "400"}
 """A third of what promtool computes is the garbage collection of Go, at its standard of 100 %."""
@@ -42,7 +43,7 @@ def check(file: Path) -> str:
 
 def _document(cases: Sequence[Case]) -> dict[str, Any]:
     return {
-        "rule_files": [str(RULES)],
+        "rule_files": [str(RULES), str(SLO_RULES)],
         "evaluation_interval": f"{STEP}s",
         "group_eval_order": [group.name for group in GROUPS],  # promtool's own order is that of a map of Go
         "tests": [_group(case) for case in cases],

@@ -37,5 +37,6 @@ def test_an_alert_that_fires_where_it_must_not_fails_a_case(tmp_path: Path) -> N
     assert "FAILED" in promtool.run([Case("MusterRightsMissing", "fires", series)], tmp_path)
 
 
-def test_the_rule_file_is_valid() -> None:
-    assert promtool.check(promtool.RULES) == ""
+@pytest.mark.parametrize("file", [promtool.RULES, promtool.SLO_RULES], ids=lambda file: file.name)
+def test_a_rule_file_is_valid(file: Path) -> None:
+    assert promtool.check(file) == ""

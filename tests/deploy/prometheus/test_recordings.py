@@ -7,8 +7,9 @@ import pytest
 import yaml
 
 from deploy.prometheus.recordings import RECORDINGS
+from deploy.prometheus.slo import SLO_RECORDINGS, WINDOWS
 from tests.deploy.prometheus.binaries import Unavailable, program
-from tests.deploy.prometheus.promtool import RULES
+from tests.deploy.prometheus.promtool import RULES, SLO_RULES
 
 SERIES = {
     'muster_experiment_wall_seconds_total{namespace="vision",experiment="a"}': "0+30x240",
@@ -17,6 +18,11 @@ SERIES = {
     'muster_experiment_productive_seconds_total{namespace="vision",experiment="b"}': "0+15x240",
     'muster_experiment_taken_back_seconds_total{namespace="vision",experiment="a"}': "0x120 360x120",
     'muster_experiment_taken_back_seconds_total{namespace="vision",experiment="b"}': "0x240",
+    'muster_experiment_badput_seconds_total{namespace="vision",experiment="a",source="stuck",instance="x"}': "0+3x240",
+    'muster_experiment_badput_seconds_total{namespace="vision",experiment="a",source="stuck",instance="y"}': "0+3x240",
+    'muster_experiment_badput_seconds_total{namespace="vision",experiment="a",source="lost"}': "0+3x240",
+    'muster_experiment_badput_seconds_total{namespace="vision",experiment="a",source="queued"}': "0+9x240",
+    'muster_experiment_badput_seconds_total{namespace="vision",experiment="b",source="recovery"}': "0+3x240",
     'muster_experiment_gang_restarts_total{namespace="vision",experiment="a",instance="x"}': "3x100 stale",
     'muster_experiment_gang_restarts_total{namespace="vision",experiment="a",instance="y"}': "_x101 4x140",
     'muster_experiment_gang_restarts_total{namespace="vision",experiment="b"}': "0x240",
@@ -52,6 +58,10 @@ EXPECTED: dict[str, dict[str, float]] = {
     "namespace:muster_experiments_stuck:sum": {'namespace="vision"': 1},
     "operator:muster_time_to_assembled_seconds:p95_rate1h": {'operator="jax"': 28},
     "operator:muster_restart_downtime_seconds:p95_rate1h": {'operator="jax"': 57},
+    "experiment:muster_wasted_seconds:max": {A: 1440, B: 720},
+    "namespace:muster_wasted_seconds:rate5m": {'namespace="vision"': 0.3},
+    "namespace:muster_wall_seconds:rate5m": {'namespace="vision"': 2},
+    **{f"namespace:muster_wasted:ratio_rate{window}": {'namespace="vision"': 0.15} for window in WINDOWS},
 }
 
 
@@ -70,7 +80,7 @@ def test_every_recorded_series_has_the_value_that_its_meaning_says(tmp_path: Pat
     ]
     series = [{"series": name, "values": values} for name, values in SERIES.items()]
     group = {"interval": "30s", "input_series": series, "promql_expr_test": tests}
-    document = {"rule_files": [str(RULES)], "evaluation_interval": "30s", "tests": [group]}
+    document = {"rule_files": [str(RULES), str(SLO_RULES)], "evaluation_interval": "30s", "tests": [group]}
     (tmp_path / "recordings.yaml").write_text(yaml.safe_dump(document))
     command = [str(promtool), "test", "rules", str(tmp_path / "recordings.yaml")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -78,4 +88,4 @@ def test_every_recorded_series_has_the_value_that_its_meaning_says(tmp_path: Pat
 
 
 def test_every_recording_is_tested() -> None:
-    assert set(EXPECTED) == {row.name for row in RECORDINGS}
+    assert set(EXPECTED) == {row.name for row in (*RECORDINGS, *SLO_RECORDINGS)}

@@ -758,4 +758,69 @@ groups:
       runbook_url: '{{ $runbooks }}/MusterInternalErrors.md'
 {{- end }}
 {{- end }}
+{{- if $values.slo.enabled }}
+- name: muster-slo
+  interval: 30s
+  rules:
+  - record: experiment:muster_wasted_seconds:max
+    expr: sum by ({{ $cluster }}, namespace, experiment) (max by ({{ $cluster }}, namespace, experiment, source) (muster_experiment_badput_seconds_total{source=~"lost|recovery|stuck"}))
+  - record: namespace:muster_wasted_seconds:rate5m
+    expr: sum by ({{ $cluster }}, namespace) (rate(experiment:muster_wasted_seconds:max[5m]))
+  - record: namespace:muster_wall_seconds:rate5m
+    expr: sum by ({{ $cluster }}, namespace) (rate(experiment:muster_wall_seconds:max[5m]))
+  - record: namespace:muster_wasted:ratio_rate5m
+    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m[5m]) / (sum_over_time(namespace:muster_wall_seconds:rate5m[5m]) > 0)
+  - record: namespace:muster_wasted:ratio_rate30m
+    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m[30m]) / (sum_over_time(namespace:muster_wall_seconds:rate5m[30m]) > 0)
+  - record: namespace:muster_wasted:ratio_rate1h
+    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m[1h]) / (sum_over_time(namespace:muster_wall_seconds:rate5m[1h]) > 0)
+  - record: namespace:muster_wasted:ratio_rate2h
+    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m[2h]) / (sum_over_time(namespace:muster_wall_seconds:rate5m[2h]) > 0)
+  - record: namespace:muster_wasted:ratio_rate6h
+    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m[6h]) / (sum_over_time(namespace:muster_wall_seconds:rate5m[6h]) > 0)
+  - record: namespace:muster_wasted:ratio_rate1d
+    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m[1d]) / (sum_over_time(namespace:muster_wall_seconds:rate5m[1d]) > 0)
+  - record: namespace:muster_wasted:ratio_rate3d
+    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m[3d]) / (sum_over_time(namespace:muster_wall_seconds:rate5m[3d]) > 0)
+{{- with $values.alerts.MusterGoodputBurnsFast }}
+{{- if .enabled }}
+  - alert: MusterGoodputBurnsFast
+    expr: |-
+      (namespace:muster_wasted:ratio_rate1h > 14.4 * (1 - {{ $values.slo.objective }}) and namespace:muster_wasted:ratio_rate5m > 14.4 * (1 - {{ $values.slo.objective }}) and sum_over_time(namespace:muster_wasted_seconds:rate5m[1h:1m]) > 60 * 14.4 * (1 - {{ $values.slo.objective }}))
+      or
+      (namespace:muster_wasted:ratio_rate6h > 6 * (1 - {{ $values.slo.objective }}) and namespace:muster_wasted:ratio_rate30m > 6 * (1 - {{ $values.slo.objective }}) and sum_over_time(namespace:muster_wasted_seconds:rate5m[6h:1m]) > 360 * 6 * (1 - {{ $values.slo.objective }}))
+    for: '{{ .for }}'
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      severity: '{{ .severity }}'
+      audience: '{{ .audience }}'
+    annotations:
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}: {{`{{ $value | humanizePercentage }}`}} of the time of its runs is wasted.'
+      description: Runs of the namespace are stuck, recover or lose work, so much that the objective of a month is used up within two to five days.
+      runbook_url: '{{ $runbooks }}/MusterGoodputBurnsFast.md'
+{{- end }}
+{{- end }}
+{{- with $values.alerts.MusterGoodputBurnsSlowly }}
+{{- if .enabled }}
+  - alert: MusterGoodputBurnsSlowly
+    expr: |-
+      (namespace:muster_wasted:ratio_rate1d > 3 * (1 - {{ $values.slo.objective }}) and namespace:muster_wasted:ratio_rate2h > 3 * (1 - {{ $values.slo.objective }}) and sum_over_time(namespace:muster_wasted_seconds:rate5m[1d:1m]) > 1440 * 3 * (1 - {{ $values.slo.objective }}))
+      or
+      (namespace:muster_wasted:ratio_rate3d > 1 * (1 - {{ $values.slo.objective }}) and namespace:muster_wasted:ratio_rate6h > 1 * (1 - {{ $values.slo.objective }}) and sum_over_time(namespace:muster_wasted_seconds:rate5m[3d:1m]) > 4320 * 1 * (1 - {{ $values.slo.objective }}))
+    for: '{{ .for }}'
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      severity: '{{ .severity }}'
+      audience: '{{ .audience }}'
+    annotations:
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}: {{`{{ $value | humanizePercentage }}`}} of the time of its runs is wasted.'
+      description: Runs of the namespace are stuck, recover or lose work, so much that the objective of a month is not kept if it goes on.
+      runbook_url: '{{ $runbooks }}/MusterGoodputBurnsSlowly.md'
+{{- end }}
+{{- end }}
+{{- end }}
 {{- end }}

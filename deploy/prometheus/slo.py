@@ -1,0 +1,80 @@
+"""The objective of goodput: how much of their time runs may waste, and alerts at how fast that is used up.
+
+Time is wasted where a run is stuck, recovers from a failure, or loses steps (``muster.api.goodput.WASTED``). Time in a
+queue and on the way to work is not: it depends on what is asked for. An alert needs a long window and a short one, so
+that it neither fires for a moment nor goes on long after the trouble (Google's SRE workbook, chapter 5). At an
+objective of 95 % it fires where 72 % of an hour, 30 % of six, 15 % of a day or 5 % of three days were wasted, and at
+least as much as that of one run: of runs that have just begun no share says much.
+
+The long windows are sums over the recorded rates of a namespace, which are two series; those of all runs over three
+days would be read anew at each evaluation.
+"""
+
+from deploy.prometheus.row import Alert, Recording, Severity
+from muster.api.goodput import WASTED
+
+OPTION = "slo"
+_HOURS = {"1h": 1, "6h": 6, "1d": 24, "3d": 72}
+WINDOWS = ("5m", "30m", "1h", "2h", "6h", "1d", "3d")
+_SOURCES = "|".join(sorted(bucket.value for bucket in WASTED))
+_WASTED, _WALL = "namespace:muster_wasted_seconds:rate5m", "namespace:muster_wall_seconds:rate5m"
+
+SLO_RECORDINGS = (
+    Recording(
+        "experiment:muster_wasted_seconds:max",
+        "sum by (namespace, experiment) (max by (namespace, experiment, source)"
+        f' (muster_experiment_badput_seconds_total{{source=~"{_SOURCES}"}}))',
+        "Seconds in which it was stuck, recovered from a failure, or did work that was lost.",
+    ),
+    Recording(
+        _WASTED,
+        "sum by (namespace) (rate(experiment:muster_wasted_seconds:max[5m]))",
+        "How fast a namespace wastes time.",
+    ),
+    Recording(
+        _WALL,
+        "sum by (namespace) (rate(experiment:muster_wall_seconds:max[5m]))",
+        "How many experiments of a namespace there are, by their time.",
+    ),
+    *(
+        Recording(
+            f"namespace:muster_wasted:ratio_rate{window}",
+            f"sum_over_time({_WASTED}[{window}]) / (sum_over_time({_WALL}[{window}]) > 0)",
+            f"Share of their time that the experiments of a namespace wasted in the last {window}. Lost work counts "
+            "when it is lost.",
+        )
+        for window in WINDOWS
+    ),
+)
+
+
+def _burns(factor: float, long: str, short: str) -> str:
+    share = f"{factor:g} * (1 - @objective)"
+    both = " and ".join(f"namespace:muster_wasted:ratio_rate{window} > {share}" for window in (long, short))
+    return f"({both} and sum_over_time({_WASTED}[{long}:1m]) > {60 * _HOURS[long]} * {share})"
+
+
+def _burning(*pairs: tuple[float, str, str]) -> str:
+    return "\nor\n".join(_burns(*pair) for pair in pairs)
+
+
+SLO = (
+    Alert(
+        "MusterGoodputBurnsFast",
+        _burning((14.4, "1h", "5m"), (6, "6h", "30m")),
+        Severity.CRITICAL,
+        "{{ $labels.namespace }}: {{ $value | humanizePercentage }} of the time of its runs is wasted.",
+        "Runs of the namespace are stuck, recover or lose work, so much that the objective of a month is used up within"
+        " two to five days.",
+        hold="2m",
+    ),
+    Alert(
+        "MusterGoodputBurnsSlowly",
+        _burning((3, "1d", "2h"), (1, "3d", "6h")),
+        Severity.WARNING,
+        "{{ $labels.namespace }}: {{ $value | humanizePercentage }} of the time of its runs is wasted.",
+        "Runs of the namespace are stuck, recover or lose work, so much that the objective of a month is not"
+        " kept if it goes on.",
+        hold="15m",
+    ),
+)
