@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from deploy.grafana.links import ABOUT, SILENT
-from deploy.grafana.marks import LEADERS
+from deploy.grafana.marks import LEADERS, VERSIONS
 from deploy.grafana.palette import BAD_FROM_ONE, GREEN, GREY, ORANGE, RED, STALENESS, YELLOW
 from deploy.grafana.promql import SPAN, quantile
 from deploy.grafana.row import Board, Choice, Column, Graph, Stat, Table
@@ -69,7 +69,7 @@ NOW = (
         links=("MusterRightsMissing", SILENT),
     ),
     Stat(
-        (4, 3, "Errors, last hour"),
+        (4, 3, "Errors, one hour"),
         "Unexpected exceptions that one object caused. Each is a bug; its experiment is tried again, and the others go "
         "on. The log has the traceback.",
         f"sum(increase(muster_internal_errors_total{{{CHOSEN}}}[{HOUR}]))",
@@ -311,5 +311,5 @@ DAEMON = Board(
         "The process": PROCESS,
     },
     links=(*ABOUT, SILENT),
-    marks=(LEADERS,),
+    marks=(LEADERS, VERSIONS),
 )

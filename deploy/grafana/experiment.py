@@ -1,7 +1,7 @@
 """One experiment: what it waits for, who is missing, and what it has been through."""
 
 from deploy.grafana.links import ABOUT, ABOUT_CLOCKS, ABOUT_PHASES, REASONS, ROLL_CALL, page
-from deploy.grafana.marks import RESTARTS
+from deploy.grafana.marks import LEADERS, RESTARTS, VERSIONS
 from deploy.grafana.palette import (
     BAD_FROM_ONE,
     BLUE,
@@ -328,7 +328,7 @@ EXPERIMENT = Board(
         "Restarts and time": COURSE,
     },
     links=(ROLL_CALL, *ABOUT),
-    marks=(RESTARTS,),
+    marks=(RESTARTS, LEADERS, VERSIONS),
     since="now-3h",
     many=False,
 )

@@ -1,7 +1,7 @@
 """Fleet: which experiments need a person now, and how well the cluster does."""
 
-from deploy.grafana.links import ABOUT_CLOCKS, ABOUT_PHASES, NAMES, REASONS, TO_EXPERIMENT
-from deploy.grafana.marks import LEADERS
+from deploy.grafana.links import ABOUT_CLOCKS, ABOUT_PHASES, NAMES, REASONS, TO_EXPERIMENT, page
+from deploy.grafana.marks import LEADERS, VERSIONS
 from deploy.grafana.palette import (
     BAD_FROM_ONE,
     GOODPUT,
@@ -12,18 +12,25 @@ from deploy.grafana.palette import (
     TIME_LEFT,
     TIME_STUCK,
 )
-from deploy.grafana.promql import CHOSEN, PAIR, SPAN, each, goodput, has_run, quantiles, stuck_reasons
+from deploy.grafana.promql import CHOSEN, PAIR, SPAN, each, goodput, has_run, quantiles
 from deploy.grafana.row import Board, Column, Graph, Stat, Table
 from deploy.grafana.shared import HOUR, alerts
 
 _RUNNING = f'{CHOSEN},phase="Running"'
 _SINCE = each("muster_experiment_stuck_since_timestamp_seconds", CHOSEN)
+_HELD = f"sum by ({PAIR}) ({each('muster_experiment_accelerators', CHOSEN, 'resource')})"
+_QUEUED = f'{CHOSEN},phase="Queued"'
+_WAITED = (
+    f"{each('muster_experiment_queued_seconds_total', CHOSEN)} and on ({PAIR}) "
+    f"({each('muster_experiment_phase', _QUEUED)} == 1)"
+)
 _SPENT = f'rate(muster_phase_duration_seconds_sum{{phase!="Suspended"}}[{HOUR}])'
 
 
 def _of_stuck(value: str) -> str:
-    """A value of each stuck experiment, with the label ``reason``."""
-    return f"({value}) * on ({PAIR}) group_right () ({stuck_reasons(CHOSEN)})"
+    """A value of each stuck experiment, with the reason and who can mend it."""
+    reasons = f"{each('muster_experiment_stuck_reason', CHOSEN, 'reason', 'audience')} == 1"
+    return f"({value}) * on ({PAIR}) group_right () ({reasons})"
 
 
 def _of_incident(value: str) -> str:
@@ -59,9 +66,9 @@ NOW = (
     ),
     Stat(
         (4, 4, "Goodput, last hour"),
-        "Productive time (all ranks arrived and running, and the experiment not Stuck) divided by the wall time of all "
-        "experiments. What is missing to 100 % was spent on scheduling, assembling and restarts, and while Stuck. "
-        "Empty before the first of them has run.",
+        "Productive time (all ranks arrived and running, and the experiment not Stuck) divided by the wall time "
+        "of all experiments. What is missing to 100 % was spent on scheduling, assembling and restarts, and while "
+        "Stuck. Empty before the first of them has run.",
         f"{goodput(CHOSEN, HOUR)} and on () {has_run(CHOSEN)}",
         "percentunit",
         GOODPUT,
@@ -77,8 +84,8 @@ NOW = (
     ),
     Stat(
         (6, 4, "Stalest watch"),
-        "Time since a watch of musterd last heard from the API server. Everything on this dashboard may be as old. See "
-        "the dashboard of the daemon.",
+        "Time since a watch of musterd last heard from the API server. Everything on this dashboard may be as "
+        "old. See the dashboard of the daemon.",
         "max(muster_watch_staleness_seconds)",
         "s",
         STALENESS,
@@ -103,24 +110,82 @@ NOW = (
     ),
     Table(
         (7, 24, "What hurts now"),
-        "Each stuck experiment with the reason of its condition Stuck, for how long it has held, how many ranks are "
-        "missing, and the lowest of them. Click an experiment for its dashboard or its roll call, which names the "
-        "ranks.",
+        "Each stuck experiment with the reason of its condition Stuck, who can mend that, for how long it has "
+        "held, how many ranks are missing, the lowest of them, and the accelerators that it holds meanwhile. "
+        "Click an experiment for its dashboard or its roll call, which names the ranks.",
         (
             Column("stuck for", _of_stuck(f"time() - {_SINCE}"), "dtdurations", TIME_STUCK),
             Column("missing", _of_stuck(each("muster_experiment_ranks_missing", CHOSEN))),
             Column("first missing", _of_stuck(each("muster_experiment_first_missing_rank", CHOSEN))),
+            Column("accelerators", _of_stuck(_HELD)),
         ),
-        labels=(*NAMES, "reason"),
+        labels=(*NAMES, "reason", "audience"),
         empty="No experiment is stuck.",
         sort="stuck for",
         cell_links=TO_EXPERIMENT,
         height=6,
         links=(REASONS,),
     ),
-    alerts(9, 16, CHOSEN, 'experiment=""', labels=(*NAMES, "reason"), links=TO_EXPERIMENT),
+    alerts(9, 24, CHOSEN, 'experiment=""', labels=(*NAMES, "reason", "audience"), links=TO_EXPERIMENT),
+)
+
+CAPACITY = (
+    Stat(
+        (14, 4, "Accelerators held"),
+        "Accelerators that the pods of all experiments hold, of all namespaces.",
+        'sum(muster_accelerators{state="held"}) or vector(0)',
+        decimals=0,
+    ),
+    Stat(
+        (15, 4, "Accelerators idle now"),
+        "Those that experiments hold whose condition Stuck is true: nothing is computed on them. Of all namespaces.",
+        'sum(muster_accelerators{state="stuck"}) or vector(0)',
+        steps=BAD_FROM_ONE,
+        decimals=0,
+        links=("MusterExperimentStuck", "MusterIncident"),
+    ),
+    Stat(
+        (16, 4, "Idle hours, last day"),
+        "Accelerator-hours that stuck experiments held within the last day, of all namespaces.",
+        "sum(increase(muster_accelerator_stuck_seconds_total[1d])) / 3600",
+        decimals=1,
+        empty="none",
+    ),
+    Stat(
+        (17, 4, "Work lost, last day"),
+        "Time of runs whose work was lost within the last day: steps after the one from which the next epoch "
+        "resumed, as far as programs report steps.",
+        f'sum(increase(muster_experiment_badput_seconds_total{{{CHOSEN},source="lost"}}[1d]))',
+        "dtdurations",
+        empty="none",
+        links=(page("goodput.md", "Goodput"),),
+    ),
+    Stat(
+        (18, 4, "Queued"),
+        "Experiments that wait for the admission of a queue.",
+        f"sum({each('muster_experiment_phase', _QUEUED)}) or 0 * count(muster_experiment_info{{{CHOSEN}}})",
+        decimals=0,
+    ),
+    Stat(
+        (19, 4, "Queued longest"),
+        "The longest time that one of those that are queued now has spent in the queue.",
+        f"max({_WAITED})",
+        "dtdurations",
+        empty="none is queued",
+    ),
     Table(
-        (8, 8, "Clocks that run out next"),
+        (28, 12, "The queue"),
+        "The experiments that wait for admission, and how long each has. muster explain and the roll call say "
+        "what the queue says of it.",
+        (Column("queued for", _WAITED, "dtdurations"),),
+        labels=NAMES,
+        empty="None is queued.",
+        sort="queued for",
+        cell_links=TO_EXPERIMENT,
+        height=6,
+    ),
+    Table(
+        (8, 12, "Clocks that run out next"),
         "The ten deadlines that are nearest. The total clock ends the experiment; the others do what their action "
         "says.",
         (
@@ -138,6 +203,14 @@ NOW = (
         cell_links=TO_EXPERIMENT,
         height=6,
         links=("MusterDeadlineNear", "MusterDeadlinePassed", ABOUT_CLOCKS),
+    ),
+    Graph(
+        (29, 24, "Accelerator-hours lost per hour, by reason"),
+        "Accelerator-hours that stuck experiments held within the hour before each point, by the reason of Stuck. "
+        "Of all namespaces.",
+        {"{{reason}}": f"sum by (reason) (increase(muster_accelerator_stuck_seconds_total[{HOUR}])) / 3600 > 0"},
+        stacked=True,
+        links=(REASONS,),
     ),
 )
 
@@ -218,8 +291,8 @@ TRENDS = (
     ),
     Graph(
         (27, 8, "Where the time went, last hour"),
-        "Share of the hour before each point that experiments spent in each phase, counted when they leave the phase. "
-        "Running includes the time in which they were Stuck.",
+        "Share of the hour before each point that experiments spent in each phase, counted when they leave the "
+        "phase. Running includes the time in which they were Stuck.",
         {"{{phase}}": f"sum by (phase) ({_SPENT}) / on () group_left () sum({_SPENT}) > 0"},
         "percentunit",
         stacked=True,
@@ -235,8 +308,9 @@ FLEET = Board(
     description="Which experiments need a person now, why, and how well the cluster does.",
     rows={
         "Now: experiments of the namespaces chosen": NOW,
+        "Accelerators, lost work, queue and clocks": CAPACITY,
         "Why: experiments of the namespaces chosen": WHY,
         "Trends: all namespaces": TRENDS,
     },
-    marks=(LEADERS,),
+    marks=(LEADERS, VERSIONS),
 )

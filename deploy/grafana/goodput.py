@@ -59,7 +59,7 @@ def _window(place: int, window: str) -> tuple[Panel, Panel]:
             links=(_ABOUT, "MusterGoodputBurnsFast", "MusterGoodputBurnsSlowly"),
         ),
         Stat(
-            (place + 10, 4, f"By accelerators, {_SAID[window]}"),
+            (place + 10, 4, f"By accelerators, {window[0]} day{'' if window == '1d' else 's'}"),
             "The same, and each run counts as many times as it holds accelerators now; time in which a run was Stuck "
             "is not productive. A run that holds none now is left out.",
             _weighted(window),

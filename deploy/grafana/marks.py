@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from grafana_foundation_sdk.cog.builder import Builder
 from grafana_foundation_sdk.models import dashboard as model
 
-from deploy.grafana.palette import BLUE, PURPLE
+from deploy.grafana.palette import BLUE, GREY, PURPLE
 from deploy.grafana.promql import ONE, STEP
 
 SOURCE = model.DataSourceRef(type_val="prometheus", uid="${datasource}")
@@ -56,3 +56,12 @@ LEADERS = Mark(
     BLUE,
 )
 """Each daemon that leads and did not when it was scraped before. One whose scrapes failed for a while led before."""
+
+VERSIONS = Mark(
+    "Versions of musterd",
+    "max by (version) (muster_build_info) unless on (version) "
+    f"max by (version) (last_over_time(muster_build_info[10m] offset {STEP}))",
+    "musterd {{version}} runs",
+    GREY,
+)
+"""Each version that runs and did not before, so that what changed can be set against an upgrade."""

@@ -1,7 +1,7 @@
 """A small program of real jax.distributed processes: they meet, and wait.
 
 ``--absent RANK`` never calls the coordinator. ``--dies RANK`` kills itself in epoch 0 once all have met. With
-``--steps`` each rank reports ten steps a second.
+``--steps`` each rank reports ten steps a second, and one that dies does so after a hundred, which are lost.
 """
 
 import argparse
@@ -23,14 +23,15 @@ def main() -> None:
 
         initialize()
         time.sleep(3)
-        if rank == chosen.dies and os.environ["MUSTER_EPOCH"] == "0":
-            os.kill(os.getpid(), signal.SIGKILL)
+    dies = rank == chosen.dies and os.environ["MUSTER_EPOCH"] == "0"
     if chosen.steps:
         from muster.jax import report
 
-        for step in range(36_000):
+        for step in range(100 if dies else 36_000):
             report(step)
             time.sleep(0.1)
+    if dies:
+        os.kill(os.getpid(), signal.SIGKILL)
     time.sleep(3600)
 
 

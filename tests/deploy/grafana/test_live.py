@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
+from muster import __version__
 from tests.deploy.grafana.answers import Answer, ask_all, empty, legend
 from tests.deploy.grafana.dashboards import Dashboard, dashboards
 from tests.deploy.grafana.situations import SITUATIONS, Situation
@@ -78,9 +79,11 @@ MARKS = {"restarted": ["Restart: Error"], "disrupted": ["Restart: PodDeleted"], 
 """What the dashboard of one experiment marks, by its name."""
 
 
-async def test_each_restart_and_each_leader_is_marked_once(answers: list[Answer]) -> None:
+async def test_each_restart_each_leader_and_each_version_is_marked_once(answers: list[Answer]) -> None:
     assert unmarked(answers) == []
-    assert len(_marked(answers, "muster-daemon")) == 1
+    leads, runs = sorted(_marked(answers, "muster-daemon"))
+    assert leads.endswith(" leads")
+    assert runs == f"musterd {__version__} runs"
 
 
 def unmarked(answers: list[Answer]) -> list[str]:
