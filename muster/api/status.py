@@ -17,6 +17,7 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from muster.api.conditions import Condition
+from muster.api.evidence import MAX_EPOCHS, EpochEvidence
 from muster.api.gang import MAX_GROUPS, GroupSize, HeldDevices, RollCall, Steps
 from muster.api.goodput import Goodput
 from muster.api.hindrances import Blocked, Known
@@ -337,6 +338,16 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
     ] = None
     """It outlives the answers of a coordinator that ends because of it, and the daemon."""
     cause: Annotated[Cause | None, Wire("Why the last epoch ended.")] = None
+    evidence: Annotated[
+        tuple[EpochEvidence, ...],
+        Wire(
+            "What was known of the last epochs that ended without success, when they were ended.",
+            most=MAX_EPOCHS,
+            newest=True,
+            sparse=True,
+        ),
+    ] = ()
+    """Written with the end of the epoch, before its pods are stopped: ``muster explain --epoch`` shows it."""
     conditions: Annotated[
         tuple[Condition, ...],
         Wire("Conditions of the experiment; kubectl wait works on each.", most=MAX_CONDITIONS, summary=True),

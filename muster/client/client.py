@@ -214,13 +214,16 @@ class Client:
         """
         return await events_of(self.resources, await self.get(name, namespace=namespace))
 
-    async def explain(self, name: str, *, last_lines: bool = False, namespace: str | None = None) -> Explanation:
+    async def explain(
+        self, name: str, *, last_lines: bool = False, epoch: int | None = None, namespace: str | None = None
+    ) -> Explanation:
         """What an experiment waits for, its members and its Events.
 
         With ``last_lines`` also what each rank logged last. Pods, Events and logs that may not be read are left out,
-        and named in ``unreadable``.
+        and named in ``unreadable``. With ``epoch`` the members are those of that epoch whose pods are kept.
         """
-        return await explain(self.resources, await self.get(name, namespace=namespace), last_lines=last_lines)
+        seen = await self.get(name, namespace=namespace)
+        return await explain(self.resources, seen, last_lines=last_lines, epoch=epoch)
 
     async def logs(
         self,

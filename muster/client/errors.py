@@ -6,6 +6,7 @@ MusterError
 ├── NotInstalled            the cluster does not know Experiments
 ├── NoSuchExperiment        no experiment of that name
 ├── NoSuchRank              the experiment has no such member, or the member has no pod now
+├── UnknownEpoch            nothing is kept of that epoch
 ├── LogsGone                the log is no longer kept
 ├── OnlyWatched            another controller runs the object, and Muster neither changes nor follows it
 ├── Vanished                the experiment was deleted during a wait for it
@@ -29,6 +30,10 @@ class NoSuchExperiment(MusterError):
 
 class NoSuchRank(MusterError):
     """The experiment has no such member, or the member has no pod now."""
+
+
+class UnknownEpoch(MusterError):
+    """Nothing is kept of that epoch."""
 
 
 class LogsGone(MusterError):

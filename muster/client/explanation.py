@@ -57,8 +57,13 @@ class Explanation:
         return roll_call(self.experiment, self.pods if self.members_read else None, now)
 
 
-async def explain(resources: ResourceClient, experiment: Snapshot, *, last_lines: bool) -> Explanation:
-    """Read pods, Events and, with ``last_lines``, what each rank logged last. What may not be read is left out."""
+async def explain(
+    resources: ResourceClient, experiment: Snapshot, *, last_lines: bool, epoch: int | None = None
+) -> Explanation:
+    """Read pods, Events and, with ``last_lines``, what each rank logged last. What may not be read is left out.
+
+    The members are those of ``epoch``, or else of the latest one.
+    """
     unreadable: list[str] = []
     pods: Sequence[Json] | None
     members: Sequence[Member] | None
@@ -67,7 +72,9 @@ async def explain(resources: ResourceClient, experiment: Snapshot, *, last_lines
         pods, members = watched.pods, None if unreadable else watched.members
     else:
         pods = await _readable(read_pods(resources, experiment.namespace, experiment.uid), unreadable)
-        members = None if pods is None else tuple(newest(map(member_of, pods)).values())
+        every = map(member_of, pods or ())
+        wanted = (each for each in every if epoch is None or each.epoch == epoch)
+        members = None if pods is None else tuple(newest(wanted).values())
     lines: Sequence[LastLine] | None = ()
     if last_lines:
         lines = await _readable(read_last_lines(resources, experiment, members or ()), unreadable)

@@ -7,42 +7,70 @@ from collections.abc import Collection, Iterator
 import click
 import msgspec
 
+from muster.api.evidence import EpochEvidence
 from muster.api.values.printable import printable
 from muster.api.values.rank_ranges import from_ranges
+from muster.api.wire import structs as wire
 from muster.cli.completion import experiment_names
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import data
+from muster.cli.terminal.epoch import kept, which
+from muster.cli.terminal.epoch import lines as of_epoch
 from muster.cli.terminal.last_lines import rows
 from muster.cli.terminal.patience import patient
 from muster.cli.terminal.progress import of_day, since
 from muster.cli.terminal.tree import tree
 from muster.client import Explanation
+from muster.client.errors import UnknownEpoch
 from muster.kube.unstructured import mapping
 from muster.rollcall.document import FindingReport
 from muster.state.facts.sentences import of_last_failure
 
 
-@click.command(epilog="\b\nExamples:\n  muster explain train-x7k2p\n  muster explain train-x7k2p -o json\n")
+@click.command(
+    epilog="\b\nExamples:\n  muster explain train-x7k2p\n  muster explain train-x7k2p -o json\n"
+    "  muster explain train-x7k2p --epoch 1\n"
+)
 @click.argument("name", shell_complete=experiment_names)
+@click.option("--epoch", type=click.IntRange(0), default=None, help="An epoch that ended without success.")
 @output_option()
 @cluster_options
-def explain(chosen: ClusterChoice, name: str, output: str | None) -> None:
+def explain(chosen: ClusterChoice, name: str, epoch: int | None, output: str | None) -> None:
     """Show what NAME waits for and which members keep it.
 
     Also why it restarted or ended, what each rank logged last, and what happened when.
+
+    With --epoch it is what was known of that epoch when it ended: what it waited for, who failed, where its ranks
+    stood. The last three epochs that ended without success are kept.
     """
 
     async def run() -> Explanation:
         async with chosen.client() as client:
-            reading = client.explain(name, last_lines=True, namespace=chosen.namespace)
+            reading = client.explain(name, last_lines=True, epoch=epoch, namespace=chosen.namespace)
             return await patient(reading, f"reading {name}")
 
     found = asyncio.run(run())
-    if output is not None:
-        show(document(found, time.time()), output)
+    status, now = found.experiment.status, time.time()
+    row = None if epoch is None else kept(status, epoch)
+    if row is None and epoch is not None and epoch != status.epoch_begun:
+        raise UnknownEpoch(f"{name}: nothing is known of epoch {epoch}: {which(status)}")
+    if row is not None:
+        if output is not None:
+            show({"evidence": written(row), "lastLines": found.last_lines}, output)
+            return
+        for line in of_epoch(row, status, rows(found.last_lines, now, row.at)):
+            data(line)
         return
-    for line in lines(found, time.time()):
+    if output is not None:
+        show(document(found, now), output)
+        return
+    for line in lines(found, now):
         data(line)
+
+
+def written(row: EpochEvidence) -> dict[str, object]:
+    """The evidence as the status has it."""
+    return wire.write(EpochEvidence, row)
 
 
 def document(found: Explanation, now: float) -> dict[str, object]:
@@ -102,6 +130,9 @@ def lines(found: Explanation, now: float) -> Iterator[str]:
     yield ""
     yield "What happened:"
     yield from (f"  {line}" for line in _happened(found))
+    if status.evidence:
+        yield ""
+        yield f"Earlier:     {which(status)} (--epoch N)"
     if status.conditions:
         yield ""
         yield "Conditions:"

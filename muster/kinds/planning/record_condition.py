@@ -6,7 +6,8 @@ record and the kind's own status together. It is always the first condition: the
 last one.
 
 A condition's message has at most 32,768 characters (metav1.Condition). A record that would be longer is compressed
-(``zlib:`` and base64); one that is too long even then loses its sentences, and then the last ranks that are done.
+(``zlib:`` and base64); one that is too long even then loses the evidence of its epochs, the oldest first, then its
+sentences, and then the last ranks that are done.
 """
 
 import json
@@ -97,7 +98,8 @@ def _conditions(status: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _message(record: Record) -> str:
     whole = replace(record, story=())
-    message = _fitted(whole)
+    while len(message := _fitted(whole)) > MOST and whole.evidence:
+        whole = replace(whole, evidence=whole.evidence[1:])
     if len(message) <= MOST:
         return message
     short = replace(

@@ -31,7 +31,7 @@ from muster.state.policies.ending import retention
 from muster.state.policies.failures import disruptions, jobs, repair, volume
 from muster.state.policies.rendezvous import Assembly
 from muster.state.policies.watched import following, times
-from muster.state.summary import goodput, history
+from muster.state.summary import evidence, goodput, history
 from muster.state.summary.status import due, summarize
 from muster.state.vocabulary.actions import ProbeTarget
 from muster.state.vocabulary.coordinator import ProbeKind
@@ -139,7 +139,7 @@ def reach_verdict(seen: Observation) -> Observation:
         return replace(seen, read=Read.REFUSED if refusal.reading_refused(seen) else Read.FIRST)
     if isinstance(verdict, Wait):
         return replace(seen, due_at=(*seen.due_at, verdict.until))
-    after = seen.with_record(apply(seen, verdict))
+    after = seen.with_record(evidence.kept(seen, seen.assembly, apply(seen, verdict)))
     return await_ends(gather(after.with_record(blocked.track(after, obstacles.current(after)))))
 
 

@@ -1,5 +1,6 @@
 """A record reads back from the condition it was written to; hostile content is an error and never a fresh start."""
 
+import random
 import zlib
 from base64 import b64encode
 from typing import Any
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from muster.api.evidence import EpochEvidence, FindingThen
 from muster.kinds.planning import record_condition
 from muster.kinds.planning.record_condition import MOST, TYPE, from_object, to_condition, with_record, without_record
 from muster.state.vocabulary.record import Record, StatusError
@@ -113,3 +115,21 @@ def test_no_status_raises_anything_else(status: object, inner: object) -> None:
         except StatusError:
             continue
         without_record(each)
+
+
+def test_a_record_that_does_not_fit_loses_the_evidence_of_its_oldest_epochs_first() -> None:
+    words = random.Random(1)  # text that cannot be compressed, the same in each run
+    said = tuple(FindingThen("Hung", words.randbytes(250).hex(), words.randbytes(500).hex(), "2", 1) for _ in range(18))
+    rows = tuple(
+        EpochEvidence(epoch=epoch, at=1.0, phase="Running", next="Failed", findings=said[6 * epoch : 6 * epoch + 6])
+        for epoch in range(3)
+    )
+    fits = replace(FULL, story=(), evidence=rows)
+    assert from_object(_status(to_condition(fits)["message"])) == fits, "compressed, it fits"
+    many = ",".join(str(rank) for rank in sorted(words.sample(range(100_000), 5_000)))
+    message = to_condition(replace(fits, completed=many))["message"]
+    read = from_object(_status(message))
+    assert read is not None
+    assert len(message) <= MOST
+    assert [row.epoch for row in read.evidence] == [2], "the newest"
+    assert (read.completed, read.message) == (many, FULL.message)

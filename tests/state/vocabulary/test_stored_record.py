@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import fields, replace
 
+from muster.api.evidence import EpochEvidence, FindingThen, StackThen
 from muster.api.gang import HeldDevices
 from muster.api.goodput import Bucket, EpochSteps, Goodput, StepMark
 from muster.state.vocabulary.record import (
@@ -101,11 +102,47 @@ FULL = Record(
     cause=Cause(1, "OOMKilled", "too big", 4.5, "p-2", "u-2", "worker", 2, "main", "node-a", 137, 9, True, "",
                 "step 3", "rank 0 exited 1", 60, "run-w-0"),
     known=Known("Unschedulable", "no node fits", "2-3", 5.5, 6.5),
+    evidence=(
+        EpochEvidence(1, 6.5, "Running", "Restarting", "OOMKilled", "too big", 2.5, "ranks", "Hung", 3.5, "no step",
+                      "in next", RollCall(4, 4), "step 3", "rank 2 has not entered", "rank 2 in next",
+                      (FindingThen("Hung", "rank 2: in next", "no step", "2", 1, "node-a"),),
+                      (StackThen(2, "next (data.py:41)"),)),
+    ),
     conditions=(Condition(ConditionType.STUCK, True, "RanksMissing", "rank 2", 3, 5.5),),
     story=(StoryLine(1.5, 0, "Started", "starting 4 members"), StoryLine(6.5, 2, "GangRestart", "boom", warning=True)),
 )  # fmt: skip
 
+EVIDENCE: dict[str, Any] = {
+    "epoch": 1,
+    "time": "1970-01-01T00:00:06.500000Z",
+    "phase": "Running",
+    "next": "Restarting",
+    "reason": "OOMKilled",
+    "how": "too big",
+    "beganTime": "1970-01-01T00:00:02.500000Z",
+    "waitedFor": "ranks",
+    "stuck": "Hung",
+    "stuckTime": "1970-01-01T00:00:03.500000Z",
+    "stuckBy": "no step",
+    "known": "in next",
+    "roll": {"expected": 4, "arrived": 4, "missing": []},
+    "steps": "step 3",
+    "collectives": "rank 2 has not entered",
+    "places": "rank 2 in next",
+    "findings": [
+        {
+            "cause": "Hung",
+            "sentence": "rank 2: in next",
+            "evidence": "no step",
+            "ranks": "2",
+            "count": 1,
+            "node": "node-a",
+        }
+    ],
+    "stacks": [{"rank": 2, "calls": "next (data.py:41)"}],
+}
 WIRE: dict[str, Any] = {
+    "evidence": [EVIDENCE],
     "phase": "Restarting",
     "phaseTime": "1970-01-01T00:00:11.000000Z",
     "reason": "BackingOff",

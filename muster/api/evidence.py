@@ -1,0 +1,71 @@
+"""What was known of an epoch when it ended without success, in the status (``muster.api.status``).
+
+The pods that it was seen on are deleted with the epoch, so nothing of it can be read again. Its size is bounded: an
+epoch takes about 2 KB, and 24 KB whatever its programs and the cluster say.
+"""
+
+from typing import Annotated, Final
+
+import msgspec
+
+from muster.api.gang import RollCall
+from muster.api.wire.kinds import Counter, Message, Name, RankRanges, Reason, Time, text
+from muster.api.wire.structs import Wire
+
+MAX_EPOCHS: Final = 3
+"""Epochs whose evidence a status holds, the newest."""
+MAX_FINDINGS: Final = 6
+MAX_STACKS: Final = 4
+SENTENCE: Final = 512
+RANGES: Final = 200
+"""Characters of the ranges of ranks of one row."""
+
+Sentence = Annotated[str, text(SENTENCE)]
+
+
+class FindingThen(msgspec.Struct, frozen=True, gc=False):
+    """Members that one cause kept when the epoch ended."""
+
+    cause: Annotated[Reason, Wire("The cause, in one word of docs/diagnosis.md.", required=True)]
+    sentence: Annotated[Sentence, Wire("Which members it kept, and how.")]
+    evidence: Annotated[Message, Wire("What showed it.")] = ""
+    ranks: Annotated[RankRanges, Wire("Their ranks, the lowest of them where they are many.")] = ""
+    count: Annotated[Counter, Wire("How many members they were.")] = 0
+    node: Annotated[Name, Wire("Their node, where the node was the cause.")] = ""
+
+
+class StackThen(msgspec.Struct, frozen=True, gc=False):
+    """The stack of one rank, as its own process wrote it."""
+
+    rank: Annotated[Counter, Wire("The rank.", required=True)]
+    calls: Annotated[Message, Wire("Its calls, the innermost first: function, file and line.")]
+
+
+class EpochEvidence(msgspec.Struct, frozen=True, gc=False):
+    """An epoch that ended without success, as it was before its pods were stopped."""
+
+    epoch: Annotated[Counter, Wire("The epoch.", required=True)]
+    at: Annotated[Time, Wire("When it was ended, and this was seen.", name="time", stays="it is over")]
+    phase: Annotated[Reason, Wire("The phase that it had.")]
+    next: Annotated[Reason, Wire("The phase that followed: Restarting, Failed, Queued or Suspended.")]
+    reason: Annotated[Reason, Wire("Why it was ended, in one word.")] = ""
+    how: Annotated[Message, Wire("The same in a sentence.")] = ""
+    began_at: Annotated[Time | None, Wire("When it had begun.", name="beganTime", stays="it is over")] = None
+    waited_for: Annotated[Message, Wire("What it waited for, in a sentence.")] = ""
+    stuck: Annotated[Reason, Wire("Reason of its condition Stuck, where that was true.")] = ""
+    stuck_at: Annotated[
+        Time | None, Wire("Since when that condition was true.", name="stuckTime", stays="it is over")
+    ] = None
+    stuck_by: Annotated[Message, Wire("The sentence of that condition.")] = ""
+    known: Annotated[Message, Wire("Which members were known to keep the gang while it was Stuck.")] = ""
+    roll: Annotated[RollCall | None, Wire("The last roll call.")] = None
+    steps: Annotated[Sentence, Wire("How far the programs had come, where they report steps.")] = ""
+    collectives: Annotated[Message, Wire("Who had not entered which collective, where processes publish them.")] = ""
+    places: Annotated[Message, Wire("Where the ranks stood, where their processes say it.")] = ""
+    findings: Annotated[
+        tuple[FindingThen, ...],
+        Wire("Why members were missing or not at work, the most decisive cause first.", most=MAX_FINDINGS, sparse=True),
+    ] = ()
+    stacks: Annotated[
+        tuple[StackThen, ...], Wire("Stacks of ranks that stood elsewhere.", most=MAX_STACKS, sparse=True)
+    ] = ()

@@ -1,0 +1,70 @@
+"""What was known of an epoch when it ended, as lines, and the epochs that a status can say that of."""
+
+from collections.abc import Iterator, Sequence
+
+from muster.api.evidence import EpochEvidence
+from muster.api.status import ExperimentStatus
+from muster.api.values.printable import printable
+from muster.api.values.timestamps import whole_time
+from muster.cli.terminal.progress import of_day, since
+
+
+def which(status: ExperimentStatus) -> str:
+    """``epochs 2 and 3 ended without success and are kept; epoch 4 is the latest``."""
+    numbers = [str(row.epoch) for row in status.evidence]
+    latest = f"epoch {status.epoch_begun} is the latest"
+    if not numbers:
+        return f"no epoch is kept that ended without success; {latest}"
+    named = " and ".join(filter(None, (", ".join(numbers[:-1]), numbers[-1])))
+    many = len(numbers) > 1
+    return f"{'epochs' if many else 'epoch'} {named} ended without success and {'are' if many else 'is'} kept; {latest}"
+
+
+def kept(status: ExperimentStatus, epoch: int) -> EpochEvidence | None:
+    """The evidence of that epoch."""
+    return next((row for row in reversed(status.evidence) if row.epoch == epoch), None)
+
+
+def lines(row: EpochEvidence, status: ExperimentStatus, last_lines: Sequence[str] = ()) -> Iterator[str]:
+    """The evidence for people; ``last_lines`` are rows of the logs of its pods that are kept."""
+    lasted = since(row.began_at, row.at)
+    yield f"Epoch {row.epoch}: {printable(row.phase)} until {whole_time(row.at)}" + (
+        f", {lasted} after it began" if lasted else ""
+    )
+    yield f"Then:        {printable(row.next)}" + (f", {printable(row.reason)}" if row.reason else "")
+    yield from _named("Because:", row.how)
+    yield from _named("Waited for:", row.waited_for)
+    if row.stuck:
+        yield from _named("Stuck:", f"{row.stuck} for {since(row.stuck_at, row.at)}: {row.stuck_by}")
+    yield from _named("Known:", row.known)
+    if row.roll is not None:
+        missing = ", ".join(map(str, row.roll.missing))
+        yield f"Roll call:   {row.roll.arrived}/{row.roll.expected} arrived" + (
+            f"; missing {missing}" if missing else ""
+        )
+    yield from _named("Steps:", row.steps)
+    yield from _named("Collectives:", row.collectives)
+    yield from _named("Places:", row.places)
+    if row.findings:
+        yield ""
+        yield "Why members were not at work:"
+    for found in row.findings:
+        yield f"  {printable(found.sentence)}  ({printable(found.cause)})"
+        yield from _named("    seen:", found.evidence, 0)
+    if row.stacks:
+        yield ""
+        yield "Stacks, the innermost call first:"
+        yield from (f"  rank {each.rank}: {printable(each.calls)}" for each in row.stacks)
+    if last_lines:
+        yield ""
+        yield "Last line of each rank whose pod is kept:"
+        yield from (f"  {line}" for line in last_lines)
+    if story := [line for line in status.story if line.epoch == row.epoch]:
+        yield ""
+        yield "What happened:"
+        yield from (f"  {of_day(line.at or None)}  {printable(f'{line.reason}: {line.message}')}" for line in story)
+
+
+def _named(what: str, said: str, width: int = 12) -> Iterator[str]:
+    if said:
+        yield f"{what:<{width}} {printable(said)}"

@@ -1,0 +1,83 @@
+"""The evidence of an epoch: what was known of it when a verdict ended it without success.
+
+It is taken from the view that the verdict was reached from, before the first pod is stopped, and is persisted with the
+verdict in one write. A successful end needs none.
+"""
+
+from itertools import islice
+
+from msgspec.structs import replace
+
+from muster.api.evidence import MAX_EPOCHS, MAX_FINDINGS, MAX_STACKS, RANGES, EpochEvidence, FindingThen, StackThen
+from muster.api.values.rank_ranges import to_ranges
+from muster.state.facts import collectives
+from muster.state.facts.context import Context
+from muster.state.facts.diagnosis.diagnose import diagnose
+from muster.state.facts.diagnosis.finding import Finding
+from muster.state.facts.hang import where
+from muster.state.facts.sentences import sentence
+from muster.state.policies.rendezvous import Assembly
+from muster.state.summary.status import summarize
+from muster.state.view.progress import sentence as progress_sentence
+from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record
+
+
+def kept(seen: Context, assembly: Assembly, after: Record) -> Record:
+    """``after``, the record after a verdict, with the evidence of the epoch that it ends, if it ends one.
+
+    ``seen`` is the context before the verdict. An epoch that has not begun has no evidence.
+    """
+    ended = after.epoch != seen.record.epoch or after.phase is Phase.FAILED
+    if not ended or seen.record.epoch_at is None or seen.record.phase in (Phase.RESTARTING, Phase.QUEUED):
+        return after
+    return replace(after, evidence=(*after.evidence, taken(seen, assembly, after))[-MAX_EPOCHS:])
+
+
+def taken(seen: Context, assembly: Assembly, after: Record) -> EpochEvidence:
+    """What is known of the epoch of ``seen``."""
+    before, view = seen.record, seen.view
+    now = summarize(seen, assembly)
+    stuck = _stuck(now) or _stuck(before)
+    progress, seats = view.progress_of(before.epoch), view.places_of(before.epoch)
+    waits = collectives.behind(seen)
+    cause = after.cause if after.cause is not before.cause else None
+    failed = after.phase is Phase.FAILED
+    known = now.known or before.known
+    return EpochEvidence(
+        epoch=before.epoch,
+        at=seen.now,
+        phase=before.phase,
+        next=after.phase,
+        reason=after.reason if failed else cause.reason if cause else "",
+        how=after.message if failed else sentence(cause) if cause else "",
+        began_at=before.epoch_at,
+        waited_for=now.message,
+        stuck=stuck.reason if stuck else "",
+        stuck_at=stuck.since if stuck else None,
+        stuck_by=stuck.message if stuck else "",
+        known=known.message if known else "",
+        roll=now.roll or before.roll,
+        steps=progress_sentence(progress, seen.now) if progress else "",
+        collectives=collectives.sentence(waits) if waits else "",
+        places=where(seen),
+        findings=tuple(map(_then, diagnose(seen)[:MAX_FINDINGS])),
+        stacks=tuple(StackThen(rank, ", ".join(calls)) for rank, calls in islice(seats.stacks.items(), MAX_STACKS))
+        if seats
+        else (),
+    )
+
+
+def _stuck(record: Record) -> Condition | None:
+    found = record.condition(ConditionType.STUCK)
+    return found if found is not None and found.status else None
+
+
+def _then(found: Finding) -> FindingThen:
+    return FindingThen(
+        cause=found.cause.value,
+        sentence=found.sentence,
+        evidence=found.evidence,
+        ranks=to_ranges(found.ranks, RANGES),
+        count=found.count,
+        node=found.node,
+    )

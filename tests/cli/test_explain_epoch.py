@@ -1,0 +1,80 @@
+"""``muster explain --epoch``: what was known of an epoch that is over."""
+
+import json
+from typing import Any
+
+from tests.cli.conftest import Call
+from tests.client.localserver import LocalServer, ended, labels, running
+
+EVIDENCE = {
+    "epoch": 1,
+    "time": "2026-01-01T00:10:00.000000Z",
+    "phase": "Running",
+    "next": "Restarting",
+    "reason": "ProgressDeadlineExceeded",
+    "how": "no sign of progress within 5 m",
+    "beganTime": "2026-01-01T00:00:00.000000Z",
+    "waitedFor": "no step since then",
+    "stuck": "Hung",
+    "stuckTime": "2026-01-01T00:06:00.000000Z",
+    "stuckBy": "rank 1 in next (data.py:41)\n\x1b[31m",
+    "roll": {"expected": 2, "arrived": 2, "missing": []},
+    "places": "rank 1 in next (data.py:41); 1 other in all_reduce (train.py:88)",
+    "findings": [{"cause": "Hung", "sentence": "rank 1: in next", "evidence": "it stands", "ranks": "1", "count": 1}],
+    "stacks": [{"rank": 1, "calls": "next (data.py:41), main (train.py:9)"}],
+}
+STATUS: dict[str, Any] = {"phase": "Running", "epoch": 2, "size": 2, "evidence": [EVIDENCE]}
+STORY = [
+    {"time": "2026-01-01T00:06:00Z", "epoch": 1, "reason": "Hung", "message": "it hangs", "warning": True},
+    {"time": "2026-01-01T00:11:00Z", "epoch": 2, "reason": "GangRestart", "message": "again", "warning": False},
+]
+
+
+def test_an_epoch_that_is_over_is_explained_as_it_was(call: Call, server: LocalServer, mine: str) -> None:
+    server.status(mine, **STATUS, story=STORY)
+    server.pod("old-1", {**labels(mine, 1), "muster.dev/epoch": "1"}, **ended(1))
+    server.pod("new-1", {**labels(mine, 1), "muster.dev/epoch": "2"}, **running())
+    server.print("old-1", "last of the old", ends=True)
+    server.print("new-1", "last of the new", ends=True)
+    shown = call("explain", mine, "--epoch", 1).stdout
+    assert shown.startswith("Epoch 1: Running until 2026-01-01T00:10:00Z, 10m after it began\n")
+    assert "Then:        Restarting, ProgressDeadlineExceeded\n" in shown
+    assert "Stuck:       Hung for 4m: rank 1 in next (data.py:41) \ufffd[31m\n" in shown
+    assert "Places:      rank 1 in next (data.py:41); 1 other in all_reduce (train.py:88)\n" in shown
+    assert "  rank 1: in next  (Hung)\n    seen: it stands\n" in shown
+    assert "  rank 1: next (data.py:41), main (train.py:9)\n" in shown
+    assert "last of the old" in shown
+    assert "it hangs" in shown
+    for later in ("last of the new", "again"):
+        assert later not in shown
+    written = json.loads(call("explain", mine, "--epoch", 1, "-o", "json").stdout)
+    assert written["evidence"]["findings"] == EVIDENCE["findings"]
+    assert [line["text"] for line in written["lastLines"]] == ["last of the old"]
+
+
+def test_an_unknown_epoch_is_an_error_that_names_those_that_are_kept(
+    call: Call, server: LocalServer, mine: str
+) -> None:
+    server.status(mine, **STATUS)
+    result = call("explain", mine, "--epoch", 0)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert (
+        "nothing is known of epoch 0: epoch 1 ended without success and is kept; epoch 2 is the latest" in result.stderr
+    )
+    server.status(mine, **STATUS | {"evidence": [EVIDENCE | {"epoch": epoch} for epoch in (3, 4, 5)], "epoch": 6})
+    assert "epochs 3, 4 and 5 ended without success and are kept" in call("explain", mine, "--epoch", 9).stderr
+
+
+def test_the_latest_epoch_is_explained_as_ever(call: Call, server: LocalServer, mine: str) -> None:
+    server.status(mine, **STATUS)
+    shown = call("explain", mine, "--epoch", 2).stdout
+    assert "Earlier:     epoch 1 ended without success and is kept; epoch 2 is the latest (--epoch N)\n" in shown
+    assert "Epoch 1:" not in shown
+
+
+def test_a_status_without_evidence_says_so(call: Call, server: LocalServer, mine: str) -> None:
+    server.status(mine, phase="Running", epoch=2)
+    assert (
+        "no epoch is kept that ended without success; epoch 2 is the latest"
+        in call("explain", mine, "--epoch", 1).stderr
+    )
