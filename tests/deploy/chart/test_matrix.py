@@ -12,6 +12,8 @@ from tests.deploy.chart.shapes import problems
 pytestmark = pytest.mark.timeout(1200)
 
 OF_ONE_NAMESPACE = {name: case for name, case in MATRIX.items() if "settings.namespace=lab" in case.values}
+GRANTING = ("kueue.enabled=true", "watch.kinds=all", "settings.nodeLabels=true")
+"""Values that go with rights of their own."""
 
 
 @pytest.fixture(params=MATRIX)
@@ -107,7 +109,7 @@ def test_no_values_give_musterd_more_rights_than_the_default_but_those_of_queues
     case: Case, objects: list[Object], rendered: Rendered
 ) -> None:
     account = pod(objects)["spec"]["serviceAccountName"]
-    granting = [each for each in case.values.split(",") if each in ("kueue.enabled=true", "watch.kinds=all")]
+    granting = [each for each in case.values.split(",") if each in GRANTING]
     allowed = {right for _, right, _ in grants(rendered("--set", ",".join(granting)), "musterd")}
     assert {right for _, right, _ in grants(objects, account)} <= allowed
     named = {name for _, right, name in grants(objects, account) if right[1] == "leases" and right[2] != "create"}
@@ -122,7 +124,8 @@ def test_for_one_namespace_only_reviews_are_granted_in_the_cluster(case: Case, o
         ("authentication.k8s.io", "tokenreviews", "create"),
         ("authorization.k8s.io", "subjectaccessreviews", "create"),
     }
-    in_cluster = {right for right in in_cluster if right[0] != "kueue.x-k8s.io"}  # tests/deploy/chart/test_rights.py
+    tried = {"resourceflavors", "workloadpriorityclasses", "nodes"}  # in tests/deploy/chart/test_rights.py
+    in_cluster = {right for right in in_cluster if right[1] not in tried}
     assert in_cluster == (set() if "rbac.reviews=false" in case.values else reviews)
     assert {where for where, _, _ in found} - {CLUSTER} == {"lab", case.namespace}
     assert {right[1] for where, right, _ in found if where == case.namespace} == {"leases"}
