@@ -15,6 +15,7 @@ ELSEWHERE = {
     "test_every_cel_rule_refuses_through_kubectl_what_it_should": "what kubectl says",
     "test_kubectl_prints_and_explains_experiments": "what kubectl says",
     "test_a_template_cannot_be_added_changed_or_removed": "what the API server says",
+    "test_the_most_accelerators_of_an_experiment_are_counted_over_all_forms_of_types": "what the API server says",
     "test_pod_security_admits_what_the_page_says": "pods of no experiment, not persisted",
     "test_pages_and_metrics_are_for_readers_with_the_rights": "what musterd's page answers",
     "test_stacks_need_the_right_to_execute_commands_which_edit_has_and_view_has_not": "what `muster stacks` says",

@@ -44,22 +44,23 @@ def problems(obj: Object) -> list[str]:
     if obj["apiVersion"].startswith("monitoring.coreos.com/"):
         return monitoring(obj)
     model = MODELS.get((obj["apiVersion"], obj["kind"]))
-    return [f"no such kind: {obj['apiVersion']} {obj['kind']}"] if model is None else list(_check(obj, model, ""))
+    return [f"no such kind: {obj['apiVersion']} {obj['kind']}"] if model is None else list(checked(obj, model, ""))
 
 
-def _check(value: Any, kind: str, path: str) -> Iterator[str]:
+def checked(value: Any, kind: str, path: str) -> Iterator[str]:
+    """What a value has that a model of that name does not."""
     if items := re.fullmatch(r"list\[(.+)\]", kind):
         if not isinstance(value, list):
             yield f"{path}: a list is expected, not {value!r}"
             return
         for number, each in enumerate(value):
-            yield from _check(each, items[1], f"{path}[{number}]")
+            yield from checked(each, items[1], f"{path}[{number}]")
     elif mapping := re.fullmatch(r"dict\((\w+), (.+)\)", kind):
         if not isinstance(value, dict):
             yield f"{path}: a mapping is expected, not {value!r}"
             return
         for key, each in value.items():
-            yield from _check(each, mapping[2], f"{path}.{key}")
+            yield from checked(each, mapping[2], f"{path}.{key}")
     elif kind in SIMPLE:
         if not isinstance(value, SIMPLE[kind]):  # type: ignore[arg-type]
             yield f"{path}: {kind} is expected, not {value!r}"
@@ -80,7 +81,7 @@ def _fields(value: Any, model: Any, kind: str, path: str) -> Iterator[str]:
         elif each is None and (kind, key) not in REMOVED:
             yield f"{path}.{key}: null"
         elif each is not None:
-            yield from _check(each, model.openapi_types[names[key]], f"{path}.{key}")
+            yield from checked(each, model.openapi_types[names[key]], f"{path}.{key}")
 
 
 def monitoring(obj: Object) -> list[str]:
