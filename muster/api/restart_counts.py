@@ -1,10 +1,10 @@
-"""What a status holds of restarts: reasons, attempts, uses of failure rules, and nodes that were failed on."""
+"""What a status holds of restarts: reasons, attempts, uses of rules, nodes that were failed on, failures that recur."""
 
 from typing import Annotated, Final
 
 import msgspec
 
-from muster.api.wire.kinds import Count, Counter, Flag, Name, RankRanges, Reason, Time
+from muster.api.wire.kinds import Count, Counter, Flag, Message, Name, RankRanges, Reason, Time
 from muster.api.wire.structs import Life, Wire
 
 MAX_RESTART_REASONS: Final = 64
@@ -14,6 +14,8 @@ MAX_JOB_COUNTS: Final = 1_024
 MAX_RULES: Final = 64
 MAX_RESTART_TIMES: Final = 256
 MAX_NODES: Final = 64
+MAX_PLACES: Final = 8
+"""Different ranks, and nodes, of failures that are the same."""
 
 
 class RestartReason(msgspec.Struct, frozen=True, gc=False):
@@ -69,3 +71,23 @@ class NodeFailures(msgspec.Struct, frozen=True, gc=False):
     name: Annotated[Name, Wire("Name of the node.")]
     failures: Annotated[Counter, Wire("Restarts whose first failure was on it.")]
     avoided: Annotated[Flag, Wire("Whether later pods are kept off it.")] = False
+
+
+class SameFailure(msgspec.Struct, frozen=True, gc=False):
+    """The last failure of the gang, and how often it failed like that in a row without an advance."""
+
+    fingerprint: Annotated[Reason, Wire("Digest of what is the same each time.")]
+    failure: Annotated[Message, Wire("How it failed, with # for numbers, which may differ each time.")]
+    count: Annotated[Counter, Wire("Failures in a row that are the same, without an advance between them.")]
+    since: Annotated[Counter, Wire("Epoch of the first of them.", name="sinceEpoch")]
+    work: Annotated[Count, Wire("Most seconds of work between two of them.", name="workSeconds")] = 0
+    ranks: Annotated[
+        tuple[Counter, ...], Wire(f"Ranks that failed so, at most {MAX_PLACES}.", most=MAX_PLACES, sparse=True)
+    ] = ()
+    nodes: Annotated[
+        tuple[Name, ...], Wire(f"Nodes that they were on, at most {MAX_PLACES}.", most=MAX_PLACES, sparse=True)
+    ] = ()
+    spread: Annotated[Flag, Wire("Whether the gang was on other nodes, too, each time.", name="otherNodes")] = False
+    again: Annotated[Flag, Wire("Whether they are as many as restartPolicy.sameFailureLimit (SameFailureAgain).")] = (
+        False
+    )

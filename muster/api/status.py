@@ -33,6 +33,7 @@ from muster.api.restart_counts import (
     NodeFailures,
     RestartReason,
     RuleUse,
+    SameFailure,
 )
 from muster.api.values.devices import MOST_NAMES
 from muster.api.wire import structs as wire
@@ -199,6 +200,21 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
             life=Life.START,
         ),
     ] = 0
+    renewed: Annotated[
+        Count,
+        Wire(
+            "Counted restarts that count no more against restartPolicy.backoffLimit, because the gang has made "
+            "progress since (restartPolicy.renewOnProgress).",
+            name="renewedRestarts",
+        ),
+    ] = 0
+    same_failure: Annotated[
+        SameFailure | None,
+        Wire("The last failure of the gang, where it can be known again, until the gang advances.", life=Life.START),
+    ] = None
+    best_step: Annotated[
+        Counter | None, Wire("Highest step that the gang had reported when an epoch ended.", life=Life.START)
+    ] = None
     node_failures: Annotated[
         tuple[NodeFailures, ...],
         Wire(

@@ -24,6 +24,7 @@ FAILURES = (
     "BackoffLimitExceeded",
     "MaxDisruptionsExceeded",
     "NoProgress",
+    "SameFailureAgain",
     "FailureRule",
     "FailureRuleLimitExceeded",
     "IgnoredMembersFailed",
@@ -71,6 +72,9 @@ PHASES = tuple((operator, phase) for operator, phase in product(OPERATORS, Phase
 RESTARTS = tuple(product(OPERATORS, (reason for reason in (*CRASHED, *DISRUPTED) if reason in EXPORTED)))
 DISRUPTIONS = tuple(product(OPERATORS, DISRUPTED))
 MEMBER_RESTARTS = RESTARTS
+AGAIN, RENEWED = "SameFailureAgain", "BudgetRenewed"
+VERDICTS = ((AGAIN, "false"), (AGAIN, "true"), (RENEWED, "true"))
+"""Verdicts over restarts, and whether they were acted upon."""
 OUTCOMES = (
     *((operator, Phase.SUCCEEDED, reason) for operator, reason in product(OPERATORS, SUCCESSES)),
     *((operator, Phase.FAILED, reason) for operator, reason in product(OPERATORS, FAILURES)),

@@ -53,6 +53,7 @@ class Instruments:
         self._restarts = self._bounded_counter(fleet.GANG_RESTARTS, closed_sets.RESTARTS)
         self._disruptions = self._bounded_counter(fleet.DISRUPTIONS, closed_sets.DISRUPTIONS)
         self._member_restarts = self._bounded_counter(fleet.MEMBER_RESTARTS, closed_sets.MEMBER_RESTARTS)
+        self._verdicts = self._bounded_counter(fleet.RESTART_VERDICTS, closed_sets.VERDICTS)
         self._outcomes = self._bounded_counter(fleet.OUTCOMES, closed_sets.OUTCOMES)
         self._refusals = self._bounded_counter(fleet.REFUSALS, closed_sets.REFUSALS)
         self._requests = self._bounded_histogram(daemon.API_REQUEST_DURATION)
@@ -99,6 +100,11 @@ class Instruments:
             self._restarts.at(operator, reason).inc(restarts)
         if disruptions:
             self._disruptions.at(operator, reason).inc(disruptions)
+        if new.same_failure is not None and new.same_failure.again and new.same_failure != old.same_failure:
+            enforced = new.finished and new.reason == closed_sets.AGAIN
+            self._verdicts.at(closed_sets.AGAIN, "true" if enforced else "false").inc()
+        if new.renewed > old.renewed:
+            self._verdicts.at(closed_sets.RENEWED, "true").inc()
         if new.epoch == old.epoch and new.attempts != old.attempts:
             for why, members in member_restarts(old, new).items():
                 self._member_restarts.at(operator, why).inc(members)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.api.values.printable import MESSAGE
-from muster.api.values.termination_message import LAST_LINE, are_a_reason, words
+from muster.api.values.termination_message import LAST_LINE, are_a_reason, raised_at, words
 
 TRACEBACK = """step 12: loss 0.3
 Traceback (most recent call last):
@@ -140,3 +140,28 @@ def test_what_the_runtime_says_of_a_program_that_never_ran_is_the_reason_and_no_
 
 def test_the_same_words_of_a_program_are_its_last_line() -> None:
     assert words(SHELL, "Error") == (SHELL, False, SHELL)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (TRACEBACK, "train.py:31 in main"),
+        (CHAINED, "train.py:44 in <module>"),
+        (ABORTED, "train.py:31 in main"),
+        ('  File "C:\\\\job\\\\train.py", line 4\nSyntaxError: invalid syntax', "train.py:4"),
+        ('  File "<string>", line 1, in <module>\nValueError', "<string>:1 in <module>"),
+        (f'  File "{"x" * 100}", line 1, in f\nValueError', ""),
+        ("loss is NaN", ""),
+        ("", ""),
+        (None, ""),
+    ],
+)
+def test_the_frame_that_raised_the_last_exception_is_its_place(text: str | None, place: str) -> None:
+    assert raised_at(text) == place
+
+
+@given(st.text(max_size=300))
+def test_a_place_is_short_and_printable_whatever_was_printed(text: str) -> None:
+    place = raised_at(f'  File "{text}", line 3, in {text}\nE: x')
+    assert len(place) <= LAST_LINE
+    assert place.isprintable()

@@ -248,7 +248,9 @@ def test_a_plain_spec_is_a_plain_plan() -> None:
             survivor_text=JAX.survivor_text,
             culprits=JAX.culprits,
         ),
-        restarts=RestartPolicy(limit=run.restarts.limit, backoff=Backoff(5.0, 300.0, 2.0), grace=2),
+        restarts=RestartPolicy(
+            limit=run.restarts.limit, backoff=Backoff(5.0, 300.0, 2.0), grace=2, same_failure_limit=2
+        ),
         edits=Edits(shape=run.edits.shape),
         lifecycle=Lifecycle(),
     )
@@ -464,9 +466,22 @@ def test_a_rule_of_the_spec_comes_before_the_operators_and_counts_failures_only(
 
 
 def test_the_restart_policy_is_in_the_plan() -> None:
-    stated = {"window": "10m", "backoff": {"jitter": 0.5}, "noProgressLimit": 2, "avoidNodes": {"most": 3}}
+    stated = {
+        "window": "10m",
+        "backoff": {"jitter": 0.5},
+        "noProgressLimit": 2,
+        "avoidNodes": {"most": 3},
+        "sameFailureLimit": 3,
+        "sameFailureAction": "Fail",
+        "renewOnProgress": True,
+    }
     found = planned(restartPolicy=stated)
     assert (found.restarts.window, found.restarts.jitter, found.restarts.no_progress_limit) == (600, 0.5, 2)
+    assert (found.restarts.same_failure_limit, found.restarts.same_failure_ends, found.restarts.renews) == (
+        3,
+        True,
+        True,
+    )
     assert (found.restarts.avoid_nodes_after, found.restarts.most_avoided) == (2, 3)
     assert planned().restarts.avoid_nodes_after is None
 

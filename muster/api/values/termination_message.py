@@ -24,6 +24,7 @@ LAST_LINE: Final = 200
 
 _LINES = re.compile(r"[\r\n]+")
 _FRAME = re.compile(r'\s+File ".*", line \d+')
+_PLACE = re.compile(r'\s+File "(?:[^"\n]*[/\\])?([^"/\\\n]{1,80})", line (\d{1,7})(?:, in ([\w.<>]{1,80}))?')
 _NATIVE_STACK = re.compile(r"\*\*\* Check failure stack trace: \*\*\*.*|(\n +@ +0x[^\n]*)+", re.DOTALL)
 _STATUS = re.compile(r"\bF(\d{4})? [^\n]*?absl::Status: ")
 _GREETING = re.compile(r"(?m)^\[Gloo\] Rank \d+ is connected to .*[\r\n]*")
@@ -81,6 +82,17 @@ def words(text: str | None, reason: str | None = "") -> Words:
         return Words(clean(_NATIVE_STACK.sub("", text[status.end() :]), MESSAGE), True, shown)
     text = _NATIVE_STACK.sub("", text).strip()
     return Words(clean(text if len(text) <= MESSAGE else f"…{text[1 - MESSAGE :]}", MESSAGE), False, shown)
+
+
+def raised_at(text: str | None) -> str:
+    """Where the exception of the last traceback was raised, ``train.py:41 in next``; empty where none is there."""
+    lines = _LINES.split(uncoloured(text or ""))
+    frame = next((each for each in reversed(lines) if _FRAME.match(each)), "")
+    found = _PLACE.match(frame)
+    if found is None:
+        return ""
+    file, line, function = found.groups()
+    return clean(f"{file}:{line}" + (f" in {function}" if function else ""), LAST_LINE)
 
 
 def _exception(lines: list[str]) -> str:

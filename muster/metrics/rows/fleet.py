@@ -60,6 +60,14 @@ MEMBER_RESTARTS = Metric(
     "replaces its pods, the reason is PodReplaced. muster_gang_restarts_total does not count them.",
     ("operator", "reason"),
 )
+RESTART_VERDICTS = Metric(
+    "muster_restart_verdicts_total",
+    Type.COUNTER,
+    "Verdicts over the restarts of gangs. SameFailureAgain: the gang failed in the same way as before, without an "
+    "advance; enforced says whether that ended the experiment, or was only said. BudgetRenewed: its restarts count no "
+    "more, because it made progress.",
+    ("verdict", "enforced"),
+)
 OUTCOMES = Metric(
     "muster_outcomes_total",
     Type.COUNTER,
@@ -83,6 +91,7 @@ ROWS = (
     GANG_RESTARTS,
     DISRUPTIONS,
     MEMBER_RESTARTS,
+    RESTART_VERDICTS,
     OUTCOMES,
     REFUSALS,
 )

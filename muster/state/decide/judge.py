@@ -19,7 +19,7 @@ from muster.state.facts.context import (
 )
 from muster.state.policies import deadline, refusal, request
 from muster.state.policies.ending import success, suspension
-from muster.state.policies.failures import avoidance, backoff, budget, failure, restart_reasons
+from muster.state.policies.failures import avoidance, backoff, budget, failure, recurrence, restart_reasons
 from muster.state.policies.queueing import queue
 from muster.state.vocabulary.record import Phase, Record
 from muster.state.vocabulary.rules import ClockRule
@@ -69,13 +69,15 @@ def apply(context: Context, verdict: Succeed | Fail | Restart | Repair | Requeue
                 ready=min(context.tally.ready + context.tally.succeeded, context.plan.size),
             )
         case Fail(reason, message, cause):
+            record = recurrence.ended(context, cause) if cause is not None else record
             return enter(
                 record, Phase.FAILED, now, finished_at=now, reason=reason, message=message, cause=cause or record.cause
             )
         case Repair(repaired):
             return repaired
         case Restart(cause, counted, rule, requested):
-            plan, record = context.plan, budget.charged(context.plan, record, counted=counted, rule=rule, now=now)
+            plan, record = context.plan, recurrence.ended(context, None if requested else cause)
+            record = budget.charged(plan, record, counted=counted, rule=rule, now=now)
             record = avoidance.failed_on(plan, record, cause)
             row = record.consecutive_disruptions + (not counted and not requested)
             number = budget.used(plan, record, now) if counted else row
@@ -96,6 +98,7 @@ def apply(context: Context, verdict: Succeed | Fail | Restart | Repair | Requeue
         case Requeue(cause):
             if record.phase is Phase.RESTARTING:  # the epoch has not begun: nothing is disrupted
                 return enter(record, Phase.QUEUED, now)
+            record = recurrence.ended(context, cause)
             return replace(
                 next_epoch(record, Phase.QUEUED, now),
                 disruptions=record.disruptions + 1,

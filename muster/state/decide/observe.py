@@ -28,7 +28,7 @@ from muster.state.policies import (
     request,
 )
 from muster.state.policies.ending import retention
-from muster.state.policies.failures import disruptions, jobs, repair, volume
+from muster.state.policies.failures import disruptions, jobs, recurrence, repair, volume
 from muster.state.policies.rendezvous import Assembly
 from muster.state.policies.watched import following, times
 from muster.state.summary import evidence, goodput, history
@@ -199,6 +199,7 @@ def wake(seen: Observation) -> Observation:
         seen.record.resume_at,
         seen.assembly.look_again,
         disruptions.progress_at(seen),
+        recurrence.wake_at(seen),
         refusal.retry_at(seen),
         repair.resume_at(seen),
         jobs.wake_at(seen),
@@ -279,6 +280,7 @@ def _progress(seen: Observation, begins: Callable[[Observation], bool], begins_a
     progressed = disruptions.progress_at(seen.with_record(record))
     if progressed is not None and now >= progressed:
         record = replace(record, consecutive_disruptions=0, without_progress=0)
+    record = recurrence.track(seen.with_record(record))
     return blocked.track(seen.with_record(record), seen.assembly.obstacle)
 
 

@@ -33,6 +33,7 @@ _RESEARCHERS: Final = (
         "FailureReported",
         "MemberFailed",
         "RequestUnmet",
+        "SameFailureAgain",
     ),
     *("PendingDeadlineExceeded", "StartingDeadlineExceeded", "AssemblyDeadlineExceeded"),
     *("RunDeadlineExceeded", "ProgressDeadlineExceeded", "DeadlineExceeded"),

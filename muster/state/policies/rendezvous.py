@@ -18,6 +18,8 @@ one kind of evidence alone. The plan's coordinator states how patient Muster is 
 - ``Hung``: no rank has reported a step for too long (``policies.hang``);
 - the reason of an obstacle that lasts: no node, no image, no container (``policies.obstacles``);
 - ``DisruptionLoop``: the platform ends epoch after epoch before the gang makes progress (``failures.disruptions``);
+- ``SameFailureAgain``: the gang fails in the same way and gets no further (``failures.recurrence``), and nothing else
+  keeps it;
 - the reason of a passed clock whose action is to alert, or of a refusal by the API server.
 
 Facts about what a JAX coordinator shows in which situation: openxla/xla
@@ -36,7 +38,7 @@ from muster.state.facts.context import Context
 from muster.state.facts.diagnosis import grouping
 from muster.state.facts.sentences import EXACT, all_succeeded, share, why_idle
 from muster.state.policies import blocked, deadline, lateness, obstacles, silence
-from muster.state.policies.failures import culprit, disruptions
+from muster.state.policies.failures import culprit, disruptions, recurrence
 from muster.state.policies.obstacles import Obstacle
 from muster.state.view.probe_result import LOST_AFTER, ProbeResult
 from muster.state.view.roll import CoordinatorState, RankError
@@ -282,7 +284,7 @@ def _with_alerts(context: Context, gathered: Assembly) -> Assembly:
             alarm = _persisted_stuck(context)
         elif gathered.stuck and gathered.stuck[0] == RANKS_MISSING:
             gathered = replace(gathered, stuck=None)
-    alarm = alarm or disruptions.loop(context)
+    alarm = alarm or disruptions.loop(context) or (None if gathered.stuck else recurrence.stuck(context))
     if alarm is None:
         return gathered
     rest = gathered.message.removeprefix(alarm[1]).removeprefix("; ")
@@ -312,7 +314,9 @@ def _roll_unmoved(context: Context) -> bool:
 
 def _persisted_stuck(context: Context) -> tuple[str, str] | None:
     stuck = context.record.condition(ConditionType.STUCK)
-    return (stuck.reason, stuck.message) if stuck and stuck.status else None
+    if stuck is None or not stuck.status or stuck.reason == recurrence.REASON:  # that one is in the record itself
+        return None
+    return stuck.reason, stuck.message
 
 
 def _joined(obstacle: Obstacle, roll: str) -> str:

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from muster.api.goodput import MAX_MARKS, Bucket, EpochSteps, Goodput, StepMark, micros
 from muster.state.facts.context import Context
 from muster.state.policies import blocked
+from muster.state.policies.failures import recurrence
 from muster.state.view.lead import Lead, Point, between, thinned
 from muster.state.vocabulary.record import ConditionType, Phase, Record
 
@@ -38,7 +39,7 @@ def bucket_of(record: Record) -> Bucket | None:
     if record.phase is Phase.QUEUED or blocked.queued(record):
         return Bucket.QUEUED
     stuck = record.condition(ConditionType.STUCK)
-    if stuck is not None and stuck.status:
+    if stuck is not None and stuck.status and stuck.reason != recurrence.REASON:  # such a gang works until it fails
         return Bucket.STUCK
     if record.phase is Phase.RUNNING:
         return Bucket.PRODUCTIVE

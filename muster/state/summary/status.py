@@ -38,7 +38,7 @@ from muster.state.facts.context import Context
 from muster.state.facts.sentences import of_lingering, sentence, share, still_running
 from muster.state.facts.words import WORDS
 from muster.state.policies import blocked, edits, silence
-from muster.state.policies.failures import known, volume
+from muster.state.policies.failures import known, recurrence, volume
 from muster.state.policies.rendezvous import Assembly
 from muster.state.policies.watched import ends
 from muster.state.policies.watched.stale_status import RESTARTED_IN_PLACE
@@ -85,7 +85,7 @@ def summarize(context: Context, assembly: Assembly) -> Record:
         beside = _still_running(context) if _goes_on_beside(context) else ""
         more = beside, plan.said(record.epoch), edits.sentence(record, plan.edits.remark), volume.sentence(record)
         message = "; ".join(filter(None, (message, *more)))
-    stuck = assembly.stuck is not None
+    stuck = assembly.stuck is not None and assembly.stuck[0] != recurrence.REASON  # that one keeps no member
     return replace(
         record,
         generation=plan.generation,

@@ -42,6 +42,8 @@ class Exit(msgspec.Struct, frozen=True, gc=False):
     explains: bool = True
     """The message is the exception or the status that ended the program; else it is the end of its log."""
     last_line: str = ""
+    raised_at: str = ""
+    """Where the exception was raised: ``train.py:41 in next``; empty where no traceback says it."""
 
 
 class Pod(msgspec.Struct, frozen=True, gc=False):

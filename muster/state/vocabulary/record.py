@@ -18,7 +18,7 @@ from muster.api.conditions import Condition, ConditionType
 from muster.api.errors import MusterError
 from muster.api.gang import MAX_MEMBERS, GroupSize, HeldDevices, RollCall, Steps
 from muster.api.hindrances import Blocked, Known
-from muster.api.restart_counts import Attempts, JobRestarts, NodeFailures, RestartReason, RuleUse
+from muster.api.restart_counts import Attempts, JobRestarts, NodeFailures, RestartReason, RuleUse, SameFailure
 from muster.api.status import (
     STORY_LINES,
     Cause,
@@ -50,6 +50,7 @@ __all__ = [
     "RestartReason",
     "RollCall",
     "RuleUse",
+    "SameFailure",
     "Steps",
     "StoryLine",
 ]

@@ -1,6 +1,6 @@
 """``spec.restartPolicy``: how often, how fast and where a gang runs again."""
 
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -63,6 +63,19 @@ class RestartPolicy(BackoffLimit):
         description="Gang restarts in a row, of whatever cause, without 5 minutes of work between them, before the "
         "experiment fails. Absent: any number.",
     )
+    same_failure_limit: Annotated[int, Field(ge=0, le=100)] = Field(
+        2,
+        description="Failures of the gang in a row that are the same, without an advance between them, from which it "
+        "is called SameFailureAgain; 0: never.",
+    )
+    same_failure_action: Literal["Alert", "Fail"] = Field(
+        "Alert", description="What follows from that: Alert says it and changes nothing, Fail ends the experiment."
+    )
+    renew_on_progress: bool = Field(
+        False,
+        description="Whether restarts count no more against backoffLimit once the gang has made progress since: 5 "
+        "minutes of work, and where it reports steps, a new highest one.",
+    )
     avoid_nodes: AvoidNodes | None = Field(
         None,
         description="Leave out nodes that the experiment failed on (by node anti-affinity on the name of the node); "
@@ -85,6 +98,12 @@ class RestartPolicy(BackoffLimit):
                 f"backoffLimit {self.backoff_limit} with a window: at most {MAX_RESTART_TIMES} times are remembered"
             )
             raise Wrong(message, f"lower backoffLimit to {MAX_RESTART_TIMES}, or remove window")
+        return self
+
+    @model_validator(mode="after")
+    def _more_than_one(self) -> Self:
+        if self.same_failure_limit == 1:
+            raise Wrong("sameFailureLimit 1: one failure is not the same again", "write 2 or more, or 0 for never")
         return self
 
     @property

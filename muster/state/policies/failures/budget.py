@@ -1,7 +1,8 @@
 """Budget: how often the experiment may be restarted, and how often a failure rule with a limit may apply.
 
 A counted restart, of the gang or of a job or member, uses one unit of ``restartPolicy.backoffLimit``. With a ``window``
-only the restarts of the last ``window`` seconds count. A rule with a ``limit`` applies so many times in the life of the
+only the restarts of the last ``window`` seconds count, and with ``renewOnProgress`` only those since the gang made
+progress (``recurrence``). A rule with a ``limit`` applies so many times in the life of the
 experiment, whatever the budget has left; then the failure ends the experiment, and the message names the rule.
 """
 
@@ -34,7 +35,7 @@ def spent(plan: Plan, record: Record, cause: Cause, now: float) -> Fail | None:
 
 def used(plan: Plan, record: Record, now: float) -> int:
     """The counted restarts that count now."""
-    return record.restarts if plan.restarts.window is None else len(_in_window(plan, record, now))
+    return record.restarts - record.renewed if plan.restarts.window is None else len(_in_window(plan, record, now))
 
 
 def charged(plan: Plan, record: Record, *, counted: bool, rule: str, now: float) -> Record:
@@ -69,6 +70,7 @@ def _used(plan: Plan) -> str:
     within = f" of {plan.restarts.window:g} s" if plan.restarts.window is not None else ""
     if not plan.restarts.limit:
         return "no restarts allowed"
+    within += " since it last made progress" if plan.restarts.renews else ""
     return (
         f"the one restart{within} is used"
         if plan.restarts.limit == 1

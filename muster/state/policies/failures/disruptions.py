@@ -31,8 +31,12 @@ REASON = "DisruptionLoop"
 def progress_at(context: Context) -> float | None:
     """When the row of disruptions, and of restarts, will have ended, if the gang goes on running."""
     record = context.record
-    if not (record.consecutive_disruptions or record.without_progress):
-        return None
+    return worked_at(context) if record.consecutive_disruptions or record.without_progress else None
+
+
+def worked_at(context: Context) -> float | None:
+    """When the gang will have made progress in this epoch, if it goes on running; None while it does not work."""
+    record = context.record
     if record.phase is Phase.RUNNING and record.assembled_at is not None:
         return record.assembled_at + PROGRESS
     if record.phase is Phase.ASSEMBLING and record.assembling_at is not None and _runs_unseen(context):

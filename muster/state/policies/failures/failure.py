@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from muster.state.facts.context import Context, Fail, ReadFirst, Repair, Restart, Wait
 from muster.state.facts.failure_cause import cause_of, gone_cause
 from muster.state.facts.sentences import sentence
-from muster.state.policies.failures import budget, culprit, disruptions, ignored, jobs, known
+from muster.state.policies.failures import budget, culprit, disruptions, ignored, jobs, known, recurrence
 from muster.state.policies.failures.repair import Repairs, job_index
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.job_changes import restarts_of
@@ -216,6 +216,8 @@ def _end_epoch(context: Context, rule: FailureRule, cause: Cause) -> Restart | F
     if rule.action is FailureAction.FAIL_EXPERIMENT:
         which = f"failure rule {rule.name}" if rule.name else "a failure rule"
         return Fail("FailureRule", f"{which} ends the experiment; {sentence(cause)}", cause)
+    if again := recurrence.ends(context, cause):
+        return again
     if disruptions.fruitless(plan, record):
         limit = plan.restarts.no_progress_limit
         row = f"{limit} restarts in a row without {disruptions.PROGRESS:g} s of work between them"

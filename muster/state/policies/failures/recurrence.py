@@ -1,0 +1,236 @@
+"""The same failure again: a gang that fails in the same way, and gets no further, is not mended by one more restart.
+
+A failure is known again by its *fingerprint*: exit code and signal, reason, the last line of the exception without
+numbers and addresses, the file, line and function that raised it, the container, and the group. Not by rank, pod or
+node: one failure may strike any of them. Some failures cannot be known again, and end the row: an exit code 1, a
+SIGKILL or a SIGTERM without a word, and members that were only lost to the others. What the platform does, and restarts
+that people ask for, neither count nor end the row.
+
+The gang *advanced* between two failures if its best step rose by more than it makes in ``SECONDS`` of work: a look
+reads steps some seconds late, and checkpoints are further apart. Where no steps are known, or where they were read more
+than ``STALE`` seconds before the end, 5 minutes of work are an advance (``disruptions``). What may be an advance counts
+as one: a false verdict is worse than none.
+
+From ``sameFailureLimit`` of them on, the gang is ``Stuck`` with ``SameFailureAgain``, until it advances. That is said
+and changes nothing, unless the spec says that it ends the experiment. The record holds the row, so daemons that take
+over go on with it.
+
+The opposite is for gangs that get on: where the spec says ``renewOnProgress``, restarts count no more against the
+budget once the gang has worked for 5 minutes and, where it reports steps, has reached a new highest one.
+"""
+
+import re
+from hashlib import sha256
+from math import ceil
+from typing import Final, NamedTuple, TypeVar
+
+from msgspec.structs import replace
+
+from muster.api.progress import report_interval
+from muster.api.restart_counts import MAX_PLACES, SameFailure
+from muster.api.values.humanize import age
+from muster.state.facts.context import Context, Fail
+from muster.state.facts.failure_cause import KILLED, OUT_OF_MEMORY, RANK_FAILED
+from muster.state.facts.sentences import of_signal, sentence
+from muster.state.policies.failures import disruptions
+from muster.state.policies.failures.culprit import is_survivor
+from muster.state.vocabulary.record import Cause, Phase, Record
+
+T = TypeVar("T")
+
+REASON: Final = "SameFailureAgain"
+SECONDS: Final = 10.0
+"""Of work, whose steps are no advance."""
+STALE: Final = 30.0
+"""Seconds before the end of an epoch: steps that were read earlier do not say how far it came."""
+MOST_A_SECOND: Final = 1e6
+"""Steps per second that are believed: what a program reports is a claim."""
+WORDS: Final = 200
+"""Characters of a failure that are shown."""
+_ANY_EXIT: Final = frozenset({1, *KILLED})
+"""Exit codes that say nothing by themselves: of each exception of Python, and of signals that others send."""
+_PLAIN: Final = frozenset({"", "Error", "ContainerFailed"})
+_VALUES: Final = re.compile(r"0x[0-9a-fA-F]+|\b(?=[a-f]*\d)[0-9a-f]{8,}\b|\d+(\.\d+)*")
+
+
+class _Mark(NamedTuple):
+    """What a failure is known again by, and how it is shown."""
+
+    fingerprint: str
+    failure: str
+
+
+class _Reached(NamedTuple):
+    """How far the epoch has come by its reports, as read at ``at``. ``noise`` steps more are no advance."""
+
+    step: int
+    noise: int
+    at: float
+
+
+def ended(context: Context, cause: Cause | None) -> Record:
+    """The record of an epoch that ends for that cause, with its best step and the failures that are the same."""
+    record, reached = _tracked(context, context.now if cause is None else cause.at), _reached(context)
+    row = record.same_failure
+    if cause is not None and not cause.disruption:
+        row = _counted(context.with_record(record), cause, row)
+    if reached is None or (record.best_step is not None and reached.step <= record.best_step):
+        return replace(record, same_failure=row)
+    return replace(record, same_failure=row, best_step=reached.step)
+
+
+def ends(context: Context, cause: Cause) -> Fail | None:
+    """The end of the experiment, where the spec asks for it and the failure is the same again."""
+    if not context.plan.restarts.same_failure_ends:
+        return None
+    after = ended(context, cause)
+    if after.same_failure is None or not after.same_failure.again or cause.disruption:
+        return None
+    return Fail(REASON, f"{said(after)}; {sentence(cause)}", cause)
+
+
+def track(context: Context) -> Record:
+    """The record of a gang that goes on: an advance ends the row, and renews the budget where the spec says so."""
+    failing = context.tally.failed and not context.plan.piecewise  # (``ended`` follows, with the time of its end)
+    return context.record if failing else _tracked(context, context.now)
+
+
+def _tracked(context: Context, until: float) -> Record:
+    record, renews = context.record, _renewable(context)
+    if record.same_failure is None and not renews:
+        return record
+    advanced, at = _advanced(context), disruptions.worked_at(context)
+    worked = at is not None and until >= at
+    if record.same_failure is not None and (worked if advanced is None else advanced):
+        record = replace(record, same_failure=None)
+    if renews and worked and (advanced or (advanced is None and record.best_step is None)):
+        record = replace(record, renewed=record.restarts, restarted_at=())
+    return record
+
+
+def wake_at(context: Context) -> float | None:
+    """When work alone will have been an advance."""
+    if context.record.same_failure is None and not _renewable(context):
+        return None
+    return disruptions.worked_at(context)
+
+
+def stuck(context: Context) -> tuple[str, str] | None:
+    """Reason and message of Stuck while the gang fails in the same way and has not advanced since."""
+    record = context.record
+    row = record.same_failure
+    if row is None or not row.again or not context.plan.restarts.same_failure_limit:
+        return None
+    return None if record.finished or record.phase is Phase.SUSPENDED else (REASON, said(record))
+
+
+def said(record: Record) -> str:
+    """``3 failures in a row are the same, with at most 12s of work between them, best step 50: exited 1, ...``."""
+    row = record.same_failure
+    assert row is not None
+    best = f", best step {record.best_step:,}" if record.best_step is not None else ""
+    between = f"with at most {age(row.work)} of work between them{best}"
+    same = f"{row.count} failures in a row are the same, {between}: {row.failure}"
+    return "; ".join(filter(None, (same, _where(row))))
+
+
+def _where(row: SameFailure) -> str:
+    """What the places of the failures point to; empty where they tell nothing apart."""
+    if len(row.nodes) > 1:
+        more = " and others" if len(row.nodes) == MAX_PLACES else ""
+        return f"they were on different nodes ({', '.join(row.nodes)}{more}), which points to the program"
+    if row.nodes and row.spread and len(row.ranks) > 1:
+        ranks = ", ".join(map(str, row.ranks))
+        return f"all were on node {row.nodes[0]}, of different ranks ({ranks}), which points to the node"
+    return ""
+
+
+def _counted(context: Context, cause: Cause, row: SameFailure | None) -> SameFailure | None:
+    """The row after one more failure."""
+    mark = _mark(context, cause)
+    if mark is None:
+        return None
+    work = _work(context, cause)
+    if row is None or row.fingerprint != mark.fingerprint or _came_further(context, cause, work):
+        row = SameFailure(mark.fingerprint, mark.failure, 0, cause.epoch, spread=True)
+        work = 0
+    limit, count = context.plan.restarts.same_failure_limit, row.count + 1
+    return replace(
+        row,
+        count=count,
+        work=max(row.work, work),
+        ranks=_with(row.ranks, cause.rank) if cause.rank >= 0 else row.ranks,
+        nodes=_with(row.nodes, cause.node) if cause.node else row.nodes,
+        spread=row.spread and bool(cause.node) and _has_other_nodes(context, cause.node),
+        again=bool(limit) and count >= limit,
+    )
+
+
+def _mark(context: Context, cause: Cause) -> _Mark | None:
+    """What that failure is known again by; None where too little is known of it."""
+    pod = context.tally.failed.get(cause.uid)
+    if not cause.exit_code or cause.evidence or cause.reason == RANK_FAILED:
+        return None
+    if pod is not None and is_survivor(context.plan, pod):
+        return None
+    words = _VALUES.sub("#", cause.message)
+    plain = cause.reason in _PLAIN
+    if not words and plain and cause.exit_code in _ANY_EXIT:
+        return None
+    signal = of_signal(cause.signal, cause.exit_code)
+    raised_at = pod.exit.raised_at if pod is not None and pod.exit is not None and words else ""
+    parts = (str(cause.exit_code), str(cause.signal), cause.reason, words, raised_at, cause.container, cause.group)
+    shown = f"exited {cause.exit_code}{f' ({signal})' if signal else ''}{'' if plain else f', {cause.reason}'}"
+    if words:
+        shown += f": {words if len(words) <= WORDS else f'{words[: WORDS - 1]}…'}"
+    return _Mark(
+        sha256("\0".join(parts).encode(errors="replace")).hexdigest()[:16],
+        f"{shown}, raised at {raised_at}" if raised_at and cause.reason != OUT_OF_MEMORY else shown,
+    )
+
+
+def _work(context: Context, cause: Cause) -> int:
+    """Seconds for which the gang of the epoch was at work when that failed."""
+    record = context.record
+    began = record.assembled_at if record.assembled_at is not None else record.assembling_at
+    return max(0, ceil(cause.at - began)) if began is not None else 0
+
+
+def _came_further(context: Context, cause: Cause, work: int) -> bool:
+    """The epoch may have advanced beyond the ones before."""
+    reached, advanced = _reached(context), _advanced(context)
+    if advanced is None or (not advanced and reached is not None and cause.at - reached.at > STALE):
+        unseen = context.record.assembled_at is None
+        return work >= (disruptions.UNSEEN_PROGRESS if unseen else disruptions.PROGRESS)
+    return advanced
+
+
+def _advanced(context: Context) -> bool | None:
+    """The epoch has come further than those before; None where no steps say whether it has."""
+    best, reached = context.record.best_step, _reached(context)
+    if best is None or reached is None:
+        return None
+    return reached.step > best + reached.noise
+
+
+def _reached(context: Context) -> _Reached | None:
+    """The steps of the epoch: as this daemon has read them, else as the record has them."""
+    epoch, kept = context.record.epoch, context.record.steps
+    seen = context.view.progress_of(epoch)
+    if seen is not None and seen.ranks:
+        rate = seen.rate if seen.rate is not None and 0 <= seen.rate <= MOST_A_SECOND else 0.0
+        return _Reached(seen.step, ceil(rate * max(SECONDS, 2 * report_interval(seen.reporting))), seen.read_at)
+    return _Reached(kept.step, 0, kept.at) if kept is not None and kept.epoch == epoch else None
+
+
+def _renewable(context: Context) -> bool:
+    record = context.record
+    return context.plan.restarts.renews and (record.renewed < record.restarts or bool(record.restarted_at))
+
+
+def _has_other_nodes(context: Context, node: str) -> bool:
+    return any(pod.node and pod.node != node for pod in context.tally.members.values())
+
+
+def _with(known: tuple[T, ...], one: T) -> tuple[T, ...]:
+    return known if one in known or len(known) >= MAX_PLACES else (*known, one)
