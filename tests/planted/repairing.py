@@ -1,10 +1,11 @@
 """Bugs in members that run again within their epoch, in limits of rules, and in nodes to avoid."""
 
+import re
 from typing import Any
 
 from muster.reconcilers.native import confirm
 from muster.state.facts.context import Context
-from muster.state.policies.failures import avoidance, backoff, budget, disruptions, repair
+from muster.state.policies.failures import avoidance, backoff, budget, disruptions, recurrence, repair
 from muster.state.policies.failures.repair import Repairs
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
@@ -76,3 +77,26 @@ def fruitless_for_ever() -> Swaps:
 def jitter_takes_all_of_the_wait() -> Swaps:
     """With jitter a restart waits for nothing."""
     return [swap(backoff, "_shortened", lambda plan, seconds, epoch, attempt: 0.0 if plan.restarts.jitter else seconds)]
+
+
+@bug(Hunt("clean", "failures-differ"), shown_by="are called the same")
+def each_failure_is_the_same() -> Swaps:
+    """Failures are known by their exit code alone."""
+    mark = recurrence._Mark("1", "exited 1")
+    return [swap(recurrence, "_mark", lambda context, cause: mark)]
+
+
+@bug(Hunt("clean", "same-failure-later"), shown_by="are called the same")
+def steps_are_no_advance() -> Swaps:
+    """A gang that comes further each time is taken for one that does not."""
+    return [
+        swap(recurrence, "_came_further", lambda context, cause, work: False),
+        swap(recurrence, "track", lambda context: context.record),
+        swap(recurrence, "_tracked", lambda context, until: context.record),
+    ]
+
+
+@bug(Hunt("clean", "same-failure"), shown_by="are called the same")
+def numbers_make_another_failure() -> Swaps:
+    """The numbers in a message are part of what a failure is known by."""
+    return [swap(recurrence, "_VALUES", re.compile("(?!)"))]

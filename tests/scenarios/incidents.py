@@ -21,6 +21,8 @@ class Fails:
     code: int = 1
     start: bool = False
     experiment: str = "run"
+    says: str = ""
+    """The end of its log; ``EPOCH`` in it stands for the number of the epoch."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,14 @@ ACTORS: dict[str, tuple[str, ...]] = {
         "cluster-job-fails",
     ),
     "nodes on which the gang fails again and again": ("node-avoided", "two-nodes-avoided"),
+    "failures that are the same, differ, or come later each time": (
+        "same-failure",
+        "same-failure-ends",
+        "failures-differ",
+        "same-failure-later",
+        "same-failure-at-a-step",
+        "budget-renewed",
+    ),
     "budgets of restarts: in a window, without progress, with jitter": (
         "window-forgets",
         "window-is-full",
@@ -199,6 +207,7 @@ QUESTIONS: dict[str, str] = {
     "pods gone in time?": "departures",
     "back-off as long as stated?": "backoffs",
     "attempts only grow, wait, and keep their limits?": "repairs",
+    "SameFailureAgain only where it is?": "recurrences",
     "clocks within 1 s?": "ends",
     "Stuck and its sentence true and in time?": "troubles",
     "writes and Events bounded?": "budgets",

@@ -43,7 +43,8 @@ def backed_off(world: World) -> Iterator[str]:
                 row = 1
             if "window" in _policy(world) and counted:
                 continue  # what has left the window is not counted: the scenario states the end
-            wanted = 0.0 if world.operator.jobs else _delay(turn.restarts if counted else row - 1)
+            renewed = turn.status.get("renewedRestarts", 0)
+            wanted = 0.0 if world.operator.jobs else _delay(turn.restarts - renewed if counted else row - 1)
             yield from _waited(world, name, turn, wanted)
 
 

@@ -17,6 +17,7 @@ from tests.simulation.oracles.ends import accounted_for, ended, ends_as_stated
 from tests.simulation.oracles.histories import history
 from tests.simulation.oracles.isolation import Course, courses, unmoved
 from tests.simulation.oracles.objects import same_objects
+from tests.simulation.oracles.recurrences import recurring
 from tests.simulation.oracles.repairs import repaired
 from tests.simulation.oracles.rest import at_rest, findable, nothing_kept, repeated
 from tests.simulation.oracles.result import Result, summarize
@@ -65,6 +66,7 @@ def _judge(world: World, summary: dict[str, Any], clean: Result | None) -> Itera
     yield from repeated(world, clean)
     yield from backed_off(world)
     yield from repaired(world)
+    yield from recurring(world)
     yield from troubled(world)
     yield from within_budget(world)
     yield from added_up(world)

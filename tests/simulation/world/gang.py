@@ -189,6 +189,7 @@ class Gang:
     def _fail(self, process: Process, failure: Fails) -> None:
         if process.running and not process.left:
             self.world.record_incident("failure", process)
+            process.said = failure.says.replace("EPOCH", str(process.epoch))
             self.world.kubelet.exit(process, failure.code)
 
     def _at(self, host: str) -> Process | None:

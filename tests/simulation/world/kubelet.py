@@ -279,6 +279,7 @@ class Kubelet:
             "reason": "Unknown" if process.unseen else "Error" if process.code else "Completed",
             "finishedAt": self.world.api.now(process.ended_at - self.world.clock()),
             **({"signal": process.signal} if process.signal > 0 else {}),
+            **({"message": process.said} if process.said else {}),
         }
         if process.busy:
             return _with_sidecar(

@@ -54,6 +54,8 @@ class Process:
     """Its deadline is over: the kubelet ends it, and the pod stays."""
     code: int = 0
     signal: int = 0
+    said: str = ""
+    """The end of its log, where it says why it failed."""
     started_at: float = 0.0
     ended_at: float = 0.0
     removed_at: float = 0.0
