@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.faults.plans import SURVIVORS, Plan, catalogue, parse
+from tests.faults.plans import PLAYED, Plan, catalogue, parse
 from tests.faults.play import environment
 from tests.faults.score import Session
 
@@ -38,7 +38,7 @@ async def run(arguments: argparse.Namespace, folder: Path) -> int:
             await session.all([parse(text) for text in arguments.only])
         else:
             found: list[Plan] = []
-            for clean in await session.clean(*map(Plan, SURVIVORS)):
+            for clean in await session.clean(*map(Plan, PLAYED)):
                 requests = [each.name for each in clean.proxy.forwarded]
                 found += catalogue(clean.plan, requests, clean.proxy.lines)
             await session.all(choose(found, arguments.runs))

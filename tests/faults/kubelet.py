@@ -1,7 +1,7 @@
 """Stands in for scheduler, kubelet and programs: pods are scheduled, run, fail or succeed, and end when deleted.
 
-There is no process behind a pod; its status is what a kubelet would report of such a program. The last member fails
-once in epoch 0 when all members run; later epochs succeed.
+There is no process behind a pod; its status is what a kubelet would report of such a program. Members fail as their
+scenario says, when all run; epochs in which none does succeed.
 """
 
 import asyncio
@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from muster.api.names import CONTAINER, LABEL_EPOCH, LABEL_RANK, LABEL_UID
 from muster.api.values.timestamps import micro_time
 from tests.faults.direct import MERGE, Direct, Object, pod_path
+from tests.scenarios.incidents import Fails
+from tests.scenarios.operators import SIGABRT
+from tests.scenarios.scenario import Scenario
 
 START = 0.05
 """Seconds from a pod's creation to its start; each rank takes ``STEP`` longer than the one before."""
@@ -40,7 +43,7 @@ class _Program:
 class _Gang:
     epoch: int
     size: int
-    survivors: str
+    scenario: Scenario
     programs: dict[int, _Program] = field(default_factory=dict)
     decided: bool = False
 
@@ -51,14 +54,14 @@ class Kubelet:
     def __init__(self, direct: Direct, tasks: asyncio.TaskGroup) -> None:
         self._direct = direct
         self._tasks = tasks
-        self._orders: dict[str, tuple[int, str]] = {}
+        self._orders: dict[str, tuple[int, Scenario]] = {}
         self._gangs: dict[tuple[str, int], _Gang] = {}
         self._programs: dict[str, _Program] = {}
         self._addresses = 0
 
-    def expect(self, namespace: str, size: int, survivors: str) -> None:
-        """Set size and behaviour of survivors for the gangs of a namespace."""
-        self._orders[namespace] = (size, survivors)
+    def expect(self, namespace: str, size: int, scenario: Scenario) -> None:
+        """Set size and scenario of the gangs of a namespace."""
+        self._orders[namespace] = (size, scenario)
 
     def changed(self, kind: str, pod: Object) -> None:
         """A pod was created, changed or removed."""
@@ -109,16 +112,18 @@ class Kubelet:
 
     async def _fate(self, gang: _Gang) -> None:
         ranks = sorted(gang.programs)
-        if gang.epoch > 0:
+        fails = [one for one in gang.scenario.incidents if isinstance(one, Fails) and gang.epoch in one.epochs]
+        if not fails:
             for rank in ranks:
                 await self._exit(gang.programs[rank], 0)
                 await asyncio.sleep(STEP)
             return
-        await self._exit(gang.programs[ranks[-1]], 1)
-        if gang.survivors == "abort":
+        for one in fails:
+            await self._exit(gang.programs[one.rank % gang.size], one.code)
+        if gang.scenario.survivors == "abort":
             await asyncio.sleep(STEP)
-            for rank in ranks[:-1]:
-                await self._exit(gang.programs[rank], 134)
+            for rank in ranks:
+                await self._exit(gang.programs[rank], SIGABRT)
 
     async def _exit(self, program: _Program, code: int) -> None:
         if not program.running:

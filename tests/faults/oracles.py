@@ -13,6 +13,8 @@ from tests.faults.plans import CRASHES, RETRY_AFTER, STREAM_KINDS, Plan
 from tests.faults.play import QUIET, SILENCE, Run
 from tests.faults.proxy import ForwardedRequest
 from tests.faults.recorder import place_of
+from tests.scenarios.catalogue import scenarios
+from tests.scenarios.scenario import charged_in
 
 ONCE = ("Started", "GangRestart", "Restarted", "Assembling", "Running", "AllMembersSucceeded")
 """Reasons that the story may contain once per epoch."""
@@ -40,13 +42,12 @@ def _judge(run: Run, clean: Run | None) -> Iterator[str]:
 
 
 def _end(run: Run) -> Iterator[str]:
-    status, size = run.history.status, run.plan.size
-    wanted = {"phase": "Succeeded", "epoch": 1, "restarts": 1, "disruptions": 0}
-    got = {key: status.get(key, 0) for key in wanted}
+    scenario, status = scenarios()[run.plan.scenario], run.history.status
+    wanted, got = scenario.end.charged(run.plan.size), charged_in(status)
     if got != wanted:
         yield f"it ends as {got}; it should be {wanted}"
     cause = status.get("cause") or {}
-    if (cause.get("rank"), cause.get("exitCode"), cause.get("epoch", 0)) != (size - 1, 1, 0):
+    if (cause.get("exitCode"), cause.get("epoch", 0)) != (1, scenario.end.epoch - 1):
         yield f"the cause is {cause}"
 
 
@@ -57,7 +58,9 @@ def _pods(run: Run, clean: Run | None) -> Iterator[str]:
         if times > 1:
             yield f"{times} pods are created for rank {place[1]} of epoch {place[0]}"
     if run.ended is not None:
-        wanted = {(epoch, rank) for epoch in (0, 1) for rank in range(size)}
+        wanted = {
+            (epoch, rank) for epoch in range(scenarios()[run.plan.scenario].end.epoch + 1) for rank in range(size)
+        }
         if history.created.keys() != wanted:
             yield f"pods are created for {sorted(history.created)}"
     passed = Counter(each.creates for each in run.proxy.forwarded if each.creates and each.status == 201)

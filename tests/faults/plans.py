@@ -1,6 +1,6 @@
 """A plan: a scenario, a gang size and the faults to inject, as one line of text that replays it.
 
-``member-fails:n=2:crash-after=PUT-experiments.Restarting1-1`` is a gang of 2 whose last member fails in epoch 0, and
+``survivors-hang:n=2:crash-after=PUT-experiments.Restarting1-1`` is the scenario of that name with a gang of 2, and
 musterd is killed when its first status write with phase Restarting and epoch 1 has been carried out and not yet
 answered. The terms are those of ``tests.simulation.plans``; but here requests are concurrent, and the number of status
 writes depends on the speed of the machine. So a fault names a request by verb and resource (``VERB-resource-nth``,
@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-SURVIVORS = {"member-fails": "hang", "gang-aborts": "abort"}
-"""What the other members do when the last one has failed, by scenario: hang until they are deleted, or abort."""
+PLAYED = ("survivors-hang", "member-fails")
+"""The scenarios that are played here: programs fail, and the others hang until they are deleted, or abort."""
 
 RETRY_AFTER = 1
 """Seconds, in every injected 429."""
@@ -88,8 +88,8 @@ class Plan:
 def parse(text: str) -> Plan:
     """Read a plan from its line. Raises ValueError for anything that is not a plan."""
     scenario, *parts = text.strip().split(":")
-    if scenario not in SURVIVORS:
-        raise ValueError(f"{scenario!r} is not a scenario; use {', '.join(SURVIVORS)}")
+    if scenario not in PLAYED:
+        raise ValueError(f"{scenario!r} is not a scenario; use {', '.join(PLAYED)}")
     size, faults = 2, []
     for part in parts:
         key, _, value = part.partition("=")

@@ -21,9 +21,10 @@ from muster.local.kubeconfig import write_kubeconfig
 from tests.faults.direct import Direct, Object
 from tests.faults.forkserver import Forkserver
 from tests.faults.kubelet import Kubelet
-from tests.faults.plans import SURVIVORS, Plan
+from tests.faults.plans import Plan
 from tests.faults.proxy import Proxy
 from tests.faults.recorder import History, Recorder, observers
+from tests.scenarios.catalogue import scenarios
 
 ROOT = Path(__file__).parents[2]
 NAME = "run"
@@ -119,7 +120,7 @@ async def play(here: Environment, plan: Plan) -> Run:
     """Play a plan."""
     namespace = f"f{secrets.token_hex(4)}"
     await here.direct.expect_ok("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
-    here.kubelet.expect(namespace, plan.size, SURVIVORS[plan.scenario])
+    here.kubelet.expect(namespace, plan.size, scenarios()[plan.scenario])
     history = here.recorder.start(namespace)
     player = _Player(here, plan, namespace, history)
     try:

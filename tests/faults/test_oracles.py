@@ -32,7 +32,7 @@ async def never() -> None:
     raise AssertionError("this plan has no crash")
 
 
-def good(folder: Path, line: str = "member-fails:n=2") -> Run:
+def good(folder: Path, line: str = "survivors-hang:n=2") -> Run:
     """A correct run: one restart, then success."""
     plan = parse(line)
     history = History()
@@ -45,11 +45,11 @@ def good(folder: Path, line: str = "member-fails:n=2") -> Run:
             history.pod("DELETED", pod(0, 0, "Running"))
     for rank in (0, 1):
         history.pod("MODIFIED", pod(1, rank, "Succeeded"))
-    cause = {"rank": 1, "exitCode": 1, "epoch": 0}
+    cause = {"rank": 1, "reason": "Error", "exitCode": 1, "epoch": 0}
     story = [{"epoch": int(reason != "Started"), "reason": reason} for reason in REASONS]
     history.experiment("MODIFIED", {"status": status()})
     history.experiment("MODIFIED", {"status": status(phase="Restarting", epoch=1, restarts=1, cause=cause)})
-    end = status(phase="Succeeded", epoch=1, restarts=1, cause=cause, story=story)
+    end = status(phase="Succeeded", reason="AllMembersSucceeded", epoch=1, restarts=1, cause=cause, story=story)
     history.experiment("MODIFIED", {"status": end})
     history.events += [{"reason": reason} for reason in REASONS]
     run = Run(plan, Proxy(Direct("", ""), plan, never), history, began=0.0, log=folder / "musterd.log")
@@ -134,7 +134,8 @@ def never_ends(run: Run) -> None:
         (left_over, "pods left"),
         (last(restarts=2), "it ends as"),
         (last(phase="Failed"), "it ends as"),
-        (last(cause={"rank": 0, "exitCode": 1}), "the cause is"),
+        (last(cause={"rank": 0, "reason": "Error", "exitCode": 1}), "it ends as"),
+        (last(cause={"rank": 1, "reason": "Error", "exitCode": 2}), "the cause is"),
         (last(story=[{"reason": "Started"}] * 2), "the story has 2 lines Started"),
         (counted_twice, "a restart is counted without a new epoch"),
         (nothing_new, "changes nothing"),
@@ -154,7 +155,7 @@ def test_every_mistake_is_a_violation(tmp_path: Path, mistake: Callable[[Run], N
 
 
 def test_a_crash_may_lose_an_event_but_never_double_it(tmp_path: Path) -> None:
-    run = good(tmp_path, "member-fails:n=2:crash-after=PUT-experiments.Pending0-1")
+    run = good(tmp_path, "survivors-hang:n=2:crash-after=PUT-experiments.Pending0-1")
     event_missing(run)
     assert judge(run, None) == ()
     event_twice(run)
@@ -162,7 +163,7 @@ def test_a_crash_may_lose_an_event_but_never_double_it(tmp_path: Path) -> None:
 
 
 def test_a_stalled_watch_must_be_reopened(tmp_path: Path) -> None:
-    run = good(tmp_path, "member-fails:n=2:stall=pods-4")
+    run = good(tmp_path, "survivors-hang:n=2:stall=pods-4")
     run.ended = run.settled = 30.0
     run.proxy.injected[run.plan.faults[0]] = 2.0
     assert judge(run, None) == ("the watch of pods is not reopened",)
@@ -171,5 +172,5 @@ def test_a_stalled_watch_must_be_reopened(tmp_path: Path) -> None:
 
 
 def test_a_plan_whose_fault_was_not_injected_is_void(tmp_path: Path) -> None:
-    assert good(tmp_path, "member-fails:n=2:stall=pods-40").void
-    assert not good(tmp_path, str(Plan("member-fails"))).void
+    assert good(tmp_path, "survivors-hang:n=2:stall=pods-40").void
+    assert not good(tmp_path, str(Plan("survivors-hang"))).void

@@ -50,6 +50,7 @@ SCENARIOS = (
         End("Failed", "DeadlineExceeded", clock=300.0),
         sizes=(1, 4, 16),
         spec={"timeout": "5m"},
+        says=(r"^Failed DeadlineExceeded the experiment did not finish within \S+",),
         run=10_000.0,
         settle_within=370.0,
     ),

@@ -13,7 +13,14 @@ SUCCEEDED = End("Succeeded", "AllMembersSucceeded")
 
 SCENARIOS = (
     # A rank has nothing left to do and exits long before the others.
-    Scenario("uneven-ends", SUCCEEDED, sizes=(4,), incidents=(Ends(rank=-1),), core=True),
+    Scenario(
+        "uneven-ends",
+        SUCCEEDED,
+        sizes=(4,),
+        incidents=(Ends(rank=-1),),
+        says=("^Succeeded AllMembersSucceeded all SIZE members succeeded",),
+        core=True,
+    ),
     # The same, and its pod is removed while the others run: by pod garbage collection, or with its node.
     Scenario("finished-pod-collected", SUCCEEDED, sizes=(4,), incidents=(Ends(rank=-1), Collected(rank=-1)), core=True),
     # Every pod is removed as soon as it has succeeded; the last one a millisecond after its kubelet has said so.
@@ -51,7 +58,14 @@ SCENARIOS = (
         run=900.0,
     ),
     # The experiment is deleted half a minute after its end, and with it all that it owns.
-    Scenario("ttl", End(""), sizes=(4,), spec={"ttlAfterFinished": "30s"}, core=True),
+    Scenario(
+        "ttl",
+        End(""),
+        sizes=(4,),
+        spec={"ttlAfterFinished": "30s"},
+        says=("^Succeeded AllMembersSucceeded",),
+        core=True,
+    ),
     # Every member mounts a volume that is made with the experiment, found again in the next epoch, and deleted with it.
     Scenario(
         "shared-volume",

@@ -27,6 +27,8 @@ class UserAction:
     delete: bool = False
     experiment: str = "run"
     annotations: Mapping[str, str] = field(default_factory=dict)
+    says: str = ""
+    """What the status says next, as ``Scenario.says``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +156,20 @@ class End:
     """Of an object of another kind: fields of its own status at the end. ``conditions`` are ``type/reason``, in
     brackets where they do not hold."""
 
+    def charged(self, size: int) -> dict[str, Any]:
+        """What ``charged_in`` finds in the status of a gang of that size."""
+        rank = self.cause[1] if self.cause else None
+        cause = (self.cause[0], rank % size if rank is not None else None) if self.cause else None
+        counts = {"epoch": self.epoch, "restarts": self.restarts, "disruptions": self.disruptions}
+        return {"phase": self.phase, "reason": self.reason, **counts, "cause": cause}
+
+
+def charged_in(status: Mapping[str, Any]) -> dict[str, Any]:
+    """How it ended, of a status: phase, reason, what was counted, and reason and rank of the last cause."""
+    cause = status.get("cause")
+    found = {key: status.get(key) for key in ("phase", "reason", "epoch", "restarts", "disruptions")}
+    return {**found, "cause": (cause.get("reason"), cause.get("rank")) if cause else None}
+
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
@@ -196,11 +212,23 @@ class Scenario:
     queue: tuple[QueueAction, ...] = ()
     others: Mapping[str, End] = field(default_factory=dict)
     """Further experiments (``name``, or ``namespace/name``) that run beside ``run``, and how they end."""
+    says: tuple[str, ...] = ()
+    """What the status of ``run`` says, one after another: regular expressions for phase, reason and message. ``SIZE``
+    is the number of members, ``LAST`` the last rank. A scenario that states them is played by ``tests.real``, too."""
 
     @property
     def ends(self) -> dict[str, End]:
         """How each experiment must end, by name."""
         return {"run": self.end, **self.others}
+
+    def sentences(self, size: int) -> list[str]:
+        """What the status of ``run`` says for a gang of that size: after what users do, and then by itself."""
+        return [worded(each, size) for each in (*(one.says for one in self.user_actions if one.says), *self.says)]
+
+
+def worded(says: str, size: int) -> str:
+    """The regular expression for a gang of that size."""
+    return says.replace("SIZE", str(size)).replace("LAST", str(size - 1))
 
 
 def path_of(name: str) -> str:

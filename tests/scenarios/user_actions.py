@@ -26,7 +26,7 @@ SCENARIOS = (
     Scenario(
         "cancelled",
         End("Failed", "Cancelled"),
-        user_actions=(UserAction(15.0, {"cancel": True}),),
+        user_actions=(UserAction(15.0, {"cancel": True}, says="^Failed Cancelled"),),
         run=200.0,
     ),
     # A restart is asked for in the middle of the run: one new epoch, at once, that is charged to no budget.
@@ -44,6 +44,7 @@ SCENARIOS = (
         "deleted",
         End(""),
         user_actions=(UserAction(15.0, delete=True),),
+        says=("^Running ",),
         run=200.0,
     ),
     # Deleted while its pods are being created.
@@ -79,7 +80,11 @@ SCENARIOS = (
     Scenario(
         "suspended",
         End("Succeeded", "AllMembersSucceeded", epoch=1, other_ends=1),
-        user_actions=(UserAction(15.0, {"suspend": True}), UserAction(240.0, {"suspend": False})),
+        user_actions=(
+            UserAction(15.0, {"suspend": True}, says="^Suspended"),
+            UserAction(240.0, {"suspend": False}, says="^Running RollComplete"),
+        ),
+        says=("^Succeeded AllMembersSucceeded",),
         run=150.0,
         settle_within=240.0,
         core=True,

@@ -177,6 +177,13 @@ def test_a_wrong_end_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
     assert any("restarts" in violation for violation in play(Plan("happy", 1)).violations)
 
 
+def test_a_sentence_that_is_not_said_in_its_turn_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
+    happy = scenarios()["happy"]
+    for says, wrong in (("^Running ", "^Succeeded "), False), (("^Succeeded ", "^Running "), True), (("rank 7",), True):
+        monkeypatch.setitem(scenarios(), "happy", replace(happy, says=says))
+        assert any("does not say" in violation for violation in play(Plan("happy", 1)).violations) is wrong
+
+
 def test_a_violated_plan_is_reduced_to_the_fault_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(plan: Plan) -> object:
         return replace(empty, violations=("bad",) * plan.has("drop"))

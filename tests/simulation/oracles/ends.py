@@ -51,9 +51,7 @@ def ends_as_stated(world: World, name: str, end: End, status: dict[str, Any] | N
         if not acted_on_before_seen(world, name):  # the daemon cannot end an epoch that it was never asked to begin
             wanted["epoch"] = end.epoch
         if not cause_may_differ(plan):
-            rank = end.cause[1] if end.cause else None
-            rank = rank % plan.size if rank is not None else None
-            wanted["cause"] = (end.cause[0], rank) if end.cause else None
+            wanted["cause"] = end.charged(plan.size)["cause"]
     got = {key: status[key] for key in wanted}
     if got != wanted:
         yield f"{name} ends as {got}; it should be {wanted}"

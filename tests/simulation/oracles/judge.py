@@ -30,7 +30,7 @@ from tests.simulation.oracles.run_kinds import (
 )
 from tests.simulation.oracles.stories import told_once
 from tests.simulation.oracles.sums import added_up
-from tests.simulation.oracles.troubles import troubled
+from tests.simulation.oracles.troubles import said_in_turn, troubled
 from tests.simulation.plans.plan import Plan
 from tests.simulation.world.world import HORIZON, World
 
@@ -68,6 +68,7 @@ def _judge(world: World, summary: dict[str, Any], clean: Result | None) -> Itera
     yield from repaired(world)
     yield from recurring(world)
     yield from troubled(world)
+    yield from said_in_turn(world)
     yield from within_budget(world)
     yield from added_up(world)
     yield from retained(world)

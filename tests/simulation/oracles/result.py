@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from tests.scenarios.scenario import charged_in
 from tests.simulation.oracles.histories import History
 from tests.simulation.oracles.isolation import Course
 from tests.simulation.plans.plan import Plan
@@ -44,13 +45,5 @@ def _status(world: World, name: str) -> dict[str, Any] | None:
     if obj is None:
         return None
     status = obj.get("status") or {}
-    cause = status.get("cause")
-    return {
-        "phase": status.get("phase"),
-        "reason": status.get("reason"),
-        "epoch": status.get("epoch"),
-        "restarts": status.get("restarts"),
-        "disruptions": status.get("disruptions"),
-        "cause": (cause.get("reason"), cause.get("rank")) if cause else None,
-        "conditions": {c["type"]: (c["status"], c["reason"]) for c in status.get("conditions", ())},
-    }
+    conditions = {c["type"]: (c["status"], c["reason"]) for c in status.get("conditions", ())}
+    return {**charged_in(status), "conditions": conditions}

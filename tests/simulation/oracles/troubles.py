@@ -3,6 +3,7 @@
 A scenario lists its troubles. Where no fault is injected that is a trouble by itself, Stuck is True at no other time.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
@@ -75,6 +76,18 @@ def _judge(world: World, trouble: Trouble, statuses: list[Said]) -> Iterator[str
         last = max((each.until for each in statuses if each.stuck == trouble.reason), default=0.0)
         if last > trouble.until + CLEARED + late:
             yield f"it is called stuck, {trouble.reason}, for {last - trouble.until:.1f} s too long"
+
+
+def said_in_turn(world: World) -> Iterator[str]:
+    """In a run without faults the status says what its scenario states, one after another."""
+    if world.plan.faults or world.operator.of_run_kind:
+        return
+    changes = (each.after.get("status") for each in world.changes if each.path == path_of("run"))
+    statuses = (f"{each['phase']} {each.get('reason', '')} {each.get('message', '')}" for each in changes if each)
+    for wanted in world.scenario.sentences(world.plan.size):
+        if not any(re.search(wanted, said) for said in statuses):
+            yield f"the status does not say {wanted}, or not in its turn"
+            return
 
 
 def _statuses(world: World) -> list[Said]:
