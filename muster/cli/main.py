@@ -26,6 +26,7 @@ VERBS = {
     "get": Verb("muster.cli.commands.get:get", "Show an experiment, its members and what it waits for."),
     "goodput": Verb("muster.cli.commands.goodput.goodput:goodput", "Show where the time of experiments went."),
     "explain": Verb("muster.cli.commands.explain:explain", "Show what it waits for, why, and what happened."),
+    "bundle": Verb("muster.cli.commands.bundle:bundle", "Write an archive of all that is known of it."),
     "logs": Verb("muster.cli.commands.logs:logs", "Print the lines of all ranks by time."),
     "stacks": Verb("muster.cli.commands.stacks:stacks", "Show what each rank does at this moment."),
     "port-forward": Verb("muster.cli.commands.port_forward:port_forward", "Open a port of a member on this machine."),

@@ -1,0 +1,59 @@
+"""``muster bundle``: what is known of an experiment, as an archive for someone who has no access to the cluster."""
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from muster.cli.commands.explain import lines
+from muster.cli.completion import experiment_names
+from muster.cli.options import ClusterChoice, cluster_options
+from muster.cli.terminal.colours import say
+from muster.cli.terminal.epoch import lines as of_epoch
+from muster.cli.terminal.patience import patient
+from muster.client import Explanation
+from muster.client.bundle import bundle as made
+
+
+@click.command(
+    epilog="\b\nExamples:\n  muster bundle train-x7k2p > train.tar.gz\n  muster bundle train-x7k2p -o train.tar.gz\n"
+)
+@click.argument("name", shell_complete=experiment_names)
+@click.option("-o", "--output", "file", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
+@cluster_options
+def bundle(chosen: ClusterChoice, name: str, file: Path | None) -> None:
+    """Write a tar.gz with all that is known of NAME: status, story, findings, evidence of epochs, pods, last log lines.
+
+    It has no Secret, no value of the environment, no command, argument, annotation or volume. What programs printed is
+    in it: values that the pods show, and what looks like a credential, are replaced there.
+    """
+    if file is None and is_terminal():
+        raise click.UsageError("the archive is binary: redirect standard output to a file, or write -o FILE")
+
+    async def run() -> Explanation:
+        async with chosen.client() as client:
+            reading = client.explain(name, last_lines=True, namespace=chosen.namespace)
+            return await patient(reading, f"reading {name}")
+
+    found, now = asyncio.run(run()), time.time()
+    archive = made(found, now, explained="\n".join(_explained(found, now)) + "\n")
+    if file is None:
+        sys.stdout.buffer.write(archive)
+        return
+    file.write_bytes(archive)
+    say(f"{file}: {len(archive):,} bytes")
+
+
+def is_terminal() -> bool:
+    """Whether standard output is a terminal."""
+    return sys.stdout.isatty()
+
+
+def _explained(found: Explanation, now: float) -> list[str]:
+    """What ``muster explain`` prints of it, and of each epoch whose evidence is kept."""
+    said = list(map(click.unstyle, lines(found, now)))
+    for row in found.experiment.status.evidence:
+        said += ["", *of_epoch(row, found.experiment.status)]
+    return said

@@ -1,0 +1,220 @@
+"""The bundle of a run: what is sent to someone who has no access to the cluster.
+
+What goes in is on a list: no object is copied. Of a pod these are its place, states, conditions, images and the names
+of its environment; no value, no command, no argument, no annotation, label, volume or Secret. Programs may print what
+they were given, so values that the pods' objects show are replaced in every text, too.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+import msgspec
+
+import muster
+from muster.api.names import API_VERSION
+from muster.api.values.printable import WORD, printable
+from muster.api.values.timestamps import whole_time
+from muster.client.explanation import Explanation
+from muster.kube.unstructured import Json, items, mapping, text
+from muster.rollcall.bundle import REMOVED, archive, as_json, without_credentials
+from muster.rollcall.document import TEXT
+
+MOST_PODS: Final = 1_024
+SHORTEST: Final = 8
+"""Characters of a value that is replaced in texts: shorter ones are numbers and words of every text."""
+DEEPEST: Final = 24
+HOLDERS: Final = frozenset({"annotations", "command", "args", "env", "volumeAttributes"})
+"""Fields whose texts are never shown, wherever they are in an object."""
+OWN: Final = "muster.dev/"
+"""What the keys of Muster's own annotations begin with: one of them is the code of spec.assist."""
+_PLAIN: Final = re.compile(r"[\w./-]{1,255}\.(?:py|sh|ya?ml|json|toml|txt)|--[a-z][a-z-]{1,40}")
+"""A file name or a bare option: stacks and log lines are full of them, and they are no secrets."""
+MOST_VALUES: Final = 4_096
+LONGEST_VALUE: Final = 8_192
+
+
+def bundle(found: Explanation, now: float, *, explained: str, stacks: str = "") -> bytes:
+    """The archive. ``explained`` is what ``muster explain`` prints; ``stacks`` what ``muster stacks`` does, or empty.
+
+    ``now`` in wall seconds. The same explanation at the same time gives the same bytes.
+    """
+    seen, roll = found.experiment, found.roll_call(now)
+    given = _given(found)
+
+    def put(value: object) -> str:
+        return as_json(_without(msgspec.to_builtins(value), given))
+
+    def prose(said: str) -> str:
+        return without_credentials(_replaced(_uncontrolled(said), given))
+
+    status = seen.status.to_object()
+    story, evidence = status.pop("story", []), status.pop("evidence", [])
+    files = {
+        "README.txt": _readme(found, now),
+        "explain.txt": prose(explained),
+        "status.json": put(status),
+        "story.json": put(story),
+        "findings.json": put([] if roll is None else [msgspec.to_builtins(each) for each in roll.findings]),
+        "events.json": put([asdict(each) for each in found.events]),
+        "pods.json": put([pod_of(each) for each in _ordered(found.pods)]),
+        "last-lines.json": put([asdict(each) for each in found.last_lines]),
+        "unreadable.json": put(found.unreadable),
+        "versions.json": put({"muster": muster.__version__, "api": API_VERSION, "operator": seen.operator}),
+    }
+    files |= {f"epochs/{row['epoch']}.json": put(row) for row in evidence}
+    if stacks:
+        files["stacks.txt"] = prose(stacks)
+    return archive(f"{seen.namespace}-{seen.name}", files, seen.status.updated_at or seen.created or 0.0)
+
+
+def pod_of(pod: Json) -> dict[str, Any]:
+    """What a bundle has of a pod."""
+    meta, spec, status = (mapping(pod.get(key)) for key in ("metadata", "spec", "status"))
+    containers = [*items(spec.get("initContainers")), *items(spec.get("containers"))]
+    states = [*items(status.get("initContainerStatuses")), *items(status.get("containerStatuses"))]
+    return {
+        "name": _word(meta, "name"),
+        "uid": _word(meta, "uid"),
+        "created": _word(meta, "creationTimestamp"),
+        "deleting": _word(meta, "deletionTimestamp"),
+        "node": _word(spec, "nodeName"),
+        "phase": _word(status, "phase"),
+        "reason": _word(status, "reason"),
+        "message": _text(status, "message"),
+        "started": _word(status, "startTime"),
+        "conditions": [
+            {name: _text(each, name) for name in ("type", "status", "reason", "message", "lastTransitionTime")}
+            for each in items(status.get("conditions"))[:32]
+        ],
+        "containers": [_container(each) for each in containers[:32]],
+        "states": [_state(each) for each in states[:32]],
+    }
+
+
+def _container(container: Json) -> dict[str, Any]:
+    resources = mapping(container.get("resources"))
+    return {
+        "name": _word(container, "name"),
+        "image": _word(container, "image"),
+        "environment": sorted(_word(each, "name") for each in items(container.get("env"))[:256]),
+        "commandWords": len(_words(container, "command")),
+        "argumentWords": len(_words(container, "args")),
+        "requests": {
+            printable(str(name), WORD): printable(str(amount), WORD)
+            for name, amount in list(mapping(resources.get("requests")).items())[:32]
+        },
+    }
+
+
+def _state(status: Json) -> dict[str, Any]:
+    """What the kubelet says of a container, now and before."""
+    said: dict[str, Any] = {"name": _word(status, "name"), "image": _word(status, "imageID")}
+    said["restarts"] = status.get("restartCount") if isinstance(status.get("restartCount"), int) else 0
+    for key in ("state", "lastState"):
+        for kind, each in list(mapping(status.get(key)).items())[:1]:
+            inner = mapping(each)
+            fields = ("reason", "message", "startedAt", "finishedAt")
+            said[key] = {"kind": printable(str(kind), WORD)} | {name: _text(inner, name) for name in fields}
+            said[key] |= {name: inner[name] for name in ("exitCode", "signal") if isinstance(inner.get(name), int)}
+    return said
+
+
+def _given(found: Explanation) -> list[str]:
+    """Values that the objects show and that a program may print: the longest first."""
+    seen = found.experiment
+    kept = {seen.name, seen.namespace, seen.uid, seen.operator, seen.status.coordinator, seen.status.dashboard}
+    values: set[str] = set()
+    for holder in (found.experiment.raw, *found.pods[:MOST_PODS]):
+        values |= set(_hidden(holder))
+        meta, spec = mapping(holder.get("metadata")), mapping(holder.get("spec"))
+        kept |= {text(meta, "name"), text(meta, "uid"), text(spec, "nodeName")}
+    shown = [value for value in values if len(value) >= SHORTEST and not _shown(value, kept)]
+    return sorted(shown, key=lambda value: (-len(value), value))[:MOST_VALUES]
+
+
+def _shown(value: str, kept: Collection[str]) -> bool:
+    """Whether it is a name of the run, or of a file."""
+    return _PLAIN.fullmatch(value) is not None or any(value in each for each in kept)
+
+
+def _hidden(value: object, depth: int = 0) -> Iterator[str]:
+    """The texts of environment, commands, arguments and annotations anywhere in an object, and their words."""
+    if depth > DEEPEST:
+        return
+    if isinstance(value, Mapping):
+        for name, each in value.items():
+            if name in HOLDERS or (name == "value" and "name" in value):
+                yield from _texts(each, depth)
+            else:
+                yield from _hidden(each, depth + 1)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _hidden(each, depth + 1)
+
+
+def _texts(value: object, depth: int) -> Iterator[str]:
+    """The texts in a value, their words, and what stands behind the ``=`` of each; of a variable only its value."""
+    if depth > DEEPEST:
+        return
+    if isinstance(value, str):
+        said = value[:LONGEST_VALUE]
+        for each in (said, *said.split()):
+            yield each
+            yield each.partition("=")[2]
+    elif isinstance(value, Mapping):
+        variable = "name" in value
+        for name, each in value.items():
+            if (not variable or name == "value") and not str(name).startswith(OWN):
+                yield from _texts(each, depth + 1)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts(each, depth + 1)
+
+
+def _replaced(said: str, given: Sequence[str]) -> str:
+    for value in given:
+        said = said.replace(value, REMOVED)
+    return said
+
+
+def _without(value: object, given: Sequence[str]) -> object:
+    """JSON data whose texts have lost these values; its keys are Muster's own."""
+    if isinstance(value, str):
+        return _replaced(value, given)
+    if isinstance(value, dict):
+        return {key: _without(each, given) for key, each in value.items()}
+    return [_without(each, given) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _uncontrolled(said: str) -> str:
+    return "\n".join(map(printable, said.split("\n")))
+
+
+def _readme(found: Explanation, now: float) -> str:
+    return (
+        f"A bundle of {found.experiment.namespace}/{found.experiment.name}, made by "
+        f"muster {muster.__version__} at {whole_time(now)}.\n\n"
+        "explain.txt is where to begin. epochs/N.json is what was known of epoch N when it was ended without success.\n"
+        "Left out: values of the environment, commands, arguments, annotations, labels, volumes, Secrets, the spec.\n"
+        f"{REMOVED} stands for such a value, or what looks like a credential, in a text. Log lines and sentences are\n"
+        "words of programs: read them before you send this on.\n"
+    )
+
+
+def _ordered(pods: Sequence[Json]) -> list[Json]:
+    return sorted(pods, key=lambda pod: text(mapping(pod.get("metadata")), "name"))[:MOST_PODS]
+
+
+def _word(holder: Json, key: str) -> str:
+    return printable(text(holder, key), WORD)
+
+
+def _text(holder: Json, key: str) -> str:
+    return printable(text(holder, key), TEXT)
+
+
+def _words(holder: Json, key: str) -> list[object]:
+    found = holder.get(key)
+    return found if isinstance(found, list) else []

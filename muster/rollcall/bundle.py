@@ -1,0 +1,93 @@
+"""A bundle: files about one run in one archive, which is the same for the same input.
+
+Names are sorted, no file has an owner or an absolute path, and every file has the same time. Sizes are bounded: a text
+is cut, and says so. Callers give texts that hold what may leave the cluster; what looks like a credential in them is
+replaced here, as a second guard.
+"""
+
+import gzip
+import io
+import json
+import re
+import tarfile
+from collections.abc import Mapping
+from typing import Any, Final
+
+MOST_BYTES: Final = 2**20
+"""Bytes of one file."""
+MOST_FILES: Final = 64
+LONGEST_NAME: Final = 100
+CUT: Final = "\n(cut here: the file was longer)\n"
+
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
+_CREDENTIALS: Final = re.compile(
+    r"(?i:(?P<key>[a-z0-9_.-]{0,40}(?:password|passwd|secret|token|api[_-]?key|access[_-]?key|authorization|credentials?))"
+    r"(?P<between>[\"']?\s{0,4}(?:=|:)\s{0,4}[\"']?))(?P<value>(?:(?i:bearer|basic)\s{1,4})?[^\s\"',;]{4,4096})"
+    r"|(?i:\b(?P<scheme>bearer)\s{1,4})[A-Za-z0-9._~+/=-]{8,4096}"
+    r"|\b(?:hf_|ghp_|gho_|ghs_|github_pat_|glpat-|xox[abprs]-|sk-|AKIA|ASIA)[A-Za-z0-9_-]{12,255}"
+    r"|\beyJ[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{4,4096}(?:\.[A-Za-z0-9_-]{0,4096})?"
+    r"|(?P<site>\b[a-z][a-z0-9+.-]{1,20}://)[^\s/@:]{0,255}:[^\s/@]{1,255}@"
+)
+"""Values behind names that say what they are, and shapes of keys that are widely used."""
+REMOVED: Final = "[removed]"
+
+
+def without_credentials(text: str) -> str:
+    """The text with ``[removed]`` for what looks like a credential."""
+    return _CREDENTIALS.sub(_removed, text)
+
+
+def _removed(found: re.Match[str]) -> str:
+    if found["key"]:
+        return f"{found['key']}{found['between']}{REMOVED}"
+    if found["scheme"]:
+        return f"{found['scheme']} {REMOVED}"
+    return f"{found['site']}{REMOVED}@" if found["site"] else REMOVED
+
+
+def clean(value: Any) -> Any:
+    """JSON data in which every text has lost its credentials."""
+    match value:
+        case str():
+            return without_credentials(value)
+        case Mapping():
+            return {str(key): clean(each) for key, each in value.items()}
+        case list() | tuple():
+            return [clean(each) for each in value]
+    return value
+
+
+def as_json(value: Any) -> str:
+    """The data as JSON for people, with sorted keys. Controls in texts are escaped."""
+    return json.dumps(clean(value), indent=1, sort_keys=True) + "\n"
+
+
+def archive(folder: str, files: Mapping[str, str], at: float) -> bytes:
+    """A ``tar.gz`` of these files below ``folder``; ``at`` is their time in wall seconds.
+
+    Names may have folders (``epochs/1.json``); each part is made safe: it has no other characters than letters, digits
+    and ``._-``, and does not begin with a dot. Files beyond ``MOST_FILES`` are left out, the last names first.
+    """
+    packed, seconds = io.BytesIO(), max(0, min(int(at), 2**33 - 1))
+    top = _safe(folder)
+    with (
+        gzip.GzipFile(fileobj=packed, mode="wb", mtime=0) as zipped,
+        tarfile.open(fileobj=zipped, mode="w", format=tarfile.USTAR_FORMAT) as tar,
+    ):
+        for name in sorted(files)[:MOST_FILES]:
+            body = _bounded(files[name])
+            entry = tarfile.TarInfo("/".join([top, *map(_safe, name.split("/"))]))
+            entry.size, entry.mtime, entry.mode = len(body), seconds, 0o644
+            tar.addfile(entry, io.BytesIO(body))
+    return packed.getvalue()
+
+
+def _bounded(text: str) -> bytes:
+    body = text.encode("utf-8", "replace")
+    if len(body) <= MOST_BYTES:
+        return body
+    return body[:MOST_BYTES].decode("utf-8", "ignore").encode() + CUT.encode()
+
+
+def _safe(part: str) -> str:
+    return _UNSAFE.sub("_", part)[:LONGEST_NAME].lstrip(".") or "_"
