@@ -125,10 +125,10 @@ def stuck(context: Context) -> tuple[str, str] | None:
 
 
 def said(record: Record) -> str:
-    """``3 failures in a row are the same, with at most 12s of work between them, best step 50: exited 1, ...``."""
+    """``3 failures in a row are the same, with at most 12s of work between them: exited 1: ...``; their places."""
     row = record.same_failure
     assert row is not None
-    best = f", best step {record.best_step:,}" if record.best_step is not None else ""
+    best = f", the best step that was read is {record.best_step:,}" if record.best_step is not None else ""
     between = f"with at most {age(row.work)} of work between them{best}"
     same = f"{row.count} failures in a row are the same, {between}: {row.failure}"
     return "; ".join(filter(None, (same, _where(row))))

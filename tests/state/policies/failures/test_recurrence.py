@@ -252,7 +252,7 @@ def test_a_gang_that_fails_at_one_step_again_and_again_is_named_however_long_it_
         gang.look()
         found.append(gang.named)
     assert found == [False, True, True]
-    assert "with at most 66m of work between them, best step 50:" in gang.kept.message
+    assert "with at most 66m of work between them, the best step that was read is 50:" in gang.kept.message
 
 
 def test_a_gang_whose_best_step_rises_is_never_named() -> None:
