@@ -1,34 +1,17 @@
-"""Restart, deadline, suspend, cancel and deletion, with the real scheduler and the real garbage collector."""
+"""Memory, names used again, strangers' pods and volumes, with the real scheduler and the real garbage collector.
+
+Restarts, deadlines, suspension, cancelling and deletion are scenarios (``test_scenarios``).
+"""
 
 from typing import Any
 
 import pytest
 
-from muster.api.names import LABEL_EPOCH
 from muster.kube.paths import core
-from muster.reconcilers.refs import experiment_path
-from tests.real.namespace import Refused, eventually
+from tests.real.namespace import eventually
 from tests.real.site import Site
 
 pytestmark = pytest.mark.timeout(400)
-
-
-async def test_a_rank_that_fails_is_one_restart(here: Site) -> None:
-    script = "rank=1 epoch=0: hold, exit 1\nepoch=0: run 600\n*: run 4, exit 0"
-    await here.submit("run", script, members=4)
-    await here.phase("run", "Running")
-    here.row.happens("rank 1 of 4 exits 1")
-    await here.lets_go("run", 1)
-    await here.says("run", r"^Restarting \S+ .*rank 1 \(run-worker-0-1-[a-z0-9]{5}\) exited 1 on node pretended-")
-    seen = await here.until("run", lambda seen: seen.finished)
-    assert (seen.phase, seen.status.restarts, seen.status.epoch) == ("Succeeded", 1, 1)
-
-
-async def test_the_budget_of_restarts_ends(here: Site) -> None:
-    here.row.happens("rank 0 exits 3 in every epoch, backoffLimit 1")
-    policy = {"backoffLimit": 1, "backoff": {"initial": "1s"}}
-    await here.submit("run", "rank=0: run 1, exit 3\n*: run 600", restartPolicy=policy)
-    await here.says("run", r"^Failed BackoffLimitExceeded .*restart.* used; rank 0 .* exited 3")
 
 
 async def test_out_of_memory_is_named(here: Site) -> None:
@@ -36,73 +19,6 @@ async def test_out_of_memory_is_named(here: Site) -> None:
     await here.submit("run", "rank=1: run 1, oom\n*: run 600", restartPolicy={"backoffLimit": 0})
     killed = r"rank 1 .* exited 137 \(as by signal 9, SIGKILL\), OOMKilled"
     await here.says("run", rf"^Failed BackoffLimitExceeded no restarts allowed; {killed}")
-
-
-async def test_the_total_deadline_ends_it(here: Site) -> None:
-    here.row.happens("timeout of 6 s, 2 members that run on")
-    await here.submit("run", timeout="6s")
-    await here.says("run", "^Failed DeadlineExceeded the experiment did not finish within 6 s")
-
-    async def stopped() -> bool:
-        return all(pod["status"]["phase"] not in ("Pending", "Running") for pod in await here.pods("run"))
-
-    await eventually(stopped)
-
-
-async def test_suspend_takes_the_pods_down_and_resume_starts_anew(here: Site) -> None:
-    await here.submit("run", members=3)
-    await here.phase("run", "Running")
-    here.row.happens("spec.suspend of a running experiment, then resumed")
-    await here.change("run", suspend=True)
-    await here.says("run", "^Suspended")
-
-    async def none() -> bool:
-        return not await here.pods("run")
-
-    await eventually(none)
-    suspended = here.row.said
-    await here.change("run", suspend=False)
-    await here.says("run", "^Running RollComplete 3/3 members are ready")
-    here.row.said = f"{suspended}; then: {here.row.said}"
-    assert (await here.client.get("run", namespace=here.namespace)).status.restarts == 0
-    assert {pod["metadata"]["labels"][LABEL_EPOCH] for pod in await here.pods("run")} == {"1"}
-
-
-async def test_cancel_ends_it(here: Site) -> None:
-    await here.submit("run")
-    await here.phase("run", "Running")
-    here.row.happens("muster cancel of a running experiment")
-    await here.muster("cancel", "run")
-    await here.says("run", "^Failed Cancelled")
-
-
-async def test_deletion_takes_everything_along(here: Site) -> None:
-    await here.submit("run", members=20)
-    await here.phase("run", "Running")
-    here.row.happens("kubectl delete of an experiment of 20 members")
-    await here.kubectl("delete", "experiment", "run")
-
-    async def gone() -> bool:
-        service = await here.get(core(here.namespace, "services", "run"))
-        return service is None and not await here.pods("run")
-
-    await eventually(gone)
-    with pytest.raises(Refused, match="does not exist") as answer:
-        await here.muster("get", "run")
-    here.row.says(f"pods and Service are gone; {answer.value}")
-
-
-async def test_a_finished_experiment_is_deleted_after_its_ttl(here: Site) -> None:
-    here.row.happens("an experiment of 3 members with ttlAfterFinished 5s succeeds")
-    await here.submit("run", "*: run 2, exit 0", members=3, ttlAfterFinished="5s")
-    await here.says("run", "^Succeeded AllMembersSucceeded")
-    path = experiment_path(here.namespace, "run")
-
-    async def gone() -> bool:
-        return await here.get(path) is None and not await here.pods("run")
-
-    await eventually(gone)
-    here.row.says("it is gone, with its pods and its Service")
 
 
 async def test_a_name_used_again_is_another_experiment(here: Site) -> None:

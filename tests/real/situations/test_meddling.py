@@ -189,15 +189,6 @@ async def test_resume_waits_for_its_own_pods_before_the_pending_clock_runs(here:
     await here.says("run", "^Running RollComplete 2/2 members are ready")
 
 
-async def test_a_jobset_whose_members_end_one_by_one_is_not_stuck(here: Site) -> None:
-    here.row.happens("rank 1 of 2 exits 0, rank 0 works for 15 s more; a jobset, whose members meet nobody")
-    await here.submit("run", "rank=1: run 1, exit 0\n*: run 16, exit 0")
-    await here.phase("run", "Running")
-    seen = await here.until("run", lambda seen: seen.finished or seen.holds("Stuck"))
-    assert (seen.phase, seen.status.epoch) == ("Succeeded", 0)
-    await here.says("run", "^Succeeded AllMembersSucceeded all 2 members succeeded")
-
-
 async def test_pods_stay_for_their_logs_after_a_deadline(here: Site) -> None:
     await here.submit("run")
     await here.phase("run", "Running")
