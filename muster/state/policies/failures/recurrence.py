@@ -199,6 +199,8 @@ def _work(context: Context, cause: Cause) -> int:
 def _came_further(context: Context, cause: Cause, work: int) -> bool:
     """The epoch may have advanced beyond the ones before."""
     reached, advanced = _reached(context), _advanced(context)
+    if context.record.best_step is None and reached is not None:
+        return True  # no step of the epochs before was read: nothing says that it came no further
     if advanced is None or (not advanced and reached is not None and cause.at - reached.at > STALE):
         unseen = context.record.assembled_at is None
         return work >= (disruptions.UNSEEN_PROGRESS if unseen else disruptions.PROGRESS)
