@@ -1,10 +1,12 @@
-"""``make demo``: two experiments and a run that is only watched over, on a local cluster that runs for two minutes.
+"""``make demo``: three experiments and a run that is only watched over, on a local cluster that runs for two minutes.
 
 1. Four JAX processes train a small network together.
 2. One of them is killed: Muster names it and restarts the gang, and training continues from the last checkpoint.
 3. In a second experiment rank 2 never calls the coordinator: Muster names the rank and its pod, and a clock ends it.
 4. Three pods that no Experiment made, joined by a label: Muster watches over them, and names the rank that is missing.
-5. The metrics of all, and where to look next.
+5. In a third experiment, which has run beside them, a rank hangs in the middle of training, and every pod runs: Muster
+   names the rank and the line at which it stands.
+6. The metrics of all, and where to look next.
 """
 
 import asyncio
@@ -16,6 +18,7 @@ import sys
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import click
@@ -38,6 +41,7 @@ from muster.local.caller import Caller, write_caller
 HERE = Path(__file__).parent
 
 VICTIM = 2
+HANGS, HANGING_RANK = "jax/hangs.yaml", 1
 KILL_STEP = 70
 ENVIRONMENT = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ.get('PATH', os.defpath)}"}
 """The pods run on the Python of this program, which has jax, whether its virtual environment is active or not."""
@@ -52,7 +56,7 @@ def headline(number: int, title: str, write: Callable[[str], None] = say) -> Non
 
 
 class Demo:
-    """The steps on one cluster."""
+    """The steps on one cluster. The gang that hangs runs from the beginning, because it takes a minute to be seen."""
 
     def __init__(self, cluster: LocalCluster, client: Client, interrupts: Interrupts) -> None:
         self._cluster = cluster
@@ -62,6 +66,17 @@ class Demo:
 
     async def run(self) -> bool:
         """Run both experiments; True if both ended as the titles say."""
+        hanging = load_manifest((HERE / HANGS).read_text(), filename=HANGS)
+        name = name_for(hanging, HANGS)
+        with write_caller(self._cluster.callers, "default", name, Caller(ENVIRONMENT, Path.cwd())):
+            await self._client.submit(hanging, name=name, namespace="default", filename=HANGS)
+            try:
+                return await self._others() and await self._show_hang(name)
+            finally:
+                await self._client.delete(name, namespace="default")
+
+    async def _others(self) -> bool:
+        """Run what does not hang."""
         headline(1, "four JAX processes train together   (examples/jax/manifest.yaml)")
         trained = await self._run("jax/manifest.yaml", kill=True)
         headline(3, f"rank {VICTIM} never calls the coordinator   (examples/jax/missing-rank.yaml)")
@@ -75,6 +90,17 @@ class Demo:
             and await self._watch_over()
         )
 
+    async def _show_hang(self, name: str) -> bool:
+        """Show what Muster says of the gang that hangs; True if it names the rank and its place."""
+        headline(5, f"every pod of a third experiment runs, and nothing goes on   (examples/{HANGS})")
+        url = f"{self._cluster.daemon_url}/experiments/default/{name}.json"
+        said = await asyncio.wait_for(stuck(url), 90.0)
+        say(f"   {said['message']}")
+        for finding in said["findings"]:
+            say(f"   {finding['sentence']}")
+            say(f"   {finding['evidence']}")
+        return f"rank {HANGING_RANK} in next_batch (train.py:" in said["message"]
+
     async def _watch_over(self) -> bool:
         """Make labelled pods, and show what Muster says of them; True if it names the one that does not come."""
         headline(4, f"labelled pods that no Experiment made; rank {labelled_pods.ABSENT} does not come")
@@ -84,7 +110,7 @@ class Demo:
         for rank in range(labelled_pods.SIZE):
             await resources.create(f"{core}/pods", labelled_pods.pod(rank))
         url = f"{self._cluster.daemon_url}/experiments/default/pods/{labelled_pods.NAME}.json"
-        said = await asyncio.wait_for(missing_rank(url), 90.0)
+        said = str((await asyncio.wait_for(stuck(url), 90.0))["message"])
         say(f"   {said}")
         for rank in range(labelled_pods.SIZE):
             await resources.delete(f"{core}/pods/{labelled_pods.NAME}-{rank}")
@@ -147,14 +173,14 @@ class Demo:
                 self._display.say(f"   metric     {line}")
 
 
-async def missing_rank(url: str) -> str:
+async def stuck(url: str) -> dict[str, Any]:
     """What the daemon says of a run once it is stuck. Asks every second: a run without an object has no watch."""
     async with aiohttp.ClientSession() as session:
         while True:
             async with session.get(url) as answer:
                 found = await answer.json() if answer.status == 200 else {}
             if found.get("stuck"):
-                return str(found["message"])
+                return dict(found)
             await asyncio.sleep(1)
 
 
@@ -177,7 +203,7 @@ async def main() -> int:
             went_well = await demo.run()
             if interrupts.count:
                 return INTERRUPTED
-            headline(5, f"what Prometheus sees   ({cluster.daemon_url}/metrics)")
+            headline(6, f"what Prometheus sees   ({cluster.daemon_url}/metrics)")
             for line in await scrape(cluster.daemon_url):
                 say(f"   {line}")
             say("")

@@ -22,6 +22,8 @@ from jax.experimental import multihost_utils
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
+HANGS_AT = 250
+"""The step at which a rank waits for data, where one is to."""
 POINTS = 512
 """Points per process."""
 
@@ -73,6 +75,11 @@ def save(path: Path, state: object) -> None:
     scratch.replace(path)
 
 
+def next_batch() -> None:
+    """Read from a storage that does not answer."""
+    time.sleep(3600)
+
+
 def main() -> None:
     """Join the gang, load the last checkpoint, train."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -85,6 +92,7 @@ def main() -> None:
         "--pace", type=float, default=0.05, help="least seconds per step, so that there is something to see"
     )
     parser.add_argument("--absent", type=int, default=-1, help="this rank never calls the coordinator")
+    parser.add_argument("--hangs", type=int, default=-1, help="this rank waits for data for ever once training goes on")
     args = parser.parse_args()
 
     rank = int(os.environ["JAXOPERATOR_PROCESS_ID"])
@@ -113,7 +121,10 @@ def main() -> None:
     loss = None  # a gang that starts at or after its last step has none
     for number in range(first + 1, args.steps + 1):
         began = time.monotonic()
+        if rank == args.hangs and number == HANGS_AT:
+            next_batch()
         weights, momentum, loss = step(weights, momentum, points, labels)
+        float(loss)  # wait for it, so that the pace is that of the gang
         if rank == 0 and (number % 10 == 0 or number == args.steps):
             print(f"step {number:4d}  loss {float(loss):.4f}", flush=True)
         if rank == 0 and number % args.every == 0:

@@ -5,6 +5,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from types import SimpleNamespace
 from typing import Any
 
@@ -89,6 +90,38 @@ def test_a_thread_that_came_back_to_its_line_does_not_stand() -> None:
             watched.look(200.0 + number)
             assert watched.stood == 0
         assert watched.returns >= 3
+
+
+@pytest.mark.parametrize(("file", "stands"), [(place_watch.WAITS[0], True), ("site-packages/queue.py", False)])
+def test_a_call_of_jax_that_polls_for_signals_stands_until_it_is_another_call(
+    file: str, stands: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread uses 0.4 ms of CPU between two looks, as jaxlib does in a wait. Elsewhere a loop may go on."""
+    named: dict[str, Any] = {}
+    exec(compile("def wait(acquire):\n    acquire()\n", file, "exec"), named)
+    locks, passed, cpu = [threading.Lock(), threading.Lock()], threading.Semaphore(0), count()
+    for lock in locks:
+        lock.acquire()
+
+    def work() -> None:
+        for lock in locks:
+            named["wait"](lock.acquire)
+            passed.release()
+
+    monkeypatch.setattr("time.clock_gettime", lambda _clock: 0.0004 * next(cpu))
+    monkeypatch.setattr(place_watch, "queued", lambda _thread: 0.0)
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    watched = PlaceWatch(thread.ident or 0)
+    for now in range(0, 60, 2):
+        watched.look(100.0 + now)
+    assert (watched.stood > 40) == stands
+    locks[0].release()
+    passed.acquire()
+    watched.look(160.0)
+    assert watched.stood == 0, "it is another call"
+    locks[1].release()
+    thread.join()
 
 
 def test_the_longest_stand_of_the_loop_is_kept_and_that_of_a_start_is_not() -> None:

@@ -14,9 +14,12 @@ SHOWN = (
     "Stuck=True",
     "missing rank 2 (missing-rank",
     "missing rank 2 (",
+    "rank 1 in next_batch (train.py:",
+    "next_batch",
     "muster_experiment_ranks_expected{",
 )
-"""In this order: the killed rank, the gang that resumes, the rank that never calls, the one of the labelled pods."""
+"""In this order: the killed rank, the gang that resumes, the rank that never calls, the labelled one, and the
+one that hangs, with its calls."""
 
 
 @pytest.mark.cluster

@@ -47,6 +47,9 @@ KNOWN_PLACES = 64
 """Places to which it may come back, the latest."""
 COMPILES = "jax/_src/compiler.py"
 """A program inside of it compiles: for minutes, and in one rank longer than in another. It does not stand."""
+WAITS = ("jax/_src/api.py", "jax/_src/array.py")
+"""Files of jax whose innermost calls wait for devices. jaxlib wakes five times a second there, to look for signals, and
+uses CPU: such a call is known again by a mark on its frame, and each step of a program makes another one."""
 JOINS = ("threading.py", ("join", "_wait_for_tstate_lock", "_join_os_thread"))
 """Where a main thread stands whose work is done by another one."""
 LIBRARIES = ("/site-packages/", "/dist-packages/", "/lib/python3", "/lib64/python3", "<frozen ")
@@ -79,7 +82,8 @@ class PlaceWatch:
             return
         cpu, calls = time.clock_gettime(time.pthread_getcpuclockid(thread)), calls_of(frame)
         ran = cpu + queued(thread)
-        waits = cpu - self._cpu_since <= STILL
+        one_call = frame.f_code.co_filename.endswith(WAITS) and seen_before(frame)
+        waits = one_call or cpu - self._cpu_since <= STILL
         loops = ran - self._ran >= BUSY * (now - self.at)
         stands = calls == self._calls and (waits or loops)
         if loops:
@@ -153,6 +157,19 @@ def queued(thread: int) -> float:
             return int(file.read(100).split()[1]) / 1e9
     except (OSError, ValueError, IndexError):
         return 0.0
+
+
+def mark(_frame: Any, _event: str, _argument: Any) -> Any:
+    """What a frame is marked with: a trace function that traces nothing, for where a debugger calls it."""
+    return mark
+
+
+def seen_before(frame: Any) -> bool:
+    """Whether this is a call, and not only a line, that was seen before; it is marked, unless a debugger traces it."""
+    if frame.f_trace is None:
+        frame.f_trace = mark
+        return False
+    return frame.f_trace is mark
 
 
 def calls_of(frame: Any) -> tuple[object, ...]:
