@@ -1,0 +1,24 @@
+"""Virtual hours of healthy gangs bring no verdict; ``python -m tests.recorder --virtual 1000`` plays more of them."""
+
+import random
+
+import pytest
+
+from tests.recorder.virtual import VirtualGang
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_healthy_gang_is_never_called_stuck(seed: int) -> None:
+    gang = VirtualGang(random.Random(seed))
+    gang.play(hours=5)
+    assert gang.looks > 5_000
+    assert gang.verdicts == []
+
+
+def test_a_rank_that_computes_for_ever_is_named_by_the_same_looks() -> None:
+    gang = VirtualGang(random.Random(1), hangs_at=0.1)
+    gang.play(hours=1.1)
+    (at, said), *_ = gang.verdicts
+    assert at >= 360
+    assert "Late(member=1, rank=1" in said
+    assert "rank=2" not in said
