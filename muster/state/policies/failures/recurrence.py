@@ -8,7 +8,8 @@ that people ask for, neither count nor end the row.
 
 The gang *advanced* between two failures if its best step rose by more than it makes in ``SECONDS`` of work: a look
 reads steps some seconds late, and checkpoints are further apart. Where no steps are known, or where they were read more
-than ``STALE`` seconds before the end, 5 minutes of work are an advance (``disruptions``). What may be an advance counts
+than ``STALE`` seconds before the end, 5 minutes of work are an advance (``disruptions``). The first steps that are read
+are one, too: the epochs before may have come as far or not. What may be an advance counts
 as one: a false verdict is worse than none.
 
 From ``sameFailureLimit`` of them on, the gang is ``Stuck`` with ``SameFailureAgain``, until it advances. That is said

@@ -259,6 +259,16 @@ def test_a_gang_whose_best_step_rises_is_never_named() -> None:
     assert played(reporting(), (50, 90, 130, 170)) == [False] * 4
 
 
+def test_steps_after_an_epoch_of_which_none_was_read_may_be_an_advance() -> None:
+    gang = reporting()
+    assert played(gang, (None, 210)) == [False, False]
+    assert played(gang, (210,)) == [True]
+
+
+def test_epochs_of_which_no_step_was_read_are_judged_by_their_work() -> None:
+    assert played(reporting(), (None, None)) == [False, True]
+
+
 def test_steps_between_two_looks_are_no_advance() -> None:
     assert played(reporting(), (47, 49, 48, 50)) == [False, True, True, True]
 
