@@ -29,6 +29,7 @@ BENCHMARKS = (
     "page_of_fleet",
     "incidents",
     "progress",
+    "beside_training",
 )
 """The modules with a ``run() -> list[Result]``, in the order they run."""
 
