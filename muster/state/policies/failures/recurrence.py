@@ -147,15 +147,16 @@ def _where(row: SameFailure) -> str:
 
 
 def _counted(context: Context, cause: Cause, row: SameFailure | None) -> SameFailure | None:
-    """The row after one more failure."""
-    mark = _mark(context, cause)
+    """The row after one more failure; None where the spec wants none."""
+    limit = context.plan.restarts.same_failure_limit
+    mark = _mark(context, cause) if limit else None
     if mark is None:
         return None
     work = _work(context, cause)
     if row is None or row.fingerprint != mark.fingerprint or _came_further(context, cause, work):
         row = SameFailure(mark.fingerprint, mark.failure, 0, cause.epoch, spread=True)
         work = 0
-    limit, count = context.plan.restarts.same_failure_limit, row.count + 1
+    count = row.count + 1
     return replace(
         row,
         count=count,
@@ -163,7 +164,7 @@ def _counted(context: Context, cause: Cause, row: SameFailure | None) -> SameFai
         ranks=_with(row.ranks, cause.rank) if cause.rank >= 0 else row.ranks,
         nodes=_with(row.nodes, cause.node) if cause.node else row.nodes,
         spread=row.spread and bool(cause.node) and _has_other_nodes(context, cause.node),
-        again=bool(limit) and count >= limit,
+        again=count >= limit,
     )
 
 
