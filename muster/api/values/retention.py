@@ -45,10 +45,11 @@ class Retention:
             name, separator, value = (part.strip() for part in entry.rpartition("="))
             if separator and not _NAMESPACE.fullmatch(name):
                 raise ValueError(f"{entry[:80]!r}: {name[:63]!r} is not the name of a namespace")
+            seconds = _seconds(entry, value)
             if name in found:
                 what = f"namespace {name} is" if name else "the time of all other namespaces is"
                 raise ValueError(f"{entry[:80]!r}: {what} given twice; remove one")
-            found[name] = _seconds(entry, value)
+            found[name] = seconds
         return cls(found.pop("", None), found)
 
     def of(self, namespace: str) -> int | None:
