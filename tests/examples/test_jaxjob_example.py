@@ -84,10 +84,11 @@ async def test_the_jaxjob_runs_from_its_file_to_succeeded(tmp_path: Path) -> Non
 
 async def test_a_killed_rank_restarts_the_gang_and_it_succeeds(tmp_path: Path) -> None:
     async with ground(tmp_path) as env:
-        await env.client.resources.create(JOBS, manifest(run_policy={"backoffLimit": 1}, ROUNDS="12", PAUSE="0.5"))
+        job = manifest(run_policy={"backoffLimit": 1}, ROUNDS="12", PAUSE="0.5", RUN=str(tmp_path))
+        await env.client.resources.create(JOBS, job)
         await until(env, "Running")
         await env.until(NAME, lambda seen: seen.phase == "Running")
-        os.kill(_process_of(1), signal.SIGKILL)
+        os.kill(_process_of(1, str(tmp_path)), signal.SIGKILL)
         await until(env, "Restarting")
         job = await until(env, "Succeeded", "Failed")
         assert conditions(job)[-1] == "Succeeded"
@@ -112,8 +113,9 @@ async def test_the_deadline_holds(tmp_path: Path) -> None:
                     break
 
 
-def _process_of(rank: int) -> int:
-    """The process of that rank: the one whose environment says so."""
+def _process_of(rank: int, run: str) -> int:
+    """The process of that rank of that run: the one whose environment says so."""
+    wanted = {f"PROCESS_ID={rank}".encode(), f"RUN={run}".encode()}
     for each in Path("/proc").iterdir():
         if not each.name.isdigit():
             continue
@@ -122,6 +124,6 @@ def _process_of(rank: int) -> int:
             variables = (each / "environ").read_bytes().split(b"\0")
         except OSError:
             continue
-        if b"examples/jaxjob/train.py" in command and f"PROCESS_ID={rank}".encode() in variables:
+        if b"examples/jaxjob/train.py" in command and wanted <= {*variables}:
             return int(each.name)
     raise AssertionError(f"no process of rank {rank}")
