@@ -29,7 +29,7 @@ HOLD_BUDGET = 250.0
 
 
 class Fleet:
-    """Runs of which the first ``stuck`` have a rank on a node that is lost, and a clock that only looks advance."""
+    """Runs, whose first ``stuck`` have a rank on a node that is lost, and a clock that only looks advance."""
 
     def __init__(self, stuck: int) -> None:
         self.now = NOW
@@ -68,7 +68,7 @@ class Fleet:
         await self.watch.look()
 
     async def diagnose(self) -> None:
-        """One look at runs of which none was diagnosed."""
+        """One look at runs that were not diagnosed before."""
         self.watch.stand_by()
         await self.look()
 

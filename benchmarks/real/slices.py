@@ -1,4 +1,4 @@
-"""A headless Service without a selector: EndpointSlices written in batches by whoever watches the pods.
+"""A headless Service without a selector: EndpointSlices written in batches by a watcher of the pods.
 
 It is the other way to give members their names. The controller manager writes Endpoints and EndpointSlices anew for
 each few pods that get an address; this writer waits ``BATCH`` seconds first. ADR 73 has what was measured.

@@ -9,7 +9,7 @@ same pod under ``KEYS/<member>.<n>``. Each value is a JSON object::
 ``beat`` counts the values. ``moves`` is another number once the process has entered or ended a collective or has sent
 or received. ``still`` is for how many seconds it is the same, by the monotonic clock of the process, and ``longest``
 the longest time for which it was. ``life`` counts the calls of ``init_process_group``. ``groups`` is there once the
-process has been still for a while: for each process group of which it is a member the name, the description, the
+process has been still for a while: for each process group that it is in the name, the description, the
 backend, the size, the ranks, the collectives that it has entered (-1: not known), the last one, and whether that is
 not over.
 

@@ -1,4 +1,4 @@
-"""What a program and musterd agree on about Kubeflow's progress endpoint (KEP-2779), of which there are two alphas.
+"""What a program and musterd agree on about Kubeflow's progress endpoint (KEP-2779), which has two alphas.
 
 A program POSTs its status to the URL of one environment variable, with the token in the file that the second names, and
 trusts the authority in the file of the third. The names changed between the alphas; members get all of both. The body::

@@ -25,7 +25,7 @@ class NoStore(Exception):
 
 
 class Place(NamedTuple):
-    """Which process this is: of which pod, and the how many-th of how many in it."""
+    """Which process this is: the index of its pod, its own index in the pod, and the number of processes in the pod."""
 
     member: int
     local: int

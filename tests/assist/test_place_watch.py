@@ -278,7 +278,7 @@ class Gang:
 
 
 def watching() -> bool:
-    """A watch runs that has not been told to end."""
+    """A watch runs, and its end was not asked for."""
     there = any(each.name == NAME for each in threading.enumerate())
     return there and not place_watch.over.is_set()
 

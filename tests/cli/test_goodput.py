@@ -122,7 +122,7 @@ def test_a_name_is_quoted_in_a_query() -> None:
 
 
 class Prometheus(BaseHTTPRequestHandler):
-    """Answers what it is told to."""
+    """Answers with what a test sets."""
 
     queries: ClassVar[list[str]] = []
     reply: ClassVar[str | None] = None

@@ -229,7 +229,7 @@ async def test_an_experiment_survives_leaders_that_are_stopped_and_killed(tmp_pa
         async def lost_another() -> bool:
             return await losses(one) > lost_before
 
-        # The leader is stopped, and a member dies while nobody leads. On a busy machine it may have lost before.
+        # The leader is stopped, and a member dies while no daemon leads. On a busy machine it may have lost before.
         lost_before = await losses(one)
         one.signal(signal.SIGSTOP)
         container = ground.epoch(0)[2]["status"]["containerStatuses"][0]["containerID"]

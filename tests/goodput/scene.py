@@ -18,7 +18,7 @@ SUSPENDED_AT, SUSPENDED_SECONDS = 165, 30.0
 LONG = 900.0
 """Seconds for what comes true on a machine that does much else, too."""
 TO_THE_ROLL = (Bucket.SCHEDULING, Bucket.STARTUP, Bucket.ASSEMBLY)
-"""Buckets that the programs cannot tell apart."""
+"""Buckets that the logs of the programs do not distinguish."""
 SECONDS, PART = 1.0, 0.02
 """A bucket may be off by so many seconds, or by that part of it."""
 

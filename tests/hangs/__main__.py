@@ -1,6 +1,6 @@
 """``python -m tests.hangs --runs 20``: plays hangs of real jax processes and prints how many were named rightly.
 
-Each run is one gang of three processes, with assist alone or with reports alone, one rank of which sleeps, waits for a
+Each run is one gang of three processes, with assist alone or with reports alone, and one rank sleeps, waits for a
 lock, is stopped, loops in C with the interpreter's lock, or computes in C without it. The rank is another one in each
 run, never rank 0: a coordinator that is stopped is another cause. ``--healthy`` plays gangs that never come to a halt.
 """

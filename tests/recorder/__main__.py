@@ -1,6 +1,6 @@
 """``python -m tests.recorder --runs 20``: plays hangs of real PyTorch processes and prints how many were named rightly.
 
-Each run is one gang of three processes that report nothing, one rank of which sleeps, waits for a lock, is stopped, or
+Each run is one gang of three processes that report nothing, and one rank sleeps, waits for a lock, is stopped, or
 loops in C with the interpreter's lock. The rank is another one in each run, also rank 0, which has the store: stopped,
 that is another cause, and so it is left out there. ``--program huggingface`` plays the Trainer of transformers, whose
 data ends to come in one rank. ``--healthy`` plays gangs that never come to a halt, ``--virtual 1000`` so many hours of

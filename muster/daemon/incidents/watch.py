@@ -112,7 +112,7 @@ class IncidentWatch:
                 await asyncio.sleep(0)
         signs = (sign for seen in self._looks.values() for sign in seen.signs)
         self.tracking = follow(self.tracking, signs, now, self._places())
-        self._tell(stuck)
+        self._announce(stuck)
 
     async def _diagnose(self, stuck: dict[str, Subject], now: float) -> None:
         due = [uid for uid, each in stuck.items() if self._is_due(uid, each.record, now)]
@@ -138,7 +138,7 @@ class IncidentWatch:
         for resource, number in self._accelerators.of(held(subject.plan, subject.view)).items():
             self.lost[resource, reason] += number * spent
 
-    def _tell(self, stuck: dict[str, Subject]) -> None:
+    def _announce(self, stuck: dict[str, Subject]) -> None:
         explained = {run: each for each in self.tracking.shown for run in each.explains}
         self._said = {uid: said for uid, said in self._said.items() if uid in stuck}
         for uid, subject in stuck.items():

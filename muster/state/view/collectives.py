@@ -1,6 +1,6 @@
 """Collectives: which process has not entered what the others wait in, by the counts that processes publish.
 
-Every process of a PyTorch gang with ``spec.assist`` says, for each process group of which it is a member, how many
+Every process of a PyTorch gang with ``spec.assist`` says, for each process group that it is in, how many
 collectives it has entered and whether the last one is over (``muster.api.collectives``). Point-to-point operations are
 not counted, and count as a move. Words:
 

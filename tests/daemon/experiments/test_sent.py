@@ -1,4 +1,4 @@
-"""What is believed of a post: of which pod, of which epoch, how often; and since when the daemon could hear."""
+"""What is believed of a post: its pod, its epoch and its rate; and since when the daemon could receive posts."""
 
 import json
 from dataclasses import dataclass

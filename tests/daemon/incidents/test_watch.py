@@ -30,7 +30,7 @@ class World:
 
     def __init__(self, count: int) -> None:
         self.now = NOW
-        self.told: list[tuple[str, str]] = []
+        self.said: list[tuple[str, str]] = []
         self.lines: list[StoryLine] = []
         self.runs = [self.run(n) for n in range(count)]
         self.leading = True
@@ -38,7 +38,7 @@ class World:
         self.watch = IncidentWatch(
             lambda: iter(self.runs),
             lambda: self.leading,
-            self.tell,
+            self.say,
             clock=lambda: self.now,
             monotonic=lambda: self.now,
             sleep=self.sleep,
@@ -58,8 +58,8 @@ class World:
             wanted, record(phase=Phase.RUNNING, conditions=(STUCK,)), view(pod(node=node, ready=False, cut_off=True))
         )
 
-    def tell(self, about: Plan, line: StoryLine) -> None:
-        self.told.append((about.name, line.message))
+    def say(self, about: Plan, line: StoryLine) -> None:
+        self.said.append((about.name, line.message))
         self.lines.append(line)
 
     async def sleep(self, seconds: float) -> None:
@@ -76,8 +76,8 @@ async def test_each_run_that_an_incident_explains_is_spoken_to_once() -> None:
     await world.looks(10)
     (found,) = world.watch.tracking.shown
     assert (found.key.kind, found.key.subject, len(found.runs)) == ("node", "n7", 8)
-    assert sorted(name for name, _ in world.told) == sorted(f"run-{n}" for n in range(8))
-    assert world.told[0][1] == "part of an incident: node n7: NodeNotReady"
+    assert sorted(name for name, _ in world.said) == sorted(f"run-{n}" for n in range(8))
+    assert world.said[0][1] == "part of an incident: node n7: NodeNotReady"
 
 
 async def test_what_stuck_runs_hold_is_counted_by_reason() -> None:

@@ -57,12 +57,12 @@ def test_names_are_made_printable() -> None:
 
 
 def test_the_status_of_a_trainjob() -> None:
-    told = {"trainerStatus": status(40, current_step="12")}
-    assert own_report(told) == (StepReport(0, 12, 0), "2026-11-25T20:00:00+00:00")
+    kept = {"trainerStatus": status(40, current_step="12")}
+    assert own_report(kept) == (StepReport(0, 12, 0), "2026-11-25T20:00:00+00:00")
 
 
 @pytest.mark.parametrize(
-    "told",
+    "kept",
     [
         {},
         None,
@@ -74,5 +74,5 @@ def test_the_status_of_a_trainjob() -> None:
         {"trainerStatus": status(**{f"m{number}": "1" for number in range(MAX_METRICS + 1)})},
     ],
 )
-def test_a_status_of_a_trainjob_without_one_to_read_is_no_report(told: object) -> None:
-    assert own_report(told) == (None, "")
+def test_a_status_of_a_trainjob_without_one_to_read_is_no_report(kept: object) -> None:
+    assert own_report(kept) == (None, "")

@@ -1,4 +1,4 @@
-"""What ``spec.progressEndpoint`` gives to a member: where to report, and proof of which pod it is."""
+"""What ``spec.progressEndpoint`` gives to a member: where to report, and proof that it is that pod."""
 
 from dataclasses import replace
 from typing import Any

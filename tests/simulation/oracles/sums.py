@@ -36,7 +36,7 @@ def added_up(world: World) -> Iterator[str]:
 
 
 def _between_clocks(plan: Plan) -> bool:
-    """A daemon begins after the clock of the one before was set: it cannot tell that step from time that has passed."""
+    """A daemon begins after the clock of the one before was set: to it that step looks like time that has passed."""
     return plan.has("step-clock") and plan.has(*CRASHES)
 
 

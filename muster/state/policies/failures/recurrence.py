@@ -136,7 +136,7 @@ def said(record: Record) -> str:
 
 
 def _where(row: SameFailure) -> str:
-    """What the places of the failures point to; empty where they tell nothing apart."""
+    """What the places of the failures point to; empty where they point to nothing."""
     if len(row.nodes) > 1:
         more = " and others" if len(row.nodes) == MAX_PLACES else ""
         return f"they were on different nodes ({', '.join(row.nodes)}{more}), which points to the program"

@@ -51,7 +51,7 @@ CLUSTERS = (
     ),
     Case(
         "MusterRankMissing",
-        "an experiment of one name in two clusters, of which one is stuck",
+        "an experiment of one name in two clusters, one of them stuck",
         {**_BOTH, **_of("us", _MISSING)},
         fires_after=120,
         labels={"cluster": "us", **_ONE},

@@ -120,7 +120,7 @@ def _configure(folder: Path, target: str, alertmanager: int, receiver: int) -> N
 def received_at(settings: dict[str, Any], url: str) -> dict[str, Any]:
     """The configuration of Alertmanager with all receivers at one address, each with its name as the query."""
     for receiver in settings["receivers"]:
-        if receiver["name"] != "nobody":
+        if receiver["name"] != "unsent":
             receiver["webhook_configs"] = [{"url": f"{url}?{receiver['name']}"}]
     return settings
 
