@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from benchmarks.gangs import gang, pod, roll, seen
+from benchmarks.harness.gangs import gang, pod, roll, seen
 from benchmarks.harness.result import Result
 from muster.state.decide.machine import Decision, decide
 from muster.state.view.view import View

@@ -19,8 +19,8 @@ from typing import Any
 
 from benchmarks.harness.measuring import ROUNDS, best_of, list_server, resident
 from benchmarks.harness.result import Result
+from benchmarks.harness.typed_client import event_typed, list_typed, memory_typed, watch_typed
 from benchmarks.servers.synthetic_pods import encoded, line
-from benchmarks.typed_client import event_typed, list_typed, memory_typed, watch_typed
 from muster.kube.connection import Connection
 from muster.kube.listwatch.listing import list_all
 from muster.kube.listwatch.store import Store

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
 
-from benchmarks.gangs import gang, pod, seen
+from benchmarks.harness.gangs import gang, pod, seen
 from benchmarks.harness.loop_lag import cost
 from benchmarks.harness.result import Result
 from muster.api.values.accelerators import USUAL

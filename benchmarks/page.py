@@ -6,7 +6,7 @@ The page is to be there within a second. The budget leaves most of it to the net
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from benchmarks.gangs import gang, pod, roll, seen
+from benchmarks.harness.gangs import gang, pod, roll, seen
 from benchmarks.harness.measuring import best_of
 from benchmarks.harness.result import Result
 from muster.daemon.web.page.runbooks import Runbooks

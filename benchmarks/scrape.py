@@ -14,7 +14,7 @@ from typing import ParamSpec, TypeVar
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from benchmarks.gangs import gang, pod, roll, seen
+from benchmarks.harness.gangs import gang, pod, roll, seen
 from benchmarks.harness.measuring import ROUNDS
 from benchmarks.harness.result import Result
 from muster.metrics.collector import ExperimentCollector, Subject
