@@ -7,7 +7,8 @@ import pytest
 
 from muster.api.values.humanize import age
 from muster.api.values.printable import printable
-from muster.cli.commands import explain, listing
+from muster.cli.commands import explain
+from muster.cli.commands.several import listing
 from muster.cli.terminal.display import Block, Ending, Lines, choose_display
 from muster.cli.terminal.progress import NO_TIME, left, of_day, since, summary
 from muster.cli.terminal.rollcall import MARKS, read_rollcall

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from muster.cli.commands.top import lines, worst_first
+from muster.cli.commands.several.top import lines, worst_first
 from muster.client.snapshot import Snapshot, snapshot_of
 from muster.state.summary.hurt import RECENT, Hurt, seen_in
 from tests.cli.conftest import Call

@@ -16,7 +16,7 @@ import pytest
 import yaml
 from rich.console import Console
 
-from muster.cli.commands.top import HEADINGS, Screen
+from muster.cli.commands.several.top import HEADINGS, Screen
 from muster.cli.exits import INTERRUPTED
 from muster.cli.terminal.table import LEGIBLE
 from muster.client.snapshot import snapshot_of

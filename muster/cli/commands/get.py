@@ -7,7 +7,7 @@ from collections.abc import Collection
 import click
 
 from muster.api.values.printable import printable
-from muster.cli.commands.listing import listing_options, run_list, watch_experiments
+from muster.cli.commands.several.listing import listing_options, run_list, watch_experiments
 from muster.cli.completion import experiment_names
 from muster.cli.debug_address import debug_addresses
 from muster.cli.doctor.attention import unattended

@@ -8,7 +8,7 @@ import click
 
 from muster.api.values.printable import printable
 from muster.cli.commands.deleting.deletion import confirmed, delete_all, deletion_options, need_answer
-from muster.cli.commands.listing import phase_option
+from muster.cli.commands.several.listing import phase_option
 from muster.cli.exits import FAILED
 from muster.cli.options import ClusterChoice, Span, cluster_options, output_option
 from muster.cli.terminal.colours import phase_word, say

@@ -16,10 +16,10 @@ from rich.text import Text
 from muster.api.errors import ApiError
 from muster.api.values.accelerators import words
 from muster.api.values.printable import printable
-from muster.cli.commands.contexts import Answer, ask, ask_all, choices, conclude, contexts_option, problems
 from muster.cli.commands.incidents.lines import above
 from muster.cli.commands.incidents.sources import from_events
-from muster.cli.commands.listing import SUBMITTED, documents, held, place_of, placed
+from muster.cli.commands.several.contexts import Answer, ask, ask_all, choices, conclude, contexts_option, problems
+from muster.cli.commands.several.listing import SUBMITTED, documents, held, place_of, placed
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import BAD, colourful, data, phase_word
 from muster.cli.terminal.keys import quit_key

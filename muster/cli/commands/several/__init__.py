@@ -1,0 +1,1 @@
+"""Commands about several experiments, also of several clusters."""
