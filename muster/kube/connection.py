@@ -203,17 +203,20 @@ class Connection:
                 yield opened
         except aiohttp.WSServerHandshakeError as error:
             # The body of the refusal is not read: aiohttp has closed the connection.
-            raise error_from_answer(error.status, error.headers or {}, b"it was refused", name) from error
+            said = f"it was refused (HTTP status {error.status})".encode()
+            raise error_from_answer(error.status, error.headers or {}, said, name) from error
         except FAILURES as error:
             raise unreachable(error, name, place=self.credentials.place) from error
 
     async def _upgrade(
         self, identity: Identity, path: str, params: Sequence[tuple[str, str]], protocols: Sequence[str]
     ) -> "aiohttp.ClientWebSocketResponse[bool]":
+        # API servers since 1.36 hand the headers to the kubelet, which answers 406 where JSON alone is accepted.
+        headers = {"Accept": "*/*", "Authorization": identity.authorization or ""}
         return await self._session.ws_connect(
             address(identity.host, path, {}).with_query(params),
             protocols=protocols,
-            headers={"Authorization": identity.authorization} if identity.authorization else {},
+            headers={name: value for name, value in headers.items() if value},
             ssl=identity.tls if identity.tls is not None else True,
             server_hostname=identity.server_name,
             proxy=identity.proxy,

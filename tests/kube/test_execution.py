@@ -103,6 +103,7 @@ async def test_the_request_names_the_container_and_each_word_of_the_command(tmp_
         "command": "",
     }
     assert request.headers["Authorization"] == "Bearer secret"
+    assert request.headers["Accept"] == "*/*"  # a kubelet answers 406 where JSON alone is accepted
 
 
 @pytest.mark.parametrize("protocol", ["v5.channel.k8s.io", "v4.channel.k8s.io"])

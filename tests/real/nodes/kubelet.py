@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from muster.cli.processes.stack import free_port
 from muster.kube.paths import core
@@ -42,7 +43,7 @@ async def kubelet(
         # the API server hands the client's ``ports`` on as ``port`` (pkg/registry/core/pod: streamParams)
         return await pod_port_forward.answer(request, pod, address, int(request.query["port"]))
 
-    application = web.Application()
+    application = web.Application(middlewares=[takes_any_answer])
     application.router.add_get(EXEC, run)
     application.router.add_get(PORT_FORWARD, forward)
     runner = web.AppRunner(application, handler_cancellation=True)  # a command ends with the connection
@@ -56,6 +57,14 @@ async def kubelet(
         yield
     finally:
         await runner.cleanup()
+
+
+@web.middleware
+async def takes_any_answer(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """A kubelet refuses a request that accepts JSON alone, with 406 (go-restful: jsr311.go, detectRoute)."""
+    if "*/*" not in request.headers.get("Accept", "*/*"):
+        return web.Response(status=406, text="406: Not Acceptable\n\nAvailable representations: ")
+    return await handler(request)
 
 
 def _tls(authority: Path, certificate: Path, key: Path) -> ssl.SSLContext:
