@@ -1,7 +1,9 @@
 """The run's image registries: one open to everyone, one for those with a pull secret, both with the same images."""
 
+import json
 import socket
 import time
+from base64 import b64encode
 from pathlib import Path
 
 import yaml
@@ -14,6 +16,15 @@ USER, PASSWORD = "puller", "let-me-pull"
 HTPASSWD = f"{USER}:$2b$04$f0Hil6gTMp/bw.WsolN3xO752uKcrd2O7XI1YlkGys.RFtrPHr4Pu\n"
 """The password as bcrypt has it."""
 START_SECONDS = 30.0
+
+
+def pull_secret(name: str, password: str = PASSWORD) -> dict[str, object]:
+    """A Secret for the registry of those with one; with another password it is a wrong one."""
+    auth = b64encode(f"{USER}:{password}".encode()).decode()
+    text = json.dumps({"auths": {PRIVATE_REGISTRY: {"auth": auth}}})
+    metadata, kind = {"name": name}, "kubernetes.io/dockerconfigjson"
+    data = {".dockerconfigjson": text}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": kind, "stringData": data}
 
 
 def serve(program: str, folder: Path, supervisor: Supervisor) -> None:

@@ -4,7 +4,7 @@ import json
 
 import yaml
 
-from tests.real_node.addresses import DNS, DOMAIN, HOST, PRIVATE_REGISTRY, REGISTRY
+from tests.real_node.addresses import DNS, DOMAIN, HOST, PRIVATE_REGISTRY, REGISTRY, SLOW_REGISTRY
 from tests.real_node.machine.plan import Plan
 
 SOCKET = "/run/containerd/containerd.sock"
@@ -40,7 +40,7 @@ state = "/run/containerd"
 
 def registries() -> dict[str, str]:
     """The hosts.toml of each registry that speaks http."""
-    return {name: f'server = "http://{name}"\n' for name in (REGISTRY, PRIVATE_REGISTRY)}
+    return {name: f'server = "http://{name}"\n' for name in (REGISTRY, PRIVATE_REGISTRY, SLOW_REGISTRY)}
 
 
 def network(plan: Plan) -> str:

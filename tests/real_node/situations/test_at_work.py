@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from tests.real_node.registry import pull_secret
 from tests.real_node.site import Site, python
-from tests.real_node.situations.test_cannot_start import main, spec
+from tests.real_node.situations.test_cannot_start import main, private, spec
+from tests.real_node.situations.test_nodes import spread
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -129,3 +131,53 @@ async def test_readiness_is_the_kubelets(here: Site) -> None:
     await here.sh((await here.pods("run"))[1], "touch /tmp/ready")
     await here.says("run", r"^Running RollComplete 2/2 members are ready")
     here.row.said = f"{first}; then: {here.row.said}"
+
+
+async def test_an_image_is_pulled_with_the_right_secret(here: Site) -> None:
+    here.row.happens("the registry wants a pull secret, and the pod has it")
+    await here.apply(pull_secret("pull"))
+    await ended(here, "echo pulled", "pulled", **private(here, "pull"))
+
+
+async def test_a_shared_volume_is_one_for_all_members(here: Site) -> None:
+    """The cluster has no provisioner: the volume is there, and the claim of the experiment is bound to it."""
+    name, capacity = here.namespace, {"storage": "1G"}
+    path = {"path": f"{here.ground.folder}/{name}", "type": "DirectoryOrCreate"}
+    volume = {"storageClassName": name, "accessModes": ["ReadWriteMany"], "capacity": capacity, "hostPath": path}
+    path_of = "/api/v1/persistentvolumes"
+    body = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": volume}
+    await here.request("POST", path_of, body)
+    try:
+        here.row.happens("spec.storage.sharedVolume: rank 1 writes, and rank 0 reads it on another node")
+        command = (
+            "if [ $MUSTER_RANK = 1 ]; then hostname > /shared/file; exit\nfi\n"
+            "until [ -s /shared/file ]; do sleep 0.2; done; cat /shared/file"
+        )
+        shared = {"mountPoint": "/shared", "sizeGB": 1, "storageClass": name, "accessMode": "ReadWriteMany"}
+        await ended(here, command, "worker-0-1", storage={"sharedVolume": shared}, **spread())
+    finally:
+        await here.request("DELETE", f"{path_of}/{name}")
+
+
+SPIN = python(
+    "import os, time\n"
+    "def all_reduce():\n    while True: time.sleep(0.05)\n"
+    "def next_batch():\n    while True: time.sleep(0.05)\n"
+    "next_batch() if os.environ['MUSTER_RANK'] == '1' else all_reduce()"
+)
+
+
+@pytest.mark.parametrize("way", ["py-spy", "assist"])
+async def test_stacks_of_containers(here: Site, way: str) -> None:
+    """By py-spy of the image `train`; the image `base` has none."""
+    change = {"image": here.nodes.images["train"]} if way == "py-spy" else {"assist": True}
+    await here.submit("run", f"exec {SPIN}", members=3, **change)
+    await here.phase("run", "Running")
+    here.row.happens(f"muster stacks of three containers, by {way}")
+    said = await here.muster("stacks", "run")
+    here.row.says(" ".join(said.split()))
+    most, odd, *_ = said.splitlines()
+    assert most.startswith("2 ranks (0, 2) in all_reduce at <string>:"), said
+    assert odd.startswith("rank 1 in next_batch at <string>:"), said
+    raw = await here.muster("stacks", "run", "--rank", "1", "--raw")
+    assert ("most recent call first" in raw) == (way == "assist"), raw

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from tests.real.namespace import SLOW, Object
-from tests.real_node.addresses import HOST, PRIVATE_REGISTRY, REGISTRY
+from tests.real_node.addresses import HOST, PRIVATE_REGISTRY, REGISTRY, SLOW_REGISTRY
+from tests.real_node.registry import pull_secret
 from tests.real_node.site import Site
+from tests.real_node.slow_registry import slow_registry
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -46,8 +48,10 @@ def base(here: Site) -> str:
     return here.nodes.images["base"]
 
 
-def private(here: Site) -> Object:
-    return {"image": base(here).replace(REGISTRY, PRIVATE_REGISTRY)}
+def private(here: Site, secret: str = "") -> Object:
+    """The image of the registry that wants a pull secret, with the one of that name."""
+    secrets = spec(imagePullSecrets=[{"name": secret}]) if secret else {}
+    return {"image": base(here).replace(REGISTRY, PRIVATE_REGISTRY), **secrets}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,13 @@ FAULTS = {
         private,
         r"(401|no basic auth|authorization failed)",
         "ImagePullBackOff",
+    ),
+    "wrong secret": Fault(
+        "the pull secret has a wrong password",
+        lambda here: private(here, "pull"),
+        r"(401|no basic auth|authorization failed)",
+        "ImagePullBackOff",
+        before=(pull_secret("pull", "guessed"),),
     ),
     "name": Fault("the image's name is none", {"image": "Base:1:2"}, r"InvalidImageName", "InvalidImageName"),
     "never": Fault(
@@ -185,6 +196,26 @@ async def test_a_member_that_cannot_start_is_said_in_the_kubelets_words(here: Si
     here.row.happens(what.happens)
     await here.submit("run", what.command, **what.changed(here))
     await here.is_stuck("run", what.stuck, what.says, 2 * SLOW)
+    said, took = here.row.said, here.row.seconds
+    now = {"after": "1s", "action": "Restart"}
+    await here.change("run", clocks={"pending": now, "starting": now})
+    seen = await here.until("run", lambda seen: seen.status.epoch > 0, SLOW)
+    here.row.said, here.row.seconds = f"{said}; {'charged' if seen.status.restarts else 'not charged'} by a clock", took
+    assert seen.status.restarts, "the owner asked for that restart"
+
+
+async def test_a_registry_that_is_slow_is_no_fault(here: Site) -> None:
+    image = {"image": base(here).replace(REGISTRY, SLOW_REGISTRY)}
+    async with slow_registry() as answers:
+        here.row.happens("the registry does not answer for a while: the image is being pulled")
+        await here.submit("run", **image)
+        await here.says("run", "^Pending Pending 2 members start", SLOW)
+        said, took = here.row.said, here.row.seconds
+        await here.never("run", lambda seen: seen.holds("Stuck"), 30)
+        assert "ranks 0-1: the container is being created" in await here.muster("explain", "run")
+        answers.set()
+        await here.phase("run", "Running")
+    here.row.said, here.row.seconds = f"{said}; explain: the container is being created; then: Running", took
 
 
 async def test_a_sidecar_that_fails_is_named(here: Site) -> None:

@@ -86,7 +86,7 @@ async def test_dns_is_down(here: Site) -> None:
         here.row.happens("CoreDNS is away: no member can resolve the coordinator's name")
         train = "python3 -u examples/jax/train.py --steps 100"
         await here.submit("run", train, operator="jax", cpus=0.2, image=image)
-        await here.says("run", r"0/2.*ranks 0-1", 400)
+        await here.says("run", r"RanksMissing 0/2.*ranks 0-1: running, but not registered with the coordinator", 400)
     finally:
         await here.kubectl(*system, "scale", "deployment/coredns", "--replicas=1")
         await here.kubectl(*system, "rollout", "status", "deployment/coredns", f"--timeout={SLOW:g}s")
