@@ -12,6 +12,7 @@ from tests.real_node.machine import boot, cgroups, configuration
 from tests.real_node.machine.machine import PREFIX
 from tests.real_node.machine.plan import Plan
 from tests.real_node.programs import modules
+from tests.real_node.scrape import scrape_config
 
 PLAN = Plan("node-1", "/disk", "10.89.0.11", "10.244.1.0/24", {}, "pause:1", "a", "b", "c", "ca", "crt", "key")
 NO_PROCESS = 99_999_999
@@ -79,3 +80,21 @@ def test_kubelet_and_control_plane_are_of_one_release() -> None:
     kubelet = next(each for each in modules() if "kubelet" in each.packages)
     plane = Path("tests/real/control_plane/go.mod").read_text(encoding="utf-8")
     assert f"k8s.io/kubernetes {kubelet.pinned('k8s.io/kubernetes')}\n" in plane
+
+
+def test_a_service_monitor_becomes_the_targets_that_it_selects() -> None:
+    endpoint = {"port": "http", "path": "/metrics", "interval": "5s", "honorLabels": True, "bearerTokenFile": "/token"}
+    selector = {"matchLabels": {"app": "musterd"}}
+    spec = {"namespaceSelector": {"matchNames": ["system"]}, "selector": selector, "endpoints": [endpoint]}
+    monitor = {"metadata": {"namespace": "system", "name": "musterd"}, "spec": spec}
+    names = [("musterd", "system", {"app": "musterd"}), ("musterd", "lab", {"app": "musterd"}), ("dns", "system", {})]
+    services = [{"metadata": {"name": name, "namespace": where, "labels": has}} for name, where, has in names]
+    behind = [{"addresses": [f"10.244.1.{n}"], "targetRef": {"name": f"musterd-{n}"}} for n in (1, 2)]
+    ports = [{"name": "http", "port": 8080}, {"name": "other", "port": 1}]
+    group = {"metadata": {"labels": {"kubernetes.io/service-name": "musterd"}}, "ports": ports, "endpoints": behind}
+    (job,) = yaml.safe_load(scrape_config(monitor, services, [group]))["scrape_configs"]
+    assert [each["targets"] for each in job["static_configs"]] == [["10.244.1.1:8080"], ["10.244.1.2:8080"]]
+    labels = {"namespace": "system", "service": "musterd", "job": "musterd", "endpoint": "http", "pod": "musterd-1"}
+    assert job["static_configs"][0]["labels"] == labels
+    assert job["authorization"] == {"credentials_file": "/token"}
+    assert job["honor_labels"] is True

@@ -38,6 +38,7 @@ POOL = "muster.dev/pool"
 SYSTEM_POOL, WORK_POOL = "system", "work"
 WORKERS = 2
 NODES_VARIABLE = "MUSTER_NODE_GROUND"
+RELEASE = "musterd"
 FLAGS = {
     "kube-apiserver": ["--authorization-mode=Node", "--enable-admission-plugins=NodeRestriction"],
 }
@@ -199,9 +200,13 @@ def install(plane: Plane, folder: Path, images: Images) -> None:
     labels = {"pod-security.kubernetes.io/enforce": "restricted"}
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM, "labels": labels}}
     kubectl("apply", "--filename", "-", body=body)
+    helm(str(plane.admin), folder, "install", RELEASE, str(CHART), "--namespace", SYSTEM, *values(images))
+
+
+def values(images: Images) -> tuple[str, ...]:
+    """Those of the release: the image of the run's registry."""
     repository, _, tag = images["musterd"].rpartition(":")
-    values = f"image.repository={repository},image.tag={tag}"
-    helm(str(plane.admin), folder, "install", "musterd", str(CHART), "--namespace", SYSTEM, "--set", values)
+    return "--set", f"image.repository={repository},image.tag={tag}"
 
 
 def _described(folder: Path, supervisor: Supervisor, plane: Plane, programs: Programs) -> Ground:

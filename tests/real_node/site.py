@@ -10,13 +10,13 @@ from typing import Any
 from muster.api.errors import ApiError
 from muster.client import Client
 from muster.kube.paths import core
-from tests.real.ground import TAINT, Ground
+from tests.real.ground import SYSTEM, TAINT, Ground
 from tests.real.namespace import WITHIN, Object, eventually
 from tests.real.rows import Row
 from tests.real.screen import Screen, screen
 from tests.real.site import Site as RealSite
 from tests.real.site import inhabited
-from tests.real_node.ground import POOL, WORK_POOL, Nodes
+from tests.real_node.ground import POOL, RELEASE, WORK_POOL, Nodes, helm
 from tests.real_node.machine.machine import Machine
 
 WORK = {POOL: WORK_POOL}
@@ -95,6 +95,13 @@ class Site(RealSite):
     async def sh(self, pod: Object, script: str) -> str:
         """A shell in the container of a pod, by the real kubelet."""
         return await self.kubectl("exec", str(pod["metadata"]["name"]), "--", "sh", "-c", script)
+
+    async def helm(self, verb: str, *options: str) -> str:
+        """helm as an administrator, with the release of musterd. Raises ProgramFailed with its error text."""
+        where = ("--namespace", SYSTEM)
+        return await asyncio.to_thread(
+            helm, self.ground.admin, Path(self.ground.folder), verb, RELEASE, *options, *where
+        )
 
     async def pod(self, name: str, command: str, **spec: Any) -> Object:
         """A pod of no experiment, and of no one's but ours."""

@@ -27,9 +27,13 @@ async def leader(here: Site) -> str:
 
 
 async def led_by(here: Site) -> Any:
-    """The pod of the leader."""
-    holder = await leader(here)
-    return next(each for each in await replicas(here) if holder.startswith(str(each["metadata"]["name"])))
+    """The pod of the leader, once one of the replicas leads."""
+
+    async def found() -> Any:
+        holder = await leader(here)
+        return next((each for each in await replicas(here) if holder.startswith(str(each["metadata"]["name"]))), None)
+
+    return await eventually(found)
 
 
 async def led_by_another(here: Site, before: str) -> None:
@@ -79,38 +83,59 @@ async def test_a_leader_that_is_lost_is_replaced(here: Site, way: str) -> None:
 
 async def test_the_page_and_the_metrics_are_for_those_with_a_token(here: Site) -> None:
     """From a pod of a namespace that the policy admits, and from one that it does not."""
-    service = f"http://musterd.{SYSTEM}.svc:8080/metrics"
-    await here.kubectl("create", "serviceaccount", "scraper")
-    subject = f"--serviceaccount={here.namespace}:scraper"
-    await here.kubectl("create", "clusterrolebinding", here.namespace, "--clusterrole=muster-metrics-reader", subject)
-    token = (await here.kubectl("create", "token", "scraper")).strip()
-    await here.pod("scraper", "sleep 600")
-    await here.kubectl("wait", "--for=condition=Ready", "pod/scraper", f"--timeout={SLOW:g}s")
+    await here.submit("run")
+    await here.phase("run", "Running")
+    for name in ("scraper", "viewer"):
+        await here.kubectl("create", "serviceaccount", name)
+    scraper, viewer = (f"--serviceaccount={here.namespace}:{name}" for name in ("scraper", "viewer"))
+    await here.kubectl("create", "clusterrolebinding", here.namespace, "--clusterrole=muster-metrics-reader", scraper)
+    await here.kubectl("create", "rolebinding", "viewer", "--clusterrole=muster-experiments-reader", viewer)
+    await here.pod("reader", "sleep 600")
+    await here.kubectl("wait", "--for=condition=Ready", "pod/reader", f"--timeout={SLOW:g}s")
 
-    async def status(*headers: str) -> str:
+    async def get(path: str, *accounts: str) -> tuple[str, str]:
+        """Status and body, with the token of an account."""
+        tokens = [(await here.kubectl("create", "token", each)).strip() for each in accounts]
+        headers = {"Authorization": f"Bearer {tokens[0]}"} if tokens else {}
         code = (
-            "import sys, urllib.request, urllib.error\n"
-            f"request = urllib.request.Request('{service}', headers=dict(h.split(': ') for h in sys.argv[1:]))\n"
-            "try:\n    print(urllib.request.urlopen(request, timeout=3).status)\n"
-            "except urllib.error.HTTPError as error:\n    print(error.code)\n"
-            "except OSError as error:\n    print('unreachable')\n"
+            "import urllib.request, urllib.error\n"
+            f"request = urllib.request.Request('http://musterd.{SYSTEM}.svc:8080{path}', headers={headers!r})\n"
+            "try:\n    answer = urllib.request.urlopen(request, timeout=3)\n"
+            "except urllib.error.HTTPError as error:\n    answer = error\n"
+            "except OSError:\n    print('unreachable')\n    raise SystemExit\n"
+            "print(answer.status, answer.read().decode(), sep='\\n')"
         )
-        return (await here.kubectl("exec", "scraper", "--", "python3", "-c", code, *headers)).strip()
+        said = await here.kubectl("exec", "reader", "--", "python3", "-c", code)
+        status, _, body = said.partition("\n")
+        return status.strip(), body
 
-    here.row.happens("a scrape from a foreign namespace, from an admitted one without a token, and with one")
+    async def admitted() -> bool:
+        return (await get("/metrics"))[0] != "unreachable"
+
+    here.row.happens("page and metrics from a foreign namespace, from an admitted one without a token, and with one")
+    page, listed = f"/experiments/{here.namespace}/run", "/experiments.json"
     try:
-        foreign = await status()
+        foreign = (await get("/metrics"))[0]
         await here.kubectl("label", "namespace", here.namespace, "metrics=enabled")
-        await eventually(lambda: reached(status), 60)
-        without, with_token = await status(), await status(f"Authorization: Bearer {token}")
-        here.row.says(f"foreign: {foreign}; without a token: {without}; with it: {with_token}")
-        assert (foreign, without, with_token) == ("unreachable", "401", "200")
+        await eventually(admitted, 60)
+        without = [(await get(path))[0] for path in ("/metrics", page, listed)]
+        scraped, (shown, html), (_, seen) = (
+            await get("/metrics", "scraper"),
+            await get(page, "viewer"),
+            await get(listed, "viewer"),
+        )
+        of_scraper = (await get(page, "scraper"))[0]
+        here.row.says(
+            f"foreign: {foreign}; without a token: {', '.join(without)}; metrics with one: {scraped[0]}; "
+            f"page with one that may read experiments: {shown}, with one that may not: {of_scraper}"
+        )
+        assert (foreign, without) == ("unreachable", ["401", "401", "401"])
+        assert (scraped[0], shown, of_scraper) == ("200", "200", "403")
+        assert "2/2" in html
+        assert f'"namespace":"{here.namespace}"' in seen
+        assert '"total":1' in seen
     finally:
         await here.kubectl("delete", "clusterrolebinding", here.namespace)
-
-
-async def reached(status: Any) -> bool:
-    return str(await status()) != "unreachable"
 
 
 async def test_a_rolling_restart_leaves_runs_alone(here: Site) -> None:

@@ -1,0 +1,93 @@
+"""The release as its administrators change it while a run goes on, and the loss of the node on which musterd leads."""
+
+import asyncio
+
+import pytest
+
+from deploy.helm.copies import CHART
+from tests.real.namespace import SLOW, eventually
+from tests.real_node.ground import values
+from tests.real_node.site import Site
+from tests.real_node.situations.test_chart import OF, leader, led_by, led_by_another, replicas
+
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(900)]
+WAIT = ("--wait", f"--timeout={SLOW:g}s")
+
+
+async def arguments(here: Site) -> str:
+    """The flags of the Deployment."""
+    return await here.kubectl(*OF, "get", "deployment/musterd", "--output=jsonpath={..args}")
+
+
+async def goes_on_undisturbed(here: Site) -> None:
+    """Nothing is restarted, for some seconds."""
+    await here.never("run", lambda seen: seen.status.epoch > 0 or seen.phase != "Running", 5)
+
+
+async def loses_a_rank(here: Site) -> None:
+    """Rank 1's pod is deleted."""
+    await here.kubectl("delete", "pod", str((await here.pods("run"))[1]["metadata"]["name"]), "--wait=false")
+
+
+async def test_helm_upgrade_and_rollback_leave_a_run_alone(here: Site) -> None:
+    await here.submit("run")
+    await here.phase("run", "Running")
+    here.row.happens("helm upgrade with another setting, then helm rollback, with a run going on; then a rank fails")
+    before = await leader(here)
+    await here.helm("upgrade", str(CHART), "--reuse-values", "--set", "settings.logLevel=debug", *WAIT)
+    try:
+        assert "--log-level" in await arguments(here)
+        await led_by_another(here, before)
+        await goes_on_undisturbed(here)
+        before = await leader(here)
+    finally:
+        await here.helm("rollback", *WAIT)
+    assert "--log-level" not in await arguments(here)
+    await led_by_another(here, before)
+    await goes_on_undisturbed(here)
+    await loses_a_rank(here)
+    await here.says("run", r"^Restarting \S+ .*rank 1 ", SLOW)
+    await here.phase("run", "Running")
+
+
+async def test_helm_uninstall_leaves_a_run_and_the_next_install_takes_it_up(here: Site) -> None:
+    await here.submit("run")
+    await here.phase("run", "Running")
+    here.row.happens("helm uninstall with a run going on; a rank is lost meanwhile; helm install")
+    await here.helm("uninstall", *WAIT)
+    try:
+
+        async def gone() -> bool:
+            return not await replicas(here)
+
+        await eventually(gone)
+        await loses_a_rank(here)
+        await goes_on_undisturbed(here)
+    finally:
+        await here.helm("install", str(CHART), *values(here.nodes.images), *WAIT)
+    await here.says("run", r"^Restarting \S+ .*rank 1 ", SLOW)
+    await here.phase("run", "Running")
+
+
+async def test_the_node_of_the_leader_is_lost(here: Site) -> None:
+    """Both replicas are on machines of this situation alone, one on each."""
+    await here.submit("run")
+    await here.phase("run", "Running")
+    pool = f"nodeSelector.muster\\.dev/pool={here.namespace}"
+    async with here.machines(2, taints=()) as machines:
+        move = ("--set-string", pool, "--set", "antiAffinity=required")
+        await here.helm("upgrade", str(CHART), "--reuse-values", *move, *WAIT)
+        try:
+            pod, before = await led_by(here), await leader(here)
+            lost = next(each for each in machines if each.plan.name == pod["spec"]["nodeName"])
+            here.row.happens("the node of the leading musterd loses its power; then a rank fails")
+            await asyncio.to_thread(lost.power_off)
+            await led_by_another(here, before)
+            here.row.says("")
+            took = here.row.seconds
+            await loses_a_rank(here)
+            await here.says("run", r"^Restarting \S+ .*rank 1 ", SLOW)
+            here.row.seconds = took
+            await here.phase("run", "Running")
+        finally:
+            await here.helm("rollback", *WAIT)
