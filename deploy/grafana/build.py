@@ -18,6 +18,8 @@ from deploy.grafana.row import HEIGHT, STAT_HEIGHT, Board, Choice, Column, Graph
 from deploy.prometheus.clusters import LABEL
 
 TAG = "muster"
+OWNER = "label_"
+"""What the labels of owners begin with."""
 _WORDS = {"reason": 210, "alertname": 220}
 """Columns whose longest words must not be cut, with their widths in pixels."""
 
@@ -160,7 +162,7 @@ def _graph(panel: Graph) -> timeseries.Panel:
         .tooltip(common.VizTooltipOptions().mode(options.TooltipDisplayMode.MULTI).sort(options.SortOrder.DESCENDING))
         .no_value(panel.empty)
         .height(HEIGHT)
-        .targets([target.range() for target in _targets(panel.queries)])
+        .targets([target.range().exemplar(panel.exemplars) for target in _targets(panel.queries)])
     )
     if panel.stacked:
         built.stacking(common.StackingConfig().mode(options.StackingMode.NORMAL))
@@ -211,8 +213,13 @@ def _table(panel: Table) -> table.Panel:
         .no_value(panel.empty)
         .targets([target.format(PromQueryFormat.TABLE) for target in targets])
         .with_transformation(model.DataTransformerConfig(id_val="merge", options={}))
-        .with_transformation(model.DataTransformerConfig(id_val="organize", options=arranged))
-        .sort_by([common.TableSortByFieldState().display_name(panel.sort).desc(panel.descending)])
+    )
+    for step in _owners(panel) if panel.owners else ():
+        built.with_transformation(step)
+    (
+        built.with_transformation(model.DataTransformerConfig(id_val="organize", options=arranged)).sort_by(
+            [common.TableSortByFieldState().display_name(panel.sort).desc(panel.descending)]
+        )
     )
     for name in panel.labels:
         words = [model.DynamicConfigValue("custom.cellOptions", {"type": "auto", "wrapText": True})]
@@ -225,6 +232,15 @@ def _table(panel: Table) -> table.Panel:
         links = [{"title": link.title, "url": link.url, "targetBlank": link.outside} for link in opened]
         built.override_by_name(name, [model.DynamicConfigValue("links", links)])
     return built
+
+
+def _owners(panel: Table) -> Iterator[model.DataTransformerConfig]:
+    """Keep the columns of the table and those of owners, and call ``label_team`` team."""
+    kept = "|".join((*panel.labels, OWNER + ".+", "Value.*"))
+    yield model.DataTransformerConfig(id_val="filterFieldsByName", options={"include": {"pattern": f"^({kept})$"}})
+    yield model.DataTransformerConfig(
+        id_val="renameByRegex", options={"regex": f"^{OWNER}(.+)$", "renamePattern": "$1"}
+    )
 
 
 def _properties(column: Column) -> Iterator[model.DynamicConfigValue]:

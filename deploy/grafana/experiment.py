@@ -17,7 +17,7 @@ from deploy.grafana.palette import (
     TIME_LEFT,
     YELLOW,
 )
-from deploy.grafana.promql import ONE, SPAN, goodput, has_run
+from deploy.grafana.promql import ONE, SPAN, goodput, has_run, owned
 from deploy.grafana.row import Board, Choice, Column, Graph, Stat, Table, Timeline
 from deploy.grafana.shared import alerts
 from deploy.prometheus.recordings import FAILURES
@@ -138,6 +138,17 @@ NOW = (
         steps=ODD_FROM_ONE,
         empty="no",
         links=(ROLL_CALL, "MusterIncident", "MusterRunExplained"),
+    ),
+    Table(
+        (12, 24, "Whose it is"),
+        "The labels of its owners: a column for each that the setting ownerLabels of musterd names and it has.",
+        (Column("1", owned(ONE)),),
+        labels=("namespace", "experiment", "operator", "engine"),
+        empty="not exported",
+        sort="experiment",
+        height=3,
+        owners=True,
+        links=(page("platform.md", "Labels of owners"),),
     ),
     Timeline(
         (10, 24, "Phase, coordinator and stuck reasons over time"),

@@ -12,7 +12,7 @@ from deploy.grafana.palette import (
     TIME_LEFT,
     TIME_STUCK,
 )
-from deploy.grafana.promql import CHOSEN, PAIR, SPAN, each, goodput, has_run, quantiles
+from deploy.grafana.promql import CHOSEN, PAIR, SPAN, each, goodput, has_run, owned, quantiles
 from deploy.grafana.row import Board, Column, Graph, Stat, Table
 from deploy.grafana.shared import HOUR, alerts
 
@@ -125,6 +125,26 @@ NOW = (
         cell_links=TO_EXPERIMENT,
         height=6,
         links=(REASONS,),
+    ),
+    Table(
+        (30, 24, "Whose they are"),
+        "The stuck experiments with the labels of their owners: a column for each that the setting ownerLabels of "
+        "musterd names and one of them has.",
+        (
+            Column(
+                "stuck for",
+                f"(time() - {_SINCE}) * on ({PAIR}) group_right () {owned(CHOSEN)}",
+                "dtdurations",
+                TIME_STUCK,
+            ),
+        ),
+        labels=(*NAMES, "operator", "engine"),
+        empty="No experiment is stuck.",
+        sort="stuck for",
+        cell_links=TO_EXPERIMENT,
+        height=6,
+        owners=True,
+        links=(page("platform.md", "Labels of owners"),),
     ),
     alerts(9, 24, CHOSEN, 'experiment=""', labels=(*NAMES, "reason", "audience"), links=TO_EXPERIMENT),
 )
@@ -281,6 +301,7 @@ TRENDS = (
         "From the first pod that is asked for to a complete roll, per epoch, over the hour before each point.",
         quantiles("muster_time_to_assembled_seconds", HOUR),
         "s",
+        exemplars=True,
         links=("MusterAssemblyOverdue",),
     ),
     Graph(
@@ -288,6 +309,7 @@ TRENDS = (
         "From the failure that is seen to the complete roll of the next epoch, over the hour before each point.",
         quantiles("muster_restart_downtime_seconds", HOUR),
         "s",
+        exemplars=True,
     ),
     Graph(
         (27, 8, "Where the time went, last hour"),

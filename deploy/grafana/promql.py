@@ -14,6 +14,9 @@ ONE = 'namespace="$namespace",experiment="$experiment"'
 
 PAIR = "namespace, experiment"
 
+OF_THE_EXPORTER = ("instance", "job", "pod", "container", "endpoint", "service", "node", "prometheus", "replica")
+"""Labels that Prometheus and its operator give a series by who exported it."""
+
 STEP = "$__interval"
 """Grafana's variable for the time between two points of a panel."""
 
@@ -27,6 +30,11 @@ No increase falls between two points, however long the range that is shown.
 def each(metric: str, selector: str, *more: str) -> str:
     """A metric of experiments, one series for each experiment and each value of the labels ``more``."""
     return f"max by ({', '.join((PAIR, *more))}) ({metric}{{{selector}}})"
+
+
+def owned(selector: str) -> str:
+    """1 for each run, with the labels of its owners, whatever these are: what is left out names who exported it."""
+    return f"max without ({', '.join(OF_THE_EXPORTER)}) (muster_experiment_info{{{selector}}})"
 
 
 def stuck_reasons(selector: str) -> str:

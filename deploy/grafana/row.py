@@ -48,7 +48,10 @@ class Stat(Panel):
 
 @dataclass(frozen=True, slots=True)
 class Graph(Panel):
-    """Values over time, from zero. ``steps`` are drawn as lines; ``colors`` belong to series by their names."""
+    """Values over time, from zero. ``steps`` are drawn as lines; ``colors`` belong to series by their names.
+
+    With ``exemplars`` the single durations that have a trace are shown as points, which lead to it.
+    """
 
     queries: Queries
     unit: str = "short"
@@ -57,6 +60,7 @@ class Graph(Panel):
     steps: Steps = field(default=(), kw_only=True)
     colors: Mapping[str, str] = field(default_factory=dict, kw_only=True)
     top: float | None = field(default=None, kw_only=True)
+    exemplars: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,8 @@ class Column:
 class Table(Panel):
     """A line for each set of labels: first their columns, then those of the queries.
 
-    ``cell_links`` open from the cells of the label that they are given for.
+    ``cell_links`` open from the cells of the label that they are given for. With ``owners`` a column follows for each
+    label of owners that a series of the query has: which these are is a setting of musterd.
     """
 
     columns: Sequence[Column]
@@ -91,6 +96,7 @@ class Table(Panel):
     descending: bool = field(default=True, kw_only=True)
     cell_links: Mapping[str, Sequence[Link]] = field(default_factory=dict, kw_only=True)
     height: int = field(default=HEIGHT, kw_only=True)
+    owners: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -273,6 +273,17 @@ class PrometheusRule(Strict):
     labels: dict[str, str] = Field({}, description="more labels, where your Prometheus selects by them")
 
 
+class DashboardLink(Strict):
+    """A link to another system, for one experiment."""
+
+    title: str = Field(min_length=1, max_length=40, description="what the link is called")
+    url: str = Field(
+        pattern=r"^(https?://|/)",
+        description="its address, in which Grafana replaces ${namespace} and ${experiment}; one that begins with / is "
+        "of Grafana itself",
+    )
+
+
 class Dashboards(Strict):
     """The Grafana dashboards, as ConfigMaps."""
 
@@ -282,6 +293,9 @@ class Dashboards(Strict):
         {"grafana_dashboard": "1"}, min_length=1, description="labels by which the sidecar finds them"
     )
     annotations: dict[str, str] = Field({"grafana_folder": "Muster"}, description="their annotations")
+    links: list[DashboardLink] = Field(
+        [], description="links of the dashboard Experiment to your logs, traces and whatever else: title and url"
+    )
 
 
 SETTINGS: dict[str, Any] = {

@@ -28,8 +28,11 @@ from muster.metrics.rows.row import Metric
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Record
 
-Traced = Callable[[Plan, Record | None, Record], None]
-"""Takes in that a record was persisted in the place of another one."""
+Traced = Callable[[Plan, Record | None, Record], str | None]
+"""Takes in that a record was persisted in the place of another one; the id of the trace, if there is one.
+
+Durations are counted with it as an exemplar, for scrapers that ask for OpenMetrics.
+"""
 
 
 class Instruments:
@@ -78,20 +81,20 @@ class Instruments:
 
         The times of both are of one clock. Without a plan the experiment has ended as InvalidSpec.
         """
-        if plan is not None:
-            self._traced(plan, old, new)
+        trace = self._traced(plan, old, new) if plan is not None else None
+        example = {"trace_id": trace} if trace else None
         operator = plan.operator if plan else INVALID
         if new.finished and not (old and old.finished):
             self._outcomes.at(operator, new.phase, new.reason).inc()
         if old is None:
             return
         if old.phase is not new.phase and not old.finished:
-            self._phases.at(operator, old.phase).observe(_seconds(new.phase_at - old.phase_at))
+            self._phases.at(operator, old.phase).observe(_seconds(new.phase_at - old.phase_at), example)
         if new.assembled_at is not None and (old.assembled_at is None or old.epoch != new.epoch):
             if new.epoch_at is not None:
-                self._assembled.at(operator).observe(_seconds(new.assembled_at - new.epoch_at))
+                self._assembled.at(operator).observe(_seconds(new.assembled_at - new.epoch_at), example)
             if old.broken_at is not None:
-                self._downtime.at(operator).observe(_seconds(new.assembled_at - old.broken_at))
+                self._downtime.at(operator).observe(_seconds(new.assembled_at - old.broken_at), example)
         reason = new.cause.reason if new.cause else "Unknown"
         disruptions = max(0, new.disruptions - old.disruptions)
         # Some rules charge a gang restart to no account, some to two. An eviction by a queue is a disruption only.

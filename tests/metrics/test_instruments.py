@@ -4,12 +4,14 @@ from math import inf, nan
 
 import pytest
 from prometheus_client import Counter
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from muster.metrics import closed_sets
 from muster.metrics.catalogue import LABEL_SETS
-from muster.metrics.exposition import Bounded, label
+from muster.metrics.exposition import OPENMETRICS, Bounded, label, look, write
 from muster.metrics.instruments import Instruments
 from muster.metrics.rows.row import Metric, Type
+from muster.metrics.traces.spans import trace_id
 from muster.state.vocabulary.record import Attempts, Cause, Phase, RestartReason
 from tests.builders import NOW, plan, record
 
@@ -30,6 +32,28 @@ def test_leaving_a_phase_observes_how_long_it_lasted(instruments: Instruments) -
     assert read(instruments, "muster_phase_duration_seconds_sum", **where) == 42
     assert read(instruments, "muster_phase_duration_seconds_bucket", **where, le="30.0") == 0
     assert read(instruments, "muster_phase_duration_seconds_bucket", **where, le="60.0") == 1
+
+
+def test_a_duration_has_the_trace_of_its_experiment_for_those_who_ask_for_openmetrics() -> None:
+    ours = Instruments("1", lambda: 0, lambda: 0, traced=lambda plan, _old, _new: f"{trace_id(plan.uid):032x}")
+    pending = record(phase=Phase.ASSEMBLING, phase_at=NOW, epoch_at=NOW, broken_at=NOW)
+    ours.transition(plan(), pending, record(phase=Phase.RUNNING, phase_at=NOW + 4, epoch_at=NOW, assembled_at=NOW + 4))
+    seen = write(look(ours.registry), OPENMETRICS)[0].decode()
+    found = {
+        (sample.name, sample.exemplar.value): sample.exemplar.labels
+        for family in text_string_to_metric_families(seen)
+        for sample in family.samples
+        if sample.exemplar is not None
+    }
+    expected = {"trace_id": f"{trace_id(plan().uid):032x}"}
+    names = ("muster_phase_duration", "muster_time_to_assembled", "muster_restart_downtime")
+    assert found == {(f"{name}_seconds_bucket", 4.0): expected for name in names}
+    assert b"trace_id" not in write(look(ours.registry), "text/plain")[0]
+
+
+def test_without_traces_no_duration_has_an_exemplar(instruments: Instruments) -> None:
+    instruments.transition(plan(), record(phase_at=NOW), record(phase=Phase.RUNNING, phase_at=NOW + 4))
+    assert b" # {" not in write(look(instruments.registry), OPENMETRICS)[0]
 
 
 def test_a_write_that_changes_no_phase_observes_nothing(instruments: Instruments) -> None:

@@ -9,8 +9,8 @@ from muster.state.vocabulary.record import Record
 class Traces(Protocol):
     """Takes in transitions."""
 
-    def transition(self, plan: Plan, old: Record | None, new: Record) -> None:
-        """A record was persisted in the place of ``old``. Never blocks."""
+    def transition(self, plan: Plan, old: Record | None, new: Record) -> str | None:
+        """A record was persisted in the place of ``old``. Never blocks. The id of its trace; None: it has none."""
         ...
 
     async def aclose(self) -> None:

@@ -17,7 +17,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
-from muster.metrics.traces.spans import Span, closed_spans
+from muster.metrics.traces.spans import Span, closed_spans, trace_id
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Record
 
@@ -40,10 +40,14 @@ class TraceExport:
             {"service.name": "musterd", "service.version": version, "service.instance.id": instance}
         )
 
-    def transition(self, plan: Plan, old: Record | None, new: Record) -> None:
-        """A record was persisted in the place of ``old``: queue the spans that are over by it. Never blocks."""
+    def transition(self, plan: Plan, old: Record | None, new: Record) -> str:
+        """A record was persisted in the place of ``old``: queue the spans that are over by it. Never blocks.
+
+        The id of the trace, as W3C Trace Context writes it.
+        """
         for span in closed_spans(plan, old, new):
             self._processor.on_end(self._readable(span))
+        return f"{trace_id(plan.uid):032x}"
 
     async def aclose(self) -> None:
         """Send what is queued. A collector that is away delays the end of the daemon by ``LONGEST_CLOSE`` at most."""

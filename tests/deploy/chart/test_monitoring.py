@@ -97,6 +97,24 @@ def test_the_label_of_the_cluster_is_a_value_that_rules_and_dashboards_follow(re
     assert found == {f"{board.name}.json": json.loads(text(board, "k8s")) for board in BOARDS}
 
 
+def test_the_dashboard_of_one_experiment_has_the_links_of_the_values_behind_its_own(rendered: Rendered) -> None:
+    address = "https://logs.example.org/search?pod=${experiment}-&namespace=${namespace}"
+    values = json.dumps([{"title": "Logs", "url": address}, {"title": "Traces", "url": "/explore?${experiment}"}])
+    maps = [
+        each
+        for each in rendered(*MONITORING, "--set-json", f"dashboards.links={values}")
+        if each["kind"] == "ConfigMap"
+    ]
+    found = {name: json.loads(content) for each in maps for name, content in each["data"].items()}
+    links = found["muster-experiment.json"]["links"]
+    assert [(link["title"], link["url"]) for link in links[-2:]] == [
+        ("Logs", address),
+        ("Traces", "/explore?${experiment}"),
+    ]
+    links[-2:] = []
+    assert found == {path.name: json.loads(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*.json")}
+
+
 def test_labels_of_owners_are_on_the_alerts_about_runs_as_without_the_chart(rendered: Rendered) -> None:
     found = rules(rendered(*ALL, "--set", r"settings.ownerLabels=example.com/cost-center=a|b\,team"))
     written = yaml.safe_load(plain(groups.GROUPS, ("label_example_com_cost_center", "label_team")))["groups"]

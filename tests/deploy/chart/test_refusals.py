@@ -53,6 +53,8 @@ BAD = {
     "image.pullSecrets[0]=registry": "at '/image/pullSecrets/0': got string, want object",
     "ingress.host=Muster": "at '/ingress/host': 'Muster' does not match pattern",
     "ingress.host=muster.example.com,service.create=false": "ingress.host needs the Service",
+    "dashboards.links[0].title=Logs,dashboards.links[0].url=javascript:x": "'javascript:x' does not match pattern",
+    "dashboards.links[0].title=Logs": "at '/dashboards/links/0': missing property 'url'",
     "priorityClass.value=2000000000": "at '/priorityClass/value': maximum: got 2",
 }
 """``--set``, and what Helm says."""

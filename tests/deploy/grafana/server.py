@@ -63,6 +63,11 @@ class Prometheus:
         found = await self._ask(f"label/{label}/values", {"match[]": selector})
         return [str(value) for value in found]
 
+    async def exemplars(self, expr: str, start: float, end: float) -> list[Labels]:
+        """The labels of the exemplars of a query's series between two moments."""
+        found = await self._ask("query_exemplars", {"query": expr, "start": str(start), "end": str(end)})
+        return [one["labels"] for series in found for one in series["exemplars"]]
+
     async def _ask(self, path: str, params: Mapping[str, str]) -> Any:
         async with self.session.get(f"{self.url}/api/v1/{path}", params=params) as answer:
             body = await answer.json()
@@ -73,12 +78,12 @@ class Prometheus:
 
 @asynccontextmanager
 async def prometheus(
-    folder: Path, target: str, *, interval: str = "1s", rules: Sequence[Path] = (), **more: Any
+    folder: Path, target: str, *, interval: str = "1s", rules: Sequence[Path] = (), features: str = "", **more: Any
 ) -> AsyncIterator[Prometheus]:
     """A Prometheus that scrapes ``target`` (host:port) for the duration of the block, with its data in ``folder``.
 
-    It evaluates the files of ``rules``. ``more`` are settings of the scrape. Raises ``Unavailable`` where this machine
-    has no Prometheus and cannot fetch one.
+    It evaluates the files of ``rules``, and has the ``features`` that its flag turns on. ``more`` are settings of the
+    scrape. Raises ``Unavailable`` where this machine has no Prometheus and cannot fetch one.
     """
     binary = await asyncio.to_thread(program, "prometheus")
     config = folder / "prometheus.json"
@@ -95,6 +100,7 @@ async def prometheus(
         f"--config.file={config}",
         f"--storage.tsdb.path={folder / 'data'}",
         f"--web.listen-address=127.0.0.1:{port}",
+        *((f"--enable-feature={features}",) if features else ()),
         "--log.level=warn",
     )
     child = await Child.start("prometheus", command, folder / "prometheus.log")

@@ -48,7 +48,7 @@ class Situation:
             "jobset": f"task: {{count: 1, completions: {self.members}, parallelisms: {self.members}, {resources}}}",
             "kuberay": f"{{Head: {{{resources}}}, Workers: [{{name: node, count: {self.members}, {resources}}}]}}",
         }[self.operator]
-        labels = f"{{{QUEUE_LABEL}: {self.queue}}}" if self.queue else "{}"
+        labels = f"{{team: {self.namespace}{f', {QUEUE_LABEL}: {self.queue}' if self.queue else ''}}}"
         return f"""
 apiVersion: muster.dev/v1alpha1
 kind: Experiment

@@ -71,7 +71,7 @@ async def _make_lease(client: Client) -> None:
 
 async def _daemon(here: Environment, kubeconfig: Path) -> Child:
     reached = ("--kubeconfig", str(kubeconfig), "--http-port", str(here.port))
-    options = (*reached, "--leader-elect", "--kueue", "--watch-kinds", "pods", *LEASE)
+    options = (*reached, "--leader-elect", "--kueue", "--watch-kinds", "pods", *LEASE, "--owner-labels", "team")
     return await Child.start("daemon", module("muster.daemon.main", *options), here.home.daemon_log)
 
 

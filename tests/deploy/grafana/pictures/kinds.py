@@ -6,6 +6,7 @@ from itertools import groupby
 from math import ceil, floor, isfinite, log10
 from typing import Any
 
+from deploy.grafana.build import OWNER
 from tests.deploy.grafana.answers import Answer, legend
 from tests.deploy.grafana.pictures.svg import (
     COLORS,
@@ -134,6 +135,9 @@ def table(panel: Panel, answers: Sequence[Answer], frame: Frame) -> str:
     arranged = next(one for one in panel["transformations"] if one["id"] == "organize")["options"]
     order_of = arranged["indexByName"]
     headings = {name: arranged["renameByName"][name] for name in sorted(order_of, key=order_of.__getitem__)}
+    if any(one["id"] == "renameByRegex" for one in panel["transformations"]):
+        found = {name for answer in answers for one in answer.series for name in one.labels if name.startswith(OWNER)}
+        headings |= {name: name.removeprefix(OWNER) for name in sorted(found)}
     labels = [name for name in headings if not name.startswith("Value")]
     columns = [name for name in headings if name.startswith("Value")]
     rows: dict[tuple[str, ...], dict[str, float]] = {}
