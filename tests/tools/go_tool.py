@@ -1,7 +1,8 @@
 """Build one program of a Go module, pinned in a go.mod and go.sum of the tests, once, into ~/.cache/muster-tools.
 
-The folder carries the hash of both files, so another version is another folder. A lock lets one process build while
-others wait. Go's own build cache of the program is removed when the program is there.
+The folder carries the hash of both files, and of what is written in Go beside them, so another version is another
+folder. A lock lets one process build while others wait. Go's own build cache of the program is removed when the program
+is there.
 """
 
 import fcntl
@@ -40,7 +41,8 @@ class GoTool:
     def folder(self) -> Path:
         """Where the pinned version is kept."""
         parent = Path(os.environ.get(CACHE_VARIABLE) or Path.home() / ".cache" / "muster-tools")
-        pins = (self.module / "go.mod").read_bytes() + (self.module / "go.sum").read_bytes()
+        files = [self.module / "go.mod", self.module / "go.sum", *sorted(self.module.glob("*.go"))]
+        pins = b"".join(file.read_bytes() for file in files)
         return parent / f"{self.program}-{hashlib.sha256(pins).hexdigest()[:16]}"
 
     def path(self) -> Path:
