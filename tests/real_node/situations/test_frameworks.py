@@ -1,11 +1,18 @@
 """The examples in containers over two nodes: coordinators are found through CoreDNS, their ports probed by musterd."""
 
+import asyncio
+import subprocess
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from muster.api.names import API_VERSION, KIND
 from muster.state.vocabulary.subject import JOBSET
+from tests.examples.table import BY_NAME
+from tests.frameworks.interpreters import CURRENT_TORCH, home, python_of
 from tests.real.ground import ROOT, TAINT
 from tests.real.run_kinds import served
 from tests.real_node.site import WORK, Site
@@ -66,3 +73,41 @@ async def test_a_jobset_of_ours(here: Site) -> None:
         seen = await here.client.get("jobset/ring", namespace=here.namespace)
         here.row.says(f"{seen.phase} {seen.message}")
         assert seen.phase == "Succeeded"
+
+
+def from_this_machine(python: Path, path: str) -> dict[str, Any]:
+    """A template whose members find the framework of an interpreter of this machine, mounted where it is here."""
+    prefix = subprocess.run(
+        [python, "-c", "import sys; print(sys.base_prefix)"], capture_output=True, text=True, check=True
+    )
+    folders = [str(home()), prefix.stdout.strip()]
+    volumes = [
+        {"name": f"folder-{number}", "hostPath": {"path": each, "type": "Directory"}}
+        for number, each in enumerate(folders)
+    ]
+    mounts = [{"name": f"folder-{number}", "mountPath": each, "readOnly": True} for number, each in enumerate(folders)]
+    container = {"name": "main", "env": [{"name": "PATH", "value": path}], "volumeMounts": mounts}
+    tolerations = [{"key": TAINT["key"], "operator": "Exists"}]
+    spec = {"nodeSelector": WORK, "tolerations": tolerations, "volumes": volumes, "containers": [container]}
+    return {"spec": spec}
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("name", ["pytorch", "xgboost", "ray"])
+async def test_an_example_of_another_framework_succeeds(here: Site, name: str) -> None:
+    """The frameworks are too large for an image of each run: they are mounted from this machine."""
+    example = BY_NAME[name]
+    example = replace(example, framework=CURRENT_TORCH) if example.framework == "torch" else example
+    here.row.happens(f"the example {example.file}, {example.members} members in containers")
+    if example.skipped:
+        pytest.skip(example.skipped)
+    python = await asyncio.to_thread(python_of, example.framework)
+    assert python is not None
+    spec = example.document(Path("/tmp"))["spec"]
+    spec["image"] = here.nodes.images["train"]
+    spec["template"] = await asyncio.to_thread(from_this_machine, python, example.search_path)
+    spec["restartPolicy"] = {**spec.get("restartPolicy", {}), "backoffLimit": 5}
+    body = {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": spec}
+    await here.request("POST", f"/apis/{API_VERSION}/namespaces/{here.namespace}/experiments", body)
+    reason = "SuccessPolicyMet" if example.serving else "AllMembersSucceeded"
+    await here.says(name, f"^Succeeded {reason} ", LONG)
