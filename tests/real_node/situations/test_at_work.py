@@ -1,10 +1,14 @@
 """What works in containers on real nodes: each row is something that only a kubelet can show."""
 
+import asyncio
 import re
+import urllib.request
 from typing import Any
 
 import pytest
 
+from tests.real.namespace import SLOW
+from tests.real.situations.test_port_forward import forwarded
 from tests.real_node.registry import pull_secret
 from tests.real_node.site import Site, python
 from tests.real_node.situations.test_cannot_start import main, private, spec
@@ -119,6 +123,18 @@ async def test_exec_and_logs_go_through_the_kubelet(here: Site) -> None:
     assert said.strip().startswith("worker-0-1")
     assert "hello from 0" in logs
     assert "hello from 1" in logs
+
+
+async def test_a_port_is_forwarded_by_the_kubelet(here: Site) -> None:
+    await here.submit("run", "echo $MUSTER_RANK > /tmp/rank; cd /tmp; exec python3 -m http.server 9000")
+    await here.phase("run", "Running")
+    here.row.happens("muster port-forward to rank 1 through the real kubelet")
+    async with forwarded(here, "run", ":9000", "--rank", "1") as opened:
+        address = await opened.address()
+        answered = await asyncio.to_thread(urllib.request.urlopen, f"{address.rstrip('/')}/rank", timeout=SLOW)
+        said = answered.read().decode().strip()
+        here.row.says(f"rank {said} answers at {address}")
+        assert said == "1"
 
 
 async def test_readiness_is_the_kubelets(here: Site) -> None:
