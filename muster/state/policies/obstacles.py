@@ -122,10 +122,12 @@ def _slow_start(context: Context) -> Obstacle | None:
     hours. Both show in no waiting reason but ContainerCreating and PodInitializing, so they count after a minute.
     """
     scheduled_at, idle = context.record.scheduled_at, context.tally.idle
+    if scheduled_at is None:
+        return None
     pods = [pod for pod in islice(idle.values(), NAMED) if not pod.terminating]
     unmade = [pod for pod in pods if not pod.sandboxed]
     held = unmade or [pod for pod in pods if pod.holder]
-    if scheduled_at is None or not held:
+    if not held:
         return None
     cause = Causes.SANDBOX if unmade else Causes.INIT_CONTAINER
     count = f"{share(context.tally.started, context.plan.size)} programs have started"

@@ -107,11 +107,15 @@ def not_in_the_future(plan: Plan, record: Record, now: float) -> Record:
 
 
 def _latest(value: Any) -> float:
-    """The latest of the moving times in a value."""
-    if isinstance(value, float | int):
-        return value
-    inside = value if isinstance(value, tuple) else [getattr(value, name) for name in moving(type(value))]
-    return max((_latest(each) for each in inside if each is not None), default=0.0)
+    """The latest of the moving times in a value; 0 where it has none."""
+    kind = type(value)
+    if kind is float or kind is int:
+        return float(value)
+    latest = 0.0
+    for each in value if kind is tuple else [getattr(value, name) for name in moving(type(value))]:
+        if each is not None:
+            latest = max(latest, _latest(each))
+    return latest
 
 
 def _with_times(value: Any, change: Callable[[float], float]) -> Any:

@@ -58,7 +58,11 @@ _WHEN: Final[Mapping[Stage, tuple[MissingCause, ...]]] = {
 
 def of_pod(context: Context, pod: Pod) -> MissingCause:
     """The cause that a pod shows, by the first row that holds (``causes.cause``)."""
-    shows = shown(pod, pod.rank in context.tally.done)
+    return of_what_shows(context, pod, shown(pod, pod.rank in context.tally.done))
+
+
+def of_what_shows(context: Context, pod: Pod, shows: Shown) -> MissingCause:
+    """The same of a pod that ``shows`` this."""
     if (found := _BY_REASON.get(shows)) is not None:
         return found
     finer = (cause for cause in _WHEN[shows.stage] if cause.when is not None and cause.when(context, pod))

@@ -88,10 +88,10 @@ def why_missing(context: Context, rank: int) -> str:
     if pod is None:
         name = expected_name(context, context.plan.member(rank))
         return f"rank {rank} ({placed(context, rank, name)}, {without_pod(context, rank).cause.absent})"
-    cause = table.of_pod(context, pod)
+    now_shown = shown(pod, rank in context.tally.done)
+    cause, stage = table.of_what_shows(context, pod, now_shown), now_shown.stage
     if (wrong := _as_coordinator(context, pod, cause)) is not None:
         cause = wrong.cause
-    stage = shown(pod, rank in context.tally.done).stage
     waits = stage in WAITS or (stage in RUNS and pod.waiting_reason)  # to be started again: nothing of it runs
     shows = waits and cause is not Causes.INIT_CONTAINER
     why = why_idle(pod) if shows else say(cause.words or cause.what, context, pod)

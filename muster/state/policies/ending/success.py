@@ -22,6 +22,8 @@ def judge(context: Context) -> Succeed | None:
     if rule.quantifier is Quantifier.ANY and size:
         done = next((name for group in targets if (name := _completed_job(context, group))), None)
         return Succeed(f"job {done} succeeded", BY_POLICY) if done else None
+    if size and not context.tally.succeeded:
+        return None
     if any(group.job is not None and group.job.early for group in targets):
         if any(jobs_succeeded(context, group) < group.replicas for group in targets):
             return None

@@ -20,12 +20,16 @@ from muster.state.vocabulary.pod import Pod
 
 def unseen(context: Context) -> dict[int, Pod]:
     """By rank: the pods of this epoch that vanished after they had a node, or that are known to have been altered."""
+    if not context.view.engine.vanished:
+        return {}
     altered = context.view.engine.altered
     return {pod.rank: pod for pod in _vanished(context) if pod.scheduled or pod.uid in altered}
 
 
 def unplaced(context: Context) -> tuple[Pod, ...]:
     """The other pods of this epoch that vanished: one that is gone has run nothing, so it can be created again."""
+    if not context.view.engine.vanished:
+        return ()
     altered = context.view.engine.altered
     return tuple(pod for pod in _vanished(context) if not (pod.scheduled or pod.uid in altered))
 
