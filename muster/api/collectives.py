@@ -4,14 +4,17 @@ A process writes one small value under ``KEYS/<member>`` into the TCPStore of it
 same pod under ``KEYS/<member>.<n>``. Each value is a JSON object::
 
     {"rank": 2, "life": 1, "beat": 31, "moves": 928139, "longest": 2.5, "still": 14.0, "processes": 1,
-     "groups": [["0", "default_pg", "gloo", 4, "0-3", 6, "all_reduce", 1]]}
+     "groups": [["0", "default_pg", "gloo", 4, "0-3", 6, "all_reduce", 1]],
+     "shares": [["0", "default_pg", "gloo", 4, "0-3", 6, 120, 95, 0]]}
 
 ``beat`` counts the values. ``moves`` is another number once the process has entered or ended a collective or has sent
 or received. ``still`` is for how many seconds it is the same, by the monotonic clock of the process, and ``longest``
 the longest time for which it was. ``life`` counts the calls of ``init_process_group``. ``groups`` is there once the
 process has been still for a while: for each process group that it is in the name, the description, the
 backend, the size, the ranks, the collectives that it has entered (-1: not known), the last one, and whether that is
-not over.
+not over. ``shares`` has, of groups of gloo that have no other collectives than ``TOGETHER``, the same five and four
+counts that only grow: collectives entered, random moments at which the process has looked, at how many of them it was
+in a collective of the group, and at how many it was not and in one of another group.
 
 ``muster.assist.mounted.torch_recorder`` has the same numbers: it imports nothing of Muster.
 """
@@ -22,6 +25,10 @@ MAX_VALUE = 3072
 """Bytes of the value of one process."""
 MAX_GROUPS = 24
 """Process groups in one value."""
+MAX_SHARES = 4
+"""Process groups of which a value has how long the process is in their collectives."""
+TOGETHER = "all_reduce", "all_gather", "allgather", "barrier", "reduce_scatter"
+"""How the names of operations begin that no member leaves before all have entered, after underscores."""
 MAX_PROCESSES = 64
 """Processes of one pod whose values are read."""
 

@@ -200,7 +200,9 @@ def _facts(plan: Plan, record: Record, known: Known, accelerators: Mapping[str, 
         progress = view.progress_of(record.epoch) if record.gathering else None
         ready, probe, at = view.of(record.epoch).ready, view.probe_result_of(record.epoch), known.pending_at
         until = None if at is None else min(at, now)
-        return Facts(plan, record, ready, counts, probe, progress, accelerators, until, known.owners)
+        come = view.arrivals_of(record.epoch) if record.phase is Phase.RUNNING else None
+        last = None if come is None else len(come.members)
+        return Facts(plan, record, ready, counts, probe, progress, accelerators, until, known.owners, last)
     except Exception:  # noqa: BLE001 - one experiment must not cost the scrape of all
         return None
 

@@ -67,6 +67,8 @@ class Facts(NamedTuple):
     until: float | None = None
     """Up to when time is counted, while a status that counts more is being written; None is now."""
     owners: Owners = ()
+    last: int | None = None
+    """How many ranks come last to collectives; None where that is not known."""
 
 
 class Finished(NamedTuple):
@@ -175,7 +177,7 @@ def _finished(facts: Finished) -> _Text:
 def _running(facts: Facts | None, now: float, deadlines: Deadlines) -> _Text:
     if facts is None:
         raise ValueError("unreadable")
-    plan, record, ready, roll, probe, progress, accelerators, until, owners = facts
+    plan, record, ready, roll, probe, progress, accelerators, until, owners, last = facts
     text = _Text(plan.namespace, plan.title)
     _info(text, plan.operator, plan.engine, owners)
     text.add_set(rows.PHASE, _PHASES[record.phase], len(_PHASES))
@@ -209,6 +211,8 @@ def _running(facts: Facts | None, now: float, deadlines: Deadlines) -> _Text:
     _goodput(text, sums.at(now if until is None else until), reported=record.steps is not None)
     if progress is not None:
         _progress(text, progress)
+    if progress is not None or last is not None:
+        text.add(rows.STRAGGLER_RANKS, max(progress.straggling if progress else 0, last or 0))
     return text
 
 
@@ -230,7 +234,6 @@ def _progress(text: _Text, progress: Progress) -> None:
         text.add(rows.STEPS_PER_SECOND, progress.rate)
     text.add(rows.LAST_STEP, progress.moved_at)
     text.add(rows.HUNG_AFTER, progress.patience)
-    text.add(rows.STRAGGLER_RANKS, progress.straggling)
 
 
 def _ranks(text: _Text, arrived: int, missing: int, causes: Causes) -> None:

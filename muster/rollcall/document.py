@@ -86,6 +86,14 @@ class ProgressReport(Struct, frozen=True, kw_only=True, rename="camel"):
     """What the lowest reporting rank reports beside its step."""
 
 
+class ArrivalReport(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Ranks that the others wait for in collectives while the gang gets on (``state.view.recorder.arrivals``)."""
+
+    sentence: Text
+    ranks: str
+    """Of the pods, as ``0-3,7``."""
+
+
 class Summary(Struct, frozen=True, kw_only=True, rename="camel"):
     """One experiment in one row. ``arrived`` and ``missing`` are None while they are not known."""
 
@@ -287,6 +295,8 @@ class Detail(Summary, frozen=True, kw_only=True, rename="camel"):
     """The first 64."""
     findings: list[FindingReport]
     """Why members are missing or not at work, the most decisive cause first."""
+    slow: ArrivalReport | None
+    """Who comes last to collectives; None where no rank does, and where that is not known."""
     cause: CauseReport | None
     conditions: list[ConditionReport]
     story: list[StoryReport]

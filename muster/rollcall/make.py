@@ -8,6 +8,7 @@ from muster.api.values.printable import WORD, printable
 from muster.api.values.rank_ranges import to_ranges
 from muster.rollcall.arrivals import arrivals
 from muster.rollcall.document import (
+    ArrivalReport,
     CauseReport,
     ConditionReport,
     CoordinatorReport,
@@ -26,6 +27,7 @@ from muster.rollcall.document import (
 from muster.rollcall.hurts import hurts
 from muster.rollcall.seats import Bench, benches, by_standing
 from muster.state.facts.accelerators import held
+from muster.state.facts.collectives import slow
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.classifier import why_missing
 from muster.state.facts.diagnosis.diagnose import diagnose
@@ -36,6 +38,7 @@ from muster.state.policies import silence
 from muster.state.view.probe_result import SHOWN_RANKS, ProbeResult
 from muster.state.view.progress import Progress
 from muster.state.view.progress import sentence as progress_sentence
+from muster.state.view.recorder.arrivals import sentence as arrivals_sentence
 from muster.state.view.roll import RankState
 from muster.state.vocabulary.record import ConditionType, Phase
 from muster.state.vocabulary.rules import ClockName
@@ -65,6 +68,7 @@ def detail(case: Context, clocks: Clocks, seats: Iterable[Bench] | None = None) 
         ranks=_by_state(probe.answer.states) if probe else {},
         missing_ranks=[_missing_rank(case, rank) for rank in _missing(case)],
         findings=[_finding(found) for found in diagnose(case)],
+        slow=_slow(case),
         cause=made(CauseReport, record.cause, sentence=sentence(record.cause)) if record.cause else None,
         conditions=[made(ConditionReport, each, status=bool(each.status)) for each in record.conditions],
         story=[made(StoryReport, line) for line in record.story],
@@ -144,6 +148,11 @@ def _progress(progress: Progress, now: float) -> ProgressReport:
         hangs_after=progress.patience,
         scalars={printable(name, WORD): value for name, value in progress.scalars},
     )
+
+
+def _slow(case: Context) -> ArrivalReport | None:
+    seen = slow(case)
+    return ArrivalReport(sentence=arrivals_sentence(seen), ranks=to_ranges(seen.members)) if seen else None
 
 
 def _by_state(ranks: Iterable[RankState]) -> dict[str, str]:

@@ -18,6 +18,7 @@ from muster.state.policies.failures.restart_reasons import EXPORTED
 from muster.state.summary.invalid_spec import refuse
 from muster.state.view.probe_result import LOST_AFTER
 from muster.state.view.progress import StepReport
+from muster.state.view.recorder.collectives import CollectiveReport, Share
 from muster.state.view.roll import CoordinatorState, RankState
 from muster.state.view.view import View
 from muster.state.vocabulary.coordinator import ProbeKind
@@ -464,6 +465,23 @@ def test_steps_that_a_program_reports_are_series_of_its_experiment() -> None:
     assert value(found, "muster_experiment_straggler_ranks", ONE) == 0
     assert value(found, "muster_experiment_last_step_timestamp_seconds", ONE) == NOW + 6
     assert value(found, "muster_experiment_hung_after_seconds", ONE) == 60
+
+
+def test_a_rank_that_comes_last_to_collectives_counts_without_reports_of_steps() -> None:
+    seen = view()
+    for nth in range(7):
+        said = tuple(
+            CollectiveReport(rank, rank, 1, nth, nth, 0.0, 0.0, None, (share_of(nth, 80 * nth * rank),))
+            for rank in range(2)
+        )
+        seen.observe_probe(answer(RankState.CONNECTED, at=NOW + 60.0 * nth, collectives=said), 0)
+    found = scrape([Subject(plan(), record(phase=Phase.RUNNING), seen)])
+    assert value(found, "muster_experiment_straggler_ranks", ONE) == 1
+    assert "step" not in names(found)
+
+
+def share_of(nth: int, inside: int) -> Share:
+    return Share("0", "default_pg", "gloo", 2, "0-1", 100 * nth, 120 * nth, inside, 0)
 
 
 def test_a_rate_that_is_not_known_yet_is_no_series() -> None:

@@ -19,6 +19,7 @@ from tests.frameworks.interpreters import CURRENT_TORCH, reason_without
 from tests.hangs.played import SIZE, Verdict, summed_up
 from tests.recorder.gang import PROGRAMS, SAYS, right, run
 from tests.recorder.virtual import VirtualGang
+from tests.recorder.virtual_steps import SteppingGang
 
 
 def victim_of(how: str, number: int) -> int:
@@ -49,11 +50,11 @@ def play_virtual(hours: float) -> bool:
     """Play virtual gangs, each for ten hours with a seed of its own; True if nothing was said of any."""
     looks = verdicts = 0
     for seed in range(ceil(hours / 10)):
-        gang = VirtualGang(random.Random(seed))
-        gang.play(10)
-        looks, verdicts = looks + gang.looks, verdicts + bool(gang.verdicts)
-        for at, said in gang.verdicts[:1]:
-            click.echo(f"seed {seed} at {at:.0f} s: {said}")
+        for gang in (VirtualGang(random.Random(seed)), SteppingGang(random.Random(seed))):
+            gang.play(10)
+            looks, verdicts = looks + gang.looks, verdicts + bool(gang.verdicts)
+            for at, said in gang.verdicts[:1]:
+                click.echo(f"seed {seed} at {at:.0f} s: {said}")
     click.echo(f"virtual healthy gangs: {hours:g} hours, {looks:,} looks, verdicts of {verdicts} gangs")
     return not verdicts
 

@@ -122,7 +122,14 @@ def gang(folder: Path, program: str, how: str, victim: int) -> Iterator[str]:
     (mounted / RECORDER_FILE).write_text(RECORDER_CODE)
     given = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(SIZE), "PYTHONPATH": str(mounted)}
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("MUSTER_")}
-    command = [str(python_of(CURRENT_TORCH)), "-u", str(folder / "train.py"), how, str(victim), str(HALTS_AT[program])]
+    command = [
+        str(python_of(CURRENT_TORCH)),
+        "-u",
+        str(folder / "train.py"),
+        how,
+        str(victim),
+        str(HALTS_AT.get(program, 0)),
+    ]
     processes: list[subprocess.Popen[bytes]] = []
     with ended(processes):
         for rank in range(SIZE):

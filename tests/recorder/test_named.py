@@ -31,7 +31,17 @@ async def test_the_rank_whose_data_end_to_come_to_a_trainer_is_named(tmp_path: P
 
 
 def test_the_mounted_file_has_the_numbers_of_the_daemon() -> None:
-    for name in ("KEYS", "MAX_VALUE", "MAX_GROUPS", "MAX_PROCESSES", "FASTEST", "SLOWEST", "VALUES_PER_SECOND"):
+    for name in (
+        "KEYS",
+        "MAX_VALUE",
+        "MAX_GROUPS",
+        "MAX_PROCESSES",
+        "MAX_SHARES",
+        "TOGETHER",
+        "FASTEST",
+        "SLOWEST",
+        "VALUES_PER_SECOND",
+    ):
         assert getattr(torch_recorder, name) == getattr(agreed, name)
 
 

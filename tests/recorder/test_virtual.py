@@ -5,6 +5,7 @@ import random
 import pytest
 
 from tests.recorder.virtual import VirtualGang
+from tests.recorder.virtual_steps import SteppingGang
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -22,3 +23,19 @@ def test_a_rank_that_computes_for_ever_is_named_by_the_same_looks() -> None:
     assert at >= 360
     assert "Late(member=1, rank=1" in said
     assert "rank=2" not in said
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_rank_of_a_healthy_gang_is_said_to_come_last(seed: int) -> None:
+    gang = SteppingGang(random.Random(seed))
+    gang.play(hours=5)
+    assert gang.looks > 5_000
+    assert gang.verdicts == []
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_rank_that_is_slower_by_two_seconds_is_said_by_the_same_looks(seed: int) -> None:
+    gang = SteppingGang(random.Random(seed), slower=2.0)
+    gang.play(hours=1)
+    assert {rank for _, rank in gang.verdicts} == {1}
+    assert gang.verdicts[0][0] < 900

@@ -10,7 +10,7 @@ import random
 from dataclasses import dataclass, field
 
 from muster.assist.mounted.torch_recorder import FASTEST, STILL, WARM
-from muster.state.view.collectives import CollectiveReport, Collectives, GroupCount, collectives_seen
+from muster.state.view.recorder.collectives import CollectiveReport, Collectives, GroupCount, collectives_seen
 
 SIZE = 4
 LOOK = 3.0

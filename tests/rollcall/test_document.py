@@ -9,6 +9,7 @@ from muster.rollcall.document import stamp
 from muster.rollcall.make import detail, summary
 from muster.state.facts.context import Context
 from muster.state.view.progress import StepReport
+from muster.state.view.recorder.collectives import CollectiveReport, Share
 from muster.state.view.roll import RankState
 from muster.state.vocabulary.record import Phase, RollCall
 from tests.builders import NOW, answer, plan, record, view
@@ -55,6 +56,22 @@ def test_what_a_program_reports_is_in_the_document() -> None:
     assert found is not None
     assert (found.sentence, found.step) == ("step 60, 10 steps/s", 60)
     assert (found.per_second, found.reporting, found.hung, found.scalars) == (10.0, 4, False, {"loss": 0.5})
+
+
+def test_a_rank_that_comes_last_to_collectives_is_in_the_document_while_the_gang_runs() -> None:
+    seen = view()
+    for look in range(7):
+        share = Share("0", "default_pg", "gloo", 2, "0-1", 100 * look, 120 * look, 0, 0)
+        said = tuple(
+            CollectiveReport(rank, rank, 1, look, look, 0.0, 0.0, None, (share._replace(inside=80 * look * rank),))
+            for rank in range(2)
+        )
+        seen.observe_probe(answer(*[RankState.CONNECTED] * 4, at=NOW + 60.0 * look, collectives=said), 0)
+    found = detail(Context(plan(), record(phase=Phase.RUNNING), seen, NOW + 360), {}).slow
+    assert found is not None
+    assert found.ranks == "0"
+    assert found.sentence.startswith("rank 0 comes last to the collectives of default_pg, 0.4 s after half")
+    assert detail(Context(plan(), record(phase=Phase.RESTARTING), seen, NOW + 360), {}).slow is None
 
 
 @pytest.mark.parametrize("phase", [Phase.RESTARTING, Phase.SUCCEEDED])

@@ -6,6 +6,10 @@ record itself, which may take 50 ms: never for more than ``LOAD`` of the time. W
 (``muster.api.collectives``), by the process's own client of the store: no port is opened, and no connection is made.
 No tensor, stack or name of the program is in it.
 
+Twice a second, at random moments, it looks whether the process is in a collective: of a gang that waits for one rank in
+each step that rank is in them least. It asks the same summary, and the record every ``CHECK`` seconds: which operations
+a group uses.
+
 A process that is stopped, or whose C code keeps the interpreter's lock, writes nothing, and that says so.
 
 torch is used where the program has imported it, and never imported. MUSTER_RECORDER=off leaves it alone.
@@ -27,11 +31,14 @@ if TYPE_CHECKING:  # `typing` would be an import of every process
 
 NATIVE = "torch._C._distributed_c10d"
 KEYS, MAX_VALUE, MAX_GROUPS, MAX_PROCESSES = "muster/collectives", 3072, 24, 64
+MAX_SHARES, TOGETHER = 4, ("all_reduce", "all_gather", "allgather", "barrier", "reduce_scatter")
 FASTEST, SLOWEST, VALUES_PER_SECOND = 2.0, 20.0, 100
 NAME = "muster recorder"
 """Name of the thread."""
 STILL = 10.0
 """Seconds without a move after which the record is read."""
+SAMPLE, CHECK = 0.5, 30.0
+"""Seconds from one sample to the next, on average, and between two looks at the operations."""
 LOAD = 0.001
 """The part of a CPU that reading the record may cost."""
 WARM = 16
@@ -63,13 +70,25 @@ class Recorder:
         self.beat = self.moves = self.operations = 0
         self.longest = self.moved_at = self.read_after = 0.0
         self.groups: list[list[Any]] | None = None
+        self.shares: dict[str, list[Any]] = {}
+        self.checked, self.check_at = -1, 0.0
 
     def publish(self, over: threading.Event) -> None:
-        """Write a value at each interval until the group is destroyed."""
+        """Write a value at each interval until the group is destroyed, and take samples at random moments between."""
+        import random
+
         interval = min(max(self.size / VALUES_PER_SECOND, FASTEST), SLOWEST)
-        while not over.wait(interval) and self.c10d.GroupMember.WORLD is self.world:
+        chance = random.Random()  # noqa: S311  (the program's own random numbers stay)
+        write_at = time.monotonic() + interval
+        while not over.wait(SAMPLE * (0.5 + chance.random())) and self.c10d.GroupMember.WORLD is self.world:
+            now = time.monotonic()
+            with suppress(Exception):
+                self.sample()
+            if now < write_at:
+                continue
+            write_at = now + interval
             with suppress(Exception):  # the store may be away for a while, and the program must not notice
-                self.store.set(self.key, self.value(time.monotonic()))
+                self.store.set(self.key, self.value(now))
 
     def value(self, now: float) -> bytes:
         """What is written now."""
@@ -84,6 +103,10 @@ class Recorder:
             "still": round(now - self.moved_at, 1),
             "processes": self.processes,
         }
+        self.check(now)
+        said["shares"] = list(self.shares.values())
+        if len(json.dumps(said)) > MAX_VALUE // 2:
+            del said["shares"]
         if self.groups is None:
             return json.dumps(said).encode()
         groups = self.groups[:MAX_GROUPS]
@@ -106,6 +129,43 @@ class Recorder:
             began = time.thread_time()  # not the time for which a busy machine makes it wait
             self.groups = self.read()
             self.read_after = now + (time.thread_time() - began) / LOAD
+
+    def sample(self) -> None:
+        """Of which groups is this process in a collective at this moment?"""
+        if not self.shares:
+            return
+        status = [json.loads(self.native._dump_fr_trace_json(False, False, each)) for each in BACKENDS]
+        inside = [{number for number, each in (of.get("pg_status") or {}).items() if waits(each)} for of in status]
+        others = len(inside[0]) + len(inside[1])
+        for number, share in self.shares.items():
+            share[5] = int(status[0]["pg_status"][number]["last_enqueued_collective"])
+            share[6] += 1
+            share[7] += number in inside[0]
+            share[8] += number not in inside[0] and others > 0
+
+    def check(self, now: float) -> None:
+        """Take samples of the groups of gloo that every rank of it waits in, in each operation since the last check.
+
+        A group with another one begins again: the root of a broadcast waits for no rank, and ranks that send wait less.
+        """
+        if now < self.check_at or now - self.moved_at > FASTEST:
+            return
+        began, first = time.thread_time(), self.checked < 0
+        entries = json.loads(self.native._dump_fr_trace_json(True, False, BACKENDS[0])).get("entries") or []
+        recent = [each for each in entries if each["record_id"] > self.checked]
+        if recent:
+            self.checked = recent[-1]["record_id"]
+        names = {str(each["pg_id"]): each["process_group"][0] for each in recent}
+        apart = {str(each["pg_id"]) for each in recent if not together(each)}
+        for number in apart:
+            self.shares.pop(number, None)
+        for group, name in [] if first else list(self.c10d._world.pg_names.items()):
+            for number in [each for each in names if names[each] == name and each not in apart]:
+                if number not in self.shares and len(self.shares) < MAX_SHARES:
+                    ranks = sorted(self.c10d.get_process_group_ranks(group))
+                    about = [str(name)[:MAX_TEXT], str(group.group_desc)[:MAX_TEXT], BACKENDS[0]]
+                    self.shares[number] = [*about, len(ranks), ranges(ranks), 0, 0, 0, 0]
+        self.check_at = now + max(CHECK, 2 * (time.thread_time() - began) / LOAD)
 
     def read(self) -> list[list[Any]]:
         """Each group of this process with the collectives that it has entered, those that it waits in first."""
@@ -135,6 +195,17 @@ def enqueued(status: bytes) -> int:
     """How many operations the groups have been given, by the record's own summary."""
     groups = json.loads(status).get("pg_status") or {}
     return sum(int(each.get("last_enqueued_collective", 0)) for each in groups.values())
+
+
+def waits(status: Any) -> bool:
+    """A group has entered a collective that is not over."""
+    return int(status.get("last_enqueued_collective", 0)) > int(status.get("last_completed_collective", 0))
+
+
+def together(entry: Any) -> bool:
+    """No member leaves the operation before all have entered it."""
+    operation = entry["profiling_name"].rpartition(":")[2].lstrip("_")
+    return not entry["is_p2p"] and operation.startswith(TOGETHER)
 
 
 def ranges(ranks: list[int]) -> str:

@@ -198,7 +198,7 @@ QUEUED = Metric(
 STEP = Metric(
     "muster_experiment_step",
     Type.GAUGE,
-    "The step that half of the reporting ranks have reached. Absent, as are the next four, unless the program reports "
+    "The step that half of the reporting ranks have reached. Absent, as are the next three, unless the program reports "
     "steps in this epoch.",
     ONE,
 )
@@ -227,7 +227,8 @@ HUNG_AFTER = Metric(
 STRAGGLER_RANKS = Metric(
     "muster_experiment_straggler_ranks",
     Type.GAUGE,
-    "Ranks that are behind by more than 2 steps and more than 10 s of work, in three looks.",
+    "Ranks that are behind by more than 2 steps and more than 10 s of work, in three looks, or that come last to "
+    "collectives for five minutes; the larger of the two. Absent where neither is known.",
     ONE,
 )
 UNREPORTED = Metric(

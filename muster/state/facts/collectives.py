@@ -1,4 +1,6 @@
-"""CollectiveStuck: processes of a gang wait in a collective that others have not entered (``state.view.collectives``).
+"""CollectiveStuck: processes of a gang wait in a collective that others have not entered.
+
+``state.view.recorder.collectives`` has who that is.
 
 It is an alert and no verdict, as every Stuck. It is never said once a member has ended or a rank has left in good
 order, nor of a member whose pod shows more than that: then the pod's own cause is said. Its sentence has times and no
@@ -10,7 +12,8 @@ from typing import Final
 from muster.api.values.rank_ranges import to_ranges
 from muster.api.values.timestamps import whole_time
 from muster.state.facts.context import Context
-from muster.state.view.collectives import Behind, Collectives, Late
+from muster.state.view.recorder.arrivals import Arrivals
+from muster.state.view.recorder.collectives import Behind, Collectives, Late
 from muster.state.vocabulary.record import ConditionType, Phase
 
 COLLECTIVE_STUCK: Final = "CollectiveStuck"
@@ -36,6 +39,14 @@ def stuck(context: Context) -> tuple[str, str] | None:
     """Reason and sentence of the condition Stuck, if ranks wait in a collective for others."""
     seen = behind(context)
     return (COLLECTIVE_STUCK, sentence(seen)) if seen else None
+
+
+def slow(context: Context) -> Arrivals | None:
+    """Who comes last to the collectives of a gang that gets on; None where no process does, or it is not known."""
+    seen, probe = context.view.arrivals_of(context.record.epoch), context.probe
+    if seen is None or not seen.last or not _at_work(context) or (probe is not None and probe.leaving):
+        return None
+    return seen if behind(context) is None else None
 
 
 def sentence(seen: Collectives) -> str:

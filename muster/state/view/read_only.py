@@ -6,12 +6,13 @@
 from collections.abc import Mapping, Set
 from typing import Protocol
 
-from muster.state.view.collectives import Collectives
 from muster.state.view.engine_facts import LiveRead, Refusal, Refused
 from muster.state.view.own_state import OwnState
 from muster.state.view.places.standstill import Places
 from muster.state.view.probe_result import ProbeResult
 from muster.state.view.progress import Progress
+from muster.state.view.recorder.arrivals import Arrivals
+from muster.state.view.recorder.collectives import Collectives
 from muster.state.view.tally import Tally
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.workload import Placement, Workload
@@ -83,6 +84,7 @@ class ReadOnlyView(Protocol):
     def probe_result_of(self, epoch: int) -> ProbeResult | None: ...
     def progress_of(self, epoch: int) -> Progress | None: ...
     def collectives_of(self, epoch: int) -> Collectives | None: ...
+    def arrivals_of(self, epoch: int) -> Arrivals | None: ...
     def places_of(self, epoch: int) -> Places | None: ...
     @property
     def unsaved_since(self) -> float | None: ...

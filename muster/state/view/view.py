@@ -11,12 +11,13 @@ from dataclasses import dataclass, field, replace
 from msgspec import structs
 
 from muster.api.values.rank_ranges import from_ranges
-from muster.state.view.collectives import Collectives, collectives_seen
 from muster.state.view.engine_facts import EngineFacts
 from muster.state.view.own_state import OwnState
 from muster.state.view.places.standstill import Places, places_seen
 from muster.state.view.probe_result import ProbeResult, probe_result
 from muster.state.view.progress import Progress, StepReport, resumed, steps_progress
+from muster.state.view.recorder.arrivals import Arrivals, arrivals_seen
+from muster.state.view.recorder.collectives import Collectives, collectives_seen
 from muster.state.view.roll import RollAnswer, joined
 from muster.state.view.sent_reports import SentReports
 from muster.state.view.stale_members import StaleMembers
@@ -42,6 +43,7 @@ class View:
     progress: Progress | None = None
     sent: SentReports = field(default_factory=SentReports)
     collectives: Collectives | None = None
+    arrivals: Arrivals | None = None
     places: Places | None = None
     writes: WriteBudget = field(default_factory=WriteBudget)
     oldest: int = 0
@@ -261,7 +263,7 @@ class View:
 
     def take_over(self) -> None:
         """This daemon leads from now on: forget answers and reports of an earlier leadership."""
-        self.probe, self.collectives, self.places, self.sent = None, None, None, SentReports()
+        self.probe, self.collectives, self.arrivals, self.places, self.sent = None, None, None, None, SentReports()
         if self.progress is not None and self.progress.sent:
             self.progress = None
 
@@ -269,6 +271,7 @@ class View:
         """Take in which collectives the processes have entered; True if that is news for a decision."""
         if answer.collectives is None:
             return False
+        self.arrivals = arrivals_seen(answer.collectives, epoch, answer.at, self.arrivals)
         before, progress = self.collectives_of(epoch), self.progress_of(epoch)
         pause = progress.pause if progress else 0.0
         self.collectives = after = collectives_seen(answer.collectives, epoch, answer.at, before, pause=pause)
@@ -298,6 +301,7 @@ class View:
     def clock_stepped(self, seconds: float) -> None:
         """The wall clock was set: times of this view are of the clock as it was."""
         self.engine.live_read = None  # one of before cannot be compared with times of now
+        self.arrivals = None
         for holder in (self, self.engine, self.writes):
             step(holder, seconds)
 
@@ -312,6 +316,10 @@ class View:
     def collectives_of(self, epoch: int) -> Collectives | None:
         """Where the processes of that epoch stand in their collectives; None where they do not say."""
         return self.collectives if self.collectives and self.collectives.epoch == epoch else None
+
+    def arrivals_of(self, epoch: int) -> Arrivals | None:
+        """Which processes of that epoch come last to their collectives; None where that is not known."""
+        return self.arrivals if self.arrivals and self.arrivals.epoch == epoch else None
 
     def places_of(self, epoch: int) -> Places | None:
         """Where the ranks of that epoch stand; None where they do not say."""

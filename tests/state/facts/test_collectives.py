@@ -6,7 +6,7 @@ from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.facts.diagnosis.finding import Finding
-from muster.state.view.collectives import STILL_SECONDS, CollectiveReport, GroupCount
+from muster.state.view.recorder.collectives import STILL_SECONDS, CollectiveReport, GroupCount
 from muster.state.view.view import View
 from muster.state.vocabulary.record import ConditionType, Phase
 from tests.builders import plan

@@ -9,6 +9,7 @@ from muster.watchers.probes.reports import MOST_REST
 from muster.watchers.probes.torch.collectives import StoredCollectives, decoded
 
 GROUP = ["0", "default_pg", "gloo", 3, "0-2", 6, "all_reduce", 1]
+SHARE = ["0", "default_pg", "gloo", 3, "0-2", 6, 120, 95, 0]
 VALUE = {"rank": 2, "life": 1, "beat": 31, "moves": 9, "longest": 2.5, "still": 14.0, "processes": 2, "groups": [GROUP]}
 
 ENDLESS = b'{"rank":2,"beat":1,"moves":1,"still":1e999}'
@@ -24,6 +25,11 @@ def test_a_value_is_the_report_of_a_process_with_its_pod() -> None:
     (group,) = report.groups
     assert (group.described, group.entered, group.operation, group.waits) == ("default_pg", 6, "all_reduce", True)
     assert read(groups=None)[0].groups is None
+    assert report.shares == ()
+    (share,) = read(shares=[["\x1b" + "x" * 99, *SHARE[1:]]])[0].shares
+    assert (share.group, share.size, share.entered, share.samples, share.inside) == ("default_pg", 3, 6, 120, 95)
+    assert len(share.name) <= 60
+    assert "\x1b" not in share.name
 
 
 @pytest.mark.parametrize(
@@ -39,6 +45,12 @@ def test_a_value_is_the_report_of_a_process_with_its_pod() -> None:
         {"groups": [[*GROUP[:4], "9-2", *GROUP[5:]]]},
         {"groups": [[*GROUP[:5], -2, *GROUP[6:]]]},
         {"groups": [GROUP[:5]]},
+        {"shares": [SHARE] * 5},
+        {"shares": [[*SHARE[:4], "9-2", *SHARE[5:]]]},
+        {"shares": [[*SHARE[:7], -1, 0]]},
+        {"shares": [[*SHARE[:7], 0.5, 0]]},
+        {"shares": [SHARE[:8]]},
+        {"shares": None},
     ],
 )
 def test_a_value_that_is_not_as_agreed_is_left_out(changes: dict[str, Any]) -> None:

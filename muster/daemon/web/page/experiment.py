@@ -47,12 +47,15 @@ def story(
         class_="top",
     )
     late = frozenset(from_ranges(one.progress.stragglers, one.size) if one.progress else ())
+    late |= frozenset(from_ranges(one.slow.ranks, one.size) if one.slow else ())
     parts: list[Child] = [head, _sentence(one, now, runbooks)]
     named = {rank: found.cause for rank, found in one.unseen.items()}
     if one.size:  # else there is no plan of it
         parts += [*_why(one, runbooks), _numbers(one), grid(benches, one.size, late, named)]
     if one.progress:
         parts.append(_progress(one.progress, now))
+    if one.slow:
+        parts.append(_section("slow", "Slow ranks", element("p", one.slow.sentence, class_="words")))
     if one.deadlines:
         parts.append(clocks(one.deadlines, now))
     if phases := spans(one.story, one.finished_at, one.phase):

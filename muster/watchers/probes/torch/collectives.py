@@ -10,10 +10,11 @@ from typing import Annotated
 
 import msgspec
 
-from muster.api.collectives import KEYS, MAX_GROUPS, MAX_PROCESSES, MAX_VALUE, beat_interval
+from muster.api.collectives import KEYS, MAX_GROUPS, MAX_PROCESSES, MAX_SHARES, MAX_VALUE, beat_interval
 from muster.api.values.printable import printable
 from muster.api.values.rank_ranges import check_ranges
-from muster.state.view.collectives import LONGEST, CollectiveReport, GroupCount
+from muster.state.view.recorder.collectives import LONGEST, CollectiveReport, GroupCount
+from muster.state.view.recorder.collectives import Share as SeenShare
 from muster.watchers.probes.reports import IDLE, rest_after
 from muster.watchers.probes.torch.store import Store
 
@@ -38,6 +39,20 @@ class Group(msgspec.Struct, array_like=True):
     waits: Annotated[int, msgspec.Meta(ge=0, le=1)]
 
 
+class Share(msgspec.Struct, array_like=True):
+    """How often the process was seen in the collectives of one process group."""
+
+    name: str
+    described: str
+    backend: str
+    size: Annotated[int, msgspec.Meta(ge=1, le=_LARGEST)]
+    ranks: str
+    entered: _Number
+    samples: _Number
+    inside: _Number
+    elsewhere: _Number
+
+
 class Value(msgspec.Struct):
     """What one process has written."""
 
@@ -49,6 +64,7 @@ class Value(msgspec.Struct):
     still: _Seconds = 0.0
     processes: Annotated[int, msgspec.Meta(ge=1, le=MAX_PROCESSES)] = 1
     groups: Annotated[list[Group], msgspec.Meta(max_length=MAX_GROUPS)] | None = None
+    shares: Annotated[list[Share], msgspec.Meta(max_length=MAX_SHARES)] = []
 
 
 _decoder = msgspec.json.Decoder(Value)
@@ -114,14 +130,13 @@ def decoded(key: str, value: bytes) -> tuple[CollectiveReport | None, int]:
         return None, 1
     if not (isfinite(said.longest) and isfinite(said.still)):
         return None, 1
-    groups = None
-    if said.groups is not None:
-        if not all(_SUM.match(each.ranks) or check_ranges(each.ranks) for each in said.groups):
-            return None, 1
-        groups = tuple(map(_group, said.groups))
+    if not all(_SUM.match(each.ranks) or check_ranges(each.ranks) for each in (*(said.groups or ()), *said.shares)):
+        return None, 1
+    groups = None if said.groups is None else tuple(map(_group, said.groups))
+    shares = tuple(map(_share, said.shares))
     member = int(key.rpartition("/")[2].partition(".")[0])
     longest, still = min(said.longest, LONGEST), min(said.still, LONGEST)
-    report = CollectiveReport(member, said.rank, said.life, said.beat, said.moves, longest, still, groups)
+    report = CollectiveReport(member, said.rank, said.life, said.beat, said.moves, longest, still, groups, shares)
     return report, said.processes
 
 
@@ -129,3 +144,10 @@ def _group(each: Group) -> GroupCount:
     name, described, backend = (printable(text, 60) for text in (each.name, each.described, each.backend))
     operation = printable(each.operation, 60)
     return GroupCount(name, described, backend, each.size, each.ranks, each.count, operation, bool(each.waits))
+
+
+def _share(each: Share) -> SeenShare:
+    name, described, backend = (printable(text, 60) for text in (each.name, each.described, each.backend))
+    return SeenShare(
+        name, described, backend, each.size, each.ranks, each.entered, each.samples, each.inside, each.elsewhere
+    )

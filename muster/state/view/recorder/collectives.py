@@ -55,6 +55,27 @@ class GroupCount(NamedTuple):
     """The last one is not over."""
 
 
+class Share(NamedTuple):
+    """At how many moments one process was in the collectives of one group (``state.view.recorder.arrivals``)."""
+
+    name: str
+    described: str
+    backend: str
+    size: int
+    ranks: str
+    entered: int
+    samples: int
+    inside: int
+    """Samples in which it was in a collective of this group."""
+    elsewhere: int
+    """Samples in which it was not, and was in one of another group."""
+
+    @property
+    def group(self) -> str:
+        """The group, by its description where it has one."""
+        return group_words(self.name, self.described)
+
+
 class CollectiveReport(NamedTuple):
     """What one process has published last. It is a claim of the program."""
 
@@ -69,6 +90,8 @@ class CollectiveReport(NamedTuple):
     still: float
     groups: tuple[GroupCount, ...] | None = None
     """None until it has been still for a while."""
+    shares: tuple[Share, ...] = ()
+    """How long it is in collectives; of no group where other operations than those that wait for all are used."""
 
 
 class _Process(NamedTuple):
@@ -112,7 +135,12 @@ class Behind(NamedTuple):
     @property
     def group(self) -> str:
         """The group, by its description where it has one."""
-        return self.described if self.described not in ("", "undefined") else f"process group {self.name}"
+        return group_words(self.name, self.described)
+
+
+def group_words(name: str, described: str) -> str:
+    """A process group, by its description where it has one."""
+    return described if described not in ("", "undefined") else f"process group {name}"
 
 
 class Collectives(msgspec.Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.state.view.collectives import (
+from muster.state.view.recorder.collectives import (
     FIRST_SECONDS,
     LOOKS,
     STILL_SECONDS,

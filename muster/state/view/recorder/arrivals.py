@@ -1,0 +1,190 @@
+"""Which processes of a synchronous gang come last to its collectives, by how long each of them waits there.
+
+A process with ``spec.assist`` looks at random moments whether it is in a collective of a group that it has entered and
+that is not over (``muster.api.collectives``). All members leave an all_reduce at about the same time, so of two members
+the one that is seen in it less often has come later. Each process looks by its own time: no clock is compared with
+that of another node. Words:
+
+- A *window* is ``WINDOW`` seconds of looks of this daemon, longer in large gangs, and until every member of the group
+  has entered ``FEWEST`` more collectives. It counts only where every member of the group has looked ``SAMPLES`` times
+  or more, and all have entered about as many collectives: who is last is not known where one of them is not.
+- A process comes *late* in a window if it was in the collectives of the group for at least ``SHARE`` of the time less
+  than half of the members, half of that at most, and not for more than ``NEAR`` longer than the one that waited least.
+  What it costs is then a fifth of the gang's time or more. A process that waits in another group's collective is not
+  late itself.
+- A process is *last* once it came late in ``WINDOWS`` windows in a row, and until it came late in as many fewer than it
+  did not. One pause can lie in two windows, and a checkpoint beside it in two more. A window that does not count ends
+  that: nothing is known any more.
+
+Only all_reduce, all_gather, reduce_scatter and barrier say something: a root of a broadcast leaves at once. A process
+publishes no samples of a group with another operation.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from statistics import median_high
+from typing import NamedTuple
+
+import msgspec
+
+from muster.api.collectives import beat_interval
+from muster.api.values.rank_ranges import to_ranges
+from muster.state.view.recorder.collectives import CollectiveReport, Share
+from muster.state.vocabulary.wall_time import WallTime
+
+WINDOW = 60.0
+BEATS = 10
+"""A window is at least so many values of each process long: values of one look are of moments that far apart."""
+LONGEST_WINDOW = 5
+"""Windows after which one that does not fill is given up."""
+FEWEST = 20
+SAMPLES = 60
+"""Half of what a process takes in a window that keeps up; a process that cannot look is not judged."""
+SAME = 0.8
+SHARE, NEAR, WINDOWS = 0.2, 0.1, 5
+SHOWN = 64
+
+_Group = tuple[int, str, str, int, str]
+"""Life, name, backend, size and ranks."""
+
+
+class Last(NamedTuple):
+    """A process that comes last to the collectives of a group."""
+
+    member: int
+    rank: int
+    group: str
+    waits: float
+    """The share of its time for which it was in them."""
+    others: float
+    """The same of half of the members, or more."""
+    seconds: float
+    """By how much it comes later than they do, for each collective."""
+
+
+class _Window(NamedTuple):
+    """What each process of a group had said when the window began, and in how many windows it came late."""
+
+    began: WallTime
+    shares: Mapping[int, Share]
+    late: Mapping[int, int] = {}
+    last: tuple[Last, ...] = ()
+
+
+class Arrivals(msgspec.Struct, frozen=True):
+    """Who comes last, as of the last look that read what processes publish."""
+
+    epoch: int
+    windows: Mapping[_Group, _Window]
+
+    @property
+    def last(self) -> tuple[Last, ...]:
+        """The processes that come last, by rank; one for each process."""
+        found = {each.rank: each for window in self.windows.values() for each in window.last}
+        return tuple(found[rank] for rank in sorted(found))
+
+    @property
+    def members(self) -> tuple[int, ...]:
+        """The ranks of their pods, ascending."""
+        return tuple(sorted({each.member for each in self.last}))
+
+
+def arrivals_seen(
+    reports: Iterable[CollectiveReport], epoch: int, now: float, before: Arrivals | None
+) -> Arrivals | None:
+    """The state after a look that read these reports, given the one before it (of any epoch)."""
+    known = before.windows if before is not None and before.epoch == epoch else {}
+    groups: dict[_Group, dict[int, tuple[int, Share]]] = defaultdict(dict)
+    processes = 0
+    for report in reports:
+        processes += 1
+        for share in report.shares:
+            identity = report.life, share.name, share.backend, share.size, share.ranks
+            groups[identity][report.rank] = report.member, share
+    least = max(WINDOW, BEATS * beat_interval(processes))
+    windows = {identity: _seen(here, now, known.get(identity), least) for identity, here in groups.items()}
+    return Arrivals(epoch, windows) if windows else None
+
+
+def _seen(here: Mapping[int, tuple[int, Share]], now: float, window: _Window | None, least: float) -> _Window:
+    fresh = _Window(now, {rank: share for rank, (_, share) in here.items()})
+    if window is None or now < window.began:
+        return fresh
+    seconds = now - window.began
+    if seconds < least:
+        return window
+    spans = {rank: _since(share, window.shares[rank]) for rank, (_, share) in here.items() if rank in window.shares}
+    size = next(share.size for _, share in here.values())
+    entered = [each.entered for each in spans.values()]
+    if len(spans) == size and 0 <= min(entered) < FEWEST and seconds < LONGEST_WINDOW * least:
+        return window  # slow steps: it goes on
+    counts = len(spans) == size > 1 and min(entered) >= max(FEWEST, SAME * max(entered))
+    if not counts or not all(_sound(each) for each in spans.values()):
+        return fresh
+    return _judged(here, spans, window, fresh, seconds)
+
+
+def _judged(
+    here: Mapping[int, tuple[int, Share]], spans: Mapping[int, Share], window: _Window, fresh: _Window, seconds: float
+) -> _Window:
+    waits = {rank: each.inside / each.samples for rank, each in spans.items()}
+    others, least = median_high(waits.values()), min(waits.values())
+    named = {each.rank for each in window.last}
+    late: dict[int, int] = {}
+    for rank, each in spans.items():
+        behind = others - waits[rank]
+        comes_late = (
+            behind >= max(SHARE, others / 2)
+            and waits[rank] <= least + NEAR
+            and each.elsewhere / each.samples < behind / 2
+        )
+        before = window.late.get(rank, 0)
+        if count := min(before + 1, WINDOWS) if comes_late else before - 1 if rank in named else 0:
+            late[rank] = count
+    last = tuple(
+        Last(
+            member,
+            rank,
+            share.group,
+            waits[rank],
+            others,
+            max(0.0, others - waits[rank]) * seconds / spans[rank].entered,
+        )
+        for rank, (member, share) in sorted(here.items())
+        if late.get(rank, 0) >= (1 if rank in named else WINDOWS)
+    )
+    return fresh._replace(late=late, last=last[:SHOWN])
+
+
+def _since(share: Share, before: Share) -> Share:
+    return share._replace(
+        entered=share.entered - before.entered,
+        samples=share.samples - before.samples,
+        inside=share.inside - before.inside,
+        elsewhere=share.elsewhere - before.elsewhere,
+    )
+
+
+def _sound(span: Share) -> bool:
+    return span.samples >= SAMPLES and 0 <= span.inside <= span.samples and span.elsewhere >= 0
+
+
+def sentence(arrivals: Arrivals) -> str:
+    """Who comes last to which collectives, by how much; empty where none does.
+
+    It changes with every window: it is for pages, and not for a status.
+    """
+    last = arrivals.last
+    if not last:
+        return ""
+    one = last[0]
+    if len(last) == 1:
+        who = f"rank {one.rank}" if one.rank == one.member else f"process {one.rank} of rank {one.member}"
+        verb, it = "comes", "it waits"
+    else:
+        who = f"ranks {to_ranges([each.rank for each in last], 80)}".replace(",", ", ")
+        verb, it = "come", f"rank {one.rank} waits"
+    return (
+        f"{who} {verb} last to the collectives of {one.group}, {one.seconds:.2g} s after half of the others: "
+        f"{it} in them for {one.waits:.0%} of its time, they for {one.others:.0%}"
+    )
