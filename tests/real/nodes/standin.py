@@ -185,7 +185,10 @@ class StandIn:
             pod = self._pods[uid] = _pod(value)
             task = self._do(self._live(pod), f"pod {objects.key(value)}")
             task.add_done_callback(lambda _: self._pods.pop(uid, None))
+        older = _version(value) < _version(pod.object)
         pod.object = value
+        if older and pod.state.over and not objects.finished(value):  # the cluster was restored from a backup
+            self._do(self._report(pod), f"end of {objects.key(value)}, said again")
         limit = objects.spec(value).get("activeDeadlineSeconds")
         if limit is not None and limit != pod.limit:
             pod.limit = limit
@@ -340,6 +343,10 @@ class StandIn:
                 await asyncio.sleep(1.0)
             else:
                 return
+
+
+def _version(value: Object) -> int:
+    return int(objects.metadata(value).get("resourceVersion") or 0)
 
 
 async def _first(*events: asyncio.Event) -> None:

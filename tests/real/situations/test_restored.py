@@ -1,0 +1,92 @@
+"""etcd is put back to the state of an earlier moment while musterd runs: what becomes of the runs (docs/restore.md)."""
+
+import asyncio
+import shutil
+import signal
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from muster.api.names import LABEL_EPOCH, LABEL_EXPERIMENT, LABEL_RANK
+from tests.real.namespace import Object, eventually
+from tests.real.site import Site
+from tests.real.stopping import api_server_down, backup, held
+
+pytestmark = [
+    pytest.mark.alone,
+    pytest.mark.timeout(600),
+    pytest.mark.usefixtures("our_servers"),
+]
+NOTICED = 180.0
+"""Seconds: where no number of the past is told from one of the future, a watch without a word lasts 90 s."""
+
+RUNS = {
+    "over": "*: run 0.1, exit 0",
+    "same": "*: run 600",
+    "ends": "*: hold, exit 0",
+    "fails": "rank=1 epoch=0: hold, run 0.1, exit 1\n*: run 600",
+    "deleted": "*: run 600",
+}
+
+
+def uids(pods: list[Object], experiment: str) -> set[str]:
+    return {pod["metadata"]["uid"] for pod in pods if pod["metadata"]["labels"].get(LABEL_EXPERIMENT) == experiment}
+
+
+def running(pods: list[Object]) -> list[Object]:
+    return [pod for pod in pods if pod["status"]["phase"] == "Running"]
+
+
+async def test_etcd_is_restored_and_each_run_goes_on_from_what_the_backup_says(here: Site, tmp_path: Path) -> None:
+    for name, command in RUNS.items():
+        await here.submit(name, command)
+    await here.phase("over", "Succeeded")
+    for name in ("same", "ends", "fails", "deleted"):
+        await here.phase(name, "Running")
+    before = await here.pods()
+    await backup(here.ground, tmp_path / "etcd")
+
+    for rank in (0, 1):
+        await here.lets_go("ends", rank)
+    await here.phase("ends", "Succeeded")
+    await here.lets_go("fails", 1)
+    await here.until("fails", lambda seen: seen.status.epoch == 1 and seen.phase == "Running")
+    await here.kubectl("delete", "experiment", "deleted")
+    await here.submit("later")
+    await here.phase("later", "Running")
+
+    log = Path(here.ground.folder) / "musterd.log"
+    read = log.stat().st_size
+    async with api_server_down(here), held(here.ground, "etcd", signal.SIGKILL):
+        data = Path(here.ground.folder) / "etcd"
+        await asyncio.to_thread(shutil.rmtree, data)
+        await asyncio.to_thread(shutil.copytree, tmp_path / "etcd", data)
+    here.row.happens("etcd is put back to what it was before runs ended, failed, began and were deleted")
+
+    async def noticed() -> bool:
+        return b"resourceVersions went back" in log.read_bytes()[read:]
+
+    await eventually(noticed, NOTICED)
+    here.row.says("")
+    seen = await here.until("fails", lambda seen: seen.phase == "Running" and seen.status.epoch > 0, NOTICED)
+    assert seen.status.restarts == 1, "the kubelet says again that rank 1 has failed"
+    assert seen.status.epoch == 2, "pods of an epoch 1 that are out of sight may run"
+    assert {pod["metadata"]["labels"][LABEL_EPOCH] for pod in running(await here.pods("fails"))} == {
+        str(seen.status.epoch)
+    }
+    await here.until("ends", lambda seen: seen.phase == "Succeeded", NOTICED)
+    for name in ("same", "deleted"):
+        await here.until(name, lambda seen: seen.phase == "Running" and seen.status.epoch == 0)
+    await here.until("over", lambda seen: seen.phase == "Succeeded")
+    assert await here.get(f"/apis/muster.dev/v1alpha1/namespaces/{here.namespace}/experiments/later") is None
+
+    after = await here.pods()
+    for name in ("over", "same", "ends", "deleted"):
+        assert uids(after, name) == uids(before, name), name
+    assert not uids(after, "later")
+    ranks = Counter(
+        (pod["metadata"]["labels"][LABEL_EXPERIMENT], pod["metadata"]["labels"][LABEL_RANK]) for pod in running(after)
+    )
+    assert not [one for one, count in ranks.items() if count > 1]
+    await here.shows("fails", "Running .* 2/2 ready")
