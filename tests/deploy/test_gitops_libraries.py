@@ -1,4 +1,7 @@
-"""What Flux's own libraries (kstatus, and the evaluation of a Kustomization's expressions) say of an Experiment."""
+"""What the libraries of Flux and Argo CD say of an Experiment.
+
+kstatus and the evaluation of a Kustomization's expressions, and gitops-engine with the interpreter of its Lua.
+"""
 
 import json
 import subprocess
@@ -8,10 +11,12 @@ import pytest
 
 from muster.api.status import Phase
 from tests.deploy.test_gitops import FLUX as EXPRESSIONS
-from tests.deploy.test_gitops import MOVES, STUCK, status
+from tests.deploy.test_gitops import HEALTH, MOVES, STUCK, status
+from tests.deploy.test_gitops import argo as computed
 from tests.deploy.test_gitops import flux as evaluated
+from tests.tools.argo import ARGO
 from tests.tools.flux import FLUX
-from tests.tools.go_tool import CannotBuild
+from tests.tools.go_tool import CannotBuild, GoTool
 
 pytestmark = pytest.mark.timeout(1200)  # the program is built once
 NAMES = {"Current": "current", "Failed": "failed", "InProgress": "inProgress"}
@@ -24,14 +29,23 @@ def experiment(found: dict[str, Any], generation: int = 2) -> dict[str, Any]:
 
 
 def said(*objects: dict[str, Any]) -> list[dict[str, str]]:
-    """What the program prints of each object."""
+    """What Flux says of each object."""
+    expressions = {name: text for name, text in EXPRESSIONS.items() if name in NAMES.values()}
+    return answers_of(FLUX, {"expressions": expressions, "objects": objects})
+
+
+def argo(*objects: dict[str, Any]) -> list[tuple[str, str]]:
+    """What Argo CD says of each object: health and message."""
+    return [(each["status"], each["message"]) for each in answers_of(ARGO, {"script": HEALTH, "objects": objects})]
+
+
+def answers_of(tool: GoTool, given: dict[str, Any]) -> list[dict[str, str]]:
+    """What the program prints."""
     try:
-        program = FLUX.path()
+        program = tool.path()
     except CannotBuild as missing:
         pytest.skip(str(missing))
-    expressions = {name: text for name, text in EXPRESSIONS.items() if name in NAMES.values()}
-    given = json.dumps({"expressions": expressions, "objects": objects})
-    done = subprocess.run([program], input=given, capture_output=True, text=True, check=False)
+    done = subprocess.run([program], input=json.dumps(given), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     answer: list[dict[str, str]] = json.loads(done.stdout)
     return answer
@@ -55,3 +69,12 @@ def test_without_expressions_kstatus_calls_each_experiment_current_once_its_gene
     assert {each["kstatus"] for each in answers} == {"Current"}
     (edited,) = said(experiment(status(Phase.RUNNING), generation=3))
     assert (edited["expressions"], edited["kstatus"]) == ("InProgress", "InProgress")
+
+
+def test_argo_says_of_each_phase_stuck_or_not_what_the_script_does() -> None:
+    every = [status(phase, condition) for phase in Phase for condition in (MOVES, STUCK)]
+    assert argo(*map(experiment, every)) == [computed(each) for each in every]
+
+
+def test_argo_calls_an_experiment_progressing_that_musterd_has_not_seen() -> None:
+    assert argo({**experiment({}), "status": None}, experiment({})) == [computed(None), computed(None)]

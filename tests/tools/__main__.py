@@ -8,6 +8,7 @@ import sys
 
 from tests.deploy.prometheus.binaries import Unavailable, program
 from tests.tools.actionlint import ACTIONLINT
+from tests.tools.argo import ARGO
 from tests.tools.flux import FLUX
 from tests.tools.go_tool import CannotBuild
 from tests.tools.helm import HELM
@@ -15,7 +16,7 @@ from tests.tools.helm import HELM
 
 def main() -> int:
     """Have each program; always 0, because every test that misses one says so."""
-    for tool in (HELM, ACTIONLINT, FLUX):
+    for tool in (HELM, ACTIONLINT, FLUX, ARGO):
         try:
             tool.path()
         except CannotBuild as reason:
