@@ -18,7 +18,7 @@ from tests.tools.argo import ARGO
 from tests.tools.flux import FLUX
 from tests.tools.go_tool import CannotBuild, GoTool
 
-pytestmark = pytest.mark.timeout(1200)  # the program is built once
+pytestmark = pytest.mark.timeout(120)
 NAMES = {"Current": "current", "Failed": "failed", "InProgress": "inProgress"}
 
 

@@ -1,9 +1,13 @@
 """``python -m tests.tools``: build or fetch what tests run and package indexes do not have, and say so on the terminal.
 
+With ``--gitops`` also the programs of Flux's and Argo CD's libraries, which take as long as all others together.
+
 pytest keeps what its tests print, so a build within a test looks like a hang. What cannot be had is named; the tests
 that need it are skipped.
 """
 
+import argparse
+import os
 import sys
 
 from tests.deploy.prometheus.binaries import Unavailable, program
@@ -16,9 +20,13 @@ from tests.tools.helm import HELM
 
 def main() -> int:
     """Have each program; always 0, because every test that misses one says so."""
-    for tool in (HELM, ACTIONLINT, FLUX, ARGO):
+    asked = argparse.ArgumentParser(prog="python -m tests.tools")
+    asked.add_argument("--gitops", action="store_true", help="also what asks Flux's and Argo CD's libraries")
+    wanted = (HELM, ACTIONLINT, FLUX, ARGO) if asked.parse_args().gitops else (HELM, ACTIONLINT)
+    for tool in wanted:
         try:
-            tool.path()
+            if not os.environ.get(tool.variable):
+                tool.built()
         except CannotBuild as reason:
             _say(f"no {tool.program}: {reason}")
     for name in ("promtool", "alertmanager"):

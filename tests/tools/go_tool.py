@@ -36,6 +36,8 @@ class GoTool:
     variable: str
     """The environment variable that names a program to take instead."""
     ldflags: str = "-s -w"
+    on_request: str = ""
+    """The command that builds it, where its tests do not: they are skipped while it is not built."""
 
     @property
     def folder(self) -> Path:
@@ -46,13 +48,22 @@ class GoTool:
         return parent / f"{self.program}-{hashlib.sha256(pins).hexdigest()[:16]}"
 
     def path(self) -> Path:
-        """The program, built if it is not there yet. CannotBuild if it must be built and cannot be."""
+        """The program, built if it is not there yet. CannotBuild if it must be built and is not to be, or cannot be."""
         if given := os.environ.get(self.variable):
             return Path(given)
         program = self.folder / self.program
+        if program.is_file():
+            return program
+        if os.environ.get(NO_BUILD_VARIABLE):
+            raise CannotBuild(f"{self.program} is not built, and {NO_BUILD_VARIABLE} is set")
+        if self.on_request:
+            raise CannotBuild(f"{self.program} is not built: {self.on_request} builds it, in some minutes")
+        return self.built()
+
+    def built(self) -> Path:
+        """The program, built if it is not there yet, also one that is built on request only."""
+        program = self.folder / self.program
         if not program.is_file():
-            if os.environ.get(NO_BUILD_VARIABLE):
-                raise CannotBuild(f"{self.program} is not built, and {NO_BUILD_VARIABLE} is set")
             go = self._usable_go()
             self.folder.mkdir(parents=True, exist_ok=True)
             with (self.folder / "lock").open("w") as lock:

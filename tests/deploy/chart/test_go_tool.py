@@ -1,5 +1,6 @@
 """A program that this machine cannot build is missed with a reason that says what to do."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -67,3 +68,12 @@ def test_other_pins_are_another_program(tool: GoTool) -> None:
     before = tool.folder
     (tool.module / "go.sum").write_text("example.com/other v1.0.0 h1:x\n")
     assert tool.folder != before
+
+
+def test_a_program_that_is_built_on_request_is_missing_until_then(tool: GoTool) -> None:
+    late = replace(tool, on_request="make tools MORE=1")
+    with pytest.raises(CannotBuild, match="tool is not built: make tools MORE=1 builds it"):
+        late.path()
+    late.folder.mkdir(parents=True)
+    (late.folder / "tool").touch()
+    assert late.path() == late.built() == late.folder / "tool"

@@ -4,4 +4,10 @@ from pathlib import Path
 
 from tests.tools.go_tool import GoTool
 
-ARGO = GoTool(module=Path(__file__).parent, package=".", program="argo-health", variable="MUSTER_ARGO")
+ARGO = GoTool(
+    module=Path(__file__).parent,
+    package=".",
+    program="argo-health",
+    variable="MUSTER_ARGO",
+    on_request="make tools GITOPS=1",
+)

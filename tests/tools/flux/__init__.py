@@ -4,4 +4,10 @@ from pathlib import Path
 
 from tests.tools.go_tool import GoTool
 
-FLUX = GoTool(module=Path(__file__).parent, package=".", program="flux-health", variable="MUSTER_FLUX")
+FLUX = GoTool(
+    module=Path(__file__).parent,
+    package=".",
+    program="flux-health",
+    variable="MUSTER_FLUX",
+    on_request="make tools GITOPS=1",
+)
