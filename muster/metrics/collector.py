@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain, product
+from types import MappingProxyType
 from typing import Protocol
 
 from prometheus_client.metrics_core import Metric as Family
@@ -94,6 +95,7 @@ class Known(Protocol):
         """Whose it is, for its info."""
 
 
+_NOTHING: Mapping[str, int] = MappingProxyType({})
 _Running = tuple[Plan, Record, Known, Mapping[str, int]]
 
 
@@ -146,7 +148,8 @@ class ExperimentCollector(Collector):
                     owners.append(each.owners)
                 continue
             accelerators = self._held(plan, each.view)
-            self._sum(devices, record, accelerators)
+            if accelerators:
+                self._sum(devices, record, accelerators)
             if len(running) < most_running:
                 running.append((plan, moved(record, each.step), each, accelerators))
             elif len(beyond) < most_running and _is_stuck(record):
@@ -169,8 +172,11 @@ class ExperimentCollector(Collector):
 
     def _held(self, plan: Plan, view: View) -> Mapping[str, int]:
         """The accelerators it holds, by a name that few have."""
+        devices = held(plan, view)
+        if not devices:
+            return _NOTHING
         found: Counter[str] = Counter()
-        for resource, number in self._accelerators.of(held(plan, view)).items():
+        for resource, number in self._accelerators.of(devices).items():
             name = label(resource)
             if len(self._resources) < RESOURCES:
                 self._resources.setdefault(name)
@@ -178,7 +184,7 @@ class ExperimentCollector(Collector):
         return found
 
     def _sum(self, devices: Counter[tuple[str, str]], record: Record, found: Mapping[str, int]) -> None:
-        stuck = bool(found) and _is_stuck(record)
+        stuck = _is_stuck(record)
         for name, number in found.items():
             devices[name, HELD] += number
             if stuck:

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from itertools import chain, product
+from operator import attrgetter
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -85,24 +86,35 @@ class Finished(NamedTuple):
 class _Text:
     """One experiment: its lines by row, and how many they are."""
 
+    __slots__ = ("chunks", "count", "names", "rows")
+
     def __init__(self, namespace: str, name: str) -> None:
         self.names = f'experiment="{quoted(name)}",namespace="{quoted(namespace)}"'
-        self.lines: list[tuple[str, str]] = []
+        self.rows: list[str] = []
+        self.chunks: list[str] = []
+        """Lines of each of the rows. Two lists: 100,000 pairs would wake the garbage collector."""
         self.count = 0
 
     def add(self, row: Metric, value: float) -> None:
         """A line without other labels."""
-        self.lines.append((row.name, f"{row.name}{{{self.names}}} {float(value)!r}\n"))
+        self.rows.append(row.name)
+        self.chunks.append(f"{row.name}{{{self.names}}} {float(value)!r}\n")
         self.count += 1
 
     def add_one(self, row: Metric, before: str, after: str, value: float) -> None:
         """A line with more labels, before and after those that name the experiment."""
-        self.lines.append((row.name, f"{row.name}{{{before}{self.names}{after}}} {float(value)!r}\n"))
+        self.rows.append(row.name)
+        self.chunks.append(f"{row.name}{{{before}{self.names}{after}}} {float(value)!r}\n")
         self.count += 1
 
     def add_set(self, row: Metric, template: str, count: int) -> None:
         """Lines of a template."""
-        self.lines.append((row.name, template.replace("\0", self.names)))
+        self.add_lines(row, template.replace("\0", self.names), count)
+
+    def add_lines(self, row: Metric, lines: str, count: int) -> None:
+        """So many lines, as they are written."""
+        self.rows.append(row.name)
+        self.chunks.append(lines)
         self.count += count
 
 
@@ -156,7 +168,7 @@ class Series(Block):
                 continue
             taken.add(text.names)
             room -= text.count
-            for name, chunk in text.lines:
+            for name, chunk in zip(text.rows, text.chunks, strict=True):
                 lines[name].append(chunk)
         unreported["cap"] = self._total - reached
         return unreported
@@ -220,8 +232,9 @@ def _goodput(text: _Text, sums: Goodput, *, reported: bool) -> None:
     text.add(rows.WALL, sums.wall / 1000)
     text.add(rows.PRODUCTIVE, sums.productive / 1000)
     text.add(rows.TAKEN_BACK, sums.taken_back / 1000)
-    for bucket in BADPUT:
-        text.add_one(rows.BADPUT, "", f',source="{bucket.value}"', sums.of(bucket) / 1000)
+    names, values = text.names, _badput(sums)
+    lines = [f"{begin}{names}{end}{ms / 1000!r}\n" for (begin, end), ms in zip(_BADPUT, values, strict=True)]
+    text.add_lines(rows.BADPUT, "".join(lines), len(lines))
     basis = Basis.STEPS if reported else Basis.PHASE
     text.add_set(rows.BASIS, _BASES[basis], len(Basis))
     if sums.queued or sums.bucket == Bucket.QUEUED:
@@ -287,6 +300,8 @@ def _templates(row: Metric, name: str, values: type[StrEnum]) -> dict[str, str]:
     }
 
 
+_badput = attrgetter(*(each.value for each in BADPUT))
+_BADPUT = tuple((f"{rows.BADPUT.name}{{", f',source="{each.value}"}} ') for each in BADPUT)
 _BASES = {
     chosen: "".join(f'{rows.BASIS.name}{{basis="{each.value}",\0}} {float(each is chosen)!r}\n' for each in Basis)
     for chosen in Basis
