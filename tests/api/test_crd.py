@@ -187,6 +187,7 @@ def test_the_schema_accepts_a_full_status() -> None:
         ("jax-gpu", "metadata.name", "a.b", "does not match '^[a-z]([a-z0-9-]*[a-z0-9])?$'"),
         ("jax-gpu", "spec.restartPolicy", {"backoff": {"initial": "10m", "max": "5m"}}, "initial is longer than max"),
         ("jax-gpu", "spec.restartPolicy", {"backoff": {"initial": "2h", "max": "59m"}}, "initial is longer than max"),
+        ("jax-gpu", "spec.restartPolicy", {"sameFailureLimit": 1}, "one failure is not the same again"),
     ],
 )
 def test_the_schema_refuses_what_the_models_refuse(file: str, path: str, value: Any, says: str) -> None:
@@ -208,6 +209,14 @@ def test_a_back_off_that_grows_is_accepted_and_may_be_zero(initial: str, longest
     assert refusals(obj) == []
     read = ExperimentSpec.read(obj["spec"]).restart_policy.backoff
     assert (read.initial, read.max) == (initial, longest)
+
+
+@pytest.mark.parametrize("limit", [0, 2, 100])
+def test_any_other_number_of_same_failures_is_accepted(limit: int) -> None:
+    obj = copy.deepcopy(posted(CORPUS / "valid" / "jax-gpu.yaml"))
+    obj["spec"]["restartPolicy"] = {"sameFailureLimit": limit}
+    assert refusals(obj) == []
+    assert ExperimentSpec.read(obj["spec"]).restart_policy.same_failure_limit == limit
 
 
 def test_no_rule_is_at_the_root_where_the_api_server_names_no_field() -> None:

@@ -1,6 +1,7 @@
 """Edits of a running experiment: every field is applied, held for the next epoch, or refused by the API server."""
 
 import copy
+import itertools
 from typing import Any
 
 import celpy
@@ -9,6 +10,7 @@ from celpy.adapter import json_to_cel
 
 from muster.api.manifest.edits import EDITS, FROZEN, Edit, changed, shape_of
 from muster.api.manifest.experiment import ExperimentSpec
+from muster.api.manifest.policies.restart_policy import RestartPolicy
 from muster.api.schema.crd import FROZEN_TOGETHER, IMMUTABLE, experiment_schema
 from muster.api.schema.reference import manifest_reference
 
@@ -45,6 +47,18 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "managedBy": ("muster.dev/muster", "kueue.x-k8s.io/multikueue"),
     "engineName": ("a", "b"),
 }
+RESTARTS: dict[str, tuple[Any, Any]] = {
+    "backoffLimit": (3, 7),
+    "window": ("1h", "2h"),
+    "noProgressLimit": (2, 3),
+    "sameFailureLimit": (2, 0),
+    "sameFailureAction": ("Alert", "Fail"),
+    "renewOnProgress": (False, True),
+    "avoidNodes": ({}, {"afterFailures": 3}),
+    "backoff": ({}, {"initial": "10s"}),
+    "maxDisruptions": (3, 4),
+}
+"""Of restartPolicy each field, as it may be edited while a gang runs."""
 
 
 def refused(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
@@ -81,6 +95,21 @@ def test_the_api_server_does_with_an_edit_what_the_table_says(name: str) -> None
     said = [f"{name} cannot change; create another experiment"] if EDITS[name].edit is Edit.REFUSED else []
     assert refused(old, new) == said
     assert refused(old, old) == []
+
+
+def test_the_table_has_every_field_of_the_restart_policy() -> None:
+    assert set(RESTARTS) == {field.alias or name for name, field in RestartPolicy.model_fields.items()}
+
+
+@pytest.mark.parametrize("name", RESTARTS)
+def test_each_field_of_the_restart_policy_can_be_edited_added_and_removed(name: str) -> None:
+    policies: tuple[dict[str, Any], ...] = ({}, *({name: value} for value in RESTARTS[name]))
+    specs = [{**copy.deepcopy(SPEC), "restartPolicy": policy} for policy in policies]
+    for old, new in itertools.permutations(specs, 2):
+        assert refused(old, new) == []
+        assert changed(shape_of(ExperimentSpec.read(old)), shape_of(ExperimentSpec.read(new))) == ()
+    _, before, after = (ExperimentSpec.read(spec).restart_policy for spec in specs)
+    assert before != after
 
 
 @pytest.mark.parametrize("name", ["template", *FROZEN_TOGETHER])

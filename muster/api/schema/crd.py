@@ -183,6 +183,7 @@ BACKOFF_RULES: Final = (
 The API server tries a rule on the default of its object (`{}`) without the defaults of the fields in it.
 
 A span that overflows it is refused too."""
+SAME_FAILURE_RULES: Final = (("self != 1", "one failure is not the same again: write 2 or more, or 0 for never"),)
 
 COLUMNS: Final = (
     ("Phase", "string", ".status.phase", 0, "Summary of the conditions."),
@@ -247,8 +248,9 @@ def experiment_schema() -> Schema:
     }
     spec["x-kubernetes-validations"] = [_spec_rule(), together]
     its_name = {"type": "string", "maxLength": MAX_NAME, "pattern": LABEL_1035}
-    backoff = spec["properties"]["restartPolicy"]["properties"]["backoff"]
-    backoff["x-kubernetes-validations"] = _rules(BACKOFF_RULES)
+    restarts = spec["properties"]["restartPolicy"]["properties"]
+    restarts["backoff"]["x-kubernetes-validations"] = _rules(BACKOFF_RULES)
+    restarts["sameFailureLimit"]["x-kubernetes-validations"] = _rules(SAME_FAILURE_RULES)
     return {
         "type": "object",
         "description": "A distributed experiment, run as one gang.",

@@ -61,6 +61,7 @@ BREAKS: dict[str, Break] = {
     "rayVersion is only for operator kuberay": spec(rayVersion="2.40.0"),
     "debug.jupyter is only for operator kuberay": spec(debug={"jupyter": {"enabled": True}}),
     "initial is longer than max": spec(restartPolicy={"backoff": {"initial": "10m"}}),
+    "one failure is not the same again": spec(restartPolicy={"sameFailureLimit": 1}),
     "metadata.name: Too long: may not be more than 51 bytes": lambda body: body["metadata"].update(name="n" * 52),
     "metadata.name in body should match '^[a-z]": lambda body: body["metadata"].update(name="7n"),
 }
