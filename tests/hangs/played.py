@@ -5,6 +5,7 @@ here: a run costs three processes, and many run beside each other.
 """
 
 import asyncio
+import os
 import signal
 import subprocess
 import time
@@ -27,6 +28,8 @@ from tests.builders import plan, pod, record
 SIZE = 3
 LOOK = 3.0
 """Seconds between two looks."""
+LATE = 60.0
+"""Seconds after which a sentence that is right is printed with the load of the machine, to tell the reasons apart."""
 HALTS = "halts\n"
 """What a rank prints when it comes to a halt."""
 Said = Callable[[Context], tuple[str, str] | None]
@@ -42,6 +45,10 @@ class Verdict:
     seconds: float
     seen: str = ""
     """What was seen where nothing was said."""
+    load: float = 0.0
+    """The load of the machine, over the last minute."""
+    look: float = LOOK
+    """The longest time from one look to the next, in seconds: far more than ``LOOK`` where the machine is too busy."""
 
 
 @contextmanager
@@ -67,9 +74,11 @@ async def watch(probe: JaxProbe | TorchProbe, folder: Path, victim: int, said: S
         seen.change(None, pod(rank))
     halted: float | None = None
     log = folder / f"{victim}.log"
-    until = time.monotonic() + patience
+    looked = time.monotonic()
+    until, longest = looked + patience, 0.0
     try:
         while time.monotonic() < until:
+            longest, looked = max(longest, time.monotonic() - looked), time.monotonic()
             seen.observe_probe(await probe.snapshot(), 0)
             if halted is None and HALTS in log.read_text(errors="replace"):
                 halted = time.monotonic()
@@ -77,11 +86,13 @@ async def watch(probe: JaxProbe | TorchProbe, folder: Path, victim: int, said: S
             context = context_of(seen, time.time())
             if stuck := said(context):
                 named = tuple(rank for finding in diagnose(context) for rank in finding.ranks)
-                return Verdict(named, stuck[1], time.monotonic() - (halted or time.monotonic()))
+                seconds = time.monotonic() - (halted or time.monotonic())
+                return Verdict(named, stuck[1], seconds, load=os.getloadavg()[0], look=longest)
             await asyncio.sleep(LOOK)
     finally:
         await probe.close()
-    return Verdict((), "", patience, seen=f"{_of_view(seen)}; {_last_words(folder)}")
+    found = f"{_of_view(seen)}; {_last_words(folder)}"
+    return Verdict((), "", patience, seen=found, load=os.getloadavg()[0], look=longest)
 
 
 def _last_words(folder: Path) -> str:
@@ -104,8 +115,12 @@ def summed_up(title: str, found: Sequence[Verdict], right: Callable[[int, Verdic
     false = [each for each in found if each.sentence and each not in ok]
     times = sorted(each.seconds for each in ok)
     late = f", {median(times):.0f} s ({times[0]:.0f} to {times[-1]:.0f})" if times else ""
-    click.echo(f"{title} right {len(ok)}, false {len(false)}, of {len(found)}{late}")
+    loads = sorted(each.load for each in found)
+    busy = f"; load {loads[0]:.1f} to {loads[-1]:.1f}, {max(each.look for each in found):.1f} s between two looks"
+    click.echo(f"{title} right {len(ok)}, false {len(false)}, of {len(found)}{late}{busy}")
     for each in found:
         if each in false or (right and each not in ok):
             click.echo(f"   {each}")
+        elif each.seconds > LATE and each in ok:
+            click.echo(f"   {each.seconds:.0f} s at load {each.load:.1f}, {each.look:.1f} s between two looks")
     return not false and len(ok) == (len(found) if right else 0)
