@@ -61,8 +61,17 @@ def standstill(stand: Places) -> str:
 
 def where(context: Context) -> str:
     """Where the ranks of a gang that hangs stand: ``rank 37 in next (data.py:41); 511 others in …``; or empty."""
-    stand = context.view.places_of(context.record.epoch)
+    stand = known(context)
     return placed(stand) if stand is not None and stand.size > 1 else ""
+
+
+def known(context: Context) -> Places | None:
+    """Where the ranks stand, as far as that is known.
+
+    None while a rank is quiet that got on when it was heard last: it may have been stopped elsewhere since.
+    """
+    stand = context.view.places_of(context.record.epoch)
+    return None if stand is not None and stand.holds_until is not None and context.now > stand.holds_until else stand
 
 
 def due(context: Context) -> float | None:

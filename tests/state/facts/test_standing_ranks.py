@@ -166,6 +166,21 @@ def test_a_hang_by_reports_with_equal_stacks_names_no_rank() -> None:
     assert story.kept.known.ranks == ""
 
 
+def test_a_rank_that_was_stopped_on_its_way_is_said_to_be_nowhere_until_it_is_known_to_be_silent() -> None:
+    """Its last word is of a place where it was no longer when it was stopped, and the places were not read since."""
+    story = Standing()
+    story.step = 0
+    story.assemble()
+    story.run(60, standing=False)
+    story.stopped_at[1] = story.now
+    story.run(HANG_SECONDS + LOOK, standing=True, reported=False)
+    assert story.stuck == (True, "Hung")
+    assert "all_reduce" not in story.sentence
+    assert not [each for each in diagnose(Context(story.plan, story.kept, story.view, story.now)) if "in " in each.what]
+    story.run(SILENT + LOOK, standing=True)
+    assert "rank 1 no answer (last seen in all_reduce" in story.sentence
+
+
 def test_a_daemon_that_takes_over_keeps_the_hang_and_ends_it_with_the_next_move() -> None:
     story = started()
     story.places[2] = NEXT

@@ -20,7 +20,7 @@ from muster.state.facts.diagnosis.coordinator import given_up, hang_as_recorded,
 from muster.state.facts.diagnosis.finding import NAMED_RANGES, Diagnosis, Finding
 from muster.state.facts.diagnosis.grouping import diagnoses, grouped
 from muster.state.facts.diagnosis.next_steps import next_step
-from muster.state.facts.hang import hung, standstill, still, where
+from muster.state.facts.hang import hung, known, standstill, still, where
 from muster.state.view.places.report import PlaceGroup
 from muster.state.view.places.sentence import outlying
 from muster.state.view.stage import Stage, stage_of
@@ -133,7 +133,7 @@ def of_hang(context: Context, most: int) -> dict[int, Diagnosis]:
     At most ``most``; none where the gang gets on or does not report.
     """
     progress, stand = hung(context), still(context)
-    stands = context.view.places_of(context.record.epoch)
+    stands = known(context)
     apart = outlying(stands) if stands is not None else {}
     stacks = stands.stacks if stands is not None else {}
     if progress is None:

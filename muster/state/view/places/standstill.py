@@ -24,6 +24,8 @@ STANDS = 40.0
 """Seconds in one call: with the pace of the values and of the looks, a gang of up to 800 is known to be still
 within 55 s."""
 SILENT = 30.0
+QUIET = 2
+"""Intervals of its reports for which a rank that gets on is believed to be where it was."""
 INTERVALS = 5
 LONGEST = 6 * 3600.0
 """Seconds: the longest standing that is believed."""
@@ -40,9 +42,14 @@ class Places(msgspec.Struct, frozen=True):
     still_since: WallTime | None = None
     """Since when the gang is still; None where it is not."""
     equal: bool = False
-    """All stacks are equal."""
+    """All ranks stand, with equal stacks."""
     moving: bool = True
     """A rank is known to get on."""
+    holds_until: WallTime | None = None
+    """Until when the places may be said; None: for as long as they are known.
+
+    A rank that got on when it was heard last, and is quiet since, may have been stopped somewhere else.
+    """
     stacks: Mapping[int, tuple[str, ...]] = {}
     """The stacks of the first rank of some groups, the innermost call first."""
     ranks: Mapping[int, Heard] = {}
@@ -83,9 +90,11 @@ def places_seen(
         ranks[report.rank] = last if last is not None and last.report == report else Heard(report, now - began)
     if not ranks:
         return earlier
-    silent_after = max(SILENT, 3 * place_interval(size))
+    interval = place_interval(size)
+    silent_after = max(SILENT, 3 * interval)
     silent = {rank for rank, heard in ranks.items() if now - began - heard.after >= silent_after}
     answering = [heard.report for rank, heard in ranks.items() if rank not in silent]
+    getting_on = [h.after for rank, h in ranks.items() if rank not in silent and h.report.stood < NOTICE]
     groups = _groups(ranks, silent)
     since = _still_since(ranks, answering, now) if len(ranks) >= size and len(groups) > 1 else None
     if not makes_no_step(progress):
@@ -97,8 +106,9 @@ def places_seen(
         began_at=began,
         groups=groups,
         still_since=since,
-        equal=len({report.stack for report in answering}) == 1 and not silent,
-        moving=any(report.stood < NOTICE for report in answering),
+        equal=len({report.stack for report in answering}) == 1 and not silent and not getting_on,
+        moving=bool(getting_on),
+        holds_until=began + min(getting_on) + QUIET * interval if getting_on else None,
         stacks=stacks,
         ranks=ranks,
     )
