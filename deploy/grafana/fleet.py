@@ -275,14 +275,14 @@ TRENDS = (
         stacked=True,
     ),
     Graph(
-        (22, 8, "Gang restarts per hour, by cause"),
+        (22, 6, "Gang restarts per hour, by cause"),
         "Restarts within the hour before each point, by the reason of their cause.",
         {"{{reason}}": _risen("muster_gang_restarts_total", "reason")},
         stacked=True,
         links=("MusterRestartStorm",),
     ),
     Graph(
-        (23, 8, "Disruptions per hour, by cause"),
+        (23, 6, "Disruptions per hour, by cause"),
         "Restarts that the platform caused (preemption, eviction, node loss, deleted pods). They cost no restart "
         "budget.",
         {"{{reason}}": _risen("muster_disruptions_total", "reason")},
@@ -290,11 +290,20 @@ TRENDS = (
         links=("MusterDisruptionLoop",),
     ),
     Graph(
-        (24, 8, "Refusals per hour, by reason"),
+        (24, 6, "Refusals per hour, by reason"),
         "Requests for experiments that the API server refused: quota, admission, rights, errors.",
         {"{{reason}}": _risen("muster_refusals_total", "reason")},
         stacked=True,
         links=("MusterCreateRefused",),
+    ),
+    Graph(
+        (31, 6, "Verdicts on restarts per hour"),
+        "SameFailureAgain: a gang failed in the same way as before without an advance. Where enforced is true that "
+        "ended the experiment, as its spec asks; else it was only said. BudgetRenewed: a gang made progress, and its "
+        "restarts count no more.",
+        {"{{verdict}}, enforced: {{enforced}}": _risen("muster_restart_verdicts_total", "verdict, enforced")},
+        stacked=True,
+        links=("MusterSameFailureAgain", "MusterSameFailureEnded"),
     ),
     Graph(
         (25, 8, "Time to assembled, last hour"),

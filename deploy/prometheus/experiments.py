@@ -19,7 +19,8 @@ from deploy.prometheus.row import (
     Severity,
     Threshold,
 )
-from muster.state.facts.audience import Audience
+from muster.metrics.closed_sets import AGAIN
+from muster.state.facts.audience import Audience, of_reason
 from muster.state.summary.hurt import NEAR_SHARE
 
 REFUSED = 'muster_experiment_coordinator_state{state="refused"}'
@@ -154,6 +155,27 @@ and
             Threshold("window", "30m", "The window."),
         ),
         audience=Audience.RESEARCHER,
+    ),
+    Alert(
+        "MusterSameFailureAgain",
+        stuck("MusterSameFailureAgain"),
+        Severity.INFO,
+        f"{ONE}: the gang fails in the same way again and gets no further ({REASON}).",
+        "It is restarted as before: nothing is charged for the verdict. The message of its condition Stuck has the"
+        " exception, where it was raised, and what the nodes of the failures point to.",
+        audience=OF_REASON,
+    ),
+    Alert(
+        "MusterSameFailureEnded",
+        f'sum by (verdict) (increase(muster_restart_verdicts_total{{verdict="{AGAIN}",enforced="true"}}[@window])) > 0',
+        Severity.WARNING,
+        "Experiments that ended within @window because their gang failed in the same way again: "
+        '{{ $value | printf "%.0f" }}.',
+        "Their spec asks for it (sameFailureAction: Fail). They have given their machines back before the budget of"
+        " restarts was used up, and run again only when their owner creates them anew.",
+        thresholds=(Threshold("window", "30m", "For how long such an end is shown."),),
+        audience=of_reason(AGAIN),
+        placed=False,
     ),
     Alert(
         "MusterDeadlineNear",

@@ -43,6 +43,7 @@ _OURS: Final[Mapping[str, tuple[str, ...]]] = {
         "(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)",
     ),
     "MusterDisruptionLoop": ("DisruptionLoop",),
+    "MusterSameFailureAgain": ("SameFailureAgain",),
     "MusterCoordinatorGone": ("CoordinatorGone",),
     "MusterMemberNotReplaced": ("MemberFailed", "RestartedInPlace"),
     "MusterPodsMissing": ("PodsMissing",),

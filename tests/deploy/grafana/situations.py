@@ -236,6 +236,16 @@ SITUATIONS = (
         holds=_ended("BackoffLimitExceeded"),
         values={(1, "Failed"): 1},
     ),
+    Situation(
+        name="fails-again",
+        namespace="speech",
+        operator="jobset",
+        command="sleep 1; exit 3",
+        members=2,
+        more=f"{_RESTARTS[:-1]}, sameFailureAction: Fail}}",
+        holds=_ended("SameFailureAgain"),
+        values={(1, "Failed"): 1},
+    ),
 )
 
 

@@ -290,7 +290,7 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason!~"CoordinatorUnreachable|CoordinatorNotServing|DashboardNotServing|RanksMissing|RankFailed|ProcessCountMismatch|Hung|CollectiveStuck|StartingDeadlineExceeded|AssemblyDeadlineExceeded|ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed|Unschedulable|SchedulerError|PendingDeadlineExceeded|WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)|DisruptionLoop|CoordinatorGone|MemberFailed|RestartedInPlace|PodsMissing|StatusIsFalse|FailureReported"} or last_over_time(muster_experiment_stuck_reason{reason!~"CoordinatorUnreachable|CoordinatorNotServing|DashboardNotServing|RanksMissing|RankFailed|ProcessCountMismatch|Hung|CollectiveStuck|StartingDeadlineExceeded|AssemblyDeadlineExceeded|ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed|Unschedulable|SchedulerError|PendingDeadlineExceeded|WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)|DisruptionLoop|CoordinatorGone|MemberFailed|RestartedInPlace|PodsMissing|StatusIsFalse|FailureReported"}[30s])) == 1
+      max by ({{ $cluster }}, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason!~"CoordinatorUnreachable|CoordinatorNotServing|DashboardNotServing|RanksMissing|RankFailed|ProcessCountMismatch|Hung|CollectiveStuck|StartingDeadlineExceeded|AssemblyDeadlineExceeded|ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed|Unschedulable|SchedulerError|PendingDeadlineExceeded|WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)|DisruptionLoop|SameFailureAgain|CoordinatorGone|MemberFailed|RestartedInPlace|PodsMissing|StatusIsFalse|FailureReported"} or last_over_time(muster_experiment_stuck_reason{reason!~"CoordinatorUnreachable|CoordinatorNotServing|DashboardNotServing|RanksMissing|RankFailed|ProcessCountMismatch|Hung|CollectiveStuck|StartingDeadlineExceeded|AssemblyDeadlineExceeded|ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed|Unschedulable|SchedulerError|PendingDeadlineExceeded|WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)|DisruptionLoop|SameFailureAgain|CoordinatorGone|MemberFailed|RestartedInPlace|PodsMissing|StatusIsFalse|FailureReported"}[30s])) == 1
       {{- if $owners }}
       ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
         experiment:muster_owners:info
@@ -382,6 +382,50 @@ groups:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: {{`{{ $value | printf "%.0f" }}`}} restarts after failures in {{ .window }}.'
       description: The program, or a member of it that runs again alone, fails again and again. What the platform did is not counted.
       runbook_url: '{{ $runbooks }}/MusterRestartStorm.md'
+{{- end }}
+{{- end }}
+{{- with $values.alerts.MusterSameFailureAgain }}
+{{- if .enabled }}
+  - alert: MusterSameFailureAgain
+    expr: |-
+      {{- if $owners }}
+      (
+      {{- end }}
+      max by ({{ $cluster }}, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"SameFailureAgain"} or last_over_time(muster_experiment_stuck_reason{reason=~"SameFailureAgain"}[30s])) == 1
+      {{- if $owners }}
+      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info
+      {{- end }}
+    for: '{{ .for }}'
+    keep_firing_for: 1m
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      severity: '{{ .severity }}'
+    annotations:
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the gang fails in the same way again and gets no further ({{`{{ $labels.reason }}`}}).'
+      description: 'It is restarted as before: nothing is charged for the verdict. The message of its condition Stuck has the exception, where it was raised, and what the nodes of the failures point to.'
+      runbook_url: '{{ $runbooks }}/MusterSameFailureAgain.md'
+{{- end }}
+{{- end }}
+{{- with $values.alerts.MusterSameFailureEnded }}
+{{- if .enabled }}
+  - alert: MusterSameFailureEnded
+    expr: sum by ({{ $cluster }}, verdict) (increase(muster_restart_verdicts_total{verdict="SameFailureAgain",enforced="true"}[{{ .window }}])) > 0
+    for: '{{ .for }}'
+    keep_firing_for: 1m
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      namespace: '{{ $namespace }}'
+      severity: '{{ .severity }}'
+      audience: '{{ .audience }}'
+    annotations:
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}Experiments that ended within {{ .window }} because their gang failed in the same way again: {{`{{ $value | printf "%.0f" }}`}}.'
+      description: 'Their spec asks for it (sameFailureAction: Fail). They have given their machines back before the budget of restarts was used up, and run again only when their owner creates them anew.'
+      runbook_url: '{{ $runbooks }}/MusterSameFailureEnded.md'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterDeadlineNear }}

@@ -1,6 +1,6 @@
 """Restarts and the deadline."""
 
-from tests.deploy.prometheus.case import ONE, Case
+from tests.deploy.prometheus.case import ONE, Case, reason
 
 _LABELS = {"namespace": "vision", "experiment": "llama"}
 _RESTARTS = f"muster_experiment_gang_restarts_total{{{ONE}}}"
@@ -12,6 +12,14 @@ def _for(reason: str) -> str:
     return f'muster_experiment_restarts_total{{{ONE},reason="{reason}"}}'
 
 
+def _verdict(verdict: str, enforced: str, instance: str = "a") -> str:
+    """The series of verdicts over restarts; at zero from the start of a musterd."""
+    labels = f'job="musterd",instance="{instance}",verdict="{verdict}",enforced="{enforced}"'
+    return f"muster_restart_verdicts_total{{{labels}}}"
+
+
+_AGAIN, _RENEWED = "SameFailureAgain", "BudgetRenewed"
+_ENDED = "Experiments that ended within 30m because their gang failed in the same way again: "
 _LEFT = f'muster_experiment_clock_remaining_seconds{{{ONE},clock="total"}}'
 _LIMIT = f'muster_experiment_clock_limit_seconds{{{ONE},clock="total"}}'
 
@@ -68,6 +76,51 @@ RESTARTS = (
             f'{_for("Error")[:-1]},instance="b"}}': "_x22 7x1000",
         },
         without=("muster_experiment_gang_restarts_total",),
+    ),
+    Case(
+        "MusterSameFailureAgain",
+        "the gang fails twice at one line, and is restarted",
+        {**reason(_AGAIN), _verdict(_AGAIN, "false"): "0x11 1x1000"},
+        fires_after=0,
+        labels={**_LABELS, "reason": _AGAIN},
+        summary="vision/llama: the gang fails in the same way again and gets no further (SameFailureAgain).",
+    ),
+    Case(
+        "MusterSameFailureAgain",
+        "it is restarted, and waits for a node meanwhile",
+        reason("Unschedulable", "0x11 1x23 0x1000"),
+    ),
+    Case("MusterSameFailureAgain", "it has advanced since", reason(_AGAIN, "0x1000")),
+    Case(
+        "MusterSameFailureEnded",
+        "a second one ends a minute after the first",
+        {_verdict(_AGAIN, "true"): "0x11 1x11 2x1000"},
+        fires_after=60,
+        at_once=False,
+        labels={"verdict": _AGAIN},
+        summary=f"{_ENDED}2.",
+    ),
+    Case(
+        "MusterSameFailureEnded",
+        "the spec of one experiment asks for its end",
+        {_verdict(_AGAIN, "true"): "0x11 1x1000", _verdict(_AGAIN, "false"): "0x1000"},
+        fires_after=0,
+        labels={"verdict": _AGAIN},
+        summary=f"{_ENDED}1.",
+    ),
+    Case(
+        "MusterSameFailureEnded",
+        "verdicts are only said, and a budget is renewed",
+        {
+            _verdict(_AGAIN, "true"): "0x1000",
+            _verdict(_AGAIN, "false"): "0+1x1000",
+            _verdict(_RENEWED, "true"): "0+1x1000",
+        },
+    ),
+    Case(
+        "MusterSameFailureEnded",
+        "another musterd leads, after one that ended experiments hours ago",
+        {_verdict(_AGAIN, "true"): "4x11 stale", _verdict(_AGAIN, "true", "b"): "_x12 0x1000"},
     ),
     Case(
         "MusterDeadlineNear",
