@@ -77,7 +77,7 @@ unless
     ),
     Alert(
         "MusterWatchStale",
-        f"muster_watch_staleness_seconds > @seconds unless {STANDS_BY}",
+        f'muster_watch_staleness_seconds{{resource!="nodes"}} > @seconds unless {STANDS_BY}',
         Severity.CRITICAL,
         STALE,
         "The cache from which this musterd decides is this old. A watch that is silent for 90 s is opened anew, so the"
@@ -87,7 +87,7 @@ unless
     ),
     Alert(
         "MusterStandbyStale",
-        f"muster_watch_staleness_seconds > @seconds and {STANDS_BY}",
+        f'muster_watch_staleness_seconds{{resource!="nodes"}} > @seconds and {STANDS_BY}',
         Severity.WARNING,
         STALE,
         "This musterd stands by. When it leads, it lists everything anew before it decides, which an API server that"

@@ -50,7 +50,7 @@ from muster.kube.fair_share import ALONE, FairShare
 from muster.kube.instrumented import MeasuredTransport, labels
 from muster.kube.leaderelection.fence import FencedTransport
 from muster.kube.listwatch.listing import ObjectList
-from muster.kube.listwatch.reflector import ReflectorSettings
+from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
 from muster.kube.transport import Transport
 from muster.kube.workqueue import WorkQueue
 from muster.metrics.collector import ExperimentCollector, Invalid, Subject
@@ -182,11 +182,11 @@ class Daemon:
                 accelerators=self.accelerators,
             )
         )
-        self.instruments.registry.register(WatchCollector(self.informers.watched, monotonic, self.index.foreign_pods))
+        self.node_places = NodePlaces(self.informers.reflector, monotonic) if settings.node_labels else None
+        self.instruments.registry.register(WatchCollector(self._watches, monotonic, self.index.foreign_pods))
         self.instruments.registry.register(RightsCollector(self.denials.lasting))
         if self.elector is not None:
             self.instruments.registry.register(LeadershipCollector(self.elector))
-        self.node_places = NodePlaces(self.informers.reflector, monotonic) if settings.node_labels else None
         self.incidents = IncidentWatch(
             self.subjects,
             lambda: self.leading,
@@ -291,6 +291,12 @@ class Daemon:
         self.controller.stand_by()
         self.incidents.stand_by()
         self.changes.everything()
+
+    def _watches(self) -> Iterator[tuple[str, Reflector[Any]]]:
+        """The watches that are to be open, by the kind's plural."""
+        yield from self.informers.watched()
+        if self.node_places is not None:
+            yield "nodes", self.node_places.reflector
 
     def _answered(self, verb: str, resource: str, error: ApiError | None) -> None:
         """A request was answered. Reviews of readers and the labels of nodes are left out: no decision needs them."""

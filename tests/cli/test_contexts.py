@@ -12,6 +12,7 @@ import yaml
 from muster.cli.commands.several.contexts import MOST
 from muster.cli.processes.stack import free_port
 from tests.cli.conftest import Call
+from tests.cli.test_incidents import stuck
 from tests.client.localserver import MANIFEST, LocalServer, local_server
 
 Both = dict[str, LocalServer]
@@ -59,6 +60,14 @@ def test_experiments_of_one_name_are_told_apart_by_their_context(verb: str, subm
     assert sorted(call(verb, "--contexts", "eu,us", "-o", "name").stdout.split()) == ["eu/mine", "us/mine"]
     items = json.loads(call(verb, "--contexts", "eu,us", "-o", "json").stdout)["items"]
     assert {item["context"]: item["status"]["message"] for item in items} == {"eu": "of eu", "us": "of us"}
+
+
+def test_incidents_of_each_cluster_stand_above_with_their_context(submitted: Both, call: Call) -> None:
+    stuck(call, submitted["us"], "held", context="us")
+    first = call("top", "--contexts", "eu,us").stdout.splitlines()[0]
+    assert first.startswith("us: incident: node n7: NodeNotReady keeps 1 run, since ")
+    assert "incident" not in call("top", "--contexts", "eu,us", "-o", "name").stdout
+    assert "incident" not in call("list", "--contexts", "eu,us").stdout
 
 
 @pytest.mark.parametrize("verb", ["list", "top"])

@@ -22,10 +22,17 @@ N7 = "part of an incident: node n7: NodeNotReady"
 
 
 def stuck(
-    call: Call, server: LocalServer, name: str, message: str = N7, at: str = LATER, reason: str = "Incident"
+    call: Call,
+    server: LocalServer,
+    name: str,
+    message: str = N7,
+    at: str = LATER,
+    reason: str = "Incident",
+    context: str = "",
 ) -> None:
     """A run that is Stuck, and an Event about it."""
-    assert call("submit", "-", "--name", name, input=MANIFEST).exit_code == 0
+    words = ("--context", context) if context else ()
+    assert call("submit", "-", "--name", name, *words, input=MANIFEST).exit_code == 0
     server.status(name, phase="Running", conditions=[STUCK], devices=HELD, size=1)
     about = {"kind": KIND, "apiVersion": API_VERSION, "name": name, "namespace": "default", "uid": server.uid(name)}
     event = {"metadata": {"name": f"{name}.1"}, "involvedObject": about, "type": "Warning", "reason": reason}

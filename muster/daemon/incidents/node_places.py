@@ -27,12 +27,12 @@ class NodePlaces:
         """By name: a node that is deleted and created again has another uid."""
         self._monotonic = monotonic
         self._store = Store[NodeRecord](self._changed)
-        self._reflector = reflector(nodes.PATH, {}, nodes.DECODER, self._store)
-        self.run = self._reflector.run
+        self.reflector = reflector(nodes.PATH, {}, nodes.DECODER, self._store)
+        self.run = self.reflector.run
 
     def now(self) -> Places:
         """The places that are known."""
-        fresh = self._store.synced and self._reflector.staleness(self._monotonic()) < STALE
+        fresh = self._store.synced and self.reflector.staleness(self._monotonic()) < STALE
         return self._known if fresh else NOTHING
 
     def _changed(self, old: NodeRecord | None, new: NodeRecord | None) -> None:

@@ -7,6 +7,7 @@ from muster.daemon.incidents.node_places import STALE
 from muster.daemon.settings import Settings
 from muster.state.facts.incidents.places import Place
 from tests.daemon.daemons import Daemons, played
+from tests.daemon.virtual_daemon import scraped
 
 RACK = "topology.kubernetes.io/rack"
 DENIED = error_of(403, "Forbidden", 'nodes is forbidden: User "musterd" cannot list resource "nodes"')
@@ -47,6 +48,7 @@ def test_without_the_right_no_place_is_known_and_the_daemon_is_ready() -> None:
         assert daemon.node_places is not None
         assert len(daemon.node_places.now()) == 0
         assert not daemon.health.unready()
+        assert 'muster_watch_synced{resource="nodes"} 0.0' in scraped(daemon)
 
     played(Daemons, story)
 

@@ -720,7 +720,7 @@ groups:
 {{- with $values.alerts.MusterWatchStale }}
 {{- if .enabled }}
   - alert: MusterWatchStale
-    expr: muster_watch_staleness_seconds > {{ .seconds }} unless on ({{ $cluster }}, job, instance) max by ({{ $cluster }}, job, instance) (muster_leader) == 0
+    expr: muster_watch_staleness_seconds{resource!="nodes"} > {{ .seconds }} unless on ({{ $cluster }}, job, instance) max by ({{ $cluster }}, job, instance) (muster_leader) == 0
     for: '{{ .for }}'
     labels:
       {{- with .labels }}
@@ -737,7 +737,7 @@ groups:
 {{- with $values.alerts.MusterStandbyStale }}
 {{- if .enabled }}
   - alert: MusterStandbyStale
-    expr: muster_watch_staleness_seconds > {{ .seconds }} and on ({{ $cluster }}, job, instance) max by ({{ $cluster }}, job, instance) (muster_leader) == 0
+    expr: muster_watch_staleness_seconds{resource!="nodes"} > {{ .seconds }} and on ({{ $cluster }}, job, instance) max by ({{ $cluster }}, job, instance) (muster_leader) == 0
     for: '{{ .for }}'
     labels:
       {{- with .labels }}

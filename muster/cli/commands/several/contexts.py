@@ -4,17 +4,20 @@ A cluster that cannot be reached, or refuses, hides none of the others: it is na
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import click
 
-from muster.api.errors import MusterError
+from muster.api.errors import ApiError, MusterError
 from muster.api.values.printable import printable
+from muster.cli.commands.incidents.lines import above
+from muster.cli.commands.incidents.sources import from_events
 from muster.cli.options import ClusterChoice
 from muster.cli.terminal.colours import say
-from muster.client import Snapshot
+from muster.client import Client, Snapshot
 
 PATIENCE = 10.0
 """Seconds in which a cluster must answer."""
@@ -31,6 +34,8 @@ class Answer:
     context: str
     found: Sequence[Snapshot] = ()
     problem: str = ""
+    incidents: Sequence[str] = ()
+    """Their lines, where they were asked for."""
 
 
 def contexts_option(command: F) -> F:
@@ -56,21 +61,42 @@ def choices(chosen: ClusterChoice, contexts: str) -> dict[str, ClusterChoice]:
     return {name: replace(chosen, context=name, quiet=True) for name in names}
 
 
-async def ask(name: str, choice: ClusterChoice, *, everywhere: bool, kind: str = "") -> Answer:
-    """The experiments of one cluster."""
+async def incident_lines(client: Client, found: Iterable[Snapshot], namespace: str | None) -> list[str]:
+    """The lines that stand above experiments; where Events cannot be read, why."""
+    try:
+        return above(await from_events(client, found, namespace), time.time())
+    except ApiError as error:
+        return [printable(f"incidents are not known: {error}")]
+
+
+async def ask(name: str, choice: ClusterChoice, *, everywhere: bool, kind: str = "", incidents: bool = False) -> Answer:
+    """The experiments of one cluster, and its incidents if they are asked for."""
+    lines: list[str] = []
     try:
         async with asyncio.timeout(PATIENCE), choice.client() as client:
             found = await client.list(namespace=choice.namespace, everywhere=everywhere, kind=kind)
+            if incidents:
+                lines = await incident_lines(
+                    client, found, None if everywhere else choice.namespace or client.namespace
+                )
     except TimeoutError:
         return Answer(name, problem=f"no answer within {PATIENCE:g} s")
     except (MusterError, OSError) as error:
         return Answer(name, problem=str(error))
-    return Answer(name, [replace(seen, context=name) for seen in found])
+    return Answer(
+        name,
+        [replace(seen, context=name) for seen in found],
+        incidents=[f"{printable(name)}: {line}" for line in lines],
+    )
 
 
-async def ask_all(chosen: dict[str, ClusterChoice], *, everywhere: bool, kind: str = "") -> list[Answer]:
+async def ask_all(
+    chosen: dict[str, ClusterChoice], *, everywhere: bool, kind: str = "", incidents: bool = False
+) -> list[Answer]:
     """The same of each, all at once, in the order in which they are named."""
-    asked = (ask(name, choice, everywhere=everywhere, kind=kind) for name, choice in chosen.items())
+    asked = (
+        ask(name, choice, everywhere=everywhere, kind=kind, incidents=incidents) for name, choice in chosen.items()
+    )
     return list(await asyncio.gather(*asked))
 
 

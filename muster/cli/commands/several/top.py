@@ -5,6 +5,7 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,12 +14,18 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from muster.api.errors import ApiError
 from muster.api.values.accelerators import words
 from muster.api.values.printable import printable
-from muster.cli.commands.incidents.lines import above
-from muster.cli.commands.incidents.sources import from_events
-from muster.cli.commands.several.contexts import Answer, ask, ask_all, choices, conclude, contexts_option, problems
+from muster.cli.commands.several.contexts import (
+    Answer,
+    ask,
+    ask_all,
+    choices,
+    conclude,
+    contexts_option,
+    incident_lines,
+    problems,
+)
 from muster.cli.commands.several.listing import SUBMITTED, documents, held, place_of, placed
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import BAD, colourful, data, phase_word
@@ -58,7 +65,8 @@ def top(chosen: ClusterChoice, everywhere: bool, over: bool, kind: str, contexts
     On a terminal the table is drawn anew whenever something changes, until q (exit status 0) or Ctrl-C (130).
     Elsewhere, or with -o, it is printed once.
 
-    Incidents, as the Events of Experiments name them, stand above the table; not with --contexts.
+    Incidents, as the Events of Experiments name them, stand above the table, with their context where several clusters
+    are shown.
 
     With --kind it shows the objects of another kind, those that Muster only watches over, too. On a terminal they, and
     those of several clusters, are read every 5 s.
@@ -83,19 +91,15 @@ def top(chosen: ClusterChoice, everywhere: bool, over: bool, kind: str, contexts
         if live:
             await follow(partial(_read_all, clusters, kind=kind), everywhere=everywhere, over=over, clustered=True)
             return
-        answers = await patient(ask_all(clusters, everywhere=everywhere, kind=kind), "asking the clusters")
+        asking = ask_all(clusters, everywhere=everywhere, kind=kind, incidents=output is None)
+        answers = await patient(asking, "asking the clusters")
+        if output is None:
+            for line in (line for each in answers for line in each.incidents):
+                data(line)
         _print([seen for each in answers for seen in each.found], over, everywhere, output, clustered=True)
         conclude(answers)
 
     asyncio.run(run_all(choices(chosen, contexts)) if contexts else run())
-
-
-async def incident_lines(client: Client, found: Iterable[Snapshot], namespace: str | None) -> list[str]:
-    """The lines above the table; where Events cannot be read, why."""
-    try:
-        return above(await from_events(client, found, namespace), time.time())
-    except ApiError as error:
-        return [printable(f"incidents are not known: {error}")]
 
 
 def _print(
@@ -190,6 +194,7 @@ class Screen:
         shown = [
             *(click.style(line, fg=BAD) for line in problems(list(self.answers.values()))),
             *self.incidents,
+            *(line for each in self.answers.values() for line in each.incidents),
             *lines(found, now, everywhere=self._everywhere, clustered=self._clustered, columns=size.width),
         ]
         room = max(3, size.height - 1)
@@ -252,10 +257,10 @@ async def _read_all(clusters: dict[str, ClusterChoice], screen: Screen, everywhe
 
     async def read(name: str, choice: ClusterChoice) -> None:
         while True:
-            answer = await ask(name, choice, everywhere=everywhere, kind=kind)
-            if answer.problem and name in screen.answers:
+            answer = await ask(name, choice, everywhere=everywhere, kind=kind, incidents=True)
+            if answer.problem and (before := screen.answers.get(name)):
                 said = f"{answer.problem}; what it said before is shown"
-                answer = Answer(name, screen.answers[name].found, said)
+                answer = replace(before, problem=said)
             screen.answers[name] = answer
             await asyncio.sleep(READ_ANEW)
 

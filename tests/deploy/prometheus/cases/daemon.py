@@ -117,6 +117,11 @@ DAEMON = (
         without=("muster_leader",),
     ),
     Case(
+        "MusterWatchStale",
+        "the watch of nodes, from which nothing is decided",
+        {f'muster_watch_staleness_seconds{{{_A},resource="nodes"}}': "1x11 1+5x1000"},
+    ),
+    Case(
         "MusterStandbyStale",
         "only the standby's watch is old",
         {f'muster_watch_staleness_seconds{{{_B},resource="pods"}}': "1x11 1+5x1000"},
