@@ -32,9 +32,12 @@ def check_node(path: str, name: str) -> None:
 def check_command(line: str) -> None:
     """The program is there and takes the options; of those of argparse only their names are checked."""
     _, _, module, *words = shlex.split(line)
-    path = ROOT.joinpath(*module.split("."), "__main__.py")
+    folder = ROOT.joinpath(*module.split("."))
+    if folder.is_dir():
+        folder, module = folder / "__main__", f"{module}.__main__"
+    path = folder.with_suffix(".py")
     assert path.is_file(), f"{module} is no program"
-    command = getattr(import_module(f"{module}.__main__"), "command", None)
+    command = getattr(import_module(module), "command", None)
     if isinstance(command, click.Command):
         command.make_context(module, words).close()
         return
@@ -94,7 +97,7 @@ def test_a_command_that_is_not_there_is_seen(line: str) -> None:
         check_command(line)
 
 
-@pytest.mark.parametrize(("path", "name"), [("tests/nowhere.py", ""), ("tests/recorder/test_slow.py", "test_no_rank")])
+@pytest.mark.parametrize(("path", "name"), [("tests/nowhere.py", ""), ("tests/recorder/test_named.py", "test_no_rank")])
 def test_a_test_that_is_not_there_is_seen(path: str, name: str) -> None:
     with pytest.raises(AssertionError):
         check_node(path, name)

@@ -113,11 +113,11 @@ def right(program: str, how: str, victim: int, said: Verdict) -> bool:
 
 @contextmanager
 def gang(folder: Path, program: str, how: str, victim: int) -> Iterator[str]:
-    """The address of the store of a gang that runs."""
+    """The address of the store of a gang that runs this program."""
     port = free_port()
     mounted = folder / "mounted"
     mounted.mkdir(parents=True)
-    (folder / "train.py").write_text(PROGRAMS[program])
+    (folder / "train.py").write_text(program)
     (mounted / FILE).write_text(CODE)
     (mounted / RECORDER_FILE).write_text(RECORDER_CODE)
     given = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(SIZE), "PYTHONPATH": str(mounted)}
@@ -141,6 +141,6 @@ def gang(folder: Path, program: str, how: str, victim: int) -> Iterator[str]:
 
 async def run(folder: Path, how: str, victim: int, *, program: str = "torch", patience: float = 240.0) -> Verdict:
     """One run: a gang, a halt, and what was said."""
-    with gang(folder, program, how, victim) as address:
+    with gang(folder, PROGRAMS[program], how, victim) as address:
         probe = TorchProbe(address, clock=time.time, expected=SIZE)
         return await watch(probe, folder, victim, collectives.stuck, patience=patience)
