@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         WaitTimeout,
     )
     from muster.client.events import EventSummary
-    from muster.client.explanation import Explanation
+    from muster.client.explaining.explanation import Explanation
     from muster.client.logs.last_lines import LastLine
     from muster.client.logs.lines import LogLine, LogNote
     from muster.client.member import Member
@@ -52,7 +52,7 @@ _MODULES = {
     "client": ("Client",),
     "errors": ("LogsGone", "NoCluster", "NoSuchExperiment", "NoSuchRank", "NotInstalled", "Vanished", "WaitTimeout"),
     "events": ("EventSummary",),
-    "explanation": ("Explanation",),
+    "explaining.explanation": ("Explanation",),
     "logs.last_lines": ("LastLine",),
     "logs.lines": ("LogLine", "LogNote"),
     "member": ("Member",),

@@ -21,7 +21,7 @@ from muster.api.errors import ApiError, Conflict
 from muster.api.names import ANNOTATION_CANCELLED, ANNOTATION_RESTART
 from muster.client.errors import OnlyWatched
 from muster.client.events import EventSummary, events_of
-from muster.client.explanation import Explanation, explain
+from muster.client.explaining.explanation import Explanation, explain
 from muster.client.logs.follow import FollowedLog
 from muster.client.logs.gang_log import AT_ONCE, GangLog, LogChoice, Noted, newest
 from muster.client.logs.last_lines import LastLine, read_last_lines

@@ -5,7 +5,8 @@ from typing import Any
 
 from muster.reconcilers.native import confirm
 from muster.state.facts.context import Context
-from muster.state.policies.failures import avoidance, backoff, budget, disruptions, recurrence, repair
+from muster.state.policies.failures import avoidance, recurrence, repair
+from muster.state.policies.failures.cost import backoff, budget, disruptions
 from muster.state.policies.failures.repair import Repairs
 from tests.planted.bug import Hunt, Swaps, bug, swap
 

@@ -14,7 +14,7 @@ from muster.cli.terminal.colours import say
 from muster.cli.terminal.epoch import lines as of_epoch
 from muster.cli.terminal.patience import patient
 from muster.client import Explanation
-from muster.client.bundle import bundle as made
+from muster.client.explaining.bundle import bundle as made
 
 
 @click.command(

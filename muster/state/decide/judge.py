@@ -19,7 +19,8 @@ from muster.state.facts.context import (
 )
 from muster.state.policies import deadline, refusal, request
 from muster.state.policies.ending import success, suspension
-from muster.state.policies.failures import avoidance, backoff, budget, failure, recurrence, restart_reasons
+from muster.state.policies.failures import avoidance, failure, recurrence, restart_reasons
+from muster.state.policies.failures.cost import backoff, budget
 from muster.state.policies.queueing import queue
 from muster.state.vocabulary.record import Phase, Record
 from muster.state.vocabulary.rules import ClockRule

@@ -28,7 +28,8 @@ from muster.state.policies import (
     request,
 )
 from muster.state.policies.ending import retention
-from muster.state.policies.failures import disruptions, jobs, recurrence, repair, volume
+from muster.state.policies.failures import jobs, recurrence, repair, volume
+from muster.state.policies.failures.cost import disruptions
 from muster.state.policies.rendezvous import Assembly
 from muster.state.policies.watched import following, times
 from muster.state.summary import evidence, goodput, history

@@ -17,7 +17,7 @@ one kind of evidence alone. The plan's coordinator states how patient Muster is 
 - ``CollectiveStuck``: ranks wait in a collective that others have not entered (``facts.collectives``);
 - ``Hung``: no rank has reported a step for too long (``policies.hang``);
 - the reason of an obstacle that lasts: no node, no image, no container (``policies.obstacles``);
-- ``DisruptionLoop``: the platform ends epoch after epoch before the gang makes progress (``failures.disruptions``);
+- ``DisruptionLoop``: the platform ends epoch after epoch before the gang gets on (``failures.cost.disruptions``);
 - ``SameFailureAgain``: the gang fails in the same way and gets no further (``failures.recurrence``), and nothing else
   keeps it;
 - the reason of a passed clock whose action is to alert, or of a refusal by the API server.
@@ -38,7 +38,8 @@ from muster.state.facts.context import Context
 from muster.state.facts.diagnosis import grouping
 from muster.state.facts.sentences import EXACT, all_succeeded, share, why_idle
 from muster.state.policies import blocked, deadline, lateness, obstacles, silence
-from muster.state.policies.failures import culprit, disruptions, recurrence
+from muster.state.policies.failures import culprit, recurrence
+from muster.state.policies.failures.cost import disruptions
 from muster.state.policies.obstacles import Obstacle
 from muster.state.view.probe_result import LOST_AFTER, ProbeResult
 from muster.state.view.roll import CoordinatorState, RankError

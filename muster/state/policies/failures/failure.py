@@ -22,7 +22,8 @@ from msgspec.structs import replace
 from muster.state.facts.context import Context, Fail, ReadFirst, Repair, Restart, Wait
 from muster.state.facts.failure_cause import cause_of, gone_cause
 from muster.state.facts.sentences import sentence
-from muster.state.policies.failures import budget, culprit, disruptions, ignored, jobs, known, recurrence
+from muster.state.policies.failures import culprit, jobs, known, recurrence
+from muster.state.policies.failures.cost import budget, disruptions, ignored
 from muster.state.policies.failures.repair import Repairs, job_index
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.job_changes import restarts_of

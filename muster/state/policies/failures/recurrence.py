@@ -33,7 +33,7 @@ from muster.api.values.humanize import age
 from muster.state.facts.context import Context, Fail
 from muster.state.facts.failure_cause import KILLED, OUT_OF_MEMORY, RANK_FAILED
 from muster.state.facts.sentences import of_signal, sentence
-from muster.state.policies.failures import disruptions
+from muster.state.policies.failures.cost import disruptions
 from muster.state.policies.failures.culprit import is_survivor
 from muster.state.vocabulary.record import Cause, Phase, Record
 

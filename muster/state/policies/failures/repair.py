@@ -24,8 +24,9 @@ from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.api.wire.kinds import MAX_RANGES
 from muster.state.facts.context import Context, Fail
 from muster.state.policies import completion
-from muster.state.policies.failures import avoidance, backoff, budget, restart_reasons
-from muster.state.policies.failures.disruptions import PROGRESS
+from muster.state.policies.failures import avoidance, restart_reasons
+from muster.state.policies.failures.cost import backoff, budget
+from muster.state.policies.failures.cost.disruptions import PROGRESS
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.job_changes import NO_RESTARTS, restarts_of, rows_of
 from muster.state.vocabulary.plan import Plan

@@ -8,7 +8,7 @@ from typing import Final
 
 from muster.api.restart_counts import MAX_RESTART_REASONS, RestartReason
 from muster.state.facts.virtual_jobs import BACKOFF_LIMIT, DEADLINE, FAILED_INDEXES, MAX_FAILED, POD_FAILURE_POLICY
-from muster.state.policies.failures.charged import TO_THE_PLATFORM, TO_THE_USER
+from muster.state.policies.failures.cost.charged import TO_THE_PLATFORM, TO_THE_USER
 from muster.state.policies.failures.culprit import REASON as RANK_FAILED
 from muster.state.policies.queueing import queue
 from muster.state.policies.request import REASON as REQUESTED
@@ -46,7 +46,7 @@ JOBS: Final = (BACKOFF_LIMIT[0], DEADLINE[0], POD_FAILURE_POLICY, FAILED_INDEXES
 """Reasons with which a Job of a JobSet fails (kubernetes: batch/v1 JobReason…)."""
 
 KNOWN: Final = tuple(dict.fromkeys((*TO_THE_PLATFORM, *TO_THE_USER)))
-"""What gangs were known to wait for when they ended (``failures.charged``)."""
+"""What gangs were known to wait for when they ended (``failures.cost.charged``)."""
 
 REASONS: Final = tuple(
     dict.fromkeys((*CRASHED, RANK_FAILED, *DISRUPTED, *CLOCKED, *KNOWN, REQUESTED, *JOBS, *queue.LOST, OTHER))

@@ -52,7 +52,7 @@ class Explanation:
 
         None where the object or its status cannot be understood, or the pods may not be read.
         """
-        from muster.client.roll_call import roll_call  # with the rules of decisions
+        from muster.client.explaining.roll_call import roll_call  # with the rules of decisions
 
         return roll_call(self.experiment, self.pods if self.members_read else None, now)
 

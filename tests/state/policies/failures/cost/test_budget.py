@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from muster.state.policies.failures import backoff, budget
+from muster.state.policies.failures.cost import backoff, budget
 from muster.state.vocabulary.coordinator import ProbeKind
 from muster.state.vocabulary.record import Cause, Phase, RuleUse
 from muster.state.vocabulary.rules import Backoff, FailureAction, FailureRule

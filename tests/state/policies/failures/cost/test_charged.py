@@ -4,10 +4,11 @@ import re
 from pathlib import Path
 
 from muster.state.facts.causes.table import CAUSES, Causes, counted
-from muster.state.policies.failures import charged, restart_reasons
-from muster.state.policies.failures.charged import CHARGES
+from muster.state.policies.failures import restart_reasons
+from muster.state.policies.failures.cost import charged
+from muster.state.policies.failures.cost.charged import CHARGES
 
-PAGE = Path(__file__).parents[4] / "docs" / "policies.md"
+PAGE = Path(__file__).parents[5] / "docs" / "policies.md"
 ENDS_OR_FOLLOWS = {
     Causes.OOM_KILLED, Causes.CRASHED, Causes.NODE_LOST, Causes.EVICTED, Causes.LOST,
     Causes.TERMINATING, Causes.HEARTBEAT_LOST, Causes.GIVEN_UP, Causes.HELD_BACK,

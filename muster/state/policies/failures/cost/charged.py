@@ -3,7 +3,7 @@
 A restart for a cause of the *user* (a program that never calls the coordinator, an image that does not exist) uses one
 unit of ``restartPolicy.backoffLimit``. One for a cause of the *platform* (no node, a queue, a node that is cut off, a
 process that is frozen) is a disruption: it costs nothing of the budget, and disruptions in a row wait longer each time,
-are called stuck, and end the experiment after ``maxDisruptions`` (``failures.disruptions``).
+are called stuck, and end the experiment after ``maxDisruptions`` (``failures.cost.disruptions``).
 
 Causes without a charge end a member by themselves (a crash, an eviction), or follow from another one.
 """

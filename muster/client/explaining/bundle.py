@@ -16,7 +16,7 @@ import muster
 from muster.api.names import API_VERSION
 from muster.api.values.printable import WORD, printable
 from muster.api.values.timestamps import whole_time
-from muster.client.explanation import Explanation
+from muster.client.explaining.explanation import Explanation
 from muster.kube.unstructured import Json, items, mapping, text
 from muster.rollcall.bundle import REMOVED, archive, as_json, without_credentials
 from muster.rollcall.document import TEXT

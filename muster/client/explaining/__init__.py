@@ -1,0 +1,1 @@
+"""What is known of one experiment, gathered for a reader: the explanation, the roll call, and the bundle."""
