@@ -5,6 +5,7 @@ and subject. The API server keeps an Event for an hour unless it is set to anoth
 Stuck for longer may be in no incident here.
 """
 
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -13,8 +14,9 @@ from urllib.parse import urlsplit
 import aiohttp
 import msgspec
 
-from muster.api.errors import MusterError
+from muster.api.errors import ApiError, MusterError
 from muster.api.values.printable import printable
+from muster.cli.commands.incidents.lines import above
 from muster.cli.options import ClusterChoice
 from muster.client import Client, Snapshot
 from muster.client.events import EventSummary, event_summary
@@ -101,6 +103,14 @@ async def from_events(client: Client, found: Iterable[Snapshot], namespace: str 
             runs[key].append(stuck[uid])
     reports = [_report(key, some) for key, some in runs.items()]
     return sorted(reports, key=lambda each: (-sum(each.devices.values()), -len(each.runs), each.subject))
+
+
+async def lines_above(client: Client, found: Iterable[Snapshot], namespace: str | None) -> list[str]:
+    """The lines that stand above a list of experiments; where Events cannot be read, why."""
+    try:
+        return above(await from_events(client, found, namespace), time.time())
+    except ApiError as error:
+        return [printable(f"incidents are not known: {error}")]
 
 
 def _of_now(event: EventSummary, seen: Snapshot) -> bool:

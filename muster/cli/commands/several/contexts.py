@@ -4,17 +4,14 @@ A cluster that cannot be reached, or refuses, hides none of the others: it is na
 """
 
 import asyncio
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import click
 
-from muster.api.errors import ApiError, MusterError
+from muster.api.errors import MusterError
 from muster.api.values.printable import printable
-from muster.cli.commands.incidents.lines import above
-from muster.cli.commands.incidents.sources import from_events
 from muster.cli.options import ClusterChoice
 from muster.cli.terminal.colours import say
 from muster.client import Client, Snapshot
@@ -23,6 +20,9 @@ PATIENCE = 10.0
 """Seconds in which a cluster must answer."""
 MOST = 32
 """Clusters of one command."""
+
+Incidents: TypeAlias = Callable[[Client, Iterable[Snapshot], str | None], Awaitable[Sequence[str]]]
+"""Reads the incidents of one cluster, of the experiments in a namespace or in all, and gives their lines."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -61,24 +61,16 @@ def choices(chosen: ClusterChoice, contexts: str) -> dict[str, ClusterChoice]:
     return {name: replace(chosen, context=name, quiet=True) for name in names}
 
 
-async def incident_lines(client: Client, found: Iterable[Snapshot], namespace: str | None) -> list[str]:
-    """The lines that stand above experiments; where Events cannot be read, why."""
-    try:
-        return above(await from_events(client, found, namespace), time.time())
-    except ApiError as error:
-        return [printable(f"incidents are not known: {error}")]
-
-
-async def ask(name: str, choice: ClusterChoice, *, everywhere: bool, kind: str = "", incidents: bool = False) -> Answer:
+async def ask(
+    name: str, choice: ClusterChoice, *, everywhere: bool, kind: str = "", incidents: Incidents | None = None
+) -> Answer:
     """The experiments of one cluster, and its incidents if they are asked for."""
-    lines: list[str] = []
+    lines: Sequence[str] = ()
     try:
         async with asyncio.timeout(PATIENCE), choice.client() as client:
             found = await client.list(namespace=choice.namespace, everywhere=everywhere, kind=kind)
-            if incidents:
-                lines = await incident_lines(
-                    client, found, None if everywhere else choice.namespace or client.namespace
-                )
+            if incidents is not None:
+                lines = await incidents(client, found, None if everywhere else choice.namespace or client.namespace)
     except TimeoutError:
         return Answer(name, problem=f"no answer within {PATIENCE:g} s")
     except (MusterError, OSError) as error:
@@ -91,7 +83,7 @@ async def ask(name: str, choice: ClusterChoice, *, everywhere: bool, kind: str =
 
 
 async def ask_all(
-    chosen: dict[str, ClusterChoice], *, everywhere: bool, kind: str = "", incidents: bool = False
+    chosen: dict[str, ClusterChoice], *, everywhere: bool, kind: str = "", incidents: Incidents | None = None
 ) -> list[Answer]:
     """The same of each, all at once, in the order in which they are named."""
     asked = (

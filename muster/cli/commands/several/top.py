@@ -16,6 +16,7 @@ from rich.text import Text
 
 from muster.api.values.accelerators import words
 from muster.api.values.printable import printable
+from muster.cli.commands.incidents.sources import lines_above
 from muster.cli.commands.several.contexts import (
     Answer,
     ask,
@@ -23,7 +24,6 @@ from muster.cli.commands.several.contexts import (
     choices,
     conclude,
     contexts_option,
-    incident_lines,
     problems,
 )
 from muster.cli.commands.several.listing import SUBMITTED, documents, held, place_of, placed
@@ -83,7 +83,7 @@ def top(chosen: ClusterChoice, everywhere: bool, over: bool, kind: str, contexts
             found = await patient(listed, "listing experiments")
             if output is None:
                 namespace = None if everywhere else chosen.namespace or client.namespace
-                for line in await patient(incident_lines(client, found, namespace), "reading Events"):
+                for line in await patient(lines_above(client, found, namespace), "reading Events"):
                     data(line)
             _print(found, over, everywhere, output)
 
@@ -91,7 +91,7 @@ def top(chosen: ClusterChoice, everywhere: bool, over: bool, kind: str, contexts
         if live:
             await follow(partial(_read_all, clusters, kind=kind), everywhere=everywhere, over=over, clustered=True)
             return
-        asking = ask_all(clusters, everywhere=everywhere, kind=kind, incidents=output is None)
+        asking = ask_all(clusters, everywhere=everywhere, kind=kind, incidents=lines_above if output is None else None)
         answers = await patient(asking, "asking the clusters")
         if output is None:
             for line in (line for each in answers for line in each.incidents):
@@ -234,7 +234,7 @@ async def _watch(client: Client, chosen: ClusterChoice, screen: Screen, everywhe
         namespace = None if everywhere else chosen.namespace or client.namespace
         await begun.wait()
         while True:
-            screen.incidents = await incident_lines(client, list(screen.seen.values()), namespace)
+            screen.incidents = await lines_above(client, list(screen.seen.values()), namespace)
             await asyncio.sleep(READ_ANEW)
 
     begun = asyncio.Event()
@@ -257,7 +257,7 @@ async def _read_all(clusters: dict[str, ClusterChoice], screen: Screen, everywhe
 
     async def read(name: str, choice: ClusterChoice) -> None:
         while True:
-            answer = await ask(name, choice, everywhere=everywhere, kind=kind, incidents=True)
+            answer = await ask(name, choice, everywhere=everywhere, kind=kind, incidents=lines_above)
             if answer.problem and (before := screen.answers.get(name)):
                 said = f"{answer.problem}; what it said before is shown"
                 answer = replace(before, problem=said)
@@ -275,5 +275,5 @@ async def _read_anew(client: Client, chosen: ClusterChoice, screen: Screen, ever
         found = await client.list(namespace=chosen.namespace, everywhere=everywhere, kind=kind)
         screen.seen = {f"{seen.namespace}/{seen.name}": seen for seen in found}
         namespace = None if everywhere else chosen.namespace or client.namespace
-        screen.incidents = await incident_lines(client, found, namespace)
+        screen.incidents = await lines_above(client, found, namespace)
         await asyncio.sleep(READ_ANEW)
