@@ -27,6 +27,7 @@ BENCHMARKS = (
     "page",
     "page_in_browser",
     "page_of_fleet",
+    "top",
     "incidents",
     "progress",
     "beside_training",

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import sys
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -121,17 +122,17 @@ def worst_first(found: Iterable[Snapshot], now: float, *, over: bool) -> list[Sn
 
     Then the longest in its phase comes first.
     """
-    shown = [seen for seen in found if over or not _over(seen, now)]
-    return sorted(shown, key=lambda s: (_place(s, now), -_idle(s, now), s.status.phase_at, s.namespace, s.name))
+
+    def order(seen: Snapshot) -> tuple[int, int, float, str, str]:
+        hurts = seen_in(seen.status, now)
+        idle = sum(held(seen).values()) if not IDLE.isdisjoint(hurts) else 0
+        return place(seen.status, hurts, now), -idle, seen.status.phase_at, seen.namespace, seen.name
+
+    return sorted((seen for seen in found if over or not _over(seen, now)), key=order)
 
 
 def _place(seen: Snapshot, now: float) -> int:
     return place(seen.status, seen_in(seen.status, now), now)
-
-
-def _idle(seen: Snapshot, now: float) -> int:
-    """The accelerators it holds while it makes no progress."""
-    return sum(held(seen).values()) if IDLE & set(seen_in(seen.status, now)) else 0
 
 
 def _over(seen: Snapshot, now: float) -> bool:
@@ -140,15 +141,24 @@ def _over(seen: Snapshot, now: float) -> bool:
 
 
 def lines(
-    found: Sequence[Snapshot], now: float, *, everywhere: bool, clustered: bool = False, columns: int | None = None
+    found: Sequence[Snapshot],
+    now: float,
+    *,
+    everywhere: bool,
+    clustered: bool = False,
+    columns: int | None = None,
+    room: int | None = None,
 ) -> list[str]:
-    """A line on how many there are, and the table: with all its columns, or with those that a screen has room for."""
-    troubled = sum(1 for seen in found if _place(seen, now) < NOTHING)
+    """A line on how many there are, and the table, of experiments of which the worst come first.
+
+    It has all its columns, or those that a screen of ``columns`` has room for, and all of them or the first ``room``.
+    """
+    troubled = bisect_left(found, NOTHING, key=lambda seen: _place(seen, now))
     count = f"{len(found)} experiment{'' if len(found) == 1 else 's'}, {troubled or 'none'} with a problem"
     if not found:
         return [f"no experiments{'' if everywhere else ' in this namespace; -A looks in all'}"]
     headings: Sequence[str] = placed(HEADINGS, namespaced=everywhere, clustered=clustered)
-    rows: Sequence[Sequence[str]] = [_row(seen, now, everywhere, clustered) for seen in found]
+    rows: Sequence[Sequence[str]] = [_row(seen, now, everywhere, clustered) for seen in found[:room]]
     if columns is not None:
         headings, rows = fitted(headings, rows, SPARE, columns)
     return [count, *Table(headings).lines(rows, headings=True)]
@@ -191,15 +201,16 @@ class Screen:
         now, size = time.time(), self._console.size
         known = [*self.seen.values(), *(seen for each in self.answers.values() for seen in each.found)]
         found = worst_first(known, now, over=self._over)
+        room = max(3, size.height - 1)
         shown = [
             *(click.style(line, fg=BAD) for line in problems(list(self.answers.values()))),
             *self.incidents,
             *(line for each in self.answers.values() for line in each.incidents),
-            *lines(found, now, everywhere=self._everywhere, clustered=self._clustered, columns=size.width),
+            *lines(found, now, everywhere=self._everywhere, clustered=self._clustered, columns=size.width, room=room),
         ]
-        room = max(3, size.height - 1)
-        if len(shown) > room:
-            shown = [*shown[: room - 1], f"and {len(shown) - room + 1} more"]
+        hidden = max(0, len(found) - room)  # of the table, which has no more rows than there is room for
+        if (most := len(shown) + hidden) > room:
+            shown = [*shown[: room - 1], f"and {most - room + 1} more"]
         return Group(*(Text.from_ansi(line, no_wrap=True, overflow="ellipsis") for line in shown))
 
 
