@@ -3,6 +3,7 @@
 import io
 import json
 import tarfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from muster.api.names import LABEL_UID
 from tests.cli.conftest import Call
-from tests.cli.test_explain_epoch import STATUS
+from tests.cli.test_explain_epoch import STATUS, STORY
 from tests.client.localserver import LocalServer, ended, labels
 
 PLANTED = {
@@ -113,6 +114,24 @@ def test_a_bundle_has_what_an_on_call_engineer_reads(packed: Path) -> None:
     assert "Epoch 1: Running until 2026-01-01T00:10:00Z" in files["explain.txt"]
     assert json.loads(files["last-lines.json"])[0]["rank"] == 0
     assert "\x1b" not in "".join(files.values())
+
+
+def test_times_of_day_in_a_bundle_are_in_utc(
+    call: Call, server: LocalServer, mine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        server.status(mine, **STATUS, story=STORY)
+        call("bundle", mine, "-o", tmp_path / "b.tar.gz")
+        shown = call("explain", mine).stdout
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert "09:06:00  epoch 1  Hung: it hangs" in shown
+    files = _files((tmp_path / "b.tar.gz").read_bytes())
+    assert "00:06:00  epoch 1  Hung: it hangs" in files["default-mine/explain.txt"]
+    assert "times of day are in UTC" in files["default-mine/README.txt"]
 
 
 def test_an_archive_is_not_written_to_a_terminal(

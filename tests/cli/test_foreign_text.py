@@ -15,8 +15,8 @@ from muster.cli.terminal.display import Block, Lines
 from muster.cli.terminal.log_lines import log_line
 from muster.cli.terminal.progress import summary
 from muster.cli.terminal.rollcall import read_rollcall
-from muster.cli.terminal.tree import tree
 from muster.client import Client, Explanation
+from muster.client.explaining.tree import tree
 from muster.client.member import member_of
 from muster.client.snapshot import snapshot_of
 from tests.cli.conftest import Call

@@ -2,8 +2,8 @@
 
 import json
 
-from muster.cli.terminal.last_lines import ROWS, rows
 from muster.client import LastLine
+from muster.client.explaining.last_lines import ROWS, rows
 from tests.cli.conftest import Call
 from tests.client.localserver import LocalServer, ended, labels, running
 

@@ -7,15 +7,16 @@ import pytest
 
 from muster.api.values.humanize import age
 from muster.api.values.printable import printable
-from muster.cli.commands import explain
 from muster.cli.commands.several import listing
 from muster.cli.terminal.display import Block, Ending, Lines, choose_display
-from muster.cli.terminal.progress import NO_TIME, left, of_day, since, summary
+from muster.cli.terminal.progress import summary
 from muster.cli.terminal.rollcall import MARKS, read_rollcall
 from muster.cli.terminal.table import Table
-from muster.cli.terminal.tree import SHOWN, tree
 from muster.client import Explanation
 from muster.client.events import EventSummary
+from muster.client.explaining.lines import lines as explained_lines
+from muster.client.explaining.times import NO_TIME, left, of_day, since
+from muster.client.explaining.tree import SHOWN, tree
 from muster.client.member import member_of
 from muster.client.snapshot import snapshot_of
 from tests.client.localserver import ended, labels, running
@@ -146,7 +147,7 @@ def test_a_member_that_is_stopped_after_the_end_has_not_failed() -> None:
 )
 def test_without_a_story_the_events_say_what_happened(phase: str, events: tuple[EventSummary, ...], shown: str) -> None:
     """The status of a JobSet or JAXJob has no story."""
-    lines = list(explain.lines(Explanation(experiment(phase=phase), (), events), 10))
+    lines = list(explained_lines(Explanation(experiment(phase=phase), (), events), 10))
     assert lines[lines.index("What happened:") + 1].endswith(shown)
 
 

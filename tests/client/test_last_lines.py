@@ -10,8 +10,8 @@ import pytest
 
 from muster.api.errors import Forbidden, Unreachable
 from muster.api.values.printable import MESSAGE
-from muster.cli.commands import explain
 from muster.client import Client, LastLine
+from muster.client.explaining.lines import lines
 from muster.client.logs.gang_log import AT_ONCE
 from muster.client.logs.last_lines import MOST_READ, read_last_lines
 from muster.client.member import Member, member_of
@@ -149,7 +149,7 @@ async def test_an_explanation_without_the_right_to_read_logs_says_so(client: Cli
     server.pod("pod-0", labels("mine", 0), **running())
     async with Client(transport=WithoutLogs(client.transport), namespace="default") as limited:
         found = await limited.explain("mine", last_lines=True)
-    shown = [click.unstyle(line) for line in explain.lines(found, 10)]
+    shown = [click.unstyle(line) for line in lines(found, 10)]
     assert 'not shown: pods "pod-0" is forbidden: cannot get resource "pods/log"' in shown
     assert not any("Last line" in line for line in shown)
     assert [member.pod for member in found.members] == ["pod-0"]

@@ -8,8 +8,9 @@ import pytest
 
 from muster.api.errors import Forbidden
 from muster.cli.commands import explain
-from muster.cli.terminal.tree import tree
 from muster.client import Client, Explanation
+from muster.client.explaining.lines import lines
+from muster.client.explaining.tree import tree
 from muster.kube.transport import Answer, Transport
 from tests.client.localserver import MANIFEST, LocalServer
 
@@ -46,7 +47,7 @@ async def test_without_rights_on_pods_the_status_is_shown_and_the_pods_are_named
 ) -> None:
     found = await explained(client, server, *denied)
     assert (found.members, found.members_read, len(found.unreadable)) == ((), False, len(denied))
-    shown = "\n".join(map(click.unstyle, explain.lines(found, 10)))
+    shown = "\n".join(map(click.unstyle, lines(found, 10)))
     assert "Running" in shown
     assert "2/2 ready" in shown
     assert "2/2 ranks arrived" in shown

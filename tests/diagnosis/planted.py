@@ -45,6 +45,7 @@ def said() -> dict[str, Any]:
 
     from muster.cli.commands import explain
     from muster.client import Explanation
+    from muster.client.explaining.lines import lines
     from muster.client.snapshot import snapshot_of
     from muster.daemon.web.page.experiment import story
     from muster.daemon.web.page.runbooks import Runbooks
@@ -98,7 +99,7 @@ def said() -> dict[str, Any]:
         "why": {each.rank: each.why for each in one.missing_ranks},
         "html": html,
         "explain": explain.document(found, gang.now)["findings"],
-        "explained": list(explain.lines(found, gang.now)),
+        "explained": list(lines(found, gang.now)),
         "docs": page(),
     }
 

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from muster.api.status import Cause
-from muster.cli.commands.explain import lines
 from muster.client import Snapshot
+from muster.client.explaining.lines import lines
 from muster.state.facts.sentences import sentence
 from tests.e2e.environment import Environment, children_of, environment
 from tests.frameworks.interpreters import python_of, reason_without

@@ -7,11 +7,9 @@ from pathlib import Path
 
 import click
 
-from muster.cli.commands.explain import lines
 from muster.cli.completion import experiment_names
 from muster.cli.options import ClusterChoice, cluster_options
 from muster.cli.terminal.colours import say
-from muster.cli.terminal.epoch import lines as of_epoch
 from muster.cli.terminal.patience import patient
 from muster.client import Explanation
 from muster.client.explaining.bundle import bundle as made
@@ -38,7 +36,7 @@ def bundle(chosen: ClusterChoice, name: str, file: Path | None) -> None:
             return await patient(reading, f"reading {name}")
 
     found, now = asyncio.run(run()), time.time()
-    archive = made(found, now, explained="\n".join(_explained(found, now)) + "\n")
+    archive = made(found, now)
     if file is None:
         sys.stdout.buffer.write(archive)
         return
@@ -49,11 +47,3 @@ def bundle(chosen: ClusterChoice, name: str, file: Path | None) -> None:
 def is_terminal() -> bool:
     """Whether standard output is a terminal."""
     return sys.stdout.isatty()
-
-
-def _explained(found: Explanation, now: float) -> list[str]:
-    """What ``muster explain`` prints of it, and of each epoch whose evidence is kept."""
-    said = list(map(click.unstyle, lines(found, now)))
-    for row in found.experiment.status.evidence:
-        said += ["", *of_epoch(row, found.experiment.status)]
-    return said

@@ -13,9 +13,10 @@ from muster.cli.doctor import daemon, machine, monitoring, progress, rights, ser
 from muster.cli.doctor.findings import Finding
 from muster.cli.exits import FAILED
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
-from muster.cli.terminal.colours import BAD, BUSY, DIM, GOOD, data
+from muster.cli.terminal.colours import data
 from muster.cli.terminal.patience import patient
 from muster.client import Client, NoCluster, Snapshot
+from muster.client.explaining.style import BAD, BUSY, DIM, GOOD
 from muster.client.snapshot import experiments_path, snapshot_of
 from muster.local.home import Home, default_home
 

@@ -2,29 +2,26 @@
 
 import asyncio
 import time
-from collections.abc import Collection, Iterator
 
 import click
 import msgspec
 
 from muster.api.evidence import EpochEvidence
-from muster.api.values.printable import printable
 from muster.api.values.rank_ranges import from_ranges
 from muster.api.wire import structs as wire
 from muster.cli.completion import experiment_names
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import data
-from muster.cli.terminal.epoch import kept, which
-from muster.cli.terminal.epoch import lines as of_epoch
-from muster.cli.terminal.last_lines import rows
 from muster.cli.terminal.patience import patient
-from muster.cli.terminal.progress import of_day, since
-from muster.cli.terminal.tree import tree
+from muster.cli.terminal.style import TERMINAL
 from muster.client import Explanation
 from muster.client.errors import UnknownEpoch
+from muster.client.explaining.epoch import kept, which
+from muster.client.explaining.epoch import lines as of_epoch
+from muster.client.explaining.last_lines import rows
+from muster.client.explaining.lines import lines
 from muster.kube.unstructured import mapping
 from muster.rollcall.document import FindingReport
-from muster.state.facts.sentences import of_last_failure
 
 
 @click.command(
@@ -58,13 +55,13 @@ def explain(chosen: ClusterChoice, name: str, epoch: int | None, output: str | N
         if output is not None:
             show({"evidence": written(row), "lastLines": found.last_lines}, output)
             return
-        for line in of_epoch(row, status, rows(found.last_lines, now, row.at)):
+        for line in of_epoch(row, status, rows(found.last_lines, now, row.at), TERMINAL):
             data(line)
         return
     if output is not None:
         show(document(found, now), output)
         return
-    for line in lines(found, now):
+    for line in lines(found, now, TERMINAL):
         data(line)
 
 
@@ -92,66 +89,3 @@ def document(found: Explanation, now: float) -> dict[str, object]:
 
 def _finding(found: FindingReport, size: int) -> dict[str, object]:
     return {**msgspec.to_builtins(found), "ranks": list(from_ranges(found.ranks, size))}
-
-
-def _diagnosis(diagnosed: Collection[FindingReport]) -> Iterator[str]:
-    """Each finding with its evidence and the next step."""
-    if not diagnosed:
-        return
-    yield ""
-    yield "Why members are not at work:"
-    for each in diagnosed:
-        yield f"  {printable(each.sentence)}  ({each.cause})"
-        yield f"    seen: {printable(each.evidence)}"
-        yield f"    next: {printable(each.next_step)}"
-
-
-def lines(found: Explanation, now: float) -> Iterator[str]:
-    """The explanation for people."""
-    status = found.experiment.status
-    roll = found.roll_call(now)
-    yield from tree(found, now, roll)
-    yield from _diagnosis(roll.findings if roll else ())
-    if found.last_lines:
-        yield ""
-        yield "Last line of each rank:"
-        yield from (f"  {line}" for line in rows(found.last_lines, now, status.finished_at))
-    if status.coordinator:
-        yield ""
-        yield f"Coordinator: {printable(status.coordinator)}"
-    if status.roll is not None:
-        missing = ", ".join(map(str, status.roll.missing))
-        yield f"Roll call:   {status.roll.arrived}/{status.roll.expected} arrived" + (
-            f"; missing {missing}" if missing else ""
-        )
-    if said := printable(of_last_failure(status)):
-        yield ""
-        yield f"{said[:1].upper()}{said[1:]}"
-    yield ""
-    yield "What happened:"
-    yield from (f"  {line}" for line in _happened(found))
-    if status.evidence:
-        yield ""
-        yield f"Earlier:     {which(status)} (--epoch N)"
-    if status.conditions:
-        yield ""
-        yield "Conditions:"
-        for condition in status.conditions:
-            ago = since(condition.since or None, now)
-            age = f" for {ago}" if ago else ""
-            why = printable(": ".join(part for part in (condition.reason, condition.message) if part))
-            yield f"  {printable(condition.type)} {condition.status_text}{age}" + (f"  ({why})" if why else "")
-
-
-def _happened(found: Explanation) -> Iterator[str]:
-    """The story of the status. JobSets and JAXJobs have none, only Events."""
-    for line in found.experiment.status.story:
-        yield f"{of_day(line.at or None)}  epoch {line.epoch}  {printable(f'{line.reason}: {line.message}')}"
-    if found.experiment.status.story:
-        return
-    for event in found.events:
-        times = f"  ({event.count} times)" if event.count > 1 else ""
-        yield f"{of_day(event.at)}  {printable(f'{event.reason}: {event.message}')}{times}"
-    if not found.events:
-        waits = found.experiment.phase in ("", "Pending")
-        yield "nothing was recorded yet" if waits else "no Event of it can be read"

@@ -12,10 +12,12 @@ from muster.cli.completion import experiment_names
 from muster.cli.debug_address import debug_addresses
 from muster.cli.doctor.attention import unattended
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
-from muster.cli.terminal.colours import BAD, data, say
+from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.patience import patient
-from muster.cli.terminal.tree import tree
+from muster.cli.terminal.style import TERMINAL
 from muster.client import Client
+from muster.client.explaining.style import BAD
+from muster.client.explaining.tree import tree
 
 
 @click.command(
@@ -64,7 +66,7 @@ async def _one(client: Client, chosen: ClusterChoice, name: str, output: str | N
         now = time.time()
         stuck = explanation.experiment.holds("Stuck")  # the diagnosis takes a while to import
         roll = explanation.roll_call(now) if stuck else None
-        for line in tree(explanation, now, roll):
+        for line in tree(explanation, now, roll, TERMINAL):
             data(line)
         if not explanation.experiment.finished and (warning := await unattended(client.resources, now)):
             say(click.style(warning, fg=BAD))

@@ -22,9 +22,9 @@ from muster.cli.processes.interrupts import Interrupts
 from muster.cli.processes.tracebacks import Tracebacks
 from muster.cli.terminal.colours import plain
 from muster.cli.terminal.display import Display, Ending
-from muster.cli.terminal.last_lines import rows
 from muster.cli.terminal.rollcall import fetch_roll
 from muster.client import Client, LogLine, NoSuchExperiment, Snapshot, Vanished
+from muster.client.explaining.last_lines import rows
 from muster.kube.unstructured import moment
 from muster.state.facts.sentences import of_last_failure, sentence
 

@@ -14,19 +14,6 @@ import click
 
 from muster.api.values.printable import printable
 
-GOOD, BAD, BUSY, DIM = "green", "red", "yellow", "bright_black"
-
-PHASE_COLOURS = {
-    "Succeeded": GOOD,
-    "Running": GOOD,
-    "Failed": BAD,
-    "Restarting": BUSY,
-    "Assembling": BUSY,
-    "Pending": BUSY,
-    "Queued": DIM,
-    "Suspended": DIM,
-}
-
 
 def colourful(stream: IO[Any]) -> bool:
     """Whether ``stream`` is a terminal that wants colours (no-color.org)."""
@@ -54,11 +41,6 @@ def say(text: str) -> None:
 def plain(text: str) -> str:
     """Text of several lines from outside, each of them printable."""
     return "\n".join(map(printable, text.split("\n")))
-
-
-def phase_word(phase: str) -> str:
-    """A phase in its colour."""
-    return click.style(printable(phase), fg=PHASE_COLOURS.get(phase))
 
 
 def _harmless(text: str) -> str:

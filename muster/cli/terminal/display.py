@@ -18,10 +18,12 @@ from rich.text import Text
 
 from muster.api.values.humanize import age
 from muster.api.values.printable import printable
-from muster.cli.terminal.colours import BAD, DIM, PHASE_COLOURS, colourful, data, say
+from muster.cli.terminal.colours import colourful, data, say
 from muster.cli.terminal.log_lines import log_line, rank_prefix
-from muster.cli.terminal.progress import ChangePrinter, left, since
+from muster.cli.terminal.progress import ChangePrinter
 from muster.cli.terminal.rollcall import RollSummary
+from muster.client.explaining.style import BAD, DIM, PHASE_COLOURS
+from muster.client.explaining.times import left, since
 from muster.client.snapshot import Snapshot
 
 FRAMES_PER_SECOND = 4

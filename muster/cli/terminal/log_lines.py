@@ -7,7 +7,7 @@ import sys
 import click
 
 from muster.api.values.printable import printable
-from muster.cli.terminal.colours import DIM
+from muster.client.explaining.style import DIM
 
 _COLOUR = re.compile(r"(\x1b\[[0-9;]*m)")
 

@@ -1,18 +1,17 @@
-"""One line for each change of an experiment, and times as people read them: ages, time left, time of day."""
+"""One line for each change of an experiment."""
 
 import contextlib
 import time
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 import click
 
-from muster.api.values.humanize import age
 from muster.api.values.printable import printable
-from muster.cli.terminal.colours import BAD, phase_word, say
+from muster.cli.terminal.colours import say
+from muster.cli.terminal.style import TERMINAL
 from muster.client import Client, Snapshot, Vanished
-
-NO_TIME = "--:--:--"
+from muster.client.explaining.style import BAD
+from muster.client.explaining.times import of_day
 
 
 @dataclass(slots=True)
@@ -32,7 +31,7 @@ class ChangePrinter:
 def summary(seen: Snapshot) -> str:
     """Phase, readiness, restarts and message on one line."""
     status = seen.status
-    parts = [phase_word(seen.phase or "Submitted")]
+    parts = [TERMINAL.phase(seen.phase or "Submitted")]
     if status.size:
         parts.append(status.readiness)
     if restarts := status.restarts_begun:
@@ -54,28 +53,3 @@ async def watch_to_end(client: Client, name: str, namespace: str | None = None) 
             if change.experiment.finished:
                 return change.experiment
     raise AssertionError("unreachable: a watch never ends by itself")
-
-
-def clock_left(seen: Snapshot, now: float) -> str:
-    """What is left until the deadline; nothing once the experiment has finished."""
-    return "" if seen.finished else left(seen.deadline, now)
-
-
-def since(then: float | None, now: float) -> str:
-    """How long ago ``then`` was; empty where it is not known."""
-    return "" if then is None else age(max(0.0, now - then))
-
-
-def left(then: float | None, now: float) -> str:
-    """How long it is until ``then``; empty where there is no such time, ``0s`` once it has passed."""
-    return "" if then is None else age(max(0.0, then - now))
-
-
-def of_day(then: float | None) -> str:
-    """The time of day of ``then`` in this machine's time zone, or dashes."""
-    if then is None:
-        return NO_TIME
-    try:
-        return datetime.fromtimestamp(then, UTC).astimezone().strftime("%H:%M:%S")
-    except (ValueError, OverflowError):  # beyond the year 9999 in this zone
-        return NO_TIME

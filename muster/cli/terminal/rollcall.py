@@ -7,7 +7,7 @@ import aiohttp
 import msgspec
 
 from muster.api.values.rank_ranges import RANGES, from_ranges
-from muster.cli.terminal.colours import BAD, BUSY, DIM, GOOD
+from muster.client.explaining.style import BAD, BUSY, DIM, GOOD
 from muster.rollcall.document import MissingRank
 
 LARGEST_ROW = 64

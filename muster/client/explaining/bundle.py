@@ -17,6 +17,7 @@ from muster.api.names import API_VERSION
 from muster.api.values.printable import WORD, printable
 from muster.api.values.timestamps import whole_time
 from muster.client.explaining.explanation import Explanation
+from muster.client.explaining.lines import explained
 from muster.kube.unstructured import Json, items, mapping, text
 from muster.rollcall.bundle import REMOVED, archive, as_json, without_credentials
 from muster.rollcall.document import TEXT
@@ -35,8 +36,8 @@ MOST_VALUES: Final = 4_096
 LONGEST_VALUE: Final = 8_192
 
 
-def bundle(found: Explanation, now: float, *, explained: str, stacks: str = "") -> bytes:
-    """The archive. ``explained`` is what ``muster explain`` prints; ``stacks`` what ``muster stacks`` does, or empty.
+def bundle(found: Explanation, now: float, stacks: str = "") -> bytes:
+    """The archive. ``stacks`` is what ``muster stacks`` prints, or empty.
 
     ``now`` in wall seconds. The same explanation at the same time gives the same bytes.
     """
@@ -53,7 +54,7 @@ def bundle(found: Explanation, now: float, *, explained: str, stacks: str = "") 
     story, evidence = status.pop("story", []), status.pop("evidence", [])
     files = {
         "README.txt": _readme(found, now),
-        "explain.txt": prose(explained),
+        "explain.txt": prose(explained(found, now)),
         "status.json": put(status),
         "story.json": put(story),
         "findings.json": put([] if roll is None else [msgspec.to_builtins(each) for each in roll.findings]),
@@ -196,7 +197,8 @@ def _readme(found: Explanation, now: float) -> str:
     return (
         f"A bundle of {found.experiment.namespace}/{found.experiment.name}, made by "
         f"muster {muster.__version__} at {whole_time(now)}.\n\n"
-        "explain.txt is where to begin. epochs/N.json is what was known of epoch N when it was ended without success.\n"
+        "explain.txt is where to begin; its times of day are in UTC. epochs/N.json is what was known of epoch N when\n"
+        "it was ended without success.\n"
         "Left out: values of the environment, commands, arguments, annotations, labels, volumes, Secrets, the spec.\n"
         f"{REMOVED} stands for such a value, or what looks like a credential, in a text. Log lines and sentences are\n"
         "words of programs: read them before you send this on.\n"

@@ -13,8 +13,8 @@ from muster.cli.exits import FAILED
 from muster.cli.options import ClusterChoice, cluster_options, output_option
 from muster.cli.terminal.colours import plain, say
 from muster.cli.terminal.patience import patient
-from muster.cli.terminal.progress import since
 from muster.client import Client, Snapshot
+from muster.client.explaining.times import since
 
 
 @click.command(

@@ -11,11 +11,12 @@ from muster.cli.commands.deleting.deletion import confirmed, delete_all, deletio
 from muster.cli.commands.several.listing import phase_option
 from muster.cli.exits import FAILED
 from muster.cli.options import ClusterChoice, Span, cluster_options, output_option
-from muster.cli.terminal.colours import phase_word, say
+from muster.cli.terminal.colours import say
 from muster.cli.terminal.patience import patient
-from muster.cli.terminal.progress import since
+from muster.cli.terminal.style import TERMINAL
 from muster.cli.terminal.table import Table
 from muster.client import Snapshot
+from muster.client.explaining.times import since
 
 SHOWN = 20
 """Experiments that the question lists one by one."""
@@ -100,7 +101,7 @@ def _describe(found: Sequence[Snapshot], now: float, everywhere: bool) -> None:
         (
             *((printable(seen.namespace),) if everywhere else ()),
             printable(seen.name),
-            phase_word(seen.phase),
+            TERMINAL.phase(seen.phase),
             f"{since(seen.status.finished_at, now)} ago",
             printable(seen.message or seen.reason, 80),
         )

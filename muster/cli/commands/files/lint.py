@@ -9,7 +9,8 @@ from muster.cli.exits import INVALID
 from muster.cli.manifests import Manifest, read_manifest
 from muster.cli.notes import notes_on
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
-from muster.cli.terminal.colours import BAD, BUSY, data, plain, say
+from muster.cli.terminal.colours import data, plain, say
+from muster.client.explaining.style import BAD, BUSY
 
 
 @click.command(

@@ -9,7 +9,7 @@ import click
 from muster.api.goodput import WASTED, Bucket
 from muster.api.values.humanize import age
 from muster.api.values.printable import printable
-from muster.cli.terminal.colours import BAD, BUSY, DIM, GOOD
+from muster.client.explaining.style import BAD, BUSY, DIM, GOOD
 
 COLUMNS: Final = 40
 """Width of the bar of a bucket that has all the time."""

@@ -7,9 +7,9 @@ import click
 
 from muster.api.values.accelerators import USUAL, words
 from muster.api.values.printable import printable
-from muster.cli.terminal.colours import BAD
-from muster.cli.terminal.progress import since
 from muster.cli.terminal.table import Table
+from muster.client.explaining.style import BAD
+from muster.client.explaining.times import since
 from muster.kube.unstructured import moment
 from muster.rollcall.document import IncidentReport
 

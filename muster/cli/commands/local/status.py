@@ -8,7 +8,7 @@ import msgspec
 from muster.cli.exits import FAILED
 from muster.cli.options import output_option, show
 from muster.cli.terminal.colours import data, say
-from muster.cli.terminal.progress import since
+from muster.client.explaining.times import since
 from muster.local.home import Home, default_home
 
 

@@ -13,11 +13,12 @@ from muster.api.values.accelerators import USUAL, words
 from muster.api.values.printable import printable
 from muster.cli.commands.several.contexts import ask_all, choices, conclude, contexts_option
 from muster.cli.options import ClusterChoice, cluster_options, json_text, output_option, show
-from muster.cli.terminal.colours import data, phase_word, say
+from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.patience import patient
-from muster.cli.terminal.progress import clock_left, since
+from muster.cli.terminal.style import TERMINAL
 from muster.cli.terminal.table import Table
 from muster.client import Client, Snapshot
+from muster.client.explaining.times import clock_left, since
 
 HEADINGS = ("NAME", "PHASE", "REASON", "READY", "RESTARTS", "DEADLINE", "AGE", "MESSAGE")
 WIDE = ("OPERATOR", "ACCELERATORS", "EPOCH", "STEP")
@@ -127,7 +128,7 @@ def row(
     """The cells of one experiment."""
     cells: tuple[str, ...] = (
         printable(seen.name),
-        phase_word(seen.phase) if seen.phase else "-",
+        TERMINAL.phase(seen.phase) if seen.phase else "-",
         printable(seen.reason) or "-",
         ("" if seen.phase == "Failed" else seen.status.readiness) or "-",
         str(seen.status.restarts_begun),

@@ -29,12 +29,14 @@ from muster.cli.commands.several.contexts import (
 )
 from muster.cli.commands.several.listing import SUBMITTED, documents, held, place_of, placed
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
-from muster.cli.terminal.colours import BAD, colourful, data, phase_word
+from muster.cli.terminal.colours import colourful, data
 from muster.cli.terminal.keys import quit_key
 from muster.cli.terminal.patience import patient
-from muster.cli.terminal.progress import clock_left, since
+from muster.cli.terminal.style import TERMINAL
 from muster.cli.terminal.table import Table, fitted
 from muster.client import Client, Snapshot
+from muster.client.explaining.style import BAD
+from muster.client.explaining.times import clock_left, since
 from muster.state.summary.hurt import IDLE, NOTHING, TITLES, Hurt, place, seen_in
 
 HEADINGS = ("NAME", "HURTS", "PHASE", "FOR", "ROLL", "ACCELERATORS", "RESTARTS", "DEADLINE", "WAITS FOR")
@@ -170,7 +172,7 @@ def _row(seen: Snapshot, now: float, namespaced: bool, clustered: bool) -> tuple
     cells = (
         printable(seen.name),
         click.style(hurt, fg=BAD) if ROUGH & set(found) else hurt or "-",
-        phase_word(seen.phase or SUBMITTED),
+        TERMINAL.phase(seen.phase or SUBMITTED),
         since(status.phase_at or seen.created, now) or "-",
         f"{status.roll.arrived}/{status.size}" if status.roll is not None else "-",
         words(held(seen)) or "-",

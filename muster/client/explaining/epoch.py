@@ -6,7 +6,8 @@ from muster.api.evidence import EpochEvidence
 from muster.api.status import ExperimentStatus
 from muster.api.values.printable import printable
 from muster.api.values.timestamps import whole_time
-from muster.cli.terminal.progress import of_day, since
+from muster.client.explaining.style import PLAIN, Style
+from muster.client.explaining.times import of_day, since
 
 
 def which(status: ExperimentStatus) -> str:
@@ -25,7 +26,9 @@ def kept(status: ExperimentStatus, epoch: int) -> EpochEvidence | None:
     return next((row for row in reversed(status.evidence) if row.epoch == epoch), None)
 
 
-def lines(row: EpochEvidence, status: ExperimentStatus, last_lines: Sequence[str] = ()) -> Iterator[str]:
+def lines(
+    row: EpochEvidence, status: ExperimentStatus, last_lines: Sequence[str] = (), style: Style = PLAIN
+) -> Iterator[str]:
     """The evidence for people; ``last_lines`` are rows of the logs of its pods that are kept."""
     lasted = since(row.began_at, row.at)
     yield f"Epoch {row.epoch}: {printable(row.phase)} until {whole_time(row.at)}" + (
@@ -62,7 +65,8 @@ def lines(row: EpochEvidence, status: ExperimentStatus, last_lines: Sequence[str
     if story := [line for line in status.story if line.epoch == row.epoch]:
         yield ""
         yield "What happened:"
-        yield from (f"  {of_day(line.at or None)}  {printable(f'{line.reason}: {line.message}')}" for line in story)
+        for line in story:
+            yield f"  {of_day(line.at or None, style.zone)}  {printable(f'{line.reason}: {line.message}')}"
 
 
 def _named(what: str, said: str, width: int = 12) -> Iterator[str]:

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from muster.api.values.printable import printable, uncoloured
 from muster.api.values.rank_ranges import to_ranges
-from muster.cli.terminal.progress import since
+from muster.client.explaining.times import since
 from muster.client.logs.last_lines import LastLine
 
 ROWS = 10

@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-import click
-
 from muster.api.gang import Steps
 from muster.api.values.printable import printable
-from muster.cli.terminal.colours import BAD, BUSY, DIM, GOOD, phase_word
-from muster.cli.terminal.progress import clock_left, left, since
-from muster.client import Explanation, Member
+from muster.client.explaining.explanation import Explanation
+from muster.client.explaining.style import BAD, BUSY, DIM, GOOD, PLAIN, Style
+from muster.client.explaining.times import clock_left, left, since
+from muster.client.member import Member
 
 if TYPE_CHECKING:  # the document of a run that is well is not asked for
     from muster.rollcall.document import Detail
@@ -22,7 +21,7 @@ SHOWN = 64
 """Members of one group that are shown; those that are not running come first in what is left out."""
 
 
-def tree(explanation: Explanation, now: float, roll: "Detail | None" = None) -> list[str]:
+def tree(explanation: Explanation, now: float, roll: "Detail | None" = None, style: Style = PLAIN) -> list[str]:
     """The lines of the tree. ``roll`` says what is wrong with members whose pods look well."""
     seen = explanation.experiment
     status = seen.status
@@ -32,7 +31,7 @@ def tree(explanation: Explanation, now: float, roll: "Detail | None" = None) -> 
     if status.size and not seen.finished:
         facts.append(f"{_readiness(explanation)} ready")
     if (stuck := seen.condition("Stuck")) is not None and stuck.status:
-        facts.append(click.style(f"stuck ({printable(stuck.reason or '')})", fg=BAD))
+        facts.append(style.paint(f"stuck ({printable(stuck.reason or '')})", BAD))
     if remaining := clock_left(seen, now):
         facts.append(f"{remaining} until its deadline")
     if going := left(status.delete_at, now):
@@ -41,7 +40,7 @@ def tree(explanation: Explanation, now: float, roll: "Detail | None" = None) -> 
     if age := since(seen.created, now):
         facts.append(f"{age} old")
     name = printable(f"{seen.namespace}/{seen.name}")
-    lines = [f"{name}  {phase_word(seen.phase or 'not seen by musterd yet')}  {', '.join(facts)}"]
+    lines = [f"{name}  {style.phase(seen.phase or 'not seen by musterd yet')}  {', '.join(facts)}"]
     if seen.managed_by:
         lines.append(f"│ managed by {printable(seen.managed_by)}: Muster leaves it alone here, and shows its status")
     if explanation.waits_for:
@@ -66,7 +65,7 @@ def tree(explanation: Explanation, now: float, roll: "Detail | None" = None) -> 
             count = f"{sum(_here(member) for member in found)}/{len(found)} ready"
         lines.append(f"{'└' if last else '├'}── {printable(name) or 'members'}  {count}")
         stem = "    " if last else "│   "
-        lines += [stem + line for line in _members(found, marks, end)]
+        lines += [stem + line for line in _members(found, marks, end, style)]
     if not explanation.members_read:
         lines.append("└── the members may not be read")
     elif seen.managed_by:
@@ -127,14 +126,14 @@ def _here(member: Member) -> bool:
     return member.ready or member.phase == "Succeeded"
 
 
-def _members(found: list[Member], marks: Mapping[int, str], over: "_End | None") -> list[str]:
+def _members(found: list[Member], marks: Mapping[int, str], over: "_End | None", style: Style) -> list[str]:
     shown, rest = found[:SHOWN], found[SHOWN:]
     pods = [printable(member.pod) for member in shown]
     size = max(map(len, pods), default=0)
     lines = []
     for member, pod in zip(shown, pods, strict=True):
         end = "└" if member is shown[-1] and not rest else "├"
-        lines.append(f"{end}── {member.rank:>3}  {pod:<{size}}  {_state(member, marks, over)}")
+        lines.append(f"{end}── {member.rank:>3}  {pod:<{size}}  {_state(member, marks, over, style)}")
     if rest:
         away = sum(not member.running for member in rest)
         lines.append(f"└── and {len(rest)} more, {away} of them not running")
@@ -148,20 +147,20 @@ class _End(NamedTuple):
     theirs: bool
 
 
-def _state(member: Member, marks: Mapping[int, str], over: _End | None) -> str:
+def _state(member: Member, marks: Mapping[int, str], over: _End | None, style: Style) -> str:
     if over is not None and member.running:
         word, why = (printable(member.state), RUNS_ON) if over.theirs else ("Stopping", GRACE)
-        parts = [click.style(word, fg=DIM), click.style(f"on {printable(member.node)}", fg=DIM)]
+        parts = [style.paint(word, DIM), style.paint(f"on {printable(member.node)}", DIM)]
         return "  ".join(parts if over.theirs and member.terminating else [*parts, why])
     stopped = _stopped(member, over)
     colour = GOOD if _here(member) else DIM if stopped else BUSY
     if (member.phase == "Failed" or member.exit_code) and not stopped:
         colour = BAD
-    parts = [click.style("Stopped" if stopped else printable(member.state), fg=colour)]
+    parts = [style.paint("Stopped" if stopped else printable(member.state), colour)]
     if mark := marks.get(member.rank):
-        parts.append(click.style(printable(mark), fg=BAD))
+        parts.append(style.paint(printable(mark), BAD))
     if member.node:
-        parts.append(click.style(f"on {printable(member.node)}", fg=DIM))
+        parts.append(style.paint(f"on {printable(member.node)}", DIM))
     if stopped:
         whose = "run" if over is not None and over.theirs else "experiment"
         parts.append(f"after the {whose}'s end, exit code {member.exit_code}")

@@ -1,0 +1,86 @@
+"""What ``muster explain`` prints: the history of an experiment, and what it waits for."""
+
+from collections.abc import Collection, Iterator
+
+from muster.api.values.printable import printable
+from muster.client.explaining.epoch import lines as of_epoch
+from muster.client.explaining.epoch import which
+from muster.client.explaining.explanation import Explanation
+from muster.client.explaining.last_lines import rows
+from muster.client.explaining.style import PLAIN, Style
+from muster.client.explaining.times import of_day, since
+from muster.client.explaining.tree import tree
+from muster.rollcall.document import FindingReport
+from muster.state.facts.sentences import of_last_failure
+
+
+def explained(found: Explanation, now: float) -> str:
+    """The explanation as a text for a file, and below it that of each epoch whose evidence is kept."""
+    said = list(lines(found, now))
+    for row in found.experiment.status.evidence:
+        said += ["", *of_epoch(row, found.experiment.status)]
+    return "\n".join(said) + "\n"
+
+
+def lines(found: Explanation, now: float, style: Style = PLAIN) -> Iterator[str]:
+    """The explanation for people."""
+    status = found.experiment.status
+    roll = found.roll_call(now)
+    yield from tree(found, now, roll, style)
+    yield from _diagnosis(roll.findings if roll else ())
+    if found.last_lines:
+        yield ""
+        yield "Last line of each rank:"
+        yield from (f"  {line}" for line in rows(found.last_lines, now, status.finished_at))
+    if status.coordinator:
+        yield ""
+        yield f"Coordinator: {printable(status.coordinator)}"
+    if status.roll is not None:
+        missing = ", ".join(map(str, status.roll.missing))
+        yield f"Roll call:   {status.roll.arrived}/{status.roll.expected} arrived" + (
+            f"; missing {missing}" if missing else ""
+        )
+    if said := printable(of_last_failure(status)):
+        yield ""
+        yield f"{said[:1].upper()}{said[1:]}"
+    yield ""
+    yield "What happened:"
+    yield from (f"  {line}" for line in _happened(found, style))
+    if status.evidence:
+        yield ""
+        yield f"Earlier:     {which(status)} (--epoch N)"
+    if status.conditions:
+        yield ""
+        yield "Conditions:"
+        for condition in status.conditions:
+            ago = since(condition.since or None, now)
+            age = f" for {ago}" if ago else ""
+            why = printable(": ".join(part for part in (condition.reason, condition.message) if part))
+            yield f"  {printable(condition.type)} {condition.status_text}{age}" + (f"  ({why})" if why else "")
+
+
+def _diagnosis(diagnosed: Collection[FindingReport]) -> Iterator[str]:
+    """Each finding with its evidence and the next step."""
+    if not diagnosed:
+        return
+    yield ""
+    yield "Why members are not at work:"
+    for each in diagnosed:
+        yield f"  {printable(each.sentence)}  ({each.cause})"
+        yield f"    seen: {printable(each.evidence)}"
+        yield f"    next: {printable(each.next_step)}"
+
+
+def _happened(found: Explanation, style: Style) -> Iterator[str]:
+    """The story of the status. JobSets and JAXJobs have none, only Events."""
+    for line in found.experiment.status.story:
+        said = printable(f"{line.reason}: {line.message}")
+        yield f"{of_day(line.at or None, style.zone)}  epoch {line.epoch}  {said}"
+    if found.experiment.status.story:
+        return
+    for event in found.events:
+        times = f"  ({event.count} times)" if event.count > 1 else ""
+        yield f"{of_day(event.at, style.zone)}  {printable(f'{event.reason}: {event.message}')}{times}"
+    if not found.events:
+        waits = found.experiment.phase in ("", "Pending")
+        yield "nothing was recorded yet" if waits else "no Event of it can be read"
