@@ -1,7 +1,6 @@
 """A gang of real jax processes on this machine, one of whose ranks comes to a halt, and what Muster says of it."""
 
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -13,6 +12,7 @@ from muster.assist import CODE, FILE, WATCH_CODE, WATCH_FILE
 from muster.state.facts import hang
 from muster.watchers.probes.jax.probe import JaxProbe
 from tests.hangs.played import SIZE, Verdict, ended, watch
+from tests.hangs.ports import JAX, held_port
 
 HALTS_AT = 80
 """The step at which a rank comes to a halt; a step takes a fifth of a second."""
@@ -85,16 +85,6 @@ def right(how: str, victim: int, said: Verdict) -> bool:
 
 
 @contextmanager
-def held_port() -> Iterator[int]:
-    """A port on which only the coordinator of one gang listens, seconds later: the kernel gives it to no one else."""
-    with socket.socket(socket.AF_INET6) as held:
-        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)  # as jax's own socket, so that both may have it
-        held.bind(("::", 0))
-        port: int = held.getsockname()[1]
-        yield port
-
-
-@contextmanager
 def gang(
     folder: Path, how: str, victim: int, *, reports: bool
 ) -> Iterator[tuple[str, list["subprocess.Popen[bytes]"]]]:
@@ -106,7 +96,7 @@ def gang(
     (mounted / WATCH_FILE).write_text(WATCH_CODE)
     path = Path(__file__).parents[2] if reports else mounted
     processes: list[subprocess.Popen[bytes]] = []
-    with held_port() as port, ended(processes):
+    with held_port(JAX) as port, ended(processes):
         address = f"127.0.0.1:{port}"
         for rank in range(SIZE):
             environment = {name: value for name, value in os.environ.items() if name != "MUSTER_ASSIST"} | {

@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from muster.assist import CODE, FILE, RECORDER_CODE, RECORDER_FILE
-from muster.cli.processes.stack import free_port
 from muster.state.facts import collectives
 from muster.watchers.probes.torch.probe import TorchProbe
 from tests.frameworks.interpreters import CURRENT_TORCH, python_of
 from tests.hangs.played import SIZE, Verdict, ended, watch
+from tests.hangs.ports import TORCH, held_port
 
 HALTS_AT = {"torch": 60, "huggingface": 25}
 """The step at which a rank comes to a halt, by program; one takes a fifth of a second. The first of them makes a pause
@@ -114,13 +114,12 @@ def right(program: str, how: str, victim: int, said: Verdict) -> bool:
 @contextmanager
 def gang(folder: Path, program: str, how: str, victim: int) -> Iterator[str]:
     """The address of the store of a gang that runs this program."""
-    port = free_port()
     mounted = folder / "mounted"
     mounted.mkdir(parents=True)
     (folder / "train.py").write_text(program)
     (mounted / FILE).write_text(CODE)
     (mounted / RECORDER_FILE).write_text(RECORDER_CODE)
-    given = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(SIZE), "PYTHONPATH": str(mounted)}
+    given = {"MASTER_ADDR": "127.0.0.1", "WORLD_SIZE": str(SIZE), "PYTHONPATH": str(mounted)}
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("MUSTER_")}
     command = [
         str(python_of(CURRENT_TORCH)),
@@ -131,10 +130,10 @@ def gang(folder: Path, program: str, how: str, victim: int) -> Iterator[str]:
         str(HALTS_AT.get(program, 0)),
     ]
     processes: list[subprocess.Popen[bytes]] = []
-    with ended(processes):
+    with held_port(TORCH) as port, ended(processes):
         for rank in range(SIZE):
             with (folder / f"{rank}.log").open("wb") as log:
-                environ = inherited | given | {"RANK": str(rank)}
+                environ = inherited | given | {"MASTER_PORT": str(port), "RANK": str(rank)}
                 processes.append(subprocess.Popen(command, env=environ, stdout=log, stderr=log))
         yield f"127.0.0.1:{port}"
 

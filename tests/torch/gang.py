@@ -4,14 +4,14 @@ A step begins with its data, which may be what never comes, then it is reported,
 """
 
 import os
-import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from muster.cli.processes.stack import free_port
 from tests.frameworks.interpreters import python_of
+from tests.hangs.played import ended
+from tests.hangs.ports import TORCH, held_port
 
 SIZE = 4
 HANGS_AT = 30
@@ -49,8 +49,8 @@ for step in range(1_000_000):
 @contextmanager
 def gang(folder: Path, hangs: int, way: str) -> Iterator[tuple[str, list["subprocess.Popen[bytes]"]]]:
     """Address of the store and the processes by rank; the output of each is in ``<rank>.log``. ``hangs`` -1: none."""
-    port, processes = free_port(), []
-    try:
+    processes: list[subprocess.Popen[bytes]] = []
+    with held_port(TORCH) as port, ended(processes):
         for rank in range(SIZE):
             environment = os.environ | {
                 "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(SIZE), "RANK": str(rank),
@@ -61,8 +61,3 @@ def gang(folder: Path, hangs: int, way: str) -> Iterator[tuple[str, list["subpro
                 command = [str(python_of("torch")), "-u", "-c", PROGRAM]
                 processes.append(subprocess.Popen(command, env=environment, stdout=log, stderr=log))
         yield f"127.0.0.1:{port}", processes
-    finally:
-        for process in processes:
-            process.send_signal(signal.SIGCONT)
-            process.kill()
-            process.wait()
