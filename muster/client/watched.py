@@ -146,7 +146,7 @@ def look(
         empty, problem = ExperimentStatus.from_object(None), f"it cannot be watched over: {error}"
         unknown = structs.replace(empty, phase=UNKNOWN, reason="NotUnderstood", message=problem)
         return unknown, WatchedSnapshot(None, None, members.view)
-    roll = plan.coordinator is not None and not plan.coordinator.probe.passive
+    roll = plan.asked is not None
     if plan.coordinator is not None:
         plan = replace(plan, coordinator=replace(plan.coordinator, probe=ProbeKind.NONE))
     members.view.admission = admission

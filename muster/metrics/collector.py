@@ -54,7 +54,7 @@ class Subject:
 
     def at(self, now: float) -> Context:
         """The experiment at a wall second."""
-        return Context(self.plan, self.record, self.view, now)
+        return Context.at(self.plan, self.record, self.view, now)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,12 +23,12 @@ def arrivals(plan: Plan, record: Record, view: ReadOnlyView, now: float) -> Arri
     coordinator that can be asked, a member has arrived when its pod is ready or done, as in the rendezvous policy.
     """
     size = plan.size
-    if plan.coordinator is None or plan.coordinator.probe.passive:
+    if plan.asked is None:
         tally = view.of(record.epoch)
         arrived = tally.ready + tally.succeeded
     elif standing := view.probe_result_of(record.epoch):
         silent = not standing.served and record.roll is not None and record.roll.arrived > 0
-        if standing.answer.partial or silent or not known(plan.coordinator, standing, now):
+        if standing.answer.partial or silent or not known(plan.asked, standing, now):
             return None
         arrived = standing.arrived
     else:

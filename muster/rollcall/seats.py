@@ -117,8 +117,7 @@ class _Roll:
         self._gone = case.tally.gone
         self._launched = case.launched and not case.plan.sequential and record.gathering
         self._empty = Standing.QUEUED if record.phase is Phase.QUEUED else Standing.NO_POD
-        coordinator = case.plan.coordinator
-        self._passive = coordinator is None or coordinator.probe.passive
+        self._passive = case.plan.asked is None
         self._states: tuple[RankState, ...] = ()
         self._missing: frozenset[int] | None = None
         if record.finished or self._passive:

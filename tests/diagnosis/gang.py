@@ -190,4 +190,4 @@ class Gang:
 
     def findings(self) -> tuple[Finding, ...]:
         """What is said now."""
-        return diagnose(Context(self.plan, self.record, self.view, self.now))
+        return diagnose(Context.at(self.plan, self.record, self.view, self.now))

@@ -85,7 +85,7 @@ def said() -> dict[str, Any]:
     }
     gang.end(3, 1, message="OSError: [Errno 28] No space left on device")
     gang.hear(1, 2, 3)
-    context = Context(gang.plan, gang.record, gang.view, gang.now)
+    context = Context.at(gang.plan, gang.record, gang.view, gang.now)
     one = detail(context, {})
     html = story(one, benches(context), {}, role="leader", now=gang.now, runbooks=Runbooks("http://books"))[1]
     manifest = gang.manifest | {"status": gang.record.to_object()}

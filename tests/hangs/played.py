@@ -64,7 +64,7 @@ def ended(processes: list["subprocess.Popen[bytes]"]) -> Iterator[None]:
 
 def context_of(seen: View, now: float) -> Context:
     """The gang as a decision sees it: all pods run, and the roll was complete."""
-    return Context(plan(size=SIZE), record(phase=Phase.RUNNING, scheduled_at=1.0, assembled_at=1.0), seen, now)
+    return Context.at(plan(size=SIZE), record(phase=Phase.RUNNING, scheduled_at=1.0, assembled_at=1.0), seen, now)
 
 
 async def watch(probe: JaxProbe | TorchProbe, folder: Path, victim: int, said: Said, *, patience: float) -> Verdict:

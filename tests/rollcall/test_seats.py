@@ -21,7 +21,7 @@ def standing(*states: RankState, rank: int = 1, probe: ProbeKind = ProbeKind.JAX
     """Of rank 1 of four, whose pod has these fields, at a coordinator that said this."""
     pods = [pod(each, **(of_pod if each == rank else {})) for each in range(4)]
     seen = view(*pods, heard=answer(*states) if states else None)
-    case = Context(plan(probe=probe), record(phase=Phase.ASSEMBLING), seen, NOW)
+    case = Context.at(plan(probe=probe), record(phase=Phase.ASSEMBLING), seen, NOW)
     return benches(case)[0].seats[rank].standing
 
 
@@ -55,7 +55,7 @@ def test_where_a_rank_stands(states: tuple[RankState, ...], of_pod: dict[str, An
 def test_who_has_arrived_is_not_shown_while_a_coordinator_that_served_is_silent() -> None:
     seen = view(*map(pod, range(4)), heard=answer(*ALL, at=NOW - 20))
     seen.observe_probe(answer(at=NOW - 10, coordinator=CoordinatorState.TIMEOUT, expected=None), 0)
-    case = Context(plan(), record(phase=Phase.RUNNING, roll=RollCall(4, 4)), seen, NOW)
+    case = Context.at(plan(), record(phase=Phase.RUNNING, roll=RollCall(4, 4)), seen, NOW)
     assert {seat.standing for seat in benches(case)[0].seats} == {Standing.RUNNING}
 
 
@@ -70,15 +70,15 @@ def test_without_a_roll_call_a_ready_pod_has_arrived() -> None:
 
 def test_after_a_restart_of_the_daemon_the_record_says_who_is_missing() -> None:
     facts = record(phase=Phase.ASSEMBLING, roll=RollCall(4, 3, (2,)))
-    seats = benches(Context(plan(), facts, view(*(pod(rank) for rank in range(4))), NOW))[0].seats
+    seats = benches(Context.at(plan(), facts, view(*(pod(rank) for rank in range(4))), NOW))[0].seats
     assert [seat.standing for seat in seats].index(Standing.NOT_ARRIVED) == 2
     assert sum(seat.standing is Standing.ARRIVED for seat in seats) == 3
 
 
 def test_a_rank_without_a_pod_is_lost_once_all_had_one() -> None:
     pods = [pod(rank) for rank in (0, 2, 3)]
-    early = Context(plan(), record(), view(*pods), NOW)
-    later = Context(plan(), record(scheduled_at=NOW), view(*pods), NOW)
+    early = Context.at(plan(), record(), view(*pods), NOW)
+    later = Context.at(plan(), record(scheduled_at=NOW), view(*pods), NOW)
     assert by_standing(benches(early))[Standing.NO_POD] == [1]
     assert by_standing(benches(later))[Standing.LOST] == [1]
 
@@ -87,10 +87,10 @@ def test_a_rank_that_muster_stopped_after_the_end_has_not_failed() -> None:
     over = record(phase=Phase.FAILED, finished_at=NOW + 0.5)
     exits = (Exit("main", 1, 0, "Error", "", NOW - 1), Exit("main", 143, 15, "Error", "", NOW + 1))
     pods = [pod(rank, phase=PodPhase.FAILED, exit=each, ready=False) for rank, each in enumerate(exits)]
-    assert by_standing(benches(Context(plan(), over, view(*pods), NOW)))[Standing.FAILED] == [0]
-    assert by_standing(benches(Context(plan(), over, view(*pods), NOW)))[Standing.STOPPED] == [1]
+    assert by_standing(benches(Context.at(plan(), over, view(*pods), NOW)))[Standing.FAILED] == [0]
+    assert by_standing(benches(Context.at(plan(), over, view(*pods), NOW)))[Standing.STOPPED] == [1]
 
 
 def test_a_rank_whose_container_was_restarted_is_marked() -> None:
-    case = Context(plan(), record(), view(pod(0, restarts=2), pod(1)), NOW)
+    case = Context.at(plan(), record(), view(pod(0, restarts=2), pod(1)), NOW)
     assert [seat.again for seat in benches(case)[0].seats] == [True, False, False, False]

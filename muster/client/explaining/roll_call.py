@@ -42,7 +42,7 @@ def roll_call(seen: Snapshot, pods: Sequence[Json] | None, now: float) -> Detail
     if plan is None or record is None or pods is None:
         return None
     view = _view(pods, plan, record, now) if watched is None else watched.view
-    return detail(Context(plan, record, view, now), ends(plan, record))
+    return detail(Context.at(plan, record, view, now), ends(plan, record))
 
 
 def _view(pods: Sequence[Json], plan: Plan, record: Record, now: float) -> View:

@@ -45,7 +45,7 @@ _COUNTS: Final = ("active", "failed", "ready", "succeeded", "suspended")
 
 def status_of(plan: Plan, record: Record, view: ReadOnlyView, before: Mapping[str, Any]) -> dict[str, Any]:
     """The JobSet's own status. What its controller leaves out while it is empty is left out."""
-    context = Context(plan, record, view, record.updated_at)
+    context = Context.at(plan, record, view, record.updated_at)
     counts = {group.name: _counts(context, group) for group in plan.groups}
     if before.get("terminalState") and record.finished:
         return _at_rest(before, counts)

@@ -1,6 +1,6 @@
 """The verdict over a run of our own: the policies in their order, and the record that follows from what they say."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -27,7 +27,7 @@ from muster.state.vocabulary.rules import ClockRule
 from muster.state.vocabulary.transitions import enter, next_epoch
 
 
-def judge(context: Context, passed: Iterable[ClockRule]) -> Verdict | None:
+def judge(context: Context, passed: Sequence[ClockRule]) -> Verdict | None:
     """Ask the policies, in order; ``passed`` are the clocks that have run out.
 
     Of a JobSet a failed job is judged before the success of others (jobset_controller.go, reconcile).

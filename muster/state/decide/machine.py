@@ -115,7 +115,7 @@ def decide(plan: Plan, record: Record | None, view: View, now: float, *, step: f
 def _decide(plan: Plan, record: Record | None, view: ReadOnlyView, now: float, step: float) -> Decision:
     course = COURSES[plan.engine]
     current = not_in_the_future(plan, moved(record, step), now) if record else course.first(plan, view, now)
-    context = Context(plan, current, view, now)
+    context = Context.at(plan, current, view, now)
     if plan.lifecycle.deleting and course.clear_away is not None:
         return Decision(context.record, write=False, actions=course.clear_away(context))
     seen = observe(context, record, course.steps)

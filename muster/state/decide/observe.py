@@ -6,7 +6,7 @@ controller carries out have each their tuple of steps, in the order that counts.
 so this is the whole decision for a watched run, but for the end that it asks for itself.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Final
 
@@ -37,6 +37,7 @@ from muster.state.summary.status import due, summarize
 from muster.state.vocabulary.actions import ProbeTarget
 from muster.state.vocabulary.coordinator import ProbeKind
 from muster.state.vocabulary.record import Phase, Record, StoryLine
+from muster.state.vocabulary.rules import ClockName
 from muster.state.vocabulary.transitions import enter
 
 NOT_GATHERED: Final = Assembly(False, False, 0, (), "", None, None)
@@ -61,6 +62,8 @@ class Observation(Context, frozen=True):
     before: Record | None
     status: Record
     assembly: Assembly = NOT_GATHERED
+    clocks: Mapping[ClockName, float] = {}
+    """When each running clock runs out, in wall seconds."""
     read: Read = Read.NOT_NEEDED
     write: bool = False
     paid: bool = False
@@ -82,19 +85,20 @@ def observe(context: Context, before: Record | None, steps: tuple[Step, ...]) ->
 
     Where the pods must be read first, nothing that a step has found counts.
     """
-    begun = Observation(context.plan, context.record, context.view, context.now, before, status=context.record)
-    seen = begun
+    record, now = context.record, context.now
+    begun = Observation(context.plan, record, context.view, now, context.tally, before=before, status=record)
+    seen, first = begun, Read.FIRST  # (an attribute of an enumeration costs as much as a call)
     for step in steps:
         seen = step(seen)
-        if seen.read is Read.FIRST:
-            return replace(begun, read=Read.FIRST)
+        if seen.read is first:
+            return replace(begun, read=first)
     return seen
 
 
 def follow_object(seen: Observation) -> Observation:
     """Follow what the object of a watched run says."""
     followed = following.follow(seen)
-    return replace(seen, record=followed.record, due_at=(*seen.due_at, followed.wake_at))
+    return replace(seen.with_record(followed.record), due_at=(*seen.due_at, followed.wake_at))
 
 
 def follow_request(seen: Observation) -> Observation:
@@ -115,10 +119,18 @@ def await_ends(seen: Observation) -> Observation:
     return seen.with_record(replace(record, ending_at=seen.now if waiting else None))
 
 
+def await_other_ends(seen: Observation) -> Observation:
+    """The same once the record has moved forward."""
+    after = await_ends(seen)
+    return seen if after is seen else gather(after)
+
+
 def gather(seen: Observation) -> Observation:
-    """See how far the gang has come together, where it is wanted at all."""
-    assembly = rendezvous.assess(seen) if seen.record.gathering else rendezvous.at_rest(seen)
-    return replace(seen, assembly=assembly)
+    """See how far the gang has come together, where it is wanted at all, and which clocks have run out."""
+    clocks = deadline.ends(seen.plan, seen.record)
+    passed = deadline.passed(seen, clocks)
+    assembly = rendezvous.assess(seen, passed) if seen.record.gathering else rendezvous.at_rest(seen, passed)
+    return replace(seen, assembly=assembly, clocks=clocks)
 
 
 def advance(seen: Observation) -> Observation:
@@ -141,7 +153,7 @@ def reach_verdict(seen: Observation) -> Observation:
     if isinstance(verdict, Wait):
         return replace(seen, due_at=(*seen.due_at, verdict.until))
     after = seen.with_record(evidence.kept(seen, seen.assembly, apply(seen, verdict)))
-    return await_ends(gather(after.with_record(blocked.track(after, obstacles.current(after)))))
+    return gather(await_ends(after.with_record(blocked.track(after, obstacles.current(after)))))
 
 
 def schedule_deletion(seen: Observation) -> Observation:
@@ -193,9 +205,8 @@ def tell_of_watched(seen: Observation) -> Observation:
 
 def wake(seen: Observation) -> Observation:
     """Find the next instant at which time alone changes the decision."""
-    ends = deadline.ends(seen.plan, seen.record).values()
     times = [
-        *ends,
+        *seen.clocks.values(),
         *seen.due_at,
         seen.record.resume_at,
         seen.assembly.look_again,
@@ -238,7 +249,7 @@ WATCHED: Final[tuple[Step, ...]] = (
     await_ends,
     gather,
     advance_watched,
-    await_ends,
+    await_other_ends,
     sum_up,
     persist,
     count_time,
@@ -294,13 +305,8 @@ def _told(seen: Observation, turns: history.Turns) -> Observation:
 
 def _target(context: Context) -> ProbeTarget | None:
     """The coordinator to ask, while it has a process that can be asked."""
-    coordinator = context.plan.coordinator
-    if (
-        coordinator is None
-        or coordinator.probe.passive
-        or not context.record.gathering
-        or context.plan.lifecycle.deleting
-    ):
+    coordinator = context.plan.asked
+    if coordinator is None or not context.record.gathering or context.plan.lifecycle.deleting:
         return None
     pod = context.tally.members.get(coordinator.rank)
     if pod is None or not pod.live or not pod.started or not pod.ip or pod.terminating:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from muster.state.view.probe_result import ProbeResult
 from muster.state.view.read_only import ReadOnlyView
-from muster.state.view.tally import NO_TALLY, Tally
+from muster.state.view.tally import Tally
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Cause, Record, attempts_of
@@ -25,15 +25,20 @@ class Context(msgspec.Struct, frozen=True):
     record: Record
     view: ReadOnlyView
     now: float
+    tally: Tally
+    """The pods of the record's epoch. (Asked twenty times in each decision, so it is looked up once.)"""
+
+    @classmethod
+    def at(cls, plan: Plan, record: Record, view: ReadOnlyView, now: float) -> "Context":
+        """The context of that record."""
+        return Context(plan, record, view, now, view.of(record.epoch))
 
     def with_record(self, record: Record) -> Self:
         """The same context with another record."""
-        return self if record is self.record else replace(self, record=record)
-
-    @property
-    def tally(self) -> Tally:
-        """The pods of the record's epoch."""
-        return self.view.epochs.get(self.record.epoch, NO_TALLY)
+        if record is self.record:
+            return self
+        tally = self.tally if record.epoch == self.record.epoch else self.view.of(record.epoch)
+        return replace(self, record=record, tally=tally)
 
     @property
     def probe(self) -> ProbeResult | None:

@@ -8,7 +8,7 @@ A clock ends something because something has *not* happened, and a late cache lo
 node, or the success. So a clock that has run out acts only on what the live API has said since.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
 from operator import attrgetter
 from typing import Final
@@ -41,15 +41,16 @@ def ends(plan: Plan, record: Record) -> dict[ClockName, float]:
     }
 
 
-def passed(context: Context) -> list[ClockRule]:
-    """The clocks that have run out, in the order of the table."""
-    over = ends(context.plan, context.record)
-    return [clock for clock in context.plan.clocks if over.get(clock.name, inf) <= context.now]
+def passed(context: Context, running: Mapping[ClockName, float]) -> list[ClockRule]:
+    """The clocks that have run out, in the order of the table, of those that are ``running`` (``ends``)."""
+    if not running or min(running.values()) > context.now:
+        return []
+    return [clock for clock in context.plan.clocks if running.get(clock.name, inf) <= context.now]
 
 
-def judge(context: Context, passed: Iterable[ClockRule]) -> Restart | Repair | Fail | ReadFirst | None:
+def judge(context: Context, passed: Sequence[ClockRule]) -> Restart | Repair | Fail | ReadFirst | None:
     """Do what the first passed clock asks. Clocks that only alert are shown by the rendezvous policy."""
-    clock = next((clock for clock in passed if not _alerts_only(clock)), None)
+    clock = next((clock for clock in passed if not _alerts_only(clock)), None) if passed else None
     if clock is None:
         return None
     if unsure(context, clock.name):

@@ -20,7 +20,8 @@ def end(context: Context) -> tuple[EndRun, ...]:
     plan, record = context.plan, context.record
     if record.finished or record.phase is Phase.SUSPENDED or not plan.watching.on_deadline or plan.lifecycle.deleting:
         return ()
-    passed = next((clock for clock in deadline.passed(context) if clock.action is ClockAction.FAIL), None)
+    over = deadline.passed(context, deadline.ends(plan, record))
+    passed = next((clock for clock in over if clock.action is ClockAction.FAIL), None)
     if passed is None:
         return ()
     pods = () if plan.subject.plural else tuple(context.tally.alive.values())

@@ -27,10 +27,22 @@ LONGEST = 300.0
 
 def late_at(context: Context, coordinator: Coordinator, probe: ProbeResult, quiet_at: float) -> float:
     """The wall second from which the missing ranks count as stuck: the first of them that is late."""
-    pace, first = _pace(context, coordinator, probe), inf
+    if not probe.missing:
+        return quiet_at
+    first, began = inf, inf
     for rank in probe.missing:
-        first = min(first, _late_at(context, rank, quiet_at, pace))
-    return first if probe.missing else quiet_at
+        pod = context.tally.members.get(rank)
+        if pod is None:
+            first = min(first, _without_pod_late_at(context, rank, quiet_at))
+        elif pod.exit is not None or not pod.live or pod.terminating:
+            first = min(first, quiet_at)
+        elif pod.started:
+            began = min(began, _started_at(context, pod))
+        else:
+            first = min(first, quiet_at + STARTING)
+    if began == inf:
+        return first
+    return min(first, max(quiet_at, began + max(QUICK, SLOWEST * _pace(context, coordinator, probe))))
 
 
 def late_by_count_at(context: Context, coordinator: Coordinator, probe: ProbeResult, quiet_at: float) -> float:
@@ -50,17 +62,10 @@ def serves_since(context: Context, coordinator: Coordinator) -> float | None:
     return max(since, _started_at(context, pod))
 
 
-def _late_at(context: Context, rank: int, quiet_at: float, pace: float) -> float:
-    pod = context.tally.members.get(rank)
-    if pod is None:
-        group = context.plan.group_of(rank)
-        held = group is not None and bool(gates.closed(context, group))
-        return inf if held else quiet_at  # what the gate waits for is late, or nothing is
-    if not pod.live or pod.terminating or pod.failed or pod.succeeded:
-        return quiet_at
-    if not pod.started:
-        return quiet_at + STARTING
-    return max(quiet_at, _started_at(context, pod) + max(QUICK, SLOWEST * pace))
+def _without_pod_late_at(context: Context, rank: int, quiet_at: float) -> float:
+    group = context.plan.group_of(rank)
+    held = group is not None and bool(gates.closed(context, group))
+    return inf if held else quiet_at  # what the gate waits for is late, or nothing is
 
 
 def _pace(context: Context, coordinator: Coordinator, probe: ProbeResult) -> float:

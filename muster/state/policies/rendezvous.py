@@ -74,12 +74,12 @@ class Assembly(msgspec.Struct, frozen=True):
     """The clocks that have run out."""
 
 
-def assess(context: Context) -> Assembly:
-    """Judge the gathering of the gang as it is now."""
-    coordinator = context.plan.coordinator
-    if coordinator is None or coordinator.probe.passive:
+def assess(context: Context, passed: Sequence[ClockRule] = ()) -> Assembly:
+    """Judge the gathering of the gang as it is now; ``passed`` are the clocks that have run out."""
+    coordinator, probe = context.plan.asked, context.probe
+    if coordinator is None:
         gathered = _by_readiness(context)
-    elif (probe := context.probe) is None or not probe.served:
+    elif probe is None or not probe.served:
         gathered = _as_persisted(context, coordinator) or _before_serving(context, coordinator)
     elif not (probe.serving or probe.last_served_at):
         gathered = _before_serving(context, coordinator)  # a part of it has answered: it is still on its way
@@ -93,16 +93,16 @@ def assess(context: Context) -> Assembly:
         gathered = replace(gathered, stuck=stuck)
     elif (due := hang.due(context)) is not None:
         gathered = replace(gathered, look_again=min(at for at in (gathered.look_again, due) if at is not None))
-    return _until_evidence(context, _with_alerts(context, gathered))
+    return _until_evidence(context, _with_alerts(context, gathered, passed))
 
 
-def at_rest(context: Context) -> Assembly:
+def at_rest(context: Context, passed: Sequence[ClockRule] = ()) -> Assembly:
     """The gang is not wanted now: its pods end, or are gone. Only a clock or a refusal can make it stuck."""
     gathered = Assembly(False, False, 0, (), "", None, None)
     said = admission.waiting(context) if context.record.phase is Phase.QUEUED else admission.held(context)
     if said is not None:
         gathered = replace(gathered, message=said.message, stuck=said.stuck, look_again=said.look_again)
-    return _until_evidence(context, _with_alerts(context, gathered))
+    return _until_evidence(context, _with_alerts(context, gathered, passed))
 
 
 def _by_readiness(context: Context) -> Assembly:
@@ -261,7 +261,7 @@ def _arrived(coordinator: Coordinator, probe: ProbeResult, present: bool) -> str
     return "arrived" if present or silence.is_past_it(coordinator, probe) else "had arrived"
 
 
-def _with_alerts(context: Context, gathered: Assembly) -> Assembly:
+def _with_alerts(context: Context, gathered: Assembly, passed: Sequence[ClockRule]) -> Assembly:
     """A refusal, a passed clock or a lasting obstacle is as stuck as a missing rank, and more definite."""
     obstacle = obstacles.current(context)
     due = blocked.due(context.record, obstacle)
@@ -272,7 +272,7 @@ def _with_alerts(context: Context, gathered: Assembly) -> Assembly:
         gathered = replace(gathered, message=_joined(obstacle, gathered.message), obstacle=obstacle)
     refusal = context.view.engine.refusal
     alarm = (refusal.reason, refusal.message) if refusal else None
-    if passed := deadline.passed(context):
+    if passed:
         gathered = replace(gathered, passed=passed)
         alarm = alarm or next(iter(deadline.alerts(context, passed)), None)
     if alarm is None and gathered.obstacle and obstacle and due is not None and due <= context.now:

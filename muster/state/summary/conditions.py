@@ -3,20 +3,29 @@
 They are computed whole from the record, the assembly and the plan at every step, and keep the time of their last flip.
 """
 
+from collections.abc import Iterable
 from itertools import chain
+from operator import attrgetter
+from typing import Final
 
 from muster.state.facts.context import Context
 from muster.state.facts.sentences import EXACT, placed, sentence, share, why_idle
 from muster.state.policies.rendezvous import Assembly
-from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record
+from muster.state.vocabulary.record import Condition, ConditionType, Phase
 
 NO_COORDINATOR = "NoCoordinator"
 """Reason of a CoordinatorReady that is true because the operator has no coordinator."""
 ROLL_NOT_SEEN = "RollNotSeen"
 """Reason of an Assembled that is false though no member was missing; it stays when the pods are gone."""
+NOT_SUCCEEDED, NOT_FAILED, UNFINISHED = (False, "NotSucceeded", ""), (False, "NotFailed", ""), (False, "Unfinished", "")
 UNSEEN = "all members succeeded before the coordinator had shown them together"
 
-Row = tuple[ConditionType, bool, str, str]
+TYPES: Final = tuple(ConditionType)
+"""The conditions, in the order in which they are written."""
+_type_of: Final = attrgetter("type")
+
+Row = tuple[bool, str, str]
+"""Status, reason and message of one condition."""
 
 
 def renew(context: Context, assembly: Assembly, coordinator: str) -> tuple[Condition, ...]:
@@ -24,17 +33,25 @@ def renew(context: Context, assembly: Assembly, coordinator: str) -> tuple[Condi
 
     ``coordinator`` is its address. In most decisions they are as they were.
     """
-    generation, held = context.plan.generation, context.record.conditions
-    before = {condition.type: condition for condition in held}
-    renewed = []
-    for kind, status, reason, message in _rows(context, assembly, coordinator):
-        old = before.get(kind)
-        if old is None or old.status != status:
-            old = Condition(kind, status, reason, message, generation, context.now)
-        elif old.reason != reason or old.message != message or old.generation != generation:
-            old = Condition(kind, status, reason, message, generation, old.since)
-        renewed.append(old)
-    return tuple(renewed)
+    generation, record = context.plan.generation, context.record
+    before: Iterable[Condition | None] = record.conditions
+    if tuple(map(_type_of, record.conditions)) != TYPES:  # another version of Muster has written them
+        before = map(record.condition, TYPES)
+    rows = _rows(context, assembly, coordinator)
+    return tuple(
+        [
+            old
+            if old is not None
+            and (old.status == status and old.reason == reason and old.message == message)
+            and old.generation == generation
+            else Condition(kind, status, reason, message, generation, _since(old, status, context.now))
+            for kind, old, (status, reason, message) in zip(TYPES, before, rows, strict=True)
+        ]
+    )
+
+
+def _since(old: Condition | None, status: bool, now: float) -> float:
+    return now if old is None or old.status != status else old.since
 
 
 def unseen(context: Context) -> bool:
@@ -50,54 +67,50 @@ def unseen(context: Context) -> bool:
 
 
 def _rows(context: Context, assembly: Assembly, coordinator: str) -> tuple[Row, ...]:
+    """What is true of each of ``TYPES``, in that order."""
     record, phase, over = context.record, context.record.phase, context.record.finished
     suspended, restarting = phase is Phase.SUSPENDED, phase is Phase.RESTARTING
     why = sentence(record.cause) if restarting and record.cause else ""
-    stuck = assembly.stuck or ("NotStuck", "")
+    stuck, message = assembly.stuck or ("NotStuck", "")
     return (
-        (ConditionType.SUSPENDED, suspended, "Suspended" if suspended else "NotSuspended", ""),
+        (suspended, "Suspended" if suspended else "NotSuspended", ""),
         _scheduled(context),
         _coordinator(context, assembly, coordinator),
         _assembled(context, assembly),
-        (ConditionType.RESTARTING, restarting, "GangRestart" if restarting else "NotRestarting", why),
-        (ConditionType.STUCK, assembly.stuck is not None, *stuck),
-        _ending(ConditionType.SUCCEEDED, record, Phase.SUCCEEDED),
-        _ending(ConditionType.FAILED, record, Phase.FAILED),
-        (ConditionType.FINISHED, over, record.reason if over else "Unfinished", record.message if over else ""),
+        (restarting, "GangRestart" if restarting else "NotRestarting", why),
+        (assembly.stuck is not None, stuck, message),
+        (True, record.reason, record.message) if phase is Phase.SUCCEEDED else NOT_SUCCEEDED,
+        (True, record.reason, record.message) if phase is Phase.FAILED else NOT_FAILED,
+        (True, record.reason, record.message) if over else UNFINISHED,
     )
 
 
 def _assembled(context: Context, assembly: Assembly) -> Row:
     if context.record.assembled_at is not None:
-        return ConditionType.ASSEMBLED, True, "RollComplete", assembly.message
+        return True, "RollComplete", assembly.message
     if unseen(context):
-        return ConditionType.ASSEMBLED, False, ROLL_NOT_SEEN, UNSEEN
-    return ConditionType.ASSEMBLED, False, "RollIncomplete", assembly.message
-
-
-def _ending(kind: ConditionType, record: Record, phase: Phase) -> Row:
-    here = record.phase is phase
-    return kind, here, record.reason if here else f"Not{phase}", record.message if here else ""
+        return False, ROLL_NOT_SEEN, UNSEEN
+    return False, "RollIncomplete", assembly.message
 
 
 def _coordinator(context: Context, assembly: Assembly, address: str) -> Row:
     if context.plan.coordinator is None:
-        return ConditionType.COORDINATOR_READY, True, NO_COORDINATOR, "the operator has no coordinator"
+        return True, NO_COORDINATOR, "the operator has no coordinator"
     if assembly.coordinator_ready:
-        return ConditionType.COORDINATOR_READY, True, "Serving", f"serving at {address}"
-    return ConditionType.COORDINATOR_READY, False, "NotServing", address
+        return True, "Serving", f"serving at {address}"
+    return False, "NotServing", address
 
 
 def _scheduled(context: Context) -> Row:
     """Every member had a node in this epoch."""
     if context.complete:
-        return ConditionType.SCHEDULED, True, "AllScheduled", f"all {context.plan.together} members have a node"
+        return True, "AllScheduled", f"all {context.plan.together} members have a node"
     scheduled, size = context.tally.scheduled, context.plan.together
     tally = context.tally
     waiting = tally.idle.values() if size <= EXACT else chain(tally.unplaced.values(), tally.gated.values())
     unplaced = next((pod for pod in waiting if not pod.scheduled), None)
     if unplaced is None:
-        return ConditionType.SCHEDULED, False, "Waiting", f"{share(scheduled, size)} members have a node"
+        return False, "Waiting", f"{share(scheduled, size)} members have a node"
     why = f"rank {unplaced.rank} ({placed(context, unplaced.rank, unplaced.name)}, {why_idle(unplaced)})"
     reason = unplaced.waiting_reason or "Waiting"
-    return ConditionType.SCHEDULED, False, reason, f"{share(scheduled, size)} members have a node; {why}"
+    return False, reason, f"{share(scheduled, size)} members have a node; {why}"

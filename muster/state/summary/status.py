@@ -75,7 +75,7 @@ def summarize(context: Context, assembly: Assembly) -> Record:
         ready = record.ready  # the count at the end stays when the pods are deleted
     elif plan.lifecycle.deleting:
         roll = None  # its pods leave
-    elif record.gathering and plan.coordinator and not plan.coordinator.probe.passive and silence.known_in(context):
+    elif record.gathering and plan.asked and silence.known_in(context):
         ready, roll = assembly.arrived, RollCall(plan.size, assembly.arrived, assembly.missing)
     coordinator = plan.coordinator_address(record.epoch)
     conditions = renew(context, assembly, coordinator)

@@ -91,6 +91,8 @@ class Plan:
     """The rank that hands the program to the coordinator; -1 where none does."""
     meeting: Member | None = field(init=False, repr=False, compare=False)
     """The coordinator's member."""
+    asked: Coordinator | None = field(init=False, repr=False, compare=False)
+    """The coordinator, if it is asked who has arrived; None: readiness of the pods must do."""
     devices: Mapping[str, Devices] = field(init=False, repr=False, compare=False)
     """By group, what each of its pods asks for; without the groups that ask for none."""
 
@@ -106,7 +108,8 @@ class Plan:
             "piecewise": of_jobs or any(rule.action.partial for rule in self.failures.rules),
             "submitter": next((group.first_rank for group in groups if group.role is Role.SUBMITTER), -1),
             "meeting": self.member(self.coordinator.rank) if self.coordinator else None,
-            "devices": {group.name: asked for group in groups if (asked := devices_of_member(group))},
+            "asked": None if self.coordinator is None or self.coordinator.probe.passive else self.coordinator,
+            "devices": {group.name: asks for group in groups if (asks := devices_of_member(group))},
         }
         for name, value in follows.items():
             object.__setattr__(self, name, value)  # frozen
@@ -193,7 +196,9 @@ class Plan:
 
     def coordinator_host(self, epoch: int) -> str:
         """``<hostname>.<subdomain>`` of the coordinator in that epoch; empty without a coordinator."""
-        return f"{self.hostname(self.meeting, epoch)}.{self.domain}" if self.meeting else ""
+        if self.meeting is None:
+            return ""
+        return f"{self.hostname(self.meeting, epoch)}.{self.naming.subdomain or self.name}"
 
     def member_hosts(self, epoch: int) -> Iterator[str]:
         """``<hostname>.<subdomain>`` of each member in that epoch, in rank order."""
@@ -212,14 +217,16 @@ class Plan:
 
     def dashboard_address(self, epoch: int) -> str:
         """Host and port of the coordinator's web page in that epoch; empty where it has none."""
-        ports = self.coordinator.ports if self.coordinator else ()
-        number = next((port.number for port in ports if port.name == DASHBOARD), 0)
-        if self.coordinator and number and self.naming.names is Names.WATCHED:
-            return f"port {number} of rank {self.coordinator.rank}"
-        return f"{self.coordinator_host(epoch)}:{number}" if number else ""
+        if self.coordinator is None or not self.coordinator.ports:
+            return ""
+        number = next((port.number for port in self.coordinator.ports if port.name == DASHBOARD), 0)
+        return self._address(self.coordinator, number, epoch) if number else ""
 
     def coordinator_address(self, epoch: int) -> str:
         """Host and port the members meet at in that epoch; empty without a coordinator."""
-        if self.coordinator and self.naming.names is Names.WATCHED:
-            return f"port {self.coordinator.port} of rank {self.coordinator.rank}"
-        return f"{self.coordinator_host(epoch)}:{self.coordinator.port}" if self.coordinator else ""
+        return self._address(self.coordinator, self.coordinator.port, epoch) if self.coordinator else ""
+
+    def _address(self, coordinator: Coordinator, port: int, epoch: int) -> str:
+        if self.naming.names is Names.WATCHED:
+            return f"port {port} of rank {coordinator.rank}"
+        return f"{self.coordinator_host(epoch)}:{port}"

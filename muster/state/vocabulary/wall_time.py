@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import is_dataclass
 from dataclasses import replace as edited
 from functools import lru_cache
+from operator import attrgetter
 from types import UnionType
 from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
 
@@ -88,8 +89,8 @@ def not_in_the_future(plan: Plan, record: Record, now: float) -> Record:
     """The record without times in the future; the end of a back-off is as far from now as it may be."""
     limit = now + TOLERANCE
     changes: dict[str, object] = {}
-    for name in _PAST_AFTER_THE_END if record.finished else _PAST:
-        held = getattr(record, name)
+    names = _PAST_AFTER_THE_END if record.finished else _PAST
+    for name, held in zip(names, _reader(names)(record), strict=True):
         if held and (held if type(held) is float else _latest(held)) > limit:  # most are: a call costs more than that
             changes[name] = _with_times(held, lambda at: min(at, now))
     stays = plan.lifecycle.stays
@@ -108,14 +109,21 @@ def not_in_the_future(plan: Plan, record: Record, now: float) -> Record:
 
 def _latest(value: Any) -> float:
     """The latest of the moving times in a value; 0 where it has none."""
-    kind = type(value)
+    kind: type = type(value)
     if kind is float or kind is int:
         return float(value)
-    latest = 0.0
-    for each in value if kind is tuple else [getattr(value, name) for name in moving(type(value))]:
-        if each is not None:
-            latest = max(latest, _latest(each))
-    return latest
+    if value is None:
+        return 0.0
+    inside = value if kind is tuple else _reader(moving(kind))(value)
+    return max(map(_latest, inside), default=0.0)
+
+
+@lru_cache
+def _reader(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
+    """Reads these fields of a value: faster than one after the other."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda value: tuple(getattr(value, name) for name in names)
 
 
 def _with_times(value: Any, change: Callable[[float], float]) -> Any:

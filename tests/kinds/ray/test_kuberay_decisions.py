@@ -102,7 +102,7 @@ def stuck(after: float) -> tuple[str, str] | None:
     for rank in range(4):
         story.view.change(None, place(story.plan, rank))
     story.view.observe_probe(heard(0, 1, 3), 0)
-    context = Context(story.plan, record(phase=Phase.ASSEMBLING, assembling_at=NOW), story.view, NOW + after)
+    context = Context.at(story.plan, record(phase=Phase.ASSEMBLING, assembling_at=NOW), story.view, NOW + after)
     return rendezvous.assess(context).stuck
 
 
@@ -121,7 +121,7 @@ def test_a_node_that_ray_gave_up_is_said_with_rays_reason() -> None:
     states = (ALIVE, ALIVE, ALIVE, DEAD, ALIVE)
     said = replace(said, states=states, errors=(RankError(3, 0, "missing too many heartbeats"),))
     story.view.observe_probe(said, 0)
-    context = Context(story.plan, record(phase=Phase.RUNNING), story.view, NOW)
+    context = Context.at(story.plan, record(phase=Phase.RUNNING), story.view, NOW)
     assert rendezvous.assess(context).stuck == (
         "RankFailed", "the coordinator gave up rank 2: missing too many heartbeats",
     )  # fmt: skip
@@ -136,7 +136,7 @@ def test_a_worker_that_is_to_run_again_is_not_stuck_though_ray_gave_it_up() -> N
     states = (ALIVE, ALIVE, ALIVE, DEAD, ALIVE)
     said = replace(said, states=states, errors=(RankError(3, 0, "the raylet has ended"),))
     story.view.observe_probe(said, 0)
-    context = Context(story.plan, record(phase=Phase.RUNNING), story.view, NOW)
+    context = Context.at(story.plan, record(phase=Phase.RUNNING), story.view, NOW)
     assert rendezvous.assess(context).stuck is None
 
 
@@ -155,7 +155,7 @@ def test_the_gate_counts_the_members_that_do_not_wait_for_it() -> None:
     for rank in range(4):
         story.view.change(None, place(story.plan, rank))
     gate = Gate(GateCondition.ARRIVED)
-    context = Context(story.plan, record(phase=Phase.ASSEMBLING), story.view, NOW)
+    context = Context.at(story.plan, record(phase=Phase.ASSEMBLING), story.view, NOW)
     assert not gates.gate_open(context, gate), "nothing was heard yet"
     story.view.observe_probe(heard(0, 1, 2), 0)
     assert not gates.gate_open(context, gate)
@@ -273,7 +273,7 @@ def test_a_head_alone_has_not_arrived_before_its_dashboard_serves() -> None:
     plan = replace(whole, groups=(whole.groups[0], replace(whole.groups[-1], first_rank=1)))
     story = story_of(plan)
     story.view.change(None, place(plan, 0))
-    context, gate = Context(plan, record(phase=Phase.ASSEMBLING), story.view, NOW), Gate(GateCondition.ARRIVED)
+    context, gate = Context.at(plan, record(phase=Phase.ASSEMBLING), story.view, NOW), Gate(GateCondition.ARRIVED)
     lacks = "Ray's GCS serves, its dashboard does not (port 8265: connection refused)"
     story.view.observe_probe(answer(ALIVE, expected=None, partial=lacks, lacks=lacks, protocol="ray"), 0)
     assert not gates.gate_open(context, gate)

@@ -55,7 +55,7 @@ class Publishing(Story):
         return self.condition(STUCK)
 
     def findings(self) -> tuple[Finding, ...]:
-        return diagnose(Context(self.plan, self.kept, self.view, self.now))
+        return diagnose(Context.at(self.plan, self.kept, self.view, self.now))
 
 
 def hanging() -> Publishing:

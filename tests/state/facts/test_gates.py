@@ -37,7 +37,7 @@ def trained(rank: int, **facts: Any) -> Pod:
 def case(run: Plan, *pods: Pod, **facts: Any) -> Context:
     seen = view(*pods)
     seen.engine.confirmed, seen.engine.service = 0, True
-    return Context(run, record(**facts), seen, NOW)
+    return Context.at(run, record(**facts), seen, NOW)
 
 
 def created(here: Context) -> list[int]:

@@ -189,10 +189,10 @@ def test_the_ranks_that_are_behind_are_the_finding() -> None:
     story = Reporting()
     story.assemble()
     story.run(30)
-    assert diagnose(Context(story.plan, story.kept, story.view, story.now)) == ()
+    assert diagnose(Context.at(story.plan, story.kept, story.view, story.now)) == ()
     story.steps[3] -= 2
     story.run(90, stopped=(0, 1, 2, 3))
-    (found,) = diagnose(Context(story.plan, story.kept, story.view, story.now))
+    (found,) = diagnose(Context.at(story.plan, story.kept, story.view, story.now))
     assert (found.cause, found.ranks, found.what) == (Causes.HUNG, (3,), "no step since step 28")
     assert "muster stacks" in found.next_step
 
@@ -202,7 +202,7 @@ def test_where_no_rank_is_behind_all_of_them_hang() -> None:
     story.assemble()
     story.run(30)
     story.run(90, stopped=(0, 1, 2, 3))
-    (found,) = diagnose(Context(story.plan, story.kept, story.view, story.now))
+    (found,) = diagnose(Context.at(story.plan, story.kept, story.view, story.now))
     assert (found.ranks, found.what) == ((0, 1, 2, 3), "no step since step 30")
 
 

@@ -26,11 +26,11 @@ KILLED = Exit("main", 137, 9, "OOMKilled", "out of memory", NOW - 5)
 
 
 def case(*pods: Pod) -> Context:
-    return Context(plan(), record(), view(*pods), NOW)
+    return Context.at(plan(), record(), view(*pods), NOW)
 
 
 def cause(dead: Pod, epoch: int = 0) -> Cause:
-    return cause_of(Context(plan(), record(epoch=epoch), view(dead), NOW), dead)
+    return cause_of(Context.at(plan(), record(epoch=epoch), view(dead), NOW), dead)
 
 
 # --- causes ------------------------------------------------------------------------------------------------------
@@ -48,10 +48,10 @@ def test_a_member_that_was_out_of_memory_has_its_limit_as_the_message() -> None:
     limited = worker_group(4, pod=PodSpec("demo:1", "train", limits={"memory": "6G"}))
     of = plan(groups=(limited,))
     dead = pod(2, phase=PodPhase.FAILED, exit=Exit("main", 137, 0, "OOMKilled", "hello", NOW, False, "hello"))
-    found = cause_of(Context(of, record(), view(dead), NOW), dead)
+    found = cause_of(Context.at(of, record(), view(dead), NOW), dead)
     assert (found.message, found.last_line) == ("memory limit 6G", "hello")
     beside = pod(2, phase=PodPhase.FAILED, exit=Exit("proxy", 137, 0, "OOMKilled", "", NOW, False, ""))
-    assert cause_of(Context(of, record(), view(beside), NOW), beside).message == ""
+    assert cause_of(Context.at(of, record(), view(beside), NOW), beside).message == ""
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_cause_has_the_place_of_its_member_where_there_are_several_groups() ->
     assert cause(pod(1)).place == ""
     groups = (Group("head", 1, 1, PodSpec(), 0), Group("gpu", 1, 2, PodSpec(), 1, first_job=1))
     dead = pod(2, group="gpu", index=1)
-    two = Context(plan(groups=groups, coordinator=None), record(), view(dead), NOW)
+    two = Context.at(plan(groups=groups, coordinator=None), record(), view(dead), NOW)
     assert cause_of(two, dead).place == "gpu-1"
 
 
@@ -203,13 +203,13 @@ def test_a_rank_without_a_pod_is_named_by_the_pod_it_will_have() -> None:
 
 
 def test_a_member_whose_pod_is_gone_is_not_said_to_have_none_yet() -> None:
-    here = Context(plan(), record(scheduled_at=NOW), view(pod(0), pod(1), pod(3)), NOW)
+    here = Context.at(plan(), record(scheduled_at=NOW), view(pod(0), pod(1), pod(3)), NOW)
     assert why_missing(here, 2).endswith(", its pod is gone)")
 
 
 def test_a_running_member_is_not_said_to_owe_a_coordinator_a_call_where_none_can_be_asked() -> None:
     lost = pod(2, ready=False)
-    here = Context(plan(probe=ProbeKind.NONE), record(), view(lost), NOW)
+    here = Context.at(plan(probe=ProbeKind.NONE), record(), view(lost), NOW)
     assert why_missing(here, 2) == f"rank 2 ({lost.name}, running, but not ready)"
 
 

@@ -88,7 +88,7 @@ def test_a_rank_that_stands_elsewhere_is_named_with_its_place_and_no_report() ->
     assert story.stuck == (True, "Hung")
     assert story.sentence.startswith("no rank gets on since 1970-01-12T")
     assert story.sentence.endswith("Z; rank 2 in next (data.py:41); 3 others in all_reduce (train.py:88)")
-    (found,) = diagnose(Context(story.plan, story.kept, story.view, story.now))
+    (found,) = diagnose(Context.at(story.plan, story.kept, story.view, story.now))
     assert (found.cause, found.ranks, found.what) == (Causes.HUNG, (2,), "in next (data.py:41)")
     assert story.kept.known is not None
     assert story.kept.known.ranks == "2"
@@ -102,7 +102,7 @@ def test_the_evidence_has_the_innermost_calls_of_the_rank_that_stands_elsewhere(
         (2, tuple(f"f{call} (/app/data.py:41)" for call in range(9))),
     )
     story.run(STANDS + LOOK, standing=True)
-    (found,) = diagnose(Context(story.plan, story.kept, story.view, story.now))
+    (found,) = diagnose(Context.at(story.plan, story.kept, story.view, story.now))
     assert found.evidence.endswith(
         "; rank 2, the innermost call first: " + ", ".join(f"f{call} (/app/data.py:41)" for call in range(SHOWN_CALLS))
     )
@@ -151,7 +151,7 @@ def test_a_hang_by_reports_says_where_the_ranks_stand() -> None:
     story.run(HANG_SECONDS + LOOK, standing=True)
     assert story.stuck == (True, "Hung")
     assert "; last step 60; rank 2 in next (data.py:41); 3 others in all_reduce (train.py:88)" in story.sentence
-    (found,) = diagnose(Context(story.plan, story.kept, story.view, story.now))
+    (found,) = diagnose(Context.at(story.plan, story.kept, story.view, story.now))
     assert (found.ranks, found.what) == ((2,), "no step since step 60, in next (data.py:41)")
 
 
@@ -176,7 +176,9 @@ def test_a_rank_that_was_stopped_on_its_way_is_said_to_be_nowhere_until_it_is_kn
     story.run(HANG_SECONDS + LOOK, standing=True, reported=False)
     assert story.stuck == (True, "Hung")
     assert "all_reduce" not in story.sentence
-    assert not [each for each in diagnose(Context(story.plan, story.kept, story.view, story.now)) if "in " in each.what]
+    assert not [
+        each for each in diagnose(Context.at(story.plan, story.kept, story.view, story.now)) if "in " in each.what
+    ]
     story.run(SILENT + LOOK, standing=True)
     assert "rank 1 no answer (last seen in all_reduce" in story.sentence
 

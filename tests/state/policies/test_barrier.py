@@ -17,7 +17,7 @@ from tests.builders import NOW, Clock, plan, pod, record, view, view_of
 
 def case(*pods: Pod, clock: Clock | None = None, now: float = NOW, **facts: Any) -> Context:
     clocks = {ClockName.TERMINATING: clock} if clock else {}
-    return Context(plan(clocks=clocks), record(epoch=2, **facts), view(*pods), now)
+    return Context.at(plan(clocks=clocks), record(epoch=2, **facts), view(*pods), now)
 
 
 def ended(rank: int, epoch: int = 1, **changes: Any) -> Pod:

@@ -12,7 +12,7 @@ from muster.state.view.roll import RankState
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.pod import Pod, PodPhase
 from muster.state.vocabulary.record import Cause, Phase
-from muster.state.vocabulary.rules import ClockAction, ClockName
+from muster.state.vocabulary.rules import ClockAction, ClockName, ClockRule
 from tests.builders import NOW, Clock, answer, clock_rules, plan, pod, record, view, view_of
 from tests.state.story import Story
 
@@ -34,7 +34,7 @@ def case(
 ) -> Context:
     seen = view(*pods)
     seen.engine.live_read = look
-    return Context(plan(clocks=clocks, limit=limit), record(**facts), seen, now)
+    return Context.at(plan(clocks=clocks, limit=limit), record(**facts), seen, now)
 
 
 OLD = pod(0, epoch=1)
@@ -42,12 +42,16 @@ STARTED: dict[str, Any] = {"started_at": NOW, "epoch_at": NOW + 1, "assembling_a
 T, P, A, E = {TOTAL: NOW + 100}, {PENDING: NOW + 11}, {ASSEMBLY: NOW + 22}, {TERMINATING: NOW + 33}
 
 
+def passed(here: Context) -> list[ClockRule]:
+    return deadline.passed(here, deadline.ends(here.plan, here.record))
+
+
 def judged(here: Context) -> Verdict | None:
-    return deadline.judge(here, deadline.passed(here))
+    return deadline.judge(here, passed(here))
 
 
 def alerted(here: Context) -> list[tuple[str, str]]:
-    return deadline.alerts(here, deadline.passed(here))
+    return deadline.alerts(here, passed(here))
 
 
 @pytest.mark.parametrize(
@@ -87,9 +91,9 @@ def test_the_starting_clock_runs_from_the_last_node_until_the_first_program() ->
 
 
 def test_clocks_run_out_on_the_second_and_in_the_order_of_the_table() -> None:
-    assert deadline.passed(case(clocks=ALL, now=NOW + 10.9, **STARTED)) == []
-    assert deadline.passed(case(clocks=ALL, now=NOW + 11, **STARTED)) == [*clock_rules({PENDING: ALL[PENDING]})]
-    assert deadline.passed(case(clocks=ALL, now=NOW + 1000, **STARTED)) == list(clock_rules(ALL))
+    assert passed(case(clocks=ALL, now=NOW + 10.9, **STARTED)) == []
+    assert passed(case(clocks=ALL, now=NOW + 11, **STARTED)) == [*clock_rules({PENDING: ALL[PENDING]})]
+    assert passed(case(clocks=ALL, now=NOW + 1000, **STARTED)) == list(clock_rules(ALL))
 
 
 @pytest.mark.parametrize(
@@ -109,7 +113,7 @@ def test_a_clock_that_fails_ends_it_under_its_own_name(name: ClockName, reason: 
 
 
 def test_before_its_time_a_clock_says_nothing() -> None:
-    assert deadline.passed(case(clocks=ALL, **STARTED)) == []
+    assert passed(case(clocks=ALL, **STARTED)) == []
 
 
 def test_a_clock_that_restarts_spends_the_budget() -> None:
@@ -155,7 +159,7 @@ def test_what_fails_or_restarts_is_no_alert() -> None:
 @pytest.mark.parametrize(("asks", "said"), [("suspend", ["DeadlineExceeded"]), ("", [])])
 def test_a_deadline_that_asks_another_controller_for_the_end_is_an_alert(asks: str, said: list[str]) -> None:
     wanted = plan(engine=Engine.WATCH, clocks={TOTAL: Clock(1, FAIL)}, on_deadline=asks)
-    here = Context(wanted, record(**STARTED), view(), NOW + 50)
+    here = Context.at(wanted, record(**STARTED), view(), NOW + 50)
     assert [reason for reason, _ in alerted(here)] == said
 
 
@@ -174,7 +178,7 @@ def test_the_assembly_clock_names_the_missing_ranks() -> None:
     ranks = (RankState.ARRIVED, RankState.MISSING, RankState.ARRIVED, RankState.MISSING)
     seen = view(pod(1), heard=answer(*ranks))
     seen.engine.live_read = LATELY
-    here = Context(plan(clocks={ASSEMBLY: Clock(20, FAIL)}), record(**STARTED), seen, NOW + 22)
+    here = Context.at(plan(clocks={ASSEMBLY: Clock(20, FAIL)}), record(**STARTED), seen, NOW + 22)
     verdict = judged(here)
     assert isinstance(verdict, Fail)
     absent = plan().member(3)

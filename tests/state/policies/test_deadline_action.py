@@ -28,7 +28,7 @@ def asked(
 ) -> tuple[EndRun, ...]:
     clocks = {clock: Clock(HOUR, action)}
     wanted = plan(engine=Engine.WATCH, clocks=clocks, on_deadline=on_deadline, **changes)
-    return end(Context(wanted, record(phase=phase, started_at=NOW, ending_at=NOW), view(RUNNING), now))
+    return end(Context.at(wanted, record(phase=phase, started_at=NOW, ending_at=NOW), view(RUNNING), now))
 
 
 @pytest.mark.parametrize("way", ["suspend", "delete"])

@@ -24,7 +24,7 @@ def gathered(late: Pod) -> View:
 
 def late_at(seen: View, now: float = NOW + 100) -> float:
     at = record(phase=Phase.ASSEMBLING, assembling_at=NOW)
-    context = Context(plan(), at, seen, now)
+    context = Context.at(plan(), at, seen, now)
     assert context.plan.coordinator is not None
     assert context.probe is not None
     return lateness.late_at(context, context.plan.coordinator, context.probe, QUIET)

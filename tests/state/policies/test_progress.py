@@ -79,7 +79,7 @@ def context(run: Plan, ended: bool, *, completed: str = "", **facts: object) -> 
     seen = view(pod(0, phase=PodPhase.SUCCEEDED) if ended else pod(0))
     kept = record(phase=Phase.RUNNING, assembled_at=NOW - 50, completed=completed, **facts)
     seen.remember(run, kept, NOW)
-    return Context(run, kept, seen, NOW)
+    return Context.at(run, kept, seen, NOW)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from muster.state.facts.context import Context
-from muster.state.policies import rendezvous
+from muster.state.policies import deadline, rendezvous
 from muster.state.policies.rendezvous import CUT_OFF, Assembly
 from muster.state.view.engine_facts import Refusal
 from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer
@@ -17,7 +17,7 @@ from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod, PodPhase
 from muster.state.vocabulary.pod_spec import PodSpec
 from muster.state.vocabulary.record import Blocked, Condition, ConditionType, Phase, RollCall
-from muster.state.vocabulary.rules import ClockAction, ClockName
+from muster.state.vocabulary.rules import ClockAction, ClockName, ClockRule
 from tests.builders import NOW, Clock, answer, plan, pod, record, view
 
 ARRIVED, CONNECTED, LEFT, MISSING = RankState.ARRIVED, RankState.CONNECTED, RankState.LEFT, RankState.MISSING
@@ -33,7 +33,12 @@ FIRST_SERVE, QUIET = 240.0, 6.0
 
 
 def assess(seen: View, *, run: Plan = RUN, after: float = 0.0, **facts: Any) -> Assembly:
-    return rendezvous.assess(Context(run, record(**facts), seen, NOW + after))
+    here = Context.at(run, record(**facts), seen, NOW + after)
+    return rendezvous.assess(here, passed(here))
+
+
+def passed(here: Context) -> list[ClockRule]:
+    return deadline.passed(here, deadline.ends(here.plan, here.record))
 
 
 # --- a framework that cannot be asked ----------------------------------------------------------------------------
@@ -392,12 +397,13 @@ def test_a_refusal_is_reported_before_any_clock() -> None:
 
 
 def test_a_gang_at_rest_has_no_arrivals() -> None:
-    quiet = rendezvous.at_rest(Context(RUN, record(), view(), NOW))
+    quiet = rendezvous.at_rest(Context.at(RUN, record(), view(), NOW))
     assert quiet == Assembly(False, False, 0, (), "", None, None)
     clocks = {ClockName.TERMINATING: Clock(5, ClockAction.ALERT)}
     old = pod(1, epoch=0, node="")
     run = plan(clocks=clocks)
-    late = rendezvous.at_rest(Context(run, record(epoch=1, ending_at=NOW), view(old), NOW + 5))
+    here = Context.at(run, record(epoch=1, ending_at=NOW), view(old), NOW + 5)
+    late = rendezvous.at_rest(here, passed(here))
     why = f"1 pod of an older epoch ({old.name}) did not end within 5 s"
     assert late == Assembly(False, False, 0, (), why, ("TerminatingDeadlineExceeded", why), None, None, [*run.clocks])
 

@@ -26,7 +26,7 @@ def case(run: Plan, *pods: Pod, confirmed: int = 0, service: bool = True, heard:
          **facts: Any) -> Context:  # fmt: skip
     seen = view(*pods, heard=heard)
     seen.engine.confirmed, seen.engine.service = confirmed, service
-    return Context(run, record(**facts), seen, NOW)
+    return Context.at(run, record(**facts), seen, NOW)
 
 
 def created(here: Context) -> list[int]:

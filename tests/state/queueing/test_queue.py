@@ -240,7 +240,7 @@ def test_an_experiment_without_the_label_has_no_queue_and_asks_nothing() -> None
     one = QueueStory(queued_plan(queue=None))
     assert one.turn() == ()
     assert one.kept.phase is Phase.RUNNING
-    assert not admission.applies(Context(one.plan, one.kept, one.view, one.now))
+    assert not admission.applies(Context.at(one.plan, one.kept, one.view, one.now))
 
 
 def experiment(types: int, **labels: str) -> dict[str, object]:

@@ -22,7 +22,7 @@ def renewed(case: Context, assembly: Assembly) -> tuple[Condition, ...]:
 
 
 def rows(assembly: Assembly = REST, *pods: Pod, **facts: Any) -> dict[str, tuple[bool | None, str, str]]:
-    case = Context(plan(generation=7), record(**facts), view(*pods), NOW)
+    case = Context.at(plan(generation=7), record(**facts), view(*pods), NOW)
     conditions = renewed(case, assembly)
     assert all((each.generation, each.since) == (7, NOW) for each in conditions)
     return {str(each.type): (each.status, each.reason, each.message) for each in conditions}
@@ -107,7 +107,7 @@ def test_the_first_member_without_a_node_says_why() -> None:
 
 def test_the_time_moves_only_where_the_status_flips() -> None:
     def since(*before: Condition, phase: Phase) -> dict[str, float]:
-        case = Context(plan(), record(phase=phase, conditions=before), view(), NOW + 50)
+        case = Context.at(plan(), record(phase=phase, conditions=before), view(), NOW + 50)
         return {str(each.type): each.since for each in renewed(case, REST)}
 
     was = Condition(ConditionType.SUSPENDED, False, "Old", "words", 1, NOW - 9)
@@ -119,12 +119,12 @@ def test_the_time_moves_only_where_the_status_flips() -> None:
 def test_what_is_said_is_renewed_though_the_status_stays() -> None:
     kept = Condition(ConditionType.SUSPENDED, False, "NotSuspended", "", 7, NOW - 9)
     for before in (kept, replace(kept, reason="Old"), replace(kept, message="old words"), replace(kept, generation=6)):
-        case = Context(plan(generation=7), record(conditions=(before,)), view(), NOW)
+        case = Context.at(plan(generation=7), record(conditions=(before,)), view(), NOW)
         assert renewed(case, QUIET)[0] == kept
 
 
 def test_who_needs_no_coordinator_has_it_ready() -> None:
-    case = Context(plan(coordinator=None), record(), view(), NOW)
+    case = Context.at(plan(coordinator=None), record(), view(), NOW)
     here = {each.type: each for each in renewed(case, QUIET)}[ConditionType.COORDINATOR_READY]
     assert (here.status, here.reason, here.message) == (True, "NoCoordinator", "the operator has no coordinator")
 
@@ -139,7 +139,7 @@ def test_a_large_gang_names_the_first_pod_whose_wait_has_a_reason_and_walks_no_o
     pods = [
         pod(rank, scheduled=rank > 1, started=False, waiting_reason=reason if rank == 1 else "") for rank in range(20)
     ]
-    case = Context(plan(size=20), record(), view(*pods), NOW)
+    case = Context.at(plan(size=20), record(), view(*pods), NOW)
     case.tally.idle.clear()
     scheduled = next(each for each in renewed(case, QUIET) if each.type is ConditionType.SCHEDULED)
     assert scheduled.reason == reason

@@ -24,7 +24,7 @@ CAUSE = Cause(0, "Error", "boom", NOW, pod="p-2", rank=2, exit_code=1)
 
 
 def painted(assembly: Assembly = REST, *pods: Pod, run: Plan | None = None, **facts: Any) -> Record:
-    return summarize(Context(run or plan(), record(**facts), view(*pods), NOW), assembly)
+    return summarize(Context.at(run or plan(), record(**facts), view(*pods), NOW), assembly)
 
 
 def words(assembly: Assembly = REST, *pods: Pod, **facts: Any) -> tuple[str, str]:

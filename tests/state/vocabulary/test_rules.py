@@ -39,7 +39,7 @@ def done(rank: int) -> Pod:
 
 
 def case(wanted: Plan, *pods: Pod, **facts: object) -> Context:
-    return Context(wanted, record(phase=Phase.RUNNING, **facts), view(*pods), NOW)
+    return Context.at(wanted, record(phase=Phase.RUNNING, **facts), view(*pods), NOW)
 
 
 # --- success -----------------------------------------------------------------------------------------------------
@@ -139,10 +139,10 @@ def test_only_the_groups_with_a_closed_gate_wait() -> None:
     seen = view()
     seen.engine.confirmed, seen.engine.service = 0, True
     wanted = plan(groups=(DRIVER, waiting), coordinator=None)
-    (action,) = startup.launch(Context(wanted, record(), seen, NOW))
+    (action,) = startup.launch(Context.at(wanted, record(), seen, NOW))
     assert [each.rank for each in action.members] == [0]  # type: ignore[union-attr]
     seen.change(None, member(0))
-    (action,) = startup.launch(Context(wanted, record(), seen, NOW))
+    (action,) = startup.launch(Context.at(wanted, record(), seen, NOW))
     assert [each.rank for each in action.members] == [1, 2, 3, 4]  # type: ignore[union-attr]
 
 
@@ -153,14 +153,14 @@ def test_only_the_groups_with_a_closed_gate_wait() -> None:
 def test_the_coordinator_says_when_its_roll_is_complete(rule: Completeness, complete: bool) -> None:
     here = plan(size=2, coordinator=Coordinator(0, 1234, ProbeKind.JAX, complete=rule))
     seen = view(pod(0), pod(1), heard=answer(RankState.ARRIVED, RankState.ARRIVED))
-    assert rendezvous.assess(Context(here, record(phase=Phase.ASSEMBLING), seen, NOW)).complete is complete
+    assert rendezvous.assess(Context.at(here, record(phase=Phase.ASSEMBLING), seen, NOW)).complete is complete
 
 
 def test_a_patient_coordinator_is_called_stuck_later() -> None:
     seen = view(pod(0), pod(1), heard=answer(RankState.ARRIVED, RankState.MISSING))
     for quiet, stuck in ((6.0, True), (60.0, False)):
         here = plan(size=2, coordinator=Coordinator(0, 1234, ProbeKind.JAX, quiet=quiet))
-        assembly = rendezvous.assess(Context(here, record(phase=Phase.ASSEMBLING), seen, NOW + 10))
+        assembly = rendezvous.assess(Context.at(here, record(phase=Phase.ASSEMBLING), seen, NOW + 10))
         assert (assembly.stuck is not None) is stuck
 
 
@@ -168,5 +168,5 @@ def test_a_roll_by_address_names_ranks() -> None:
     said = answer(RankState.ARRIVED, identities=("10.0.0.2",), expected=2)
     here = plan(size=2, coordinator=Coordinator(0, 1234, ProbeKind.JAX))
     seen = view(pod(0), pod(1), heard=said)
-    assembly = rendezvous.assess(Context(here, record(phase=Phase.ASSEMBLING), seen, NOW))
+    assembly = rendezvous.assess(Context.at(here, record(phase=Phase.ASSEMBLING), seen, NOW))
     assert (assembly.arrived, assembly.missing) == (1, (0,))

@@ -7,8 +7,7 @@ from muster.state.vocabulary.pod import Pod
 
 def passive(context: Context) -> bool:
     """There is no coordinator that can be asked."""
-    coordinator = context.plan.coordinator
-    return coordinator is None or coordinator.probe.passive
+    return context.plan.asked is None
 
 
 def is_coordinator(context: Context, pod: Pod) -> bool:

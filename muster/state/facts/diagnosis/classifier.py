@@ -39,10 +39,10 @@ def of_pod(context: Context, pod: Pod) -> Diagnosis:
 
 def _as_coordinator(context: Context, pod: Pod, cause: MissingCause) -> Diagnosis | None:
     """What is wrong with the coordinator, where that is the member, and its pod shows nothing wrong."""
-    coordinator = context.plan.coordinator
+    coordinator = context.plan.asked
     if cause not in (Causes.GHOST, Causes.NOT_ARRIVED) or coordinator is None or coordinator.rank != pod.rank:
         return None
-    return None if coordinator.probe.passive else of_coordinator(context, coordinator)
+    return of_coordinator(context, coordinator)
 
 
 def of_absent(context: Context) -> MissingCause | None:

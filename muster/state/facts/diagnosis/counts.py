@@ -25,7 +25,7 @@ from muster.state.vocabulary.record import Record
 def by_cause(plan: Plan, record: Record, view: ReadOnlyView, missing: int) -> Mapping[MissingCause, int]:
     """How many of the ``missing`` ranks there are for each cause that there is; they add up to ``missing``."""
     counts = view.of(record.epoch).absent
-    here = (Stage.READY, Stage.ENDED) if plan.coordinator is None or plan.coordinator.probe.passive else ()
+    here = (Stage.READY, Stage.ENDED) if plan.asked is None else ()
     found: Counter[MissingCause] = Counter()
     left = missing
     for shows in sorted(counts, key=_furthest_last):
@@ -34,7 +34,7 @@ def by_cause(plan: Plan, record: Record, view: ReadOnlyView, missing: int) -> Ma
             found[table.counted(table.of_shown(shows))] += count
             left -= count
     if left:
-        found.update(_without_pods(Context(plan, record, view, 0.0), left))
+        found.update(_without_pods(Context.at(plan, record, view, 0.0), left))
     return found
 
 

@@ -49,8 +49,7 @@ def diagnose(context: Context, most: int | None = None) -> tuple[Finding, ...]:
         behind = behind or of_hang(context, most_named)
         behind |= given_up(context, context.probe)
     found |= behind
-    coordinator = context.plan.coordinator
-    if coordinator is not None and not coordinator.probe.passive:
+    if (coordinator := context.plan.asked) is not None:
         wrong = of_coordinator(context, coordinator)
         if wrong is not None:
             found[coordinator.rank] = wrong
@@ -86,8 +85,8 @@ def _away(context: Context) -> Iterator[int]:
 
 def _from_roll(context: Context) -> Iterator[int]:
     """Ranks that the roll does not have, or, where no coordinator can be asked, whose pod is not ready."""
-    coordinator, tally = context.plan.coordinator, context.tally
-    if coordinator is None or coordinator.probe.passive:
+    tally = context.tally
+    if context.plan.asked is None:
         if tally.ready + tally.succeeded < tally.started:
             yield from (rank for rank, pod in tally.members.items() if _unready(pod, rank in tally.done))
     elif not serves(context):

@@ -17,8 +17,10 @@ BY_POLICY = "SuccessPolicyMet"
 def judge(context: Context) -> Succeed | None:
     """Succeed once the success rule holds in this epoch."""
     plan, rule = context.plan, context.plan.success
-    targets = [group for group in plan.groups if not rule.groups or group.name in rule.groups]
-    size = sum(group.size for group in targets)
+    targets, size = plan.groups, plan.size
+    if rule.groups:
+        targets = tuple(group for group in targets if group.name in rule.groups)
+        size = sum(group.size for group in targets)
     if rule.quantifier is Quantifier.ANY and size:
         done = next((name for group in targets if (name := _completed_job(context, group))), None)
         return Succeed(f"job {done} succeeded", BY_POLICY) if done else None

@@ -15,8 +15,8 @@ from muster.state.vocabulary.record import ConditionType
 
 def lost(context: Context) -> int | None:
     """The rank of the coordinator that has served and has no pod; None where there is none."""
-    coordinator = context.plan.coordinator
-    if coordinator is None or coordinator.probe.passive:
+    coordinator = context.plan.asked
+    if coordinator is None:
         return None
     rank, tally = coordinator.rank, context.tally
     if rank in tally.members or rank in tally.collected or not _served(context):

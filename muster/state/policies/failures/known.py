@@ -120,8 +120,8 @@ def _of_leader(context: Context, ranks: Container[int]) -> bool:
 
 def _silenced(context: Context) -> bool:
     """The coordinator has served, and does not answer this daemon."""
-    coordinator, probe = context.plan.coordinator, context.probe
-    if coordinator is None or coordinator.probe.passive or not serves(context):
+    probe = context.probe
+    if context.plan.asked is None or not serves(context):
         return False
     return probe is None or not probe.serving
 

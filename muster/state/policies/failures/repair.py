@@ -122,7 +122,10 @@ class Repairs:
 
 def resume_at(context: Context) -> float | None:
     """When the next of the members that wait for their back-off may run again."""
-    times = (each.resume_at for each in context.record.attempts)
+    attempts = context.record.attempts
+    if not attempts:
+        return None
+    times = (each.resume_at for each in attempts)
     return min((at for at in times if at is not None and at > context.now), default=None)
 
 

@@ -15,7 +15,8 @@ from muster.state.vocabulary.record import Record
 def track(context: Context) -> Record:
     """The record with what is known of the claim."""
     record, facts = context.record, context.view.engine
-    if not any(claim.exclusive for claim in context.plan.claims):
+    claims = context.plan.claims
+    if not claims or not any(claim.exclusive for claim in claims):
         return record
     if facts.volume_gone == record.epoch and record.volume_at is not None:
         return replace(record, volume_at=None, volume_lost_at=context.now)

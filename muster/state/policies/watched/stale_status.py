@@ -51,8 +51,8 @@ def unsaid(context: Context) -> Unsaid | None:
 
 
 def _coordinator_gone(context: Context) -> Unsaid | None:
-    coordinator, probe = context.plan.coordinator, context.probe
-    if coordinator is None or coordinator.probe.passive or probe is None or not probe.served or probe.leaving:
+    coordinator, probe = context.plan.asked, context.probe
+    if coordinator is None or probe is None or not probe.served or probe.leaving:
         return None
     if coordinator.rank in context.tally.done:
         return None

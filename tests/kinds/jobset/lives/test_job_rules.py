@@ -321,7 +321,7 @@ def test_a_status_that_is_full_is_said_to_restart_the_jobset_where_no_pod_failed
     odd, even = (to_ranges(tuple(range(first, MAX_MEMBERS, 2))) for first in (1, 0))
     later = seen.now + 60
     full = replace(seen.kept, attempts=(Attempts(odd, 1, later), Attempts(even, 2, later)))
-    verdict = jobs.judge(Context(seen.plan, full, seen.view, seen.now))
+    verdict = jobs.judge(Context.at(seen.plan, full, seen.view, seen.now))
     assert isinstance(verdict, Restart)
     assert not verdict.counted
     assert sentence(verdict.cause) == "the gang ended: StatusFull: more pods run again than the status can hold"

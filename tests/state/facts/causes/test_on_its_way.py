@@ -21,14 +21,14 @@ def queued(message: str, stuck: str = "") -> Record:
 
 
 def test_what_is_queued_behind_others_says_what_kueue_says_and_waits() -> None:
-    (found,) = diagnose(Context(plan(), queued(WAITS), view(), NOW))
+    (found,) = diagnose(Context.at(plan(), queued(WAITS), view(), NOW))
     assert (found.what, found.evidence) == ("waiting in a queue", WAITS)
     assert found.next_step.startswith("nothing, if the queue is full: it is admitted in its turn")
 
 
 @pytest.mark.parametrize("reason", [*STEPS, "DeactivatedDueToRequeuingLimitExceeded"])
 def test_a_queue_that_never_admits_names_its_reason_and_what_a_person_does(reason: str) -> None:
-    (found,) = diagnose(Context(plan(), queued("queued in team-a: no", reason), view(), NOW))
+    (found,) = diagnose(Context.at(plan(), queued("queued in team-a: no", reason), view(), NOW))
     assert (found.what, found.evidence) == (f"waiting in a queue: {reason}", "queued in team-a: no")
     assert found.next_step == step_of(reason).replace("NAMESPACE", "team")
 

@@ -28,7 +28,7 @@ Said = tuple[MissingCause, str]
 
 
 def context(*pods: Any, wanted: Plan | None = None, now: Record = ASSEMBLING, heard: Any = None) -> Context:
-    return Context(wanted or plan(), now, view(*pods, heard=heard), NOW)
+    return Context.at(wanted or plan(), now, view(*pods, heard=heard), NOW)
 
 
 def said_of(
@@ -278,8 +278,9 @@ def test_a_refusal_is_the_cause_that_its_reason_names(reason: str, cause: Missin
 
 
 def test_a_rank_that_is_done_has_ended_though_its_pod_is_gone() -> None:
-    seen = context(now=record(phase=Phase.RUNNING, scheduled_at=NOW, completed="2"))
-    view_of(seen).remember(seen.plan, seen.record, NOW)
+    known, now = view(), record(phase=Phase.RUNNING, scheduled_at=NOW, completed="2")
+    known.remember(plan(), now, NOW)
+    seen = Context.at(plan(), now, known, NOW)
     assert without_pod(seen, 2).cause is Causes.ENDED
     assert without_pod(seen, 1).cause is Causes.LOST
 

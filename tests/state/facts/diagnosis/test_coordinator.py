@@ -29,7 +29,7 @@ def gang(heard: RollAnswer | None = None, *, first: Pod | None = None, **more: A
     """Four running members; ``heard``: the answer of the coordinator."""
     pods = [pod(0) if first is None else first, *(pod(rank) for rank in range(1, 4))]
     wanted = more.pop("wanted", None) or plan()
-    return Context(wanted, more.pop("now", ASSEMBLING), view(*pods, heard=heard), NOW)
+    return Context.at(wanted, more.pop("now", ASSEMBLING), view(*pods, heard=heard), NOW)
 
 
 def found_in(context: Context) -> Diagnosis | None:
@@ -88,7 +88,7 @@ def test_a_coordinator_whose_pod_says_more_is_not_blamed_for_its_port(first: Pod
 
 
 def test_a_coordinator_without_a_pod_is_not_blamed_for_its_port() -> None:
-    assert found_in(Context(plan(), ASSEMBLING, view(pod(1), heard=port(CoordinatorState.REFUSED)), NOW)) is None
+    assert found_in(Context.at(plan(), ASSEMBLING, view(pod(1), heard=port(CoordinatorState.REFUSED)), NOW)) is None
 
 
 @pytest.mark.parametrize(("expected", "wrong"), [(None, False), (4, False), (2, True)])
@@ -107,7 +107,7 @@ def test_a_coordinator_that_serves_is_wrong_only_about_the_number_of_processes(
 def test_a_silence_is_named_once_the_coordinator_is_absent(later: float, lost: bool) -> None:
     context = gang(answer(ARRIVED, ARRIVED, MISSING, ARRIVED, latency=0.0))
     view_of(context).observe_probe(port(CoordinatorState.SILENT), 0)
-    found = found_in(Context(context.plan, context.record, context.view, NOW + later))
+    found = found_in(Context.at(context.plan, context.record, context.view, NOW + later))
     assert (found is not None) is lost
     if found is not None:
         assert "; it served before in this epoch" in found.evidence
@@ -124,14 +124,14 @@ def test_a_port_that_closes_after_the_rendezvous_is_no_alarm_where_it_may_close(
     meets = Coordinator(rank=0, port=1234, probe=ProbeKind.TORCH, may_close=may_close)
     context = gang(answer(*ALL), wanted=plan(coordinator=meets))
     view_of(context).observe_probe(port(state), 0)
-    found = found_in(Context(context.plan, context.record, context.view, NOW + 60))
+    found = found_in(Context.at(context.plan, context.record, context.view, NOW + 60))
     assert (found is not None) is alarm
 
 
 def test_a_port_that_closes_while_ranks_leave_is_no_alarm() -> None:
     context = gang(answer(CONNECTED, LEFT, LEFT, LEFT))
     view_of(context).observe_probe(port(CoordinatorState.REFUSED), 0)
-    assert found_in(Context(context.plan, context.record, context.view, NOW + 60)) is None
+    assert found_in(Context.at(context.plan, context.record, context.view, NOW + 60)) is None
 
 
 # --- not asked yet -----------------------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ def lost(code: int = 14, *, protocol: str = "v2", seen: dict[str, Any] | None = 
         CONNECTED, CONNECTED, FAILED, CONNECTED, errors=(RankError(2, code, "it is lost"),), protocol=protocol
     )
     pods = [pod(0), pod(1), pod(3)] + ([] if seen is None else [pod(2, **seen)])
-    context = Context(plan(), ASSEMBLING, view(*pods, heard=heard), NOW)
+    context = Context.at(plan(), ASSEMBLING, view(*pods, heard=heard), NOW)
     assert context.probe is not None
     return given_up(context, context.probe)
 
@@ -245,7 +245,7 @@ def test_the_pod_of_a_member_that_was_given_up_goes_before_the_error(seen: dict[
 def test_ranks_that_have_left_are_named_while_others_are_connected(
     roll: tuple[RankState, ...], ranks: list[int]
 ) -> None:
-    context = Context(plan(), ASSEMBLING, view(*(pod(rank) for rank in range(3)), heard=answer(*roll)), NOW)
+    context = Context.at(plan(), ASSEMBLING, view(*(pod(rank) for rank in range(3)), heard=answer(*roll)), NOW)
     assert context.probe is not None
     found = given_up(context, context.probe)
     assert list(found) == ranks

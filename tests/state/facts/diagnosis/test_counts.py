@@ -111,7 +111,7 @@ def test_the_findings_count_the_missing_ranks_as_the_metric_does(probe: ProbeKin
     if probe is ProbeKind.JAX:
         seen.observe_probe(answer(*roll), 0)
     now = record(phase=Phase.ASSEMBLING, scheduled_at=random.choice((None, NOW)))
-    found = diagnose(Context(wanted, now, seen, NOW))
+    found = diagnose(Context.at(wanted, now, seen, NOW))
     ranks = [rank for each in found for rank in each.ranks]
     assert len(ranks) == len(set(ranks)) == sum(each.count for each in found)
     counted: dict[str, int] = {}

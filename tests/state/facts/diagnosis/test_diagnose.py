@@ -26,7 +26,7 @@ PULL = WAITING | {"waiting_reason": "ImagePullBackOff", "waiting_message": 'Back
 def context(
     *pods: Pod, wanted: Plan | None = None, now: Record = ASSEMBLING, heard: RollAnswer | None = None
 ) -> Context:
-    return Context(wanted or plan(size=16), now, view(*pods, heard=heard), NOW)
+    return Context.at(wanted or plan(size=16), now, view(*pods, heard=heard), NOW)
 
 
 def test_members_of_one_node_are_one_finding() -> None:
@@ -180,7 +180,7 @@ def reporting(*steps: int, seconds: float = HANG_SECONDS) -> Context:
     connected = (RankState.CONNECTED,) * 4
     running = record(phase=Phase.RUNNING, scheduled_at=NOW, assembled_at=NOW)
     seen = view(*(pod(rank) for rank in range(4)), heard=answer(*connected, reports=said))
-    context = Context(plan(), running, seen, NOW + seconds)
+    context = Context.at(plan(), running, seen, NOW + seconds)
     view_of(context).observe_probe(answer(*connected, reports=said, at=NOW + seconds), 0)
     return context
 

@@ -18,7 +18,7 @@ MUSTERS_OWN = ("Muster creates", "Muster tries", "is not charged", "spec.templat
 
 def said(cause: MissingCause, subject: Subject, engine: Engine) -> str:
     of = replace(plan(), subject=subject, engine=engine)
-    return next_step(Context(of, record(), view(), NOW), cause, 1, "n7")
+    return next_step(Context.at(of, record(), view(), NOW), cause, 1, "n7")
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_gang_with_assist_or_with_reported_steps_is(cause: MissingCause) -> No
     (group,) = plan().groups
     assisted = replace(plan(), groups=(replace(group, pod=replace(group.pod, assist=True)),))
     reported = record(steps=Steps(0, 7, "", 2, 0, NOW))
-    for context in (Context(assisted, record(), view(), NOW), Context(plan(), reported, view(), NOW)):
+    for context in (Context.at(assisted, record(), view(), NOW), Context.at(plan(), reported, view(), NOW)):
         assert "muster stacks run -n team;" in next_step(context, cause, 1, "n7")
 
 

@@ -42,7 +42,7 @@ CASES = [
 def seen(cause: str, text: str, nodes: dict[str, int] | None = None) -> Evidence:
     run = plan(queue=Queue("lq"), claims=(Claim("c", {"storageClassName": "slow"}),))
     found = Finding(cause=BY_NAME[cause], ranks=(0,), count=1, what="", evidence=text, next_step="")
-    return Evidence(Context(run, record(), view(), NOW), found, text, {"n7": 1} if nodes is None else nodes)
+    return Evidence(Context.at(run, record(), view(), NOW), found, text, {"n7": 1} if nodes is None else nodes)
 
 
 @pytest.mark.parametrize(("cause", "text", "kind", "name"), CASES)
@@ -75,7 +75,7 @@ def test_a_name_is_cut_and_printable() -> None:
 def test_only_a_run_that_is_stuck_shows_signs() -> None:
     lost = [pod(rank, node="n7", ready=False, cut_off=True) for rank in range(4)]
     stuck = Condition(ConditionType.STUCK, True, "NodeNotReady", "", 1, NOW - 5)
-    now = Context(plan(), record(phase=Phase.RUNNING, conditions=(stuck,)), view(*lost), NOW)
+    now = Context.at(plan(), record(phase=Phase.RUNNING, conditions=(stuck,)), view(*lost), NOW)
     (found,) = signs_of(now)
     assert (found.kind, found.subject, found.ranks, found.since, found.node) == ("node", "n7", 4, NOW - 5, True)
     assert signs_of(now.with_record(record(phase=Phase.RUNNING))) == ()

@@ -13,7 +13,7 @@ PODS = (pod(0, epoch=1), pod(1, epoch=0), ENDED, pod(3, epoch=1, terminating=Tru
 
 
 def case(*pods: Pod, **changes: Any) -> Context:
-    return Context(plan(deleting=True, **changes), record(epoch=1), view(*pods), NOW)
+    return Context.at(plan(deleting=True, **changes), record(epoch=1), view(*pods), NOW)
 
 
 def deleted(context: Context) -> list[Pod]:

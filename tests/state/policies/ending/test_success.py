@@ -29,13 +29,13 @@ from tests.builders import NOW, plan, pod, record, view
 )
 def test_all_must_have_ended_well(size: int, ended: int, message: str | None) -> None:
     pods = [pod(rank, phase=PodPhase.SUCCEEDED if rank < ended else PodPhase.RUNNING) for rank in range(size)]
-    verdict = success.judge(Context(plan(size=size), record(), view(*pods), NOW))
+    verdict = success.judge(Context.at(plan(size=size), record(), view(*pods), NOW))
     assert verdict == (Succeed(message) if message else None)
 
 
 def test_members_of_another_epoch_do_not_count() -> None:
     pods = [pod(rank, epoch=0, phase=PodPhase.SUCCEEDED) for rank in range(4)]
-    assert success.judge(Context(plan(), record(epoch=1), view(*pods), NOW)) is None
+    assert success.judge(Context.at(plan(), record(epoch=1), view(*pods), NOW)) is None
 
 
 # --- rules that need fewer than every job ------------------------------------------------------------------------
@@ -49,7 +49,7 @@ def groups() -> tuple[Group, ...]:
 def ended(*ranks: int) -> Context:
     where = {0: ("a", 0), 1: ("a", 0), 2: ("a", 1), 3: ("a", 1), 4: ("b", 0)}
     pods = [pod(rank, group=where[rank][0], job=where[rank][1], phase=PodPhase.SUCCEEDED) for rank in ranks]
-    return Context(plan(groups=groups(), coordinator=None), record(), view(*pods), NOW)
+    return Context.at(plan(groups=groups(), coordinator=None), record(), view(*pods), NOW)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_success_policy_asks_for_its_targets_only(
     rule: SuccessRule, ranks: tuple[int, ...], message: str | None
 ) -> None:
     here = ended(*ranks)
-    verdict = success.judge(Context(replace(here.plan, success=rule), here.record, here.view, NOW))
+    verdict = success.judge(Context.at(replace(here.plan, success=rule), here.record, here.view, NOW))
     assert verdict == (Succeed(message, success.BY_POLICY) if message else None)
 
 

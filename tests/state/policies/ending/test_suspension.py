@@ -25,7 +25,7 @@ CANCELLED = Fail("Cancelled", "cancelled by spec.cancel")
     ],
 )
 def test_the_wish_is_followed(cancel: bool, suspend: bool, phase: Phase, verdict: object) -> None:
-    case = Context(plan(cancel=cancel, suspend=suspend), record(phase=phase), view(), NOW)
+    case = Context.at(plan(cancel=cancel, suspend=suspend), record(phase=phase), view(), NOW)
     assert suspension.judge(case) == verdict
 
 

@@ -39,7 +39,7 @@ def case(
     seen.engine.live_read = LiveRead(NOW, 1)
     for at in (first_seen, now):
         seen.remember(run, kept, at)
-    return Context(run, kept, seen, now)
+    return Context.at(run, kept, seen, now)
 
 
 def cause(context: Context) -> Cause:

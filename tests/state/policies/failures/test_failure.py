@@ -24,7 +24,7 @@ def case(*pods: Pod, lost: int = -1, limit: int = 3, looked: int | None = 1, **f
     seen = view(*pods)
     seen.engine.lost = lost
     seen.engine.live_read = None if looked is None else LiveRead(NOW, looked)
-    return Context(plan(limit=limit), record(**facts), seen, NOW)
+    return Context.at(plan(limit=limit), record(**facts), seen, NOW)
 
 
 def first(*pods: Pod, **facts: Any) -> Cause:

@@ -351,7 +351,7 @@ def test_the_cause_outlives_the_daemon(row: Row) -> None:
     story.look(5)
     before = story.kept.known
     assert before is not None
-    after = known.track(Context(story.plan, story.kept, story.view, story.now), stuck=True)
+    after = known.track(Context.at(story.plan, story.kept, story.view, story.now), stuck=True)
     assert after is not None
     assert (after.cause, after.ranks) == (before.cause, before.ranks)
     cause = finish(story, *row.ends)
@@ -363,7 +363,7 @@ def test_a_daemon_that_has_heard_no_step_keeps_the_rank_that_was_behind() -> Non
     story.take_over()
     story.observe_probe(0, 1, 2, 3, passed=True)
     story.look(5)
-    after = known.track(Context(story.plan, story.kept, story.view, story.now), stuck=True)
+    after = known.track(Context.at(story.plan, story.kept, story.view, story.now), stuck=True)
     assert after is not None
     assert (after.cause, after.ranks) == ("Hung", "2")
 

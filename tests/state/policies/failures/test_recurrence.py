@@ -328,7 +328,7 @@ def test_steps_of_the_record_stand_for_those_that_a_new_daemon_has_not_read(step
     before = record(
         phase=Phase.RUNNING, epoch=1, best_step=50, same_failure=row, steps=Steps(epoch, step, "1", 4, 0, NOW)
     )
-    after = recurrence.track(Context(plan(), before, View(), NOW))
+    after = recurrence.track(Context.at(plan(), before, View(), NOW))
     assert (after.same_failure is not None) is kept
 
 

@@ -23,7 +23,7 @@ def context(*pods: Pod, own: OwnState, now: float = NOW, asks: dict[str, Any] | 
     seen = view(*pods)
     seen.own = own
     known = record(**{"phase": Phase.RUNNING, "started_at": NOW - 100} | facts)
-    return Context(plan(engine=Engine.WATCH, **asks or {}), known, seen, now)
+    return Context.at(plan(engine=Engine.WATCH, **asks or {}), known, seen, now)
 
 
 def ended(*pods: Pod, own: OwnState, **more: Any) -> Record:
@@ -72,11 +72,11 @@ def test_they_are_said_when_the_controller_has_had_the_time_to_delete_them_and_o
     first = follow(context(*FOUR, own=own))
     assert (first.record.message, first.wake_at) == ("too late", NOW + SETTLED_WITHIN)
     later = NOW + SETTLED_WITHIN
-    after = follow(Context(plan(engine=Engine.WATCH), first.record, context(*FOUR, own=own).view, later))
+    after = follow(Context.at(plan(engine=Engine.WATCH), first.record, context(*FOUR, own=own).view, later))
     assert "4 pods still run" in after.record.message
-    again = follow(Context(plan(engine=Engine.WATCH), after.record, context(FOUR[0], own=own).view, later))
+    again = follow(Context.at(plan(engine=Engine.WATCH), after.record, context(FOUR[0], own=own).view, later))
     assert again.record.message.startswith("too late; 1 pod still runs (")
-    over = follow(Context(plan(engine=Engine.WATCH), again.record, context(own=own).view, later))
+    over = follow(Context.at(plan(engine=Engine.WATCH), again.record, context(own=own).view, later))
     assert over.record.message == "too late"
 
 

@@ -24,7 +24,7 @@ EARLIER = NOW - 100
 def context(*pods: Pod, own: OwnState | None = None, of: Plan = FOUR, now: float = NOW, **facts: Any) -> Context:
     seen = view(*pods)
     seen.own = own
-    return Context(of, record(**{"phase": Phase.RUNNING} | facts), seen, now)
+    return Context.at(of, record(**{"phase": Phase.RUNNING} | facts), seen, now)
 
 
 def followed(*pods: Pod, own: OwnState | None = None, **facts: Any) -> Record:
@@ -282,7 +282,7 @@ def test_the_end_of_a_deleted_member_waits_for_what_its_object_says_of_it() -> N
     case = context(pod(0), removed(1), own=OwnState())
     early = follow(case)
     assert (early.record.cause, early.wake_at) == (None, NOW + SAID_WITHIN)
-    later = follow(Context(case.plan, early.record, case.view, NOW + SAID_WITHIN)).record
+    later = follow(Context.at(case.plan, early.record, case.view, NOW + SAID_WITHIN)).record
     assert later.cause is not None
     assert (later.cause.rank, later.cause.reason) == (1, "PodDeleted")
 
@@ -292,7 +292,7 @@ def test_it_is_said_of_a_pod_that_was_removed_meanwhile_and_not_replaced() -> No
     seen.own = OwnState()
 
     def cause(now: float) -> Cause | None:
-        return follow(Context(FOUR, record(phase=Phase.RUNNING), seen, now)).record.cause
+        return follow(Context.at(FOUR, record(phase=Phase.RUNNING), seen, now)).record.cause
 
     seen.change(gone, None)
     assert cause(NOW) is None

@@ -17,7 +17,7 @@ CAUSE = Cause(0, "Error", "", NOW, pod="run-1", uid="pod-1-0", rank=1, exit_code
 
 def context(*pods: Pod, of: Plan | None = None, cause: Cause | None = None) -> Context:
     wanted = of or plan(engine=Engine.WATCH)
-    return Context(wanted, record(phase=Phase.RUNNING, cause=cause), view(*pods), NOW)
+    return Context.at(wanted, record(phase=Phase.RUNNING, cause=cause), view(*pods), NOW)
 
 
 def crashed(rank: int) -> Pod:
@@ -86,7 +86,7 @@ def test_a_rank_that_is_done_misses_no_pod() -> None:
     live = view(pod(1), done)
     live.change(done, None)
     assert obstacles.missing(seen) == "2/3 pods are there; rank 2 has no pod"
-    assert obstacles.missing(Context(seen.plan, seen.record, live, NOW)) == "2/3 pods are there; rank 0 has no pod"
+    assert obstacles.missing(Context.at(seen.plan, seen.record, live, NOW)) == "2/3 pods are there; rank 0 has no pod"
 
 
 def test_a_member_whose_gate_is_closed_misses_no_pod() -> None:

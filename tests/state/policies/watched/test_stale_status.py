@@ -23,7 +23,7 @@ def said(*pods: Pod, heard: RollAnswer = ROLL, own: OwnState | None = None, **ch
     of = view(*(pods or (pod(0), pod(1), pod(2), pod(3))), heard=ROLL)
     of.observe_probe(heard, 0)
     of.own = own or OwnState(word="Running")
-    return unsaid(Context(plan(engine=Engine.WATCH, **changes), record(phase=Phase.RUNNING), of, NOW))
+    return unsaid(Context.at(plan(engine=Engine.WATCH, **changes), record(phase=Phase.RUNNING), of, NOW))
 
 
 def test_of_a_run_that_goes_on_nothing_is() -> None:

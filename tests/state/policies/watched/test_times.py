@@ -13,7 +13,7 @@ from tests.builders import NOW, plan, pod, record, view
 
 
 def context(*pods: Pod) -> Context:
-    return Context(plan(engine=Engine.WATCH), record(), view(*pods), NOW)
+    return Context.at(plan(engine=Engine.WATCH), record(), view(*pods), NOW)
 
 
 def test_the_first_pod_says_when_an_epoch_began() -> None:

@@ -162,4 +162,4 @@ def test_the_limit_counts_disruptions_in_a_row(most: int | None, so_far: int, ex
     ],
 )
 def test_only_an_assembled_gang_makes_progress(facts: dict[str, object]) -> None:
-    assert disruptions.progress_at(Context(RUN, record(**facts), View(), NOW)) is None
+    assert disruptions.progress_at(Context.at(RUN, record(**facts), View(), NOW)) is None
