@@ -6,7 +6,7 @@ they were given, so values that the pods' objects show are replaced in every tex
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -26,6 +26,8 @@ MOST_PODS: Final = 1_024
 SHORTEST: Final = 8
 """Characters of a value that is replaced in texts: shorter ones are numbers and words of every text."""
 DEEPEST: Final = 24
+BETWEEN: Final = "\0"
+"""Stands between texts that are looked through together. No value that is replaced has it."""
 HOLDERS: Final = frozenset({"annotations", "command", "args", "env", "volumeAttributes"})
 """Fields whose texts are never shown, wherever they are in an object."""
 OWN: Final = "muster.dev/"
@@ -131,13 +133,14 @@ def _given(found: Explanation) -> list[str]:
         values |= set(_hidden(holder))
         meta, spec = mapping(holder.get("metadata")), mapping(holder.get("spec"))
         kept |= {text(meta, "name"), text(meta, "uid"), text(spec, "nodeName")}
-    shown = [value for value in values if len(value) >= SHORTEST and not _shown(value, kept)]
+    names = BETWEEN.join(kept)
+    shown = [each for each in values if len(each) >= SHORTEST and BETWEEN not in each and not _shown(each, names)]
     return sorted(shown, key=lambda value: (-len(value), value))[:MOST_VALUES]
 
 
-def _shown(value: str, kept: Collection[str]) -> bool:
+def _shown(value: str, names: str) -> bool:
     """Whether it is a name of the run, or of a file."""
-    return _PLAIN.fullmatch(value) is not None or any(value in each for each in kept)
+    return _PLAIN.fullmatch(value) is not None or value in names
 
 
 def _hidden(value: object, depth: int = 0) -> Iterator[str]:
@@ -181,12 +184,31 @@ def _replaced(said: str, given: Sequence[str]) -> str:
 
 
 def _without(value: object, given: Sequence[str]) -> object:
-    """JSON data whose texts have lost these values; its keys are Muster's own."""
+    """JSON data whose texts have lost these values; its keys are Muster's own.
+
+    The values are looked for in all texts at once: 4,096 values in 20,000 texts one by one take 20 s.
+    """
+    texts = [each.replace(BETWEEN, "\N{REPLACEMENT CHARACTER}") for each in _in(value)]
+    replaced = iter(_replaced(BETWEEN.join(texts), given).split(BETWEEN))
+    return _with(value, replaced)
+
+
+def _in(value: object) -> Iterator[str]:
+    """Every text in JSON data."""
     if isinstance(value, str):
-        return _replaced(value, given)
+        yield value
+    elif isinstance(value, dict | list | tuple):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _in(each)
+
+
+def _with(value: object, texts: Iterator[str]) -> object:
+    """The data with these texts in the places of its own."""
+    if isinstance(value, str):
+        return next(texts)
     if isinstance(value, dict):
-        return {key: _without(each, given) for key, each in value.items()}
-    return [_without(each, given) for each in value] if isinstance(value, list | tuple) else value
+        return {key: _with(each, texts) for key, each in value.items()}
+    return [_with(each, texts) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _uncontrolled(said: str) -> str:
