@@ -26,6 +26,7 @@ from muster.daemon import logs
 from muster.daemon.app import Daemon
 from muster.daemon.progress_endpoint import authority_in
 from muster.daemon.settings import Settings, from_command_line
+from muster.daemon.web.bundles import Bundles
 from muster.daemon.web.certificate import ServerCertificate
 from muster.daemon.web.connections import Listener
 from muster.daemon.web.health import HealthServer
@@ -111,6 +112,7 @@ async def serve(settings: Settings) -> int:
         tls=certificate.context if certificate else None,
         accelerators=daemon.accelerators,
         tracking=lambda: daemon.incidents.tracking,
+        bundles=Bundles(connection.credentials.with_token),
     )
     listeners: list[tuple[str, Listener]] = [("http", http)]
     if settings.progress_port is not None:

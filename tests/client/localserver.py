@@ -20,7 +20,7 @@ from muster.local.apiserver.storage.merge_patch import merge_patch
 from muster.local.kubeconfig import write_kubeconfig
 from muster.local.reduced_crds import run_kinds_crds
 
-TOKEN = "for tests"
+TOKEN = "for-tests"
 FIRST_SECOND = 1_767_225_600
 """The start of 2026, when containers print their first line."""
 

@@ -38,7 +38,10 @@ class ExperimentIndex(Protocol):
 
 
 class Pages:
-    """``role`` says whether this daemon leads; ``clock`` gives wall seconds; ``runbooks`` are linked to."""
+    """``role`` says whether this daemon leads; ``clock`` gives wall seconds; ``runbooks`` are linked to.
+
+    ``bundles``: a reader can have the bundle of a run.
+    """
 
     def __init__(
         self,
@@ -48,7 +51,10 @@ class Pages:
         runbooks: Runbooks,
         accelerators: Accelerators = USUAL,
         tracking: Callable[[], Tracking] = Tracking,
+        *,
+        bundles: bool = False,
     ) -> None:
+        self._bundles = bundles
         self._tracking = tracking
         self._accelerators = accelerators
         self._index = index
@@ -125,7 +131,15 @@ class Pages:
         case = subject.at(now)
         found = benches(case)
         document = detail(case, self._index.clocks(subject.plan, subject.record), found)
-        return story(document, found, _still(query), role=self._role(), now=now, runbooks=self._runbooks)
+        return story(
+            document,
+            found,
+            _still(query),
+            role=self._role(),
+            now=now,
+            runbooks=self._runbooks,
+            bundles=self._bundles,
+        )
 
 
 def _still(query: Mapping[str, str]) -> dict[str, str]:

@@ -16,7 +16,7 @@ answer it, and one scrape at a time. In a pod the kubelet's probes do not come h
 ``/experiments.json``                   a listing with the same filters; ``?limit=`` and ``?after=`` (``listing``)
 ``/incidents.json``                     what keeps several runs at once (``page.fleet``)
 ``/experiments/<namespace>/<name>``     one experiment's page; with ``.json``, its document; ``jobset/<name>`` for
-                                        an object of another kind
+                                        an object of another kind; with ``.tar.gz``, its bundle (``bundles``)
 ``/events`` before the path of a page   the changes of that page, as server-sent events (``live``)
 ``/page.js``                            the script of the page
 ``/runbooks/<alert>.md``                the runbook of an alert; ``/runbooks/`` lists them (``books``)
@@ -24,6 +24,7 @@ answer it, and one scrape at a time. In a pod the kubelet's probes do not come h
 """
 
 import asyncio
+import re
 import ssl
 from collections.abc import Callable, Collection
 
@@ -32,6 +33,7 @@ from aiohttp import web
 from prometheus_client.registry import Collector
 
 from muster.api.values.accelerators import USUAL, Accelerators
+from muster.daemon.web.bundles import Bundles
 from muster.daemon.web.connections import Limits, Listener
 from muster.daemon.web.health import Health, probe_answer
 from muster.daemon.web.listing import Misasked, Query, listing
@@ -41,7 +43,17 @@ from muster.daemon.web.page.document import POLICY, SCRIPT, SCRIPT_PATH
 from muster.daemon.web.page.html import Part
 from muster.daemon.web.page.runbooks import Runbooks
 from muster.daemon.web.pages import ExperimentIndex, Pages
-from muster.daemon.web.readers import UNENCRYPTED, Anyone, Authenticator, Reader, Refused, asks_browsers, check_host
+from muster.daemon.web.readers import (
+    SIGN_IN,
+    UNENCRYPTED,
+    Anyone,
+    Authenticator,
+    Reader,
+    Refused,
+    asks_browsers,
+    check_host,
+    token_of,
+)
 from muster.metrics.exposition import compressed, look, write
 from muster.metrics.runbooks import SERVED
 from muster.state.facts.incidents.tracking import Tracking
@@ -66,6 +78,8 @@ _STREAM = {"Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Bufferin
 
 _PASSING = (429, 503)
 """Statuses of refusals that say nothing of the reader's rights."""
+
+ARCHIVE = ".tar.gz"
 
 _PROGRAMS = ("WWW-Authenticate", 'Bearer realm="musterd"')
 _BROWSERS = ("WWW-Authenticate", 'Basic realm="musterd: a token"')
@@ -92,8 +106,11 @@ class HttpServer(Listener):
         tls: ssl.SSLContext | None = None,
         accelerators: Accelerators = USUAL,
         tracking: Callable[[], Tracking] = Tracking,
+        bundles: Bundles | None = None,
     ) -> None:
         """``authenticator`` decides who may read (None: everyone).
+
+        ``bundles`` makes those of runs; pages lead to them where readers send tokens.
 
         ``names`` are Host names beside addresses and ``localhost``; ``streams`` serves the live pages; ``runbooks`` is
         where those are published.
@@ -103,9 +120,11 @@ class HttpServer(Listener):
         self._health = health
         self._index = index
         self._clock = clock
-        self._pages = Pages(index, health.role, clock, Runbooks(runbooks), accelerators, tracking)
-        self._streams = streams or Streams(Changes())
         self._authenticator = authenticator or Anyone()
+        self._bundles = bundles
+        offered = bundles is not None and not isinstance(self._authenticator, Anyone)
+        self._pages = Pages(index, health.role, clock, Runbooks(runbooks), accelerators, tracking, bundles=offered)
+        self._streams = streams or Streams(Changes())
         self._names = names
         self._scrape = asyncio.Lock()
 
@@ -155,7 +174,9 @@ class HttpServer(Listener):
                 return _json(await self._pages.incident_listing(reader))
             case ["experiments", namespace, *parts] if 1 <= len(parts) <= 2:  # kind and name, of another kind
                 name = "/".join(parts)
-                await reader.check_experiment(namespace, name.removesuffix(".json"))
+                await reader.check_experiment(namespace, name.removesuffix(".json").removesuffix(ARCHIVE))
+                if name.endswith(ARCHIVE):
+                    return await self._bundle(reader, namespace, name.removesuffix(ARCHIVE), request, patience)
                 return self._one(namespace, name, request)
             case ["events", *path] if path[:1] in ([""], ["experiments"]) and len(path) <= 4:
                 return await self._events(request, reader, path, patience)
@@ -193,6 +214,24 @@ class HttpServer(Listener):
         if name.endswith(".json"):
             return _json(self._pages.document(subject))
         return _html(self._pages.experiment(subject, request.query)[1])
+
+    async def _bundle(
+        self, reader: Reader, namespace: str, name: str, request: web.BaseRequest, patience: asyncio.Timeout
+    ) -> web.Response:
+        """The bundle of one run, read with the token of the request."""
+        if self._bundles is None or self._index.find(namespace, name) is None:
+            return _text("This daemon knows no experiment of that namespace and name.", 404)
+        if request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
+            raise Refused(403, "A page of another site may not ask for a bundle.")
+        token = token_of(request.headers.getall("Authorization", []))
+        if token is None:
+            raise Refused(401, SIGN_IN)
+        headers = {"Content-Disposition": f'attachment; filename="{named(namespace, name)}"'}
+        body = b""
+        if request.method == "GET":
+            patience.reschedule(None)  # it bounds itself
+            body = await self._bundles.make(reader.name, token, namespace, name)
+        return web.Response(body=body, content_type="application/gzip", headers=headers)
 
     async def _events(
         self, request: web.BaseRequest, reader: Reader, path: list[str], patience: asyncio.Timeout
@@ -241,6 +280,11 @@ class HttpServer(Listener):
                 return response
         except Full:
             return _text("Too many pages are live at the same time; this one can be loaded again.", 503)
+
+
+def named(namespace: str, name: str) -> str:
+    """The name of the file of a bundle."""
+    return re.sub("[^A-Za-z0-9._-]", "-", f"{namespace}-{name}{ARCHIVE}")
 
 
 def _refusal(refused: Refused, request: web.BaseRequest) -> web.Response:

@@ -56,6 +56,10 @@ class FixedAccess:
 
     host: str
     token: str | None = None
+    ca_file: str | None = None
+    verify: bool = True
+    server_name: str | None = None
+    proxy: str | None = None
 
     @property
     def name(self) -> str:
@@ -64,7 +68,14 @@ class FixedAccess:
 
     async def read(self) -> ClusterAccess:
         """Return them; there is nothing to read."""
-        return ClusterAccess(self.host, f"Bearer {self.token}" if self.token else None)
+        return ClusterAccess(
+            self.host,
+            f"Bearer {self.token}" if self.token else None,
+            ca_file=self.ca_file,
+            verify=self.verify,
+            server_name=self.server_name,
+            proxy=self.proxy,
+        )
 
 
 def environment_proxy(host: str) -> str | None:

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from muster.api.errors import ApiError, Unreachable
 from muster.api.values.printable import clean
-from muster.kube.authentication.access import CONFIGURATION, ClusterAccess, Source, is_loopback
+from muster.kube.authentication.access import CONFIGURATION, ClusterAccess, FixedAccess, Source, is_loopback
 
 LOOK_EVERY = 10.0
 """Seconds between two checks of the files, and the least time between two readings after refused requests."""
@@ -61,6 +61,11 @@ class Credentials:
     def place(self) -> str:
         """Which server, and where its address came from, for messages."""
         return f"{self._access.host} (from {self._source.name})" if self._access.host else self._source.name
+
+    def with_token(self, token: str) -> FixedAccess:
+        """The same API server for the owner of that token: no credential of this source is in it."""
+        known = self._access
+        return FixedAccess(known.host, token, known.ca_file, known.verify, known.server_name, known.proxy)
 
     async def current(self) -> Identity:
         """The identity to use now. Raises ``ApiError`` only if there never was one."""

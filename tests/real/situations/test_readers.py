@@ -1,6 +1,9 @@
 """Who may read musterd's pages and metrics, by the API server's own reviews of tokens and rights."""
 
 import asyncio
+import io
+import json
+import tarfile
 import urllib.error
 import urllib.request
 
@@ -15,16 +18,28 @@ pytestmark = pytest.mark.timeout(400)
 PATHS = ("/metrics", "/experiments.json", "/experiments/{namespace}/run.json")
 
 
-def read(url: str, token: str = "") -> tuple[int, str]:
+def fetched(url: str, token: str = "") -> tuple[int, bytes]:
     """GET with a bearer token; 0 where there is no answer."""
     request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"} if token else {})
     try:
-        with urllib.request.urlopen(request, timeout=10) as answer:
-            return answer.status, answer.read().decode()
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return answer.status, answer.read()
     except urllib.error.HTTPError as error:
-        return error.code, error.read().decode()
+        return error.code, error.read()
     except (urllib.error.URLError, OSError):
-        return 0, ""
+        return 0, b""
+
+
+def read(url: str, token: str = "") -> tuple[int, str]:
+    """The same as text."""
+    status, said = fetched(url, token)
+    return status, said.decode()
+
+
+def opened(archive: bytes) -> dict[str, str]:
+    """The files of a bundle."""
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        return {each.name.partition("/")[2]: tar.extractfile(each).read().decode() for each in tar}  # type: ignore[union-attr]
 
 
 async def account(here: Site, name: str) -> str:
@@ -68,3 +83,41 @@ async def test_pages_and_metrics_are_for_readers_with_the_rights(here: Site) -> 
     finally:
         await asyncio.to_thread(standby.end)
         await here.kubectl("delete", "clusterrolebinding", binding)
+
+
+async def test_the_page_gives_a_bundle_of_what_its_reader_may_read(here: Site) -> None:
+    """The user of musterd may read more, and no logs; what is in a bundle is by the reader's own rights."""
+    await here.kubectl("apply", "-f", str(ROOT / "deploy/readers.yaml"))
+    stranger, some, viewer = [await account(here, name) for name in ("alien", "some", "whole")]
+    for role, name in (("muster-experiments-reader", "some"), ("view", "whole")):
+        of = f"--serviceaccount={here.namespace}:{name}"
+        await here.kubectl("create", "rolebinding", name, f"--clusterrole={role}", of)
+    await here.submit("run")
+    await here.phase("run", "Running")
+    url = f"http://127.0.0.1:{free_port()}"
+    standby = daemon_program(f"{here.namespace}-bundles", here.ground, url, "--http-authentication", "always")
+    archive = f"{url}/experiments/{here.namespace}/run.tar.gz"
+    try:
+
+        async def ready() -> bool:
+            return (await asyncio.to_thread(read, f"{url}/readyz"))[0] == 200
+
+        await eventually(ready)
+        here.row.happens("a bundle by the page: without a token, without rights, with some, with those of view")
+        assert (await asyncio.to_thread(fetched, archive))[0] == 401
+        assert (await asyncio.to_thread(fetched, archive, stranger))[0] == 403
+        status, packed = await asyncio.to_thread(fetched, archive, some)
+        assert status == 200, packed
+        few = opened(packed)
+        refused = json.loads(few["unreadable.json"])
+        assert any("pods is forbidden" in each and ":some" in each for each in refused), refused
+        assert json.loads(few["pods.json"]) == []
+        status, packed = await asyncio.to_thread(fetched, archive, viewer)
+        assert status == 200, packed
+        every = opened(packed)
+        assert json.loads(every["unreadable.json"]) == []
+        assert json.loads(every["pods.json"])
+        assert f"{here.namespace}/run" in every["explain.txt"]
+        here.row.says(f"{len(packed):,} bytes with {len(every)} files; not for {refused[0].partition(': ')[2]}")
+    finally:
+        await asyncio.to_thread(standby.end)

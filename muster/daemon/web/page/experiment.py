@@ -35,9 +35,19 @@ _MEANINGS = {
 
 
 def story(
-    one: Detail, benches: Collection[Bench], query: dict[str, str], *, role: str, now: float, runbooks: Runbooks
+    one: Detail,
+    benches: Collection[Bench],
+    query: dict[str, str],
+    *,
+    role: str,
+    now: float,
+    runbooks: Runbooks,
+    bundles: bool = False,
 ) -> tuple[Part, str]:
-    """The main part and the whole document. ``role`` says whether this daemon leads."""
+    """The main part and the whole document. ``role`` says whether this daemon leads.
+
+    With ``bundles`` it leads to the run's.
+    """
     here = address(one)
     title = f"{one.namespace}/{one.name}"
     head = element(
@@ -62,7 +72,7 @@ def story(
         parts.append(timeline([*phases, *stuck(one.story, one.finished_at)], now))
     if one.time and one.time.seconds:
         parts.append(goodput(one.time))
-    parts.append(_facts(one))
+    parts.append(_facts(one, f"{here}.tar.gz" if bundles else ""))
     if one.story:
         parts.append(_story(one))
     if one.conditions:
@@ -203,7 +213,7 @@ def _bucket(bucket: Bucket, seconds: int, wall: int) -> Html:
     )
 
 
-def _facts(one: Detail) -> Part:
+def _facts(one: Detail, bundle: str) -> Part:
     facts: list[tuple[str, Child]] = []
     if asked := one.coordinator:
         expected = "" if asked.told is None else f", waits for {asked.told} processes"
@@ -228,6 +238,11 @@ def _facts(one: Detail) -> Part:
         )
         facts.append(("To be deleted", join((moment(one.delete_at), f", by {by}"))))
     facts.append(("In a terminal", element("code", f"muster explain {one.name} --namespace {one.namespace}")))
+    packed = element("code", f"muster bundle {one.name} --namespace {one.namespace} > bundle.tar.gz")
+    if bundle:
+        download = element("a", "Download the bundle", href=bundle, class_="button")
+        packed = join((download, " for someone without access to the cluster; in a terminal: ", packed))
+    facts.append(("Bundle", packed))
     if one.reason == INVALID_SPEC:
         facts.append(("File, line and column", element("code", "muster lint FILE")))
     pairs = (element(tag, text) for term, fact in facts for tag, text in (("dt", term), ("dd", fact)))

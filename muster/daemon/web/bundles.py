@@ -1,0 +1,109 @@
+"""Bundles of runs for readers of the page: what ``muster bundle`` makes, read with the reader's own token.
+
+musterd keeps flat records and no pods, and has no right to read logs (ADR 42), so a bundle is read anew for whom asks
+for it. That is done by a process for each one (``bundle_process``): it has the token and no credential of musterd, what
+it takes of memory and processor is bounded by the kernel, and it can be ended in the middle of anything. A reader has
+one at a time, and musterd ``AT_ONCE``; others wait for their turn.
+"""
+
+import asyncio
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+
+import msgspec
+import structlog
+
+from muster.daemon.web.bundle_process import REFUSED, Failure, Order
+from muster.daemon.web.readers import Refused
+from muster.kube.authentication.access import FixedAccess
+
+log = structlog.get_logger()
+
+PROGRAM = (sys.executable, "-P", "-m", "muster.daemon.web.bundle_process")
+WITHIN = 20.0
+"""Seconds for a bundle, with the wait for its turn."""
+AT_ONCE = 2
+MEMORY = 128 * 2**20
+"""Bytes of data of one process."""
+LARGEST = 16 * 2**20
+"""Bytes of an archive."""
+
+SPARE = 1.0
+"""Seconds that the process has less, so that it can still say what took so long."""
+
+
+class Bundles:
+    """``access`` gives the API server for the owner of a token; ``program`` makes one bundle."""
+
+    def __init__(
+        self, access: Callable[[str], FixedAccess], program: Sequence[str] = PROGRAM, within: float = WITHIN
+    ) -> None:
+        self._access = access
+        self._program = program
+        self._within = within
+        self._made_for: set[str] = set()
+        self._turns = asyncio.Semaphore(AT_ONCE)
+
+    async def make(self, reader: str, token: str, namespace: str, name: str) -> bytes:
+        """The archive of that run for the owner of ``token``, whose name is ``reader``. Raises ``Refused``."""
+        key = reader or sha256(token.encode()).hexdigest()
+        if key in self._made_for:
+            raise Refused(429, "A bundle is being made for you; one at a time is.")
+        self._made_for.add(key)
+        began = time.monotonic()
+        try:
+            async with asyncio.timeout(self._within), self._turns:
+                left = self._within - SPARE - (time.monotonic() - began)
+                order = Order(self._access(token), namespace, name, left, MEMORY)
+                archive = await self._run(order)
+        except TimeoutError:
+            raise Refused(503, f"No bundle could be made within {self._within:g} s; try again.") from None
+        finally:
+            self._made_for.discard(key)
+        seconds = round(time.monotonic() - began, 2)
+        log.info("bundle made", reader=reader, namespace=namespace, name=name, bytes=len(archive), seconds=seconds)
+        return archive
+
+    async def _run(self, order: Order) -> bytes:
+        """Start the process and take what it writes. It has ended when this ends."""
+        process = await asyncio.create_subprocess_exec(
+            *self._program,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env=os.environ | {"MALLOC_ARENA_MAX": "1"},
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write(msgspec.json.encode(order))
+            process.stdin.close()
+            said = bytearray()
+            while part := await process.stdout.read(2**16):
+                said += part
+                if len(said) > LARGEST:
+                    raise Refused(413, "The archive would be too large.")
+            status = await process.wait()
+        finally:
+            if process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    process.kill()
+                await process.wait()
+        if status == 0:
+            return bytes(said)
+        raise _refused(bytes(said) if status == REFUSED else b"", status)
+
+
+def _refused(said: bytes, status: int) -> Refused:
+    """The refusal that the process wrote; of one that was ended, or could not write, a sentence."""
+    try:
+        failure = msgspec.json.decode(said, type=Failure)
+    except msgspec.MsgspecError:
+        failure = Failure(500, "The bundle could not be made; musterd's log says why.", f"exit status {status}")
+    if failure.problem:
+        log.warning("a bundle could not be made", problem=failure.problem)
+    return Refused(failure.status, failure.text)
