@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from muster.daemon.web.bundles import Bundles
 from muster.daemon.web.live import Changes, Streams
 from muster.daemon.web.readers import Authenticator
 from muster.daemon.web.server import HttpServer
@@ -46,7 +47,9 @@ class Site:
 
 
 @contextmanager
-def site(fleet: VirtualFleet, authenticator: Authenticator | None = None) -> Iterator[Site]:
+def site(
+    fleet: VirtualFleet, authenticator: Authenticator | None = None, bundles: Bundles | None = None
+) -> Iterator[Site]:
     """Serve the fleet on a free port of this machine."""
     found: list[Site] = []
     ready, over = threading.Event(), asyncio.Event()
@@ -64,6 +67,7 @@ def site(fleet: VirtualFleet, authenticator: Authenticator | None = None) -> Ite
             streams=streams,
             authenticator=authenticator,
             runbooks=PUBLISHED,
+            bundles=bundles,
         )
         port = await server.start()
         found.append(Site(fleet, streams, asyncio.get_running_loop(), port))
