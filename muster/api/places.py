@@ -22,10 +22,22 @@ from muster.assist.mounted.place_watch import (
     PLACES,
     RETURNS,
     STACKS,
+    longest_interval,
     place_interval,
 )
 
-__all__ = ["MAX_FILE", "MAX_FRAMES", "MAX_NAME", "MAX_STACK", "NOTICE", "PLACES", "RETURNS", "STACKS", "place_interval"]
+__all__ = [
+    "MAX_FILE",
+    "MAX_FRAMES",
+    "MAX_NAME",
+    "MAX_STACK",
+    "NOTICE",
+    "PLACES",
+    "RETURNS",
+    "STACKS",
+    "longest_interval",
+    "place_interval",
+]
 
 MAX_VALUE = 512
 """Bytes of one rank's value."""

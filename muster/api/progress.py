@@ -20,6 +20,20 @@ its steps began.
 Only the standard library is used here, because training programs import it.
 """
 
+from muster.assist.mounted.place_watch import longest_interval as report_interval
+
+__all__ = [
+    "KEYS",
+    "MAX_PROCESSES",
+    "MAX_SCALARS",
+    "MAX_SCALAR_NAME",
+    "MAX_STEP",
+    "MAX_VALUE",
+    "RESTORE",
+    "SAVE",
+    "report_interval",
+]
+
 KEYS = "muster/progress"
 """The directory of the keys."""
 MAX_STEP = (1 << 53) - 1
@@ -33,13 +47,3 @@ MAX_VALUE = 1024
 
 MAX_PROCESSES = 64
 """Processes of one pod that report."""
-
-FASTEST, SLOWEST = 1.0, 20.0
-"""Seconds between two values of one rank, in a gang of at most 200 and of at least 4,000 processes."""
-VALUES_PER_SECOND = 200
-"""How many values process 0 takes from the whole gang between those sizes."""
-
-
-def report_interval(processes: int) -> float:
-    """The seconds between two values of one rank, in a gang of that many processes."""
-    return min(max(processes / VALUES_PER_SECOND, FASTEST), SLOWEST)

@@ -6,7 +6,8 @@ Where jax.distributed was not initialized there is no channel. jax is found wher
 import sys
 from typing import Any, NamedTuple
 
-from muster.api.progress import KEYS, report_interval
+from muster.api.progress import KEYS
+from muster.assist.mounted.place_watch import next_value, place_interval
 from muster.reporting.reporter import Latest, Reporter, Reports, value_of
 
 JAX = "jax._src.distributed"
@@ -21,9 +22,18 @@ class KeyValueStore(NamedTuple):
     processes: int
 
     @property
-    def interval(self) -> float:
+    def quiet(self) -> float:
         """See ``Place``."""
-        return report_interval(self.processes)
+        return place_interval(self.processes)
+
+    @property
+    def prompt(self) -> bool:
+        """See ``Place``."""
+        return self.rank == 0
+
+    def next(self, now: float) -> float:
+        """See ``Place``. A place is written at the same time."""
+        return next_value(now, self.rank, self.processes)
 
     def write(self, latest: Latest) -> None:
         """See ``Place``."""

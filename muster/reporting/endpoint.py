@@ -31,9 +31,18 @@ class Endpoint(NamedTuple):
     processes: int
 
     @property
-    def interval(self) -> float:
-        """See ``Place``."""
+    def quiet(self) -> float:
+        """See ``Place``. A post that comes too early is refused."""
         return post_interval(self.processes)
+
+    @property
+    def prompt(self) -> bool:
+        """See ``Place``."""
+        return False
+
+    def next(self, now: float) -> float:
+        """See ``Place``."""
+        return now + post_interval(self.processes)
 
     def write(self, latest: Latest) -> None:
         """See ``Place``."""

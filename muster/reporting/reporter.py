@@ -2,7 +2,8 @@
 
 A call of ``report`` keeps the newest step, and a thread writes it to the channel that is there, at the channel's own
 pace (``muster.api.progress``). So a call costs about a microsecond, whatever the other end does, and a step or a scalar
-that is an array still being computed is waited for in the thread and never in the training loop.
+that is an array still being computed is waited for in the thread and never in the training loop. A pause of rank 0 is
+written when it begins and when it ends, because the time of the gang is counted by it.
 
 Where there is no channel yet a call does nothing. What cannot be reported is left out: a scalar that is no finite
 number, the ninth scalar, a step that is no whole number. The first step that is left out is logged.
@@ -20,6 +21,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, Protocol
 
 from muster.api.progress import MAX_SCALAR_NAME, MAX_SCALARS, MAX_STEP, MAX_VALUE, RESTORE, SAVE
@@ -27,6 +29,10 @@ from muster.assist.mounted import place_watch
 from muster.assist.mounted.sitecustomize import MARK, answer_a_signal, guarded
 
 FIRST_REPORTS = 3
+UNOPENED = 1.0
+"""Seconds until a channel is looked for again."""
+APART = 4.0
+"""Seconds after the beginning of a pause in which the next one is not written at once."""
 LAST_CHANCE = 1.0
 """Seconds for which the end of the program waits until the last step is written."""
 
@@ -37,8 +43,17 @@ class Place(Protocol):
     """Where the reports of this process go now."""
 
     @property
-    def interval(self) -> float:
-        """The seconds between two reports."""
+    def quiet(self) -> float:
+        """Seconds without a further call after which the newest report is written, although it is not due."""
+        ...
+
+    @property
+    def prompt(self) -> bool:
+        """Whether the beginning and the end of a pause are written at once."""
+        ...
+
+    def next(self, now: float) -> float:
+        """When the next report is due after one at ``now``, in monotonic seconds."""
         ...
 
     def write(self, latest: "Latest") -> None:
@@ -50,14 +65,9 @@ Find = Callable[[], Place | None]
 """A channel: finds its place, or None where the program has not opened it. It is cheap and opens nothing itself."""
 
 
-class Latest(NamedTuple):
-    """The newest call of ``report``, with what the calls so far have shown."""
+class Spent(NamedTuple):
+    """Where the time went until now. It changes with the first reports, and when a pause begins or ends."""
 
-    step: Any
-    scalars: dict[str, Any]
-    calls: int
-    at: float
-    longest: float
     pause: float = 0.0
     """Seconds of the pause that has begun with this report."""
     kind: str = ""
@@ -83,6 +93,28 @@ class Latest(NamedTuple):
         first, second, third = self.begin
         return max(first, second - (third - second))
 
+    @property
+    def settled(self) -> bool:
+        """A further report changes nothing of it."""
+        return not self.pause and len(self.begin) == FIRST_REPORTS
+
+
+class Latest(NamedTuple):
+    """The newest call of ``report``, with what the calls so far have shown."""
+
+    step: Any
+    scalars: dict[str, Any]
+    calls: int
+    at: float
+    longest: float
+    spent: Spent = Spent()
+    settled: bool = False
+    """``spent`` is."""
+
+
+_Newest = tuple[Any, dict[str, Any], int, float, float, Spent, bool]
+"""A ``Latest`` as it is kept: a plain tuple is made by no call of Python."""
+
 
 class Reporter:
     """Keeps the newest report of this process, and writes it from a thread that starts with the first one."""
@@ -91,14 +123,28 @@ class Reporter:
         """The first of the channels that is there at a report is taken, and kept."""
         self.channels = channels
         self._find: Find | None = None
-        self._latest: Latest | None = None
+        self._newest: _Newest | None = None
         self._thread: threading.Thread | None = None
-        self._over = threading.Event()
+        self._turn: SimpleQueue[None] = SimpleQueue()
+        """Wakes the thread. Unlike an event it may be used in a signal handler that interrupts its own use."""
+        self._over = False
+        self._prompt = self._announced = False
+        self._paused_at = -APART
         self._warned = False
 
     def take(self, step: Any, scalars: dict[str, Any]) -> None:
         """Keep this report. Where there is no channel yet, nothing will be written, and nothing is kept."""
-        self._keep(step, scalars)
+        newest = self._newest
+        if newest is None or not newest[6]:
+            self._keep(step, scalars)
+            return
+        _, _, calls, at, longest, spent, _ = newest  # the way of nearly all reports: cold code is what they cost
+        now = time.monotonic()
+        self._newest = (step, scalars, calls + 1, now, now - at if now - at > longest else longest, spent, True)
+
+    @property
+    def _latest(self) -> "Latest | None":
+        return None if self._newest is None else Latest(*self._newest)
 
     def _keep(self, step: Any, scalars: dict[str, Any], pause: float | None = None, kind: str = "") -> None:
         """Keep a report, or an announcement: of a ``pause``, and with 0 of its end.
@@ -112,26 +158,23 @@ class Reporter:
                 return
         now, last = time.monotonic(), self._latest
         if last is None:
-            self._latest = Latest(step, scalars, 1, now, 0.0, first=step, begin=(now,))
+            self._newest = (step, scalars, 1, now, 0.0, Spent(first=step, begin=(now,)), False)
         else:
-            took = now - last.at
-            paused = took if last.pause else 0.0
-            work = now - last.paused - paused
-            more = pause is None and len(last.begin) < FIRST_REPORTS
-            self._latest = Latest(
-                step,
-                scalars,
-                last.calls + 1,
-                now,
-                max(last.longest, took - last.pause),
+            took, before = now - last.at, last.spent
+            paused = took if before.pause else 0.0
+            work = now - before.paused - paused
+            more = pause is None and len(before.begin) < FIRST_REPORTS
+            spent = Spent(
                 pause or 0.0,
                 kind if pause else "",
-                last.first,
-                (*last.begin, work) if more else last.begin,
-                last.saved + (paused if last.kind == SAVE else 0.0),
-                last.restored + (paused if last.kind == RESTORE else 0.0),
-                last.paused + paused,
+                before.first,
+                (*before.begin, work) if more else before.begin,
+                before.saved + (paused if before.kind == SAVE else 0.0),
+                before.restored + (paused if before.kind == RESTORE else 0.0),
+                before.paused + paused,
             )
+            longest = max(last.longest, took - before.pause)
+            self._newest = (step, scalars, last.calls + 1, now, longest, spent, spent.settled)
         if self._thread is None:
             self._thread = threading.Thread(target=self._write, name="muster report", daemon=True)
             atexit.register(self.close)  # runs before jax's own hook, which closes the client
@@ -144,24 +187,47 @@ class Reporter:
     def pause(self, seconds: float, kind: str = "") -> None:
         """Repeat the newest report with an announced pause of so many seconds; 0: it is over."""
         last = self._latest
-        if last is not None:
-            self._keep(last.step, last.scalars, seconds, kind)
+        if last is None:
+            return
+        self._keep(last.step, last.scalars, seconds, kind)
+        now = time.monotonic()
+        if seconds:
+            self._paused_at, earlier = now, self._paused_at
+            self._announced = now - earlier >= APART
+        if self._announced and self._prompt:
+            self._turn.put(None)
 
     def close(self) -> None:
         """Write the newest report if that is possible at once, and end the thread."""
-        self._over.set()
+        self._over = True
+        self._turn.put(None)
         if self._thread is not None:
             self._thread.join(LAST_CHANCE)
 
     def _write(self) -> None:
-        written: Latest | None = None
-        pause, over = 1.0, False
-        while not over:
-            place = self._place()
-            pause = place.interval if place is not None else pause
-            written = self._write_newest(place, written)
-            over = self._over.wait(pause)
+        written: _Newest | None = None
+        due, asked = 0.0, False
+        while not self._over:
+            place, now, newest = self._place(), time.monotonic(), self._newest
+            self._prompt = place is not None and place.prompt
+            if place is None or newest is None:
+                asked = self._asked(UNOPENED)
+                continue
+            quiet_at = newest[3] + place.quiet
+            if now >= due or asked or now >= quiet_at:
+                written = self._write_newest(place, written)
+                due = place.next(now)
+            look_at = now + place.quiet if newest is written else quiet_at
+            asked = self._asked(max(0.0, min(due, look_at) - now))
         self._write_newest(self._place(), written)
+
+    def _asked(self, seconds: float) -> bool:
+        """Wait for so many seconds, or until it is asked for a report."""
+        try:
+            self._turn.get(timeout=seconds)
+        except Empty:
+            return False
+        return True
 
     def _place(self) -> Place | None:
         try:
@@ -170,19 +236,19 @@ class Reporter:
             self._warn(error)
             return None
 
-    def _write_newest(self, place: Place | None, written: Latest | None) -> Latest | None:
+    def _write_newest(self, place: Place | None, written: _Newest | None) -> _Newest | None:
         """Write the newest report if it is not the one that was written last; return the one that is now."""
-        latest = self._latest
-        if latest is None or latest is written or place is None:
+        newest = self._newest
+        if newest is None or newest is written or place is None:
             return written
         try:
-            place.write(latest)
+            place.write(Latest(*newest))
         except Exception as error:  # noqa: BLE001 - a report is worth less than the training it is about
             self._warn(error)
-        return latest
+        return newest
 
     def _warn(self, error: Exception) -> None:
-        if not self._warned and not self._over.is_set():
+        if not self._warned and not self._over:
             self._warned = True
             _log.warning("a step is not reported (%s); this is logged once", error)
 
@@ -196,18 +262,19 @@ def value_of(latest: Latest, **more: int) -> str:
         "longest": round(latest.longest, 3),
         **more,
     }
+    said = latest.spent
     spent = {
-        "pause": latest.pause,
-        "kind": latest.kind[:MAX_SCALAR_NAME],
-        "saved": round(latest.saved, 3),
-        "restored": round(latest.restored, 3),
-        "paused": round(latest.paused, 3),
+        "pause": said.pause,
+        "kind": said.kind[:MAX_SCALAR_NAME],
+        "saved": round(said.saved, 3),
+        "restored": round(said.restored, 3),
+        "paused": round(said.paused, 3),
     }
     value |= {name: each for name, each in spent.items() if each}
     with contextlib.suppress(Exception):
-        value["first"] = _whole(latest.first)
-    if latest.begun is not None:
-        value["begun"] = round(latest.begun, 3)
+        value["first"] = _whole(said.first)
+    if said.begun is not None:
+        value["begun"] = round(said.begun, 3)
     scalars = finite(latest.scalars)
     text = json.dumps({**value, "scalars": scalars} if scalars else value, separators=(",", ":"))
     return text if len(text) <= MAX_VALUE else json.dumps(value, separators=(",", ":"))

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from muster.api.places import place_interval
 from muster.api.progress import KEYS, MAX_PROCESSES, report_interval
 from muster.reporting.reporter import Latest, Reporter, Reports, value_of
 
@@ -40,9 +41,18 @@ class TcpStore(NamedTuple):
     world: int
 
     @property
-    def interval(self) -> float:
+    def quiet(self) -> float:
         """See ``muster.reporting.reporter.Place``."""
-        return report_interval(self.world)
+        return place_interval(self.world)
+
+    @property
+    def prompt(self) -> bool:
+        """See ``muster.reporting.reporter.Place``."""
+        return (self.place.member, self.place.local) == (0, 0)
+
+    def next(self, now: float) -> float:
+        """See ``muster.reporting.reporter.Place``."""
+        return now + report_interval(self.world)
 
     def write(self, latest: Latest) -> None:
         """See ``muster.reporting.reporter.Place``."""

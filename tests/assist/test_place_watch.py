@@ -215,17 +215,19 @@ class Client:
         self.written.append((key, value))
 
 
-@pytest.mark.parametrize(("processes", "values"), [(8, 25), (2_000, 10), (10_000, 5)])
-def test_values_are_written_at_the_pace_of_the_gangs_size(processes: int, values: int) -> None:
+@pytest.mark.parametrize(("processes", "goes_on", "values"), [(8, 1, 11), (8, 1000, 25), (3_000, 1, 8), (10_000, 1, 6)])
+def test_values_are_written_at_the_pace_of_the_gangs_size_and_more_often_where_it_stands(
+    processes: int, goes_on: int, values: int
+) -> None:
     client = Client()
     with waiting() as work:
         watched = PlaceWatch(work.thread.ident or 0)
-        writer = Writer(watched)
-        state = SimpleNamespace(client=client, process_id=7, num_processes=processes)
+        writer = Writer(watched, 7, processes)
         for second in range(100):
             watched.look(1000.0 + second)
-            writer.write(state, watched.at)
-            if second % 10 == 0:
+            if writer.due(watched.at):
+                writer.write(client, watched.at)
+            if second % goes_on == 0:
                 work.go_on()
     keys = [key for key, _ in client.written]
     assert keys.count("muster/places/7") == values
@@ -236,13 +238,12 @@ def test_a_stack_is_written_once_and_before_the_value_that_says_how_long_it_stan
     client = Client()
     with waiting() as work:
         watched = PlaceWatch(work.thread.ident or 0)
-        writer = Writer(watched)
-        state = SimpleNamespace(client=client, process_id=7, num_processes=2)
+        writer = Writer(watched, 7, 2)
         watched.look(100.0)
         at_rest(watched)
         for second in (1000.0, 1000 + NOTICE, 1100.0, 1200.0):
             watched.look(second)
-            writer.write(state, watched.at)
+            writer.write(client, watched.at)
     keys = [key for key, _ in client.written]
     assert keys.count("muster/stacks/7") == 1
     assert keys[0] == "muster/stacks/7"

@@ -3,9 +3,9 @@
 import contextlib
 import json
 import logging
+import queue
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -46,27 +46,40 @@ class Store:
 
 
 class Pace:
-    """Stands for the event that ends the thread: each wait lasts until the test lets it end."""
+    """Stands for the queue that wakes the thread: each wait lasts until the test lets it end, or the reporter does."""
 
     def __init__(self) -> None:
+        self.now = 100.0
+        """The monotonic clock of the program."""
         self.pauses: list[float] = []
-        self._over = threading.Event()
-        self._turn = threading.Semaphore(0)
+        self.waits = threading.Semaphore(0)
+        self._turn: queue.SimpleQueue[bool] = queue.SimpleQueue()
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def passes(self, seconds: float) -> None:
+        self.now += seconds
 
     def next(self) -> None:
-        self._turn.release()
+        """So much time passes as the thread waits for."""
+        self._turn.put(False)
 
-    def set(self) -> None:
-        self._over.set()
-        self._turn.release()
+    def put(self, _nothing: None) -> None:
+        """The reporter asks for a report."""
+        self._turn.put(True)
 
-    def is_set(self) -> bool:
-        return self._over.is_set()
+    def get(self, timeout: float) -> None:
+        self.pauses.append(timeout)
+        until = self.now + timeout
+        self.waits.release()
+        if not self._turn.get():
+            self.now = max(self.now, until)
+            raise queue.Empty
 
-    def wait(self, pause: float) -> bool:
-        self.pauses.append(pause)
-        self._turn.acquire()
-        return self._over.is_set()
+    def wait_for_thread(self) -> None:
+        """Until the thread waits for its turn."""
+        self.waits.acquire()
 
 
 @pytest.fixture
@@ -92,7 +105,8 @@ def pace() -> Pace:
 @pytest.fixture
 def reporter(store: Store, pace: Pace, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reporter]:
     reporter = Reporter((key_value_store,))
-    reporter._over = pace  # type: ignore[assignment]  # noqa: SLF001
+    reporter._turn = pace  # type: ignore[assignment]  # noqa: SLF001
+    monkeypatch.setattr("muster.reporting.reporter.time", pace)
     monkeypatch.setattr(jax, "reports", Reports(reporter))
     yield reporter
     store.open.set()
@@ -131,34 +145,30 @@ def test_between_two_writes_only_the_newest_step_is_kept(
 
 
 def test_a_pause_is_announced_and_its_time_is_no_interval(
-    state: SimpleNamespace, store: Store, reporter: Reporter, pace: Pace, monkeypatch: pytest.MonkeyPatch
+    state: SimpleNamespace, store: Store, reporter: Reporter, pace: Pace
 ) -> None:
-    clock = [100.0]
-    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    state.process_id = 0
     report(7)
     store.written.acquire()
-    clock[0] += 2.0
+    pace.wait_for_thread()
+    pace.passes(2.0)
     with contextlib.suppress(OSError), pause(600):  # the pause ends with an error, too
-        pace.next()
         store.written.acquire()
-        said = store.values["muster/progress/2"]
+        said = store.values["muster/progress/0"]
         assert (said["step"], said["calls"], said["pause"]) == (7, 2, 600.0)
-        clock[0] += 400.0
+        pace.passes(400.0)
         raise OSError("no space left")
-    pace.next()
     store.written.acquire()
-    said = store.values["muster/progress/2"]
+    said = store.values["muster/progress/0"]
     assert (said["step"], said["calls"], said["longest"], "pause" in said) == (7, 3, 2.0, False)
 
 
 def test_what_a_pause_takes_beyond_its_time_is_an_interval(
-    state: SimpleNamespace, store: Store, reporter: Reporter, monkeypatch: pytest.MonkeyPatch
+    state: SimpleNamespace, store: Store, reporter: Reporter, pace: Pace
 ) -> None:
-    clock = [100.0]
-    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     report(7)
     with pause(60):
-        clock[0] += 100.0
+        pace.passes(100.0)
     assert reporter._latest is not None  # noqa: SLF001
     assert reporter._latest.longest == 40.0  # noqa: SLF001
 
@@ -170,7 +180,7 @@ def test_a_pause_that_is_no_time_announces_nothing(
     report(7)
     with pause(seconds):
         assert reporter._latest is not None  # noqa: SLF001
-        assert reporter._latest.pause == 0.0  # noqa: SLF001
+        assert reporter._latest.spent.pause == 0.0  # noqa: SLF001
 
 
 def test_a_pause_before_the_first_report_does_nothing(state: SimpleNamespace, store: Store, reporter: Reporter) -> None:
@@ -191,15 +201,67 @@ def test_nothing_is_written_again_while_nothing_is_reported(
     assert store.writes == 2
 
 
-@pytest.mark.parametrize(("processes", "pause"), [(4, 1.0), (512, 2.56), (10_000, 20.0)])
-def test_large_gangs_write_more_rarely(
-    processes: int, pause: float, state: SimpleNamespace, store: Store, reporter: Reporter, pace: Pace
+@pytest.mark.parametrize(("processes", "seconds"), [(4, 10.0), (512, 10.0), (3_000, 15.0), (10_000, 20.0)])
+def test_large_gangs_write_more_rarely_and_each_rank_has_its_turn(
+    processes: int, seconds: float, state: SimpleNamespace
 ) -> None:
     state.num_processes = processes
-    report(1)
+    place = key_value_store()
+    assert place is not None
+    turn = 1000 * seconds + 2 * seconds / processes
+    assert [place.next(1000 * seconds), place.next(turn + 0.001)] == pytest.approx([turn, turn + seconds])
+
+
+def test_steps_are_written_every_ten_seconds_and_the_last_before_a_silence_after_four(
+    state: SimpleNamespace, store: Store, reporter: Reporter, pace: Pace
+) -> None:
+    state.process_id, pace.now = 0, 800.0
+    written: list[tuple[float, int]] = []
+
+    def goes_on(*until: float) -> None:
+        for second in until:
+            pace.wait_for_thread()
+            written.append((pace.now, store.values["muster/progress/0"]["step"]))
+            pace.next()
+            pace.wait_for_thread()
+            assert pace.now == second
+            pace.waits.release()
+
+    report(0)
+    for step in range(1, 4):
+        pace.passes(1.0)
+        report(step)
+    goes_on(804.0)
+    pace.passes(1.0)
+    report(4)
+    goes_on(807.0)
+    report(5)
+    goes_on(809.0)
+    report(6)
+    goes_on(810.0)
+    pace.passes(1.0)
+    report(7)
+    goes_on(814.0, 815.0, 819.0)
+    assert written == [(803.0, 0), (805.0, 0), (807.0, 0), (809.0, 0), (811.0, 6), (814.0, 6), (815.0, 7)]
+
+
+def test_a_pause_of_rank_0_is_written_when_it_begins_and_ends_unless_another_has_just_begun(
+    state: SimpleNamespace, store: Store, reporter: Reporter, pace: Pace
+) -> None:
+    state.process_id = 0
+    report(7)
     store.written.acquire()
-    reporter.close()
-    assert pace.pauses == [pause]
+    pace.wait_for_thread()
+    with pause(600, "checkpoint_save"):
+        store.written.acquire()
+        assert store.values["muster/progress/0"]["kind"] == "checkpoint_save"
+        pace.passes(1.5)
+    store.written.acquire()
+    assert store.values["muster/progress/0"]["saved"] == 1.5
+    for _ in range(10):
+        with pause(600):
+            pass
+    assert store.writes == 3
 
 
 def test_training_goes_on_while_process_0_is_stopped(
@@ -258,13 +320,12 @@ def test_the_last_step_is_written_when_the_program_ends(
 
 
 def test_the_longest_pause_between_two_calls_is_told(
-    state: SimpleNamespace, store: Store, reporter: Reporter, pace: Pace, monkeypatch: pytest.MonkeyPatch
+    state: SimpleNamespace, store: Store, reporter: Reporter, pace: Pace
 ) -> None:
-    now = 100.0
-    monkeypatch.setattr("muster.reporting.reporter.time.monotonic", lambda: now)
     report(1)
     store.written.acquire()
-    for now in (107.5, 108.0, 110.0):  # noqa: B007
+    for passed in (7.5, 0.5, 2.0):
+        pace.passes(passed)
         report(2)
     pace.next()
     store.written.acquire()
@@ -320,49 +381,29 @@ def test_a_step_that_is_no_whole_number_is_refused(step: object) -> None:
         value_of(Latest(step, {}, 1, 0.0, 0.0))
 
 
-class Seconds:
-    """The monotonic clock of the program."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def passes(self, seconds: float) -> None:
-        self.now += seconds
-
-
-@pytest.fixture
-def seconds(monkeypatch: pytest.MonkeyPatch) -> Seconds:
-    clock = Seconds()
-    monkeypatch.setattr("muster.reporting.reporter.time", clock)
-    return clock
-
-
 @pytest.mark.parametrize("way", ["when a step is done", "when a step begins"])
 def test_the_first_step_began_after_the_compilation_whenever_the_program_reports(
-    state: SimpleNamespace, reporter: Reporter, seconds: Seconds, way: str
+    state: SimpleNamespace, reporter: Reporter, pace: Pace, way: str
 ) -> None:
     if way == "when a step begins":
         report(0)
-    seconds.passes(40.0)  # compilation
-    began = seconds.now
+    pace.passes(40.0)  # compilation
+    began = pace.now
     for step in range(1, 4):
-        seconds.passes(2.0)
+        pace.passes(2.0)
         report(step)
     latest = reporter._latest  # noqa: SLF001
     assert latest is not None
-    assert latest.begun == began + (2.0 if way == "when a step is done" else 0.0)
+    assert latest.spent.begun == began + (2.0 if way == "when a step is done" else 0.0)
 
 
 def test_the_totals_of_pauses_are_by_kind_and_work_is_without_them(
-    state: SimpleNamespace, reporter: Reporter, seconds: Seconds
+    state: SimpleNamespace, reporter: Reporter, pace: Pace
 ) -> None:
     report(60)
     for kind, long in (("checkpoint_restore", 3.0), ("checkpoint_save", 5.0), ("", 7.0), ("checkpoint_save", 11.0)):
         with pause(600, kind):
-            seconds.passes(long)
+            pace.passes(long)
         report(61)
     latest = reporter._latest  # noqa: SLF001
     assert latest is not None
@@ -374,7 +415,7 @@ def test_the_totals_of_pauses_are_by_kind_and_work_is_without_them(
 
 
 def test_a_first_step_that_is_no_number_is_left_out_alone(
-    state: SimpleNamespace, reporter: Reporter, seconds: Seconds
+    state: SimpleNamespace, reporter: Reporter, pace: Pace
 ) -> None:
     report("start")
     report(5)

@@ -16,11 +16,14 @@ from muster.torch.reporting import TORCH
 class Written:
     """A channel that is there when it is opened."""
 
-    interval = 1.0
+    prompt, quiet = False, 1.0
 
     def __init__(self) -> None:
         self.steps: list[object] = []
         self.written = threading.Semaphore(0)
+
+    def next(self, now: float) -> float:
+        return now + 1.0
 
     def write(self, latest: Latest) -> None:
         self.steps.append(latest.step)

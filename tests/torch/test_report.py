@@ -92,4 +92,4 @@ def test_the_channel_of_a_process_group(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setitem(sys.modules, TORCH, module)
     found = tcp_store()
     assert found is not None
-    assert (found.client, found.interval) == (store, 2.0)
+    assert (found.client, found.next(0.0), found.quiet, found.prompt) == (store, 10.0, 4.0, False)

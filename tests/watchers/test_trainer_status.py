@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from muster.reporting.endpoint import body_of
-from muster.reporting.reporter import Latest
+from muster.reporting.reporter import Latest, Spent
 from muster.state.view.progress import StepReport
 from muster.watchers.trainer_status import Unreadable, read_status
 
@@ -23,7 +23,7 @@ def test_what_transformers_sends_in_a_step() -> None:
 
 
 def test_what_muster_report_sends_has_its_own_clock_and_count() -> None:
-    sent = body_of(Latest(7, {"loss": 2.5}, 8, 100.25, 1.5, 600.0))
+    sent = body_of(Latest(7, {"loss": 2.5}, 8, 100.25, 1.5, Spent(600.0)))
     assert read_status(sent, 2) == StepReport(2, 7, 8, 100.25, 1.5, (("loss", 2.5),), 600.0)
 
 

@@ -14,6 +14,7 @@ jax is used where the program has imported it, and never imported. It works on P
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -34,8 +35,12 @@ LOOK = 2.0
 """Seconds between two looks."""
 NOTICE = 20.0
 """Seconds in one call after which its stack is written."""
-FASTEST, SLOWEST, VALUES_PER_SECOND = 4.0, 20.0, 200
-"""Seconds between two values of a rank in a gang of at most 800 and of at least 4,000 processes."""
+FASTEST, SLOWEST = 4.0, 20.0
+"""Seconds between two values of a rank that stands, in a gang of at most 800 and of at least 4,000 processes."""
+GETS_ON = 10.0
+"""The same of a rank that gets on, where that is longer: each value costs the program as much CPU as 100 reports."""
+VALUES_PER_SECOND = 200
+"""How many values of a kind process 0 takes from the whole gang between those sizes."""
 STILL, BUSY = 20e-6, 0.8
 """CPU seconds that a thread which waits may have used, and the part of its time for which one that loops in C runs, or
 would run if there were a CPU for it."""
@@ -57,8 +62,23 @@ LIBRARIES = ("/site-packages/", "/dist-packages/", "/lib/python3", "/lib64/pytho
 
 
 def place_interval(processes: int) -> float:
-    """The seconds between two values of one rank, in a gang of that many processes."""
+    """The seconds between two values of a rank that stands, in a gang of that many processes."""
     return min(max(processes / VALUES_PER_SECOND, FASTEST), SLOWEST)
+
+
+def longest_interval(processes: int) -> float:
+    """The seconds between two values of a rank that gets on."""
+    return max(place_interval(processes), GETS_ON)
+
+
+def next_value(now: float, rank: int, processes: int) -> float:
+    """When a rank that gets on writes next, in monotonic seconds: the ranks of a node take turns.
+
+    What one process writes it writes together, step and place: a call wakes each thread of gRPC a dozen times until
+    it rests again, and the next call shares that.
+    """
+    interval = longest_interval(processes)
+    return now + interval - (now - interval * rank / max(processes, 1)) % interval
 
 
 class PlaceWatch:
@@ -153,8 +173,11 @@ def queued(thread: int) -> float:
     """Seconds for which a thread has waited for a CPU (proc(5), schedstat); 0 where the kernel does not say."""
     native = next((each.native_id for each in threading.enumerate() if each.ident == thread), None)
     try:
-        with open(f"/proc/self/task/{native}/schedstat", "rb") as file:
-            return int(file.read(100).split()[1]) / 1e9
+        file = os.open(f"/proc/self/task/{native}/schedstat", os.O_RDONLY)  # open() would be half of a look
+        try:
+            return int(os.read(file, 100).split()[1]) / 1e9
+        finally:
+            os.close(file)
     except (OSError, ValueError, IndexError):
         return 0.0
 
@@ -280,14 +303,17 @@ def joins_or_leaves(distributed: Any) -> bool:
 def _run(watched: PlaceWatch, client: Any) -> None:
     """Watch until the process has left its gang: the client is closed then, or another one."""
     distributed = sys.modules[JAX]
-    writer = Writer(watched)
-    while not over.wait(LOOK):
+    state = distributed.global_state
+    writer = Writer(watched, state.process_id or 0, state.num_processes or 1)
+    while not over.wait(writer.rest(time.monotonic())):
         try:
             watched.look(time.monotonic())
+            if not writer.due(watched.at):
+                continue
             with _writing:
                 if over.is_set() or client_of(distributed) is not client or joins_or_leaves(distributed):
                     return
-                writer.write(distributed.global_state, watched.at)
+                writer.write(client, watched.at)
         except Exception:  # noqa: S112 - where a process stands is worth less than what it does
             continue
 
@@ -295,18 +321,28 @@ def _run(watched: PlaceWatch, client: Any) -> None:
 class Writer:
     """Writes where the program stands, at the pace of the gang's size."""
 
-    def __init__(self, watched: PlaceWatch) -> None:
+    def __init__(self, watched: PlaceWatch, rank: int, processes: int) -> None:
         self._watched = watched
-        self._due = 0.0
+        self._rank, self._processes = rank, processes
+        self._due = self._due_standing = 0.0
         self._stack = ""
 
-    def write(self, state: Any, now: float) -> None:
-        """Write if it is time for it. Raises what jax raises."""
+    def rest(self, now: float) -> float:
+        """Seconds until the next look: about ``LOOK``, and so that one is made when a value is due."""
+        left = next_value(now, self._rank, self._processes) - now
+        return left / max(1, round(left / LOOK))
+
+    def due(self, now: float) -> bool:
+        """It is time to write."""
+        stands = self._watched.stood >= FASTEST
+        return bool(self._watched.frames) and now >= (self._due_standing if stands else self._due)
+
+    def write(self, client: Any, now: float) -> None:
+        """Write. Raises what jax raises."""
         watched = self._watched
-        if now < self._due or not watched.frames:
-            return
-        self._due = now + place_interval(state.num_processes or 1)
+        self._due = next_value(now, self._rank, self._processes)
+        self._due_standing = now + place_interval(self._processes)
         if watched.stood >= NOTICE and (stack := watched.stack()) != self._stack:
-            state.client.key_value_set(f"{STACKS}/{state.process_id}", stack, allow_overwrite=True)
+            client.key_value_set(f"{STACKS}/{self._rank}", stack, allow_overwrite=True)
             self._stack = stack
-        state.client.key_value_set(f"{PLACES}/{state.process_id}", watched.value(), allow_overwrite=True)
+        client.key_value_set(f"{PLACES}/{self._rank}", watched.value(), allow_overwrite=True)

@@ -227,7 +227,7 @@ HUNG_AFTER = Metric(
 STRAGGLER_RANKS = Metric(
     "muster_experiment_straggler_ranks",
     Type.GAUGE,
-    "Ranks that are behind by more than 2 steps and more than 10 s of work, in three looks, or that come last to "
+    "Ranks that are behind by more than 2 steps and more than 20 s of work, in three looks, or that come last to "
     "collectives for five minutes; the larger of the two. Absent where neither is known.",
     ONE,
 )

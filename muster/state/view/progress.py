@@ -6,10 +6,10 @@ A program that calls ``muster.report`` has, per rank, a step and the number of i
 - *Steps per second* is the median of the ranks' own rates over their last 30 to 60 s, each by its own clock. While no
   report comes for longer than the longest interval so far, the time since then counts, too, so the rate goes down.
 - A rank is a *straggler* if it was behind the step of the gang by more than ``LAG_STEPS`` steps, and by more than
-  ``LAG_SECONDS`` of work (twice the time between two values of a rank, in large gangs), in each of the last
+  two values of one rank are apart twice (20 s of work; 40 s in the largest gangs), in each of the last
   ``LAG_LOOKS`` looks. Ranks that wait for each other in every step are never far apart: there, it names a rank only
   where the others run on without it.
-- The *slowest* rank is the one furthest behind, if it is further behind than two values of one rank are apart; once
+- The *slowest* rank is the one furthest behind, if it is as far behind as that, too; once
   nothing moves any more, one step is enough.
 - The gang *hangs* if no rank has reported anything for ``HANG_SECONDS``, or for ``HANG_INTERVALS`` times the longest
   time between two reports of a rank in this epoch, whichever is longer. The longest time is by the clock of the program
@@ -38,7 +38,6 @@ from muster.state.view.lead import Lead, Spent, followed
 from muster.state.vocabulary.wall_time import WallTime
 
 LAG_STEPS = 2
-LAG_SECONDS = 10.0
 LAG_LOOKS = 3
 HANG_SECONDS = 60.0
 HANG_INTERVALS = 5
@@ -224,7 +223,7 @@ def _rate(ranks: Iterable[_Rank], waited: float) -> float | None:
 
 def _behind(ranks: dict[int, _Rank], step: int, rate: float) -> tuple[dict[int, _Rank], list[int]]:
     """The ranks with their looks behind counted, and the stragglers among them."""
-    allowed = max(LAG_STEPS, rate * max(LAG_SECONDS, 2 * report_interval(len(ranks))))
+    allowed = max(LAG_STEPS, rate * 2 * report_interval(len(ranks)))
     late = []
     for number, rank in ranks.items():
         if step - rank.report.step > allowed:

@@ -1,9 +1,9 @@
 """Reads what ranks report of their progress from the store of their job, for the probe of that store.
 
 It is asked for once every rank of the roll is past the rendezvous: every ``IDLE`` seconds until there is a report, and
-then with each look, but never more often than the ranks write, nor so often that process 0 works for it for more than
-``LOAD`` of the time. A busy machine answers late without much work, so a late answer puts the next look off by at most
-``MOST_REST`` seconds, or by ten times as long as it took: a gang that hangs there is seen all the same.
+then with each look, in large gangs no more often than the ranks write. But never so often that process 0 works for it
+for more than ``LOAD`` of the time. A busy machine answers late without much work, so a late answer puts the next look
+off by at most ``MOST_REST`` seconds, or by ten times as long as it took: a gang that hangs there is seen all the same.
 
 The values come from programs. One that is not as ``muster.api.progress`` says is left out, and the others count. A pod
 of several processes has a value of each, which are one report: that of the step that all of them have reached.
@@ -23,9 +23,9 @@ from muster.api.progress import (
     MAX_SCALARS,
     MAX_STEP,
     MAX_VALUE,
-    report_interval,
 )
 from muster.api.values.printable import printable
+from muster.assist.mounted.place_watch import FASTEST, place_interval
 from muster.state.view.lead import Spent
 from muster.state.view.progress import StepReport
 
@@ -65,7 +65,8 @@ class ReportReader:
 
     def __init__(self, expected: int | None, most: int) -> None:
         self._most = most
-        self._pause = report_interval(expected or 1)
+        pace = place_interval(expected or 1)
+        self._pause = pace if pace > FASTEST else 0.0
         self._due = 0.0
         self._known: dict[str, tuple[bytes, StepReport | None]] = {}
 

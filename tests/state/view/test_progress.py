@@ -88,10 +88,10 @@ def test_a_slowed_rank_is_the_slowest_and_then_a_straggler() -> None:
     gang = Gang({0: 10.0, 1: 10.0, 2: 10.0})
     gang.look(4)
     gang.speeds[2] = 2.0
-    assert gang.look(1).slowest == 2
+    assert gang.look(9).slowest == 2  # 8 steps/s less: 200 steps behind after 25 s
     assert gang.progress is not None
     assert gang.progress.straggling == 0
-    seen = gang.look(6)  # 8 steps/s less: 100 steps behind after 12.5 s, and that for three looks
+    seen = gang.look(3)
     assert seen.stragglers == (2,)
     assert "slowest rank 2 at " in sentence(seen, gang.now)
 
@@ -99,7 +99,7 @@ def test_a_slowed_rank_is_the_slowest_and_then_a_straggler() -> None:
 def test_a_rank_is_no_straggler_before_the_third_look() -> None:
     gang = Gang({0: 10.0, 1: 10.0, 2: 10.0})
     gang.look(4)
-    gang.done[2] = -500.0  # 10 s of work are 100 steps
+    gang.done[2] = -500.0  # 20 s of work are 200 steps
     gang.speeds[2] = 0.0
     assert [gang.look().straggling for _ in range(3)] == [0, 0, 1]
 
@@ -113,9 +113,9 @@ def test_a_straggler_that_catches_up_is_none_any_more() -> None:
 
 
 def test_values_that_are_of_different_moments_make_no_slowest_rank() -> None:
-    """Each rank writes once a second at a moment of its own: at 10 steps/s they look up to 10 steps apart."""
+    """Each rank writes every ten seconds at a moment of its own: at 10 steps/s they look up to 100 steps apart."""
     gang = Gang({0: 10.0, 1: 10.0, 2: 10.0})
-    gang.done = {0: 9.0, 1: 5.0, 2: 0.0}
+    gang.done = {0: 90.0, 1: 50.0, 2: 0.0}
     assert gang.look(5).slowest is None
 
 

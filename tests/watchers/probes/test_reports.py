@@ -136,12 +136,13 @@ def test_a_store_without_reports_is_asked_rarely() -> None:
     assert reader.due(100.0 + IDLE)
 
 
-def test_a_store_with_reports_is_asked_as_often_as_the_ranks_write() -> None:
-    reader = JaxReader(512)
-    reader.of(body(r0=VALUE))
-    reader.took(100.0, 100.001)
-    assert not reader.due(102.5)
-    assert reader.due(102.6)
+def test_a_store_with_reports_is_asked_with_each_look_and_in_large_gangs_as_often_as_the_ranks_write() -> None:
+    for processes, seconds in ((512, 0.5), (2_000, 10.0)):
+        reader = JaxReader(processes)
+        reader.of(body(r0=VALUE))
+        reader.took(100.0, 100.001)
+        assert not reader.due(100.0 + seconds - 0.1)
+        assert reader.due(100.0 + seconds + 0.1)
 
 
 def test_a_slow_answer_puts_off_the_next_look() -> None:

@@ -6,11 +6,11 @@ node: one failure may strike any of them. Some failures cannot be known again, a
 SIGKILL or a SIGTERM without a word, and members that were only lost to the others. What the platform does, and restarts
 that people ask for, neither count nor end the row.
 
-The gang *advanced* between two failures if its best step rose by more than it makes in ``SECONDS`` of work: a look
-reads steps some seconds late, and checkpoints are further apart. Where no steps are known, or where they were read more
-than ``STALE`` seconds before the end, 5 minutes of work are an advance (``disruptions``). The first steps that are read
-are one, too: the epochs before may have come as far or not. What may be an advance counts
-as one: a false verdict is worse than none.
+The gang *advanced* between two failures if its best step rose by more than it makes while a rank writes two values (20
+s of work): a step is read some seconds late, and checkpoints are further apart. Where no steps are known, or where they
+were read more than ``STALE`` seconds before the end, 5 minutes of work are an advance (``disruptions``). The first steps
+that are read are one, too: the epochs before may have come as far or not. What may be an advance counts as one: a false
+verdict is worse than none.
 
 From ``sameFailureLimit`` of them on, the gang is ``Stuck`` with ``SameFailureAgain``, until it advances. That is said
 and changes nothing, unless the spec says that it ends the experiment. The record holds the row, so daemons that take
@@ -40,8 +40,6 @@ from muster.state.vocabulary.record import Cause, Phase, Record
 T = TypeVar("T")
 
 REASON: Final = "SameFailureAgain"
-SECONDS: Final = 10.0
-"""Of work, whose steps are no advance."""
 STALE: Final = 30.0
 """Seconds before the end of an epoch: steps that were read earlier do not say how far it came."""
 MOST_A_SECOND: Final = 1e6
@@ -223,7 +221,7 @@ def _reached(context: Context) -> _Reached | None:
     seen = context.view.progress_of(epoch)
     if seen is not None and seen.ranks:
         rate = seen.rate if seen.rate is not None and 0 <= seen.rate <= MOST_A_SECOND else 0.0
-        return _Reached(seen.step, ceil(rate * max(SECONDS, 2 * report_interval(seen.reporting))), seen.read_at)
+        return _Reached(seen.step, ceil(rate * 2 * report_interval(seen.reporting)), seen.read_at)
     return _Reached(kept.step, 0, kept.at) if kept is not None and kept.epoch == epoch else None
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from muster.api.places import NOTICE, RETURNS, place_interval
+from muster.api.places import NOTICE, RETURNS, longest_interval, place_interval
 from muster.state.view.places.report import Heard, PlaceGroup, PlaceReport
 from muster.state.view.progress import Progress
 from muster.state.vocabulary.wall_time import WallTime
@@ -90,8 +90,7 @@ def places_seen(
         ranks[report.rank] = last if last is not None and last.report == report else Heard(report, now - began)
     if not ranks:
         return earlier
-    interval = place_interval(size)
-    silent_after = max(SILENT, 3 * interval)
+    silent_after = max(SILENT, 3 * place_interval(size))
     silent = {rank for rank, heard in ranks.items() if now - began - heard.after >= silent_after}
     answering = [heard.report for rank, heard in ranks.items() if rank not in silent]
     getting_on = [h.after for rank, h in ranks.items() if rank not in silent and h.report.stood < NOTICE]
@@ -108,7 +107,7 @@ def places_seen(
         still_since=since,
         equal=len({report.stack for report in answering}) == 1 and not silent and not getting_on,
         moving=bool(getting_on),
-        holds_until=began + min(getting_on) + QUIET * interval if getting_on else None,
+        holds_until=began + min(getting_on) + QUIET * longest_interval(size) if getting_on else None,
         stacks=stacks,
         ranks=ranks,
     )
