@@ -63,7 +63,7 @@ test: tools ## Run all tests
 	@$(BIN)/python -m pytest $(OTHERS) $(PARALLEL) || { [ $$? -eq 1 ] && echo "those that failed, again and alone:" && $(BIN)/python -m pytest $(OTHERS) $(FAILED); }
 
 tools: $(READY) # programs that tests run; says what it builds, once, for some minutes: pytest would keep that to itself
-	@$(BIN)/python -m tests.tools $(if $(GITOPS),--gitops)
+	@$(BIN)/python -m tests.tools $(if $(ALL),--all)
 
 test-newer-python: ## Run the tests of state and kinds with a newer Python, where the machine has one
 	@.ci/newer-python

@@ -7,15 +7,12 @@ import asyncio
 import contextlib
 import json
 import os
-import shutil
 import signal
-import ssl
 import time
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 from muster.api.errors import ApiError
 from muster.cli.processes.stack import free_port
@@ -224,33 +221,3 @@ class Ticket:
     async def revoke(self) -> None:
         """Delete the Secret: the API server refuses the token from then on (401), at the latest 10 s later."""
         await self._here.request("DELETE", f"{self._path}/{self._here.namespace}")
-
-
-async def backup(ground: Ground, folder: Path) -> None:
-    """Copy etcd's data as of one moment: etcd is stopped meanwhile, as for a snapshot of its disk."""
-    pid = int((Path(ground.run) / "etcd.pid").read_text())
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        await asyncio.to_thread(shutil.copytree, Path(ground.folder) / "etcd", folder)
-    finally:
-        os.kill(pid, signal.SIGCONT)
-
-
-async def compact(ground: Ground) -> int:
-    """Have etcd forget everything but the present, as the API server does every five minutes; the revision."""
-    return await asyncio.to_thread(_compact, ground)
-
-
-def _compact(ground: Ground) -> int:
-    revision = int(_etcd(ground, "/v3/kv/range", {"key": "AA=="})["header"]["revision"])
-    _etcd(ground, "/v3/kv/compaction", {"revision": str(revision), "physical": True})
-    return revision
-
-
-def _etcd(ground: Ground, path: str, body: Object) -> Any:
-    authority, certificate, key = ground.etcd_pair
-    tls = ssl.create_default_context(cafile=authority)
-    tls.load_cert_chain(certificate, key)
-    request = urllib.request.Request(ground.etcd_url + path, data=json.dumps(body).encode(), method="POST")
-    with urllib.request.urlopen(request, context=tls, timeout=10) as answer:
-        return json.loads(answer.read())

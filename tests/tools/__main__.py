@@ -1,6 +1,6 @@
 """``python -m tests.tools``: build or fetch what tests run and package indexes do not have, and say so on the terminal.
 
-With ``--gitops`` also the programs of Flux's and Argo CD's libraries, which take as long as all others together.
+With ``--all`` also etcdutl and the programs of Flux's and Argo CD's libraries, which take longer than all the others.
 
 pytest keeps what its tests print, so a build within a test looks like a hang. What cannot be had is named; the tests
 that need it are skipped.
@@ -13,6 +13,7 @@ import sys
 from tests.deploy.prometheus.binaries import Unavailable, program
 from tests.tools.actionlint import ACTIONLINT
 from tests.tools.argo import ARGO
+from tests.tools.etcdutl import ETCDUTL
 from tests.tools.flux import FLUX
 from tests.tools.go_tool import CannotBuild
 from tests.tools.helm import HELM
@@ -21,8 +22,8 @@ from tests.tools.helm import HELM
 def main() -> int:
     """Have each program; always 0, because every test that misses one says so."""
     asked = argparse.ArgumentParser(prog="python -m tests.tools")
-    asked.add_argument("--gitops", action="store_true", help="also what asks Flux's and Argo CD's libraries")
-    wanted = (HELM, ACTIONLINT, FLUX, ARGO) if asked.parse_args().gitops else (HELM, ACTIONLINT)
+    asked.add_argument("--all", action="store_true", help="also those whose tests are skipped without them")
+    wanted = (HELM, ACTIONLINT, ETCDUTL, FLUX, ARGO) if asked.parse_args().all else (HELM, ACTIONLINT)
     for tool in wanted:
         try:
             if not os.environ.get(tool.variable):

@@ -1,7 +1,5 @@
 """etcd is put back to the state of an earlier moment while musterd runs: what becomes of the runs (docs/restore.md)."""
 
-import asyncio
-import shutil
 import signal
 from collections import Counter
 from pathlib import Path
@@ -9,9 +7,12 @@ from pathlib import Path
 import pytest
 
 from muster.api.names import LABEL_EPOCH, LABEL_EXPERIMENT, LABEL_RANK
+from tests.real.etcd import BUMPED, COPIED, Backup, member_of, put_back
 from tests.real.namespace import Object, eventually
 from tests.real.site import Site
-from tests.real.stopping import api_server_down, backup, held
+from tests.real.stopping import api_server_down, held
+from tests.tools.etcdutl import ETCDUTL
+from tests.tools.go_tool import CannotBuild
 
 pytestmark = [
     pytest.mark.alone,
@@ -38,14 +39,23 @@ def running(pods: list[Object]) -> list[Object]:
     return [pod for pod in pods if pod["status"]["phase"] == "Running"]
 
 
-async def test_etcd_is_restored_and_each_run_goes_on_from_what_the_backup_says(here: Site, tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", [COPIED, BUMPED], ids=["copied back", "bumped"])
+async def test_etcd_is_restored_and_each_run_goes_on_from_what_the_backup_says(
+    here: Site, tmp_path: Path, way: Backup
+) -> None:
+    if way is BUMPED:
+        try:
+            ETCDUTL.path()
+        except CannotBuild as missing:
+            pytest.skip(str(missing))
     for name, command in RUNS.items():
         await here.submit(name, command)
     await here.phase("over", "Succeeded")
     for name in ("same", "ends", "fails", "deleted"):
         await here.phase(name, "Running")
     before = await here.pods()
-    await backup(here.ground, tmp_path / "etcd")
+    await way.keep(here.ground, tmp_path)
+    member = member_of(here.ground)
 
     for rank in (0, 1):
         await here.lets_go("ends", rank)
@@ -59,10 +69,9 @@ async def test_etcd_is_restored_and_each_run_goes_on_from_what_the_backup_says(h
     log = Path(here.ground.folder) / "musterd.log"
     read = log.stat().st_size
     async with api_server_down(here), held(here.ground, "etcd", signal.SIGKILL):
-        data = Path(here.ground.folder) / "etcd"
-        await asyncio.to_thread(shutil.rmtree, data)
-        await asyncio.to_thread(shutil.copytree, tmp_path / "etcd", data)
-    here.row.happens("etcd is put back to what it was before runs ended, failed, began and were deleted")
+        await put_back(here.ground, way, tmp_path, member)
+    bumped = " (etcdutl snapshot restore --bump-revision)" if way is BUMPED else ""
+    here.row.happens(f"etcd is put back to what it was before runs ended, failed, began and were deleted{bumped}")
 
     async def noticed() -> bool:
         return b"resourceVersions went back" in log.read_bytes()[read:]

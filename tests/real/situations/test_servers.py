@@ -11,11 +11,12 @@ import pytest
 from muster.api.names import LABEL_RANK
 from muster.kube.paths import core
 from tests.fakes.relay import Relay
+from tests.real.etcd import compact
 from tests.real.ground import Ground
 from tests.real.namespace import eventually
 from tests.real.site import Site
 from tests.real.situations.test_refusals import counted
-from tests.real.stopping import Musterd, Ticket, api_server_down, ask, compact, held, musterds, without_rights
+from tests.real.stopping import Musterd, Ticket, api_server_down, ask, held, musterds, without_rights
 from tests.real.webhook import webhook
 
 pytestmark = [

@@ -9,5 +9,5 @@ ARGO = GoTool(
     package=".",
     program="argo-health",
     variable="MUSTER_ARGO",
-    on_request="make tools GITOPS=1",
+    on_request="make tools ALL=1",
 )

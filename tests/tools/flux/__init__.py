@@ -9,5 +9,5 @@ FLUX = GoTool(
     package=".",
     program="flux-health",
     variable="MUSTER_FLUX",
-    on_request="make tools GITOPS=1",
+    on_request="make tools ALL=1",
 )
