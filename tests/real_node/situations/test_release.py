@@ -5,7 +5,8 @@ import asyncio
 import pytest
 
 from deploy.helm.copies import CHART
-from tests.real.namespace import SLOW, eventually
+from tests.real.ground import SYSTEM
+from tests.real.namespace import SLOW, Refused, eventually
 from tests.real_node.ground import values
 from tests.real_node.site import Site
 from tests.real_node.situations.test_chart import OF, leader, led_by, led_by_another, replicas
@@ -27,6 +28,17 @@ async def goes_on_undisturbed(here: Site) -> None:
 async def loses_a_rank(here: Site) -> None:
     """Rank 1's pod is deleted."""
     await here.kubectl("delete", "pod", str((await here.pods("run"))[1]["metadata"]["name"]), "--wait=false")
+
+
+async def may(here: Site, account: str, verb: str, resource: str) -> bool:
+    """Whether RBAC allows it in all namespaces; kubectl ends with 1 where it does not."""
+    try:
+        await here.kubectl("auth", "can-i", verb, resource, f"--as={account}", "--all-namespaces")
+    except Refused as refusal:
+        if str(refusal) != "no":
+            raise
+        return False
+    return True
 
 
 async def test_helm_upgrade_and_rollback_leave_a_run_alone(here: Site) -> None:
@@ -91,3 +103,30 @@ async def test_the_node_of_the_leader_is_lost(here: Site) -> None:
             await here.phase("run", "Running")
         finally:
             await here.helm("rollback", *WAIT)
+
+
+async def test_prune_deletes_in_a_pod_what_ended_and_its_account_may_do_nothing_else(here: Site) -> None:
+    await here.submit("over", "true")
+    await here.submit("run")
+    await here.phase("over", "Succeeded")
+    await here.phase("run", "Running")
+    here.row.happens("helm upgrade with prune.enabled, then a Job of its CronJob")
+    enabled = ("--set", "prune.enabled=true", "--set-string", "prune.olderThan=1s")
+    await here.helm("upgrade", str(CHART), "--reuse-values", *enabled, *WAIT)
+    try:
+        cron = await here.kubectl(*OF, "get", "cronjobs", "--output=name")
+        await here.kubectl(*OF, "create", "job", "prune-now", f"--from={cron.strip()}")
+        await here.kubectl(*OF, "wait", "--for=condition=Complete", "job/prune-now", f"--timeout={SLOW:g}s")
+        said = await here.kubectl(*OF, "logs", "job/prune-now", "--container=prune")
+        here.row.says(" ".join(said.split()))
+        assert said.split() == ["over"]
+        assert await here.get(f"/apis/muster.dev/v1alpha1/namespaces/{here.namespace}/experiments/over") is None
+        await goes_on_undisturbed(here)
+        name = await here.kubectl(*OF, "get", cron.strip(), "--output=jsonpath={..serviceAccountName}")
+        account = f"system:serviceaccount:{SYSTEM}:{name}"
+        assert await may(here, account, "delete", "experiments")
+        for refused in (("patch", "experiments"), ("list", "pods"), ("get", "secrets")):
+            assert not await may(here, account, *refused)
+    finally:
+        await here.helm("rollback", *WAIT)
+        await here.kubectl(*OF, "delete", "job", "prune-now", "--ignore-not-found")
