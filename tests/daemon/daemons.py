@@ -9,8 +9,8 @@ from typing import TypeVar
 from muster.api.errors import ApiError
 from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings
+from tests.daemon.stories import in_virtual_time
 from tests.daemon.virtual_daemon import Cluster, Prober
-from tests.simulation.world.virtual_loop import VirtualLoop
 
 
 class Refusing(Cluster):
@@ -78,5 +78,4 @@ def played(make: Callable[[asyncio.AbstractEventLoop], W], story: Callable[[W], 
         while world.daemons:
             await world.stop()
 
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        runner.run(run())
+    in_virtual_time(run())

@@ -73,190 +73,166 @@ def _play(world: World, rank: int, **state: Any) -> None:
     world.api.put(f"{PODS}/{newest['metadata']['name']}", {**newest, "spec": spec, "status": state})
 
 
-def test_a_jobset_runs_to_its_end_with_names_labels_and_status_of_its_own_controller() -> None:
-    async def story(world: World) -> None:
-        await running(
-            world, job("worker", job=TWO, pod=NEVER, labels={"team": "a"}), coordinator={"replicatedJob": "worker"}
-        )
-        assert [pod["metadata"]["name"][:-6] for pod in pods(world)] == ["run-worker-0-0", "run-worker-0-1"]
-        pod = pods(world)[1]
-        labels, annotations = pod["metadata"]["labels"], pod["metadata"]["annotations"]
-        prefix = PREFIX
-        expected = {
-            "replicatedjob-name": "worker", "replicatedjob-replicas": "1", "restart-attempt": "0", "job-index": "0",
-            "global-replicas": "1", "job-global-index": "0", "group-name": "default", "group-replicas": "1",
-            "job-group-index": "0", "coordinator": "run-worker-0-0.run",
-        }  # fmt: skip
-        assert {key: labels[prefix + key] for key in expected} == expected
-        assert {key: annotations[prefix + key] for key in expected} == expected
-        assert (labels["team"], labels["job-name"], labels["batch.kubernetes.io/job-completion-index"]) == (
-            "a", "run-worker-0", "1",
-        )  # fmt: skip
-        assert annotations[f"{prefix}jobset-name"] == "run"
-        assert f"{prefix}jobset-name" not in labels, "it would call JobSet's webhooks"
-        assert (pod["spec"]["hostname"], pod["spec"]["subdomain"]) == ("run-worker-0-1", "run")
-        assert pod["spec"]["containers"][0]["env"] == [{"name": "JOB_COMPLETION_INDEX", "value": "1"}]
-        (owner,) = pod["metadata"]["ownerReferences"]
-        assert (owner["kind"], owner["name"], owner["controller"]) == ("JobSet", "run", True)
-        assert status(world)["conditions"][0]["type"] == TYPE
-        assert status(world)["replicatedJobsStatus"] == [
-            {"name": "worker", "active": 1, "ready": 1, "succeeded": 0, "failed": 0, "suspended": 0}
-        ]
-        world.cluster.end(0)
-        world.cluster.end(1)
-        await asyncio.sleep(6)
-        assert conditions(world) == ["Completed True/AllJobsCompleted"]
-        assert (status(world)["terminalState"], status(world)["restarts"]) == ("Completed", 0)
-
-    virtually(story)
+@virtually
+async def test_a_jobset_runs_to_its_end_with_names_labels_and_status_of_its_own_controller(world: World) -> None:
+    await running(
+        world, job("worker", job=TWO, pod=NEVER, labels={"team": "a"}), coordinator={"replicatedJob": "worker"}
+    )
+    assert [pod["metadata"]["name"][:-6] for pod in pods(world)] == ["run-worker-0-0", "run-worker-0-1"]
+    pod = pods(world)[1]
+    labels, annotations = pod["metadata"]["labels"], pod["metadata"]["annotations"]
+    prefix = PREFIX
+    expected = {
+        "replicatedjob-name": "worker", "replicatedjob-replicas": "1", "restart-attempt": "0", "job-index": "0",
+        "global-replicas": "1", "job-global-index": "0", "group-name": "default", "group-replicas": "1",
+        "job-group-index": "0", "coordinator": "run-worker-0-0.run",
+    }  # fmt: skip
+    assert {key: labels[prefix + key] for key in expected} == expected
+    assert {key: annotations[prefix + key] for key in expected} == expected
+    assert (labels["team"], labels["job-name"], labels["batch.kubernetes.io/job-completion-index"]) == (
+        "a", "run-worker-0", "1",
+    )  # fmt: skip
+    assert annotations[f"{prefix}jobset-name"] == "run"
+    assert f"{prefix}jobset-name" not in labels, "it would call JobSet's webhooks"
+    assert (pod["spec"]["hostname"], pod["spec"]["subdomain"]) == ("run-worker-0-1", "run")
+    assert pod["spec"]["containers"][0]["env"] == [{"name": "JOB_COMPLETION_INDEX", "value": "1"}]
+    (owner,) = pod["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["name"], owner["controller"]) == ("JobSet", "run", True)
+    assert status(world)["conditions"][0]["type"] == TYPE
+    assert status(world)["replicatedJobsStatus"] == [
+        {"name": "worker", "active": 1, "ready": 1, "succeeded": 0, "failed": 0, "suspended": 0}
+    ]
+    world.cluster.end(0)
+    world.cluster.end(1)
+    await asyncio.sleep(6)
+    assert conditions(world) == ["Completed True/AllJobsCompleted"]
+    assert (status(world)["terminalState"], status(world)["restarts"]) == ("Completed", 0)
 
 
-def test_a_failed_jobset_is_restarted_and_then_fails() -> None:
-    async def story(world: World) -> None:
-        await running(world, failurePolicy={"maxRestarts": 1})
-        fails(world, 1, 7)
-        await asyncio.sleep(3)
-        assert conditions(world) == ["RestartingJobSet True/DefaultFailurePolicy"]
-        assert (status(world)["restarts"], status(world)["restartsCountTowardsMax"]) == (1, 1)
-        for name in world.api.named("pods"):  # the kubelet has ended them
-            world.api.remove(f"{PODS}/{name}")
-        await asyncio.sleep(15)
-        for rank in range(2):
-            starts(world, rank)
-        await asyncio.sleep(6)
-        assert {pod["metadata"]["labels"]["jobset.sigs.k8s.io/restart-attempt"] for pod in pods(world)} == {"1"}
-        assert conditions(world) == ["RestartingJobSet False/JobsReady"]
-        fails(world, 1, 7)
-        await asyncio.sleep(6)
-        assert conditions(world) == ["RestartingJobSet False/JobSetFailed", "Failed True/ReachedMaxRestarts"]
-        assert status(world)["terminalState"] == "Failed"
-        await asyncio.sleep(6)
-        assert [each["reason"] for path, each in world.api.objects.items() if "/events/" in path] == [
-            "Started", "Running", "Scheduled", "GangRestart", "Restarted", "Running", "Scheduled", "ReachedMaxRestarts",
-        ]  # fmt: skip
-
-    virtually(story)
+@virtually
+async def test_a_failed_jobset_is_restarted_and_then_fails(world: World) -> None:
+    await running(world, failurePolicy={"maxRestarts": 1})
+    fails(world, 1, 7)
+    await asyncio.sleep(3)
+    assert conditions(world) == ["RestartingJobSet True/DefaultFailurePolicy"]
+    assert (status(world)["restarts"], status(world)["restartsCountTowardsMax"]) == (1, 1)
+    for name in world.api.named("pods"):  # the kubelet has ended them
+        world.api.remove(f"{PODS}/{name}")
+    await asyncio.sleep(15)
+    for rank in range(2):
+        starts(world, rank)
+    await asyncio.sleep(6)
+    assert {pod["metadata"]["labels"]["jobset.sigs.k8s.io/restart-attempt"] for pod in pods(world)} == {"1"}
+    assert conditions(world) == ["RestartingJobSet False/JobsReady"]
+    fails(world, 1, 7)
+    await asyncio.sleep(6)
+    assert conditions(world) == ["RestartingJobSet False/JobSetFailed", "Failed True/ReachedMaxRestarts"]
+    assert status(world)["terminalState"] == "Failed"
+    await asyncio.sleep(6)
+    assert [each["reason"] for path, each in world.api.objects.items() if "/events/" in path] == [
+        "Started", "Running", "Scheduled", "GangRestart", "Restarted", "Running", "Scheduled", "ReachedMaxRestarts",
+    ]  # fmt: skip
 
 
-def test_a_pod_is_replaced_within_its_run() -> None:
-    async def story(world: World) -> None:
-        await running(world, job("worker", job={**TWO, "backoffLimit": 1}, pod=NEVER))
-        fails(world, 1, 7)
-        await asyncio.sleep(15)
-        names = {
-            (pod["metadata"]["labels"]["muster.dev/rank"], pod["metadata"]["labels"]["muster.dev/attempt"])
-            for pod in pods(world)
-        }
-        assert names >= {("0", "0"), ("1", "1")}
-        assert status(world)["restarts"] == 0
-        assert json.loads(status(world)["conditions"][0]["message"])["epoch"] == 0
-
-    virtually(story)
+@virtually
+async def test_a_pod_is_replaced_within_its_run(world: World) -> None:
+    await running(world, job("worker", job={**TWO, "backoffLimit": 1}, pod=NEVER))
+    fails(world, 1, 7)
+    await asyncio.sleep(15)
+    names = {
+        (pod["metadata"]["labels"]["muster.dev/rank"], pod["metadata"]["labels"]["muster.dev/attempt"])
+        for pod in pods(world)
+    }
+    assert names >= {("0", "0"), ("1", "1")}
+    assert status(world)["restarts"] == 0
+    assert json.loads(status(world)["conditions"][0]["message"])["epoch"] == 0
 
 
 @pytest.mark.parametrize("manager", [None, "kueue.x-k8s.io/multikueue", "jobset.sigs.k8s.io/jobset-controller"])
-def test_a_jobset_of_another_manager_is_left_alone(manager: str | None) -> None:
+@virtually
+async def test_a_jobset_of_another_manager_is_left_alone(world: World, manager: str | None) -> None:
     """Conformance: no jobs while suspended or not, and the status preserved."""
-
-    async def story(world: World) -> None:
-        await running(world, started=0, managedBy=manager)
-        await asyncio.sleep(30)
-        assert (world.api.named("pods"), world.api.named("services"), status(world)) == ([], [], {})
-
-    virtually(story)
+    await running(world, started=0, managedBy=manager)
+    await asyncio.sleep(30)
+    assert (world.api.named("pods"), world.api.named("services"), status(world)) == ([], [], {})
 
 
-def test_a_jobset_that_cannot_be_run_says_why() -> None:
-    async def story(world: World) -> None:
-        await running(world, started=0, failurePolicy={"restartStrategy": "InPlaceRestart"})
-        assert conditions(world) == ["Failed True/InvalidSpec"]
-        assert "InPlaceRestart needs JobSet's agent" in status(world)["conditions"][-1]["message"]
-        assert (status(world)["terminalState"], status(world)["restarts"]) == ("Failed", 0)
-        assert world.api.named("pods") == []
-
-    virtually(story)
+@virtually
+async def test_a_jobset_that_cannot_be_run_says_why(world: World) -> None:
+    await running(world, started=0, failurePolicy={"restartStrategy": "InPlaceRestart"})
+    assert conditions(world) == ["Failed True/InvalidSpec"]
+    assert "InPlaceRestart needs JobSet's agent" in status(world)["conditions"][-1]["message"]
+    assert (status(world)["terminalState"], status(world)["restarts"]) == ("Failed", 0)
+    assert world.api.named("pods") == []
 
 
-def test_claims_are_made_before_the_pods_and_owned_unless_they_are_retained() -> None:
-    async def story(world: World) -> None:
-        claim = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}
-        policies = [
-            {"templates": [{"metadata": {"name": "own"}, "spec": claim}]},
-            {
-                "templates": [{"metadata": {"name": "kept"}, "spec": claim}],
-                "retentionPolicy": {"whenDeleted": "Retain"},
-            },
-        ]
-        mounts = [{"name": name, "mountPath": f"/{name}"} for name in ("own", "kept")]
-        container = {"name": "main", "image": "i", "volumeMounts": mounts}
-        await running(
-            world, job("worker", job=TWO, pod={**NEVER, "containers": [container]}), volumeClaimPolicies=policies
-        )
-        made = {
-            name: world.api.objects[f"/api/v1/namespaces/team/persistentvolumeclaims/{name}"]
-            for name in ("own-run", "kept-run")
-        }
-        assert all(each["metadata"]["labels"][f"{PREFIX}jobset-name"] == "run" for each in made.values())
-        (service,) = world.api.named("services")
-        found = world.api.objects[f"/api/v1/namespaces/team/services/{service}"]
-        assert (service, found["spec"]["selector"]) == ("run", {LABEL_UID: world.api.objects[PATH]["metadata"]["uid"]})
-        assert "ownerReferences" in made["own-run"]["metadata"]
-        assert "ownerReferences" not in made["kept-run"]["metadata"]
-        volumes = pods(world)[0]["spec"]["volumes"]
-        assert [each["persistentVolumeClaim"]["claimName"] for each in volumes] == ["own-run", "kept-run"]
-
-    virtually(story)
+@virtually
+async def test_claims_are_made_before_the_pods_and_owned_unless_they_are_retained(world: World) -> None:
+    claim = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}
+    policies = [
+        {"templates": [{"metadata": {"name": "own"}, "spec": claim}]},
+        {
+            "templates": [{"metadata": {"name": "kept"}, "spec": claim}],
+            "retentionPolicy": {"whenDeleted": "Retain"},
+        },
+    ]
+    mounts = [{"name": name, "mountPath": f"/{name}"} for name in ("own", "kept")]
+    container = {"name": "main", "image": "i", "volumeMounts": mounts}
+    await running(world, job("worker", job=TWO, pod={**NEVER, "containers": [container]}), volumeClaimPolicies=policies)
+    made = {
+        name: world.api.objects[f"/api/v1/namespaces/team/persistentvolumeclaims/{name}"]
+        for name in ("own-run", "kept-run")
+    }
+    assert all(each["metadata"]["labels"][f"{PREFIX}jobset-name"] == "run" for each in made.values())
+    (service,) = world.api.named("services")
+    found = world.api.objects[f"/api/v1/namespaces/team/services/{service}"]
+    assert (service, found["spec"]["selector"]) == ("run", {LABEL_UID: world.api.objects[PATH]["metadata"]["uid"]})
+    assert "ownerReferences" in made["own-run"]["metadata"]
+    assert "ownerReferences" not in made["kept-run"]["metadata"]
+    volumes = pods(world)[0]["spec"]["volumes"]
+    assert [each["persistentVolumeClaim"]["claimName"] for each in volumes] == ["own-run", "kept-run"]
 
 
-def test_the_claims_of_a_jobset_that_is_created_suspended_are_made_and_its_pods_are_not() -> None:
+@virtually
+async def test_the_claims_of_a_jobset_that_is_created_suspended_are_made_and_its_pods_are_not(world: World) -> None:
     """Conformance: suspended with PVCs. JobSet's controller makes Service, claims and suspended Jobs."""
-
-    async def story(world: World) -> None:
-        claim = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}
-        container = {"name": "main", "image": "i", "volumeMounts": [{"name": "data", "mountPath": "/data"}]}
-        made = job("worker", job=TWO, pod={**NEVER, "containers": [container]})
-        policies = [{"templates": [{"metadata": {"name": "data"}, "spec": claim}]}]
-        await running(world, made, started=0, suspend=True, volumeClaimPolicies=policies)
-        assert world.api.named("persistentvolumeclaims") == ["data-run"]
-        assert (world.api.named("pods"), conditions(world)) == ([], ["Suspended True/SuspendedJobs"])
-        kept = world.api.objects[PATH]
-        world.api.put(PATH, {**kept, "spec": {**kept["spec"], "suspend": False}})
-        await asyncio.sleep(6)
-        assert len(world.api.named("pods")) == 2
-        assert world.api.named("persistentvolumeclaims") == ["data-run"], "made once"
-
-    virtually(story)
+    claim = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}
+    container = {"name": "main", "image": "i", "volumeMounts": [{"name": "data", "mountPath": "/data"}]}
+    made = job("worker", job=TWO, pod={**NEVER, "containers": [container]})
+    policies = [{"templates": [{"metadata": {"name": "data"}, "spec": claim}]}]
+    await running(world, made, started=0, suspend=True, volumeClaimPolicies=policies)
+    assert world.api.named("persistentvolumeclaims") == ["data-run"]
+    assert (world.api.named("pods"), conditions(world)) == ([], ["Suspended True/SuspendedJobs"])
+    kept = world.api.objects[PATH]
+    world.api.put(PATH, {**kept, "spec": {**kept["spec"], "suspend": False}})
+    await asyncio.sleep(6)
+    assert len(world.api.named("pods")) == 2
+    assert world.api.named("persistentvolumeclaims") == ["data-run"], "made once"
 
 
-def test_a_jobset_is_deleted_its_ttl_after_its_end() -> None:
+@virtually
+async def test_a_jobset_is_deleted_its_ttl_after_its_end(world: World) -> None:
     """Conformance: TTL deletes only the one with ttl."""
-
-    async def story(world: World) -> None:
-        await running(world, ttlSecondsAfterFinished=60)
-        world.cluster.end(0)
-        world.cluster.end(1)
-        await asyncio.sleep(30)
-        assert PATH in world.api.objects
-        await asyncio.sleep(60)
-        assert PATH not in world.api.objects
-
-    virtually(story)
+    await running(world, ttlSecondsAfterFinished=60)
+    world.cluster.end(0)
+    world.cluster.end(1)
+    await asyncio.sleep(30)
+    assert PATH in world.api.objects
+    await asyncio.sleep(60)
+    assert PATH not in world.api.objects
 
 
-def test_a_run_of_a_jobset_costs_few_writes_and_none_at_rest() -> None:
+@virtually
+async def test_a_run_of_a_jobset_costs_few_writes_and_none_at_rest(world: World) -> None:
     """The design's budget: n + 9 for n pods."""
-
-    async def story(world: World) -> None:
-        inside = {"completions": 8, "parallelism": 8, "backoffLimit": 0}
-        await running(world, job("worker", job=inside, pod=NEVER), started=8)
-        await asyncio.sleep(60)
-        before = len(world.written())
-        await asyncio.sleep(3600)
-        assert len(world.written()) == before, "at rest"
-        for rank in range(8):
-            world.cluster.end(rank)
-        await asyncio.sleep(6)
-        assert conditions(world) == ["Completed True/AllJobsCompleted"]
-        assert len(world.written()) <= 8 + 9
-
-    virtually(story)
+    inside = {"completions": 8, "parallelism": 8, "backoffLimit": 0}
+    await running(world, job("worker", job=inside, pod=NEVER), started=8)
+    await asyncio.sleep(60)
+    before = len(world.written())
+    await asyncio.sleep(3600)
+    assert len(world.written()) == before, "at rest"
+    for rank in range(8):
+        world.cluster.end(rank)
+    await asyncio.sleep(6)
+    assert conditions(world) == ["Completed True/AllJobsCompleted"]
+    assert len(world.written()) <= 8 + 9

@@ -13,43 +13,37 @@ SET = f"/apis/{JOBSET.api_version}/namespaces/team/jobsets/run"
 RUN = "/apis/muster.dev/v1alpha1/namespaces/team/experiments/run"
 
 
-def test_an_experiment_and_a_jaxjob_of_one_name_are_two_subjects() -> None:
+@virtually
+async def test_an_experiment_and_a_jaxjob_of_one_name_are_two_subjects(world: World) -> None:
     """The name of the second says its kind, as ``muster get`` takes it."""
-
-    async def story(world: World) -> None:
-        world.serve()
-        daemon = await world.daemon()
-        world.api.put(JOB, job())
-        world.api.put(RUN, experiment(2))
-        await asyncio.sleep(10)
-        found = {name: daemon.find("team", name) for name in ("run", "jaxjob/run", "jobset/run", "x/run")}
-        assert {name: subject and subject.plan.operator for name, subject in found.items()} == {
-            "run": "jobset", "jaxjob/run": "jaxjob", "jobset/run": None, "x/run": None,
-        }  # fmt: skip
-        text = scraped(daemon)
-        assert 'experiment="jaxjob/run"' in text
-        assert 'experiment="run"' in text
-        assert 'muster_experiments_unreported{reason="duplicate"} 0.0' in text
-
-    virtually(story)
+    world.serve()
+    daemon = await world.daemon()
+    world.api.put(JOB, job())
+    world.api.put(RUN, experiment(2))
+    await asyncio.sleep(10)
+    found = {name: daemon.find("team", name) for name in ("run", "jaxjob/run", "jobset/run", "x/run")}
+    assert {name: subject and subject.plan.operator for name, subject in found.items()} == {
+        "run": "jobset", "jaxjob/run": "jaxjob", "jobset/run": None, "x/run": None,
+    }  # fmt: skip
+    text = scraped(daemon)
+    assert 'experiment="jaxjob/run"' in text
+    assert 'experiment="run"' in text
+    assert 'muster_experiments_unreported{reason="duplicate"} 0.0' in text
 
 
-def test_the_end_of_a_jobset_is_counted_and_its_series_name_it_as_one() -> None:
+@virtually
+async def test_the_end_of_a_jobset_is_counted_and_its_series_name_it_as_one(world: World) -> None:
     """In place of ``jobset_completed_total`` and ``jobset_failed_total``."""
-
-    async def story(world: World) -> None:
-        world.api.put(f"/apis/{JOBSET.api_version}", {"resources": [{"name": JOBSET.plural}]})
-        daemon = await world.daemon("jobsets")
-        made = jobset(replicated("w", job={"backoffLimit": 0}, pod={"restartPolicy": "Never"}), name="run")
-        world.api.put(SET, {**made, "metadata": {"name": "run", "namespace": "team"}})
-        await asyncio.sleep(3)
-        world.cluster.start(0)
-        world.cluster.end(0)
-        await asyncio.sleep(6)
-        text = scraped(daemon)
-        ended = 'operator="jobset-object",outcome="Succeeded",reason="AllMembersSucceeded"'
-        assert f"muster_outcomes_total{{{ended}}} 1.0" in text
-        assert 'experiment="jobset/run"' in text
-        assert "jobset_completed_total" not in text
-
-    virtually(story)
+    world.api.put(f"/apis/{JOBSET.api_version}", {"resources": [{"name": JOBSET.plural}]})
+    daemon = await world.daemon("jobsets")
+    made = jobset(replicated("w", job={"backoffLimit": 0}, pod={"restartPolicy": "Never"}), name="run")
+    world.api.put(SET, {**made, "metadata": {"name": "run", "namespace": "team"}})
+    await asyncio.sleep(3)
+    world.cluster.start(0)
+    world.cluster.end(0)
+    await asyncio.sleep(6)
+    text = scraped(daemon)
+    ended = 'operator="jobset-object",outcome="Succeeded",reason="AllMembersSucceeded"'
+    assert f"muster_outcomes_total{{{ended}}} 1.0" in text
+    assert 'experiment="jobset/run"' in text
+    assert "jobset_completed_total" not in text

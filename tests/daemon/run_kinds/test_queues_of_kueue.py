@@ -51,61 +51,53 @@ def said(world: World) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("ours", [True, False])
-def test_a_jobset_that_waits_for_quota_says_what_kueue_says(ours: bool) -> None:
-    async def story(world: World) -> None:
-        await queued(world, ours=ours)
-        says(world, "Pending", "couldn't assign flavors to pod set worker: insufficient unused quota")
-        await asyncio.sleep(6)
-        assert said(world) == (
-            "Queued",
-            "queued in team-a: couldn't assign flavors to pod set worker: insufficient unused quota",
-        )
-        says(world, "ExceedsMaxQuota", TOO_BIG)
-        await asyncio.sleep(6)
-        assert said(world) == ("ExceedsMaxQuota", f"queued in team-a: {TOO_BIG}")
-        messages = [each["message"] for each in world.cluster.events("Stuck")]
-        assert messages == [f"ExceedsMaxQuota: queued in team-a: {TOO_BIG}"]
-        written = world.written()
-        assert not any("workloads" in request for request in written)
-        if ours:
-            message = json.loads(world.api.objects[PATH]["status"]["conditions"][0]["message"])["message"]
-            assert message == f"queued in team-a: {TOO_BIG}"
-
-    virtually(story)
+@virtually
+async def test_a_jobset_that_waits_for_quota_says_what_kueue_says(world: World, ours: bool) -> None:
+    await queued(world, ours=ours)
+    says(world, "Pending", "couldn't assign flavors to pod set worker: insufficient unused quota")
+    await asyncio.sleep(6)
+    assert said(world) == (
+        "Queued",
+        "queued in team-a: couldn't assign flavors to pod set worker: insufficient unused quota",
+    )
+    says(world, "ExceedsMaxQuota", TOO_BIG)
+    await asyncio.sleep(6)
+    assert said(world) == ("ExceedsMaxQuota", f"queued in team-a: {TOO_BIG}")
+    messages = [each["message"] for each in world.cluster.events("Stuck")]
+    assert messages == [f"ExceedsMaxQuota: queued in team-a: {TOO_BIG}"]
+    written = world.written()
+    assert not any("workloads" in request for request in written)
+    if ours:
+        message = json.loads(world.api.objects[PATH]["status"]["conditions"][0]["message"])["message"]
+        assert message == f"queued in team-a: {TOO_BIG}"
 
 
 @pytest.mark.parametrize("ours", [True, False])
-def test_without_the_setting_the_label_says_who_decides(ours: bool) -> None:
-    async def story(world: World) -> None:
-        await queued(world, ours=ours, kueue=False)
-        await asyncio.sleep(120)
-        assert said(world) == (
-            "Suspended", "suspended, and its queue label names team-a: Kueue decides when it goes on"
-        )  # fmt: skip
-
-    virtually(story)
+@virtually
+async def test_without_the_setting_the_label_says_who_decides(world: World, ours: bool) -> None:
+    await queued(world, ours=ours, kueue=False)
+    await asyncio.sleep(120)
+    assert said(world) == (
+        "Suspended", "suspended, and its queue label names team-a: Kueue decides when it goes on"
+    )  # fmt: skip
 
 
-def test_a_reader_of_a_watched_jobset_sees_what_kueue_says() -> None:
-    async def story(world: World) -> None:
-        await queued(world, ours=False)
-        resources = ResourceClient(world.cluster)
-        seen = await watching.get(resources, JOBSET, "team", "jobset/run")
-        assert seen.message == "suspended, and its queue label names team-a: Kueue decides when it goes on"
-        says(world, "Pending", "insufficient unused quota")
-        seen = await watching.get(resources, JOBSET, "team", "jobset/run")
-        assert (seen.reason, seen.message) == ("Queued", "queued in team-a: insufficient unused quota")
-
-    virtually(story)
+@virtually
+async def test_a_reader_of_a_watched_jobset_sees_what_kueue_says(world: World) -> None:
+    await queued(world, ours=False)
+    resources = ResourceClient(world.cluster)
+    seen = await watching.get(resources, JOBSET, "team", "jobset/run")
+    assert seen.message == "suspended, and its queue label names team-a: Kueue decides when it goes on"
+    says(world, "Pending", "insufficient unused quota")
+    seen = await watching.get(resources, JOBSET, "team", "jobset/run")
+    assert (seen.reason, seen.message) == ("Queued", "queued in team-a: insufficient unused quota")
 
 
-def test_a_workload_that_is_gone_is_said_no_more() -> None:
-    async def story(world: World) -> None:
-        await queued(world, ours=True)
-        says(world, "Pending", "insufficient unused quota")
-        await asyncio.sleep(6)
-        world.api.remove(WORKLOAD)
-        await asyncio.sleep(6)
-        assert said(world)[1].startswith("suspended, and its queue label names team-a: Kueue has made no Workload")
-
-    virtually(story)
+@virtually
+async def test_a_workload_that_is_gone_is_said_no_more(world: World) -> None:
+    await queued(world, ours=True)
+    says(world, "Pending", "insufficient unused quota")
+    await asyncio.sleep(6)
+    world.api.remove(WORKLOAD)
+    await asyncio.sleep(6)
+    assert said(world)[1].startswith("suspended, and its queue label names team-a: Kueue has made no Workload")

@@ -1,7 +1,8 @@
 """A daemon that runs JAXJobs, on an API server in memory and in virtual time."""
 
 from collections.abc import Callable, Coroutine
-from typing import Any
+from functools import partial
+from typing import Any, Concatenate, ParamSpec
 
 from muster.api.errors import ApiError
 from muster.daemon.app import Daemon
@@ -9,8 +10,10 @@ from muster.daemon.settings import Settings
 from muster.kinds.planning.record_condition import TYPE
 from muster.state.vocabulary.subject import JAXJOB
 from tests.daemon.daemons import Daemons, played
+from tests.daemon.stories import as_test
 from tests.fakes.history import Object
 
+P = ParamSpec("P")
 JOB = "/apis/kubeflow.org/v1/namespaces/team/jaxjobs/train"
 DISCOVERY = f"/apis/{JAXJOB.api_version}"
 
@@ -70,6 +73,6 @@ def job(replicas: int = 2, *, restart: str = "OnFailure", run_policy: Object | N
     return {**made, "status": status} if status else made
 
 
-def virtually(story: Callable[[World], Coroutine[None, None, None]]) -> None:
-    """Run a story in virtual time."""
-    played(World, story)
+def virtually(story: Callable[Concatenate[World, P], Coroutine[Any, Any, None]]) -> Callable[P, None]:
+    """A test of a story in virtual time."""
+    return as_test(story, partial(played, World))
