@@ -6,7 +6,7 @@ from typing import Any
 from muster.api.errors import ApiError, Forbidden
 from muster.state.vocabulary.record import ConditionType, Phase
 from tests.daemon.watched.test_jobs import JAXJOB, JOB, OBSERVE, over, pod
-from tests.daemon.watched.world import PODS, World, virtually
+from tests.daemon.watched.world import PODS, World, virtually, virtually_with_writes
 
 
 def job(world: World, *, status: Any = None, spec: Any = None, **annotations: str) -> None:
@@ -16,158 +16,139 @@ def job(world: World, *, status: Any = None, spec: Any = None, **annotations: st
     world.api.put(JOB, {"kind": "Job", "metadata": own, "spec": usual | (spec or {}), "status": status or {}})
 
 
-def test_without_an_action_a_deadline_only_alerts() -> None:
-    async def story(world: World) -> None:
-        world.serve("jobs")
-        await world.daemon("jobs")
-        job(world, total_deadline="1m")
-        pod(world, "train-0-a", 0)
-        await asyncio.sleep(90)
-        stuck = world.found("job/train").record.condition(ConditionType.STUCK)
-        assert stuck is not None
-        assert (stuck.status, stuck.reason) == (True, "DeadlineExceeded")
-        assert "the run did not finish within 60 s" in stuck.message
-        assert world.written() == []
-
-    virtually(story)
+@virtually
+async def test_without_an_action_a_deadline_only_alerts(world: World) -> None:
+    world.serve("jobs")
+    await world.daemon("jobs")
+    job(world, total_deadline="1m")
+    pod(world, "train-0-a", 0)
+    await asyncio.sleep(90)
+    stuck = world.found("job/train").record.condition(ConditionType.STUCK)
+    assert stuck is not None
+    assert (stuck.status, stuck.reason) == (True, "DeadlineExceeded")
+    assert "the run did not finish within 60 s" in stuck.message
+    assert world.written() == []
 
 
-def test_a_job_is_suspended_once_and_an_event_says_so_before() -> None:
-    async def story(world: World) -> None:
-        world.serve("jobs")
-        await world.daemon("jobs")
-        job(world, total_deadline="1m", on_deadline="suspend")
-        pod(world, "train-0-a", 0)
-        await asyncio.sleep(90)
-        assert world.api.objects[JOB]["spec"]["suspend"] is True
-        assert world.written() == [f"PATCH {JOB}"]
-        writes = [each for each in world.api.requests if each.method != "GET"]
-        asked = next(each for each in writes if each.path == JOB)
-        assert asked.body is not None
-        assert asked.body["metadata"].keys() == {"uid", "resourceVersion"}
-        said = next(each for each in writes if each.body and each.body.get("reason") == "DeadlineExceeded")
-        assert writes.index(said) < writes.index(asked)
-        assert said.body is not None
-        assert said.body["message"].endswith("the annotation muster.dev/on-deadline asks to suspend it")
-        job(
-            world,
-            spec={"suspend": True},
-            status=over("Suspended", "JobSuspended"),
-            total_deadline="1m",
-            on_deadline="suspend",
-        )
-        await asyncio.sleep(120)
-        assert world.found("job/train").record.phase is Phase.SUSPENDED
-        assert len(world.written()) == 1
-
-    virtually(story, writes=True)
+@virtually_with_writes
+async def test_a_job_is_suspended_once_and_an_event_says_so_before(world: World) -> None:
+    world.serve("jobs")
+    await world.daemon("jobs")
+    job(world, total_deadline="1m", on_deadline="suspend")
+    pod(world, "train-0-a", 0)
+    await asyncio.sleep(90)
+    assert world.api.objects[JOB]["spec"]["suspend"] is True
+    assert world.written() == [f"PATCH {JOB}"]
+    writes = [each for each in world.api.requests if each.method != "GET"]
+    asked = next(each for each in writes if each.path == JOB)
+    assert asked.body is not None
+    assert asked.body["metadata"].keys() == {"uid", "resourceVersion"}
+    said = next(each for each in writes if each.body and each.body.get("reason") == "DeadlineExceeded")
+    assert writes.index(said) < writes.index(asked)
+    assert said.body is not None
+    assert said.body["message"].endswith("the annotation muster.dev/on-deadline asks to suspend it")
+    job(
+        world,
+        spec={"suspend": True},
+        status=over("Suspended", "JobSuspended"),
+        total_deadline="1m",
+        on_deadline="suspend",
+    )
+    await asyncio.sleep(120)
+    assert world.found("job/train").record.phase is Phase.SUSPENDED
+    assert len(world.written()) == 1
 
 
-def test_a_jaxjob_whose_own_deadline_does_not_hold_is_ended_by_muster_s() -> None:
+@virtually_with_writes
+async def test_a_jaxjob_whose_own_deadline_does_not_hold_is_ended_by_muster_s(world: World) -> None:
     """Kubeflow checks activeDeadlineSeconds only when something else changes (its issue 3358)."""
-
-    async def story(world: World) -> None:
-        world.serve("jaxjobs")
-        await world.daemon("jaxjobs", run_kinds="none")
-        annotations = {"muster.dev/total-deadline": "2m", "muster.dev/on-deadline": "delete"}
-        spec = {"jaxReplicaSpecs": {"Worker": {"replicas": 2}}, "runPolicy": {"activeDeadlineSeconds": 60}}
-        metadata = {"namespace": "team", "annotations": annotations}
-        world.api.put(JAXJOB, {"kind": "JAXJob", "metadata": metadata, "spec": spec})
-        await asyncio.sleep(100)
-        assert world.written() == []
-        await asyncio.sleep(40)
-        assert world.written() == [f"DELETE {JAXJOB}"]
-        assert JAXJOB not in world.api.objects
-        assert world.titles() == []
-
-    virtually(story, writes=True)
+    world.serve("jaxjobs")
+    await world.daemon("jaxjobs", run_kinds="none")
+    annotations = {"muster.dev/total-deadline": "2m", "muster.dev/on-deadline": "delete"}
+    spec = {"jaxReplicaSpecs": {"Worker": {"replicas": 2}}, "runPolicy": {"activeDeadlineSeconds": 60}}
+    metadata = {"namespace": "team", "annotations": annotations}
+    world.api.put(JAXJOB, {"kind": "JAXJob", "metadata": metadata, "spec": spec})
+    await asyncio.sleep(100)
+    assert world.written() == []
+    await asyncio.sleep(40)
+    assert world.written() == [f"DELETE {JAXJOB}"]
+    assert JAXJOB not in world.api.objects
+    assert world.titles() == []
 
 
-def test_labelled_pods_are_deleted_by_uid() -> None:
-    async def story(world: World) -> None:
-        await world.daemon("pods")
-        annotations = {"muster.dev/total-deadline": "1m", "muster.dev/on-deadline": "delete", "muster.dev/size": "2"}
-        for rank in range(2):
-            world.pod(f"run-{rank}", labels={"muster.dev/observe": "run"}, annotations=annotations)
-        world.pod("other-0", labels={"muster.dev/observe": "other"})
-        await asyncio.sleep(90)
-        assert world.written() == [f"DELETE {PODS}/run-0", f"DELETE {PODS}/run-1"]
-
-    virtually(story, writes=True)
+@virtually_with_writes
+async def test_labelled_pods_are_deleted_by_uid(world: World) -> None:
+    await world.daemon("pods")
+    annotations = {"muster.dev/total-deadline": "1m", "muster.dev/on-deadline": "delete", "muster.dev/size": "2"}
+    for rank in range(2):
+        world.pod(f"run-{rank}", labels={"muster.dev/observe": "run"}, annotations=annotations)
+    world.pod("other-0", labels={"muster.dev/observe": "other"})
+    await asyncio.sleep(90)
+    assert world.written() == [f"DELETE {PODS}/run-0", f"DELETE {PODS}/run-1"]
 
 
-def test_a_run_that_ended_in_time_is_left_alone_and_so_is_one_that_has_changed() -> None:
-    async def story(world: World) -> None:
-        world.serve("jobs")
-        await world.daemon("jobs")
-        job(world, total_deadline="1m", on_deadline="delete", status=over("Complete", "CompletionsReached"))
-        await asyncio.sleep(120)
-        assert world.written() == []
-
-    virtually(story)
+@virtually
+async def test_a_run_that_ended_in_time_is_left_alone_and_so_is_one_that_has_changed(world: World) -> None:
+    world.serve("jobs")
+    await world.daemon("jobs")
+    job(world, total_deadline="1m", on_deadline="delete", status=over("Complete", "CompletionsReached"))
+    await asyncio.sleep(120)
+    assert world.written() == []
 
 
-def test_a_deadline_counts_from_the_start_of_the_run_and_not_of_the_daemon() -> None:
-    async def story(world: World) -> None:
-        world.serve("jobs")
-        await asyncio.sleep(10)
-        job(world, total_deadline="1h", on_deadline="delete")
-        await asyncio.sleep(3500)
-        await world.daemon("jobs")
-        await asyncio.sleep(60)
-        assert world.written() == []
-        await asyncio.sleep(60)
-        assert world.written() == [f"DELETE {JOB}"]
-
-    virtually(story, writes=True)
+@virtually_with_writes
+async def test_a_deadline_counts_from_the_start_of_the_run_and_not_of_the_daemon(world: World) -> None:
+    world.serve("jobs")
+    await asyncio.sleep(10)
+    job(world, total_deadline="1h", on_deadline="delete")
+    await asyncio.sleep(3500)
+    await world.daemon("jobs")
+    await asyncio.sleep(60)
+    assert world.written() == []
+    await asyncio.sleep(60)
+    assert world.written() == [f"DELETE {JOB}"]
 
 
-def test_a_missing_right_is_said_on_the_run() -> None:
-    async def story(world: World) -> None:
-        world.serve("jobs")
-        await world.daemon("jobs")
-        error = Forbidden("jobs.batch is forbidden: User cannot patch resource", status=403, reason="Forbidden")
-        world.api.fail(f"PATCH {JOB}", error, times=1000)
-        job(world, total_deadline="1m", on_deadline="suspend")
-        await asyncio.sleep(90)
-        stuck = world.found("job/train").record.condition(ConditionType.STUCK)
-        assert stuck is not None
-        assert stuck.status
-        assert "suspend Job team/train" in stuck.message
-
-    virtually(story, writes=True)
+@virtually_with_writes
+async def test_a_missing_right_is_said_on_the_run(world: World) -> None:
+    world.serve("jobs")
+    await world.daemon("jobs")
+    error = Forbidden("jobs.batch is forbidden: User cannot patch resource", status=403, reason="Forbidden")
+    world.api.fail(f"PATCH {JOB}", error, times=1000)
+    job(world, total_deadline="1m", on_deadline="suspend")
+    await asyncio.sleep(90)
+    stuck = world.found("job/train").record.condition(ConditionType.STUCK)
+    assert stuck is not None
+    assert stuck.status
+    assert "suspend Job team/train" in stuck.message
 
 
-def test_an_end_that_a_webhook_refuses_is_said_within_seconds_and_follows_when_it_answers() -> None:
-    async def story(world: World) -> None:
-        world.serve("jobs")
-        await world.daemon("jobs")
-        down = ApiError('failed calling webhook "mjob.kb.io": connection refused', status=500, reason="InternalError")
-        fault = world.api.fail(f"PATCH {JOB}", down, times=1000)
-        job(world, total_deadline="1m", on_deadline="suspend")
-        await asyncio.sleep(65)
-        stuck = world.found("job/train").record.condition(ConditionType.STUCK)
-        assert stuck is not None
-        assert (stuck.status, stuck.reason) == (True, "WebhookFailed")
-        await asyncio.sleep(120)
-        tries = len(world.written())
-        assert tries <= 15, "the pause grows"
-        fault.times = 0
-        await asyncio.sleep(31)
-        assert world.api.objects[JOB]["spec"]["suspend"] is True
-        assert len(world.written()) == tries + 1
-        assert len([each for each in world.cluster.events() if "asks to suspend it" in each["message"]]) == 1
-
-    virtually(story, writes=True)
+@virtually_with_writes
+async def test_an_end_that_a_webhook_refuses_is_said_within_seconds_and_follows_when_it_answers(world: World) -> None:
+    world.serve("jobs")
+    await world.daemon("jobs")
+    down = ApiError('failed calling webhook "mjob.kb.io": connection refused', status=500, reason="InternalError")
+    fault = world.api.fail(f"PATCH {JOB}", down, times=1000)
+    job(world, total_deadline="1m", on_deadline="suspend")
+    await asyncio.sleep(65)
+    stuck = world.found("job/train").record.condition(ConditionType.STUCK)
+    assert stuck is not None
+    assert (stuck.status, stuck.reason) == (True, "WebhookFailed")
+    await asyncio.sleep(120)
+    tries = len(world.written())
+    assert tries <= 15, "the pause grows"
+    fault.times = 0
+    await asyncio.sleep(31)
+    assert world.api.objects[JOB]["spec"]["suspend"] is True
+    assert len(world.written()) == tries + 1
+    assert len([each for each in world.cluster.events() if "asks to suspend it" in each["message"]]) == 1
 
 
-def test_a_set_of_pods_cannot_be_suspended() -> None:
-    async def story(world: World) -> None:
-        await world.daemon("pods")
-        annotations = {"muster.dev/total-deadline": "1m", "muster.dev/on-deadline": "suspend"}
-        world.pod("run-0", labels={"muster.dev/observe": "run"}, annotations=annotations)
-        await asyncio.sleep(90)
-        assert world.titles() == []
-        assert world.written() == []
-
-    virtually(story)
+@virtually
+async def test_a_set_of_pods_cannot_be_suspended(world: World) -> None:
+    await world.daemon("pods")
+    annotations = {"muster.dev/total-deadline": "1m", "muster.dev/on-deadline": "suspend"}
+    world.pod("run-0", labels={"muster.dev/observe": "run"}, annotations=annotations)
+    await asyncio.sleep(90)
+    assert world.titles() == []
+    assert world.written() == []

@@ -31,104 +31,95 @@ def title(of: str, name: str) -> str:
 
 
 @pytest.mark.parametrize("of", CRDS)
-def test_an_object_of_a_million_members_is_refused_and_said_to_be(of: str) -> None:
-    async def story(world: World) -> None:
-        world.serve(of)
-        await world.daemon(f"{of},pods")
-        member(world, 0, name="good")
-        put(world, "huge", of, HUGE[of])
-        await asyncio.sleep(3)
-        assert world.titles() == ["pods/good"]
-        assert world.found("pods/good").record.phase is Phase.RUNNING
-        (event,) = [each for each in world.cluster.events() if each["reason"] == "NotWatchedOver"]
-        assert (event["type"], event["involvedObject"]["name"]) == ("Warning", "huge")
-        assert "100000" in event["message"]
-
-    virtually(story)
+@virtually
+async def test_an_object_of_a_million_members_is_refused_and_said_to_be(world: World, of: str) -> None:
+    world.serve(of)
+    await world.daemon(f"{of},pods")
+    member(world, 0, name="good")
+    put(world, "huge", of, HUGE[of])
+    await asyncio.sleep(3)
+    assert world.titles() == ["pods/good"]
+    assert world.found("pods/good").record.phase is Phase.RUNNING
+    (event,) = [each for each in world.cluster.events() if each["reason"] == "NotWatchedOver"]
+    assert (event["type"], event["involvedObject"]["name"]) == ("Warning", "huge")
+    assert "100000" in event["message"]
 
 
 @pytest.mark.parametrize("of", CRDS)
-def test_every_kind_that_is_installed_late_is_found_and_one_that_is_removed_is_forgotten(of: str) -> None:
+@virtually
+async def test_every_kind_that_is_installed_late_is_found_and_one_that_is_removed_is_forgotten(
+    world: World, of: str
+) -> None:
     spec = SMALL[of]
-
-    async def story(world: World) -> None:
-        await world.daemon(of)
-        put(world, "t", of, spec)
-        await asyncio.sleep(30)
-        assert world.titles() == []
-        world.serve(of)
-        await asyncio.sleep(65)
-        assert world.titles() == [title(of, "t")]
-        world.uninstall(of)
-        await asyncio.sleep(620)
-        assert world.titles() == []
-
-    virtually(story)
+    await world.daemon(of)
+    put(world, "t", of, spec)
+    await asyncio.sleep(30)
+    assert world.titles() == []
+    world.serve(of)
+    await asyncio.sleep(65)
+    assert world.titles() == [title(of, "t")]
+    world.uninstall(of)
+    await asyncio.sleep(620)
+    assert world.titles() == []
 
 
 @pytest.mark.parametrize("index", ["-1", "1000000000", "0x1", "1e3", "9" * 40, "", "½"])
-def test_a_pod_whose_index_is_out_of_range_takes_the_place_of_no_other(index: str) -> None:
-    async def story(world: World) -> None:
-        world.serve("jobs")
-        await world.daemon("jobs")
-        job(world)
-        job_pod(world, "train-0-a", 0)
-        job_pod(world, "train-1-a", 1)
-        await asyncio.sleep(2)
-        labels = {
-            "batch.kubernetes.io/job-name": "train",
-            "batch.kubernetes.io/controller-uid": "job-1",
-            "batch.kubernetes.io/job-completion-index": index,
-        }
-        owner = {"kind": "Job", "apiVersion": "batch/v1", "name": "train", "uid": "job-1", "controller": True}
-        world.pod("forged", labels=labels, ownerReferences=[owner], ready=False)
-        await asyncio.sleep(2)
-        run = world.found("job/train")
-        assert {pod.name for pod in run.view.pods()} == {"train-0-a", "train-1-a"}
-        assert run.record.message == "2/2 members are ready"
-
-    virtually(story)
+@virtually
+async def test_a_pod_whose_index_is_out_of_range_takes_the_place_of_no_other(world: World, index: str) -> None:
+    world.serve("jobs")
+    await world.daemon("jobs")
+    job(world)
+    job_pod(world, "train-0-a", 0)
+    job_pod(world, "train-1-a", 1)
+    await asyncio.sleep(2)
+    labels = {
+        "batch.kubernetes.io/job-name": "train",
+        "batch.kubernetes.io/controller-uid": "job-1",
+        "batch.kubernetes.io/job-completion-index": index,
+    }
+    owner = {"kind": "Job", "apiVersion": "batch/v1", "name": "train", "uid": "job-1", "controller": True}
+    world.pod("forged", labels=labels, ownerReferences=[owner], ready=False)
+    await asyncio.sleep(2)
+    run = world.found("job/train")
+    assert {pod.name for pod in run.view.pods()} == {"train-0-a", "train-1-a"}
+    assert run.record.message == "2/2 members are ready"
 
 
-def test_pods_of_another_namespace_or_with_another_uid_are_no_members() -> None:
-    async def story(world: World) -> None:
-        world.serve("jobs")
-        await world.daemon("jobs")
-        job(world)
-        job_pod(world, "train-0-a", 0)
-        job_pod(world, "train-1-a", 1)
-        job_pod(world, "train-1-b", 1, namespace="other", ready=False)
-        labels = {
-            "batch.kubernetes.io/job-name": "train",
-            "batch.kubernetes.io/controller-uid": "job-2",
-            "batch.kubernetes.io/job-completion-index": "0",
-        }
-        owner = {"kind": "Job", "apiVersion": "batch/v1", "name": "train", "uid": "job-2", "controller": True}
-        world.pod("train-0-z", labels=labels, ownerReferences=[owner], ready=False)
-        await asyncio.sleep(3)
-        run = world.found("job/train")
-        assert {(pod.namespace, pod.name) for pod in run.view.pods()} == {("team", "train-0-a"), ("team", "train-1-a")}
-        assert run.record.message == "2/2 members are ready"
-
-    virtually(story)
+@virtually
+async def test_pods_of_another_namespace_or_with_another_uid_are_no_members(world: World) -> None:
+    world.serve("jobs")
+    await world.daemon("jobs")
+    job(world)
+    job_pod(world, "train-0-a", 0)
+    job_pod(world, "train-1-a", 1)
+    job_pod(world, "train-1-b", 1, namespace="other", ready=False)
+    labels = {
+        "batch.kubernetes.io/job-name": "train",
+        "batch.kubernetes.io/controller-uid": "job-2",
+        "batch.kubernetes.io/job-completion-index": "0",
+    }
+    owner = {"kind": "Job", "apiVersion": "batch/v1", "name": "train", "uid": "job-2", "controller": True}
+    world.pod("train-0-z", labels=labels, ownerReferences=[owner], ready=False)
+    await asyncio.sleep(3)
+    run = world.found("job/train")
+    assert {(pod.namespace, pod.name) for pod in run.view.pods()} == {("team", "train-0-a"), ("team", "train-1-a")}
+    assert run.record.message == "2/2 members are ready"
 
 
-def test_of_two_objects_that_claim_the_same_pods_the_first_keeps_them() -> None:
-    async def story(world: World) -> None:
-        world.serve("rayjobs")
-        await world.daemon("rayjobs")
-        spec = SMALL["rayjobs"]
-        status = {"jobDeploymentStatus": "Running", "rayClusterName": "c", "jobId": "j"}
-        put(world, "first", "rayjobs", spec, status=status)
-        labels = {"ray.io/cluster": "c", "ray.io/group": "headgroup", "ray.io/node-type": "head"}
-        world.pod("c-head", labels=labels)
-        await asyncio.sleep(2)
-        put(world, "second", "rayjobs", spec, status=status)
-        await asyncio.sleep(3)
-        assert {pod.name for pod in world.found("rayjob/first").view.pods()} == {"c-head"}
-        assert list(world.found("rayjob/second").view.pods()) == []
-        world.api.delete("/apis/ray.io/v1/namespaces/team/rayjobs/second")
-        await asyncio.sleep(2)
-        assert {pod.name for pod in world.found("rayjob/first").view.pods()} == {"c-head"}
-
-    virtually(story)
+@virtually
+async def test_of_two_objects_that_claim_the_same_pods_the_first_keeps_them(world: World) -> None:
+    world.serve("rayjobs")
+    await world.daemon("rayjobs")
+    spec = SMALL["rayjobs"]
+    status = {"jobDeploymentStatus": "Running", "rayClusterName": "c", "jobId": "j"}
+    put(world, "first", "rayjobs", spec, status=status)
+    labels = {"ray.io/cluster": "c", "ray.io/group": "headgroup", "ray.io/node-type": "head"}
+    world.pod("c-head", labels=labels)
+    await asyncio.sleep(2)
+    put(world, "second", "rayjobs", spec, status=status)
+    await asyncio.sleep(3)
+    assert {pod.name for pod in world.found("rayjob/first").view.pods()} == {"c-head"}
+    assert list(world.found("rayjob/second").view.pods()) == []
+    world.api.delete("/apis/ray.io/v1/namespaces/team/rayjobs/second")
+    await asyncio.sleep(2)
+    assert {pod.name for pod in world.found("rayjob/first").view.pods()} == {"c-head"}

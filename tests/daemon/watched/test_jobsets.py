@@ -10,7 +10,7 @@ import pytest
 from muster.api.values.timestamps import whole_time
 from muster.rollcall.make import detail
 from muster.state.vocabulary.record import Phase
-from tests.daemon.watched.world import PODS, World, virtually
+from tests.daemon.watched.world import PODS, World, virtually, virtually_with_writes
 
 GOLDEN = Path(__file__).parents[2] / "kinds/jobset/lives/golden"
 JOBSET = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/team/jobsets/t"
@@ -80,161 +80,140 @@ async def play(world: World, recorded: dict[str, Any]) -> list[tuple[Phase, int]
         (Phase.PENDING, 1), (Phase.ASSEMBLING, 1), (Phase.RUNNING, 1), (Phase.FAILED, 1),
     ]),
 ])  # fmt: skip
-def test_the_lives_of_a_jobset_are_those_of_its_controller(name: str, lives: list[tuple[Phase, int]]) -> None:
-    async def story(world: World) -> None:
-        world.serve("jobsets")
-        await world.daemon("jobsets,jobs")
-        assert await play(world, trace(name)) == lives
-        assert world.written() == []
+@virtually
+async def test_the_lives_of_a_jobset_are_those_of_its_controller(
+    world: World, name: str, lives: list[tuple[Phase, int]]
+) -> None:
+    world.serve("jobsets")
+    await world.daemon("jobsets,jobs")
+    assert await play(world, trace(name)) == lives
+    assert world.written() == []
 
-    virtually(story)
 
-
-def test_the_member_that_failed_is_named_seconds_before_the_jobset_acts() -> None:
+@virtually
+async def test_the_member_that_failed_is_named_seconds_before_the_jobset_acts(world: World) -> None:
     """JobSet's status names a Job at most, and acts when all of its pods have ended."""
-
-    async def story(world: World) -> None:
-        world.serve("jobsets")
-        await world.daemon("jobsets")
-        recorded = trace("fail_restart_exhaust")
-        at = next(number for number, event in enumerate(recorded["events"]) if event.get("pod", {}).get("exit"))
-        await play(world, {**recorded, "events": recorded["events"][: at + 1]})
-        await asyncio.sleep(1)
-        record = world.found("jobset/t").record
-        assert record.cause is not None
-        assert (record.cause.rank, record.cause.exit_code, record.cause.pod) == (1, 7, "t-w-0-1-r0")
-        assert "rank 1 (t-w-0-1-r0) exited 7" in record.message
-        failed = world.cluster.events("MemberFailed")
-        assert [each["involvedObject"]["kind"] for each in failed] == ["JobSet"]
-
-    virtually(story)
+    world.serve("jobsets")
+    await world.daemon("jobsets")
+    recorded = trace("fail_restart_exhaust")
+    at = next(number for number, event in enumerate(recorded["events"]) if event.get("pod", {}).get("exit"))
+    await play(world, {**recorded, "events": recorded["events"][: at + 1]})
+    await asyncio.sleep(1)
+    record = world.found("jobset/t").record
+    assert record.cause is not None
+    assert (record.cause.rank, record.cause.exit_code, record.cause.pod) == (1, 7, "t-w-0-1-r0")
+    assert "rank 1 (t-w-0-1-r0) exited 7" in record.message
+    failed = world.cluster.events("MemberFailed")
+    assert [each["involvedObject"]["kind"] for each in failed] == ["JobSet"]
 
 
-def test_a_restart_by_the_controller_is_an_epoch_with_its_cause() -> None:
-    async def story(world: World) -> None:
-        world.serve("jobsets")
-        await world.daemon("jobsets")
-        await play(world, trace("fail_restart_exhaust"))
-        await asyncio.sleep(1)
-        record = world.found("jobset/t").record
-        assert (record.restarts, record.reason) == (1, "ReachedMaxRestarts")
-        (said,) = world.cluster.events("RestartedByController")
-        assert said["message"].startswith("its controller ended epoch 0: rank 1 (t-w-0-1-r0) exited 7")
-
-    virtually(story)
+@virtually
+async def test_a_restart_by_the_controller_is_an_epoch_with_its_cause(world: World) -> None:
+    world.serve("jobsets")
+    await world.daemon("jobsets")
+    await play(world, trace("fail_restart_exhaust"))
+    await asyncio.sleep(1)
+    record = world.found("jobset/t").record
+    assert (record.restarts, record.reason) == (1, "ReachedMaxRestarts")
+    (said,) = world.cluster.events("RestartedByController")
+    assert said["message"].startswith("its controller ended epoch 0: rank 1 (t-w-0-1-r0) exited 7")
 
 
-def test_groups_that_wait_for_their_turn_are_not_missing() -> None:
+@virtually
+async def test_groups_that_wait_for_their_turn_are_not_missing(world: World) -> None:
     """Startup in order: the second group has no pods before the first is ready."""
-
-    async def story(world: World) -> None:
-        world.serve("jobsets")
-        await world.daemon("jobsets")
-        put(world, trace("inorder")["spec"], None)
-        await asyncio.sleep(100)
-        run = world.found("jobset/t")
-        assert [(group.name, bool(group.gates)) for group in run.plan.groups] == [("leader", False), ("w", True)]
-        assert run.record.reason == "PodsMissing"
-        assert "rank 0" in run.record.message or "pods are there" in run.record.message
-        pod(world, {"group": "leader", "job": 0, "index": 0, "run": 0, "ready": False})
-        await asyncio.sleep(100)
-        assert "PodsMissing" not in world.found("jobset/t").record.reason
-
-    virtually(story)
+    world.serve("jobsets")
+    await world.daemon("jobsets")
+    put(world, trace("inorder")["spec"], None)
+    await asyncio.sleep(100)
+    run = world.found("jobset/t")
+    assert [(group.name, bool(group.gates)) for group in run.plan.groups] == [("leader", False), ("w", True)]
+    assert run.record.reason == "PodsMissing"
+    assert "rank 0" in run.record.message or "pods are there" in run.record.message
+    pod(world, {"group": "leader", "job": 0, "index": 0, "run": 0, "ready": False})
+    await asyncio.sleep(100)
+    assert "PodsMissing" not in world.found("jobset/t").record.reason
 
 
-def test_a_kind_that_is_installed_late_is_found_and_one_that_is_removed_is_forgotten() -> None:
-    async def story(world: World) -> None:
-        await world.daemon("jobsets")
-        put(world, trace("success")["spec"], None)
-        await asyncio.sleep(30)
-        assert world.titles() == []
-        world.serve("jobsets")
-        await asyncio.sleep(65)
-        assert world.titles() == ["jobset/t"]
-        world.uninstall("jobsets")
-        await asyncio.sleep(620)
-        assert world.titles() == []
-        world.serve("jobsets")
-        await asyncio.sleep(65)
-        put(world, trace("success")["spec"], {"restarts": 0})
-        await asyncio.sleep(2)
-        assert world.titles() == ["jobset/t"]
-
-    virtually(story)
+@virtually
+async def test_a_kind_that_is_installed_late_is_found_and_one_that_is_removed_is_forgotten(world: World) -> None:
+    await world.daemon("jobsets")
+    put(world, trace("success")["spec"], None)
+    await asyncio.sleep(30)
+    assert world.titles() == []
+    world.serve("jobsets")
+    await asyncio.sleep(65)
+    assert world.titles() == ["jobset/t"]
+    world.uninstall("jobsets")
+    await asyncio.sleep(620)
+    assert world.titles() == []
+    world.serve("jobsets")
+    await asyncio.sleep(65)
+    put(world, trace("success")["spec"], {"restarts": 0})
+    await asyncio.sleep(2)
+    assert world.titles() == ["jobset/t"]
 
 
-def test_a_jobset_that_muster_runs_is_not_watched() -> None:
+@virtually_with_writes
+async def test_a_jobset_that_muster_runs_is_not_watched(world: World) -> None:
     """One with another manager is watched over; its pods are."""
-
-    async def story(world: World) -> None:
-        world.serve("jobsets")
-        await world.daemon("jobsets", run_kinds="jobsets")
-        spec = {**trace("success")["spec"], "managedBy": "muster.dev/muster"}
-        put(world, spec, None)
-        await asyncio.sleep(3)
-        assert world.found("jobset/t").plan.engine.value == "native"
-
-    virtually(story, writes=True)
+    world.serve("jobsets")
+    await world.daemon("jobsets", run_kinds="jobsets")
+    spec = {**trace("success")["spec"], "managedBy": "muster.dev/muster"}
+    put(world, spec, None)
+    await asyncio.sleep(3)
+    assert world.found("jobset/t").plan.engine.value == "native"
 
 
-def test_one_pod_under_two_watches_belongs_to_the_outermost_subject() -> None:
+@virtually
+async def test_one_pod_under_two_watches_belongs_to_the_outermost_subject(world: World) -> None:
     """The pods of a JobSet bear the labels of its Jobs, and may bear the label of a set of pods."""
-
-    async def story(world: World) -> None:
-        world.serve("jobsets")
-        world.api.put("/apis/batch/v1", {"kind": "APIResourceList", "resources": [{"name": "jobs"}]})
-        await world.daemon("all")
-        await play(world, {**trace("success"), "events": trace("success")["events"][:6]})
-        owner = {"kind": "JobSet", "apiVersion": "jobset.x-k8s.io/v1alpha2", "name": "t", "controller": True}
-        metadata = {"namespace": "team", "labels": {"muster.dev/observe": "x"}, "ownerReferences": [owner]}
-        job = {"kind": "Job", "metadata": metadata, "spec": {"completions": 2, "parallelism": 2}}
-        world.api.put("/apis/batch/v1/namespaces/team/jobs/t-w-0", job)
-        await asyncio.sleep(2)
-        assert world.titles() == ["jobset/t"]
-
-    virtually(story)
+    world.serve("jobsets")
+    world.api.put("/apis/batch/v1", {"kind": "APIResourceList", "resources": [{"name": "jobs"}]})
+    await world.daemon("all")
+    await play(world, {**trace("success"), "events": trace("success")["events"][:6]})
+    owner = {"kind": "JobSet", "apiVersion": "jobset.x-k8s.io/v1alpha2", "name": "t", "controller": True}
+    metadata = {"namespace": "team", "labels": {"muster.dev/observe": "x"}, "ownerReferences": [owner]}
+    job = {"kind": "Job", "metadata": metadata, "spec": {"completions": 2, "parallelism": 2}}
+    world.api.put("/apis/batch/v1/namespaces/team/jobs/t-w-0", job)
+    await asyncio.sleep(2)
+    assert world.titles() == ["jobset/t"]
 
 
-def test_a_hostile_object_disturbs_no_other() -> None:
+@virtually
+async def test_a_hostile_object_disturbs_no_other(world: World) -> None:
     """Objects that the real API server would refuse, and some that it lets through."""
-
-    async def story(world: World) -> None:
-        world.serve("jobsets")
-        await world.daemon("jobsets")
-        put(world, trace("success")["spec"], None)
-        hostile: list[Any] = [
-            None, [], "text", {"replicatedJobs": 7}, {"replicatedJobs": [None]}, {"replicatedJobs": [{"name": 3}]},
-            {"replicatedJobs": [{"name": "a", "replicas": 10**9}]},
-            {"replicatedJobs": [{"name": "a"}, {"name": "a"}]},
-            {"replicatedJobs": [{"name": "a", "replicas": -5, "template": {"spec": {"completions": -1}}}]},
-        ]  # fmt: skip
-        for number, spec in enumerate(hostile):
-            path = f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/team/jobsets/bad-{number}"
-            status = {"conditions": [None, {"type": "Failed", "status": "True", "reason": 7}], "restarts": "many"}
-            world.api.put(path, {"kind": "JobSet", "metadata": {"namespace": "team"}, "spec": spec, "status": status})
-        recorded = trace("success")
-        assert (await play(world, recorded))[-1] == (Phase.SUCCEEDED, 0)
-        assert "jobset/t" in world.titles()
-
-    virtually(story)
+    world.serve("jobsets")
+    await world.daemon("jobsets")
+    put(world, trace("success")["spec"], None)
+    hostile: list[Any] = [
+        None, [], "text", {"replicatedJobs": 7}, {"replicatedJobs": [None]}, {"replicatedJobs": [{"name": 3}]},
+        {"replicatedJobs": [{"name": "a", "replicas": 10**9}]},
+        {"replicatedJobs": [{"name": "a"}, {"name": "a"}]},
+        {"replicatedJobs": [{"name": "a", "replicas": -5, "template": {"spec": {"completions": -1}}}]},
+    ]  # fmt: skip
+    for number, spec in enumerate(hostile):
+        path = f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/team/jobsets/bad-{number}"
+        status = {"conditions": [None, {"type": "Failed", "status": "True", "reason": 7}], "restarts": "many"}
+        world.api.put(path, {"kind": "JobSet", "metadata": {"namespace": "team"}, "spec": spec, "status": status})
+    recorded = trace("success")
+    assert (await play(world, recorded))[-1] == (Phase.SUCCEEDED, 0)
+    assert "jobset/t" in world.titles()
 
 
-def test_pods_of_a_deleted_jobset_of_the_same_name_are_not_counted() -> None:
-    async def story(world: World) -> None:
-        world.serve("jobsets")
-        await world.daemon("jobsets")
-        put(world, trace("success")["spec"], None, uid="new")
-        labels = {f"{PREFIX}jobset-name": "t", f"{PREFIX}replicatedjob-name": "w", f"{PREFIX}job-index": "0"}
-        labels |= {"batch.kubernetes.io/job-completion-index": "0", f"{PREFIX}jobset-uid": "old"}
-        world.pod("t-w-0-0-old", labels=labels)
-        await asyncio.sleep(2)
-        assert world.found("jobset/t").view.of(0).pods == 0
-        world.pod("t-w-0-0-new", labels={**labels, f"{PREFIX}jobset-uid": "new"})
-        await asyncio.sleep(2)
-        assert world.found("jobset/t").view.of(0).pods == 1
-
-    virtually(story)
+@virtually
+async def test_pods_of_a_deleted_jobset_of_the_same_name_are_not_counted(world: World) -> None:
+    world.serve("jobsets")
+    await world.daemon("jobsets")
+    put(world, trace("success")["spec"], None, uid="new")
+    labels = {f"{PREFIX}jobset-name": "t", f"{PREFIX}replicatedjob-name": "w", f"{PREFIX}job-index": "0"}
+    labels |= {"batch.kubernetes.io/job-completion-index": "0", f"{PREFIX}jobset-uid": "old"}
+    world.pod("t-w-0-0-old", labels=labels)
+    await asyncio.sleep(2)
+    assert world.found("jobset/t").view.of(0).pods == 0
+    world.pod("t-w-0-0-new", labels={**labels, f"{PREFIX}jobset-uid": "new"})
+    await asyncio.sleep(2)
+    assert world.found("jobset/t").view.of(0).pods == 1
 
 
 def workers(world: World, count: int) -> None:
@@ -245,73 +224,67 @@ def workers(world: World, count: int) -> None:
 THREE = {"replicatedJobs": [{"name": "w", "replicas": 1, "template": {"spec": {"parallelism": 3, "completions": 3}}}]}
 
 
-def test_a_run_that_ended_before_a_daemon_started_keeps_the_time_of_its_end() -> None:
-    async def story(world: World) -> None:
-        world.serve("jobsets")
-        await asyncio.sleep(2000)
-        ended = whole_time(world.cluster.wall() - 900)
-        done = {"type": "Completed", "status": "True", "reason": "AllJobsCompleted", "lastTransitionTime": ended}
-        put(world, THREE, {"conditions": [done]}, creationTimestamp=whole_time(world.cluster.wall() - 1000))
-        await world.daemon("jobsets")
-        seen = world.found("jobset/t")
-        shown = detail(seen.at(world.cluster.wall()), {})
-        assert shown.phase == "Succeeded"
-        assert shown.finished_at == shown.since == ended.replace("Z", ".000Z")
-
-    virtually(story)
+@virtually
+async def test_a_run_that_ended_before_a_daemon_started_keeps_the_time_of_its_end(world: World) -> None:
+    world.serve("jobsets")
+    await asyncio.sleep(2000)
+    ended = whole_time(world.cluster.wall() - 900)
+    done = {"type": "Completed", "status": "True", "reason": "AllJobsCompleted", "lastTransitionTime": ended}
+    put(world, THREE, {"conditions": [done]}, creationTimestamp=whole_time(world.cluster.wall() - 1000))
+    await world.daemon("jobsets")
+    seen = world.found("jobset/t")
+    shown = detail(seen.at(world.cluster.wall()), {})
+    assert shown.phase == "Succeeded"
+    assert shown.finished_at == shown.since == ended.replace("Z", ".000Z")
 
 
-def test_a_jobset_whose_deletion_is_held_says_so_and_ends_with_its_pods() -> None:
-    async def story(world: World) -> None:
-        world.serve("jobsets")
-        put(world, THREE, None)
-        workers(world, 3)
-        await world.daemon("jobsets")
-        assert world.found("jobset/t").record.message == "3/3 members are ready"
-        going = {"deletionTimestamp": whole_time(world.cluster.wall()), "finalizers": ["foregroundDeletion"]}
-        put(world, THREE, None, **going)
-        await asyncio.sleep(5)
-        held = "being deleted; held by the finalizer foregroundDeletion"
-        record = world.found("jobset/t").record
-        assert (record.phase, record.reason) == (Phase.RUNNING, "Deleting")
-        assert record.message == f"{held}; 3 pods still run (first: t-w-0-0-r0), and what they hold is not free"
-        for index in range(3):
-            world.api.remove(f"{PODS}/t-w-0-{index}-r0")
-        await asyncio.sleep(10)
-        record = world.found("jobset/t").record
-        assert (record.message, record.ready) == (f"{held}; no pod runs any more", 0)
-        await asyncio.sleep(60)
-        record = world.found("jobset/t").record
-        said = f"it was deleted before its end; {held}; no pod runs any more"
-        assert (record.phase, record.reason, record.message) == (Phase.FAILED, "Deleted", said)
-        story = "".join(world.said())
-        assert "Stuck" not in story
-        assert "MemberFailed" not in story
-
-    virtually(story)
+@virtually
+async def test_a_jobset_whose_deletion_is_held_says_so_and_ends_with_its_pods(world: World) -> None:
+    world.serve("jobsets")
+    put(world, THREE, None)
+    workers(world, 3)
+    await world.daemon("jobsets")
+    assert world.found("jobset/t").record.message == "3/3 members are ready"
+    going = {"deletionTimestamp": whole_time(world.cluster.wall()), "finalizers": ["foregroundDeletion"]}
+    put(world, THREE, None, **going)
+    await asyncio.sleep(5)
+    held = "being deleted; held by the finalizer foregroundDeletion"
+    record = world.found("jobset/t").record
+    assert (record.phase, record.reason) == (Phase.RUNNING, "Deleting")
+    assert record.message == f"{held}; 3 pods still run (first: t-w-0-0-r0), and what they hold is not free"
+    for index in range(3):
+        world.api.remove(f"{PODS}/t-w-0-{index}-r0")
+    await asyncio.sleep(10)
+    record = world.found("jobset/t").record
+    assert (record.message, record.ready) == (f"{held}; no pod runs any more", 0)
+    await asyncio.sleep(60)
+    record = world.found("jobset/t").record
+    said = f"it was deleted before its end; {held}; no pod runs any more"
+    assert (record.phase, record.reason, record.message) == (Phase.FAILED, "Deleted", said)
+    story = "".join(world.said())
+    assert "Stuck" not in story
+    assert "MemberFailed" not in story
 
 
-def test_members_that_have_all_succeeded_under_a_controller_that_is_away_are_not_ready() -> None:
-    async def story(world: World) -> None:
-        world.serve("jobsets")
-        put(world, THREE, None)
-        workers(world, 3)
-        await world.daemon("jobsets")
-        for index in range(3):
-            world.end(f"t-w-0-{index}-r0")
-        await asyncio.sleep(5)
-        record = world.found("jobset/t").record
-        assert (record.phase, record.message) == (Phase.RUNNING, "all 3 members have succeeded")
-        await asyncio.sleep(10)
-        away = "all 3 members have succeeded; the JobSet does not say so, as if its controller did not run"
-        assert world.found("jobset/t").record.message == away
-        await asyncio.sleep(30)
-        record = world.found("jobset/t").record
-        assert (record.reason, record.message) == ("StatusIsFalse", away)
-        assert f"Stuck: StatusIsFalse: {away}" in world.said()
-        done = {"type": "Completed", "status": "True", "reason": "AllJobsCompleted"}
-        put(world, THREE, {"conditions": [done]})
-        await asyncio.sleep(2)
-        assert world.found("jobset/t").record.phase is Phase.SUCCEEDED
-
-    virtually(story)
+@virtually
+async def test_members_that_have_all_succeeded_under_a_controller_that_is_away_are_not_ready(world: World) -> None:
+    world.serve("jobsets")
+    put(world, THREE, None)
+    workers(world, 3)
+    await world.daemon("jobsets")
+    for index in range(3):
+        world.end(f"t-w-0-{index}-r0")
+    await asyncio.sleep(5)
+    record = world.found("jobset/t").record
+    assert (record.phase, record.message) == (Phase.RUNNING, "all 3 members have succeeded")
+    await asyncio.sleep(10)
+    away = "all 3 members have succeeded; the JobSet does not say so, as if its controller did not run"
+    assert world.found("jobset/t").record.message == away
+    await asyncio.sleep(30)
+    record = world.found("jobset/t").record
+    assert (record.reason, record.message) == ("StatusIsFalse", away)
+    assert f"Stuck: StatusIsFalse: {away}" in world.said()
+    done = {"type": "Completed", "status": "True", "reason": "AllJobsCompleted"}
+    put(world, THREE, {"conditions": [done]})
+    await asyncio.sleep(2)
+    assert world.found("jobset/t").record.phase is Phase.SUCCEEDED

@@ -25,217 +25,191 @@ def member(
     world.pod(f"{name}-{rank}", labels=labelled(name), annotations=annotations or {}, **more)
 
 
-def test_the_rank_whose_program_does_not_come_is_named() -> None:
-    async def story(world: World) -> None:
-        world.cluster.roll = world.cluster.arrived(0, 1, size=3)
-        await world.daemon("pods")
-        for rank in range(3):
-            member(world, rank, annotations=JAX)
-        await asyncio.sleep(12)
-        run = world.found("pods/run")
-        assert (run.record.phase, run.plan.size, run.record.ready) == (Phase.ASSEMBLING, 3, 2)
-        stuck = run.record.condition(ConditionType.STUCK)
-        assert stuck is not None
-        assert (stuck.status, stuck.reason) == (True, "RanksMissing")
-        assert "missing rank 2 (run-2, running, but it has not called the coordinator)" in stuck.message
-        assert any(line.startswith("Stuck: RanksMissing: 2/3 ranks arrived") for line in world.said())
-        about = {(each["involvedObject"]["kind"], each["involvedObject"]["name"]) for each in world.cluster.events()}
-        assert about == {("Pod", "run-0")}
-        assert world.written() == []
-
-    virtually(story)
+@virtually
+async def test_the_rank_whose_program_does_not_come_is_named(world: World) -> None:
+    world.cluster.roll = world.cluster.arrived(0, 1, size=3)
+    await world.daemon("pods")
+    for rank in range(3):
+        member(world, rank, annotations=JAX)
+    await asyncio.sleep(12)
+    run = world.found("pods/run")
+    assert (run.record.phase, run.plan.size, run.record.ready) == (Phase.ASSEMBLING, 3, 2)
+    stuck = run.record.condition(ConditionType.STUCK)
+    assert stuck is not None
+    assert (stuck.status, stuck.reason) == (True, "RanksMissing")
+    assert "missing rank 2 (run-2, running, but it has not called the coordinator)" in stuck.message
+    assert any(line.startswith("Stuck: RanksMissing: 2/3 ranks arrived") for line in world.said())
+    about = {(each["involvedObject"]["kind"], each["involvedObject"]["name"]) for each in world.cluster.events()}
+    assert about == {("Pod", "run-0")}
+    assert world.written() == []
 
 
-def test_a_set_that_gathers_and_ends_is_followed_to_its_end() -> None:
-    async def story(world: World) -> None:
-        world.cluster.roll = world.cluster.arrived(0, 1, 2, size=3)
-        await world.daemon("pods")
-        for rank in range(3):
-            member(world, rank, annotations=JAX)
-        await asyncio.sleep(5)
-        assert world.found("pods/run").record.phase is Phase.RUNNING
-        for rank in range(3):
-            world.end(f"run-{rank}")
-        await asyncio.sleep(2)
-        over = world.found("pods/run").record
-        assert (over.phase, over.message) == (Phase.SUCCEEDED, "all 3 members succeeded")
-        for rank in range(3):
-            world.api.remove(f"{PODS}/run-{rank}")
-        await asyncio.sleep(2)
-        assert world.titles() == []
-        assert world.written() == []
-
-    virtually(story)
+@virtually
+async def test_a_set_that_gathers_and_ends_is_followed_to_its_end(world: World) -> None:
+    world.cluster.roll = world.cluster.arrived(0, 1, 2, size=3)
+    await world.daemon("pods")
+    for rank in range(3):
+        member(world, rank, annotations=JAX)
+    await asyncio.sleep(5)
+    assert world.found("pods/run").record.phase is Phase.RUNNING
+    for rank in range(3):
+        world.end(f"run-{rank}")
+    await asyncio.sleep(2)
+    over = world.found("pods/run").record
+    assert (over.phase, over.message) == (Phase.SUCCEEDED, "all 3 members succeeded")
+    for rank in range(3):
+        world.api.remove(f"{PODS}/run-{rank}")
+    await asyncio.sleep(2)
+    assert world.titles() == []
+    assert world.written() == []
 
 
-def test_a_member_without_a_pod_is_named_and_called_stuck_in_time() -> None:
+@virtually
+async def test_a_member_without_a_pod_is_named_and_called_stuck_in_time(world: World) -> None:
     """Where no probe can ask, readiness of the pods is the roll."""
-
-    async def story(world: World) -> None:
-        await world.daemon("pods")
-        member(world, 0, annotations={"muster.dev/size": "3"})
-        member(world, 2)
-        await asyncio.sleep(2)
-        record = world.found("pods/run").record
-        assert "2/3 pods are there; rank 1 has no pod" in record.message
-        stuck = record.condition(ConditionType.STUCK)
-        assert stuck is not None
-        assert not stuck.status
-        await asyncio.sleep(PATIENCE + 2)
-        stuck = world.found("pods/run").record.condition(ConditionType.STUCK)
-        assert stuck is not None
-        assert (stuck.status, stuck.reason) == (True, "PodsMissing")
-        member(world, 1)
-        await asyncio.sleep(2)
-        record = world.found("pods/run").record
-        assert (record.phase, record.ready) == (Phase.RUNNING, 3)
-        assert world.written() == []
-
-    virtually(story)
+    await world.daemon("pods")
+    member(world, 0, annotations={"muster.dev/size": "3"})
+    member(world, 2)
+    await asyncio.sleep(2)
+    record = world.found("pods/run").record
+    assert "2/3 pods are there; rank 1 has no pod" in record.message
+    stuck = record.condition(ConditionType.STUCK)
+    assert stuck is not None
+    assert not stuck.status
+    await asyncio.sleep(PATIENCE + 2)
+    stuck = world.found("pods/run").record.condition(ConditionType.STUCK)
+    assert stuck is not None
+    assert (stuck.status, stuck.reason) == (True, "PodsMissing")
+    member(world, 1)
+    await asyncio.sleep(2)
+    record = world.found("pods/run").record
+    assert (record.phase, record.ready) == (Phase.RUNNING, 3)
+    assert world.written() == []
 
 
-def test_a_failed_member_is_said_and_ends_nothing_until_it_is_not_replaced() -> None:
-    async def story(world: World) -> None:
-        await world.daemon("pods")
-        for rank in range(2):
-            member(world, rank, annotations={"muster.dev/size": "2"})
-        await asyncio.sleep(3)
-        world.end("run-1", 7)
-        await asyncio.sleep(2)
-        record = world.found("pods/run").record
-        assert record.phase is Phase.RUNNING
-        assert record.cause is not None
-        assert (record.cause.rank, record.cause.exit_code) == (1, 7)
-        assert "MemberFailed: rank 1 (run-1) exited 7 in container train on node n1" in world.said()
-        world.end("run-0", 0)
-        await asyncio.sleep(REPLACED_WITHIN + 2)
-        record = world.found("pods/run").record
-        assert (record.phase, record.reason) == (Phase.FAILED, "MembersFailed")
-        assert "rank 1 (run-1) exited 7" in record.message
-        assert world.written() == []
-
-    virtually(story)
+@virtually
+async def test_a_failed_member_is_said_and_ends_nothing_until_it_is_not_replaced(world: World) -> None:
+    await world.daemon("pods")
+    for rank in range(2):
+        member(world, rank, annotations={"muster.dev/size": "2"})
+    await asyncio.sleep(3)
+    world.end("run-1", 7)
+    await asyncio.sleep(2)
+    record = world.found("pods/run").record
+    assert record.phase is Phase.RUNNING
+    assert record.cause is not None
+    assert (record.cause.rank, record.cause.exit_code) == (1, 7)
+    assert "MemberFailed: rank 1 (run-1) exited 7 in container train on node n1" in world.said()
+    world.end("run-0", 0)
+    await asyncio.sleep(REPLACED_WITHIN + 2)
+    record = world.found("pods/run").record
+    assert (record.phase, record.reason) == (Phase.FAILED, "MembersFailed")
+    assert "rank 1 (run-1) exited 7" in record.message
+    assert world.written() == []
 
 
-def test_a_replacement_takes_the_place_of_its_predecessor() -> None:
+@virtually
+async def test_a_replacement_takes_the_place_of_its_predecessor(world: World) -> None:
     """While both are there the newest that is not terminating counts."""
-
-    async def story(world: World) -> None:
-        await world.daemon("pods")
-        member(world, 0, annotations={"muster.dev/size": "2"})
-        world.pod("web-a", labels=labelled(), annotations={"muster.dev/rank": "1"})
-        await asyncio.sleep(3)
-        assert world.found("pods/run").record.ready == 2
-        world.end("web-a", 1)
-        await asyncio.sleep(3)
-        assert world.found("pods/run").record.cause is not None
-        world.pod("web-b", labels=labelled(), annotations={"muster.dev/rank": "1"})
-        await asyncio.sleep(5)
-        run = world.found("pods/run")
-        assert run.view.of(0).members[1].name == "web-b"
-        assert (run.record.phase, run.view.of(0).ready, len(run.view.of(0).failed)) == (Phase.RUNNING, 2, 0)
-        world.api.remove(f"{PODS}/web-a")
-        await asyncio.sleep(2)
-        assert world.found("pods/run").view.of(0).members[1].name == "web-b"
-        world.api.remove(f"{PODS}/web-b")
-        await asyncio.sleep(2)
-        assert 1 not in world.found("pods/run").view.of(0).members
-
-    virtually(story)
+    await world.daemon("pods")
+    member(world, 0, annotations={"muster.dev/size": "2"})
+    world.pod("web-a", labels=labelled(), annotations={"muster.dev/rank": "1"})
+    await asyncio.sleep(3)
+    assert world.found("pods/run").record.ready == 2
+    world.end("web-a", 1)
+    await asyncio.sleep(3)
+    assert world.found("pods/run").record.cause is not None
+    world.pod("web-b", labels=labelled(), annotations={"muster.dev/rank": "1"})
+    await asyncio.sleep(5)
+    run = world.found("pods/run")
+    assert run.view.of(0).members[1].name == "web-b"
+    assert (run.record.phase, run.view.of(0).ready, len(run.view.of(0).failed)) == (Phase.RUNNING, 2, 0)
+    world.api.remove(f"{PODS}/web-a")
+    await asyncio.sleep(2)
+    assert world.found("pods/run").view.of(0).members[1].name == "web-b"
+    world.api.remove(f"{PODS}/web-b")
+    await asyncio.sleep(2)
+    assert 1 not in world.found("pods/run").view.of(0).members
 
 
-def test_a_daemon_that_starts_rebuilds_the_record_and_says_nothing_twice() -> None:
-    async def story(world: World) -> None:
-        world.cluster.roll = world.cluster.arrived(0, 1, size=3)
-        await world.daemon("pods")
-        for rank in range(3):
-            member(world, rank, annotations=JAX)
-        await asyncio.sleep(100)
-        said, before = world.said(), world.found("pods/run").record
-        await world.stop()
-        await asyncio.sleep(30)
-        await world.daemon("pods")
-        await asyncio.sleep(12)
-        after = world.found("pods/run").record
-        assert world.said() == said
-        assert (after.phase, after.started_at, after.ready, after.reason) == (
-            before.phase,
-            before.started_at,
-            before.ready,
-            before.reason,
-        )
-
-    virtually(story)
+@virtually
+async def test_a_daemon_that_starts_rebuilds_the_record_and_says_nothing_twice(world: World) -> None:
+    world.cluster.roll = world.cluster.arrived(0, 1, size=3)
+    await world.daemon("pods")
+    for rank in range(3):
+        member(world, rank, annotations=JAX)
+    await asyncio.sleep(100)
+    said, before = world.said(), world.found("pods/run").record
+    await world.stop()
+    await asyncio.sleep(30)
+    await world.daemon("pods")
+    await asyncio.sleep(12)
+    after = world.found("pods/run").record
+    assert world.said() == said
+    assert (after.phase, after.started_at, after.ready, after.reason) == (
+        before.phase,
+        before.started_at,
+        before.ready,
+        before.reason,
+    )
 
 
-def test_only_labelled_pods_of_the_namespace_are_members() -> None:
+@virtually
+async def test_only_labelled_pods_of_the_namespace_are_members(world: World) -> None:
     """Sets of two namespaces, or of two names, are two runs; a pod that Muster made is of none."""
-
-    async def story(world: World) -> None:
-        await world.daemon("pods")
-        member(world, 0)
-        member(world, 0, name="other")
-        member(world, 1, namespace="elsewhere")
-        world.pod("plain-0")
-        world.pod("ours-0", labels={**labelled(), "muster.dev/experiment-uid": "u"})
-        await asyncio.sleep(3)
-        assert world.titles() == ["pods/other", "pods/run", "pods/run"]
-        assert world.found("pods/run").plan.size == 1
-        assert world.found("pods/run", "elsewhere").plan.size == 2
-
-    virtually(story)
+    await world.daemon("pods")
+    member(world, 0)
+    member(world, 0, name="other")
+    member(world, 1, namespace="elsewhere")
+    world.pod("plain-0")
+    world.pod("ours-0", labels={**labelled(), "muster.dev/experiment-uid": "u"})
+    await asyncio.sleep(3)
+    assert world.titles() == ["pods/other", "pods/run", "pods/run"]
+    assert world.found("pods/run").plan.size == 1
+    assert world.found("pods/run", "elsewhere").plan.size == 2
 
 
-def test_a_wrong_annotation_keeps_the_run_out_and_disturbs_no_other() -> None:
-    async def story(world: World) -> None:
-        await world.daemon("pods")
-        member(world, 0, name="bad", annotations={"muster.dev/operator": "mpi\n\x1b[2J" * 400})
-        member(world, 0, name="huge", annotations={"muster.dev/rank": "99999999999999999999"})
-        member(world, 0)
-        await asyncio.sleep(3)
-        assert world.titles() == ["pods/huge", "pods/run"]
-        member(world, 1)
-        await asyncio.sleep(3)
-        assert world.found("pods/run").record.ready == 2
-
-    virtually(story)
+@virtually
+async def test_a_wrong_annotation_keeps_the_run_out_and_disturbs_no_other(world: World) -> None:
+    await world.daemon("pods")
+    member(world, 0, name="bad", annotations={"muster.dev/operator": "mpi\n\x1b[2J" * 400})
+    member(world, 0, name="huge", annotations={"muster.dev/rank": "99999999999999999999"})
+    member(world, 0)
+    await asyncio.sleep(3)
+    assert world.titles() == ["pods/huge", "pods/run"]
+    member(world, 1)
+    await asyncio.sleep(3)
+    assert world.found("pods/run").record.ready == 2
 
 
-def test_nothing_is_watched_over_unless_it_is_switched_on() -> None:
-    async def story(world: World) -> None:
-        await world.daemon("")
-        member(world, 0)
-        await asyncio.sleep(3)
-        assert world.titles() == []
-        assert not [each for each in world.api.requests if each.params.get("labelSelector") == "muster.dev/observe"]
-
-    virtually(story)
+@virtually
+async def test_nothing_is_watched_over_unless_it_is_switched_on(world: World) -> None:
+    await world.daemon("")
+    member(world, 0)
+    await asyncio.sleep(3)
+    assert world.titles() == []
+    assert not [each for each in world.api.requests if each.params.get("labelSelector") == "muster.dev/observe"]
 
 
-def test_page_and_metrics_show_the_run_as_any_other() -> None:
-    async def story(world: World) -> None:
-        await world.daemon("pods")
-        member(world, 0, annotations={"muster.dev/size": "2", "muster.dev/operator": "jax"})
-        await asyncio.sleep(3)
-        text = scraped(world.daemons[-1][0])
-        assert 'experiment="pods/run"' in text
-        shown = detail(world.found("pods/run").at(world.cluster.wall()), {})
-        assert (shown.name, shown.size) == ("pods/run", 2)
-
-    virtually(story)
+@virtually
+async def test_page_and_metrics_show_the_run_as_any_other(world: World) -> None:
+    await world.daemon("pods")
+    member(world, 0, annotations={"muster.dev/size": "2", "muster.dev/operator": "jax"})
+    await asyncio.sleep(3)
+    text = scraped(world.daemons[-1][0])
+    assert 'experiment="pods/run"' in text
+    shown = detail(world.found("pods/run").at(world.cluster.wall()), {})
+    assert (shown.name, shown.size) == ("pods/run", 2)
 
 
-def test_a_labelled_pod_with_the_label_of_a_kind_that_has_no_place_for_it_is_watched_over() -> None:
+@virtually
+async def test_a_labelled_pod_with_the_label_of_a_kind_that_has_no_place_for_it_is_watched_over(world: World) -> None:
     """Kubeflow's training operator labels the pods of all of its kinds as those of a JAXJob."""
-
-    async def story(world: World) -> None:
-        await world.daemon()
-        owner = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": "bert", "uid": "u", "controller": True}
-        for rank in range(2):
-            labels = {**labelled("bert"), "training.kubeflow.org/job-name": "bert"}
-            world.pod(f"bert-{rank}", labels=labels, ownerReferences=[owner], ip=f"10.0.0.{rank + 1}")
-        await asyncio.sleep(5)
-        assert world.titles() == ["pods/bert"]
-        assert world.found("pods/bert").record.ready == 2
-
-    virtually(story)
+    await world.daemon()
+    owner = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": "bert", "uid": "u", "controller": True}
+    for rank in range(2):
+        labels = {**labelled("bert"), "training.kubeflow.org/job-name": "bert"}
+        world.pod(f"bert-{rank}", labels=labels, ownerReferences=[owner], ip=f"10.0.0.{rank + 1}")
+    await asyncio.sleep(5)
+    assert world.titles() == ["pods/bert"]
+    assert world.found("pods/bert").record.ready == 2

@@ -1,7 +1,8 @@
 """A daemon that watches over the runs of other controllers, on an API server in memory and in virtual time."""
 
 from collections.abc import Callable, Coroutine
-from typing import Any
+from functools import partial
+from typing import Any, Concatenate, ParamSpec
 
 from muster.api.errors import NotFound
 from muster.daemon.app import Daemon
@@ -9,8 +10,10 @@ from muster.daemon.settings import Settings
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.metrics.collector import Subject
 from tests.daemon.daemons import Daemons, played
+from tests.daemon.stories import as_test
 from tests.fakes.history import Object
 
+P = ParamSpec("P")
 PODS = "/api/v1/namespaces/team/pods"
 
 
@@ -76,11 +79,19 @@ class World(Daemons):
         return [f"{each['reason']}: {each['message']}" for each in self.cluster.events()]
 
 
-def virtually(story: Callable[[World], Coroutine[None, None, None]], *, writes: bool = False) -> None:
-    """Run a story in virtual time. Nothing but Events may be written, unless it is about writes."""
+def virtually(story: Callable[Concatenate[World, P], Coroutine[Any, Any, None]]) -> Callable[P, None]:
+    """A test of a story in virtual time. Nothing but Events may be written."""
+    return as_test(story, _play)
 
+
+def virtually_with_writes(story: Callable[Concatenate[World, P], Coroutine[Any, Any, None]]) -> Callable[P, None]:
+    """The same of a story that is about writes."""
+    return as_test(story, partial(played, World))
+
+
+def _play(story: Callable[[World], Coroutine[Any, Any, None]]) -> None:
     async def judged(world: World) -> None:
         await story(world)
-        assert writes or world.written() == [], "a watched run is only read"
+        assert world.written() == [], "a watched run is only read"
 
     played(World, judged)

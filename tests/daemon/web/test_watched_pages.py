@@ -63,35 +63,33 @@ def text(html: str, section: str) -> str:
 
 
 @pytest.mark.parametrize("kind", WATCHED_KINDS)
-def test_the_page_of_every_watched_kind_has_its_story_causes_and_links(kind: str) -> None:
-    async def story(world: World) -> None:
-        page = await run(world, kind)
-        title = name_of(kind)
-        assert f"team/{title}" in page
-        assert "stuck: " in page
-        causes = text(page, "causes")
-        assert "rank 1" in causes
-        assert "ImagePull" in causes
-        assert "rank 2" in causes
-        assert "imagePullSecrets of train-1" in causes
-        for words in (
-            "Muster creates",
-            "spec.template",
-            "the experiment",
-            "muster cancel",
-            "NAMESPACE",
-            "is not charged",
-        ):
-            assert words not in causes
-        told = text(page, "story")
-        assert "Stuck" in told
-        assert "epoch 0: Assembling, goes on" in page
-        facts = text(page, "facts")
-        assert ("Dashboard of the run port 8265 of rank 0" in facts) is kind.startswith("ray")
-        assert f"muster explain {title} --namespace team" in CODE.findall(page)
-        links = HREF.findall(page)
-        assert f"/experiments/team/{title}.json" in links
-        assert any(link.startswith(PUBLISHED) for link in links)
-        assert 'data-events="/events/experiments/team/' + title in page
-
-    virtually(story)
+@virtually
+async def test_the_page_of_every_watched_kind_has_its_story_causes_and_links(world: World, kind: str) -> None:
+    page = await run(world, kind)
+    title = name_of(kind)
+    assert f"team/{title}" in page
+    assert "stuck: " in page
+    causes = text(page, "causes")
+    assert "rank 1" in causes
+    assert "ImagePull" in causes
+    assert "rank 2" in causes
+    assert "imagePullSecrets of train-1" in causes
+    for words in (
+        "Muster creates",
+        "spec.template",
+        "the experiment",
+        "muster cancel",
+        "NAMESPACE",
+        "is not charged",
+    ):
+        assert words not in causes
+    told = text(page, "story")
+    assert "Stuck" in told
+    assert "epoch 0: Assembling, goes on" in page
+    facts = text(page, "facts")
+    assert ("Dashboard of the run port 8265 of rank 0" in facts) is kind.startswith("ray")
+    assert f"muster explain {title} --namespace team" in CODE.findall(page)
+    links = HREF.findall(page)
+    assert f"/experiments/team/{title}.json" in links
+    assert any(link.startswith(PUBLISHED) for link in links)
+    assert 'data-events="/events/experiments/team/' + title in page

@@ -89,40 +89,38 @@ def test_the_example_is_planned() -> None:
     assert plan.size == 3
 
 
-def test_a_job_is_followed_from_a_worker_that_is_missing_to_the_end_of_its_launcher() -> None:
+@virtually
+async def test_a_job_is_followed_from_a_worker_that_is_missing_to_the_end_of_its_launcher(world: World) -> None:
     def launched(world: World, name: str) -> None:
         owner = {"kind": "Job", "apiVersion": "batch/v1", "name": "solve-launcher", "uid": "j", "controller": True}
         world.pod(name, labels=labels("launcher"), ownerReferences=[owner])
 
-    async def story(world: World) -> None:
-        world.serve("mpijobs")
-        await world.daemon("mpijobs")
-        world.api.put(PATH, a_job(REPLICAS))
-        uid = world.api.objects[PATH]["metadata"]["uid"]
-        owner = {
-            "kind": "MPIJob",
-            "apiVersion": "kubeflow.org/v2beta1",
-            "name": "solve",
-            "uid": uid,
-            "controller": True,
-        }
-        world.pod("solve-worker-0", labels=labels("worker", **{INDEX: "0"}), ownerReferences=[owner])
-        launched(world, "solve-launcher-a")
-        await asyncio.sleep(90)
-        run = world.found("mpijob/solve")
-        assert run.record.ready == 2
-        assert "rank 1" in run.record.message
-        world.pod("solve-worker-1", labels=labels("worker", **{INDEX: "1"}), ownerReferences=[owner])
-        world.end("solve-launcher-a", 1)
-        await asyncio.sleep(2)
-        assert "solve-launcher-a) exited 1" in world.found("mpijob/solve").record.message
-        launched(world, "solve-launcher-b")
-        await asyncio.sleep(2)
-        assert world.found("mpijob/solve").record.message == "3/3 members are ready"
-        done = [{"type": "Succeeded", "status": "True", "reason": "MPIJobSucceeded", "message": "solved"}]
-        world.api.put(PATH, world.api.objects[PATH] | {"status": {"conditions": done}})
-        await asyncio.sleep(2)
-        assert world.found("mpijob/solve").record.phase is Phase.SUCCEEDED
-        assert world.written() == []
-
-    virtually(story)
+    world.serve("mpijobs")
+    await world.daemon("mpijobs")
+    world.api.put(PATH, a_job(REPLICAS))
+    uid = world.api.objects[PATH]["metadata"]["uid"]
+    owner = {
+        "kind": "MPIJob",
+        "apiVersion": "kubeflow.org/v2beta1",
+        "name": "solve",
+        "uid": uid,
+        "controller": True,
+    }
+    world.pod("solve-worker-0", labels=labels("worker", **{INDEX: "0"}), ownerReferences=[owner])
+    launched(world, "solve-launcher-a")
+    await asyncio.sleep(90)
+    run = world.found("mpijob/solve")
+    assert run.record.ready == 2
+    assert "rank 1" in run.record.message
+    world.pod("solve-worker-1", labels=labels("worker", **{INDEX: "1"}), ownerReferences=[owner])
+    world.end("solve-launcher-a", 1)
+    await asyncio.sleep(2)
+    assert "solve-launcher-a) exited 1" in world.found("mpijob/solve").record.message
+    launched(world, "solve-launcher-b")
+    await asyncio.sleep(2)
+    assert world.found("mpijob/solve").record.message == "3/3 members are ready"
+    done = [{"type": "Succeeded", "status": "True", "reason": "MPIJobSucceeded", "message": "solved"}]
+    world.api.put(PATH, world.api.objects[PATH] | {"status": {"conditions": done}})
+    await asyncio.sleep(2)
+    assert world.found("mpijob/solve").record.phase is Phase.SUCCEEDED
+    assert world.written() == []
