@@ -79,148 +79,142 @@ def epochs(cluster: Cluster) -> set[str]:
 
 
 @pytest.mark.parametrize("alteration", ALTERATIONS, ids=lambda each: each.__name__)
-def test_a_pod_that_was_altered_is_not_lost_and_is_named(alteration: Alteration) -> None:
-    async def story(cluster: Cluster, daemon: Daemon) -> None:
-        await gang(cluster)
-        path = path_of(cluster, 1)
-        before = cluster.api.objects[path]["metadata"]
-        alter(cluster, path, alteration)
-        await asyncio.sleep(SOON)
-        stuck = cluster.condition("Stuck")
-        assert (stuck["status"], stuck["reason"]) == ("True", "PodAltered")
-        assert f"Pod team/{before['name']} (rank 1) may still run on node node-1" in stuck["message"]
-        assert ALTERATIONS[alteration] in stuck["message"]
-        assert 'muster_foreign_pods{reason="altered"} 1.0' in scraped(daemon)
-        assert 'muster_foreign_pods{reason="identity"} 0.0' in scraped(daemon)
-        await asyncio.sleep(LATER)
-        assert (cluster.status["epoch"], cluster.status.get("disruptions", 0)) == (0, 0)
-        assert len(cluster.api.named("pods")) == 4
-        restore(cluster, path, before)
-        await asyncio.sleep(SOON)
-        assert cluster.condition("Stuck")["status"] == "False"
-        assert (cluster.status["phase"], cluster.status["ready"]) == ("Running", "4/4")
-        assert 'muster_foreign_pods{reason="altered"} 0.0' in scraped(daemon)
-
-    virtually(story)
+@virtually
+async def test_a_pod_that_was_altered_is_not_lost_and_is_named(
+    cluster: Cluster, daemon: Daemon, alteration: Alteration
+) -> None:
+    await gang(cluster)
+    path = path_of(cluster, 1)
+    before = cluster.api.objects[path]["metadata"]
+    alter(cluster, path, alteration)
+    await asyncio.sleep(SOON)
+    stuck = cluster.condition("Stuck")
+    assert (stuck["status"], stuck["reason"]) == ("True", "PodAltered")
+    assert f"Pod team/{before['name']} (rank 1) may still run on node node-1" in stuck["message"]
+    assert ALTERATIONS[alteration] in stuck["message"]
+    assert 'muster_foreign_pods{reason="altered"} 1.0' in scraped(daemon)
+    assert 'muster_foreign_pods{reason="identity"} 0.0' in scraped(daemon)
+    await asyncio.sleep(LATER)
+    assert (cluster.status["epoch"], cluster.status.get("disruptions", 0)) == (0, 0)
+    assert len(cluster.api.named("pods")) == 4
+    restore(cluster, path, before)
+    await asyncio.sleep(SOON)
+    assert cluster.condition("Stuck")["status"] == "False"
+    assert (cluster.status["phase"], cluster.status["ready"]) == ("Running", "4/4")
+    assert 'muster_foreign_pods{reason="altered"} 0.0' in scraped(daemon)
 
 
 @pytest.mark.parametrize("alteration", [without_label, without_owner])
-def test_a_gang_whose_altered_pod_has_gone_is_restarted(alteration: Alteration) -> None:
-    async def story(cluster: Cluster, _daemon: Daemon) -> None:
-        await gang(cluster)
-        path = path_of(cluster, 1)
-        alter(cluster, path, alteration)
-        await asyncio.sleep(SOON)
-        cluster.api.remove(path)
-        await asyncio.sleep(60)
-        assert (cluster.status["epoch"], cluster.status["disruptions"]) == (1, 1)
-        cause = cluster.status["cause"]
-        assert (cause["reason"], cause["rank"], cause["node"]) == ("PodDeleted", 1, "node-1")
+@virtually
+async def test_a_gang_whose_altered_pod_has_gone_is_restarted(
+    cluster: Cluster, daemon: Daemon, alteration: Alteration
+) -> None:
+    await gang(cluster)
+    path = path_of(cluster, 1)
+    alter(cluster, path, alteration)
+    await asyncio.sleep(SOON)
+    cluster.api.remove(path)
+    await asyncio.sleep(60)
+    assert (cluster.status["epoch"], cluster.status["disruptions"]) == (1, 1)
+    cause = cluster.status["cause"]
+    assert (cause["reason"], cause["rank"], cause["node"]) == ("PodDeleted", 1, "node-1")
 
-    virtually(story)
 
-
-def test_how_an_altered_pod_ended_is_not_said() -> None:
-    async def story(cluster: Cluster, _daemon: Daemon) -> None:
-        await gang(cluster)
-        alter(cluster, path_of(cluster, 1), without_label)
-        await asyncio.sleep(SOON)
-        cluster.end(1, code=1)
-        await asyncio.sleep(60)
-        assert (cluster.status["epoch"], cluster.status["disruptions"]) == (1, 1)
-        cause = cluster.status["cause"]
-        assert (cause["reason"], cause["rank"]) == ("PodAltered", 1)
-        assert "how it ended was not seen" in cause["message"]
-
-    virtually(story)
+@virtually
+async def test_how_an_altered_pod_ended_is_not_said(cluster: Cluster, daemon: Daemon) -> None:
+    await gang(cluster)
+    alter(cluster, path_of(cluster, 1), without_label)
+    await asyncio.sleep(SOON)
+    cluster.end(1, code=1)
+    await asyncio.sleep(60)
+    assert (cluster.status["epoch"], cluster.status["disruptions"]) == (1, 1)
+    cause = cluster.status["cause"]
+    assert (cause["reason"], cause["rank"]) == ("PodAltered", 1)
+    assert "how it ended was not seen" in cause["message"]
 
 
 @pytest.mark.parametrize("alteration", [without_label, without_owner, without_anything])
-def test_no_rank_starts_beside_its_altered_pod_of_the_epoch_before(alteration: Alteration) -> None:
-    async def story(cluster: Cluster, _daemon: Daemon) -> None:
-        await gang(cluster)
-        path = path_of(cluster, 1)
-        pod = cluster.api.objects[path]
-        cluster.api.put(path, {**pod, "metadata": {**pod["metadata"], "finalizers": ["example.com/slow"]}})
-        alter(cluster, path, alteration)
-        cluster.end(2, code=1)
-        await asyncio.sleep(SOON)
-        for rank in (0, 3):
-            cluster.api.remove(path_of(cluster, rank))
-        await asyncio.sleep(LATER)
-        assert cluster.status["epoch"] == 1
-        assert cluster.status["restarts"] == 1
-        assert "1" not in epochs(cluster)
-        assert cluster.api.objects[path]["metadata"]["deletionTimestamp"]
-        stuck = cluster.condition("Stuck")
-        assert (stuck["status"], stuck["reason"]) == ("True", "PodAltered")
-        assert "is being deleted and may still run" in stuck["message"]
-        pod = cluster.api.objects[path]
-        cluster.api.put(path, {**pod, "metadata": {**pod["metadata"], "finalizers": []}})
-        cluster.api.remove(path)
-        await asyncio.sleep(60)
-        assert epochs(cluster) == {"0", "1"}  # the pod that failed is kept
-        assert len(cluster.api.named("pods")) == 5
+@virtually
+async def test_no_rank_starts_beside_its_altered_pod_of_the_epoch_before(
+    cluster: Cluster, daemon: Daemon, alteration: Alteration
+) -> None:
+    await gang(cluster)
+    path = path_of(cluster, 1)
+    pod = cluster.api.objects[path]
+    cluster.api.put(path, {**pod, "metadata": {**pod["metadata"], "finalizers": ["example.com/slow"]}})
+    alter(cluster, path, alteration)
+    cluster.end(2, code=1)
+    await asyncio.sleep(SOON)
+    for rank in (0, 3):
+        cluster.api.remove(path_of(cluster, rank))
+    await asyncio.sleep(LATER)
+    assert cluster.status["epoch"] == 1
+    assert cluster.status["restarts"] == 1
+    assert "1" not in epochs(cluster)
+    assert cluster.api.objects[path]["metadata"]["deletionTimestamp"]
+    stuck = cluster.condition("Stuck")
+    assert (stuck["status"], stuck["reason"]) == ("True", "PodAltered")
+    assert "is being deleted and may still run" in stuck["message"]
+    pod = cluster.api.objects[path]
+    cluster.api.put(path, {**pod, "metadata": {**pod["metadata"], "finalizers": []}})
+    cluster.api.remove(path)
+    await asyncio.sleep(60)
+    assert epochs(cluster) == {"0", "1"}  # the pod that failed is kept
+    assert len(cluster.api.named("pods")) == 5
 
-    virtually(story)
 
-
-def test_a_rank_whose_altered_pod_succeeded_is_done() -> None:
-    async def story(cluster: Cluster, _daemon: Daemon) -> None:
-        await gang(cluster)
-        path = path_of(cluster, 1)
-        alter(cluster, path, without_label)
-        await asyncio.sleep(SOON)
-        cluster.end(1)
-        for rank in (0, 2, 3):
-            cluster.end(rank)
-        await asyncio.sleep(60)
-        assert (cluster.status["phase"], cluster.status["epoch"]) == ("Succeeded", 0)
-
-    virtually(story)
+@virtually
+async def test_a_rank_whose_altered_pod_succeeded_is_done(cluster: Cluster, daemon: Daemon) -> None:
+    await gang(cluster)
+    path = path_of(cluster, 1)
+    alter(cluster, path, without_label)
+    await asyncio.sleep(SOON)
+    cluster.end(1)
+    for rank in (0, 2, 3):
+        cluster.end(rank)
+    await asyncio.sleep(60)
+    assert (cluster.status["phase"], cluster.status["epoch"]) == ("Succeeded", 0)
 
 
 @pytest.mark.parametrize("alteration", [without_label, without_owner, without_anything])
-def test_a_pod_that_was_altered_does_not_outlive_its_experiment(alteration: Alteration) -> None:
-    async def story(cluster: Cluster, _daemon: Daemon) -> None:
-        await gang(cluster)
-        path = path_of(cluster, 1)
-        alter(cluster, path, alteration)
-        await asyncio.sleep(SOON)
-        cluster.api.delete(RUN)
-        await asyncio.sleep(SOON)
-        assert "deletionTimestamp" in cluster.api.objects[path]["metadata"]
-
-    virtually(story)
+@virtually
+async def test_a_pod_that_was_altered_does_not_outlive_its_experiment(
+    cluster: Cluster, daemon: Daemon, alteration: Alteration
+) -> None:
+    await gang(cluster)
+    path = path_of(cluster, 1)
+    alter(cluster, path, alteration)
+    await asyncio.sleep(SOON)
+    cluster.api.delete(RUN)
+    await asyncio.sleep(SOON)
+    assert "deletionTimestamp" in cluster.api.objects[path]["metadata"]
 
 
 @pytest.mark.parametrize("spec", [{"cancel": True}, {"suspend": True}])
-def test_a_pod_that_was_altered_ends_with_its_gang(spec: dict[str, bool]) -> None:
-    async def story(cluster: Cluster, _daemon: Daemon) -> None:
-        await gang(cluster)
-        path = path_of(cluster, 1)
-        alter(cluster, path, without_label)
-        await asyncio.sleep(SOON)
-        found = cluster.api.objects[RUN]
-        cluster.api.put(RUN, {**found, "spec": {**found["spec"], **spec}})
-        await asyncio.sleep(SOON)
-        assert "deletionTimestamp" in cluster.api.objects[path]["metadata"]
+@virtually
+async def test_a_pod_that_was_altered_ends_with_its_gang(
+    cluster: Cluster, daemon: Daemon, spec: dict[str, bool]
+) -> None:
+    await gang(cluster)
+    path = path_of(cluster, 1)
+    alter(cluster, path, without_label)
+    await asyncio.sleep(SOON)
+    found = cluster.api.objects[RUN]
+    cluster.api.put(RUN, {**found, "spec": {**found["spec"], **spec}})
+    await asyncio.sleep(SOON)
+    assert "deletionTimestamp" in cluster.api.objects[path]["metadata"]
 
-    virtually(story)
 
-
-def test_a_member_does_not_run_again_beside_its_altered_pod() -> None:
-    async def story(cluster: Cluster, _daemon: Daemon) -> None:
-        await gang(cluster, failurePolicy={"rules": [{"action": "RestartMember"}]})
-        path = path_of(cluster, 1)
-        alter(cluster, path, without_label)
-        await asyncio.sleep(LATER)
-        assert cluster.condition("Stuck")["reason"] == "PodAltered"
-        assert len(cluster.api.named("pods")) == 4
-        cluster.api.remove(path)
-        await asyncio.sleep(60)
-        pods = [obj["metadata"] for key, obj in cluster.api.objects.items() if key.split("/")[-2] == "pods"]
-        assert sorted(pod["labels"][LABEL_RANK] for pod in pods) == ["0", "1", "2", "3"]
-        assert cluster.status["epoch"] == 0
-
-    virtually(story)
+@virtually
+async def test_a_member_does_not_run_again_beside_its_altered_pod(cluster: Cluster, daemon: Daemon) -> None:
+    await gang(cluster, failurePolicy={"rules": [{"action": "RestartMember"}]})
+    path = path_of(cluster, 1)
+    alter(cluster, path, without_label)
+    await asyncio.sleep(LATER)
+    assert cluster.condition("Stuck")["reason"] == "PodAltered"
+    assert len(cluster.api.named("pods")) == 4
+    cluster.api.remove(path)
+    await asyncio.sleep(60)
+    pods = [obj["metadata"] for key, obj in cluster.api.objects.items() if key.split("/")[-2] == "pods"]
+    assert sorted(pod["labels"][LABEL_RANK] for pod in pods) == ["0", "1", "2", "3"]
+    assert cluster.status["epoch"] == 0

@@ -30,94 +30,85 @@ def leaves(api: FakeApi, *finalizers: str) -> None:
     api.put(RUN, {**obj, "metadata": metadata})
 
 
-def test_the_pods_of_a_deleted_experiment_are_deleted_at_once() -> None:
-    async def story(api: FakeApi) -> None:
-        musterd = await started(api)
-        api.remove(RUN)
-        assert await until(lambda: not api.named("pods")) < PROMPT
-        await asyncio.sleep(60)
-        assert len(musterd.way.written) == SIZE
-        assert await musterd.stop()
-
-    virtually(story)
+@virtually
+async def test_the_pods_of_a_deleted_experiment_are_deleted_at_once(api: FakeApi) -> None:
+    musterd = await started(api)
+    api.remove(RUN)
+    assert await until(lambda: not api.named("pods")) < PROMPT
+    await asyncio.sleep(60)
+    assert len(musterd.way.written) == SIZE
+    assert await musterd.stop()
 
 
 @pytest.mark.parametrize("finalizer", ["foregroundDeletion", "backup.example.org/archive"])
-def test_the_pods_of_an_experiment_that_is_held_by_a_finalizer_are_deleted_at_once(finalizer: str) -> None:
-    async def story(api: FakeApi) -> None:
-        musterd = await started(api)
-        leaves(api, finalizer)
-        assert await until(lambda: not api.named("pods")) < PROMPT
-        await asyncio.sleep(60)
-        assert len(musterd.way.written) == SIZE, "nothing is created again, and no status is written"
-        assert await musterd.stop()
+@virtually
+async def test_the_pods_of_an_experiment_that_is_held_by_a_finalizer_are_deleted_at_once(
+    api: FakeApi, finalizer: str
+) -> None:
+    musterd = await started(api)
+    leaves(api, finalizer)
+    assert await until(lambda: not api.named("pods")) < PROMPT
+    await asyncio.sleep(60)
+    assert len(musterd.way.written) == SIZE, "nothing is created again, and no status is written"
+    assert await musterd.stop()
 
-    virtually(story)
 
-
-def test_pods_that_are_to_outlive_their_experiment_stay() -> None:
-    async def story(api: FakeApi) -> None:
-        musterd = await started(api)
-        leaves(api, "orphan")
-        await asyncio.sleep(5)
-        assert len(api.named("pods")) == SIZE
-        for path in [path for path in api.objects if "/pods/" in path]:
-            pod = api.objects[path]
-            api.put(path, {**pod, "metadata": {**pod["metadata"], "ownerReferences": []}})
-        api.remove(RUN)
-        await asyncio.sleep(60)
-        assert len(api.named("pods")) == SIZE
-        assert musterd.way.written == []
-        assert await musterd.stop()
-
-    virtually(story)
+@virtually
+async def test_pods_that_are_to_outlive_their_experiment_stay(api: FakeApi) -> None:
+    musterd = await started(api)
+    leaves(api, "orphan")
+    await asyncio.sleep(5)
+    assert len(api.named("pods")) == SIZE
+    for path in [path for path in api.objects if "/pods/" in path]:
+        pod = api.objects[path]
+        api.put(path, {**pod, "metadata": {**pod["metadata"], "ownerReferences": []}})
+    api.remove(RUN)
+    await asyncio.sleep(60)
+    assert len(api.named("pods")) == SIZE
+    assert musterd.way.written == []
+    assert await musterd.stop()
 
 
 @pytest.mark.parametrize(
     ("error", "times", "left"), [(Unreachable("reset"), 3, 0), (Forbidden("no", status=403), 1_000_000, SIZE)]
 )
-def test_a_deletion_that_fails_is_repeated_where_that_may_help(error: ApiError, times: int, left: int) -> None:
-    async def story(api: FakeApi) -> None:
-        musterd = await started(api)
-        api.fail("DELETE", error, times=times)
-        api.remove(RUN)
-        await asyncio.sleep(10)
-        asked = _but_discovery(musterd.way.asked)
-        assert len(api.named("pods")) == left
-        await asyncio.sleep(600)
-        assert _but_discovery(musterd.way.asked) == asked, "what is left is the garbage collector's"
-        assert await musterd.stop()
-
-    virtually(story)
+@virtually
+async def test_a_deletion_that_fails_is_repeated_where_that_may_help(
+    api: FakeApi, error: ApiError, times: int, left: int
+) -> None:
+    musterd = await started(api)
+    api.fail("DELETE", error, times=times)
+    api.remove(RUN)
+    await asyncio.sleep(10)
+    asked = _but_discovery(musterd.way.asked)
+    assert len(api.named("pods")) == left
+    await asyncio.sleep(600)
+    assert _but_discovery(musterd.way.asked) == asked, "what is left is the garbage collector's"
+    assert await musterd.stop()
 
 
 @pytest.mark.parametrize("spec", [{"cancel": True}, {"suspend": True}])
-def test_a_pod_whose_deletion_conflicts_is_deleted_within_a_second(spec: dict[str, bool]) -> None:
+@virtually
+async def test_a_pod_whose_deletion_conflicts_is_deleted_within_a_second(api: FakeApi, spec: dict[str, bool]) -> None:
     """No event of another pod comes, from which the experiment would be decided upon again."""
-
-    async def story(api: FakeApi) -> None:
-        musterd = await started(api, 1)
-        api.fail("DELETE", Conflict("the object has been modified", status=409), times=3)
-        api.put(RUN, {**api.objects[RUN], "spec": {**api.objects[RUN]["spec"], **spec}})
-        assert await until(lambda: not api.named("pods")) < PROMPT + 1
-        assert await musterd.stop()
-
-    virtually(story)
+    musterd = await started(api, 1)
+    api.fail("DELETE", Conflict("the object has been modified", status=409), times=3)
+    api.put(RUN, {**api.objects[RUN], "spec": {**api.objects[RUN]["spec"], **spec}})
+    assert await until(lambda: not api.named("pods")) < PROMPT + 1
+    assert await musterd.stop()
 
 
-def test_a_standby_deletes_nothing() -> None:
-    async def story(api: FakeApi) -> None:
-        one, two = await pair(api)
-        api.put(RUN, run(4))
-        await until(lambda: len(api.named("pods")) == 4)
-        await asyncio.sleep(5)
-        api.remove(RUN)
-        assert await until(lambda: not api.named("pods")) < PROMPT
-        assert two.way.written == []
-        assert await two.stop()
-        assert await one.stop()
-
-    virtually(story)
+@virtually
+async def test_a_standby_deletes_nothing(api: FakeApi) -> None:
+    one, two = await pair(api)
+    api.put(RUN, run(4))
+    await until(lambda: len(api.named("pods")) == 4)
+    await asyncio.sleep(5)
+    api.remove(RUN)
+    assert await until(lambda: not api.named("pods")) < PROMPT
+    assert two.way.written == []
+    assert await two.stop()
+    assert await one.stop()
 
 
 def _but_discovery(asked: list[str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, Concatenate, ParamSpec
 
 import msgspec
 
@@ -13,7 +13,9 @@ from muster.kube.transport import Answer
 from muster.reconcilers.refs import ExperimentRef
 from muster.state.vocabulary.record import StoryLine
 from tests.builders import NOW
-from tests.simulation.world.virtual_loop import VirtualLoop
+from tests.daemon.stories import as_test, in_virtual_time
+
+P = ParamSpec("P")
 
 
 class Server:
@@ -40,17 +42,12 @@ def ref(namespace: str, name: str = "run") -> ExperimentRef:
     return ExperimentRef(namespace, name, f"uid-{name}")
 
 
-def played(story: Callable[[Server, EventRecorder], Coroutine[Any, Any, None]]) -> None:
-    async def play() -> None:
+def virtually(story: Callable[Concatenate[Server, EventRecorder, P], Coroutine[Any, Any, None]]) -> Callable[P, None]:
+    async def run(test: Callable[[Server, EventRecorder], Coroutine[Any, Any, None]]) -> None:
         server = Server()
-        recorder = EventRecorder(server, FairShare(128), "one")  # type: ignore[arg-type]
-        await story(server, recorder)
+        await test(server, EventRecorder(server, FairShare(128), "one"))  # type: ignore[arg-type]
 
-    loop = VirtualLoop()
-    try:
-        loop.run_until_complete(play())
-    finally:
-        loop.close()
+    return as_test(story, lambda test: in_virtual_time(run(test)), given=2)
 
 
 async def run_for(recorder: EventRecorder, seconds: float) -> None:
@@ -61,61 +58,55 @@ async def run_for(recorder: EventRecorder, seconds: float) -> None:
     assert len(asyncio.all_tasks()) == 1
 
 
-def test_events_that_hang_in_one_namespace_do_not_delay_those_of_others() -> None:
-    async def story(server: Server, recorder: EventRecorder) -> None:
-        server.hanging.add("slow")
-        recorder.record(ref("slow"), lines("a", "b"))
-        recorder.record(ref("team"), lines("c", "d"))
-        await run_for(recorder, 2.5)
-        assert server.written == [("team", "c"), ("team", "d")]
-
-    played(story)
-
-
-def test_the_events_of_a_namespace_keep_their_order() -> None:
-    async def story(server: Server, recorder: EventRecorder) -> None:
-        for number in range(3):
-            recorder.record(ref("team", f"run-{number}"), lines(f"{number} begins", f"{number} ends"))
-        await run_for(recorder, 10)
-        assert [said for _, said in server.written] == [f"{n} {what}" for n in range(3) for what in ("begins", "ends")]
-
-    played(story)
+@virtually
+async def test_events_that_hang_in_one_namespace_do_not_delay_those_of_others(
+    server: Server, recorder: EventRecorder
+) -> None:
+    server.hanging.add("slow")
+    recorder.record(ref("slow"), lines("a", "b"))
+    recorder.record(ref("team"), lines("c", "d"))
+    await run_for(recorder, 2.5)
+    assert server.written == [("team", "c"), ("team", "d")]
 
 
-def test_flushed_returns_when_the_last_event_is_written() -> None:
-    async def story(server: Server, recorder: EventRecorder) -> None:
-        running = asyncio.create_task(recorder.run(), name="recorder")
-        await recorder.flushed()
-        for namespace in ("a", "b"):
-            recorder.record(ref(namespace), lines("x", "y", "z"))
-        await recorder.flushed()
-        assert len(server.written) == 6
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
-
-    played(story)
+@virtually
+async def test_the_events_of_a_namespace_keep_their_order(server: Server, recorder: EventRecorder) -> None:
+    for number in range(3):
+        recorder.record(ref("team", f"run-{number}"), lines(f"{number} begins", f"{number} ends"))
+    await run_for(recorder, 10)
+    assert [said for _, said in server.written] == [f"{n} {what}" for n in range(3) for what in ("begins", "ends")]
 
 
-def test_what_is_queued_when_the_leadership_ends_is_written_in_the_next_one() -> None:
-    async def story(server: Server, recorder: EventRecorder) -> None:
-        for number in range(3):
-            recorder.record(ref("team", f"run-{number}"), lines(str(number)))
-        await run_for(recorder, 0.5)
-        recorder.record(ref("other"), lines("new"))
-        await run_for(recorder, 10)
-        assert sorted(said for _, said in server.written) == ["1", "2", "new"], "the first was under way"
+@virtually
+async def test_flushed_returns_when_the_last_event_is_written(server: Server, recorder: EventRecorder) -> None:
+    running = asyncio.create_task(recorder.run(), name="recorder")
+    await recorder.flushed()
+    for namespace in ("a", "b"):
+        recorder.record(ref(namespace), lines("x", "y", "z"))
+    await recorder.flushed()
+    assert len(server.written) == 6
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
 
-    played(story)
+
+@virtually
+async def test_what_is_queued_when_the_leadership_ends_is_written_in_the_next_one(
+    server: Server, recorder: EventRecorder
+) -> None:
+    for number in range(3):
+        recorder.record(ref("team", f"run-{number}"), lines(str(number)))
+    await run_for(recorder, 0.5)
+    recorder.record(ref("other"), lines("new"))
+    await run_for(recorder, 10)
+    assert sorted(said for _, said in server.written) == ["1", "2", "new"], "the first was under way"
 
 
-def test_a_namespace_with_too_many_stories_loses_its_own_oldest() -> None:
-    async def story(server: Server, recorder: EventRecorder) -> None:
-        recorder.record(ref("team"), lines("kept"))
-        for number in range(event_recorder.WAITING + 5):
-            recorder.record(ref("loud"), lines(str(number)))
-        assert recorder.dropped == 5
-        await run_for(recorder, event_recorder.WAITING + 10)
-        assert ("team", "kept") in server.written
-        assert next(said for namespace, said in server.written if namespace == "loud") == "5"
-
-    played(story)
+@virtually
+async def test_a_namespace_with_too_many_stories_loses_its_own_oldest(server: Server, recorder: EventRecorder) -> None:
+    recorder.record(ref("team"), lines("kept"))
+    for number in range(event_recorder.WAITING + 5):
+        recorder.record(ref("loud"), lines(str(number)))
+    assert recorder.dropped == 5
+    await run_for(recorder, event_recorder.WAITING + 10)
+    assert ("team", "kept") in server.written
+    assert next(said for namespace, said in server.written if namespace == "loud") == "5"

@@ -73,70 +73,61 @@ def submit_slow(crowd: Crowd, namespaces: int, experiments: int, size: int) -> N
 
 @pytest.mark.parametrize("delay", [2.5, 1e9])
 @pytest.mark.parametrize(("namespaces", "experiments", "size"), [(1, 1, 1000), (1, 20, 10), (1, 200, 8), (8, 8, 64)])
-def test_slow_creates_in_some_namespaces_do_not_delay_an_experiment_elsewhere(
-    namespaces: int, experiments: int, size: int, delay: float
+@virtually
+async def test_slow_creates_in_some_namespaces_do_not_delay_an_experiment_elsewhere(
+    api: FakeApi, namespaces: int, experiments: int, size: int, delay: float
 ) -> None:
-    async def story(api: FakeApi) -> None:
-        crowd = Crowd(api)
-        crowd.way.delay = delay
-        submit_slow(crowd, namespaces, experiments, size)
-        await asyncio.sleep(3)
-        crowd.submit("team", "run", 8)
-        assert await until(lambda: len(crowd.pods("team")) == 8) < PROMPT
-        assert await crowd.musterd.stop()
-
-    virtually(story)
+    crowd = Crowd(api)
+    crowd.way.delay = delay
+    submit_slow(crowd, namespaces, experiments, size)
+    await asyncio.sleep(3)
+    crowd.submit("team", "run", 8)
+    assert await until(lambda: len(crowd.pods("team")) == 8) < PROMPT
+    assert await crowd.musterd.stop()
 
 
-def test_while_creates_hang_the_pods_of_a_cancelled_experiment_of_that_namespace_are_deleted_at_once() -> None:
-    async def story(api: FakeApi) -> None:
-        crowd = Crowd(api)
-        crowd.way.delay = 0.0
-        path = crowd.submit("slow-0", "first", 8)
-        await until(lambda: len(crowd.pods("slow-0")) == 8)
-        crowd.way.delay = 1e9
-        submit_slow(crowd, 1, 20, 10)
-        await asyncio.sleep(3)
-        api.put(path, {**api.objects[path], "spec": {**api.objects[path]["spec"], "cancel": True}})
-        assert await until(lambda: not crowd.pods("slow-0")) < PROMPT
-        assert await crowd.musterd.stop()
-
-    virtually(story)
-
-
-def test_one_namespace_has_a_quarter_of_all_creates_under_way() -> None:
-    async def story(api: FakeApi) -> None:
-        crowd = Crowd(api)
-        submit_slow(crowd, 1, 20, 10)
-        await asyncio.sleep(3)
-        assert crowd.way.under_way == 32
-        assert await crowd.musterd.stop()
-
-    virtually(story)
+@virtually
+async def test_while_creates_hang_the_pods_of_a_cancelled_experiment_of_that_namespace_are_deleted_at_once(
+    api: FakeApi,
+) -> None:
+    crowd = Crowd(api)
+    crowd.way.delay = 0.0
+    path = crowd.submit("slow-0", "first", 8)
+    await until(lambda: len(crowd.pods("slow-0")) == 8)
+    crowd.way.delay = 1e9
+    submit_slow(crowd, 1, 20, 10)
+    await asyncio.sleep(3)
+    api.put(path, {**api.objects[path], "spec": {**api.objects[path]["spec"], "cancel": True}})
+    assert await until(lambda: not crowd.pods("slow-0")) < PROMPT
+    assert await crowd.musterd.stop()
 
 
-def test_slow_admission_is_waited_for_longer_after_a_create_without_an_answer() -> None:
+@virtually
+async def test_one_namespace_has_a_quarter_of_all_creates_under_way(api: FakeApi) -> None:
+    crowd = Crowd(api)
+    submit_slow(crowd, 1, 20, 10)
+    await asyncio.sleep(3)
+    assert crowd.way.under_way == 32
+    assert await crowd.musterd.stop()
+
+
+@virtually
+async def test_slow_admission_is_waited_for_longer_after_a_create_without_an_answer(api: FakeApi) -> None:
     """A webhook that takes longer than the first time limit holds an experiment up, and not for ever."""
-
-    async def story(api: FakeApi) -> None:
-        crowd = Crowd(api)
-        crowd.way.delay = 25.0
-        crowd.submit("slow-0", "run", 4)
-        took = await until(lambda: len(crowd.pods("slow-0")) == 4, seconds=120)
-        assert CREATE_TIMEOUT + 25.0 <= took < CREATE_TIMEOUT + LONG_CREATE_TIMEOUT
-        assert await crowd.musterd.stop()
-
-    virtually(story)
+    crowd = Crowd(api)
+    crowd.way.delay = 25.0
+    crowd.submit("slow-0", "run", 4)
+    took = await until(lambda: len(crowd.pods("slow-0")) == 4, seconds=120)
+    assert CREATE_TIMEOUT + 25.0 <= took < CREATE_TIMEOUT + LONG_CREATE_TIMEOUT
+    assert await crowd.musterd.stop()
 
 
-def test_a_shutdown_cancels_creates_that_hang_and_leaves_no_task() -> None:
-    async def story(api: FakeApi) -> None:
-        crowd = Crowd(api)
-        submit_slow(crowd, 2, 20, 10)
-        await asyncio.sleep(3)
-        began = asyncio.get_running_loop().time()
-        assert await crowd.musterd.stop()
-        assert asyncio.get_running_loop().time() - began <= 2 * LATENCY
-        assert [task.get_name() for task in asyncio.all_tasks() if task is not asyncio.current_task()] == []
-
-    virtually(story)
+@virtually
+async def test_a_shutdown_cancels_creates_that_hang_and_leaves_no_task(api: FakeApi) -> None:
+    crowd = Crowd(api)
+    submit_slow(crowd, 2, 20, 10)
+    await asyncio.sleep(3)
+    began = asyncio.get_running_loop().time()
+    assert await crowd.musterd.stop()
+    assert asyncio.get_running_loop().time() - began <= 2 * LATENCY
+    assert [task.get_name() for task in asyncio.all_tasks() if task is not asyncio.current_task()] == []

@@ -23,27 +23,25 @@ def collect(cluster: Cluster) -> None:
         cluster.api.remove(path)
 
 
-def test_members_that_succeeded_and_were_removed_before_the_deadline_have_succeeded() -> None:
-    async def story(cluster: Cluster, _daemon: Daemon) -> None:
-        await runs(cluster, timeout="60s")
-        cluster.pods_late_until = cluster.loop.time() + 60
-        cluster.end(0)
-        cluster.end(1)
-        collect(cluster)
-        await asyncio.sleep(59)  # the deadline has passed
-        assert cluster.status["phase"] == "Running"
-        await asyncio.sleep(3)
-        assert (cluster.status["phase"], cluster.status.get("reason")) == ("Succeeded", "AllMembersSucceeded")
+@virtually
+async def test_members_that_succeeded_and_were_removed_before_the_deadline_have_succeeded(
+    cluster: Cluster, daemon: Daemon
+) -> None:
+    await runs(cluster, timeout="60s")
+    cluster.pods_late_until = cluster.loop.time() + 60
+    cluster.end(0)
+    cluster.end(1)
+    collect(cluster)
+    await asyncio.sleep(59)  # the deadline has passed
+    assert cluster.status["phase"] == "Running"
+    await asyncio.sleep(3)
+    assert (cluster.status["phase"], cluster.status.get("reason")) == ("Succeeded", "AllMembersSucceeded")
 
-    virtually(story)
 
-
-def test_pods_whose_last_state_does_not_come_are_gone_after_a_while() -> None:
-    async def story(cluster: Cluster, _daemon: Daemon) -> None:
-        await runs(cluster, timeout="60s")
-        cluster.pods_late_until = cluster.loop.time() + 600
-        collect(cluster)
-        await asyncio.sleep(58 + LAST_STATE_PATIENCE)
-        assert (cluster.status["phase"], cluster.status.get("reason")) == ("Failed", "DeadlineExceeded")
-
-    virtually(story)
+@virtually
+async def test_pods_whose_last_state_does_not_come_are_gone_after_a_while(cluster: Cluster, daemon: Daemon) -> None:
+    await runs(cluster, timeout="60s")
+    cluster.pods_late_until = cluster.loop.time() + 600
+    collect(cluster)
+    await asyncio.sleep(58 + LAST_STATE_PATIENCE)
+    assert (cluster.status["phase"], cluster.status.get("reason")) == ("Failed", "DeadlineExceeded")

@@ -5,7 +5,7 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
 from random import Random
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import pytest
 
@@ -19,11 +19,13 @@ from muster.reconcilers.refs import experiment_path
 from muster.state.view.roll import RollAnswer
 from muster.state.vocabulary.actions import ProbeTarget
 from muster.watchers import experiments
+from tests.daemon.stories import as_test, in_virtual_time
 from tests.fakes.api import FakeApi
 from tests.fakes.history import Change
 from tests.fakes.watching import Delivery, Prompt
-from tests.simulation.world.virtual_loop import VirtualLoop
 
+P = ParamSpec("P")
+A = TypeVar("A", bound=FakeApi)
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/default/leases/musterd"
 RUN = experiment_path("team", "run")
 AWAY = 1e9
@@ -119,17 +121,20 @@ class Musterd:
         return await self.running
 
 
-def virtually(story: Callable[[FakeApi], Coroutine[Any, Any, None]]) -> None:
-    """Run a story in virtual time."""
+def virtually(story: Callable[Concatenate[FakeApi, P], Coroutine[Any, Any, None]]) -> Callable[P, None]:
+    """A test of a story in virtual time."""
+    return as_test(story, with_lease(FakeApi))
 
-    async def run() -> None:
-        loop = asyncio.get_running_loop()
-        api = FakeApi(loop.time, nodes=True)
+
+def with_lease(make: Callable[..., A]) -> Callable[[Callable[[A], Coroutine[Any, Any, None]]], None]:
+    """Plays a story on such an API server, which has the Lease of the election."""
+
+    async def run(story: Callable[[A], Coroutine[Any, Any, None]]) -> None:
+        api = make(asyncio.get_running_loop().time, nodes=True)
         api.put(LEASE, {"kind": "Lease", "metadata": {"namespace": "default"}})
         await story(api)
 
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        runner.run(run())
+    return lambda story: in_virtual_time(run(story))
 
 
 async def until(holds: Callable[[], bool], seconds: float = 60.0) -> float:
@@ -159,27 +164,25 @@ def run(size: int = 4, **spec: Any) -> dict[str, Any]:
     return {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": {**usual, **spec}}
 
 
-def test_a_standby_sees_everything_and_does_nothing() -> None:
-    async def story(api: FakeApi) -> None:
-        one, two = await pair(api)
-        api.put(RUN, run())
-        await until(lambda: len(api.named("pods")) == 4)
-        await asyncio.sleep(30)
-        assert two.way.written == []
-        assert two.daemon.find("team", "run") is not None
-        assert two.daemon.index.pods == 4
-        assert len(two.daemon.queue) == 0
-        assert two.daemon.health.unready() == {}
-        assert two.daemon.health.role() == f"standing by; {json.loads(holder(api))} leads"
-        assert one.daemon.health.role().startswith("leading as one_")
-        assert "muster_experiment_epoch{" in scraped(one)
-        assert "muster_experiment_epoch{" not in scraped(two)
-        assert "muster_leader{" in scraped(two)
-        assert await two.stop()
-        assert await one.stop()
-        assert api.objects[LEASE]["spec"]["holderIdentity"] == ""
-
-    virtually(story)
+@virtually
+async def test_a_standby_sees_everything_and_does_nothing(api: FakeApi) -> None:
+    one, two = await pair(api)
+    api.put(RUN, run())
+    await until(lambda: len(api.named("pods")) == 4)
+    await asyncio.sleep(30)
+    assert two.way.written == []
+    assert two.daemon.find("team", "run") is not None
+    assert two.daemon.index.pods == 4
+    assert len(two.daemon.queue) == 0
+    assert two.daemon.health.unready() == {}
+    assert two.daemon.health.role() == f"standing by; {json.loads(holder(api))} leads"
+    assert one.daemon.health.role().startswith("leading as one_")
+    assert "muster_experiment_epoch{" in scraped(one)
+    assert "muster_experiment_epoch{" not in scraped(two)
+    assert "muster_leader{" in scraped(two)
+    assert await two.stop()
+    assert await one.stop()
+    assert api.objects[LEASE]["spec"]["holderIdentity"] == ""
 
 
 def holder(api: FakeApi) -> str:
@@ -190,175 +193,154 @@ def scraped(one: Musterd) -> str:
     return write(look(one.daemon.instruments.registry), "")[0].decode()
 
 
-def test_a_batch_ends_in_its_middle_when_leadership_does() -> None:
-    async def story(api: FakeApi) -> None:
-        one, two = await pair(api, write_concurrency=4)
-        api.put(RUN, run(64))
-        await until(lambda: len(api.named("pods")) >= 8)
-        api.gate.clear()  # the server hangs
-        hung = asyncio.get_running_loop().time()
-        await until(lambda: not one.leads)
-        assert asyncio.get_running_loop().time() - hung < 10
-        names = sorted(task.get_name() for task in asyncio.all_tasks())
-        assert not [name for name in names if name.startswith(("step", "recorder", "events", "create", "leading"))], (
-            names
-        )
-        made, asked = len(api.named("pods")), len(one.way.written)
-        one.way.cut = True
-        api.gate.set()  # what waited at its door goes through
-        await until(lambda: two.leads)
-        assert len(one.way.written) == asked
-        assert len(api.named("pods")) >= made
-        await until(lambda: len(api.named("pods")) == 64)
-        assert len(one.way.written) == asked
-        await asyncio.sleep(20)
-        assert [line for line in two.way.written if line.startswith("DELETE")] == []
-        await two.stop()
-        await one.kill()
-
-    virtually(story)
+@virtually
+async def test_a_batch_ends_in_its_middle_when_leadership_does(api: FakeApi) -> None:
+    one, two = await pair(api, write_concurrency=4)
+    api.put(RUN, run(64))
+    await until(lambda: len(api.named("pods")) >= 8)
+    api.gate.clear()  # the server hangs
+    hung = asyncio.get_running_loop().time()
+    await until(lambda: not one.leads)
+    assert asyncio.get_running_loop().time() - hung < 10
+    names = sorted(task.get_name() for task in asyncio.all_tasks())
+    assert not [name for name in names if name.startswith(("step", "recorder", "events", "create", "leading"))], names
+    made, asked = len(api.named("pods")), len(one.way.written)
+    one.way.cut = True
+    api.gate.set()  # what waited at its door goes through
+    await until(lambda: two.leads)
+    assert len(one.way.written) == asked
+    assert len(api.named("pods")) >= made
+    await until(lambda: len(api.named("pods")) == 64)
+    assert len(one.way.written) == asked
+    await asyncio.sleep(20)
+    assert [line for line in two.way.written if line.startswith("DELETE")] == []
+    await two.stop()
+    await one.kill()
 
 
-def test_a_daemon_that_stood_still_sends_nothing_more_of_its_batch() -> None:
-    async def story(api: FakeApi) -> None:
-        one, two = await pair(api, write_concurrency=4)
-        api.put(RUN, run(64))
-        await until(lambda: len(api.named("pods")) >= 8)
-        asked = len(one.way.written)
-        assert asked < 32
-        one.frozen = 60.0
-        await until(lambda: one.daemon.elector is not None and one.daemon.elector.transitions["expired"] == 1)
-        assert len(one.way.written) == asked
-        await until(lambda: len(api.named("pods")) == 64)
-        await two.stop()
-        await one.stop()
-        assert len([what for what in one.way.written + two.way.written if what.endswith("/pods")]) <= 64 + 4
-
-    virtually(story)
+@virtually
+async def test_a_daemon_that_stood_still_sends_nothing_more_of_its_batch(api: FakeApi) -> None:
+    one, two = await pair(api, write_concurrency=4)
+    api.put(RUN, run(64))
+    await until(lambda: len(api.named("pods")) >= 8)
+    asked = len(one.way.written)
+    assert asked < 32
+    one.frozen = 60.0
+    await until(lambda: one.daemon.elector is not None and one.daemon.elector.transitions["expired"] == 1)
+    assert len(one.way.written) == asked
+    await until(lambda: len(api.named("pods")) == 64)
+    await two.stop()
+    await one.stop()
+    assert len([what for what in one.way.written + two.way.written if what.endswith("/pods")]) <= 64 + 4
 
 
-def test_probes_end_with_the_leadership() -> None:
-    async def story(api: FakeApi) -> None:
-        one, two = await pair(api)
-        one.daemon.probers.aim("uid", ProbeTarget(0, "pod", "10.0.0.1:1234", "jax", 4))
-        await asyncio.sleep(1)
-        one.way.cut = True
-        await until(lambda: not one.leads)
-        await asyncio.sleep(0.1)
-        assert len(one.daemon.probers) == 0
-        assert not [task for task in asyncio.all_tasks() if task.get_name().startswith("probe")]
-        await two.stop()
-        await one.kill()
-
-    virtually(story)
+@virtually
+async def test_probes_end_with_the_leadership(api: FakeApi) -> None:
+    one, two = await pair(api)
+    one.daemon.probers.aim("uid", ProbeTarget(0, "pod", "10.0.0.1:1234", "jax", 4))
+    await asyncio.sleep(1)
+    one.way.cut = True
+    await until(lambda: not one.leads)
+    await asyncio.sleep(0.1)
+    assert len(one.daemon.probers) == 0
+    assert not [task for task in asyncio.all_tasks() if task.get_name().startswith("probe")]
+    await two.stop()
+    await one.kill()
 
 
-def test_a_new_leader_does_not_act_on_a_record_the_old_one_has_replaced() -> None:
+@virtually
+async def test_a_new_leader_does_not_act_on_a_record_the_old_one_has_replaced(api: FakeApi) -> None:
     """The standby still believes the experiment suspended, and sees pods of it run."""
-
-    async def story(api: FakeApi) -> None:
-        one, two = await pair(api)
-        api.put(RUN, run(suspend=True))
-        await until(lambda: api.objects[RUN].get("status", {}).get("phase") == "Suspended")
-        await asyncio.sleep(5)
-        two.way.held = "experiments"
-        api.put(RUN, {**api.objects[RUN], "spec": {**api.objects[RUN]["spec"], "suspend": False}})
-        await until(lambda: len(api.named("pods")) == 4)
-        await asyncio.sleep(5)
-        await one.kill()
-        seen = two.daemon.find("team", "run")
-        assert seen is not None
-        assert seen.record.phase == "Suspended"
-        assert await until(lambda: two.leads) <= 20
-        await asyncio.sleep(5)
-        assert [line for line in two.way.written if line.startswith("DELETE")] == []
-        seen = two.daemon.find("team", "run")
-        assert seen is not None
-        assert seen.record.phase == "Pending"
-        await two.stop()
-
-    virtually(story)
+    one, two = await pair(api)
+    api.put(RUN, run(suspend=True))
+    await until(lambda: api.objects[RUN].get("status", {}).get("phase") == "Suspended")
+    await asyncio.sleep(5)
+    two.way.held = "experiments"
+    api.put(RUN, {**api.objects[RUN], "spec": {**api.objects[RUN]["spec"], "suspend": False}})
+    await until(lambda: len(api.named("pods")) == 4)
+    await asyncio.sleep(5)
+    await one.kill()
+    seen = two.daemon.find("team", "run")
+    assert seen is not None
+    assert seen.record.phase == "Suspended"
+    assert await until(lambda: two.leads) <= 20
+    await asyncio.sleep(5)
+    assert [line for line in two.way.written if line.startswith("DELETE")] == []
+    seen = two.daemon.find("team", "run")
+    assert seen is not None
+    assert seen.record.phase == "Pending"
+    await two.stop()
 
 
-def test_nothing_is_decided_before_the_latest_records_are_in() -> None:
-    async def story(api: FakeApi) -> None:
-        api.put(RUN, run())
-        api.fail(f"GET {experiments.PATH}", Unreachable("no answer"), times=3)
-        one = Musterd(api, "one")
-        await until(lambda: one.leads)
-        await asyncio.sleep(5)
-        assert one.way.written == []
-        await until(lambda: len(api.named("pods")) == 4, seconds=5)
-        assert await one.stop()
-
-    virtually(story)
+@virtually
+async def test_nothing_is_decided_before_the_latest_records_are_in(api: FakeApi) -> None:
+    api.put(RUN, run())
+    api.fail(f"GET {experiments.PATH}", Unreachable("no answer"), times=3)
+    one = Musterd(api, "one")
+    await until(lambda: one.leads)
+    await asyncio.sleep(5)
+    assert one.way.written == []
+    await until(lambda: len(api.named("pods")) == 4, seconds=5)
+    assert await one.stop()
 
 
-def test_a_part_of_the_leaders_work_that_fails_ends_the_daemon_and_another_leads(
-    monkeypatch: pytest.MonkeyPatch,
+@virtually
+async def test_a_part_of_the_leaders_work_that_fails_ends_the_daemon_and_another_leads(
+    api: FakeApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def story(api: FakeApi) -> None:
-        one, two = await pair(api)
+    one, two = await pair(api)
 
-        def broken() -> None:
-            raise ArithmeticError("a bug")
+    def broken() -> None:
+        raise ArithmeticError("a bug")
 
-        monkeypatch.setattr(one.daemon.recorder, "_forget_one", broken)
-        api.put(RUN, run())
-        assert await one.running is False
-        monkeypatch.undo()
-        await until(lambda: len(api.named("pods")) == 4)
-        assert two.leads
-        assert await two.stop()
-
-    virtually(story)
+    monkeypatch.setattr(one.daemon.recorder, "_forget_one", broken)
+    api.put(RUN, run())
+    assert await one.running is False
+    monkeypatch.undo()
+    await until(lambda: len(api.named("pods")) == 4)
+    assert two.leads
+    assert await two.stop()
 
 
-def test_a_leader_that_comes_back_confirms_again_what_it_knew() -> None:
-    async def story(api: FakeApi) -> None:
-        one, two = await pair(api)
-        api.put(RUN, run())
-        await until(lambda: len(api.named("pods")) == 4)
-        entry = next(iter(one.daemon.index))
-        assert entry.view.engine.confirmed == 0
-        await asyncio.sleep(5)  # the status says so, too
-        one.way.cut = True
-        await until(lambda: two.leads)
-        one.way.cut = False
-        await two.stop()
-        one.way.asked.clear()
-        await until(lambda: one.leads)
-        await asyncio.sleep(5)
-        assert entry.view.engine.confirmed == -1
-        assert one.way.written == []
-        assert await one.stop()
-
-    virtually(story)
+@virtually
+async def test_a_leader_that_comes_back_confirms_again_what_it_knew(api: FakeApi) -> None:
+    one, two = await pair(api)
+    api.put(RUN, run())
+    await until(lambda: len(api.named("pods")) == 4)
+    entry = next(iter(one.daemon.index))
+    assert entry.view.engine.confirmed == 0
+    await asyncio.sleep(5)  # the status says so, too
+    one.way.cut = True
+    await until(lambda: two.leads)
+    one.way.cut = False
+    await two.stop()
+    one.way.asked.clear()
+    await until(lambda: one.leads)
+    await asyncio.sleep(5)
+    assert entry.view.engine.confirmed == -1
+    assert one.way.written == []
+    assert await one.stop()
 
 
-def test_the_stories_are_told_before_the_lease_is_let_go() -> None:
-    async def story(api: FakeApi) -> None:
-        one, two = await pair(api)
-        api.put(RUN, run())
-        await until(lambda: len(api.named("pods")) == 4)
-        assert await one.stop()
-        writes = [what for what in one.way.asked if not what.startswith("GET")]
-        assert writes[-1] == f"PUT {LEASE}"
-        assert await until(lambda: two.leads) <= 2.1
-        assert await two.stop()
-
-    virtually(story)
+@virtually
+async def test_the_stories_are_told_before_the_lease_is_let_go(api: FakeApi) -> None:
+    one, two = await pair(api)
+    api.put(RUN, run())
+    await until(lambda: len(api.named("pods")) == 4)
+    assert await one.stop()
+    writes = [what for what in one.way.asked if not what.startswith("GET")]
+    assert writes[-1] == f"PUT {LEASE}"
+    assert await until(lambda: two.leads) <= 2.1
+    assert await two.stop()
 
 
-def test_without_an_election_nobody_asks_for_a_lease() -> None:
-    async def story(api: FakeApi) -> None:
-        one = Musterd(api, "one", leader_elect=False)
-        api.put(RUN, run())
-        await until(lambda: len(api.named("pods")) == 4)
-        assert one.leads
-        assert one.daemon.health.role() == ""
-        assert "muster_leader" not in scraped(one)
-        assert not [what for what in one.way.asked if "leases" in what]
-        assert await one.stop()
-
-    virtually(story)
+@virtually
+async def test_without_an_election_nobody_asks_for_a_lease(api: FakeApi) -> None:
+    one = Musterd(api, "one", leader_elect=False)
+    api.put(RUN, run())
+    await until(lambda: len(api.named("pods")) == 4)
+    assert one.leads
+    assert one.daemon.health.role() == ""
+    assert "muster_leader" not in scraped(one)
+    assert not [what for what in one.way.asked if "leases" in what]
+    assert await one.stop()

@@ -23,50 +23,48 @@ def waits(cluster: Cluster, rank: int, reason: str, message: str) -> None:
     )
 
 
-def test_an_image_typo_is_said_on_the_experiment_with_an_event_and_a_metric() -> None:
-    async def story(cluster: Cluster, daemon: Daemon) -> None:
-        cluster.api.put(RUN, experiment(2))
-        await asyncio.sleep(2)
-        cluster.start(0)
-        waits(cluster, 1, "ErrImagePull", 'image "x:typo": not found')
-        await asyncio.sleep(SOON)
-        assert cluster.status["reason"] == "ImagePullBackOff"
-        assert 'image "x:typo": not found' in cluster.status["message"]
-        assert cluster.condition("Stuck")["status"] == "False"
-        await asyncio.sleep(15)
-        stuck = cluster.condition("Stuck")
-        assert (stuck["status"], stuck["reason"]) == ("True", "ImagePullBackOff")
-        (event,) = cluster.events("Stuck")
-        assert event["type"] == "Warning"
-        assert 'reason="ImagePullBackOff"} 1.0' in scraped(daemon)
-        cluster.start(1)
-        await asyncio.sleep(SOON)
-        assert cluster.condition("Stuck")["status"] == "False"
-        assert cluster.status["phase"] == "Running"
+@virtually
+async def test_an_image_typo_is_said_on_the_experiment_with_an_event_and_a_metric(
+    cluster: Cluster, daemon: Daemon
+) -> None:
+    cluster.api.put(RUN, experiment(2))
+    await asyncio.sleep(2)
+    cluster.start(0)
+    waits(cluster, 1, "ErrImagePull", 'image "x:typo": not found')
+    await asyncio.sleep(SOON)
+    assert cluster.status["reason"] == "ImagePullBackOff"
+    assert 'image "x:typo": not found' in cluster.status["message"]
+    assert cluster.condition("Stuck")["status"] == "False"
+    await asyncio.sleep(15)
+    stuck = cluster.condition("Stuck")
+    assert (stuck["status"], stuck["reason"]) == ("True", "ImagePullBackOff")
+    (event,) = cluster.events("Stuck")
+    assert event["type"] == "Warning"
+    assert 'reason="ImagePullBackOff"} 1.0' in scraped(daemon)
+    cluster.start(1)
+    await asyncio.sleep(SOON)
+    assert cluster.condition("Stuck")["status"] == "False"
+    assert cluster.status["phase"] == "Running"
 
-    virtually(story)
 
-
-def test_a_node_that_is_cut_off_is_said_and_its_return_too() -> None:
-    async def story(cluster: Cluster, _daemon: Daemon) -> None:
-        cluster.api.put(RUN, experiment(2))
-        await asyncio.sleep(2)
-        cluster.start(0)
-        cluster.start(1)
-        await asyncio.sleep(2)
-        marked = [{"type": "Ready", "status": "False"}, {"type": "ContainersReady", "status": "True"}]
-        cluster.play(1, conditions=marked)
-        await asyncio.sleep(SOON)
-        assert (cluster.status["phase"], cluster.status["reason"]) == ("Running", "NodeNotReady")
-        assert "rank 1: node node-1 is not ready (" in cluster.status["message"]
-        await asyncio.sleep(15)
-        assert cluster.condition("Stuck")["reason"] == "NodeNotReady"
-        cluster.start(1)
-        await asyncio.sleep(SOON)
-        assert cluster.condition("Stuck")["status"] == "False"
-        assert (cluster.status["epoch"], cluster.status["reason"]) == (0, "RollComplete")
-
-    virtually(story)
+@virtually
+async def test_a_node_that_is_cut_off_is_said_and_its_return_too(cluster: Cluster, daemon: Daemon) -> None:
+    cluster.api.put(RUN, experiment(2))
+    await asyncio.sleep(2)
+    cluster.start(0)
+    cluster.start(1)
+    await asyncio.sleep(2)
+    marked = [{"type": "Ready", "status": "False"}, {"type": "ContainersReady", "status": "True"}]
+    cluster.play(1, conditions=marked)
+    await asyncio.sleep(SOON)
+    assert (cluster.status["phase"], cluster.status["reason"]) == ("Running", "NodeNotReady")
+    assert "rank 1: node node-1 is not ready (" in cluster.status["message"]
+    await asyncio.sleep(15)
+    assert cluster.condition("Stuck")["reason"] == "NodeNotReady"
+    cluster.start(1)
+    await asyncio.sleep(SOON)
+    assert cluster.condition("Stuck")["status"] == "False"
+    assert (cluster.status["epoch"], cluster.status["reason"]) == (0, "RollComplete")
 
 
 def gate(cluster: Cluster, *, on: bool) -> None:
@@ -79,37 +77,33 @@ def gate(cluster: Cluster, *, on: bool) -> None:
             cluster.api.put(path, {**pod, "spec": {**pod["spec"], "schedulingGates": gates}, "status": status})
 
 
-def test_a_queued_gang_is_not_restarted_by_its_clocks() -> None:
-    async def story(cluster: Cluster, _daemon: Daemon) -> None:
-        clocks = {"pending": {"after": "10s", "action": "Restart"}}
-        cluster.api.put(RUN, experiment(2, clocks=clocks, timeout="30s"))
-        await asyncio.sleep(1)
-        gate(cluster, on=True)
-        await asyncio.sleep(600)
-        assert (cluster.status["phase"], cluster.status["reason"], cluster.status["epoch"]) == ("Pending", "Queued", 0)
-        assert "queued: 2/2 pods are gated by kueue.x-k8s.io/admission" in cluster.status["message"]
-        gate(cluster, on=False)
-        await asyncio.sleep(5)
-        cluster.start(0)
-        cluster.start(1)
-        await asyncio.sleep(1)
-        assert cluster.status["phase"] == "Running"
-        await asyncio.sleep(30)
-        assert cluster.status["reason"] == "DeadlineExceeded"
-
-    virtually(story)
+@virtually
+async def test_a_queued_gang_is_not_restarted_by_its_clocks(cluster: Cluster, daemon: Daemon) -> None:
+    clocks = {"pending": {"after": "10s", "action": "Restart"}}
+    cluster.api.put(RUN, experiment(2, clocks=clocks, timeout="30s"))
+    await asyncio.sleep(1)
+    gate(cluster, on=True)
+    await asyncio.sleep(600)
+    assert (cluster.status["phase"], cluster.status["reason"], cluster.status["epoch"]) == ("Pending", "Queued", 0)
+    assert "queued: 2/2 pods are gated by kueue.x-k8s.io/admission" in cluster.status["message"]
+    gate(cluster, on=False)
+    await asyncio.sleep(5)
+    cluster.start(0)
+    cluster.start(1)
+    await asyncio.sleep(1)
+    assert cluster.status["phase"] == "Running"
+    await asyncio.sleep(30)
+    assert cluster.status["reason"] == "DeadlineExceeded"
 
 
-def test_stuck_is_logged_as_a_warning_with_the_uid() -> None:
-    async def story(cluster: Cluster, _daemon: Daemon) -> None:
-        cluster.api.put(RUN, experiment(2))
-        await asyncio.sleep(2)
-        cluster.start(0)
-        waits(cluster, 1, "ErrImagePull", 'image "x:typo": not found')
-        with capture_logs() as lines:
-            await asyncio.sleep(20)
-        (stuck,) = (line for line in lines if line.get("reason") == "Stuck")
-        uid = cluster.api.objects[RUN]["metadata"]["uid"]
-        assert (stuck["log_level"], stuck["uid"]) == ("warning", uid)
-
-    virtually(story)
+@virtually
+async def test_stuck_is_logged_as_a_warning_with_the_uid(cluster: Cluster, daemon: Daemon) -> None:
+    cluster.api.put(RUN, experiment(2))
+    await asyncio.sleep(2)
+    cluster.start(0)
+    waits(cluster, 1, "ErrImagePull", 'image "x:typo": not found')
+    with capture_logs() as lines:
+        await asyncio.sleep(20)
+    (stuck,) = (line for line in lines if line.get("reason") == "Stuck")
+    uid = cluster.api.objects[RUN]["metadata"]["uid"]
+    assert (stuck["log_level"], stuck["uid"]) == ("warning", uid)

@@ -14,31 +14,26 @@ def reads(musterd: Musterd) -> Counter[str]:
     return Counter(what.rsplit("/", 1)[1] for what in musterd.way.asked if what.startswith("GET"))
 
 
-def test_an_experiment_is_launched_after_one_list_of_its_pods_and_no_other_read() -> None:
-    async def story(api: FakeApi) -> None:
-        musterd = Musterd(api, "one", leader_elect=False)
-        await asyncio.sleep(1)
-        musterd.way.asked.clear()
-        api.put(RUN, run(SIZE))
-        await until(lambda: len(api.named("pods")) == SIZE)
-        assert reads(musterd) == {"pods": 1}
-        assert await musterd.stop()
-
-    virtually(story)
+@virtually
+async def test_an_experiment_is_launched_after_one_list_of_its_pods_and_no_other_read(api: FakeApi) -> None:
+    musterd = Musterd(api, "one", leader_elect=False)
+    await asyncio.sleep(1)
+    musterd.way.asked.clear()
+    api.put(RUN, run(SIZE))
+    await until(lambda: len(api.named("pods")) == SIZE)
+    assert reads(musterd) == {"pods": 1}
+    assert await musterd.stop()
 
 
-def test_a_daemon_that_finds_the_status_written_asks_for_the_experiment_too() -> None:
+@virtually
+async def test_a_daemon_that_finds_the_status_written_asks_for_the_experiment_too(api: FakeApi) -> None:
     """Another run of the daemon wrote it, and what has changed since is not known."""
-
-    async def story(api: FakeApi) -> None:
-        first = Musterd(api, "one", leader_elect=False)
-        await asyncio.sleep(1)
-        api.put(RUN, run(SIZE))
-        await until(lambda: "status" in api.objects[RUN])
-        await first.kill()
-        second = Musterd(api, "two", leader_elect=False)
-        await until(lambda: len(api.named("pods")) == SIZE)
-        assert reads(second)["run"] == 1
-        assert await second.stop()
-
-    virtually(story)
+    first = Musterd(api, "one", leader_elect=False)
+    await asyncio.sleep(1)
+    api.put(RUN, run(SIZE))
+    await until(lambda: "status" in api.objects[RUN])
+    await first.kill()
+    second = Musterd(api, "two", leader_elect=False)
+    await until(lambda: len(api.named("pods")) == SIZE)
+    assert reads(second)["run"] == 1
+    assert await second.stop()

@@ -81,107 +81,104 @@ async def restarted(cluster: Cluster) -> None:
 
 
 @BUMPS
-def test_a_gang_goes_on_in_the_epoch_of_the_backup_where_the_kubelets_run_its_pods(bump: int) -> None:
-    async def story(cluster: Cluster, daemon: Daemon) -> None:
-        twice = await gang(cluster)
-        backup = cluster.api.history.version
-        await restarted(cluster)
-        cluster.api.restore(backup, bump)
-        began = cluster.loop.time()
-        await asyncio.sleep(SEEN)
-        seen = daemon.find("team", "run")
-        assert seen is not None
-        assert (seen.record.epoch, cluster.status["epoch"], cluster.status["phase"]) == (0, 0, "Running")
-        assert twice.epochs() == {"0": SIZE}
-        assert cluster.writes("POST pods", began) == 0
-        cluster.end(0)
-        await asyncio.sleep(5)
-        for rank in range(1, SIZE):
-            cluster.end(rank)
-        await asyncio.sleep(5)
-        assert (cluster.status["phase"], twice.found) == ("Succeeded", [])
-
-    virtually(story)
+@virtually
+async def test_a_gang_goes_on_in_the_epoch_of_the_backup_where_the_kubelets_run_its_pods(
+    cluster: Cluster, daemon: Daemon, bump: int
+) -> None:
+    twice = await gang(cluster)
+    backup = cluster.api.history.version
+    await restarted(cluster)
+    cluster.api.restore(backup, bump)
+    began = cluster.loop.time()
+    await asyncio.sleep(SEEN)
+    seen = daemon.find("team", "run")
+    assert seen is not None
+    assert (seen.record.epoch, cluster.status["epoch"], cluster.status["phase"]) == (0, 0, "Running")
+    assert twice.epochs() == {"0": SIZE}
+    assert cluster.writes("POST pods", began) == 0
+    cluster.end(0)
+    await asyncio.sleep(5)
+    for rank in range(1, SIZE):
+        cluster.end(rank)
+    await asyncio.sleep(5)
+    assert (cluster.status["phase"], twice.found) == ("Succeeded", [])
 
 
 @BUMPS
 @pytest.mark.parametrize("after", [1.0, 60.0, SEEN])
-def test_a_gang_whose_containers_are_gone_is_restarted_once_whenever_the_kubelets_say_so(
-    bump: int, after: float
+@virtually
+async def test_a_gang_whose_containers_are_gone_is_restarted_once_whenever_the_kubelets_say_so(
+    cluster: Cluster, daemon: Daemon, bump: int, after: float
 ) -> None:
-    async def story(cluster: Cluster, daemon: Daemon) -> None:
-        twice = await gang(cluster)
-        backup = cluster.api.history.version
-        await restarted(cluster)
-        cluster.api.restore(backup, bump)
-        await asyncio.sleep(after)
-        for rank in range(SIZE):
-            cluster.end(rank, 137)
-        await asyncio.sleep(SEEN)
-        for rank in range(SIZE):
-            cluster.start(rank)
-        await asyncio.sleep(SEEN)
-        epoch = cluster.status["epoch"]
-        assert (cluster.status["phase"], cluster.status["restarts"], twice.found) == ("Running", 1, [])
-        assert epoch == 2, "pods of an epoch 1 that are out of sight may run: no other gang has their names"
-        assert twice.epochs()[str(epoch)] == SIZE
-        seen = daemon.find("team", "run")
-        assert seen is not None
-        assert seen.record.epoch == epoch
-
-    virtually(story)
+    twice = await gang(cluster)
+    backup = cluster.api.history.version
+    await restarted(cluster)
+    cluster.api.restore(backup, bump)
+    await asyncio.sleep(after)
+    for rank in range(SIZE):
+        cluster.end(rank, 137)
+    await asyncio.sleep(SEEN)
+    for rank in range(SIZE):
+        cluster.start(rank)
+    await asyncio.sleep(SEEN)
+    epoch = cluster.status["epoch"]
+    assert (cluster.status["phase"], cluster.status["restarts"], twice.found) == ("Running", 1, [])
+    assert epoch == 2, "pods of an epoch 1 that are out of sight may run: no other gang has their names"
+    assert twice.epochs()[str(epoch)] == SIZE
+    seen = daemon.find("team", "run")
+    assert seen is not None
+    assert seen.record.epoch == epoch
 
 
 @BUMPS
-def test_pods_that_the_backup_does_not_have_are_made_again_once_in_another_epoch(bump: int) -> None:
+@virtually
+async def test_pods_that_the_backup_does_not_have_are_made_again_once_in_another_epoch(
+    cluster: Cluster, daemon: Daemon, bump: int
+) -> None:
     """Those that are out of sight may run for a while: they cannot meet the new ones."""
-
-    async def story(cluster: Cluster, daemon: Daemon) -> None:
-        twice = Twice(cluster)
-        cluster.api.put(RUN, experiment(SIZE))
-        backup = cluster.api.history.version
-        await start(cluster)
-        assert cluster.status["phase"] == "Running"
-        cluster.api.restore(backup, bump)
-        began = cluster.loop.time()
-        await asyncio.sleep(SEEN)
-        await start(cluster)
-        await asyncio.sleep(SEEN)
-        assert (cluster.status["phase"], cluster.status["epoch"], twice.found) == ("Running", 1, [])
-        assert (cluster.status["restarts"], twice.epochs()) == (0, {"1": SIZE})
-        assert cluster.writes("POST pods", began) == SIZE
-
-    virtually(story)
+    twice = Twice(cluster)
+    cluster.api.put(RUN, experiment(SIZE))
+    backup = cluster.api.history.version
+    await start(cluster)
+    assert cluster.status["phase"] == "Running"
+    cluster.api.restore(backup, bump)
+    began = cluster.loop.time()
+    await asyncio.sleep(SEEN)
+    await start(cluster)
+    await asyncio.sleep(SEEN)
+    assert (cluster.status["phase"], cluster.status["epoch"], twice.found) == ("Running", 1, [])
+    assert (cluster.status["restarts"], twice.epochs()) == (0, {"1": SIZE})
+    assert cluster.writes("POST pods", began) == SIZE
 
 
 @BUMPS
-def test_an_experiment_that_the_backup_does_not_have_is_forgotten(bump: int) -> None:
-    async def story(cluster: Cluster, daemon: Daemon) -> None:
-        backup = cluster.api.history.version
-        await gang(cluster)
-        cluster.api.restore(backup, bump)
-        began = cluster.loop.time()
-        await asyncio.sleep(SEEN)
-        assert daemon.find("team", "run") is None
-        assert cluster.writes("POST pods", began) == 0
-        cluster.api.put(RUN, experiment(SIZE))
-        await start(cluster)
-        assert (cluster.status["phase"], cluster.status["epoch"]) == ("Running", 0)
-
-    virtually(story)
+@virtually
+async def test_an_experiment_that_the_backup_does_not_have_is_forgotten(
+    cluster: Cluster, daemon: Daemon, bump: int
+) -> None:
+    backup = cluster.api.history.version
+    await gang(cluster)
+    cluster.api.restore(backup, bump)
+    began = cluster.loop.time()
+    await asyncio.sleep(SEEN)
+    assert daemon.find("team", "run") is None
+    assert cluster.writes("POST pods", began) == 0
+    cluster.api.put(RUN, experiment(SIZE))
+    await start(cluster)
+    assert (cluster.status["phase"], cluster.status["epoch"]) == ("Running", 0)
 
 
 @BUMPS
-def test_an_experiment_that_was_deleted_since_the_backup_runs_again(bump: int) -> None:
-    async def story(cluster: Cluster, daemon: Daemon) -> None:
-        twice = await gang(cluster)
-        backup = cluster.api.history.version
-        cluster.api.remove(RUN)
-        await asyncio.sleep(5)
-        assert daemon.find("team", "run") is None
-        cluster.api.restore(backup, bump)
-        await asyncio.sleep(SEEN)
-        assert daemon.find("team", "run") is not None
-        assert (cluster.status["phase"], twice.epochs(), twice.found) == ("Running", {"0": SIZE}, [])
-
-    virtually(story)
+@virtually
+async def test_an_experiment_that_was_deleted_since_the_backup_runs_again(
+    cluster: Cluster, daemon: Daemon, bump: int
+) -> None:
+    twice = await gang(cluster)
+    backup = cluster.api.history.version
+    cluster.api.remove(RUN)
+    await asyncio.sleep(5)
+    assert daemon.find("team", "run") is None
+    cluster.api.restore(backup, bump)
+    await asyncio.sleep(SEEN)
+    assert daemon.find("team", "run") is not None
+    assert (cluster.status["phase"], twice.epochs(), twice.found) == ("Running", {"0": SIZE}, [])

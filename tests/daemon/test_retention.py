@@ -25,47 +25,43 @@ def status(api: FakeApi, path: str) -> dict[str, Any]:
     return found
 
 
-def test_finished_experiments_are_deleted_as_their_namespace_or_their_spec_says() -> None:
-    async def story(api: FakeApi) -> None:
-        musterd = Musterd(api, "one", leader_elect=False, retention="10m,ci=2m,archive=keep")
-        paths = {name: over(api, name) for name in ("team", "ci", "archive")}
-        paths["own"] = over(api, "own", ttlAfterFinished="15m")
-        await until(lambda: all(status(api, path).get("phase") == "Failed" for path in paths.values()))
-        assert [status(api, path).get("retentionSeconds") for path in paths.values()] == [600, 120, None, None]
-        assert "deleteTime" in status(api, paths["own"])
-        assert "deleteTime" not in status(api, paths["archive"])
-        for seconds, left in ((110, 4), (20, 3), (460, 3), (20, 2), (280, 2), (20, 1), (300, 1)):
-            await asyncio.sleep(seconds)
-            assert len([path for path in paths.values() if path in api.objects]) == left
-        assert paths["archive"] in api.objects
-        assert await musterd.stop()
-
-    virtually(story)
+@virtually
+async def test_finished_experiments_are_deleted_as_their_namespace_or_their_spec_says(api: FakeApi) -> None:
+    musterd = Musterd(api, "one", leader_elect=False, retention="10m,ci=2m,archive=keep")
+    paths = {name: over(api, name) for name in ("team", "ci", "archive")}
+    paths["own"] = over(api, "own", ttlAfterFinished="15m")
+    await until(lambda: all(status(api, path).get("phase") == "Failed" for path in paths.values()))
+    assert [status(api, path).get("retentionSeconds") for path in paths.values()] == [600, 120, None, None]
+    assert "deleteTime" in status(api, paths["own"])
+    assert "deleteTime" not in status(api, paths["archive"])
+    for seconds, left in ((110, 4), (20, 3), (460, 3), (20, 2), (280, 2), (20, 1), (300, 1)):
+        await asyncio.sleep(seconds)
+        assert len([path for path in paths.values() if path in api.objects]) == left
+    assert paths["archive"] in api.objects
+    assert await musterd.stop()
 
 
-def test_a_daemon_with_a_new_retention_gives_notice_and_one_without_takes_it_back() -> None:
-    async def story(api: FakeApi) -> None:
-        musterd = Musterd(api, "one", leader_elect=False)
-        path = over(api, "team")
-        await until(lambda: status(api, path).get("phase") == "Failed")
-        await asyncio.sleep(1_000)
-        assert path in api.objects
-        assert await musterd.stop()
-        musterd = Musterd(api, "two", leader_elect=False, retention="10m")
-        await until(lambda: "deleteTime" in status(api, path))
-        await asyncio.sleep(300)
-        assert await musterd.stop()
-        musterd = Musterd(api, "three", leader_elect=False)
-        await until(lambda: "deleteTime" not in status(api, path))
-        assert "retentionSeconds" not in status(api, path)
-        assert await musterd.stop()
-        musterd = Musterd(api, "four", leader_elect=False, retention="10m")
-        await asyncio.sleep(590)
-        assert path in api.objects, "it is given the whole notice again"
-        await until(lambda: path not in api.objects)
-        assert await musterd.stop()
-
-    virtually(story)
+@virtually
+async def test_a_daemon_with_a_new_retention_gives_notice_and_one_without_takes_it_back(api: FakeApi) -> None:
+    musterd = Musterd(api, "one", leader_elect=False)
+    path = over(api, "team")
+    await until(lambda: status(api, path).get("phase") == "Failed")
+    await asyncio.sleep(1_000)
+    assert path in api.objects
+    assert await musterd.stop()
+    musterd = Musterd(api, "two", leader_elect=False, retention="10m")
+    await until(lambda: "deleteTime" in status(api, path))
+    await asyncio.sleep(300)
+    assert await musterd.stop()
+    musterd = Musterd(api, "three", leader_elect=False)
+    await until(lambda: "deleteTime" not in status(api, path))
+    assert "retentionSeconds" not in status(api, path)
+    assert await musterd.stop()
+    musterd = Musterd(api, "four", leader_elect=False, retention="10m")
+    await asyncio.sleep(590)
+    assert path in api.objects, "it is given the whole notice again"
+    await until(lambda: path not in api.objects)
+    assert await musterd.stop()
 
 
 def test_a_retention_that_cannot_be_read_ends_the_daemon_at_its_start() -> None:

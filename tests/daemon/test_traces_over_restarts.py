@@ -9,7 +9,7 @@ from muster.metrics.traces.destination import traces_to
 from muster.metrics.traces.spans import ROOT, span_id, trace_id
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Record
-from tests.daemon.virtual_daemon import RUN, Cluster, experiment, virtually
+from tests.daemon.virtual_daemon import RUN, Cluster, beside_a_daemon, experiment
 from tests.metrics.traces.collector import collector
 
 SIZE = 2
@@ -78,7 +78,7 @@ def test_a_daemon_that_starts_again_exports_no_second_copy_of_a_span() -> None:
         third.stop()
         assert await running
 
-    virtually(story, lambda *one: kept[0].append(one))
+    beside_a_daemon(story, lambda *one: kept[0].append(one))
     uid = kept[0][0][0].uid
     one, two, three, again = asyncio.run(exported(*kept, kept[0]))
     assert three == []

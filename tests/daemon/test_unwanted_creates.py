@@ -30,55 +30,49 @@ def creates(crowd: Crowd) -> int:
 
 
 @pytest.mark.parametrize("what", ["cancel", "suspend", "deleting", "removed"])
-def test_no_pod_is_created_after_the_experiment_is_not_wanted_any_more(what: str) -> None:
-    async def story(api: FakeApi) -> None:
-        crowd = Crowd(api)
-        crowd.way.delay = DELAY
-        path = crowd.submit("slow-0", "run", 1000)
-        await until(lambda: len(crowd.pods("slow-0")) > 10)
-        change(api, path, what)
-        await asyncio.sleep(DELAY + PROMPT)
-        begun = creates(crowd)
-        assert begun < 200
-        assert crowd.pods("slow-0") == []
-        await asyncio.sleep(120)
-        assert creates(crowd) == begun
-        if what in ("cancel", "suspend"):
-            phase = "Failed" if what == "cancel" else "Suspended"
-            assert api.objects[path]["status"]["phase"] == phase
-        assert await crowd.musterd.stop()
-
-    virtually(story)
+@virtually
+async def test_no_pod_is_created_after_the_experiment_is_not_wanted_any_more(api: FakeApi, what: str) -> None:
+    crowd = Crowd(api)
+    crowd.way.delay = DELAY
+    path = crowd.submit("slow-0", "run", 1000)
+    await until(lambda: len(crowd.pods("slow-0")) > 10)
+    change(api, path, what)
+    await asyncio.sleep(DELAY + PROMPT)
+    begun = creates(crowd)
+    assert begun < 200
+    assert crowd.pods("slow-0") == []
+    await asyncio.sleep(120)
+    assert creates(crowd) == begun
+    if what in ("cancel", "suspend"):
+        phase = "Failed" if what == "cancel" else "Suspended"
+        assert api.objects[path]["status"]["phase"] == phase
+    assert await crowd.musterd.stop()
 
 
-def test_an_experiment_that_is_resumed_gets_the_pods_that_were_left_out() -> None:
-    async def story(api: FakeApi) -> None:
-        crowd = Crowd(api)
-        crowd.way.delay = DELAY
-        path = crowd.submit("slow-0", "run", 200)
-        await until(lambda: len(crowd.pods("slow-0")) > 10)
-        change(api, path, "suspend")
-        await asyncio.sleep(DELAY + PROMPT)
-        crowd.way.delay = 0.0
-        found = api.objects[path]
-        spec: dict[str, Any] = {**found["spec"], "suspend": False}
-        api.put(path, {**found, "spec": spec})
-        await until(lambda: len(crowd.pods("slow-0")) == 200)
-        assert await crowd.musterd.stop()
-
-    virtually(story)
+@virtually
+async def test_an_experiment_that_is_resumed_gets_the_pods_that_were_left_out(api: FakeApi) -> None:
+    crowd = Crowd(api)
+    crowd.way.delay = DELAY
+    path = crowd.submit("slow-0", "run", 200)
+    await until(lambda: len(crowd.pods("slow-0")) > 10)
+    change(api, path, "suspend")
+    await asyncio.sleep(DELAY + PROMPT)
+    crowd.way.delay = 0.0
+    found = api.objects[path]
+    spec: dict[str, Any] = {**found["spec"], "suspend": False}
+    api.put(path, {**found, "spec": spec})
+    await until(lambda: len(crowd.pods("slow-0")) == 200)
+    assert await crowd.musterd.stop()
 
 
-def test_an_experiment_whose_creates_wait_for_others_is_cancelled_at_once() -> None:
-    async def story(api: FakeApi) -> None:
-        crowd = Crowd(api)
-        submit_slow(crowd, 1, 40, 10)
-        await asyncio.sleep(3)
-        path = crowd.submit("slow-0", "late", 8)
-        await asyncio.sleep(1)
-        assert api.objects[path]["status"]["phase"] == "Pending"
-        change(api, path, "cancel")
-        assert await until(lambda: api.objects[path]["status"]["phase"] == "Failed") < PROMPT
-        assert await crowd.musterd.stop()
-
-    virtually(story)
+@virtually
+async def test_an_experiment_whose_creates_wait_for_others_is_cancelled_at_once(api: FakeApi) -> None:
+    crowd = Crowd(api)
+    submit_slow(crowd, 1, 40, 10)
+    await asyncio.sleep(3)
+    path = crowd.submit("slow-0", "late", 8)
+    await asyncio.sleep(1)
+    assert api.objects[path]["status"]["phase"] == "Pending"
+    change(api, path, "cancel")
+    assert await until(lambda: api.objects[path]["status"]["phase"] == "Failed") < PROMPT
+    assert await crowd.musterd.stop()

@@ -79,48 +79,42 @@ async def started(cluster: Cluster, **spec: object) -> None:
 
 
 @pytest.mark.parametrize("step", [2 * HOUR, -HOUR])
-def test_a_healthy_run_outlives_a_step_of_the_wall_clock(step: float) -> None:
-    async def story(cluster: Cluster, daemon: Daemon) -> None:
-        await started(cluster, timeout="30m")
-        cluster.set_by = step
-        await asyncio.sleep(29 * 60)
-        assert times(cluster) == ("Running", 0, 0)
-        assert "muster_clock_steps_total 1.0" in scraped(daemon)
-        await asyncio.sleep(60)
-        assert (cluster.status["phase"], cluster.status["reason"]) == ("Failed", "DeadlineExceeded")
-
-    virtually(story)
+@virtually
+async def test_a_healthy_run_outlives_a_step_of_the_wall_clock(cluster: Cluster, daemon: Daemon, step: float) -> None:
+    await started(cluster, timeout="30m")
+    cluster.set_by = step
+    await asyncio.sleep(29 * 60)
+    assert times(cluster) == ("Running", 0, 0)
+    assert "muster_clock_steps_total 1.0" in scraped(daemon)
+    await asyncio.sleep(60)
+    assert (cluster.status["phase"], cluster.status["reason"]) == ("Failed", "DeadlineExceeded")
 
 
 @pytest.mark.parametrize("step", [40.0, -HOUR])
-def test_a_backoff_lasts_as_long_as_it_should_over_a_step(step: float) -> None:
-    async def story(cluster: Cluster, _daemon: Daemon) -> None:
-        backoff = {"initial": "30s", "max": "5m"}
-        await started(cluster, restartPolicy={"backoffLimit": 3, "backoff": backoff})
-        failed = {"name": "main", "ready": False, "state": {"terminated": {"exitCode": 1}}}
-        cluster.play(1, phase="Failed", containerStatuses=[failed])
-        await asyncio.sleep(5)
-        for path in [path for path in cluster.api.objects if path.split("/")[-2] == "pods"]:
-            cluster.api.remove(path)
-        assert cluster.status["phase"] == "Restarting"
-        cluster.set_by = step
-        await asyncio.sleep(24)
-        assert cluster.status["phase"] == "Restarting"
-        await asyncio.sleep(3)
-        assert cluster.status["phase"] == "Pending"
-
-    virtually(story)
+@virtually
+async def test_a_backoff_lasts_as_long_as_it_should_over_a_step(cluster: Cluster, daemon: Daemon, step: float) -> None:
+    backoff = {"initial": "30s", "max": "5m"}
+    await started(cluster, restartPolicy={"backoffLimit": 3, "backoff": backoff})
+    failed = {"name": "main", "ready": False, "state": {"terminated": {"exitCode": 1}}}
+    cluster.play(1, phase="Failed", containerStatuses=[failed])
+    await asyncio.sleep(5)
+    for path in [path for path in cluster.api.objects if path.split("/")[-2] == "pods"]:
+        cluster.api.remove(path)
+    assert cluster.status["phase"] == "Restarting"
+    cluster.set_by = step
+    await asyncio.sleep(24)
+    assert cluster.status["phase"] == "Restarting"
+    await asyncio.sleep(3)
+    assert cluster.status["phase"] == "Pending"
 
 
-def test_an_unfinished_experiment_is_decided_upon_every_60_s() -> None:
-    async def story(cluster: Cluster, daemon: Daemon) -> None:
-        await started(cluster)
-        await asyncio.sleep(120)
-        before = daemon.instruments.registry.get_sample_value("muster_decision_duration_seconds_count")
-        await asyncio.sleep(600)
-        after = daemon.instruments.registry.get_sample_value("muster_decision_duration_seconds_count")
-        assert before is not None
-        assert after is not None
-        assert 10 <= after - before <= 12
-
-    virtually(story)
+@virtually
+async def test_an_unfinished_experiment_is_decided_upon_every_60_s(cluster: Cluster, daemon: Daemon) -> None:
+    await started(cluster)
+    await asyncio.sleep(120)
+    before = daemon.instruments.registry.get_sample_value("muster_decision_duration_seconds_count")
+    await asyncio.sleep(600)
+    after = daemon.instruments.registry.get_sample_value("muster_decision_duration_seconds_count")
+    assert before is not None
+    assert after is not None
+    assert 10 <= after - before <= 12

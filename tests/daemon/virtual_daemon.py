@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
 from random import Random
-from typing import Any
+from typing import Any, Concatenate, ParamSpec
 
 from muster.api.names import API_VERSION, KIND, LABEL_EPOCH, LABEL_RANK
 from muster.daemon.app import Daemon
@@ -15,11 +15,12 @@ from muster.metrics.instruments import Traced
 from muster.reconcilers.refs import experiment_path
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.vocabulary.actions import ProbeTarget
+from tests.daemon.stories import as_test, in_virtual_time
 from tests.fakes.api import FakeApi
 from tests.fakes.history import Change
 from tests.fakes.watching import Delivery, Prompt
-from tests.simulation.world.virtual_loop import VirtualLoop
 
+P = ParamSpec("P")
 RUN = experiment_path("team", "run")
 LATENCY = 0.01
 
@@ -155,7 +156,12 @@ def experiment(size: int = 4, **spec: Any) -> dict[str, Any]:
     return {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": {**usual, **spec}}
 
 
-def virtually(
+def virtually(story: Callable[Concatenate[Cluster, Daemon, P], Coroutine[Any, Any, None]]) -> Callable[P, None]:
+    """A test of a story beside a daemon, in virtual time."""
+    return as_test(story, beside_a_daemon, given=2)
+
+
+def beside_a_daemon(
     story: Callable[[Cluster, Daemon], Coroutine[Any, Any, None]], traced: Traced = lambda _plan, _old, _new: None
 ) -> None:
     """Run a story beside a daemon, in virtual time; ``traced`` gets its transitions."""
@@ -184,8 +190,7 @@ def virtually(
         daemon.stop()
         assert await running, "the daemon did not end cleanly"
 
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        runner.run(run())
+    in_virtual_time(run())
 
 
 def scraped(daemon: Daemon) -> str:

@@ -110,111 +110,103 @@ def pods(api: FakeApi, name: str) -> int:
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-def test_an_exception_of_one_experiment_ends_nothing_else(
-    place: str, error: Exception, monkeypatch: pytest.MonkeyPatch
+@virtually
+async def test_an_exception_of_one_experiment_ends_nothing_else(
+    api: FakeApi, place: str, error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fault = Fault(error)
     PLACES[place](monkeypatch, fault)
+    one = Musterd(api, "one", leader_elect=False)
+    api.put(BAD, run())
+    await asyncio.sleep(30)
+    assert fault.at
+    assert errors(one) > 0
+    api.put(GOOD, run())
+    await until(lambda: pods(api, "good") == 4)
+    assert not one.running.done()
 
-    async def story(api: FakeApi) -> None:
-        one = Musterd(api, "one", leader_elect=False)
-        api.put(BAD, run())
-        await asyncio.sleep(30)
-        assert fault.at
-        assert errors(one) > 0
-        api.put(GOOD, run())
-        await until(lambda: pods(api, "good") == 4)
-        assert not one.running.done()
-
-        fault.times = 0
-        await until(lambda: not one.daemon.boundary.damaged, 90)
-        await until(lambda: pods(api, "bad") == 4, 90)
-        await asyncio.sleep(5)
-        entry = one.daemon.index.named("team", "bad")
-        assert entry is not None
-        assert entry.plan is not None
-        assert len(list(entry.view.pods())) == 4
-        assert entry.view.engine.service
-        assert one.daemon.index.pods == 8
-        assert await one.stop()
-
-    virtually(story)
+    fault.times = 0
+    await until(lambda: not one.daemon.boundary.damaged, 90)
+    await until(lambda: pods(api, "bad") == 4, 90)
+    await asyncio.sleep(5)
+    entry = one.daemon.index.named("team", "bad")
+    assert entry is not None
+    assert entry.plan is not None
+    assert len(list(entry.view.pods())) == 4
+    assert entry.view.engine.service
+    assert one.daemon.index.pods == 8
+    assert await one.stop()
 
 
 @pytest.mark.parametrize("place", ["read", "decide", "write status"])
-def test_an_experiment_that_always_fails_is_retried_with_its_own_growing_delay(
-    place: str, monkeypatch: pytest.MonkeyPatch
+@virtually
+async def test_an_experiment_that_always_fails_is_retried_with_its_own_growing_delay(
+    api: FakeApi, place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fault = Fault(KeyError("x"))
     PLACES[place](monkeypatch, fault)
-
-    async def story(api: FakeApi) -> None:
-        one = Musterd(api, "one", leader_elect=False)
-        api.put(BAD, run())
-        await asyncio.sleep(600)
-        waits = [later - sooner for sooner, later in zip(fault.at, fault.at[1:], strict=False)]
-        assert 10 < len(fault.at) < 40
-        assert max(waits) > 30
-        assert await one.stop()
-
-    virtually(story)
+    one = Musterd(api, "one", leader_elect=False)
+    api.put(BAD, run())
+    await asyncio.sleep(600)
+    waits = [later - sooner for sooner, later in zip(fault.at, fault.at[1:], strict=False)]
+    assert 10 < len(fault.at) < 40
+    assert max(waits) > 30
+    assert await one.stop()
 
 
-def test_an_experiment_that_could_not_be_read_is_not_decided_upon(monkeypatch: pytest.MonkeyPatch) -> None:
+@virtually
+async def test_an_experiment_that_could_not_be_read_is_not_decided_upon(
+    api: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without its plan it would look like one with an invalid spec, which fails for ever."""
     PLACES["read"](monkeypatch, Fault(KeyError("x")))
-
-    async def story(api: FakeApi) -> None:
-        one = Musterd(api, "one", leader_elect=False)
-        api.put(BAD, run())
-        await asyncio.sleep(120)
-        assert "status" not in api.objects[BAD]
-        assert await one.stop()
-
-    virtually(story)
+    one = Musterd(api, "one", leader_elect=False)
+    api.put(BAD, run())
+    await asyncio.sleep(120)
+    assert "status" not in api.objects[BAD]
+    assert await one.stop()
 
 
-def test_a_damaged_experiment_that_is_deleted_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+@virtually
+async def test_a_damaged_experiment_that_is_deleted_leaves_nothing_behind(
+    api: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fault = Fault(KeyError("x"))
     PLACES["pod"](monkeypatch, fault)
-
-    async def story(api: FakeApi) -> None:
-        one = Musterd(api, "one", leader_elect=False)
-        api.put(BAD, run())
-        await until(lambda: bool(fault.at))
-        for path in [path for path in api.objects if "/bad" in path]:
-            api.remove(path)
-        await asyncio.sleep(120)
-        assert (len(one.daemon.index), one.daemon.index.members, one.daemon.boundary.damaged) == (0, {}, {})
-        assert await one.stop()
-
-    virtually(story)
+    one = Musterd(api, "one", leader_elect=False)
+    api.put(BAD, run())
+    await until(lambda: bool(fault.at))
+    for path in [path for path in api.objects if "/bad" in path]:
+        api.remove(path)
+    await asyncio.sleep(120)
+    assert (len(one.daemon.index), one.daemon.index.members, one.daemon.boundary.damaged) == (0, {}, {})
+    assert await one.stop()
 
 
-def test_a_new_leader_rebuilds_what_was_damaged_while_it_stood_by(monkeypatch: pytest.MonkeyPatch) -> None:
+@virtually
+async def test_a_new_leader_rebuilds_what_was_damaged_while_it_stood_by(
+    api: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fault = Fault(KeyError("x"))
     fault.times = 0
     PLACES["pod"](monkeypatch, fault)
-
-    async def story(api: FakeApi) -> None:
-        one, two = await pair(api)
-        fault.times = 10**9
-        api.put(BAD, run())
-        await asyncio.sleep(5)
-        assert two.daemon.boundary.damaged
-        fault.times = 0
-        await one.kill()
-        await until(lambda: two.leads and pods(api, "bad") == 4)
-        await asyncio.sleep(5)
-        assert two.daemon.boundary.damaged == {}
-        assert await two.stop()
-
-    virtually(story)
+    one, two = await pair(api)
+    fault.times = 10**9
+    api.put(BAD, run())
+    await asyncio.sleep(5)
+    assert two.daemon.boundary.damaged
+    fault.times = 0
+    await one.kill()
+    await until(lambda: two.leads and pods(api, "bad") == 4)
+    await asyncio.sleep(5)
+    assert two.daemon.boundary.damaged == {}
+    assert await two.stop()
 
 
 @pytest.mark.parametrize("decoder", [experiment_watcher, pod_decoder.DECODER], ids=["experiment", "pod"])
-def test_an_exception_in_a_decoder_ends_neither_the_watch_nor_a_list(
-    decoder: Any, monkeypatch: pytest.MonkeyPatch
+@virtually
+async def test_an_exception_in_a_decoder_ends_neither_the_watch_nor_a_list(
+    api: FakeApi, decoder: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fault = Fault(KeyError("x"))
     original = decoder._flatten  # noqa: SLF001
@@ -224,102 +216,91 @@ def test_an_exception_in_a_decoder_ends_neither_the_watch_nor_a_list(
         return original(document)
 
     monkeypatch.setattr(decoder, "_flatten", flatten)
-
-    async def story(api: FakeApi) -> None:
-        api.put(BAD, run())
-        one = Musterd(api, "one", leader_elect=False)
-        await asyncio.sleep(5)
-        api.put(GOOD, run())
-        await until(lambda: pods(api, "good") == 4)
-        assert fault.at
-        assert sum(each.decode_errors for each in one.daemon.informers.reflectors.values()) > 0
-        assert await one.stop()
-
-    virtually(story)
+    api.put(BAD, run())
+    one = Musterd(api, "one", leader_elect=False)
+    await asyncio.sleep(5)
+    api.put(GOOD, run())
+    await until(lambda: pods(api, "good") == 4)
+    assert fault.at
+    assert sum(each.decode_errors for each in one.daemon.informers.reflectors.values()) > 0
+    assert await one.stop()
 
 
-def test_an_exception_in_writing_events_costs_the_events_of_one_story(monkeypatch: pytest.MonkeyPatch) -> None:
+@virtually
+async def test_an_exception_in_writing_events_costs_the_events_of_one_story(
+    api: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fault = Fault(KeyError("x"))
     before(monkeypatch, event_recorder, "emit_events", fault.meets)
-
-    async def story(api: FakeApi) -> None:
-        one = Musterd(api, "one", leader_elect=False)
-        api.put(BAD, run())
-        api.put(GOOD, run())
-        await until(lambda: bool(api.asked("POST /api/v1/namespaces/team/events")))
-        assert fault.at
-        assert errors(one) > 0
-        assert await one.stop()
-
-    virtually(story)
+    one = Musterd(api, "one", leader_elect=False)
+    api.put(BAD, run())
+    api.put(GOOD, run())
+    await until(lambda: bool(api.asked("POST /api/v1/namespaces/team/events")))
+    assert fault.at
+    assert errors(one) > 0
+    assert await one.stop()
 
 
-def test_an_exception_at_a_step_of_the_clock_stays_with_its_experiment(monkeypatch: pytest.MonkeyPatch) -> None:
+@virtually
+async def test_an_exception_at_a_step_of_the_clock_stays_with_its_experiment(
+    api: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before(monkeypatch, Entry, "clock_stepped", lambda entry, _: Fault(KeyError("x")).meets(entry.seen))
-
-    async def story(api: FakeApi) -> None:
-        one = Musterd(api, "one", leader_elect=False)
-        api.put(BAD, run())
-        api.put(GOOD, run())
-        await until(lambda: len(api.named("pods")) == 8)
-        one.daemon._clock_stepped(60.0)  # noqa: SLF001
-        await asyncio.sleep(1)
-        assert errors(one) == 1
-        assert one.daemon.boundary.damaged == {}
-        assert await one.stop()
-
-    virtually(story)
+    one = Musterd(api, "one", leader_elect=False)
+    api.put(BAD, run())
+    api.put(GOOD, run())
+    await until(lambda: len(api.named("pods")) == 8)
+    one.daemon._clock_stepped(60.0)  # noqa: SLF001
+    await asyncio.sleep(1)
+    assert errors(one) == 1
+    assert one.daemon.boundary.damaged == {}
+    assert await one.stop()
 
 
-def test_the_log_names_the_object_and_the_experiment(monkeypatch: pytest.MonkeyPatch) -> None:
+@virtually
+async def test_the_log_names_the_object_and_the_experiment(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
     fault = Fault(KeyError("x"))
     PLACES["read"](monkeypatch, fault)
-
-    async def story(api: FakeApi) -> None:
-        one = Musterd(api, "one", leader_elect=False)
-        with capture_logs() as logs:
-            api.put(BAD, run())
-            await until(lambda: len(fault.at) > 2)
-        first = next(entry for entry in logs if entry["log_level"] == "error")
-        assert first["event"] == "change of an object failed, rebuilding its experiment"
-        assert (first["namespace"], first["object"], first["exc_info"]) == ("team", "bad", fault.error)
-        assert any(entry["event"] == "step failed" and entry["experiment"] == "bad" for entry in logs)
-        assert await one.stop()
-
-    virtually(story)
+    one = Musterd(api, "one", leader_elect=False)
+    with capture_logs() as logs:
+        api.put(BAD, run())
+        await until(lambda: len(fault.at) > 2)
+    first = next(entry for entry in logs if entry["log_level"] == "error")
+    assert first["event"] == "change of an object failed, rebuilding its experiment"
+    assert (first["namespace"], first["object"], first["exc_info"]) == ("team", "bad", fault.error)
+    assert any(entry["event"] == "step failed" and entry["experiment"] == "bad" for entry in logs)
+    assert await one.stop()
 
 
-def test_the_log_of_an_illegal_transition_holds_the_end_of_the_story(monkeypatch: pytest.MonkeyPatch) -> None:
+@virtually
+async def test_the_log_of_an_illegal_transition_holds_the_end_of_the_story(
+    api: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(TRANSITIONS, Phase.PENDING, {})
-
-    async def story(api: FakeApi) -> None:
-        one = Musterd(api, "one", leader_elect=False)
-        with capture_logs() as logs:
-            api.put(BAD, run())
-            await until(lambda: pods(api, "bad") == 4)
-            api.put(BAD, {**api.objects[BAD], "spec": {**api.objects[BAD]["spec"], "suspend": True}})
-            await until(lambda: any(entry["event"] == "step failed" for entry in logs))
-        found = next(entry for entry in logs if entry["event"] == "step failed")
-        error = found["exc_info"]
-        assert isinstance(error, IllegalTransition)
-        assert (found["experiment"], found["uid"], found["epoch"]) == ("bad", error.uid, 0)
-        assert found["story"] == [f"{line.reason}: {line.message}" for line in error.story]
-        assert found["story"]
-        assert await one.stop()
-
-    virtually(story)
+    one = Musterd(api, "one", leader_elect=False)
+    with capture_logs() as logs:
+        api.put(BAD, run())
+        await until(lambda: pods(api, "bad") == 4)
+        api.put(BAD, {**api.objects[BAD], "spec": {**api.objects[BAD]["spec"], "suspend": True}})
+        await until(lambda: any(entry["event"] == "step failed" for entry in logs))
+    found = next(entry for entry in logs if entry["event"] == "step failed")
+    error = found["exc_info"]
+    assert isinstance(error, IllegalTransition)
+    assert (found["experiment"], found["uid"], found["epoch"]) == ("bad", error.uid, 0)
+    assert found["story"] == [f"{line.reason}: {line.message}" for line in error.story]
+    assert found["story"]
+    assert await one.stop()
 
 
-def test_a_failure_that_cannot_be_reported_ends_no_step_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+@virtually
+async def test_a_failure_that_cannot_be_reported_ends_no_step_of_others(
+    api: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
     PLACES["decide"](monkeypatch, Fault(KeyError("x")))
     before(monkeypatch, Controller, "failed", Fault(KeyError("y")).always)
-
-    async def story(api: FakeApi) -> None:
-        one = Musterd(api, "one", leader_elect=False)
-        api.put(BAD, run())
-        api.put(GOOD, run())
-        await until(lambda: pods(api, "good") == 4)
-        assert not one.running.done()
-        assert await one.stop()
-
-    virtually(story)
+    one = Musterd(api, "one", leader_elect=False)
+    api.put(BAD, run())
+    api.put(GOOD, run())
+    await until(lambda: pods(api, "good") == 4)
+    assert not one.running.done()
+    assert await one.stop()

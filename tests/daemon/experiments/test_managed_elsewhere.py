@@ -19,41 +19,36 @@ def writes(cluster: Cluster) -> list[str]:
     return [f"{each.method} {each.path}" for each in cluster.api.requests if each.method != "GET"]
 
 
-def test_nothing_is_written_and_the_copied_status_is_shown() -> None:
-    async def story(cluster: Cluster, daemon: Daemon) -> None:
-        cluster.api.put(RUN, experiment(managedBy=MULTIKUEUE))
+@virtually
+async def test_nothing_is_written_and_the_copied_status_is_shown(cluster: Cluster, daemon: Daemon) -> None:
+    cluster.api.put(RUN, experiment(managedBy=MULTIKUEUE))
+    await asyncio.sleep(120)
+    assert writes(cluster) == []
+    for phase in ("Running", "Failed"):
+        cluster.api.put(RUN, {**cluster.api.objects[RUN], "status": {**COPIED, "phase": phase}})
         await asyncio.sleep(120)
-        assert writes(cluster) == []
-        for phase in ("Running", "Failed"):
-            cluster.api.put(RUN, {**cluster.api.objects[RUN], "status": {**COPIED, "phase": phase}})
-            await asyncio.sleep(120)
-            shown = daemon.find("team", "run")
-            assert shown is not None
-            assert (shown.record.phase, shown.record.epoch, shown.plan.operator) == (phase, 2, "jobset")
-            assert shown.record.message == f"managed by {MULTIKUEUE}, whose status this is: step 40 of the run"
-            assert [each.plan.name for each in daemon.subjects()] == ["run"]
-        assert writes(cluster) == []
-        assert cluster.api.objects[RUN]["status"]["stranger"] == 1
-        text = write(look(daemon.instruments.registry), "")[0].decode()
-        assert 'experiment="run"' not in text
-        cluster.api.remove(RUN)
-        await asyncio.sleep(3)
-        assert daemon.find("team", "run") is None
-        assert writes(cluster) == []
-
-    virtually(story)
+        shown = daemon.find("team", "run")
+        assert shown is not None
+        assert (shown.record.phase, shown.record.epoch, shown.plan.operator) == (phase, 2, "jobset")
+        assert shown.record.message == f"managed by {MULTIKUEUE}, whose status this is: step 40 of the run"
+        assert [each.plan.name for each in daemon.subjects()] == ["run"]
+    assert writes(cluster) == []
+    assert cluster.api.objects[RUN]["status"]["stranger"] == 1
+    text = write(look(daemon.instruments.registry), "")[0].decode()
+    assert 'experiment="run"' not in text
+    cluster.api.remove(RUN)
+    await asyncio.sleep(3)
+    assert daemon.find("team", "run") is None
+    assert writes(cluster) == []
 
 
 @pytest.mark.parametrize("manager", ["muster.dev/muster", None])
-def test_an_experiment_of_muster_is_run(manager: str | None) -> None:
+@virtually
+async def test_an_experiment_of_muster_is_run(cluster: Cluster, daemon: Daemon, manager: str | None) -> None:
     spec: dict[str, Any] = {} if manager is None else {"managedBy": manager}
-
-    async def story(cluster: Cluster, _: Daemon) -> None:
-        cluster.api.put(RUN, experiment(**spec))
-        await asyncio.sleep(3)
-        assert len(cluster.api.named("pods")) == 4
-
-    virtually(story)
+    cluster.api.put(RUN, experiment(**spec))
+    await asyncio.sleep(3)
+    assert len(cluster.api.named("pods")) == 4
 
 
 @pytest.mark.parametrize("manager", [7, "", "multikueue", "a/b/c", "x" * 60 + "/abc"])

@@ -47,22 +47,25 @@ def succeeds(cluster: Cluster) -> None:
         ({"cancel": True}, nothing, "Failed", "Cancelled"),
     ],
 )
-def test_an_edit_that_is_applied_is_in_force_for_what_happens_next(
-    spec: dict[str, Any], happens: Callable[[Cluster], None], phase: str, reason: str | None
+@virtually
+async def test_an_edit_that_is_applied_is_in_force_for_what_happens_next(
+    cluster: Cluster,
+    daemon: Daemon,
+    spec: dict[str, Any],
+    happens: Callable[[Cluster], None],
+    phase: str,
+    reason: str | None,
 ) -> None:
-    async def story(cluster: Cluster, _: Daemon) -> None:
-        cluster.api.put(RUN, experiment(types=TWO_JOBS, restartPolicy={"backoff": {"initial": "1m"}}))
-        await asyncio.sleep(3)
-        for rank in (0, 1):
-            cluster.start(rank)
-        await asyncio.sleep(10)
-        assert cluster.status["phase"] == "Running"
-        edit(cluster, **spec)
-        await asyncio.sleep(1)
-        happens(cluster)
-        await asyncio.sleep(5)
-        assert cluster.status["phase"] == phase
-        assert reason in (None, cluster.status["reason"])
-        assert cluster.status.get("pendingEdits", "") == ""
-
-    virtually(story)
+    cluster.api.put(RUN, experiment(types=TWO_JOBS, restartPolicy={"backoff": {"initial": "1m"}}))
+    await asyncio.sleep(3)
+    for rank in (0, 1):
+        cluster.start(rank)
+    await asyncio.sleep(10)
+    assert cluster.status["phase"] == "Running"
+    edit(cluster, **spec)
+    await asyncio.sleep(1)
+    happens(cluster)
+    await asyncio.sleep(5)
+    assert cluster.status["phase"] == phase
+    assert reason in (None, cluster.status["reason"])
+    assert cluster.status.get("pendingEdits", "") == ""

@@ -10,24 +10,22 @@ from muster.daemon.web.pages import Pages
 from muster.daemon.web.readers import Anyone
 from muster.metrics.collector import Subject
 from muster.rollcall.document import Detail
-from tests.daemon.virtual_daemon import RUN, Cluster, experiment, scraped, virtually
+from tests.daemon.virtual_daemon import RUN, Cluster, beside_a_daemon, experiment, scraped, virtually
 from tests.daemon.web.subjects import Daemon as Web
 
 
-def test_an_invalid_spec_is_in_the_status_an_event_and_the_metrics() -> None:
-    async def story(cluster: Cluster, daemon: Daemon) -> None:
-        cluster.api.put(RUN, experiment(debug={"jupyter": {"enabled": True}}))
-        await asyncio.sleep(5)
-        assert (cluster.status["phase"], cluster.status["reason"]) == ("Failed", "InvalidSpec")
-        assert len(cluster.events("InvalidSpec")) == 1
-        text = scraped(daemon)
-        assert 'muster_outcomes_total{operator="_invalid",outcome="Failed",reason="InvalidSpec"} 1.0' in text
-        assert 'muster_experiments{operator="_invalid",phase="Failed"} 1.0' in text
-        cluster.api.remove(RUN)
-        await asyncio.sleep(5)
-        assert 'operator="_invalid",phase="Failed"} 1.0' not in scraped(daemon)
-
-    virtually(story)
+@virtually
+async def test_an_invalid_spec_is_in_the_status_an_event_and_the_metrics(cluster: Cluster, daemon: Daemon) -> None:
+    cluster.api.put(RUN, experiment(debug={"jupyter": {"enabled": True}}))
+    await asyncio.sleep(5)
+    assert (cluster.status["phase"], cluster.status["reason"]) == ("Failed", "InvalidSpec")
+    assert len(cluster.events("InvalidSpec")) == 1
+    text = scraped(daemon)
+    assert 'muster_outcomes_total{operator="_invalid",outcome="Failed",reason="InvalidSpec"} 1.0' in text
+    assert 'muster_experiments{operator="_invalid",phase="Failed"} 1.0' in text
+    cluster.api.remove(RUN)
+    await asyncio.sleep(5)
+    assert 'operator="_invalid",phase="Failed"} 1.0' not in scraped(daemon)
 
 
 def pages_of(manifest: dict[str, Any], hurts: str) -> tuple[str, str, Detail, str]:
@@ -42,7 +40,7 @@ def pages_of(manifest: dict[str, Any], hurts: str) -> tuple[str, str, Detail, st
         assert list(daemon.subjects()) == [subject]
         known.append((subject, str(cluster.status.get("message", ""))))
 
-    virtually(story)
+    beside_a_daemon(story)
     ((subject, message),) = known
     pages = Pages(Web([subject]), lambda: "", lambda: subject.record.finished_at or 0.0, Runbooks())
     (fleet, _) = asyncio.run(pages.fleet(Anyone(), {"hurts": hurts}))
@@ -83,26 +81,24 @@ def edit(cluster: Cluster, **spec: Any) -> None:
     cluster.api.put(RUN, {**found, "metadata": metadata, "spec": {**found["spec"], **spec}})
 
 
-def test_an_edit_that_cannot_be_run_is_said_on_the_running_experiment() -> None:
-    async def story(cluster: Cluster, _: Daemon) -> None:
-        cluster.api.put(RUN, experiment(size=2))
-        await asyncio.sleep(3)
-        for rank in (0, 1):
-            cluster.start(rank)
-        await asyncio.sleep(6)
-        edit(cluster, failurePolicy=EDIT)
-        await asyncio.sleep(5)
-        assert cluster.status["phase"] == "Running"
-        assert f"the last edit is not followed, and the run goes on as before it: {WHY}" in cluster.status["message"]
-        assert len(cluster.events("EditRefused")) == 1
-        edit(cluster, failurePolicy={"rules": []})
-        await asyncio.sleep(5)
-        assert WHY not in cluster.status["message"]
-        edit(cluster, failurePolicy=EDIT)
-        await asyncio.sleep(5)
-        for rank in (0, 1):
-            cluster.end(rank)
-        await asyncio.sleep(5)
-        assert cluster.status["phase"] == "Succeeded"
-
-    virtually(story)
+@virtually
+async def test_an_edit_that_cannot_be_run_is_said_on_the_running_experiment(cluster: Cluster, daemon: Daemon) -> None:
+    cluster.api.put(RUN, experiment(size=2))
+    await asyncio.sleep(3)
+    for rank in (0, 1):
+        cluster.start(rank)
+    await asyncio.sleep(6)
+    edit(cluster, failurePolicy=EDIT)
+    await asyncio.sleep(5)
+    assert cluster.status["phase"] == "Running"
+    assert f"the last edit is not followed, and the run goes on as before it: {WHY}" in cluster.status["message"]
+    assert len(cluster.events("EditRefused")) == 1
+    edit(cluster, failurePolicy={"rules": []})
+    await asyncio.sleep(5)
+    assert WHY not in cluster.status["message"]
+    edit(cluster, failurePolicy=EDIT)
+    await asyncio.sleep(5)
+    for rank in (0, 1):
+        cluster.end(rank)
+    await asyncio.sleep(5)
+    assert cluster.status["phase"] == "Succeeded"

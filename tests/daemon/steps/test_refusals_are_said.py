@@ -26,48 +26,42 @@ CANNOT_LIST = 'pods is forbidden: User "musterd" cannot list resource "pods" in 
         (LIST_PODS, error_of(403, "Forbidden", CANNOT_LIST), "RightsMissing"),
     ],
 )
-def test_a_refusal_is_said_within_five_seconds_and_cleared_when_it_is_over(
-    where: str, error: ApiError, reason: str
+@virtually
+async def test_a_refusal_is_said_within_five_seconds_and_cleared_when_it_is_over(
+    cluster: Cluster, daemon: Daemon, where: str, error: ApiError, reason: str
 ) -> None:
-    async def story(cluster: Cluster, daemon: Daemon) -> None:
-        fault = cluster.api.fail(where, error, times=FOREVER)
-        cluster.api.put(RUN, experiment())
-        await asyncio.sleep(5)
-        assert cluster.status["reason"] == reason
-        assert error.message in cluster.status["message"]
-        stuck = cluster.condition("Stuck")
-        assert (stuck["status"], stuck["reason"]) == ("True", reason)
-        assert len(cluster.events("Stuck")) == 1
-        assert f'muster_refusals_total{{reason="{reason}"}}' in scraped(daemon)
-        before = len(cluster.api.asked(where))
-        await asyncio.sleep(300)
-        assert len(cluster.api.asked(where)) - before <= 4 * 12, "it is tried again every 30 s at most"
-        assert cluster.writes("PUT status") <= 4, "and not said again"
-        fault.times = 0
-        await asyncio.sleep(31)
-        assert len(cluster.api.named("pods")) == 4
-        assert cluster.condition("Stuck")["status"] == "False"
-
-    virtually(story)
+    fault = cluster.api.fail(where, error, times=FOREVER)
+    cluster.api.put(RUN, experiment())
+    await asyncio.sleep(5)
+    assert cluster.status["reason"] == reason
+    assert error.message in cluster.status["message"]
+    stuck = cluster.condition("Stuck")
+    assert (stuck["status"], stuck["reason"]) == ("True", reason)
+    assert len(cluster.events("Stuck")) == 1
+    assert f'muster_refusals_total{{reason="{reason}"}}' in scraped(daemon)
+    before = len(cluster.api.asked(where))
+    await asyncio.sleep(300)
+    assert len(cluster.api.asked(where)) - before <= 4 * 12, "it is tried again every 30 s at most"
+    assert cluster.writes("PUT status") <= 4, "and not said again"
+    fault.times = 0
+    await asyncio.sleep(31)
+    assert len(cluster.api.named("pods")) == 4
+    assert cluster.condition("Stuck")["status"] == "False"
 
 
-def test_a_final_refusal_ends_the_experiment() -> None:
-    async def story(cluster: Cluster, _daemon: Daemon) -> None:
-        message = DENIED + "unable to create new content in namespace team because it is being terminated"
-        cluster.api.fail(POST_PODS, error_of(403, "Forbidden", message), times=FOREVER)
-        cluster.api.put(RUN, experiment())
-        await asyncio.sleep(5)
-        assert (cluster.status["phase"], cluster.status["reason"]) == ("Failed", "NamespaceGone")
-
-    virtually(story)
+@virtually
+async def test_a_final_refusal_ends_the_experiment(cluster: Cluster, daemon: Daemon) -> None:
+    message = DENIED + "unable to create new content in namespace team because it is being terminated"
+    cluster.api.fail(POST_PODS, error_of(403, "Forbidden", message), times=FOREVER)
+    cluster.api.put(RUN, experiment())
+    await asyncio.sleep(5)
+    assert (cluster.status["phase"], cluster.status["reason"]) == ("Failed", "NamespaceGone")
 
 
-def test_an_error_that_passes_within_a_second_is_not_said() -> None:
-    async def story(cluster: Cluster, _daemon: Daemon) -> None:
-        cluster.api.fail(POST_PODS, error_of(500, "InternalError", "etcdserver: leader changed"), times=5)
-        cluster.api.put(RUN, experiment())
-        await asyncio.sleep(10)
-        assert len(cluster.api.named("pods")) == 4
-        assert cluster.events("Stuck") == []
-
-    virtually(story)
+@virtually
+async def test_an_error_that_passes_within_a_second_is_not_said(cluster: Cluster, daemon: Daemon) -> None:
+    cluster.api.fail(POST_PODS, error_of(500, "InternalError", "etcdserver: leader changed"), times=5)
+    cluster.api.put(RUN, experiment())
+    await asyncio.sleep(10)
+    assert len(cluster.api.named("pods")) == 4
+    assert cluster.events("Stuck") == []

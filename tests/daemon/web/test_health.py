@@ -3,18 +3,19 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Concatenate, ParamSpec
 
 import pytest
 
 from muster.api.errors import ApiError, Unreachable, error_of
 from muster.daemon.web.health import BLIND
-from tests.daemon.test_leader_daemon import LEASE, RUN, Musterd, pair, run, until
+from tests.daemon.stories import as_test
+from tests.daemon.test_leader_daemon import LEASE, RUN, Musterd, pair, run, until, with_lease
 from tests.fakes import watching
 from tests.fakes.api import FakeApi
 from tests.fakes.watching import Courier
-from tests.simulation.world.virtual_loop import VirtualLoop
 
+P = ParamSpec("P")
 USER = "system:serviceaccount:muster-system:musterd"
 
 
@@ -43,14 +44,8 @@ class Api(FakeApi):
             yield line
 
 
-def virtually(story: Callable[[Api], Coroutine[Any, Any, None]]) -> None:
-    async def play() -> None:
-        api = Api(asyncio.get_running_loop().time, nodes=True)
-        api.put(LEASE, {"kind": "Lease", "metadata": {"namespace": "default"}})
-        await story(api)
-
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        runner.run(play())
+def virtually(story: Callable[Concatenate[Api, P], Coroutine[Any, Any, None]]) -> Callable[P, None]:
+    return as_test(story, with_lease(Api))
 
 
 def unready(one: Musterd) -> Mapping[str, str]:
@@ -60,112 +55,96 @@ def unready(one: Musterd) -> Mapping[str, str]:
 @pytest.mark.parametrize(
     "error", [forbidden("experiments/status"), error_of(401, "Unauthorized", "Unauthorized")], ids=["403", "401"]
 )
-def test_a_leader_whose_writes_are_all_denied_is_not_ready(error: ApiError) -> None:
-    async def story(api: Api) -> None:
-        one = Musterd(api, "one")
-        await until(lambda: one.leads)
-        fault = api.fail("/status", error, times=1000)
-        api.put(RUN, run())
-        await until(lambda: unready(one) != {}, 12)
-        assert unready(one) == {"requests to update experiments/status": error.message}
-        assert one.leads
-        fault.times = 0
-        await until(lambda: unready(one) == {})
-        await one.stop()
-
-    virtually(story)
+@virtually
+async def test_a_leader_whose_writes_are_all_denied_is_not_ready(api: Api, error: ApiError) -> None:
+    one = Musterd(api, "one")
+    await until(lambda: one.leads)
+    fault = api.fail("/status", error, times=1000)
+    api.put(RUN, run())
+    await until(lambda: unready(one) != {}, 12)
+    assert unready(one) == {"requests to update experiments/status": error.message}
+    assert one.leads
+    fault.times = 0
+    await until(lambda: unready(one) == {})
+    await one.stop()
 
 
-def test_a_quota_does_not_make_the_daemon_unready() -> None:
-    async def story(api: Api) -> None:
-        one = Musterd(api, "one")
-        await until(lambda: one.leads)
-        quota = error_of(403, "Forbidden", 'pods "run-worker-0" is forbidden: exceeded quota: none')
-        api.fail("POST /api/v1/namespaces/team/pods", quota, times=1000)
-        api.put(RUN, run())
-        await asyncio.sleep(60)
-        assert len(api.asked("POST /api/v1/namespaces/team/pods")) > 3
-        assert unready(one) == {}
-        await one.stop()
-
-    virtually(story)
+@virtually
+async def test_a_quota_does_not_make_the_daemon_unready(api: Api) -> None:
+    one = Musterd(api, "one")
+    await until(lambda: one.leads)
+    quota = error_of(403, "Forbidden", 'pods "run-worker-0" is forbidden: exceeded quota: none')
+    api.fail("POST /api/v1/namespaces/team/pods", quota, times=1000)
+    api.put(RUN, run())
+    await asyncio.sleep(60)
+    assert len(api.asked("POST /api/v1/namespaces/team/pods")) > 3
+    assert unready(one) == {}
+    await one.stop()
 
 
-def test_a_watch_that_is_denied_makes_the_daemon_unready_at_once() -> None:
-    async def story(api: Api) -> None:
-        one = Musterd(api, "one")
-        await until(lambda: one.leads)
-        api.closed = forbidden("pods")
-        await until(lambda: "watch pods" in unready(one), 700)
-        assert "cannot update" in unready(one)["watch pods"]
-        api.closed = None
-        await until(lambda: unready(one) == {})
-        await one.stop()
-
-    virtually(story)
+@virtually
+async def test_a_watch_that_is_denied_makes_the_daemon_unready_at_once(api: Api) -> None:
+    one = Musterd(api, "one")
+    await until(lambda: one.leads)
+    api.closed = forbidden("pods")
+    await until(lambda: "watch pods" in unready(one), 700)
+    assert "cannot update" in unready(one)["watch pods"]
+    api.closed = None
+    await until(lambda: unready(one) == {})
+    await one.stop()
 
 
-def test_a_watch_that_cannot_be_opened_makes_the_daemon_unready_after_a_while() -> None:
-    async def story(api: Api) -> None:
-        one = Musterd(api, "one", leader_elect=False)
-        await until(lambda: one.daemon.informers.synced)
-        reflector = one.daemon.informers.reflectors["pods"]
-        api.closed = Unreachable("connection refused")
-        await until(lambda: reflector.failing is not None, 700)
-        assert unready(one) == {}
-        took = await until(lambda: "watch pods" in unready(one))
-        assert took == pytest.approx(BLIND, abs=1)
-        assert unready(one)["watch pods"].endswith("connection refused")
-        await one.stop()
-
-    virtually(story)
+@virtually
+async def test_a_watch_that_cannot_be_opened_makes_the_daemon_unready_after_a_while(api: Api) -> None:
+    one = Musterd(api, "one", leader_elect=False)
+    await until(lambda: one.daemon.informers.synced)
+    reflector = one.daemon.informers.reflectors["pods"]
+    api.closed = Unreachable("connection refused")
+    await until(lambda: reflector.failing is not None, 700)
+    assert unready(one) == {}
+    took = await until(lambda: "watch pods" in unready(one))
+    assert took == pytest.approx(BLIND, abs=1)
+    assert unready(one)["watch pods"].endswith("connection refused")
+    await one.stop()
 
 
-def test_a_standby_that_cannot_read_the_lease_is_not_ready() -> None:
-    async def story(api: Api) -> None:
-        one, two = await pair(api)
-        fault = api.fail(f"GET {LEASE}", forbidden("leases"), times=1000)
-        await until(lambda: "lease" in unready(two), 10)
-        assert "cannot be read or renewed" in unready(two)["lease"]
-        assert two.daemon.health.role().endswith("led when the Lease was last read")
-        assert unready(one) == {}
-        fault.times = 0
-        await until(lambda: unready(two) == {})
-        await one.stop()
-        await two.stop()
-
-    virtually(story)
+@virtually
+async def test_a_standby_that_cannot_read_the_lease_is_not_ready(api: Api) -> None:
+    one, two = await pair(api)
+    fault = api.fail(f"GET {LEASE}", forbidden("leases"), times=1000)
+    await until(lambda: "lease" in unready(two), 10)
+    assert "cannot be read or renewed" in unready(two)["lease"]
+    assert two.daemon.health.role().endswith("led when the Lease was last read")
+    assert unready(one) == {}
+    fault.times = 0
+    await until(lambda: unready(two) == {})
+    await one.stop()
+    await two.stop()
 
 
-def test_a_daemon_that_lost_its_lease_does_not_say_that_it_leads() -> None:
+@virtually
+async def test_a_daemon_that_lost_its_lease_does_not_say_that_it_leads(api: Api) -> None:
     """It is named by the Lease still: another daemon has yet to take it."""
-
-    async def story(api: Api) -> None:
-        one = Musterd(api, "one")
-        await until(lambda: one.leads)
-        identity = one.daemon.health.role().removeprefix("leading as ")
-        fault = api.fail("leases", Unreachable("no answer"), times=1000)
-        await until(lambda: not one.leads, 20)
-        assert "leases" not in unready(one)
-        assert "no answer" in unready(one)["lease"]
-        assert one.daemon.health.role().startswith("standing by; the Lease still names this daemon")
-        assert identity not in one.daemon.health.role()
-        fault.times = 0
-        await until(lambda: one.leads and unready(one) == {})
-        await one.stop()
-
-    virtually(story)
+    one = Musterd(api, "one")
+    await until(lambda: one.leads)
+    identity = one.daemon.health.role().removeprefix("leading as ")
+    fault = api.fail("leases", Unreachable("no answer"), times=1000)
+    await until(lambda: not one.leads, 20)
+    assert "leases" not in unready(one)
+    assert "no answer" in unready(one)["lease"]
+    assert one.daemon.health.role().startswith("standing by; the Lease still names this daemon")
+    assert identity not in one.daemon.health.role()
+    fault.times = 0
+    await until(lambda: one.leads and unready(one) == {})
+    await one.stop()
 
 
-def test_bookmarks_that_come_25_seconds_late_cost_no_new_watch(monkeypatch: pytest.MonkeyPatch) -> None:
+@virtually
+async def test_bookmarks_that_come_25_seconds_late_cost_no_new_watch(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     """API servers send one each 60 s. With a limit of 70 s a loaded server's late one had its watch closed."""
     monkeypatch.setattr(watching, "BOOKMARK", 85.0)
-
-    async def story(api: Api) -> None:
-        one = Musterd(api, "one", leader_elect=False)
-        await asyncio.sleep(280)
-        assert all("silent" not in each.reconnects for each in one.daemon.informers.reflectors.values())
-        assert unready(one) == {}
-        await one.stop()
-
-    virtually(story)
+    one = Musterd(api, "one", leader_elect=False)
+    await asyncio.sleep(280)
+    assert all("silent" not in each.reconnects for each in one.daemon.informers.reflectors.values())
+    assert unready(one) == {}
+    await one.stop()

@@ -5,7 +5,7 @@ import gc
 from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Concatenate, ParamSpec
 
 import msgspec
 import pytest
@@ -16,10 +16,13 @@ from muster.daemon.web.page.document import version
 from muster.daemon.web.page.html import Part, element, part
 from muster.daemon.web.page.runbooks import Runbooks
 from muster.daemon.web.pages import Pages
+from tests.daemon.stories import as_test, in_virtual_time
 from tests.daemon.test_leader_daemon import Musterd, until
 from tests.daemon.virtual_daemon import RUN, Cluster, experiment, virtually
 from tests.fakes.api import FakeApi
 from tests.simulation.world.virtual_loop import VirtualLoop
+
+P = ParamSpec("P")
 
 
 @dataclass
@@ -63,121 +66,106 @@ def parts(text: str) -> list[tuple[str, str]]:
     return msgspec.json.decode(data, type=list[tuple[str, str]])
 
 
-def in_virtual_time(story: Callable[[Reader], Coroutine[Any, Any, None]]) -> None:
-    async def play() -> None:
-        await story(Reader(Streams(Changes())))
+def to_a_reader(story: Callable[Concatenate[Reader, P], Coroutine[Any, Any, None]]) -> Callable[P, None]:
+    """A test of a story in virtual time."""
 
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        runner.run(play())
+    async def run(test: Callable[[Reader], Coroutine[Any, Any, None]]) -> None:
+        await test(Reader(Streams(Changes())))
+
+    return as_test(story, lambda test: in_virtual_time(run(test)))
 
 
-def test_only_what_changed_is_sent_and_its_version_with_it() -> None:
-    async def story(reader: Reader) -> None:
-        task = reader.follow()
-        await asyncio.sleep(5)
-        assert reader.parts == []
-        reader.words[1] = "three"
+@to_a_reader
+async def test_only_what_changed_is_sent_and_its_version_with_it(reader: Reader) -> None:
+    task = reader.follow()
+    await asyncio.sleep(5)
+    assert reader.parts == []
+    reader.words[1] = "three"
+    reader.streams.changes.changed("u")
+    await asyncio.sleep(0.1)
+    assert reader.parts == [["p1"]]
+    assert parts(reader.sent[-1][1]) == [("p1", '<p id="p1">three</p>')]
+    assert f"\nid: {version(reader.page())}\n" in reader.sent[-1][1]
+    task.cancel()
+
+
+@to_a_reader
+async def test_a_reader_of_another_version_is_sent_the_whole_page(reader: Reader) -> None:
+    reader.seen = "older"
+    task = reader.follow()
+    await asyncio.sleep(0.1)
+    assert reader.parts == [["main"]]
+    task.cancel()
+
+
+@to_a_reader
+async def test_many_changes_are_one_update_a_second(reader: Reader) -> None:
+    task = reader.follow()
+    for number in range(100):
+        reader.words[0] = str(number)
         reader.streams.changes.changed("u")
         await asyncio.sleep(0.1)
-        assert reader.parts == [["p1"]]
-        assert parts(reader.sent[-1][1]) == [("p1", '<p id="p1">three</p>')]
-        assert f"\nid: {version(reader.page())}\n" in reader.sent[-1][1]
+    assert 5 <= len(reader.parts) <= 11
+    gaps = [later - earlier for earlier, later in zip(reader.rendered, reader.rendered[1:], strict=False)]
+    assert min(gaps) >= PAUSE
+    task.cancel()
+
+
+@to_a_reader
+async def test_a_change_of_another_experiment_wakes_the_fleet_alone(reader: Reader) -> None:
+    fleet = Reader(reader.streams)
+    tasks = [reader.follow("u"), fleet.follow("")]
+    await asyncio.sleep(3)
+    reader.words[0] = fleet.words[0] = "new"
+    reader.streams.changes.changed("other")
+    await asyncio.sleep(3)
+    assert (reader.parts, fleet.parts) == ([], [["p0"]])
+    for task in tasks:
         task.cancel()
 
-    in_virtual_time(story)
+
+@to_a_reader
+async def test_a_quiet_stream_is_rendered_and_heard_of_every_heartbeat(reader: Reader) -> None:
+    task = reader.follow()
+    await asyncio.sleep(10 * HEARTBEAT)
+    comments = [text for _, text in reader.sent if text.startswith(":")]
+    assert 9 <= len(comments) <= 11
+    task.cancel()
 
 
-def test_a_reader_of_another_version_is_sent_the_whole_page() -> None:
-    async def story(reader: Reader) -> None:
-        reader.seen = "older"
-        task = reader.follow()
-        await asyncio.sleep(0.1)
-        assert reader.parts == [["main"]]
-        task.cancel()
-
-    in_virtual_time(story)
-
-
-def test_many_changes_are_one_update_a_second() -> None:
-    async def story(reader: Reader) -> None:
-        task = reader.follow()
-        for number in range(100):
-            reader.words[0] = str(number)
-            reader.streams.changes.changed("u")
-            await asyncio.sleep(0.1)
-        assert 5 <= len(reader.parts) <= 11
-        gaps = [later - earlier for earlier, later in zip(reader.rendered, reader.rendered[1:], strict=False)]
-        assert min(gaps) >= PAUSE
-        task.cancel()
-
-    in_virtual_time(story)
+@to_a_reader
+async def test_a_reader_who_may_not_read_any_more_is_sent_nothing_but_that(reader: Reader) -> None:
+    task = reader.follow()
+    await asyncio.sleep(1)
+    reader.refused, reader.words[0] = "alice may not\nget experiments", "secret"
+    await asyncio.sleep(2 * HEARTBEAT)
+    assert task.done()
+    assert reader.sent[-1][1] == "event: refused\ndata: alice may not\ndata: get experiments\n\n"
+    assert "secret" not in "".join(text for _, text in reader.sent)
 
 
-def test_a_change_of_another_experiment_wakes_the_fleet_alone() -> None:
-    async def story(reader: Reader) -> None:
-        fleet = Reader(reader.streams)
-        tasks = [reader.follow("u"), fleet.follow("")]
-        await asyncio.sleep(3)
-        reader.words[0] = fleet.words[0] = "new"
-        reader.streams.changes.changed("other")
-        await asyncio.sleep(3)
-        assert (reader.parts, fleet.parts) == ([], [["p0"]])
-        for task in tasks:
-            task.cancel()
-
-    in_virtual_time(story)
+@to_a_reader
+async def test_a_reader_who_does_not_take_what_it_is_sent_is_dropped(reader: Reader) -> None:
+    task = reader.follow()
+    await asyncio.sleep(2)
+    reader.deaf, reader.words[0] = True, "new"
+    reader.streams.changes.changed("u")
+    await asyncio.sleep(TAKE + 1)
+    assert task.done()
+    with pytest.raises(TimeoutError):
+        task.result()
 
 
-def test_a_quiet_stream_is_rendered_and_heard_of_every_heartbeat() -> None:
-    async def story(reader: Reader) -> None:
-        task = reader.follow()
-        await asyncio.sleep(10 * HEARTBEAT)
-        comments = [text for _, text in reader.sent if text.startswith(":")]
-        assert 9 <= len(comments) <= 11
-        task.cancel()
-
-    in_virtual_time(story)
-
-
-def test_a_reader_who_may_not_read_any_more_is_sent_nothing_but_that() -> None:
-    async def story(reader: Reader) -> None:
-        task = reader.follow()
-        await asyncio.sleep(1)
-        reader.refused, reader.words[0] = "alice may not\nget experiments", "secret"
-        await asyncio.sleep(2 * HEARTBEAT)
-        assert task.done()
-        assert reader.sent[-1][1] == "event: refused\ndata: alice may not\ndata: get experiments\n\n"
-        assert "secret" not in "".join(text for _, text in reader.sent)
-
-    in_virtual_time(story)
-
-
-def test_a_reader_who_does_not_take_what_it_is_sent_is_dropped() -> None:
-    async def story(reader: Reader) -> None:
-        task = reader.follow()
-        await asyncio.sleep(2)
-        reader.deaf, reader.words[0] = True, "new"
-        reader.streams.changes.changed("u")
-        await asyncio.sleep(TAKE + 1)
-        assert task.done()
-        with pytest.raises(TimeoutError):
-            task.result()
-
-    in_virtual_time(story)
-
-
-def test_the_streams_end_when_the_server_does() -> None:
-    async def story(reader: Reader) -> None:
-        task = reader.follow()
-        await asyncio.sleep(0.5)
-        reader.streams.changes.close()
-        await asyncio.sleep(0.1)
-        assert task.done()
-        assert task.exception() is None
-        with pytest.raises(Full), reader.streams.admitted("peer", "alice"):
-            pass
-
-    in_virtual_time(story)
+@to_a_reader
+async def test_the_streams_end_when_the_server_does(reader: Reader) -> None:
+    task = reader.follow()
+    await asyncio.sleep(0.5)
+    reader.streams.changes.close()
+    await asyncio.sleep(0.1)
+    assert task.done()
+    assert task.exception() is None
+    with pytest.raises(Full), reader.streams.admitted("peer", "alice"):
+        pass
 
 
 def test_streams_are_counted_in_all_by_peer_and_by_reader() -> None:
@@ -196,76 +184,69 @@ def test_streams_are_counted_in_all_by_peer_and_by_reader() -> None:
         assert streams.open == 1
 
 
-def test_a_page_that_costs_much_is_rendered_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def story(reader: Reader) -> None:
-        spent = iter(range(1000))
-        monkeypatch.setattr("muster.daemon.web.live.thread_time", lambda: next(spent) * 0.5)  # half a second each
+@to_a_reader
+async def test_a_page_that_costs_much_is_rendered_less_often(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    spent = iter(range(1000))
+    monkeypatch.setattr("muster.daemon.web.live.thread_time", lambda: next(spent) * 0.5)  # half a second each
+    task = reader.follow()
+    for _ in range(250):
+        reader.streams.changes.changed("u")
+        await asyncio.sleep(0.1)
+    assert reader.rendered == [0.0, 10.0, 20.0]
+    task.cancel()
+
+
+@to_a_reader
+async def test_many_streams_of_such_pages_share_a_quarter_of_a_processor(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spent = iter(range(1000))
+    monkeypatch.setattr("muster.daemon.web.live.thread_time", lambda: next(spent) * 0.5)
+    with ExitStack() as others:
+        for number in range(20):
+            others.enter_context(reader.streams.admitted("peer", f"reader-{number}"))
         task = reader.follow()
-        for _ in range(250):
+        for _ in range(900):
             reader.streams.changes.changed("u")
             await asyncio.sleep(0.1)
-        assert reader.rendered == [0.0, 10.0, 20.0]
-        task.cancel()
-
-    in_virtual_time(story)
+    assert reader.rendered == [0.0, 40.0, 80.0]
+    task.cancel()
 
 
-def test_many_streams_of_such_pages_share_a_quarter_of_a_processor(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def story(reader: Reader) -> None:
-        spent = iter(range(1000))
-        monkeypatch.setattr("muster.daemon.web.live.thread_time", lambda: next(spent) * 0.5)
-        with ExitStack() as others:
-            for number in range(20):
-                others.enter_context(reader.streams.admitted("peer", f"reader-{number}"))
-            task = reader.follow()
-            for _ in range(900):
-                reader.streams.changes.changed("u")
-                await asyncio.sleep(0.1)
-        assert reader.rendered == [0.0, 40.0, 80.0]
-        task.cancel()
-
-    in_virtual_time(story)
+@to_a_reader
+async def test_between_two_renderings_a_stream_holds_no_page(reader: Reader) -> None:
+    reader.words = [f"word {number} of this test" for number in range(50)]
+    task = reader.follow()
+    await asyncio.sleep(5)
+    assert reader.rendered
+    kept = [each for each in gc.get_objects() if isinstance(each, Part) and "of this test" in each.html]
+    assert kept == []
+    task.cancel()
 
 
-def test_between_two_renderings_a_stream_holds_no_page() -> None:
-    async def story(reader: Reader) -> None:
-        reader.words = [f"word {number} of this test" for number in range(50)]
-        task = reader.follow()
-        await asyncio.sleep(5)
-        assert reader.rendered
-        kept = [each for each in gc.get_objects() if isinstance(each, Part) and "of this test" in each.html]
-        assert kept == []
-        task.cancel()
-
-    in_virtual_time(story)
-
-
-def test_a_stream_follows_a_whole_daemon() -> None:
+@virtually
+async def test_a_stream_follows_a_whole_daemon(cluster: Cluster, daemon: Daemon) -> None:
     """From the create of the object to the roll: each change of the page is sent within two seconds."""
+    pages = Pages(daemon, daemon.health.role, cluster.wall, Runbooks())
+    cluster.api.put(RUN, experiment())
+    await asyncio.sleep(1)
+    found = daemon.find("team", "run")
+    assert found is not None
+    reader = Reader(Streams(daemon.changes))
 
-    async def story(cluster: Cluster, daemon: Daemon) -> None:
-        pages = Pages(daemon, daemon.health.role, cluster.wall, Runbooks())
-        cluster.api.put(RUN, experiment())
-        await asyncio.sleep(1)
-        found = daemon.find("team", "run")
-        assert found is not None
-        reader = Reader(Streams(daemon.changes))
+    async def render() -> Part:
+        subject = daemon.find("team", "run")
+        assert subject is not None
+        return pages.experiment(subject, {})[0]
 
-        async def render() -> Part:
-            subject = daemon.find("team", "run")
-            assert subject is not None
-            return pages.experiment(subject, {})[0]
-
-        task = asyncio.create_task(reader.streams.serve(found.plan.uid, "", render, reader.take))
-        for rank in range(4):
-            await asyncio.sleep(3)
-            before = len(reader.parts)
-            cluster.start(rank)
-            await asyncio.sleep(2)
-            assert any("ranks-0" in each or "main" in each for each in reader.parts[before:]), rank
-        task.cancel()
-
-    virtually(story)
+    task = asyncio.create_task(reader.streams.serve(found.plan.uid, "", render, reader.take))
+    for rank in range(4):
+        await asyncio.sleep(3)
+        before = len(reader.parts)
+        cluster.start(rank)
+        await asyncio.sleep(2)
+        assert any("ranks-0" in each or "main" in each for each in reader.parts[before:]), rank
+    task.cancel()
 
 
 def test_a_change_of_the_leader_wakes_every_stream() -> None:
