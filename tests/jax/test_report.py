@@ -15,6 +15,7 @@ import pytest
 
 from muster import jax
 from muster.api.progress import MAX_STEP, MAX_VALUE
+from muster.assist.mounted import place_watch
 from muster.jax import pause, report
 from muster.jax.reporting import JAX, key_value_store
 from muster.reporting.reporter import Latest, Reporter, Reports, value_of
@@ -111,6 +112,7 @@ def reporter(store: Store, pace: Pace, monkeypatch: pytest.MonkeyPatch) -> Itera
     yield reporter
     store.open.set()
     reporter.close()
+    place_watch.stop()  # a report has begun it
 
 
 def test_the_first_step_is_written_at_once_under_the_rank(

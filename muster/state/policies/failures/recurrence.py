@@ -8,9 +8,9 @@ that people ask for, neither count nor end the row.
 
 The gang *advanced* between two failures if its best step rose by more than it makes while a rank writes two values (20
 s of work): a step is read some seconds late, and checkpoints are further apart. Where no steps are known, or where they
-were read more than ``STALE`` seconds before the end, 5 minutes of work are an advance (``disruptions``). The first steps
-that are read are one, too: the epochs before may have come as far or not. What may be an advance counts as one: a false
-verdict is worse than none.
+were read more than ``STALE`` seconds before the end, 5 minutes of work are an advance (``disruptions``). The first
+steps that are read are one, too: the epochs before may have come as far or not. What may be an advance counts as one: a
+false verdict is worse than none.
 
 From ``sameFailureLimit`` of them on, the gang is ``Stuck`` with ``SameFailureAgain``, until it advances. That is said
 and changes nothing, unless the spec says that it ends the experiment. The record holds the row, so daemons that take
