@@ -11,7 +11,8 @@ Answers without a serving coordinator are dropped while the daemon's own event l
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 import structlog
@@ -54,6 +55,23 @@ class AsksMembers(Protocol):
     suspects: tuple[str, ...]
 
 
+@runtime_checkable
+class ReadsReports(Protocol):
+    """A prober that reads what the ranks report, at a pace of its own."""
+
+    def read_now(self) -> None:
+        """Read it with the next snapshot, whatever the pace is."""
+        ...
+
+
+@dataclass(slots=True)
+class _LastLook:
+    """A look that is asked for, and its end."""
+
+    wanted: asyncio.Event = field(default_factory=asyncio.Event)
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+
+
 class ProberPool:
     """Owns the probe tasks. ``heard(uid, epoch, answer)`` receives each answer."""
 
@@ -73,6 +91,7 @@ class ProberPool:
         self._observe = observe
         self._cpu = cpu
         self._tasks: dict[str, tuple[ProbeTarget, asyncio.Task[None]]] = {}
+        self._looks: dict[str, _LastLook] = {}
 
     def __len__(self) -> int:
         return len(self._tasks)
@@ -85,16 +104,30 @@ class ProberPool:
                 self._tasks[uid] = target, current[1]
                 return
             self._tasks.pop(uid)
+            self._looks.pop(uid)
             current[1].cancel()
         if target is not None:
-            task = asyncio.create_task(self._ask(uid, target), name=f"probe {uid}")
+            self._looks[uid] = look = _LastLook()
+            task = asyncio.create_task(self._ask(uid, target, look), name=f"probe {uid}")
             task.add_done_callback(self._ended)
             self._tasks[uid] = (target, task)
+
+    async def last_look(self, uid: str, seconds: float) -> None:
+        """Ask the coordinator now, also for what the ranks report; wait for its answer, for ``seconds`` at most."""
+        look = self._looks.get(uid)
+        if look is None:
+            return
+        look.over.clear()
+        look.wanted.set()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await look.over.wait()
 
     async def close(self) -> None:
         """End all probes and wait for them."""
         tasks = [task for _, task in self._tasks.values()]
         self._tasks.clear()
+        self._looks.clear()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -104,24 +137,32 @@ class ProberPool:
         if not task.cancelled() and (error := task.exception()):
             log.error("probe failed", task=task.get_name(), exc_info=error)
 
-    async def _ask(self, uid: str, target: ProbeTarget) -> None:
+    async def _ask(self, uid: str, target: ProbeTarget, look: _LastLook) -> None:
         prober, meter = self._make(target), Meter(self._cpu)
         meter.start()
-        await metered(self._probe(uid, target, prober, meter))
+        await metered(self._probe(uid, target, prober, meter, look))
 
-    async def _probe(self, uid: str, target: ProbeTarget, prober: Prober, meter: Meter) -> None:
+    async def _probe(self, uid: str, target: ProbeTarget, prober: Prober, meter: Meter, look: _LastLook) -> None:
         parked: asyncio.Task[None] | None = None
         try:
             while True:
                 if isinstance(prober, AsksMembers):
                     prober.suspects = self._tasks[uid][0].suspects if uid in self._tasks else ()
+                if last := look.wanted.is_set():
+                    look.wanted.clear()
+                    if isinstance(prober, ReadsReports):
+                        prober.read_now()
                 answer = await prober.snapshot()
                 self._take(uid, target, answer)
+                if last:
+                    look.over.set()
                 serving = answer.coordinator.serving
                 if serving and not answer.left and (parked is None or parked.done()):
                     parked = asyncio.create_task(self._park(uid, target, prober, meter), name=f"parked probe {uid}")
                 gathered = serving and answer.passed and len(answer.arrived) >= target.expected
-                await asyncio.sleep(RUNNING_PAUSE if gathered else ASSEMBLING_PAUSE)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(RUNNING_PAUSE if gathered else ASSEMBLING_PAUSE):
+                        await look.wanted.wait()
                 await asyncio.sleep(meter.owed())
         finally:
             if parked is not None:

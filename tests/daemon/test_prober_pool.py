@@ -93,6 +93,45 @@ def test_other_suspects_of_the_same_coordinator_do_not_begin_its_probe_anew() ->
         runner.run(story())
 
 
+class Reported(Asked):
+    """A prober of a gang that reports. Its answers take as long as ``latency`` says."""
+
+    def __init__(self, latency: float) -> None:
+        super().__init__()
+        self.now = 0
+        self._latency = latency
+
+    def read_now(self) -> None:
+        self.now += 1
+
+    async def snapshot(self) -> RollAnswer:
+        await asyncio.sleep(self._latency)
+        return await super().snapshot()
+
+
+@pytest.mark.parametrize(("latency", "waits"), [(0.05, 0.05), (2.0, 0.2)])
+def test_a_last_look_reads_what_is_reported_and_is_waited_for_a_moment_only(latency: float, waits: float) -> None:
+    prober = Reported(latency)
+
+    async def story() -> None:
+        pool = ProberPool(
+            lambda *_: None, make=lambda _: prober, lag=lambda: 0.0, observe=lambda *_: None, cpu=lambda: 0.0
+        )
+        await pool.last_look("uid", 0.2)  # of a coordinator that is not asked
+        pool.aim("uid", target(ProbeKind.JAX))
+        await asyncio.sleep(latency + 0.5)
+        assert (prober.now, len(prober.seen)) == (0, 1)
+        began = asyncio.get_running_loop().time()
+        await pool.last_look("uid", 0.2)
+        assert asyncio.get_running_loop().time() - began == pytest.approx(waits)
+        await asyncio.sleep(latency)
+        assert (prober.now, len(prober.seen)) == (1, 2)
+        await pool.close()
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        runner.run(story())
+
+
 class Costly:
     """A prober whose answers take CPU time, and a clock of what they have taken. They are whole at every second."""
 

@@ -49,6 +49,8 @@ class Entry:
     """Of an object of another kind: its own status as it is persisted, without the record."""
     watched: WatchedRun | None = None
     """Of an object that is only watched over; its record lives here alone."""
+    looked: int = 0
+    """The resourceVersion of the record for which the coordinator was asked a last time."""
     step: float = 0.0
     """Seconds by which the wall clock was set since the record was persisted."""
 

@@ -35,10 +35,13 @@ from muster.state.summary.invalid_spec import halt, refuse
 from muster.state.view.roll import RollAnswer
 from muster.state.vocabulary.actions import ConfirmEnd, ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods
 from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.transitions import IllegalTransition
 
 log = structlog.get_logger()
 
+LAST_LOOK = 0.2
+"""Seconds for which the end of an epoch waits for what its programs have reported until then."""
 RESYNC = 60.0
 """Seconds after which an unfinished experiment is decided upon again, whatever its timers and events say."""
 
@@ -120,6 +123,8 @@ class Controller:
         decision = self._decide(entry, entry.plan)
         if decision.read_first and not decision.write:
             return self._live_reads.read(entry, entry.plan)
+        if _ends_reports(entry, decision):
+            return self._look_last(entry)
         if decision.write or decision.actions:
             return self._follow(entry, entry.plan, decision, entry.freshness.version)
         self._await_next(entry.plan, decision)
@@ -255,6 +260,15 @@ class Controller:
             if not any(isinstance(action, ConfirmLaunch | ConfirmLoss | ConfirmEnd) for action in decision.actions):
                 self._outcomes.answered(entry)
 
+    async def _look_last(self, entry: Entry) -> None:
+        """Read the last reports of an epoch, once and for a moment, and decide again.
+
+        Its time is counted by them, and its processes take them along.
+        """
+        entry.looked = entry.freshness.version
+        await self._probers.last_look(entry.seen.uid, LAST_LOOK)
+        self._queue.add(entry.seen.uid)
+
     def _await_next(self, plan: Plan, decision: Decision) -> None:
         """Probe the coordinator that the decision names, and requeue the experiment when the decision is due again."""
         self._probers.aim(plan.uid, decision.probe)
@@ -304,6 +318,15 @@ class Controller:
 def _queued(entry: Entry) -> bool:
     """The experiment has a queue."""
     return entry.plan is not None and (entry.plan.queue is not None or bool(entry.view.workloads))
+
+
+def _ends_reports(entry: Entry, decision: Decision) -> bool:
+    """The gang, which reports into its own store, ends with this decision, and was not asked for its last reports."""
+    before, after = entry.record, decision.record
+    if before is None or before.phase is not Phase.RUNNING or entry.looked == entry.freshness.version:
+        return False
+    known = entry.view.progress_of(before.epoch)
+    return (after.phase, after.epoch) != (before.phase, before.epoch) and known is not None and not known.sent
 
 
 def _wanted(entry: Entry, plan: Plan) -> bool:

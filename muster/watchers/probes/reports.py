@@ -78,6 +78,11 @@ class ReportReader:
         """A look that began then is over, with an answer or without."""
         self._due = max(now + rest_after(now - began), began + (self._pause if self._known else IDLE))
 
+    def read_now(self) -> None:
+        """Ask with the next look, unless it is a store without reports."""
+        if self._known:
+            self._due = 0.0
+
     def read(self, entries: Mapping[str, bytes]) -> tuple[StepReport, ...]:
         """The reports, by rank, from values by their keys. A value that is the same as before is not decoded again."""
         known, self._known = self._known, {}

@@ -145,6 +145,14 @@ def test_a_store_with_reports_is_asked_with_each_look_and_in_large_gangs_as_ofte
         assert reader.due(100.0 + seconds + 0.1)
 
 
+def test_a_store_with_reports_is_asked_with_the_next_look_where_that_is_the_last() -> None:
+    reader = JaxReader(4)
+    reader.of(body(r0=VALUE))
+    reader.took(100.0, 100.02)
+    reader.read_now()
+    assert reader.due(100.1)
+
+
 def test_a_slow_answer_puts_off_the_next_look() -> None:
     """Process 0 works for at most 0.2 % of its time for these looks."""
     reader = JaxReader(4)

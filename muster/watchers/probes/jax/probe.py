@@ -85,6 +85,10 @@ class JaxProbe:
                 return self._unanswered(started, found)
             return await self._with_places(await self._with_reports(found))
 
+    def read_now(self) -> None:
+        """Read what the ranks report with the next snapshot, whatever the pace is."""
+        self._reports.read_now()
+
     async def changes(self) -> AsyncGenerator[RollAnswer, None]:
         """Yield each change that the coordinator reports after the version that this probe saw last.
 

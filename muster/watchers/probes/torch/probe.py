@@ -91,6 +91,10 @@ class TorchProbe:
             await self.close()
             return self._answer(error.port.state, printable(error.port.detail, MAX_TEXT))
 
+    def read_now(self) -> None:
+        """Read what the ranks report with the next snapshot, whatever the pace is."""
+        self._reports.read_now()
+
     async def changes(self) -> AsyncGenerator[RollAnswer, None]:
         """Nothing: a store reports no changes without a query that waits."""
         return

@@ -31,6 +31,10 @@ class StoredReports:
         """A look that began then is over, with an answer or without."""
         self._reader.took(began, now)
 
+    def read_now(self) -> None:
+        """Ask with the next look."""
+        self._reader.read_now()
+
     def renew(self) -> None:
         """The connection is another one, maybe to another life of the store: nothing is known to be there."""
         self._there, self._absent = [], {f"{_FOLDER}{member}" for member in self._members}
