@@ -16,8 +16,9 @@ PARTS: Final = frozenset((Bucket.SCHEDULING, Bucket.STARTUP, Bucket.ASSEMBLY))
 
 
 def lines(folder: Path) -> list[Line]:
-    """What all ranks wrote, by time."""
-    found = [json.loads(line) for file in folder.glob("log.*") for line in file.read_text().splitlines()]
+    """What all ranks wrote, by time. A line that is being written is none yet."""
+    texts = [file.read_text() for file in folder.glob("log.*")]
+    found = [json.loads(line) for text in texts for line in text.splitlines(keepends=True) if line.endswith("\n")]
     return sorted(found, key=lambda line: float(line["at"]))
 
 
