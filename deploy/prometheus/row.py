@@ -17,9 +17,11 @@ REPLICAS = "replicas"
 CLUSTER = "cluster"
 KNOWN = "known"
 OBJECTIVE = "objective"
-GIVEN = {JOB: "musterd", REPLICAS: "2", CLUSTER: LABEL, KNOWN: "", OBJECTIVE: "0.95"}
+WEIGHT, WHOSE = "weight", "whose"
+GIVEN = {JOB: "musterd", REPLICAS: "2", CLUSTER: LABEL, KNOWN: "", OBJECTIVE: "0.95", WEIGHT: "", WHOSE: "runs"}
 """What every alert may use, with defaults: the job label of musterd's scrape, how many replicas run, the label that
-names the cluster, the clusters of the chart's list in which none is scraped, and the share of time not to be wasted."""
+names the cluster, the clusters of the chart's list in which none is scraped, the share of time not to be wasted, what
+the names of the series have in them that weigh it, and whose time that is."""
 
 DEFAULT_JOB = GIVEN[JOB]
 

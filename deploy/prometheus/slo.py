@@ -6,6 +6,10 @@ that it neither fires for a moment nor goes on long after the trouble (Google's 
 objective of 95 % it fires where 72 % of an hour, 30 % of six, 15 % of a day or 5 % of three days were wasted, and at
 least as much as that of one run: of runs that have just begun no share says much.
 
+A run counts by its time, or by that of the accelerators that it holds, as the chart's ``slo.weight`` says. Those are
+recorded both, so that the choice changes the alerts alone. While none is held none is wasted: a recovery that waits for
+nodes counts by time only.
+
 The long windows are sums over the recorded rates of a namespace, which are two series; those of all runs over three
 days would be read anew at each evaluation.
 """
@@ -18,6 +22,9 @@ _HOURS = {"1h": 1, "6h": 6, "1d": 24, "3d": 72}
 WINDOWS = ("5m", "30m", "1h", "2h", "6h", "1d", "3d")
 _SOURCES = "|".join(sorted(bucket.value for bucket in WASTED))
 _WASTED, _WALL = "namespace:muster_wasted_seconds:rate5m", "namespace:muster_wall_seconds:rate5m"
+_HELD = "experiment:muster_accelerators:max5m"
+_WASTED_HELD = "namespace:muster_wasted_accelerator_seconds:rate5m"
+_WALL_HELD = "namespace:muster_wall_accelerator_seconds:rate5m"
 
 SLO_RECORDINGS = (
     Recording(
@@ -36,12 +43,32 @@ SLO_RECORDINGS = (
         "sum by (namespace) (rate(experiment:muster_wall_seconds:max[5m]))",
         "How many experiments of a namespace there are, by their time.",
     ),
+    Recording(
+        _HELD,
+        "sum by (namespace, experiment) (max by (namespace, experiment, resource)"
+        " (max_over_time(muster_experiment_accelerators[5m])))",
+        "Accelerators that its pods held in the last 5m, of all kinds.",
+    ),
+    Recording(
+        _WASTED_HELD,
+        f"sum by (namespace) (rate(experiment:muster_wasted_seconds:max[5m]) * on (namespace, experiment) {_HELD})",
+        "How fast a namespace wastes the time of accelerators that it holds.",
+    ),
+    Recording(
+        _WALL_HELD,
+        f"sum by (namespace) (rate(experiment:muster_wall_seconds:max[5m]) * on (namespace, experiment) {_HELD})",
+        "How many accelerators the experiments of a namespace hold, by their time.",
+    ),
     *(
         Recording(
-            f"namespace:muster_wasted:ratio_rate{window}",
-            f"sum_over_time({_WASTED}[{window}]) / (sum_over_time({_WALL}[{window}]) > 0)",
-            f"Share of their time that the experiments of a namespace wasted in the last {window}. Lost work counts "
+            f"namespace:muster_wasted{weight}:ratio_rate{window}",
+            f"sum_over_time({wasted}[{window}]) / (sum_over_time({wall}[{window}]) > 0)",
+            f"Share of {whose} that the experiments of a namespace wasted in the last {window}. Lost work counts "
             "when it is lost.",
+        )
+        for weight, wasted, wall, whose in (
+            ("", _WASTED, _WALL, "their time"),
+            ("_accelerators", _WASTED_HELD, _WALL_HELD, "the time of their accelerators"),
         )
         for window in WINDOWS
     ),
@@ -50,7 +77,7 @@ SLO_RECORDINGS = (
 
 def _burns(factor: float, long: str, short: str) -> str:
     share = f"{factor:g} * (1 - @objective)"
-    both = " and ".join(f"namespace:muster_wasted:ratio_rate{window} > {share}" for window in (long, short))
+    both = " and ".join(f"namespace:muster_wasted@{{weight}}:ratio_rate{window} > {share}" for window in (long, short))
     return f"({both} and sum_over_time({_WASTED}[{long}:1m]) > {60 * _HOURS[long]} * {share})"
 
 
@@ -63,7 +90,7 @@ SLO = (
         "MusterGoodputBurnsFast",
         _burning((14.4, "1h", "5m"), (6, "6h", "30m")),
         Severity.CRITICAL,
-        "{{ $labels.namespace }}: {{ $value | humanizePercentage }} of the time of its runs is wasted.",
+        "{{ $labels.namespace }}: {{ $value | humanizePercentage }} of the time of its @whose is wasted.",
         "Runs of the namespace are stuck, recover or lose work, so much that the objective of a month is used up within"
         " two to five days.",
         hold="2m",
@@ -72,7 +99,7 @@ SLO = (
         "MusterGoodputBurnsSlowly",
         _burning((3, "1d", "2h"), (1, "3d", "6h")),
         Severity.WARNING,
-        "{{ $labels.namespace }}: {{ $value | humanizePercentage }} of the time of its runs is wasted.",
+        "{{ $labels.namespace }}: {{ $value | humanizePercentage }} of the time of its @whose is wasted.",
         "Runs of the namespace are stuck, recover or lose work, so much that the objective of a month is not"
         " kept if it goes on.",
         hold="15m",

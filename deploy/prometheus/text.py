@@ -13,7 +13,20 @@ import yaml
 
 from deploy.prometheus import owners
 from deploy.prometheus.clusters import kept
-from deploy.prometheus.row import CLUSTER, GIVEN, JOB, KNOWN, OBJECTIVE, REPLICAS, Alert, Group, Recording, fill
+from deploy.prometheus.row import (
+    CLUSTER,
+    GIVEN,
+    JOB,
+    KNOWN,
+    OBJECTIVE,
+    REPLICAS,
+    WEIGHT,
+    WHOSE,
+    Alert,
+    Group,
+    Recording,
+    fill,
+)
 from deploy.prometheus.values import INTERVAL
 from muster.metrics.runbooks import PUBLISHED
 
@@ -114,7 +127,7 @@ class Chart:
     def value(self, alert: Alert | None, name: str) -> str:  # noqa: ARG002 - the protocol's
         """The Go template that reads it."""
         given = {JOB: "{{ $job }}", REPLICAS: "{{ $replicas }}", CLUSTER: "{{ $cluster }}", KNOWN: _KNOWN}
-        given[OBJECTIVE] = "{{ $values.slo.objective }}"
+        given |= {OBJECTIVE: "{{ $objective }}", WEIGHT: "{{ $weight }}", WHOSE: "{{ $whose }}"}
         return given.get(name, f"{{{{ .{name} }}}}")
 
     def literal(self, text: str) -> str:
@@ -162,6 +175,13 @@ def chart(groups: tuple[Group, ...]) -> str:
         "{{- $values := .Values.prometheusRule -}}",
         '{{- $job := $values.job | default (include "muster.fullname" .) -}}',
         "{{- $cluster := $values.clusterLabel -}}",
+        "{{- $objective := toString $values.slo.objective -}}",
+        '{{- if hasSuffix "%" $objective -}}',
+        '{{- $objective = divf (trimSuffix "%" $objective) 100 | toString -}}',
+        "{{- end -}}",
+        '{{- $weighed := eq $values.slo.weight "accelerators" -}}',
+        '{{- $weight := ternary "_accelerators" "" $weighed -}}',
+        '{{- $whose := ternary "accelerators" "runs" $weighed -}}',
         "{{- $replicas := .Values.replicas -}}",
         '{{- $runbooks := include "muster.runbooks" . -}}',
         "{{- $namespace := .Release.Namespace -}}",

@@ -23,7 +23,7 @@ def defaults() -> dict[str, Any]:
         "job": "",
         "clusterLabel": LABEL,
         "clusters": [],
-        "slo": {"enabled": False, "objective": float(GIVEN[OBJECTIVE])},
+        "slo": {"enabled": False, "objective": float(GIVEN[OBJECTIVE]), "weight": "time"},
         "alerts": {alert.name: values_of(alert) for alert in ALERTS},
     }
 
@@ -54,11 +54,17 @@ def schema() -> dict[str, Any]:
             {
                 "enabled": {"type": "boolean", "description": "Whether the group muster-slo is there."},
                 "objective": {
-                    "type": "number",
+                    "type": ["number", "string"],
                     "exclusiveMinimum": 0,
                     "exclusiveMaximum": 1,
+                    "pattern": r"^(0?\.[0-9]*[1-9][0-9]*|[1-9][0-9]?(\.[0-9]+)?%)$",
                     "description": "The share of the time of runs that is not to be wasted: stuck, in recovery, lost. "
-                    "Below 0.94 the fastest burn rate cannot be reached.",
+                    "A number, or a text like 0.95 or 95%. Below 0.94 the fastest burn rate cannot be reached.",
+                },
+                "weight": {
+                    "enum": ["time", "accelerators"],
+                    "description": "What a run counts by: its time, or its time multiplied by the accelerators that "
+                    "it holds. With accelerators, runs that hold none do not count.",
                 },
             },
             "Recordings of wasted time by namespace, and alerts at how fast it uses the objective up.",

@@ -47,6 +47,25 @@ def test_the_rules_of_the_objective_are_those_that_promtool_tests(rendered: Rend
     assert "14.4 * (1 - 0.9)" in other[-1]["rules"][-2]["expr"]
 
 
+@pytest.mark.parametrize(("given", "read"), [("0.9", "0.9"), ("90%", "0.9"), ("99.5%", "0.995"), (".97", ".97")])
+def test_the_objective_may_be_a_text_as_set_passes_it(rendered: Rendered, given: str, read: str) -> None:
+    found = rules(rendered(*ALL, "--set", f"prometheusRule.slo.objective={given}"))
+    assert f"14.4 * (1 - {read}) and" in found["MusterGoodputBurnsFast"]["expr"]
+
+
+def test_with_accelerators_as_weight_the_alerts_read_the_series_that_they_weigh(rendered: Rendered) -> None:
+    standard = rules(rendered(*ALL))
+    weighed = rules(rendered(*ALL, "--set", "prometheusRule.slo.weight=accelerators"))
+    for name in ("MusterGoodputBurnsFast", "MusterGoodputBurnsSlowly"):
+        expr, summary = standard[name]["expr"], standard[name]["annotations"]["summary"]
+        assert weighed[name]["expr"] == expr.replace("muster_wasted:ratio", "muster_wasted_accelerators:ratio")
+        assert weighed[name]["annotations"]["summary"] == summary.replace("its runs", "its accelerators")
+    assert {name for name in standard if standard[name] != weighed[name]} == {
+        "MusterGoodputBurnsFast",
+        "MusterGoodputBurnsSlowly",
+    }
+
+
 def test_an_alert_can_be_changed_or_left_out_and_the_others_stay(rendered: Rendered) -> None:
     first, second, *others = ALERTS
     values = f"alerts.{first}.enabled=false,alerts.{second}.for=7m,alerts.{second}.severity=info"

@@ -55,6 +55,11 @@ BAD = {
     "ingress.host=muster.example.com,service.create=false": "ingress.host needs the Service",
     "dashboards.links[0].title=Logs,dashboards.links[0].url=javascript:x": "'javascript:x' does not match pattern",
     "dashboards.links[0].title=Logs": "at '/dashboards/links/0': missing property 'url'",
+    "prometheusRule.slo.objective=0": "at '/prometheusRule/slo/objective': exclusiveMinimum: got 0, want 0",
+    "prometheusRule.slo.objective=95": "at '/prometheusRule/slo/objective': exclusiveMaximum: got 95, want 1",
+    "prometheusRule.slo.objective=high": "at '/prometheusRule/slo/objective': 'high' does not match pattern",
+    "prometheusRule.slo.objective=0%": "at '/prometheusRule/slo/objective': '0%' does not match pattern",
+    "prometheusRule.slo.weight=cost": "at '/prometheusRule/slo/weight': value must be one of 'time', 'accelerators'",
     "priorityClass.value=2000000000": "at '/priorityClass/value': maximum: got 2",
 }
 """``--set``, and what Helm says."""

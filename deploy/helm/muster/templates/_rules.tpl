@@ -3,6 +3,13 @@
 {{- $values := .Values.prometheusRule -}}
 {{- $job := $values.job | default (include "muster.fullname" .) -}}
 {{- $cluster := $values.clusterLabel -}}
+{{- $objective := toString $values.slo.objective -}}
+{{- if hasSuffix "%" $objective -}}
+{{- $objective = divf (trimSuffix "%" $objective) 100 | toString -}}
+{{- end -}}
+{{- $weighed := eq $values.slo.weight "accelerators" -}}
+{{- $weight := ternary "_accelerators" "" $weighed -}}
+{{- $whose := ternary "accelerators" "runs" $weighed -}}
 {{- $replicas := .Values.replicas -}}
 {{- $runbooks := include "muster.runbooks" . -}}
 {{- $namespace := .Release.Namespace -}}
@@ -812,6 +819,12 @@ groups:
     expr: sum by ({{ $cluster }}, namespace) (rate(experiment:muster_wasted_seconds:max[5m]))
   - record: namespace:muster_wall_seconds:rate5m
     expr: sum by ({{ $cluster }}, namespace) (rate(experiment:muster_wall_seconds:max[5m]))
+  - record: experiment:muster_accelerators:max5m
+    expr: sum by ({{ $cluster }}, namespace, experiment) (max by ({{ $cluster }}, namespace, experiment, resource) (max_over_time(muster_experiment_accelerators[5m])))
+  - record: namespace:muster_wasted_accelerator_seconds:rate5m
+    expr: sum by ({{ $cluster }}, namespace) (rate(experiment:muster_wasted_seconds:max[5m]) * on ({{ $cluster }}, namespace, experiment) experiment:muster_accelerators:max5m)
+  - record: namespace:muster_wall_accelerator_seconds:rate5m
+    expr: sum by ({{ $cluster }}, namespace) (rate(experiment:muster_wall_seconds:max[5m]) * on ({{ $cluster }}, namespace, experiment) experiment:muster_accelerators:max5m)
   - record: namespace:muster_wasted:ratio_rate5m
     expr: sum_over_time(namespace:muster_wasted_seconds:rate5m[5m]) / (sum_over_time(namespace:muster_wall_seconds:rate5m[5m]) > 0)
   - record: namespace:muster_wasted:ratio_rate30m
@@ -826,13 +839,27 @@ groups:
     expr: sum_over_time(namespace:muster_wasted_seconds:rate5m[1d]) / (sum_over_time(namespace:muster_wall_seconds:rate5m[1d]) > 0)
   - record: namespace:muster_wasted:ratio_rate3d
     expr: sum_over_time(namespace:muster_wasted_seconds:rate5m[3d]) / (sum_over_time(namespace:muster_wall_seconds:rate5m[3d]) > 0)
+  - record: namespace:muster_wasted_accelerators:ratio_rate5m
+    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m[5m]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m[5m]) > 0)
+  - record: namespace:muster_wasted_accelerators:ratio_rate30m
+    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m[30m]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m[30m]) > 0)
+  - record: namespace:muster_wasted_accelerators:ratio_rate1h
+    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m[1h]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m[1h]) > 0)
+  - record: namespace:muster_wasted_accelerators:ratio_rate2h
+    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m[2h]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m[2h]) > 0)
+  - record: namespace:muster_wasted_accelerators:ratio_rate6h
+    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m[6h]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m[6h]) > 0)
+  - record: namespace:muster_wasted_accelerators:ratio_rate1d
+    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m[1d]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m[1d]) > 0)
+  - record: namespace:muster_wasted_accelerators:ratio_rate3d
+    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m[3d]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m[3d]) > 0)
 {{- with $values.alerts.MusterGoodputBurnsFast }}
 {{- if .enabled }}
   - alert: MusterGoodputBurnsFast
     expr: |-
-      (namespace:muster_wasted:ratio_rate1h > 14.4 * (1 - {{ $values.slo.objective }}) and namespace:muster_wasted:ratio_rate5m > 14.4 * (1 - {{ $values.slo.objective }}) and sum_over_time(namespace:muster_wasted_seconds:rate5m[1h:1m]) > 60 * 14.4 * (1 - {{ $values.slo.objective }}))
+      (namespace:muster_wasted{{ $weight }}:ratio_rate1h > 14.4 * (1 - {{ $objective }}) and namespace:muster_wasted{{ $weight }}:ratio_rate5m > 14.4 * (1 - {{ $objective }}) and sum_over_time(namespace:muster_wasted_seconds:rate5m[1h:1m]) > 60 * 14.4 * (1 - {{ $objective }}))
       or
-      (namespace:muster_wasted:ratio_rate6h > 6 * (1 - {{ $values.slo.objective }}) and namespace:muster_wasted:ratio_rate30m > 6 * (1 - {{ $values.slo.objective }}) and sum_over_time(namespace:muster_wasted_seconds:rate5m[6h:1m]) > 360 * 6 * (1 - {{ $values.slo.objective }}))
+      (namespace:muster_wasted{{ $weight }}:ratio_rate6h > 6 * (1 - {{ $objective }}) and namespace:muster_wasted{{ $weight }}:ratio_rate30m > 6 * (1 - {{ $objective }}) and sum_over_time(namespace:muster_wasted_seconds:rate5m[6h:1m]) > 360 * 6 * (1 - {{ $objective }}))
     for: '{{ .for }}'
     labels:
       {{- with .labels }}
@@ -841,7 +868,7 @@ groups:
       severity: '{{ .severity }}'
       audience: '{{ .audience }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}: {{`{{ $value | humanizePercentage }}`}} of the time of its runs is wasted.'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}: {{`{{ $value | humanizePercentage }}`}} of the time of its {{ $whose }} is wasted.'
       description: Runs of the namespace are stuck, recover or lose work, so much that the objective of a month is used up within two to five days.
       runbook_url: '{{ $runbooks }}/MusterGoodputBurnsFast.md'
 {{- end }}
@@ -850,9 +877,9 @@ groups:
 {{- if .enabled }}
   - alert: MusterGoodputBurnsSlowly
     expr: |-
-      (namespace:muster_wasted:ratio_rate1d > 3 * (1 - {{ $values.slo.objective }}) and namespace:muster_wasted:ratio_rate2h > 3 * (1 - {{ $values.slo.objective }}) and sum_over_time(namespace:muster_wasted_seconds:rate5m[1d:1m]) > 1440 * 3 * (1 - {{ $values.slo.objective }}))
+      (namespace:muster_wasted{{ $weight }}:ratio_rate1d > 3 * (1 - {{ $objective }}) and namespace:muster_wasted{{ $weight }}:ratio_rate2h > 3 * (1 - {{ $objective }}) and sum_over_time(namespace:muster_wasted_seconds:rate5m[1d:1m]) > 1440 * 3 * (1 - {{ $objective }}))
       or
-      (namespace:muster_wasted:ratio_rate3d > 1 * (1 - {{ $values.slo.objective }}) and namespace:muster_wasted:ratio_rate6h > 1 * (1 - {{ $values.slo.objective }}) and sum_over_time(namespace:muster_wasted_seconds:rate5m[3d:1m]) > 4320 * 1 * (1 - {{ $values.slo.objective }}))
+      (namespace:muster_wasted{{ $weight }}:ratio_rate3d > 1 * (1 - {{ $objective }}) and namespace:muster_wasted{{ $weight }}:ratio_rate6h > 1 * (1 - {{ $objective }}) and sum_over_time(namespace:muster_wasted_seconds:rate5m[3d:1m]) > 4320 * 1 * (1 - {{ $objective }}))
     for: '{{ .for }}'
     labels:
       {{- with .labels }}
@@ -861,7 +888,7 @@ groups:
       severity: '{{ .severity }}'
       audience: '{{ .audience }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}: {{`{{ $value | humanizePercentage }}`}} of the time of its runs is wasted.'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}: {{`{{ $value | humanizePercentage }}`}} of the time of its {{ $whose }} is wasted.'
       description: Runs of the namespace are stuck, recover or lose work, so much that the objective of a month is not kept if it goes on.
       runbook_url: '{{ $runbooks }}/MusterGoodputBurnsSlowly.md'
 {{- end }}
