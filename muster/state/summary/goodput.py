@@ -29,6 +29,8 @@ ROUNDED: Final = 1.0
 """Seconds by which the end of a container, in whole seconds, may be too early."""
 HELD: Final = 25_000
 """Milliseconds of a hang that are counted when it is over: a look sees its end so late at most, also in large gangs."""
+LATE: Final = 5.0
+"""Seconds after which a complete roll is seen at most. Programs may be at work by then."""
 PAUSES: Final = {each.value: each for each in (Bucket.CHECKPOINT_SAVE, Bucket.CHECKPOINT_RESTORE)}
 
 
@@ -148,7 +150,7 @@ def _reported(sums: Goodput, lead: Lead, since: float, until: float) -> Goodput:
     assert sums.steps is not None
     begun_at = lead.begun + lead.offset
     if sums.steps.first < 0:
-        known = begun_at < since  # it was at work before its time was counted
+        known = begun_at < since - LATE  # it was at work before its time was counted
         sums = _resumed(sums, _before_it(sums.steps, lead) if known else sums.steps, lead.first)
     steps = sums.steps or EpochSteps()
     figures = {Bucket.PROGRAM_STARTUP: _ms(begun_at - since), **_pauses(lead)}

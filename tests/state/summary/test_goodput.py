@@ -111,6 +111,19 @@ def free(story: Story) -> None:
     story.view.engine.answered = True
 
 
+def test_pauses_count_of_programs_that_were_at_work_a_moment_before_their_roll_was_seen() -> None:
+    story = Timed(limit=100)
+    story.assemble()
+    story.step, story.at = 60, story.clock - 0.6
+    story.spent = Spent(first=60, begun=story.at)
+    story.pause(3.0, "checkpoint_restore")
+    story.run(40)
+    story.pause(1.5, "checkpoint_save")
+    story.run(9)
+    story.fail()
+    assert story.seconds(Bucket.CHECKPOINT_RESTORE, Bucket.CHECKPOINT_SAVE) == (3.0, 1.5)
+
+
 def test_the_way_to_a_complete_roll_is_scheduling_startup_and_assembly() -> None:
     story = Timed()
     story.launch()
