@@ -29,6 +29,9 @@ from muster.assist.mounted import place_watch
 from muster.assist.mounted.sitecustomize import MARK, answer_a_signal, guarded
 
 FIRST_REPORTS = 3
+EARLY, SOON = 10.0, 1.0
+"""Seconds after its first report for which rank 0 writes more often, and how often: by these values the daemon learns
+how the clock of the program stands to its own. As soon it writes the first report after a silence."""
 UNOPENED = 1.0
 """Seconds until a channel is looked for again."""
 APART = 4.0
@@ -207,6 +210,7 @@ class Reporter:
     def _write(self) -> None:
         written: _Newest | None = None
         due, asked = 0.0, False
+        early_until = time.monotonic() + EARLY
         while not self._over:
             place, now, newest = self._place(), time.monotonic(), self._newest
             self._prompt = place is not None and place.prompt
@@ -214,11 +218,16 @@ class Reporter:
                 asked = self._asked(UNOPENED)
                 continue
             quiet_at = newest[3] + place.quiet
-            if now >= due or asked or now >= quiet_at:
-                written = self._write_newest(place, written)
+            if newest is not written and (now >= due or asked or now >= quiet_at):
+                newest = written = self._write_newest(place, written)
+                due = now + SOON if place.prompt and now < early_until else place.next(now)
+            elif newest is written and now >= due and not place.prompt:
                 due = place.next(now)
-            look_at = now + place.quiet if newest is written else quiet_at
-            asked = self._asked(max(0.0, min(due, look_at) - now))
+            if newest is written:  # where it was due, what follows is written soon
+                wait = min(due - now, place.quiet) if due > now else SOON
+            else:
+                wait = min(due, quiet_at) - now
+            asked = self._asked(max(0.0, wait))
         self._write_newest(self._place(), written)
 
     def _asked(self, seconds: float) -> bool:

@@ -53,6 +53,7 @@ class Pace:
         self.now = 100.0
         """The monotonic clock of the program."""
         self.pauses: list[float] = []
+        self.wakes_at = 0.0
         self.waits = threading.Semaphore(0)
         self._turn: queue.SimpleQueue[bool] = queue.SimpleQueue()
 
@@ -72,7 +73,7 @@ class Pace:
 
     def get(self, timeout: float) -> None:
         self.pauses.append(timeout)
-        until = self.now + timeout
+        until = self.wakes_at = self.now + timeout
         self.waits.release()
         if not self._turn.get():
             self.now = max(self.now, until)
@@ -214,37 +215,41 @@ def test_large_gangs_write_more_rarely_and_each_rank_has_its_turn(
     assert [place.next(1000 * seconds), place.next(turn + 0.001)] == pytest.approx([turn, turn + seconds])
 
 
+def writes(store: Store, pace: Pace, rank: int, *steps: tuple[float, int]) -> list[tuple[float, int]]:
+    """Report these steps at these seconds, and let the thread wake when it wants to: when which step was written."""
+    found: list[tuple[float, int]] = []
+    last = store.writes
+    for second, step in steps:
+        while pace.wakes_at <= second:
+            pace.next()
+            pace.wait_for_thread()
+            if store.writes > last:
+                last = store.writes
+                found.append((pace.now, store.values[f"muster/progress/{rank}"]["step"]))
+        pace.passes(second - pace.now)
+        report(step)
+    return found
+
+
 def test_steps_are_written_every_ten_seconds_and_the_last_before_a_silence_after_four(
     state: SimpleNamespace, store: Store, reporter: Reporter, pace: Pace
 ) -> None:
-    state.process_id, pace.now = 0, 800.0
-    written: list[tuple[float, int]] = []
-
-    def goes_on(*until: float) -> None:
-        for second in until:
-            pace.wait_for_thread()
-            written.append((pace.now, store.values["muster/progress/0"]["step"]))
-            pace.next()
-            pace.wait_for_thread()
-            assert pace.now == second
-            pace.waits.release()
-
+    state.process_id, state.num_processes, pace.now = 1, 1, 799.0
     report(0)
-    for step in range(1, 4):
-        pace.passes(1.0)
-        report(step)
-    goes_on(804.0)
-    pace.passes(1.0)
-    report(4)
-    goes_on(807.0)
-    report(5)
-    goes_on(809.0)
-    report(6)
-    goes_on(810.0)
-    pace.passes(1.0)
-    report(7)
-    goes_on(814.0, 815.0, 819.0)
-    assert written == [(803.0, 0), (805.0, 0), (807.0, 0), (809.0, 0), (811.0, 6), (814.0, 6), (815.0, 7)]
+    pace.wait_for_thread()
+    steps = [(800.0 + step, step) for step in range(1, 16)]
+    assert writes(store, pace, 1, *steps, (840.0, 16), (841.0, 17)) == [(810.0, 9), (819.0, 15)]
+
+
+def test_rank_0_writes_every_second_at_first_and_soon_after_a_silence(
+    state: SimpleNamespace, store: Store, reporter: Reporter, pace: Pace
+) -> None:
+    state.process_id, pace.now = 0, 800.0
+    report(0)
+    pace.wait_for_thread()
+    steps = [(800.5 + step, step) for step in range(1, 13)]
+    early = [(801.0 + step, step) for step in range(1, 10)]
+    assert writes(store, pace, 0, *steps, (850.5, 50), (851.6, 51)) == [*early, (816.5, 12), (851.0, 50)]
 
 
 def test_a_pause_of_rank_0_is_written_when_it_begins_and_ends_unless_another_has_just_begun(
