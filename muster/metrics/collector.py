@@ -207,7 +207,7 @@ def _facts(plan: Plan, record: Record, known: Known, accelerators: Mapping[str, 
         ready, probe, at = view.of(record.epoch).ready, view.probe_result_of(record.epoch), known.pending_at
         until = None if at is None else min(at, now)
         come = view.arrivals_of(record.epoch) if record.phase is Phase.RUNNING else None
-        last = None if come is None else len(come.members)
+        last = len(come.members) if come is not None and come.hold(now) else None
         return Facts(plan, record, ready, counts, probe, progress, accelerators, until, known.owners, last)
     except Exception:  # noqa: BLE001 - one experiment must not cost the scrape of all
         return None

@@ -11,8 +11,9 @@ from typing import Final
 
 from muster.api.values.rank_ranges import to_ranges
 from muster.api.values.timestamps import whole_time
+from muster.state.facts import hang
 from muster.state.facts.context import Context
-from muster.state.view.recorder.arrivals import Arrivals
+from muster.state.view.recorder.arrivals import Arrivals, who
 from muster.state.view.recorder.collectives import Behind, Collectives, Late
 from muster.state.vocabulary.record import ConditionType, Phase
 
@@ -44,9 +45,20 @@ def stuck(context: Context) -> tuple[str, str] | None:
 def slow(context: Context) -> Arrivals | None:
     """Who comes last to the collectives of a gang that gets on; None where no process does, or it is not known."""
     seen, probe = context.view.arrivals_of(context.record.epoch), context.probe
-    if seen is None or not seen.last or not _at_work(context) or (probe is not None and probe.leaving):
+    if seen is None or not seen.last or not seen.hold(context.now):
         return None
-    return seen if behind(context) is None else None
+    if not _at_work(context) or (probe is not None and probe.leaving):
+        return None
+    return None if behind(context) or hang.hung(context) or hang.still(context) else seen
+
+
+def advice(context: Context) -> str:
+    """What the status says of them, which changes only with who they are; empty where nothing is said.
+
+    It is no verdict: nothing follows from it.
+    """
+    seen = slow(context)
+    return f"{who(seen)}, where the others wait for {'it' if len(seen.last) == 1 else 'them'}" if seen else ""
 
 
 def sentence(seen: Collectives) -> str:

@@ -32,7 +32,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from muster.api.wire.kinds import MAX_COUNTER
-from muster.state.facts import admission, gates, older_pods
+from muster.state.facts import admission, collectives, gates, older_pods
 from muster.state.facts.accelerators import held
 from muster.state.facts.context import Context
 from muster.state.facts.sentences import of_lingering, sentence, share, still_running
@@ -80,12 +80,13 @@ def summarize(context: Context, assembly: Assembly) -> Record:
     coordinator = plan.coordinator_address(record.epoch)
     conditions = renew(context, assembly, coordinator)
     reason, message = record.reason, record.message
+    stuck = assembly.stuck is not None and assembly.stuck[0] != recurrence.REASON  # that one keeps no member
     if not record.finished:
         reason, message = _waiting_for(context, assembly, conditions)
         beside = _still_running(context) if _goes_on_beside(context) else ""
-        more = beside, plan.said(record.epoch), edits.sentence(record, plan.edits.remark), volume.sentence(record)
+        slow = "" if stuck else collectives.advice(context)
+        more = slow, beside, plan.said(record.epoch), edits.sentence(record, plan.edits.remark), volume.sentence(record)
         message = "; ".join(filter(None, (message, *more)))
-    stuck = assembly.stuck is not None and assembly.stuck[0] != recurrence.REASON  # that one keeps no member
     return replace(
         record,
         generation=plan.generation,

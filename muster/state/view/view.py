@@ -16,7 +16,7 @@ from muster.state.view.own_state import OwnState
 from muster.state.view.places.standstill import Places, places_seen
 from muster.state.view.probe_result import ProbeResult, probe_result
 from muster.state.view.progress import Progress, StepReport, resumed, steps_progress
-from muster.state.view.recorder.arrivals import Arrivals, arrivals_seen
+from muster.state.view.recorder.arrivals import Arrivals, arrivals_seen, who
 from muster.state.view.recorder.collectives import Collectives, collectives_seen
 from muster.state.view.roll import RollAnswer, joined
 from muster.state.view.sent_reports import SentReports
@@ -271,15 +271,17 @@ class View:
         """Take in which collectives the processes have entered; True if that is news for a decision."""
         if answer.collectives is None:
             return False
+        said = who(self.arrivals) if self.arrivals else ""
         self.arrivals = arrivals_seen(answer.collectives, epoch, answer.at, self.arrivals)
+        turned = said != (who(self.arrivals) if self.arrivals else "")
         before, progress = self.collectives_of(epoch), self.progress_of(epoch)
         pause = progress.pause if progress else 0.0
         self.collectives = after = collectives_seen(answer.collectives, epoch, answer.at, before, pause=pause)
         if after is None:
-            return False
+            return turned
         if before is None:
-            return bool(after.behind)
-        return (before.behind, before.unsure) != (after.behind, after.unsure)
+            return turned or bool(after.behind)
+        return turned or (before.behind, before.unsure) != (after.behind, after.unsure)
 
     def _observe_places(self, answer: RollAnswer, epoch: int) -> bool:
         """Take in where the ranks stand; True if that is news for a decision."""

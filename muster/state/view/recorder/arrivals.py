@@ -43,6 +43,9 @@ SAMPLES = 60
 SAME = 0.8
 SHARE, NEAR, WINDOWS = 0.2, 0.1, 5
 SHOWN = 64
+SHOWN_GROUPS = 3
+HOLDS = 120.0
+"""Seconds after the last look for which it is still said who comes last."""
 
 _Group = tuple[int, str, str, int, str]
 """Life, name, backend, size and ranks."""
@@ -75,7 +78,12 @@ class Arrivals(msgspec.Struct, frozen=True):
     """Who comes last, as of the last look that read what processes publish."""
 
     epoch: int
+    read_at: WallTime
     windows: Mapping[_Group, _Window]
+
+    def hold(self, now: float) -> bool:
+        """They are of now: an older look says nothing of a gang whose store does not answer any more."""
+        return now < self.read_at + HOLDS
 
     @property
     def last(self) -> tuple[Last, ...]:
@@ -103,7 +111,7 @@ def arrivals_seen(
             groups[identity][report.rank] = report.member, share
     least = max(WINDOW, BEATS * beat_interval(processes))
     windows = {identity: _seen(here, now, known.get(identity), least) for identity, here in groups.items()}
-    return Arrivals(epoch, windows) if windows else None
+    return Arrivals(epoch, now, windows) if windows else None
 
 
 def _seen(here: Mapping[int, tuple[int, Share]], now: float, window: _Window | None, least: float) -> _Window:
@@ -169,6 +177,26 @@ def _sound(span: Share) -> bool:
     return span.samples >= SAMPLES and 0 <= span.inside <= span.samples and span.elsewhere >= 0
 
 
+def who(arrivals: Arrivals) -> str:
+    """``rank 1 comes last to the collectives of default_pg``; empty where none does.
+
+    It has no figures, so that it changes only with the ranks and their groups.
+    """
+    last = arrivals.last
+    if not last:
+        return ""
+    groups = tuple(dict.fromkeys(each.group for each in last))
+    of = ", ".join(groups[:SHOWN_GROUPS])
+    if (rest := len(groups) - SHOWN_GROUPS) > 0:
+        of += f" and of {rest} more groups"
+    if len(last) > 1:
+        ranks = to_ranges([each.rank for each in last], 80).replace(",", ", ")
+        return f"ranks {ranks} come last to the collectives of {of}"
+    one = last[0]
+    name = f"rank {one.rank}" if one.rank == one.member else f"process {one.rank} of rank {one.member}"
+    return f"{name} comes last to the collectives of {of}"
+
+
 def sentence(arrivals: Arrivals) -> str:
     """Who comes last to which collectives, by how much; empty where none does.
 
@@ -178,13 +206,8 @@ def sentence(arrivals: Arrivals) -> str:
     if not last:
         return ""
     one = last[0]
-    if len(last) == 1:
-        who = f"rank {one.rank}" if one.rank == one.member else f"process {one.rank} of rank {one.member}"
-        verb, it = "comes", "it waits"
-    else:
-        who = f"ranks {to_ranges([each.rank for each in last], 80)}".replace(",", ", ")
-        verb, it = "come", f"rank {one.rank} waits"
+    it = "it waits" if len(last) == 1 else f"rank {one.rank} waits"
     return (
-        f"{who} {verb} last to the collectives of {one.group}, {one.seconds:.2g} s after half of the others: "
+        f"{who(arrivals)}, {one.seconds:.2g} s after half of the others: "
         f"{it} in them for {one.waits:.0%} of its time, they for {one.others:.0%}"
     )
