@@ -64,6 +64,8 @@ BUGS: tuple[Bug, ...] = (
     saying.scheduler_unheard,
     saying.refusal_without_words,
     saying.survivor_blamed,
+    saying.slow_rank_named_for_ever,
+    saying.slow_rank_unsaid,
     trusting.every_pod_admitted,
     trusting.any_namespace,
     trusting.pod_phase_decides,

@@ -7,8 +7,9 @@ from muster.state.facts import sentences
 from muster.state.facts.diagnosis import classifier, grouping
 from muster.state.policies import blocked, obstacles, rendezvous
 from muster.state.policies.failures import culprit
-from muster.state.summary import conditions
+from muster.state.summary import conditions, status
 from muster.state.view.engine_facts import EngineFacts, Refusal
+from muster.state.view.recorder import arrivals
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
 ROOMS = (conditions, grouping, classifier, sentences, rendezvous)
@@ -52,3 +53,21 @@ def refusal_without_words() -> Swaps:
 def survivor_blamed() -> Swaps:
     """A survivor's abort is taken for the cause, because its rank is lower."""
     return [swap(culprit, "is_survivor", lambda plan, pod: False)]
+
+
+@bug(Hunt("clean", "slow-rank", operator="pytorch"), shown_by="is said to come last")
+def slow_rank_named_for_ever() -> Swaps:
+    """What was said of a slow rank stays when it is as fast as the others again."""
+    judged = arrivals._judged
+
+    def kept(here: Any, spans: Any, window: Any, fresh: Any, seconds: float) -> Any:
+        after = judged(here, spans, window, fresh, seconds)
+        return after if after.last or not window.last else after._replace(last=window.last, late=window.late)
+
+    return [swap(arrivals, "_judged", kept)]
+
+
+@bug(Hunt("clean", "slow-rank", operator="pytorch"), shown_by="that is not said at")
+def slow_rank_unsaid() -> Swaps:
+    """A rank that comes last is on the page and not in the status."""
+    return [swap(status.collectives, "advice", lambda context: "")]

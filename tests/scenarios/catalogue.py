@@ -20,6 +20,7 @@ from tests.scenarios import (
     recurrences,
     repairs,
     run_kind_lives,
+    slow_ranks,
     user_actions,
 )
 from tests.scenarios.scenario import Scenario
@@ -36,6 +37,7 @@ TABLES = (
     admission,
     budgets,
     recurrences,
+    slow_ranks,
     queues,
     run_kind_lives,
     jaxjobs,

@@ -5,6 +5,7 @@ seconds from the instant the gang is assembled (``start=True``: from the start o
 """
 
 from dataclasses import dataclass
+from math import inf
 
 EVERY_EPOCH = range(1_000_000)
 """Every epoch."""
@@ -176,6 +177,19 @@ class Pauses:
 
 
 @dataclass(frozen=True, slots=True)
+class Slow:
+    """A member comes to each collective ``behind`` so many seconds later than the others, from ``after`` so many
+    seconds of work on, for ``seconds``."""
+
+    behind: float
+    after: float = 0.0
+    seconds: float = inf
+    rank: int = -1
+    epochs: range = EVERY_EPOCH
+    experiment: str = "run"
+
+
+@dataclass(frozen=True, slots=True)
 class ContainerWaits:
     """The kubelet cannot start a member's container for that long, and says why."""
 
@@ -204,4 +218,5 @@ Incident = (
     | Unkillable
     | ContainerWaits
     | Pauses
+    | Slow
 )

@@ -189,6 +189,9 @@ class Scenario:
     """Seconds of a step that the programs report (``muster.jax.report``); 0: they report none."""
     sends: bool = False
     """Rank 0 sends them to the daemon that leads, every five seconds, as transformers does; nothing is in a store."""
+    collectives: float = 0.0
+    """Seconds between two collectives of the gang, whose processes publish how long they wait in them
+    (``spec.assist``, of a store of PyTorch); 0: they publish nothing."""
     survivors: str = "abort"
     """What members do when another one is gone: ``abort`` (within milliseconds) or ``hang``. Where the members of an
     operator do not meet, they go on."""

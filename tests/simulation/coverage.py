@@ -69,6 +69,11 @@ ACTORS: dict[str, tuple[str, ...]] = {
         "same-failure-at-a-step",
         "budget-renewed",
     ),
+    "rank that the others wait for in each step, and ranks that vary": (
+        "slow-rank",
+        "slow-rank-restarts",
+        "ranks-vary",
+    ),
     "budgets of restarts: in a window, without progress, with jitter": (
         "window-forgets",
         "window-is-full",
@@ -208,6 +213,7 @@ QUESTIONS: dict[str, str] = {
     "back-off as long as stated?": "backoffs",
     "attempts only grow, wait, and keep their limits?": "repairs",
     "SameFailureAgain only where it is?": "recurrences",
+    "only a rank that is slow named as slow?": "slow_ranks",
     "clocks within 1 s?": "ends",
     "Stuck and its sentence true and in time?": "troubles",
     "writes and Events bounded?": "budgets",

@@ -28,6 +28,7 @@ from tests.simulation.oracles.run_kinds import (
     pods_replaced_as_stated,
     strangers_untouched,
 )
+from tests.simulation.oracles.slow_ranks import named_as_slow
 from tests.simulation.oracles.stories import told_once
 from tests.simulation.oracles.sums import added_up
 from tests.simulation.oracles.troubles import said_in_turn, troubled
@@ -67,6 +68,7 @@ def _judge(world: World, summary: dict[str, Any], clean: Result | None) -> Itera
     yield from backed_off(world)
     yield from repaired(world)
     yield from recurring(world)
+    yield from named_as_slow(world)
     yield from troubled(world)
     yield from said_in_turn(world)
     yield from within_budget(world)

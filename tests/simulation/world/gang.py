@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Callable
 from typing import TYPE_CHECKING
 
 from muster.state.view.progress import StepReport
+from muster.state.view.recorder.collectives import CollectiveReport
 from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer, of_rank
 from muster.state.vocabulary.actions import ProbeTarget
 from tests.scenarios.incidents import (
@@ -20,8 +21,10 @@ from tests.scenarios.incidents import (
     Pauses,
     Preempted,
     ReadinessFlaps,
+    Slow,
 )
 from tests.scenarios.operators import SIGABRT
+from tests.simulation.world.collectives import Collectives
 from tests.simulation.world.process import Process
 from tests.simulation.world.steps import Steps
 
@@ -49,6 +52,7 @@ class Gang:
         self._callers: list[Process] = []
         self._steps: dict[tuple[str, int], Steps] = {}
         """By experiment and epoch."""
+        self._collectives: dict[tuple[str, int], Collectives] = {}
         self._changed_event = asyncio.Event()
 
     def started(self, process: Process) -> None:
@@ -216,7 +220,7 @@ class Gang:
         if not process.running or not process.serving:
             return RollAnswer(at=at, coordinator=CoordinatorState.REFUSED, latency=PROBE)
         if self.world.operator.counted:
-            return _counted(process, at)
+            return _counted(process, at, self._published(process))
         if self.world.operator.cluster:
             return _of_cluster(process, at)
         ranks = tuple(_state(process.arrived.get(rank)) for rank in range(process.size))
@@ -254,8 +258,18 @@ class Gang:
             self._steps[key] = Steps(self.world.scenario.reports, process.size, pauses)
         return self._steps[key].reports(self.world.loop.time() - process.worked_at)
 
+    def _published(self, process: Process) -> tuple[CollectiveReport, ...] | None:
+        """What the members have written of their collectives: nothing before all are at work."""
+        if not self.world.scenario.collectives or not process.assembled:
+            return None
+        key = (process.experiment, process.epoch)
+        if key not in self._collectives:
+            slow = [each for member in process.arrived.values() for each in self.world.incidents_of(member, Slow)]
+            self._collectives[key] = Collectives(self.world.scenario.collectives, process.size, slow)
+        return self._collectives[key].reports(self.world.loop.time() - process.worked_at)
 
-def _counted(process: Process, at: float) -> RollAnswer:
+
+def _counted(process: Process, at: float, published: tuple[CollectiveReport, ...] | None) -> RollAnswer:
     """What a TCPStore says where its members leave no names."""
     joined = len(process.arrived)
     whole = joined >= process.size
@@ -267,6 +281,7 @@ def _counted(process: Process, at: float) -> RollAnswer:
         partial="" if whole else "the store counts its processes and does not name them",
         joined=None if whole else joined,
         protocol="tcpstore-v2",
+        collectives=published,
     )
 
 
