@@ -25,7 +25,7 @@ AGAIN = "SameFailureAgain"
 BUDGET = 5
 """Restarts that the spec allows."""
 FIRST, FURTHER = 10, 70
-"""A step, and one that is an advance beyond it: more steps than are made in 10 s."""
+"""A step, and one that is an advance beyond it: more steps than are made in 20 s."""
 PROGRAM = """\
 import os, sys, time
 from pathlib import Path

@@ -3,11 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
-from muster.state.facts import sentences
+from muster.state.facts import collectives, sentences
 from muster.state.facts.diagnosis import classifier, grouping
 from muster.state.policies import blocked, obstacles, rendezvous
 from muster.state.policies.failures import culprit
-from muster.state.summary import conditions, status
+from muster.state.summary import conditions
 from muster.state.view.engine_facts import EngineFacts, Refusal
 from muster.state.view.recorder import arrivals
 from tests.planted.bug import Hunt, Swaps, bug, swap
@@ -70,4 +70,4 @@ def slow_rank_named_for_ever() -> Swaps:
 @bug(Hunt("clean", "slow-rank", operator="pytorch"), shown_by="that is not said at")
 def slow_rank_unsaid() -> Swaps:
     """A rank that comes last is on the page and not in the status."""
-    return [swap(status.collectives, "advice", lambda context: "")]
+    return [swap(collectives, "advice", lambda context: "")]

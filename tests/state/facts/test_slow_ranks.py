@@ -96,7 +96,7 @@ def test_nothing_is_said_of_processes_that_are_not_heard_any_more() -> None:
     assert SAID in story.kept.message
     story.look(LOOK + 5)
     assert story.kept.message == "4/4 ranks arrived"
-    assert slow(Context(story.plan, story.kept, story.view, story.now)) is None
+    assert slow(Context.at(story.plan, story.kept, story.view, story.now)) is None
 
 
 def test_a_daemon_that_takes_over_says_it_when_it_has_seen_it() -> None:
