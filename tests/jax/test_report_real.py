@@ -97,7 +97,7 @@ async def test_steps_of_a_real_gang_are_read_and_a_stopped_rank_is_a_hang(tmp_pa
         probe = JaxProbe(address, clock=time.time, expected=SIZE)
         seen = await follow(probe, lambda seen: seen.reporting == SIZE and seen.rate is not None and seen.step > 20)
         assert seen.rate is not None
-        assert 1 < seen.rate < 20
+        assert 1 < (rate := seen.rate) < 20
         assert dict(seen.scalars) == {"loss": 12.0}
         assert not seen.hung
 
@@ -105,9 +105,8 @@ async def test_steps_of_a_real_gang_are_read_and_a_stopped_rank_is_a_hang(tmp_pa
         seen = await follow(probe, lambda seen: seen.read_at > seen.moved_at + 4, seen)
         assert all(process.poll() is None for process in processes)
         still = [rank.report for rank in seen.ranks.values()]
-        assert (
-            max(report.step for report in still) - min(report.step for report in still) <= 21
-        )  # one of its own second
+        apart = max(report.step for report in still) - min(report.step for report in still)
+        assert apart <= 12 * rate, "a value is ten seconds old at most, and its write and a step may be late"
         hung_at = seen.moved_at + max(HANG_SECONDS, 5 * seen.longest)
         assert not _later(still, hung_at - 1, seen).hung
         assert _later(still, hung_at, seen).hung
@@ -126,6 +125,7 @@ def _later(reports: list[StepReport], now: float, seen: Progress) -> Progress:
     return after
 
 
+@pytest.mark.timeout(180)  # it is known after 20 s of work, and three looks
 async def test_a_slowed_rank_is_named_as_straggler(tmp_path: Path) -> None:
     with gang(tmp_path, sys.executable, together=False, pauses=(0.05, 0.05, 2.0)) as (address, _):
         probe = JaxProbe(address, clock=time.time, expected=SIZE)
@@ -146,6 +146,5 @@ async def test_report_returns_at_once_while_process_0_is_stopped(tmp_path: Path)
         processes[0].send_signal(signal.SIGCONT)
         assert (tmp_path / "1.log").stat().st_size > before + 1000, "rank 1 did not go on"
         assert worst(tmp_path, 1) < 1.0
-        seen = await follow(probe, lambda seen: seen.reporting == SIZE)
-        assert seen.ranks[1].report.step > 60
+        await follow(probe, lambda seen: seen.reporting == SIZE and seen.ranks[1].report.step > 60)
         await probe.close()
