@@ -22,6 +22,7 @@ ELSEWHERE = {
     "test_a_port_of_a_member_is_carried_through_the_api_server": "what `muster port-forward` says",
     "test_ports_need_the_right_to_forward_them_which_view_has_not": "what `muster port-forward` says",
     "test_a_person_who_watches_sees_the_server_come_back": "what the open `muster get --watch` says of itself",
+    "test_the_page_gives_a_bundle_of_what_its_reader_may_read": "the archive holds what muster explain prints",
     "test_a_cluster_that_is_there_is_played_on_and_our_nodes_are_removed": "asserted by the situations played there",
 }
 """Why a situation asserts none."""
