@@ -24,7 +24,7 @@ LONG = 400.0
 AGAIN = "SameFailureAgain"
 BUDGET = 5
 """Restarts that the spec allows."""
-FIRST, FURTHER = 10, 70
+FIRST, FURTHER = 10, 120
 """A step, and one that is an advance beyond it: more steps than are made in 20 s."""
 PROGRAM = """\
 import os, sys, time
@@ -80,7 +80,8 @@ async def trained(folder: Path, fails: Sequence[int], **policy: str) -> AsyncIte
         await env.serves()
         await env.client.submit(json.dumps(manifest))
         for epoch, step in enumerate(fails):
-            await env.until("run", partial(running, epoch), LONG)
+            seen = await env.until("run", partial(begun, epoch), LONG)
+            assert running(epoch, seen), seen.message
             await metric(env, "muster_experiment_step{", step)
             (folder / f"read.{epoch}").touch()
         yield env
@@ -89,6 +90,11 @@ async def trained(folder: Path, fails: Sequence[int], **policy: str) -> AsyncIte
 def running(epoch: int, seen: Snapshot) -> bool:
     """The gang of that epoch is at work."""
     return seen.phase == "Running" and seen.status.epoch == epoch
+
+
+def begun(epoch: int, seen: Snapshot) -> bool:
+    """The gang of that epoch is at work, or no epoch begins any more."""
+    return running(epoch, seen) or seen.finished
 
 
 def again(seen: Snapshot) -> bool:
