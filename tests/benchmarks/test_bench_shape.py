@@ -90,5 +90,6 @@ def test_a_benchmark_nobody_knows_is_refused_with_the_names_of_those_there_are(
 
 
 def test_every_benchmark_in_the_list_is_a_module_beside_it() -> None:
-    beside = {path.stem for path in Path(bench.__file__).parent.glob("*.py")}
+    here = Path(bench.__file__).parent
+    beside = {".".join(path.relative_to(here).with_suffix("").parts) for path in here.rglob("*.py")}
     assert set(bench.BENCHMARKS) <= beside

@@ -9,7 +9,7 @@ import sys
 import time
 
 from benchmarks.harness.result import Result
-from benchmarks.page import BUDGET as SERVER
+from benchmarks.pages.page import BUDGET as SERVER
 
 BUDGET = 1.0 - SERVER
 """Seconds."""
