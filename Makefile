@@ -9,14 +9,14 @@ READY := $(VENV)/.ready
 # a third of what each process of Muster takes to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-# How much the proof plays. SHARE=1 is what CI plays of it: one plan in four, but each kind of fault of each family in
+# How much the proof plays. SHARE=1 is what CI plays of it: one plan in eight, but each kind of fault of each family in
 # each scenario with each operator; every fourth planted bug; a tenth of the hostile objects. The nightly plays all.
 ifdef SHARE
-PART ?= 4
-RUNS ?= 250
+PART ?= 8
+RUNS ?= 200
 SOAK ?= 2000
-FAULTS ?= 60
-HOURS ?= 250
+FAULTS ?= 40
+HOURS ?= 150
 HUNTS ?= --every 4 --enough 1
 CASES ?= 5750
 else

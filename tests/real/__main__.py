@@ -1,9 +1,11 @@
-"""``python -m tests.real [pytest arguments]``: make the ground, run the tests on it, print the table and the rights.
+"""``python -m tests.real [--idle only|without] [pytest arguments]``: make the ground, run the tests on it, print the
+table and the rights.
 
 Exit status: 0 if every row is as it should be, 1 if one is not or KUBECONFIG names a cluster that cannot be used, 3
 without Go or its modules (and without a KUBECONFIG).
 """
 
+import argparse
 import json
 import os
 import signal
@@ -26,6 +28,8 @@ WORKERS = 6
 NOTHING_COLLECTED = 5
 INTERRUPTED = 2
 UNFIT = 1
+IDLE = {"": "", "only": " and idle", "without": " and not idle"}
+"""By the value of ``--idle``: CI plays the situations of the mark ``idle`` when all else has ended."""
 SECONDS_VARIABLE = "MUSTER_REAL_SECONDS"
 SECONDS = 3600.0
 """For all situations: eight minutes on 2 idle cores. Each of them has a limit of its own, too."""
@@ -36,20 +40,21 @@ def say(line: str) -> None:
 
 
 def main(arguments: list[str]) -> int:
+    idle, arguments = _chosen(arguments)
     console = Console(width=None if sys.stdout.isatty() else 180)
     began = time.monotonic()
     try:
         with ground(say) as (built, supervisor):
             limit = time.monotonic() + float(os.environ.get(SECONDS_VARIABLE) or SECONDS)
             statuses = [
-                tests("not alone", ("-n", str(WORKERS)), arguments, limit),
-                tests("alone", (), arguments, limit),
+                tests(f"not alone{idle}", ("-n", str(WORKERS)), arguments, limit),
+                tests(f"alone{idle}", (), arguments, limit),
             ]
             found = rows.load(Path(built.rows))
             rows.show(found, console)
             for text in supervisor.unexpected:
                 say(text)
-            proper = _rights(built, whole=not arguments)
+            proper = _rights(built, whole=not arguments and idle != IDLE["only"])
             bad = [row for row in found if row["verdict"] == "FAILED"]
             ended_well = (
                 proper and not supervisor.unexpected and all(status in (0, NOTHING_COLLECTED) for status in statuses)
@@ -62,6 +67,14 @@ def main(arguments: list[str]) -> int:
     except NotUsable as unfit:
         say(f"make real: KUBECONFIG cannot be used: {unfit}")
         return UNFIT
+
+
+def _chosen(arguments: list[str]) -> tuple[str, list[str]]:
+    """What ``--idle`` adds to the marks of each run, and the arguments that are left for pytest."""
+    parser = argparse.ArgumentParser(prog="python -m tests.real", add_help=False, allow_abbrev=False)
+    parser.add_argument("--idle", choices=[*IDLE], default="")
+    chosen, left = parser.parse_known_args(arguments)
+    return IDLE[chosen.idle], left
 
 
 def _rights(built: Ground, *, whole: bool) -> bool:

@@ -19,6 +19,7 @@ collect_ignore_glob = [] if os.environ.get(VARIABLE) else ["*"]
 def pytest_configure(config: pytest.Config) -> None:
     """The marks of these tests only."""
     config.addinivalue_line("markers", "alone: stops or starves what other situations need, so it runs by itself")
+    config.addinivalue_line("markers", "idle: what it runs gives up where other work takes the processors")
     config.addinivalue_line("markers", "labels(mapping): labels of the test's namespace")
 
 

@@ -42,7 +42,7 @@ def test_a_part_of_the_share_keeps_each_kind_of_fault_of_each_family_under_each_
     def kinds(plans: list[tuple[str, Plan]]) -> set[object]:
         return {(family, p.scenario, p.operator, *(fault.kind for fault in p.faults)) for family, p in plans}
 
-    part = [(family, parse(line)) for family, line in runner.exhaustive(SINGLE, share=True, part=4)]
+    part = [(family, parse(line)) for family, line in runner.exhaustive(SINGLE, share=True, part=8)]
     assert set(part) < set(shared())
     assert kinds(part) == kinds(shared())
     assert len(part) < len(shared()) / 3

@@ -20,7 +20,7 @@ LONG = 300.0
 
 RAY_STARTS = 10
 """Ray gives a raylet 30 s to start and has no setting for it (ray/_private/node.py). A busy machine needs more starts
-than the example allows, and the processes of other situations must not run beside it."""
+than the example allows, and the processes of other situations and tests must not run beside it."""
 
 
 def on_the_agent(search_path: str) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def on_the_agent(search_path: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(each.name, marks=[pytest.mark.alone] if each.name == "ray" else [])
+        pytest.param(each.name, marks=[pytest.mark.alone, pytest.mark.idle] if each.name == "ray" else [])
         for each in EXAMPLES
         if not each.object
     ],
