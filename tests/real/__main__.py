@@ -28,8 +28,8 @@ WORKERS = 6
 NOTHING_COLLECTED = 5
 INTERRUPTED = 2
 UNFIT = 1
-IDLE = {"": "", "only": " and idle", "without": " and not idle"}
-"""By the value of ``--idle``: CI plays the situations of the mark ``idle`` when all else has ended."""
+ALONE = {"": "alone", "only": "idle", "without": "alone and not idle"}
+"""The marks of what is played one by one, by the value of ``--idle``: CI plays ``idle`` when all else has ended."""
 SECONDS_VARIABLE = "MUSTER_REAL_SECONDS"
 SECONDS = 3600.0
 """For all situations: eight minutes on 2 idle cores. Each of them has a limit of its own, too."""
@@ -46,15 +46,13 @@ def main(arguments: list[str]) -> int:
     try:
         with ground(say) as (built, supervisor):
             limit = time.monotonic() + float(os.environ.get(SECONDS_VARIABLE) or SECONDS)
-            statuses = [
-                tests(f"not alone{idle}", ("-n", str(WORKERS)), arguments, limit),
-                tests(f"alone{idle}", (), arguments, limit),
-            ]
+            beside = [] if idle == "only" else [tests("not alone", ("-n", str(WORKERS)), arguments, limit)]
+            statuses = [*beside, tests(ALONE[idle], (), arguments, limit)]
             found = rows.load(Path(built.rows))
             rows.show(found, console)
             for text in supervisor.unexpected:
                 say(text)
-            proper = _rights(built, whole=not arguments and idle != IDLE["only"])
+            proper = _rights(built, whole=not arguments and idle != "only")
             bad = [row for row in found if row["verdict"] == "FAILED"]
             ended_well = (
                 proper and not supervisor.unexpected and all(status in (0, NOTHING_COLLECTED) for status in statuses)
@@ -70,11 +68,11 @@ def main(arguments: list[str]) -> int:
 
 
 def _chosen(arguments: list[str]) -> tuple[str, list[str]]:
-    """What ``--idle`` adds to the marks of each run, and the arguments that are left for pytest."""
+    """The value of ``--idle``, and the arguments that are left for pytest."""
     parser = argparse.ArgumentParser(prog="python -m tests.real", add_help=False, allow_abbrev=False)
-    parser.add_argument("--idle", choices=[*IDLE], default="")
+    parser.add_argument("--idle", choices=[*ALONE], default="")
     chosen, left = parser.parse_known_args(arguments)
-    return IDLE[chosen.idle], left
+    return chosen.idle, left
 
 
 def _rights(built: Ground, *, whole: bool) -> bool:
