@@ -7,13 +7,14 @@ as they change. What is known only later is taken back from the productive time 
   one that the new epoch reports; its place in the productive time is kept as a mark.
 - *stuck*: a hang began with the last report, and is said a minute later.
 - *program_startup*, *checkpoint_save*, *checkpoint_restore*, *other*: by the program's own clock, which its reports
-  carry. So they cost no write when they begin or end, and no daemon has to be there.
+  carry. So they cost no write when they begin or end, and no daemon has to be there. Those that are first read while
+  the gang is Stuck count as far as the hang, whose length the program knows, leaves time for them.
 - *recovery*: a failure began when its container ended, where that was seen more than a second later.
 
 All but the last are claims of the program, and none takes more than the productive time of its epoch.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -60,18 +61,19 @@ def account(context: Context, before: Record | None, after: Record) -> Record:
     ran = before is not None and before.phase is Phase.RUNNING
     leaves = ran and (after.phase is not Phase.RUNNING or before is None or before.epoch != after.epoch)
     closes = sums.bucket == Bucket.STUCK and bucket is not Bucket.STUCK
-    lead, since = None, 0.0
+    lead = None
     if ran and before is not None:
         progress = context.view.progress_of(before.epoch)
         lead = progress.lead if progress else None
         since = _since(before, sums)
-        sums = _of_epoch(sums, before.epoch)
+        sums, worked = _of_epoch(sums, before.epoch), sums.bucket == Bucket.PRODUCTIVE
+        hang = None if worked else _Hang()
+        if closes:  # before the pauses and steps since: what they have of this time follows from it
+            sums, hang = _unstuck(sums, until, lead, over=not leaves)
+            sums = _turned(sums, bucket, until, ran=ran)
         if lead is not None:
-            sums = _reported(sums, lead, since, until)
-            sums = sums if closes else _marked(sums, lead, since, until)
-        if closes:
-            sums = _unstuck(sums, until, lead, over=not leaves)
-        if leaves and sums.bucket == Bucket.PRODUCTIVE:
+            sums = _marked(_reported(sums, lead, since, until, hang), lead, since, until)
+        if leaves and worked:
             sums = _left(sums, lead, before, after, until)
     elif before is not None and before.phase is Phase.ASSEMBLING and after.phase is Phase.SUCCEEDED:
         sums = replace(sums.at(min(until, before.assembling_at or until)), bucket=Bucket.PRODUCTIVE)
@@ -80,8 +82,6 @@ def account(context: Context, before: Record | None, after: Record) -> Record:
         hung = after.condition(ConditionType.STUCK)
         if bucket is Bucket.STUCK and not leaves and lead is not None and hung is not None and hung.reason == HUNG:
             sums = _stuck(sums, _ms(now - lead.reported_at))
-    if closes and lead is not None:  # the steps after a hang have their place once all of it is taken back
-        sums = _marked(sums, lead, since, until)
     if after.phase is Phase.RUNNING and (not ran or leaves):
         sums = _of_epoch(sums, after.epoch)
     return replace(after, goodput=sums)
@@ -121,21 +121,35 @@ def _stuck(sums: Goodput, ms: int) -> Goodput:
     return replace(sums.taken(Bucket.STUCK, ms - held), steps=steps)
 
 
-def _unstuck(sums: Goodput, until: float, lead: Lead | None, *, over: bool) -> Goodput:
-    """The sums with the rest of a hang that is over.
+class _Hang(NamedTuple):
+    """Milliseconds of a hang that is over. All are 0 where it was not productive for another reason."""
+
+    stuck: int = 0
+    """What is counted of it, from the last report before it on."""
+    after: int = 0
+    """What is productive of the time from that report until now."""
+
+    def apart(self, pause: int) -> int:
+        """What is not Stuck of a pause that was seen with its end. One that is as long contains it."""
+        return min(self.after, pause - self.stuck if pause >= self.stuck else pause)
+
+
+def _unstuck(sums: Goodput, until: float, lead: Lead | None, *, over: bool) -> tuple[Goodput, _Hang]:
+    """The sums with the rest of a hang that is over, and that hang.
 
     A look sees the first report some seconds after it was made, and a counter does not fall. So those seconds were held
     back. The hang was the longest time between two reports of the epoch, which the program knows exactly.
     """
     steps = sums.steps
     if steps is None or not steps.held:
-        return sums
+        return sums, _Hang()
     counted = steps.hang + sums.at(until).stuck - sums.stuck
     exact = _ms(lead.longest) if over and lead is not None else 0
     rest = min(steps.held, max(0, exact - counted)) if exact > steps.hang else steps.held
     rest = min(rest, sums.net - steps.base)
+    found = _Hang(counted + rest, steps.held - rest)
     steps = replace(steps, stuck=steps.stuck + max(0, rest), hang=0, held=0)
-    return replace(sums.taken(Bucket.STUCK, rest), steps=steps)
+    return replace(sums.taken(Bucket.STUCK, rest), steps=steps), found
 
 
 def _of_epoch(sums: Goodput, epoch: int) -> Goodput:
@@ -145,22 +159,27 @@ def _of_epoch(sums: Goodput, epoch: int) -> Goodput:
     return replace(sums, steps=EpochSteps(epoch=epoch, base=max(0, sums.net)))
 
 
-def _reported(sums: Goodput, lead: Lead, since: float, until: float) -> Goodput:
-    """The sums with what the lead reports of its time. ``since``: when the roll was complete."""
+def _reported(sums: Goodput, lead: Lead, since: float, until: float, hang: _Hang | None) -> Goodput:
+    """The sums with what the lead reports of its time. ``since``: when the roll was complete.
+
+    Its pauses while the gang is Stuck are split between the buckets when that is over, with ``hang``.
+    """
     assert sums.steps is not None
     begun_at = lead.begun + lead.offset
     if sums.steps.first < 0:
         known = begun_at < since - LATE  # it was at work before its time was counted
         sums = _resumed(sums, _before_it(sums.steps, lead) if known else sums.steps, lead.first)
     steps = sums.steps or EpochSteps()
-    figures = {Bucket.PROGRAM_STARTUP: _ms(begun_at - since), **_pauses(lead)}
-    for bucket, figure in figures.items():
-        counted = getattr(steps, bucket.value)
-        if figure > counted:
-            if sums.bucket == Bucket.PRODUCTIVE:  # a pause while it is Stuck is in that bucket
-                sums = sums.at(until)  # what is taken back must have been counted
-                sums = sums.taken(bucket, min(figure - counted, sums.net - steps.base))
-            steps = replace(steps, **{bucket.value: figure})
+    if sums.bucket == Bucket.STUCK:
+        return replace(sums, steps=steps)
+    for bucket, figure in {Bucket.PROGRAM_STARTUP: _ms(begun_at - since), **_pauses(lead)}.items():
+        more = figure - getattr(steps, bucket.value)
+        if more > 0:
+            apart = more if hang is None else hang.apart(more)
+            sums = sums.at(until)  # what is taken back must have been counted
+            sums = sums.taken(bucket, min(apart, sums.net - steps.base))
+            stuck = max(0, steps.stuck - (more - apart))  # the program's clock of work stands in a pause that hangs
+            steps = replace(steps, stuck=stuck, **{bucket.value: figure})
     return replace(sums, steps=steps)
 
 

@@ -67,6 +67,17 @@ class Timed(Story):
         restored = self.spent.restored + (seconds if kind == "checkpoint_restore" else 0.0)
         self.spent = self.spent._replace(saved=saved, restored=restored, paused=paused)
 
+    def stand(self, seconds: float) -> None:
+        """Looks, and no report, for so long."""
+        for _ in range(round(seconds / LOOK)):
+            self.passes(LOOK)
+            self.see()
+
+    def hang(self, seconds: float = 69.0) -> None:
+        """Nothing is reported for so long, which is seen."""
+        self.stand(seconds)
+        assert self.condition(ConditionType.STUCK) == (True, "Hung")
+
     def see(self) -> None:
         """The probe reads the reports."""
         roll = self.view.probe
@@ -102,8 +113,8 @@ class Timed(Story):
             self.do(action)
 
 
-def stuck(story: Story) -> None:
-    story.view.engine.refuse(Refusal("QuotaExceeded", "no quota", final=False), "CreatePods", story.now, story.now)
+def stuck(story: Story, why: str = "no quota") -> None:
+    story.view.engine.refuse(Refusal("QuotaExceeded", why, final=False), "CreatePods", story.now, story.now)
 
 
 def free(story: Story) -> None:
@@ -339,10 +350,7 @@ def test_a_hang_counts_from_the_last_step_to_the_next_one() -> None:
     story.assemble()
     story.begin(0)
     story.run(129)
-    for _ in range(23):
-        story.passes(LOOK)
-        story.see()
-    assert story.condition(ConditionType.STUCK) == (True, "Hung")
+    story.hang()
     story.passes(1.0)
     story.step, story.at, story.longest = 130, story.clock, 70.0
     story.passes(2.0)  # until the next look
@@ -358,9 +366,7 @@ def test_steps_after_a_hang_are_lost_by_the_time_that_they_took() -> None:
     story.assemble()
     story.begin(0)
     story.run(129)
-    for _ in range(23):
-        story.passes(LOOK)
-        story.see()
+    story.hang()
     story.passes(1.0)
     story.step, story.at, story.longest = 130, story.clock, 70.0
     story.see()
@@ -375,38 +381,95 @@ def test_steps_after_a_hang_are_lost_by_the_time_that_they_took() -> None:
     assert story.seconds(Bucket.STUCK, Bucket.LOST) == (70, 15)
 
 
+def test_a_checkpoint_between_the_end_of_a_hang_and_the_look_that_sees_it_is_neither_work_nor_stuck() -> None:
+    story = Timed()
+    story.assemble()
+    story.begin(0)
+    story.run(129)
+    story.hang()
+    story.passes(1.0)
+    story.step, story.at, story.longest = 130, story.clock, 70.0
+    story.pause(1.5, "checkpoint_save")
+    story.passes(1.0)
+    story.step, story.at = 131, story.clock
+    story.passes(2.0)  # until the next look
+    story.see()
+    assert story.condition(ConditionType.STUCK)[0] is False
+    story.run(30)
+    story.pause(1.5, "checkpoint_save")
+    story.run(20)
+    story.fail()
+    assert story.seconds(Bucket.STUCK, Bucket.CHECKPOINT_SAVE) == (70, 3)
+    story.assemble_again()
+    story.begin(161)
+    story.see()
+    story.run(3)
+    story.look(60)
+    assert story.seconds(Bucket.LOST) == (20,)
+
+
 def test_a_gang_that_is_ended_while_it_hangs_was_stuck_since_its_last_step() -> None:
     story = Timed()
     story.assemble()
     story.begin(0)
     story.run(129)
-    for _ in range(30):
-        story.passes(LOOK)
-        story.see()
+    story.hang(90)
     story.fail()
     assert story.seconds(Bucket.STUCK, Bucket.PRODUCTIVE) == (90, 129)
 
 
-def test_a_pause_that_hangs_is_stuck_and_is_not_counted_twice() -> None:
+@pytest.mark.parametrize("late", [0.0, 2.0])
+def test_a_pause_that_hangs_is_stuck_once_it_takes_longer_than_announced(late: float) -> None:
+    """``late``: seconds from its end to the look that sees it."""
     story = Timed()
     story.assemble()
     story.begin(0)
     story.run(129)
     story.pausing, story.spent = 10.0, story.spent._replace(kind="checkpoint_save")
     story.see()
-    for _ in range(30):
-        story.passes(LOOK)
-        story.see()
-    assert story.condition(ConditionType.STUCK) == (True, "Hung")
+    story.hang(90)
     story.pausing, story.longest = 0.0, 80.0
     story.spent = story.spent._replace(saved=90.0, paused=90.0, kind="")
     story.at, story.step = story.clock, 130
+    story.passes(late)
     story.see()
+    assert story.seconds(Bucket.STUCK, Bucket.CHECKPOINT_SAVE) == (80, 10)
     story.run(30)
+    story.fail()
+    story.assemble_again()
+    story.begin(150)
+    story.see()
+    story.run(3)
     story.look(60)
-    assert story.sums.stuck >= 80_000
-    assert story.sums.checkpoint_save == 0
+    assert story.seconds(Bucket.LOST) == (10,)
     assert story.sums.wall == round(1000 * (story.now - NOW))
+
+
+def test_a_pause_of_a_gang_that_is_stuck_for_another_reason_is_stuck_and_is_not_counted_twice() -> None:
+    story = Timed()
+    story.assemble()
+    story.begin(0)
+    story.run(30)
+    stuck(story)
+    story.look()
+    story.run(12)
+    story.pause(20, "checkpoint_save")
+    story.run(3)
+    writes = story.writes
+    stuck(story, "less quota")
+    story.look()
+    assert story.writes == writes + 1
+    free(story)
+    story.look()
+    story.run(15)
+    story.fail()
+    assert story.seconds(Bucket.STUCK, Bucket.CHECKPOINT_SAVE, Bucket.PRODUCTIVE) == (35, 0, 45)
+    story.assemble_again()
+    story.begin(50)
+    story.see()
+    story.run(3)
+    story.look(60)
+    assert story.seconds(Bucket.LOST) == (10,)
 
 
 def test_an_epoch_of_a_reporting_program_that_came_to_no_step_was_starting_up() -> None:
@@ -452,6 +515,7 @@ SORTS = [
     "steps",
     "epoch",
     "lie",
+    "hang",
     "stuck",
     "free",
     "suspend",
@@ -506,6 +570,17 @@ def test_over_any_story_the_buckets_add_up_to_the_wall_time_and_no_sum_ever_fall
                 story.see()
                 story.look(60)
                 story.clock += 60
+            case "hang" if story.kept.phase is Phase.RUNNING and story.view.engine.answered:
+                story.begin(step % 200)
+                story.see()
+                story.run(6)
+                story.pausing = float(step % 2 * 10)
+                story.stand(69)
+                shown = checked(story, shown)
+                story.step, story.at, story.longest = story.step + 1, story.clock, 69.0 - story.pausing
+                story.pausing = 0.0
+                story.pause(69 if step % 2 else seconds % 30, "checkpoint_save")
+                story.see()
             case "stuck":
                 stuck(story)
                 story.look()
