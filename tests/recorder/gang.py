@@ -112,8 +112,8 @@ def right(program: str, how: str, victim: int, said: Verdict) -> bool:
 
 
 @contextmanager
-def gang(folder: Path, program: str, how: str, victim: int) -> Iterator[str]:
-    """The address of the store of a gang that runs this program."""
+def gang(folder: Path, program: str, how: str, victim: int, halts_at: int = 0) -> Iterator[str]:
+    """The address of the store of a gang that runs this program, which is given how, who and at which step."""
     mounted = folder / "mounted"
     mounted.mkdir(parents=True)
     (folder / "train.py").write_text(program)
@@ -121,14 +121,7 @@ def gang(folder: Path, program: str, how: str, victim: int) -> Iterator[str]:
     (mounted / RECORDER_FILE).write_text(RECORDER_CODE)
     given = {"MASTER_ADDR": "127.0.0.1", "WORLD_SIZE": str(SIZE), "PYTHONPATH": str(mounted)}
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("MUSTER_")}
-    command = [
-        str(python_of(CURRENT_TORCH)),
-        "-u",
-        str(folder / "train.py"),
-        how,
-        str(victim),
-        str(HALTS_AT.get(program, 0)),
-    ]
+    command = [str(python_of(CURRENT_TORCH)), "-u", str(folder / "train.py"), how, str(victim), str(halts_at)]
     processes: list[subprocess.Popen[bytes]] = []
     with held_port(TORCH) as port, ended(processes):
         for rank in range(SIZE):
@@ -140,6 +133,6 @@ def gang(folder: Path, program: str, how: str, victim: int) -> Iterator[str]:
 
 async def run(folder: Path, how: str, victim: int, *, program: str = "torch", patience: float = 240.0) -> Verdict:
     """One run: a gang, a halt, and what was said."""
-    with gang(folder, PROGRAMS[program], how, victim) as address:
+    with gang(folder, PROGRAMS[program], how, victim, HALTS_AT[program]) as address:
         probe = TorchProbe(address, clock=time.time, expected=SIZE)
         return await watch(probe, folder, victim, collectives.stuck, patience=patience)
