@@ -8,7 +8,9 @@ The time since ``counted_at`` belongs to ``bucket``. What a status says at any s
 second alone, whichever daemon, or command, reads it.
 """
 
+from collections.abc import Callable
 from enum import StrEnum
+from operator import attrgetter
 from typing import Annotated, Final
 
 import msgspec
@@ -40,6 +42,8 @@ class Bucket(StrEnum):
 
 BADPUT: Final = tuple(each for each in Bucket if each is not Bucket.PRODUCTIVE)
 """The buckets that are not productive."""
+badput_of: Final[Callable[["Goodput"], tuple[int, ...]]] = attrgetter(*BADPUT)
+"""The sums of those buckets, in that order."""
 WASTED: Final = frozenset((Bucket.STUCK, Bucket.RECOVERY, Bucket.LOST))
 """Those of a run in trouble. The others are on the way to work, or a pause that a program wants."""
 
@@ -116,7 +120,7 @@ class Goodput(msgspec.Struct, frozen=True, gc=False):
     @property
     def wall(self) -> int:
         """The wall time in milliseconds, without suspended time."""
-        return self.net + sum(self.of(each) for each in BADPUT)
+        return self.net + sum(badput_of(self))
 
     def of(self, bucket: Bucket) -> int:
         """Milliseconds of a bucket; of the productive one without what was taken back."""

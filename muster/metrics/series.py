@@ -13,11 +13,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from itertools import chain, product
-from operator import attrgetter
 from types import MappingProxyType
 from typing import NamedTuple
 
-from muster.api.goodput import BADPUT, Basis, Bucket, Goodput
+from muster.api.goodput import BADPUT, Basis, Bucket, Goodput, badput_of
 from muster.api.values.owners import Owners
 from muster.metrics.exposition import Block, quoted, reason
 from muster.metrics.rows import experiment as rows
@@ -232,7 +231,7 @@ def _goodput(text: _Text, sums: Goodput, *, reported: bool) -> None:
     text.add(rows.WALL, sums.wall / 1000)
     text.add(rows.PRODUCTIVE, sums.productive / 1000)
     text.add(rows.TAKEN_BACK, sums.taken_back / 1000)
-    names, values = text.names, _badput(sums)
+    names, values = text.names, badput_of(sums)
     lines = [f"{begin}{names}{end}{ms / 1000!r}\n" for (begin, end), ms in zip(_BADPUT, values, strict=True)]
     text.add_lines(rows.BADPUT, "".join(lines), len(lines))
     basis = Basis.STEPS if reported else Basis.PHASE
@@ -255,8 +254,9 @@ def _ranks(text: _Text, arrived: int, missing: int, causes: Causes) -> None:
     if not causes:
         text.add_set(rows.RANKS_MISSING_BY_CAUSE, _NO_CAUSES, len(COUNTED))
         return
-    for cause in COUNTED:
-        text.add_one(rows.RANKS_MISSING_BY_CAUSE, f'cause="{cause.value}",', "", causes.get(cause, 0))
+    names = text.names
+    lines = [f"{begin}{names}}} {float(causes.get(cause, 0))!r}\n" for cause, begin in _CAUSES]
+    text.add_lines(rows.RANKS_MISSING_BY_CAUSE, "".join(lines), len(lines))
 
 
 def _restarts(text: _Text, record: Record) -> None:
@@ -300,7 +300,6 @@ def _templates(row: Metric, name: str, values: type[StrEnum]) -> dict[str, str]:
     }
 
 
-_badput = attrgetter(*(each.value for each in BADPUT))
 _BADPUT = tuple((f"{rows.BADPUT.name}{{", f',source="{each.value}"}} ') for each in BADPUT)
 _BASES = {
     chosen: "".join(f'{rows.BASIS.name}{{basis="{each.value}",\0}} {float(each is chosen)!r}\n' for each in Basis)
@@ -315,5 +314,6 @@ _ACTIONS = {
     )
     for clock, chosen in product(ClockName, ClockAction)
 }
-_NO_CAUSES = "".join(f'{rows.RANKS_MISSING_BY_CAUSE.name}{{cause="{cause}",\0}} 0.0\n' for cause in COUNTED)
+_CAUSES = tuple((cause, f'{rows.RANKS_MISSING_BY_CAUSE.name}{{cause="{cause}",') for cause in COUNTED)
+_NO_CAUSES = "".join(f"{begin}\0}} 0.0\n" for _, begin in _CAUSES)
 _NO_RESTARTS = "".join(f'{rows.RESTARTS.name}{{\0,reason="{reason}"}} 0.0\n' for reason in RESTART_REASONS)
