@@ -6,6 +6,7 @@ import pytest
 
 from muster.api.places import MAX_STACK, MAX_VALUE
 from muster.state.view.places.report import PlaceReport
+from muster.watchers.probes.bounded.grpc import NoAnswer, Status
 from muster.watchers.probes.jax.places import MOST_STACKS, PlaceReader, stack_of
 from muster.watchers.probes.jax.probe import JaxProbe
 from muster.watchers.probes.jax.protobuf import Malformed, bytes_field
@@ -104,6 +105,54 @@ async def test_stacks_are_read_once_for_the_first_rank_of_each_of_the_largest_gr
     assert dict(reader.stacks)[3] == ("next (/app/data.py:41)", "<module> (/app/train.py:7)")
     await reader.read(store.get)
     assert store.asked[3:] == ["muster/places"]
+
+
+async def test_a_stack_is_not_asked_for_while_the_times_are_too_coarse_to_say_that_it_is_written() -> None:
+    """A rank that has stood for 19.96 s says 20.0, and has not written its stack: there may be one of another place."""
+    store = Store({"muster/places/0": value(at=520.0, since=500.0), "muster/stacks/0": STACK})
+    reader = PlaceReader(1)
+    await reader.read(store.get)
+    assert store.asked == ["muster/places"]
+    store.values["muster/places/0"] = value(at=524.0, since=500.0)
+    await reader.read(store.get)
+    assert [rank for rank, _ in reader.stacks] == [0]
+
+
+async def test_a_stack_that_was_not_answered_for_is_asked_for_again_and_one_that_is_none_is_not() -> None:
+    store = Store({f"muster/places/{rank}": value(line=rank) for rank in range(3)})
+    store.values |= {"muster/stacks/0": STACK, "muster/stacks/1": b"none"}
+
+    async def get(key: str, directory: bool) -> bytes:
+        found = await store.get(key, directory)
+        if not found:
+            raise NoAnswer(Status.NOT_FOUND, key)
+        return found
+
+    reader = PlaceReader(3)
+    await reader.read(get)
+    assert [rank for rank, _ in reader.stacks] == [0]
+    store.asked.clear()
+    store.values["muster/stacks/2"] = STACK
+    await reader.read(get)
+    assert store.asked == ["muster/places", "muster/stacks/2"]
+    assert [rank for rank, _ in reader.stacks] == [0, 2]
+
+
+async def test_stacks_that_were_read_are_not_read_again_after_a_look_that_took_too_long() -> None:
+    store = Store({f"muster/places/{rank}": value(line=rank) for rank in range(3)})
+    store.values |= {f"muster/stacks/{rank}": STACK for rank in range(3)}
+
+    async def late(key: str, directory: bool) -> bytes:
+        if key == "muster/stacks/1":
+            raise TimeoutError
+        return await store.get(key, directory)
+
+    reader = PlaceReader(3)
+    with pytest.raises(TimeoutError):
+        await reader.read(late)
+    store.asked.clear()
+    await reader.read(store.get)
+    assert store.asked == ["muster/places", "muster/stacks/1"]
 
 
 async def test_ten_thousand_ranks_cost_one_call_and_a_few() -> None:

@@ -2,7 +2,8 @@
 
 All values are one directory of the store, so a look takes one call, which only reads, at the pace at which the ranks
 write. Where at least half of the ranks stand, the stacks of the first rank of the largest groups are read too, each by
-a call of its own and once: ``MOST_STACKS`` of at most ``MAX_STACK`` bytes, in a gang of any size.
+a call of its own and once: ``MOST_STACKS`` of at most ``MAX_STACK`` bytes, in a gang of any size. A call without an
+answer is made again.
 
 The values come from programs. One that is not as ``muster.api.places`` says is left out, and the others count.
 """
@@ -34,6 +35,9 @@ from muster.watchers.probes.reports import IDLE, rest_after
 
 MOST_STACKS = 8
 """Stacks that are read in a look, and kept."""
+_WRITTEN = NOTICE + 0.2
+"""Seconds from which a rank's stack is there. ``at`` and ``since`` are rounded to 0.1 s: one that says ``NOTICE`` may
+have stood for less, and its stack may be missing, or be that of where it stood before."""
 
 _Seconds = Annotated[float, msgspec.Meta(ge=0)]
 _Line = Annotated[int, msgspec.Meta(ge=0, le=99_999_999)]
@@ -89,7 +93,7 @@ class PlaceReader:
         return reports
 
     async def _read_stacks(self, reports: tuple[PlaceReport, ...], get: Get) -> None:
-        standing = [report for report in reports if report.stood >= NOTICE]
+        standing = [report for report in reports if report.stood >= _WRITTEN]
         if 2 * len(standing) < len(reports) or not standing:
             self._stacks, self.stacks = {}, ()
             return
@@ -98,22 +102,24 @@ class PlaceReader:
             first.setdefault(report.place, report)
         largest = Counter(report.place for report in standing).most_common()
         chosen = [first[place] for place, _ in (largest[:1] + largest[:0:-1])[:MOST_STACKS]]
-        read: dict[tuple[int, str], tuple[str, ...]] = {}
-        for report in chosen:
-            key = report.rank, report.stack
-            if key in self._stacks:
-                read[key] = self._stacks[key]
-            else:
-                read[key] = await _stack(report.rank, get)
-        self._stacks = read
-        self.stacks = tuple((rank, stack) for (rank, _), stack in read.items() if stack)
+        wanted = [(report.rank, report.stack) for report in chosen]
+        self._stacks = {key: self._stacks[key] for key in wanted if key in self._stacks}
+        for key in wanted:
+            if key not in self._stacks and (stack := await _stack(key[0], get)) is not None:
+                self._stacks[key] = stack
+        self.stacks = tuple((key[0], self._stacks[key]) for key in wanted if self._stacks.get(key))
 
 
-async def _stack(rank: int, get: Get) -> tuple[str, ...]:
-    """The stack of that rank; empty where there is none, or it is too large: the places are known all the same."""
+async def _stack(rank: int, get: Get) -> tuple[str, ...] | None:
+    """The stack of that rank; empty where it is too large or none, and None where the question was not answered.
+
+    The places are known all the same.
+    """
     try:
         entries = read_entries(await get(f"{STACKS}/{rank}", False), 1, 1)
-    except (NoAnswer, Malformed):
+    except NoAnswer:
+        return None
+    except Malformed:
         return ()
     return stack_of(next(iter(entries.values()), b""))
 
