@@ -1,7 +1,7 @@
 """What was known of an epoch when it ended without success, in the status (``muster.api.status``).
 
 The pods that it was seen on are deleted with the epoch, so nothing of it can be read again. Its size is bounded: an
-epoch takes about 2 KB, and 24 KB whatever its programs and the cluster say.
+epoch takes about 2 KB, and 32 KB whatever its programs and the cluster say: 64 KB where JSON escapes all of it.
 """
 
 from typing import Annotated, Final
@@ -15,7 +15,8 @@ from muster.api.wire.structs import Wire
 MAX_EPOCHS: Final = 3
 """Epochs whose evidence a status holds, the newest."""
 MAX_FINDINGS: Final = 6
-MAX_STACKS: Final = 4
+MAX_STACKS: Final = 8
+"""Rows of ranks with equal stacks: a look reads as many stacks (``muster.watchers.probes.jax.places``)."""
 SENTENCE: Final = 512
 RANGES: Final = 200
 """Characters of the ranges of ranks of one row."""
@@ -35,10 +36,18 @@ class FindingThen(msgspec.Struct, frozen=True, gc=False):
 
 
 class StackThen(msgspec.Struct, frozen=True, gc=False):
-    """The stack of one rank, as its own process wrote it."""
+    """Ranks with equal stacks, as their own processes wrote them, or with none for one reason."""
 
-    rank: Annotated[Counter, Wire("The rank.", required=True)]
-    calls: Annotated[Message, Wire("Its calls, the innermost first: function, file and line.")]
+    rank: Annotated[Counter, Wire("The lowest of the ranks.", required=True)]
+    calls: Annotated[
+        Message,
+        Wire(
+            "Their calls, the innermost first: function, file and line. Of ranks without a stack why, and where they "
+            "were seen last. Empty in a row for the ranks of all that are not listed."
+        ),
+    ]
+    ranks: Annotated[RankRanges, Wire("The ranks, the lowest of them where they are many.")] = ""
+    count: Annotated[Counter, Wire("How many ranks they are.")] = 0
 
 
 class EpochEvidence(msgspec.Struct, frozen=True, gc=False):
@@ -67,5 +76,6 @@ class EpochEvidence(msgspec.Struct, frozen=True, gc=False):
         Wire("Why members were missing or not at work, the most decisive cause first.", most=MAX_FINDINGS, sparse=True),
     ] = ()
     stacks: Annotated[
-        tuple[StackThen, ...], Wire("Stacks of ranks that stood elsewhere.", most=MAX_STACKS, sparse=True)
+        tuple[StackThen, ...],
+        Wire("Stacks of all ranks, those of the rarest place first, where some stood.", most=MAX_STACKS, sparse=True),
     ] = ()

@@ -52,6 +52,25 @@ def test_an_epoch_that_is_over_is_explained_as_it_was(call: Call, server: LocalS
     assert [line["text"] for line in written["lastLines"]] == ["last of the old"]
 
 
+def test_stacks_are_shown_with_all_ranks_that_have_them(call: Call, server: LocalServer, mine: str) -> None:
+    rows = [
+        {"rank": 7, "calls": "\x1b[31mnext (data.py:41)\r\nrank 8: x", "ranks": "7", "count": 1},
+        {"rank": 0, "calls": "all_reduce (train.py:88)", "ranks": "0-6,8-9", "count": 9},
+        {"rank": 11, "calls": "wait (train.py:99)", "ranks": "11,13,15", "count": 40},
+        {"rank": 10, "calls": "", "ranks": "10,12", "count": 2},
+        {"rank": 9, "calls": "of a daemon that wrote no ranks (a.py:1)"},
+    ]
+    server.status(mine, **STATUS | {"evidence": [EVIDENCE | {"stacks": rows}]})
+    shown = call("explain", mine, "--epoch", 1).stdout
+    assert shown.partition("Stacks, the innermost call first:\n")[2].splitlines()[:5] == [
+        "  rank 7: \ufffd[31mnext (data.py:41)  rank 8: x",
+        "  9 ranks (0-6, 8-9): all_reduce (train.py:88)",
+        "  40 ranks (11, 13, 15, …): wait (train.py:99)",
+        "  2 ranks (10, 12): other stacks, or none",
+        "  rank 9: of a daemon that wrote no ranks (a.py:1)",
+    ]
+
+
 def test_an_unknown_epoch_is_an_error_that_names_those_that_are_kept(
     call: Call, server: LocalServer, mine: str
 ) -> None:

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from muster.api.evidence import EpochEvidence
+from muster.api.evidence import EpochEvidence, StackThen
+from muster.api.gang import MAX_MEMBERS
 from muster.api.status import ExperimentStatus
 from muster.api.values.printable import printable
+from muster.api.values.rank_ranges import from_ranges
 from muster.api.values.timestamps import whole_time
 from muster.client.explaining.style import PLAIN, Style
 from muster.client.explaining.times import of_day, since
@@ -57,7 +59,7 @@ def lines(
     if row.stacks:
         yield ""
         yield "Stacks, the innermost call first:"
-        yield from (f"  rank {each.rank}: {printable(each.calls)}" for each in row.stacks)
+        yield from (f"  {_who(each)}: {printable(each.calls) or 'other stacks, or none'}" for each in row.stacks)
     if last_lines:
         yield ""
         yield "Last line of each rank whose pod is kept:"
@@ -67,6 +69,14 @@ def lines(
         yield "What happened:"
         for line in story:
             yield f"  {of_day(line.at or None, style.zone)}  {printable(f'{line.reason}: {line.message}')}"
+
+
+def _who(stack: StackThen) -> str:
+    """``rank 37``, ``511 ranks (0-36, 38-511)``; the lowest of them where they are many."""
+    if stack.count < 2:
+        return f"rank {stack.rank}"
+    named = sum(1 for _ in from_ranges(stack.ranks, MAX_MEMBERS))
+    return f"{stack.count} ranks ({stack.ranks.replace(',', ', ')}{', …' if named < stack.count else ''})"
 
 
 def _named(what: str, said: str, width: int = 12) -> Iterator[str]:

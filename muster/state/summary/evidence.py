@@ -4,11 +4,14 @@ It is taken from the view that the verdict was reached from, before the first po
 verdict in one write. A successful end needs none.
 """
 
-from itertools import islice
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from msgspec.structs import replace
 
 from muster.api.evidence import MAX_EPOCHS, MAX_FINDINGS, MAX_STACKS, RANGES, EpochEvidence, FindingThen, StackThen
+from muster.api.places import NOTICE
 from muster.api.values.rank_ranges import to_ranges
 from muster.state.facts import collectives
 from muster.state.facts.context import Context
@@ -18,6 +21,8 @@ from muster.state.facts.hang import where
 from muster.state.facts.sentences import sentence
 from muster.state.policies.rendezvous import Assembly
 from muster.state.summary.status import summarize
+from muster.state.view.places.report import PlaceGroup, PlaceReport
+from muster.state.view.places.standstill import Places
 from muster.state.view.progress import sentence as progress_sentence
 from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record
 
@@ -61,10 +66,45 @@ def taken(seen: Context, assembly: Assembly, after: Record) -> EpochEvidence:
         collectives=collectives.sentence(waits) if waits else "",
         places=where(seen),
         findings=tuple(map(_then, diagnose(seen)[:MAX_FINDINGS])),
-        stacks=tuple(StackThen(rank, ", ".join(calls)) for rank, calls in islice(seats.stacks.items(), MAX_STACKS))
-        if seats
-        else (),
+        stacks=tuple(stacks_of(seats, seen.plan.size)) if seats and seats.stacks else (),
     )
+
+
+def stacks_of(seats: Places, size: int) -> Iterator[StackThen]:
+    """What each of ``size`` ranks did, by equal stacks: those of the rarest place first, and of it the rarest.
+
+    Of more than ``MAX_STACKS`` those before the last share a row. A rank without a stack has a row that says why.
+    """
+    reports = {rank: heard.report for rank, heard in seats.ranks.items()}
+    read = {(reports[rank].place, reports[rank].stack): calls for rank, calls in seats.stacks.items()}
+    rows: list[tuple[int, int, list[int], str]] = []
+    for group in seats.groups:
+        here, alike = len(group.ranks), defaultdict[str | None, list[int]](list)
+        for rank in group.ranks:
+            alike[_stack_of(reports[rank]) if group.answers else None].append(rank)
+        rows += [(here, len(ranks), ranks, _calls(group, stack, read)) for stack, ranks in alike.items()]
+    if unheard := [rank for rank in range(size) if rank not in reports]:
+        rows.append((len(unheard), len(unheard), unheard, "no stack (where it is was not heard)"))
+    rows.sort()
+    listed = [(ranks, calls) for _, _, ranks, calls in rows]
+    if len(listed) > MAX_STACKS:
+        shared = sorted(chain.from_iterable(ranks for ranks, _ in listed[MAX_STACKS - 2 : -1]))
+        listed[MAX_STACKS - 2 : -1] = [(shared, "")]
+    return (StackThen(ranks[0], calls, to_ranges(ranks, RANGES), len(ranks)) for ranks, calls in listed)
+
+
+def _stack_of(report: PlaceReport) -> str | None:
+    """What is equal for equal stacks; None where the rank has not stood for long enough to write one."""
+    return report.stack if report.stood >= NOTICE else None
+
+
+def _calls(group: PlaceGroup, stack: str | None, read: Mapping[tuple[str, str], Sequence[str]]) -> str:
+    """The stack of ranks of this group, as one of them wrote it, else why there is none."""
+    if not group.answers:
+        return group.activity
+    if stack is None:
+        return f"no stack (had been in {group.place} for less than {NOTICE:.0f} s)"
+    return ", ".join(read.get((group.place, stack), ())) or f"stack not read (stood in {group.place})"
 
 
 def _stuck(record: Record) -> Condition | None:

@@ -145,7 +145,7 @@ class RollAnswer:
     places: tuple[PlaceReport, ...] | None = None
     """Where each rank that says so stands; None where this look did not read it."""
     stacks: tuple[tuple[int, tuple[str, ...]], ...] = ()
-    """With ``places``: ranks that stand, the first of each group, with their stacks."""
+    """With ``places``: ranks that stand, one for each kind of stack, with their stacks."""
 
     @property
     def arrived(self) -> frozenset[int]:

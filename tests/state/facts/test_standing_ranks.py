@@ -29,6 +29,7 @@ class Standing(Story):
         self.since = dict.fromkeys(range(4), 0.0)
         self.places = dict.fromkeys(range(4), WAITS)
         self.stopped_at: dict[int, float] = {}
+        self.digests = dict.fromkeys(range(4), "s")
         self.longest = 1.0
         self.stacks: tuple[tuple[int, tuple[str, ...]], ...] = ()
         self.step: int | None = None
@@ -50,7 +51,13 @@ class Standing(Story):
         assert roll is not None
         said = tuple(
             PlaceReport(
-                rank, self.stopped_at.get(rank, self.now), self.since[rank], self.longest, 3, *self.places[rank], "s"
+                rank,
+                self.stopped_at.get(rank, self.now),
+                self.since[rank],
+                self.longest,
+                3,
+                *self.places[rank],
+                self.digests[rank],
             )
             for rank in self.since
         )

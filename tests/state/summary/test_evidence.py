@@ -1,17 +1,31 @@
 """The evidence of an epoch is taken before its pods are stopped, and kept with its end."""
 
+import json
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from muster.api.evidence import MAX_EPOCHS, MAX_FINDINGS, EpochEvidence, FindingThen, StackThen
+import pytest
+
+from muster.api.evidence import MAX_EPOCHS, MAX_FINDINGS, MAX_STACKS, RANGES, EpochEvidence, FindingThen, StackThen
+from muster.api.gang import RollCall
+from muster.api.places import MAX_STACK, PLACES, STACKS
 from muster.api.status import ExperimentStatus
+from muster.api.values.rank_ranges import to_ranges
+from muster.api.wire.kinds import MAX_COUNTER, MAX_MESSAGE
+from muster.client.explaining.epoch import lines
 from muster.state.facts.causes.table import Causes
+from muster.state.summary.evidence import stacks_of
+from muster.state.view.places.report import Heard, PlaceGroup, PlaceReport
+from muster.state.view.places.standstill import Places, places_seen
 from muster.state.vocabulary.actions import DeletePods
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import ClockAction, ClockName
+from muster.watchers.probes.jax.places import PlaceReader
 from tests.builders import Clock, plan
 from tests.state.facts.test_standing_ranks import NEXT, Standing
 from tests.state.story import Story
+from tests.watchers.probes.test_jax_places import Store, value
 
 HANGS = {ClockName.PROGRESS: Clock(300.0, ClockAction.RESTART)}
 
@@ -37,7 +51,10 @@ def test_the_clock_that_restarts_a_hang_leaves_where_each_rank_stood() -> None:
     (kept,) = story.kept.evidence
     assert (kept.epoch, kept.phase, kept.next, kept.stuck) == (0, "Running", "Restarting", "Hung")
     assert kept.places == "rank 2 in next (data.py:41); 3 others in all_reduce (train.py:88)"
-    assert kept.stacks == (StackThen(2, "next (data.py:41), main (train.py:12)"),)
+    assert kept.stacks == (
+        StackThen(2, "next (data.py:41), main (train.py:12)", "2", 1),
+        StackThen(0, "stack not read (stood in all_reduce (train.py:88))", "0-1,3", 3),
+    )
     assert kept.findings[0].cause == Causes.HUNG.value
     assert kept.findings[0].ranks == "2"
     assert kept.at == story.now
@@ -47,6 +64,113 @@ def test_the_clock_that_restarts_a_hang_leaves_where_each_rank_stood() -> None:
     assert kept.reason == "ProgressDeadlineExceeded"
     assert kept.how.startswith("the gang ended: ProgressDeadlineExceeded")
     assert "step" in kept.steps
+
+
+def test_the_stacks_of_all_ranks_are_kept_by_equal_stacks() -> None:
+    """Two stacks at one line are two rows; a rank whose stack was not read has its place."""
+    story = Standing(clocks=HANGS)
+    story.assemble()
+    story.run(60, standing=False)
+    story.places[2], story.digests = NEXT, {0: "a", 1: "a", 2: "b", 3: "c"}
+    story.stacks = ((0, ("wait (pool.py:3)", "step (train.py:88)")), (3, ("poll (rpc.py:9)", "step (train.py:88)")))
+    while story.kept.phase is Phase.RUNNING:
+        story.run(5, standing=True)
+        if story.kept.phase is Phase.RUNNING:
+            story.look()
+    assert story.kept.evidence[0].stacks == (
+        StackThen(2, "stack not read (stood in next (data.py:41))", "2", 1),
+        StackThen(3, "poll (rpc.py:9), step (train.py:88)", "3", 1),
+        StackThen(0, "wait (pool.py:3), step (train.py:88)", "0-1", 2),
+    )
+
+
+def gang(said: Sequence[tuple[str, str, float, bool]]) -> Places:
+    """Ranks by function and stack, with the seconds that each has stood, and whether each answers."""
+    ranks = {
+        rank: Heard(PlaceReport(rank, stood, 0.0, function=function, file="f.py", line=1, stack=stack), 0.0)
+        for rank, (function, stack, stood, _) in enumerate(said)
+    }
+    groups: dict[tuple[str, bool], list[int]] = {}
+    for rank, (*_, answers) in enumerate(said):
+        groups.setdefault((ranks[rank].report.place, answers), []).append(rank)
+    found = tuple(PlaceGroup(tuple(members), place, answers) for (place, answers), members in groups.items())
+    return Places(epoch=0, began_at=0.0, groups=found, stacks={0: ("x (f.py:1)", "y (f.py:9)")}, ranks=ranks)
+
+
+def test_stacks_beyond_the_rows_share_one_and_no_rank_is_left_out() -> None:
+    said = [
+        (place, "s", 60.0, True)
+        for place in ["most"] * 100 + [f"p{size}" for size in range(1, 11) for _ in range(size)]
+    ]
+    kept = list(stacks_of(gang(said), 155))
+    assert [row.count for row in kept] == [1, 2, 3, 4, 5, 6, 7 + 8 + 9 + 10, 100]
+    assert [row.calls for row in kept[-3:]] == ["stack not read (stood in p6 (f.py:1))", "", "x (f.py:1), y (f.py:9)"]
+    assert [row.ranks for row in kept[-3:]] == ["115-120", "121-154", "0-99"]
+
+
+def test_the_rank_that_stands_elsewhere_comes_before_other_stacks_at_the_place_of_most() -> None:
+    at_most = [("most", stack, 60.0, True) for stack in ["s"] * 50 + [*"tuvwxyz"]]
+    rows = list(stacks_of(gang([*at_most, ("next", "s", 60.0, True)]), 58))
+    assert [row.ranks for row in rows] == ["57", "50", "51", "52", "53", "54", "55-56", "0-49"]
+
+
+def test_the_stack_of_a_rank_that_gives_no_answer_any_more_is_that_of_those_which_do() -> None:
+    said = [("most", "s", 60.0, False), *[("most", "s", 60.0, True)] * 3]
+    assert [(row.ranks, row.calls) for row in stacks_of(gang(said), 4)] == [
+        ("0", "no answer (last seen in most (f.py:1))"),
+        ("1-3", "x (f.py:1), y (f.py:9)"),
+    ]
+
+
+def test_each_rank_without_a_stack_has_a_row_that_says_why() -> None:
+    said = [("most", "s", 60.0, True)] * 4
+    said += [
+        ("gone", "a", 60.0, False),
+        ("gone", "b", 1.0, False),
+        ("gone", "s", 60.0, True),
+        ("moves", "s", 1.0, True),
+    ]
+    assert [(row.ranks, row.calls) for row in stacks_of(gang(said), 8)] == [
+        ("6", "stack not read (stood in gone (f.py:1))"),
+        ("7", "no stack (had been in moves (f.py:1) for less than 20 s)"),
+        ("4-5", "no answer (last seen in gone (f.py:1))"),
+        ("0-3", "x (f.py:1), y (f.py:9)"),
+    ]
+    heard_of_four = next(stacks_of(gang(said[:4]), 6))
+    assert (heard_of_four.ranks, heard_of_four.calls) == ("4-5", "no stack (where it is was not heard)")
+
+
+def test_the_rows_of_a_large_gang_have_each_rank_once_and_stay_short() -> None:
+    said = [("most" if rank % 2 else f"f{rank % 200}", "s", 60.0, True) for rank in range(20_000)]
+    kept = tuple(stacks_of(gang(said), 20_000))
+    assert len(kept) == MAX_STACKS
+    assert sum(row.count for row in kept) == 20_000
+    assert all(len(row.ranks) <= RANGES for row in kept)
+
+
+async def test_hostile_stacks_of_512_ranks_stay_within_their_bound_and_on_their_line() -> None:
+    escape = "\x1b[31m\x1b]0;x\x07\u202e\r\n\N{PILE OF POO}"
+    stack = json.dumps([[escape, f"{escape}{'x' * 90}", line] for line in range(11)], ensure_ascii=False)
+    store = Store({f"{STACKS}/{rank}": stack.encode() for rank in range(512)})
+    for rank in range(512):
+        store.values[f"{PLACES}/{rank}"] = value(
+            **{"in": escape * 2, "file": escape * 2, "line": rank // 2 % 9 * (rank % 2), "stack": f"{escape}{rank % 3}"}
+        )
+    assert len(stack.encode()) <= MAX_STACK
+    reader = PlaceReader(512)
+    places = places_seen(await reader.read(store.get), dict(reader.stacks), 0, 0.0, None, 512)
+    assert places is not None
+    kept = tuple(stacks_of(places, 512))
+    assert sum(row.count for row in kept) == 512
+    assert any(len(row.calls) > MAX_MESSAGE for row in kept)
+    written = ExperimentStatus(
+        evidence=(EpochEvidence(epoch=0, at=1.0, phase="Running", next="Restarting", stacks=kept),)
+    ).to_object()["evidence"][0]
+    assert len(kept) == MAX_STACKS
+    assert len(json.dumps(written["stacks"], ensure_ascii=False).encode()) < MAX_STACKS * 1_300
+    row = ExperimentStatus.from_object({"evidence": [written]}).evidence[0]
+    assert all(len(each.calls.encode()) <= MAX_MESSAGE + 2 for each in row.stacks)
+    assert all(line.isprintable() for line in lines(row, ExperimentStatus()))
 
 
 def test_the_evidence_is_persisted_with_the_verdict_and_before_a_pod_is_deleted() -> None:
@@ -108,9 +232,9 @@ def test_a_suspension_keeps_the_evidence_of_the_epoch_that_it_ends() -> None:
     assert (kept.reason, kept.how) == ("", "")
 
 
-def test_the_newest_epochs_are_kept_in_a_status_of_bounded_size() -> None:
-    long = "\N{PILE OF POO}" * 5_000
-    found = FindingThen("Hung", long, long, "0-3", 4, long)
+@pytest.mark.parametrize(("text", "most"), [("\N{PILE OF POO}", 32_000), ("x", 32_000), ('"\\', 64_000)])
+def test_the_newest_epochs_are_kept_in_a_status_of_bounded_size(text: str, most: int) -> None:
+    long, ranks = text * 5_000, to_ranges(range(1000, 2000, 2), RANGES)
     row = EpochEvidence(
         epoch=0,
         at=1.0,
@@ -118,21 +242,26 @@ def test_the_newest_epochs_are_kept_in_a_status_of_bounded_size() -> None:
         next=long,
         reason=long,
         how=long,
+        began_at=1.0,
         waited_for=long,
         stuck=long,
+        stuck_at=1.0,
         stuck_by=long,
         known=long,
+        roll=RollCall(512, 0, tuple(range(512))),
         steps=long,
         collectives=long,
         places=long,
-        findings=(found,) * 50,
-        stacks=tuple(StackThen(rank, long) for rank in range(50)),
+        findings=(FindingThen(long, long, long, ranks, MAX_COUNTER, long),) * 50,
+        stacks=(StackThen(MAX_COUNTER, long, ranks, MAX_COUNTER),) * 50,
     )
+    assert all(getattr(row, name) for name in row.__struct_fields__ if name != "epoch")
     rows = tuple(replace_epoch(row, epoch) for epoch in range(20))
     written = ExperimentStatus(evidence=rows).to_object()
     assert [each["epoch"] for each in written["evidence"]] == list(range(20 - MAX_EPOCHS, 20))
     assert len(written["evidence"][0]["findings"]) == MAX_FINDINGS
-    assert len(str(written["evidence"]).encode()) < MAX_EPOCHS * 24_000
+    assert len(written["evidence"][0]["stacks"]) == MAX_STACKS
+    assert all(len(json.dumps(each, ensure_ascii=False).encode()) < most for each in written["evidence"])
     assert ExperimentStatus.from_object(written).evidence[-1].epoch == 19
 
 

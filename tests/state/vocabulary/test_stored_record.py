@@ -109,7 +109,7 @@ FULL = Record(
         EpochEvidence(1, 6.5, "Running", "Restarting", "OOMKilled", "too big", 2.5, "ranks", "Hung", 3.5, "no step",
                       "in next", RollCall(4, 4), "step 3", "rank 2 has not entered", "rank 2 in next",
                       (FindingThen("Hung", "rank 2: in next", "no step", "2", 1, "node-a"),),
-                      (StackThen(2, "next (data.py:41)"),)),
+                      (StackThen(2, "next (data.py:41)", "2-3", 2),)),
     ),
     conditions=(Condition(ConditionType.STUCK, True, "RanksMissing", "rank 2", 3, 5.5),),
     story=(StoryLine(1.5, 0, "Started", "starting 4 members"), StoryLine(6.5, 2, "GangRestart", "boom", warning=True)),
@@ -142,7 +142,7 @@ EVIDENCE: dict[str, Any] = {
             "node": "node-a",
         }
     ],
-    "stacks": [{"rank": 2, "calls": "next (data.py:41)"}],
+    "stacks": [{"rank": 2, "calls": "next (data.py:41)", "ranks": "2-3", "count": 2}],
 }
 WIRE: dict[str, Any] = {
     "evidence": [EVIDENCE],

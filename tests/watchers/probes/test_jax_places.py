@@ -107,6 +107,16 @@ async def test_stacks_are_read_once_for_the_first_rank_of_each_of_the_largest_gr
     assert store.asked[3:] == ["muster/places"]
 
 
+async def test_a_further_stack_at_one_line_is_read_after_the_first_ranks_of_all_lines() -> None:
+    store = Store(
+        {f"muster/places/{r}": value(line=41 if r == 3 else 88, stack="b" if r > 3 else "a") for r in range(6)}
+    )
+    store.values |= {f"muster/stacks/{rank}": STACK for rank in range(6)}
+    reader = PlaceReader(6)
+    await reader.read(store.get)
+    assert store.asked == ["muster/places", "muster/stacks/0", "muster/stacks/3", "muster/stacks/4"]
+
+
 async def test_a_stack_is_not_asked_for_while_the_times_are_too_coarse_to_say_that_it_is_written() -> None:
     """A rank that has stood for 19.96 s says 20.0, and has not written its stack: there may be one of another place."""
     store = Store({"muster/places/0": value(at=520.0, since=500.0), "muster/stacks/0": STACK})

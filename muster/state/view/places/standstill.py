@@ -51,7 +51,7 @@ class Places(msgspec.Struct, frozen=True):
     A rank that got on when it was heard last, and is quiet since, may have been stopped somewhere else.
     """
     stacks: Mapping[int, tuple[str, ...]] = {}
-    """The stacks of the first rank of some groups, the innermost call first."""
+    """Stacks that were read, of one rank for each kind, the innermost call first."""
     ranks: Mapping[int, Heard] = {}
 
     @property

@@ -1,15 +1,14 @@
 """Reads where ranks stand from the job's key-value store (``muster.api.places``).
 
 All values are one directory of the store, so a look takes one call, which only reads, at the pace at which the ranks
-write. Where at least half of the ranks stand, the stacks of the first rank of the largest groups are read too, each by
-a call of its own and once: ``MOST_STACKS`` of at most ``MAX_STACK`` bytes, in a gang of any size. A call without an
-answer is made again.
+write. Where at least half of the ranks stand, a stack of each kind is read too, by a call of its own and once:
+``MOST_STACKS`` of at most ``MAX_STACK`` bytes, in a gang of any size. A call without an answer is made again.
 
 The values come from programs. One that is not as ``muster.api.places`` says is left out, and the others count.
 """
 
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from math import isfinite
 from typing import Annotated
 
@@ -97,17 +96,26 @@ class PlaceReader:
         if 2 * len(standing) < len(reports) or not standing:
             self._stacks, self.stacks = {}, ()
             return
-        first: dict[str, PlaceReport] = {}
-        for report in standing:
-            first.setdefault(report.place, report)
-        largest = Counter(report.place for report in standing).most_common()
-        chosen = [first[place] for place, _ in (largest[:1] + largest[:0:-1])[:MOST_STACKS]]
-        wanted = [(report.rank, report.stack) for report in chosen]
+        wanted = [(report.rank, report.stack) for report in _chosen(standing)]
         self._stacks = {key: self._stacks[key] for key in wanted if key in self._stacks}
         for key in wanted:
             if key not in self._stacks and (stack := await _stack(key[0], get)) is not None:
                 self._stacks[key] = stack
         self.stacks = tuple((key[0], self._stacks[key]) for key in wanted if self._stacks.get(key))
+
+
+def _chosen(standing: Sequence[PlaceReport]) -> list[PlaceReport]:
+    """The first rank of the largest group at one place, of the smallest ones, and of further stacks at these places."""
+    first: dict[str, PlaceReport] = {}
+    other: dict[tuple[str, str], PlaceReport] = {}
+    for report in standing:
+        first.setdefault(report.place, report)
+        other.setdefault((report.place, report.stack), report)
+    places = Counter(report.place for report in standing).most_common()
+    stacks = Counter((report.place, report.stack) for report in standing).most_common()
+    chosen = [first[place] for place, _ in places[:1] + places[:0:-1]]
+    chosen += [other[stack] for stack, _ in reversed(stacks) if other[stack] is not first[stack[0]]]
+    return chosen[:MOST_STACKS]
 
 
 async def _stack(rank: int, get: Get) -> tuple[str, ...] | None:
