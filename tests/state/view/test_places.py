@@ -5,7 +5,7 @@ from itertools import repeat
 import pytest
 
 from muster.state.view.places.report import PlaceReport
-from muster.state.view.places.sentence import sentence
+from muster.state.view.places.sentence import first_outlier, sentence
 from muster.state.view.places.standstill import LONGEST, SILENT, STANDS, Places, places_seen
 from muster.state.view.progress import Progress
 
@@ -119,6 +119,15 @@ def test_many_groups_are_named_in_part() -> None:
         "rank 0 in f0 (data.py:41); rank 1 in f1 (data.py:41); rank 2 in f2 (data.py:41); 2 more elsewhere; "
         "10 others in all_reduce (train.py:88)"
     )
+
+
+@pytest.mark.parametrize(
+    "lines", [[41, 88, 88], [88, 41, 88, 41, 88], [88, 1, 2, 3, 4, 88], [88, 88], [41, 88, 41, 88], []]
+)
+def test_the_first_rank_elsewhere_is_read_back_from_a_sentence(lines: list[int]) -> None:
+    found = seen(*(at(rank, line, function=f"f{line}") for rank, line in enumerate(lines)), at(len(lines)))
+    first = [(group.ranks[0], group.activity) for group in found.outliers[:1]]
+    assert [each for each in [first_outlier(f"last step 9; {sentence(found)}")] if each] == first
 
 
 def test_another_epoch_begins_without_places() -> None:

@@ -9,6 +9,7 @@ from muster.state.facts.causes.table import BY_PORT, Causes
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.finding import Diagnosis
 from muster.state.facts.sentences import with_message
+from muster.state.view.places.sentence import first_outlier
 from muster.state.view.probe_result import ProbeResult
 from muster.state.view.roll import CoordinatorState, RankState
 from muster.state.vocabulary.coordinator import Coordinator
@@ -108,13 +109,17 @@ def given_up(context: Context, probe: ProbeResult) -> dict[int, Diagnosis]:
 
 
 def hang_as_recorded(context: Context) -> tuple[int, Diagnosis] | None:
-    """The rank that is behind in a gang that hangs, as the record says it: no report was heard since."""
+    """The rank that is behind or elsewhere in a gang that hangs, as the record says it: no report was heard since.
+
+    The leader stands for all where the record names none.
+    """
     stuck = context.record.condition(ConditionType.STUCK)
     if stuck is None or _stuck_reason(context) != Causes.HUNG.stuck_as or not hang.unseen(context):
         return None
     said = stuck.message
-    behind = _BEHIND.search(said)
-    rank = int(behind[1]) if behind else context.plan.leader
-    return rank, Diagnosis(
-        Causes.HUNG, "behind in a gang that reports no step" if behind else "no rank reports a step", said
-    )
+    if behind := _BEHIND.search(said):
+        return int(behind[1]), Diagnosis(Causes.HUNG, "behind in a gang that reports no step", said)
+    if elsewhere := first_outlier(said):
+        return elsewhere[0], Diagnosis(Causes.HUNG, elsewhere[1], said)
+    what = "no rank gets on" if said.startswith("no rank gets on") else "no rank reports a step"
+    return context.plan.leader, Diagnosis(Causes.HUNG, what, said)

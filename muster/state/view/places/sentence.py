@@ -1,6 +1,8 @@
 """The sentence about where the ranks of a gang stand, and which of them stand elsewhere than most."""
 
+import re
 from itertools import chain
+from typing import Final
 
 from muster.api.values.rank_ranges import to_ranges
 from muster.state.view.places.report import PlaceGroup
@@ -10,6 +12,11 @@ NAMED_GROUPS = 3
 """Groups beside the largest one that a sentence names."""
 NAMED_RANGES = 60
 """Characters of the ranges of ranks of a group."""
+
+_ELSEWHERE: Final = re.compile(
+    r"(?:^|; )(?:rank ([0-9]{1,7})|[0-9]+ ranks \(([0-9]{1,7})[^)]*\)) ((?:in|no answer) [^;]+);"
+    r" (?:.*; )?[0-9]+ others? "
+)
 
 
 def sentence(places: Places) -> str:
@@ -27,6 +34,12 @@ def sentence(places: Places) -> str:
         count = len(places.groups[0].ranks)
         said.append(f"{count} {'other' if count == 1 else 'others'} {places.groups[0].activity}")
     return "; ".join(said)
+
+
+def first_outlier(said: str) -> tuple[int, str] | None:
+    """The first rank that such a sentence has elsewhere than most, and what it does; None where it has no such rank."""
+    found = _ELSEWHERE.search(said)
+    return (int(found[1] or found[2]), found[3]) if found else None
 
 
 def outlying(places: Places) -> dict[int, PlaceGroup]:

@@ -256,15 +256,27 @@ def test_ranks_that_have_left_are_named_while_others_are_connected(
 
 # --- a hang that the record says ---------------------------------------------------------------------------------
 
+THEN, NEXT, BEHIND = "2026-03-01T10:02:11Z", "in next (data.py:41)", "behind in a gang that reports no step"
+GONE = f"no answer (last seen {NEXT})"
+
 
 @pytest.mark.parametrize(
     ("message", "rank", "what"),
     [
-        ("last step 9; rank 2 is behind at 7", 2, "behind in a gang that reports no step"),
+        ("last step 9; rank 2 is behind at 7", 2, BEHIND),
         ("last step 9", 0, "no rank reports a step"),
+        ("last step 9; rank 2 is behind at 7; rank 1 in a (b.py:3); 3 others in c (d.py:4)", 2, BEHIND),
+        (f"last step 9; rank 2 {NEXT}; 3 others in c (d.py:4)", 2, NEXT),
+        (f"no rank gets on since {THEN}; rank 2 {NEXT}; 3 others in c (d.py:4)", 2, NEXT),
+        (f"no rank gets on since {THEN}; 2 ranks (1, 3) no answer (last seen {NEXT}); 1 other in c (d.py:4)", 1, GONE),
+        (f"no rank gets on since {THEN}; rank 3 {NEXT}; rank 1 in c (d.py:4); 2 others in e (f.py:5)", 3, NEXT),
+        (f"no rank gets on since {THEN}; 2 ranks (0-1) {NEXT}; 2 ranks (2-3) in c (d.py:4)", 0, "no rank gets on"),
+        (f"no rank gets on since {THEN}; all 4 ranks {NEXT}", 0, "no rank gets on"),
     ],
 )
-def test_a_recorded_hang_names_the_rank_behind_or_else_the_leader(message: str, rank: int, what: str) -> None:
+def test_a_recorded_hang_names_the_rank_behind_or_elsewhere_or_else_the_leader(
+    message: str, rank: int, what: str
+) -> None:
     context = gang(now=recorded("Hung", message))
     assert hang_as_recorded(context) == (rank, Diagnosis(Causes.HUNG, what, message))
     assert [(each.cause, each.ranks) for each in diagnose(context)] == [(Causes.HUNG, (rank,))]
