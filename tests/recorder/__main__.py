@@ -4,12 +4,13 @@ Each run is one gang of three processes that report nothing, and one rank sleeps
 loops in C with the interpreter's lock. The rank is another one in each run, also rank 0, which has the store: stopped,
 that is another cause, and so it is left out there. ``--program huggingface`` plays the Trainer of transformers, whose
 data ends to come in one rank. ``--healthy`` plays gangs that never come to a halt, ``--virtual 1000`` so many hours of
-virtual ones.
+virtual ones, with ``--nccl`` of those that NCCL's RAS is asked of.
 """
 
 import asyncio
 import random
 import tempfile
+from collections.abc import Callable, Iterable
 from math import ceil
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from tests.frameworks.interpreters import CURRENT_TORCH, reason_without
 from tests.hangs.played import SIZE, Verdict, summed_up
 from tests.recorder.gang import PROGRAMS, SAYS, right, run
 from tests.recorder.virtual import VirtualGang
+from tests.recorder.virtual_ras import RasGang
 from tests.recorder.virtual_steps import SteppingGang
 
 
@@ -46,11 +48,13 @@ async def main(program: str, runs: int, beside: int, kinds: tuple[str, ...], hea
     return all(await asyncio.gather(*map(situation, ("never",) if healthy else kinds)))
 
 
-def play_virtual(hours: float) -> bool:
+def play_virtual(
+    hours: float, kinds: Iterable[Callable[[random.Random], VirtualGang | SteppingGang | RasGang]]
+) -> bool:
     """Play virtual gangs, each for ten hours with a seed of its own; True if nothing was said of any."""
     looks = verdicts = 0
     for seed in range(ceil(hours / 10)):
-        for gang in (VirtualGang(random.Random(seed)), SteppingGang(random.Random(seed))):
+        for gang in [make(random.Random(seed)) for make in kinds]:
             gang.play(10)
             looks, verdicts = looks + gang.looks, verdicts + bool(gang.verdicts)
             for at, said in gang.verdicts[:1]:
@@ -65,11 +69,14 @@ def play_virtual(hours: float) -> bool:
 @click.option("--program", default="torch", show_default=True, type=click.Choice(sorted(PROGRAMS)))
 @click.option("--kind", "kinds", multiple=True, type=click.Choice(sorted(SAYS)), help="Situations; all without it.")
 @click.option("--virtual", default=0.0, help="Hours of virtual gangs that are healthy; nothing else is played then.")
+@click.option("--nccl", is_flag=True, help="The virtual gangs are those that NCCL's RAS is asked of.")
 @click.option("--healthy", default=0.0, help="Seconds for which gangs run that never come to a halt.")
-def command(program: str, runs: int, beside: int, kinds: tuple[str, ...], healthy: float, virtual: float) -> None:
+def command(
+    program: str, runs: int, beside: int, kinds: tuple[str, ...], healthy: float, virtual: float, nccl: bool
+) -> None:
     """Play hangs of real PyTorch processes."""
     if virtual:
-        raise SystemExit(0 if play_virtual(virtual) else 1)
+        raise SystemExit(0 if play_virtual(virtual, (RasGang,) if nccl else (VirtualGang, SteppingGang)) else 1)
     if reason := reason_without("transformers" if program == "huggingface" else CURRENT_TORCH):
         raise click.ClickException(reason)
     raise SystemExit(0 if asyncio.run(main(program, runs, beside, kinds or tuple(SAYS), healthy)) else 1)

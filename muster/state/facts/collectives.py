@@ -66,7 +66,14 @@ def sentence(seen: Collectives) -> str:
     said = "; ".join(said_of(each) for each in seen.behind[:SHOWN])
     rest = len(seen.behind) - SHOWN
     more = f"; and {rest} more collectives" if rest > 0 else ""
-    return f"no collective began or ended since {whole_time(seen.moved_at)}: {said}{more}"
+    return f"{since(seen)}: {said}{more}"
+
+
+def since(seen: Collectives) -> str:
+    """``no collective began or ended since 2026-11-25T21:30:13Z``; NCCL counts not all of them, and not which ended."""
+    asked = any(each.asked for each in seen.behind)
+    nothing = "NCCL has counted no collective" if asked else "no collective began or ended"
+    return f"{nothing} since {whole_time(seen.moved_at)}"
 
 
 def said_of(each: Behind) -> str:
@@ -74,10 +81,13 @@ def said_of(each: Behind) -> str:
     ways: dict[tuple[int, bool, str], list[Late]] = {}
     for late in each.late:
         ways.setdefault((late.entered, late.silent, late.waits), []).append(late)
-    parts = [f"{_who(lates)} {way(each, lates[0], many=len(lates) > 1)}" for lates in list(ways.values())[:SHOWN]]
+    parts = [
+        f"{_who(lates, each.asked)} {way(each, lates[0], many=len(lates) > 1)}" for lates in list(ways.values())[:SHOWN]
+    ]
     if (rest := len(ways) - SHOWN) > 0:
         parts.append(f"and {rest} more kinds of them")
-    return f"{', '.join(parts)}, in which {each.waiting} of {each.size} wait"
+    others = f"{each.waiting} of {each.size}"
+    return f"{', '.join(parts)}, {f'which {others} have entered' if each.asked else f'in which {others} wait'}"
 
 
 def way(each: Behind, late: Late, *, many: bool = False) -> str:
@@ -86,7 +96,8 @@ def way(each: Behind, late: Late, *, many: bool = False) -> str:
         known = f"; {late.entered} entered when last heard" if late.entered >= 0 else ""
         verbs = "publish nothing any more, and are" if many else "publishes nothing any more, and is"
         return f"{verbs} not known to be in {each.words}{known}"
-    waits = f", and {'wait' if many else 'waits'} in {late.waits} of another group" if late.waits else ""
+    where = late.waits if each.asked else f"{late.waits} of another group"
+    waits = f", and {'wait' if many else 'waits'} in {where}" if late.waits else ""
     return f"{'have' if many else 'has'} not entered {each.words} ({late.entered} entered{waits})"
 
 
@@ -102,12 +113,32 @@ def _at_work(context: Context) -> bool:
     return context.record.phase is Phase.RUNNING and not context.tally.succeeded
 
 
-def _who(lates: list[Late]) -> str:
-    """Ranks of the gang are its pods; where a pod has several processes, they are named by their own number."""
+def part(each: Behind, late: Late) -> str:
+    """``process 3`` or ``GPU 3``: which part of its pod is late; empty where that has one."""
+    if each.asked:
+        return f"GPU {late.device}" if late.device >= 0 else ""
+    return "" if late.member == late.rank else f"process {late.rank}"
+
+
+def _who(lates: list[Late], asked: bool) -> str:
+    """Ranks of the gang are its pods; parts of a pod are named by their own number.
+
+    That is a process's number among all. NCCL's ranks are GPUs, which are numbered by node: so only those of one pod.
+    """
+    members = sorted({late.member for late in lates})
+    of = f"{'rank' if len(members) == 1 else 'ranks'} {_numbers(members)}"
+    if asked:
+        devices = sorted(late.device for late in lates if late.device >= 0)
+        if not devices:
+            return of
+        if len(members) > 1:
+            return f"{len(lates)} GPUs of {of}"
+        return f"{'GPU' if len(devices) == 1 else 'GPUs'} {_numbers(devices)} of {of}"
     if all(late.member == late.rank for late in lates):
-        ranks = to_ranges(sorted(late.rank for late in lates), NAMED).replace(",", ", ")
-        return f"{'rank' if len(lates) == 1 else 'ranks'} {ranks}"
-    members = to_ranges(sorted({late.member for late in lates}), NAMED).replace(",", ", ")
-    ranks = to_ranges(sorted(late.rank for late in lates), NAMED).replace(",", ", ")
-    of = f"rank {members}" if members.isdigit() else f"ranks {members}"
+        return of
+    ranks = _numbers(sorted(late.rank for late in lates))
     return f"{'process' if len(lates) == 1 else 'processes'} {ranks} of {of}"
+
+
+def _numbers(numbers: list[int]) -> str:
+    return to_ranges(numbers, NAMED).replace(",", ", ")

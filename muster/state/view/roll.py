@@ -15,6 +15,7 @@ from muster.api.gang import MAX_MEMBERS
 from muster.state.view.places.report import PlaceReport
 from muster.state.view.progress import StepReport
 from muster.state.view.recorder.collectives import CollectiveReport
+from muster.state.view.recorder.ras_answer import RasAnswer
 from muster.state.vocabulary.wall_time import WallTime
 
 
@@ -142,6 +143,8 @@ class RollAnswer:
     """What each rank that reports has reported last; None where this look did not read it."""
     collectives: tuple[CollectiveReport, ...] | None = None
     """Which collectives each process that says so has entered; None where this look did not read it."""
+    ras: RasAnswer | None = None
+    """What NCCL says of the same; None where this look has no answer of it."""
     places: tuple[PlaceReport, ...] | None = None
     """Where each rank that says so stands; None where this look did not read it."""
     stacks: tuple[tuple[int, tuple[str, ...]], ...] = ()

@@ -5,6 +5,7 @@ The view belongs to the event loop of the daemon, which changes it as events arr
 full list, and the daemon decides nothing before that list.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -17,7 +18,8 @@ from muster.state.view.places.standstill import Places, places_seen
 from muster.state.view.probe_result import ProbeResult, probe_result
 from muster.state.view.progress import Progress, StepReport, resumed, steps_progress
 from muster.state.view.recorder.arrivals import Arrivals, arrivals_seen, who
-from muster.state.view.recorder.collectives import Collectives, collectives_seen
+from muster.state.view.recorder.collectives import CollectiveReport, Collectives, collectives_seen
+from muster.state.view.recorder.ras import RasSeen, ras_seen
 from muster.state.view.roll import RollAnswer, joined
 from muster.state.view.sent_reports import SentReports
 from muster.state.view.stale_members import StaleMembers
@@ -43,6 +45,7 @@ class View:
     progress: Progress | None = None
     sent: SentReports = field(default_factory=SentReports)
     collectives: Collectives | None = None
+    ras: RasSeen | None = None
     arrivals: Arrivals | None = None
     places: Places | None = None
     writes: WriteBudget = field(default_factory=WriteBudget)
@@ -210,9 +213,11 @@ class View:
         """Take in a coordinator's answer; True if the roll, the coordinator's state or a hang changed."""
         before, hang_changed = self.probe, self._observe_progress(answer, epoch)
         hang_changed = self._observe_collectives(answer, epoch) or hang_changed
+        hang_changed = self._observe_ras(answer, epoch) or hang_changed
         hang_changed = self._observe_places(answer, epoch) or hang_changed
-        if any(said is not None for said in (answer.reports, answer.collectives, answer.places)):  # this view has them
-            answer = replace(answer, reports=None, collectives=None, places=None, stacks=())
+        read = answer.reports, answer.collectives, answer.ras, answer.places
+        if any(said is not None for said in read):  # this view has them
+            answer = replace(answer, reports=None, collectives=None, ras=None, places=None, stacks=())
         members = self.of(epoch).members
         if answer.identities:
             answer = joined(answer, {pod.ip: rank for rank, pod in members.items()})
@@ -264,6 +269,7 @@ class View:
     def take_over(self) -> None:
         """This daemon leads from now on: forget answers and reports of an earlier leadership."""
         self.probe, self.collectives, self.arrivals, self.places, self.sent = None, None, None, None, SentReports()
+        self.ras = None
         if self.progress is not None and self.progress.sent:
             self.progress = None
 
@@ -274,14 +280,32 @@ class View:
         said = who(self.arrivals) if self.arrivals else ""
         self.arrivals = arrivals_seen(answer.collectives, epoch, answer.at, self.arrivals)
         turned = said != (who(self.arrivals) if self.arrivals else "")
+        return self._count_collectives(answer.collectives, epoch, answer.at) or turned
+
+    def _observe_ras(self, answer: RollAnswer, epoch: int) -> bool:
+        """Take in what NCCL says of collectives; True if that is news for a decision."""
+        if answer.ras is None:
+            return False
+        ranks = defaultdict[str, list[int]](list)
+        for rank, pod in self.of(epoch).members.items():
+            ranks[pod.ip].append(rank)
+        rank_of = {ip: found[0] for ip, found in ranks.items() if ip and len(found) == 1}
+        self.ras = ras_seen(answer.ras, epoch, answer.at, rank_of, self.ras)
+        if self.ras.reports:
+            return self._count_collectives(self.ras.reports, epoch, answer.at)
+        before = self.collectives_of(epoch)  # what was known of it is known no more
+        self.collectives = Collectives(epoch, answer.at, answer.at, looks=0, longest=0.0, moved=True)
+        return before is None or bool(before.behind)
+
+    def _count_collectives(self, reports: Iterable[CollectiveReport], epoch: int, now: float) -> bool:
         before, progress = self.collectives_of(epoch), self.progress_of(epoch)
         pause = progress.pause if progress else 0.0
-        self.collectives = after = collectives_seen(answer.collectives, epoch, answer.at, before, pause=pause)
+        self.collectives = after = collectives_seen(reports, epoch, now, before, pause=pause)
         if after is None:
-            return turned
+            return False
         if before is None:
-            return turned or bool(after.behind)
-        return turned or (before.behind, before.unsure) != (after.behind, after.unsure)
+            return bool(after.behind)
+        return (before.behind, before.unsure) != (after.behind, after.unsure)
 
     def _observe_places(self, answer: RollAnswer, epoch: int) -> bool:
         """Take in where the ranks stand; True if that is news for a decision."""

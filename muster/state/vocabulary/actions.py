@@ -196,7 +196,9 @@ class ProbeTarget(msgspec.Struct, frozen=True):
     suspects: tuple[str, ...] = ()
     """IPs of members whose processes run and which the coordinator does not know: a probe that can asks them whether
     they belong to an earlier life of it."""
+    ras: tuple[str, ...] = ()
+    """Addresses ("ip:port") at which members can be asked for NCCL's RAS; empty where none can."""
 
     def same_coordinator(self, other: "ProbeTarget") -> bool:
-        """Whether the other target differs in nothing but its suspects."""
-        return msgspec.structs.replace(other, suspects=self.suspects) == self
+        """Whether the other target differs in nothing but the members that are asked besides."""
+        return msgspec.structs.replace(other, suspects=self.suspects, ras=self.ras) == self

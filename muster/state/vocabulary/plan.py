@@ -15,6 +15,7 @@ from muster.api.names import name_suffix
 from muster.api.values.devices import Devices
 from muster.state.vocabulary.coordinator import DASHBOARD, Coordinator
 from muster.state.vocabulary.group import Group, Member, Role, devices_of_member
+from muster.state.vocabulary.nccl import ras_port
 from muster.state.vocabulary.plan_parts import Edits, Failures, Lifecycle, Naming, RestartPolicy, Watching
 from muster.state.vocabulary.pod_spec import Claim
 from muster.state.vocabulary.rules import EVERY_JOB, ClockName, ClockRule, SuccessRule
@@ -93,6 +94,8 @@ class Plan:
     """The coordinator's member."""
     asked: Coordinator | None = field(init=False, repr=False, compare=False)
     """The coordinator, if it is asked who has arrived; None: readiness of the pods must do."""
+    ras: Mapping[str, int] = field(init=False, repr=False, compare=False)
+    """By group, the port at which its pods let NCCL's RAS be asked; without the groups whose pods do not."""
     devices: Mapping[str, Devices] = field(init=False, repr=False, compare=False)
     """By group, what each of its pods asks for; without the groups that ask for none."""
 
@@ -109,6 +112,7 @@ class Plan:
             "submitter": next((group.first_rank for group in groups if group.role is Role.SUBMITTER), -1),
             "meeting": self.member(self.coordinator.rank) if self.coordinator else None,
             "asked": None if self.coordinator is None or self.coordinator.probe.passive else self.coordinator,
+            "ras": {group.name: port for group in groups if (port := ras_port(group))},
             "devices": {group.name: asks for group in groups if (asks := devices_of_member(group))},
         }
         for name, value in follows.items():

@@ -53,7 +53,7 @@ class AtWork:
     COLLECTIVE_BEHIND = MissingCause(
         "CollectiveBehind",
         "Others wait in a collective that it has not entered.",
-        "the collectives that each process of PyTorch has entered, by its own flight recorder",
+        "the collectives that each process has entered, by PyTorch's flight recorder or NCCL's RAS",
         "look where it is: muster stacks NAME -n NAMESPACE; "
         "then restart the gang (muster restart NAME -n NAMESPACE) or cancel it",
         "look where it is: muster stacks NAME -n NAMESPACE; then restart or end it by its own controller",

@@ -14,7 +14,7 @@ from muster.api.values.rank_ranges import to_ranges
 from muster.api.values.timestamps import whole_time
 from muster.state.facts.causes.heard import serves
 from muster.state.facts.causes.table import Causes
-from muster.state.facts.collectives import behind, unseen, way
+from muster.state.facts.collectives import behind, part, since, unseen, way
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.coordinator import given_up, hang_as_recorded, of_coordinator
 from muster.state.facts.diagnosis.finding import NAMED_RANGES, Diagnosis, Finding
@@ -109,11 +109,11 @@ def _of_collectives(context: Context, most: int) -> dict[int, Diagnosis]:
     found: dict[int, Diagnosis] = {}
     for each in seen.behind:
         for late in each.late:
-            waiting = f"{each.waiting} of {each.size} wait in it"
-            process = "" if late.member == late.rank else f"its process {late.rank} "
+            waiting = f"{each.waiting} of {each.size} {'have entered it' if each.asked else 'wait in it'}"
+            process = f"its {its} " if (its := part(each, late)) else ""
             pod = context.tally.members.get(late.member)
             where = f"pod {pod.name}" + (f" on node {pod.node}" if pod.node else "") if pod else "its pod"
-            said = f"{where}; no collective began or ended since {whole_time(seen.moved_at)}; {waiting}"
+            said = f"{where}; {since(seen)}; {waiting}"
             found.setdefault(late.member, Diagnosis(Causes.COLLECTIVE_BEHIND, f"{process}{way(each, late)}", said))
     return dict(islice(found.items(), most))
 

@@ -53,6 +53,13 @@ class GroupCount(NamedTuple):
     operation: str
     waits: bool
     """The last one is not over."""
+    asked: bool = False
+    """NCCL says so (``state.view.recorder.ras``): ``waits`` follows from what others lack."""
+
+    @property
+    def words(self) -> str:
+        """``all_reduce 6 of default_pg``."""
+        return f"{self.operation} {self.entered} of {group_words(self.name, self.described)}"
 
 
 class Share(NamedTuple):
@@ -88,10 +95,13 @@ class CollectiveReport(NamedTuple):
     moves: int
     longest: float
     still: float
+    """Seconds without a move; below 0 where that is not known yet."""
     groups: tuple[GroupCount, ...] | None = None
-    """None until it has been still for a while."""
+    """None until it has been still for a while, and where NCCL does not say enough."""
     shares: tuple[Share, ...] = ()
     """How long it is in collectives; of no group where other operations than those that wait for all are used."""
+    device: int = -1
+    """Of several GPUs of its pod, the number of its own, where that is how it is known; else -1."""
 
 
 class _Process(NamedTuple):
@@ -113,6 +123,8 @@ class Late(NamedTuple):
     """It says nothing any more."""
     waits: str
     """The collective of another group that it waits in itself; or empty."""
+    device: int = -1
+    """Of several GPUs of its pod, the number of its own; else -1."""
 
 
 class Behind(NamedTuple):
@@ -126,6 +138,8 @@ class Behind(NamedTuple):
     """How many wait in it."""
     size: int
     late: tuple[Late, ...]
+    asked: bool = False
+    """NCCL says so: ``waiting`` have entered it, and whether it is over for them is not known."""
 
     @property
     def words(self) -> str:
@@ -155,14 +169,16 @@ class Collectives(msgspec.Struct, frozen=True):
     longest: float
     moved: bool
     """This daemon has seen a process move."""
+    judged: bool = True
+    """Processes say since when they do not move, or where they stand."""
     behind: tuple[Behind, ...] = ()
     """The collectives that processes wait in while the gang is still, the one that most wait in first."""
     processes: Mapping[tuple[int, int], _Process] = {}
 
     @property
     def unsure(self) -> bool:
-        """This daemon has not looked often enough to say that no process moves."""
-        return not self.moved and self.looks < LOOKS
+        """This daemon has not seen enough to say that no process moves, nor who is behind."""
+        return not self.moved and (self.looks < LOOKS or not self.judged)
 
 
 def collectives_seen(
@@ -187,8 +203,9 @@ def collectives_seen(
         processes[key] = _Process(report)
     if not processes:
         return earlier
+    judged = any(each.report.still >= 0 or each.report.groups is not None for each in processes.values())
     if earlier is None:
-        moved_at, looks = now - min(each.report.still for each in processes.values()), 1
+        moved_at, looks = now - max(0.0, min(each.report.still for each in processes.values())), 1
     else:
         moved_at, looks = (now, 0) if moved else (earlier.moved_at, min(earlier.looks + 1, LOOKS))
     longest = min(max(each.report.longest for each in processes.values()), LONGEST)
@@ -204,6 +221,7 @@ def collectives_seen(
         looks=looks,
         longest=longest,
         moved=earlier is not None and (moved or earlier.moved),
+        judged=judged,
         behind=behind,
         processes=processes,
     )
@@ -233,7 +251,7 @@ def _behind(here: list[tuple[CollectiveReport, GroupCount]], silent: Mapping[int
     if not waits or top < 1:
         return None
     late = [
-        Late(report.member, report.rank, group.entered, silent=False, waits=_waits_in(report))
+        Late(report.member, report.rank, group.entered, silent=False, waits=_waits_in(report), device=report.device)
         for report, group in here
         if 0 <= group.entered < top
     ]
@@ -242,7 +260,7 @@ def _behind(here: list[tuple[CollectiveReport, GroupCount]], silent: Mapping[int
         return None
     one = waits[0]
     late.sort(key=lambda each: each.rank)
-    return Behind(one.name, one.described, one.operation, top, len(waits), one.size, tuple(late))
+    return Behind(one.name, one.described, one.operation, top, len(waits), one.size, tuple(late), one.asked)
 
 
 def _silenced(process: _Process, wanted: GroupCount, top: int) -> Late:
@@ -253,7 +271,11 @@ def _silenced(process: _Process, wanted: GroupCount, top: int) -> Late:
 
 
 def _waits_in(report: CollectiveReport) -> str:
-    return next((f"{each.operation} {each.entered}" for each in report.groups or () if each.waits), "")
+    """What it waits in itself: NCCL's ranks may wait in two operations of one communicator, so its name is said."""
+    one = next((each for each in report.groups or () if each.waits), None)
+    if one is None:
+        return ""
+    return one.words if one.asked else f"{one.operation} {one.entered}"
 
 
 def _without_waiting(behind: Behind) -> Behind:

@@ -1,0 +1,171 @@
+"""NCCL's RAS over several looks: its answers as reports of processes (``state.view.recorder.collectives``).
+
+One process here is one rank of NCCL: a GPU of a pod. It is found by the address at which NCCL meets the others, which
+is that of its pod, and by the number of its GPU. Words:
+
+- A rank is *late* in an operation that is over for no rank before all have started it, if no rank has started fewer,
+  and another has started more. Processes start collectives ahead of their devices, so one that has started more than
+  the late one, and fewer than others, waits as they do.
+- A rank *keeps up* in an operation if it was where the foremost of them is in one of the last ``KEEPS_UP`` looks after
+  which its communicator moved, or if all were at their first collectives then. Of any other the count may not be of
+  the same kind: NCCL counts collectives of captured graphs only where a profiler asks for it, and that may be on one
+  rank.
+- An answer names ranks only if all is known of all: each communicator has an answer of each of its ranks, none of them
+  begins or ends, each rank is found, each that is late keeps up otherwise, and fewer than half of all are late and do
+  not wait themselves. Any other answer shows who moves, and never who is late: a rank that seems late may wait for one
+  that does not show, and where most seem late, it is the others that count more.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
+from typing import Final, NamedTuple
+
+import msgspec
+
+from muster.state.view.recorder.collectives import CollectiveReport, GroupCount
+from muster.state.view.recorder.ras_answer import OPERATIONS, Communicator, RasAnswer
+from muster.state.vocabulary.wall_time import WallTime
+
+WARM: Final = 16
+"""Collectives of one rank after which ``longest`` begins: before that programs prepare data and compile, for any
+time."""
+KEEPS_UP: Final = 10
+"""Looks, of a minute or more. Where a rank is always less far ahead than others, nothing is said of it."""
+BETWEEN: Final = 10.0
+"""Seconds between two looks that are counted as a pause without a move, at most."""
+_SPAN: Final = 128
+"""More than the GPUs of one pod."""
+
+_Counts = tuple[int, ...]
+
+
+class _Known(NamedTuple):
+    """What is known of one communicator."""
+
+    counts: Mapping[int, _Counts]
+    """What each of its ranks has said last."""
+    clear: bool
+    """All of them have."""
+    keep_up: Mapping[tuple[int, int], int]
+    """Operations and ranks that keep up in them, and before how many moves they were seen where the foremost was."""
+
+
+class RasSeen(msgspec.Struct, frozen=True):
+    """What RAS has said, as of its last answer."""
+
+    epoch: int
+    read_at: WallTime
+    moved_at: WallTime
+    looks: int
+    moves: int
+    """Looks in which something had moved."""
+    longest: float
+    """The longest time in seconds for which nothing was seen to move."""
+    communicators: Mapping[str, _Known]
+    reports: tuple[CollectiveReport, ...] = ()
+
+
+class _Place(NamedTuple):
+    """Which process of the gang it is."""
+
+    member: int
+    device: int
+    """Of several GPUs of its pod, the number of its own; -1 where it has one."""
+
+    @property
+    def number(self) -> int:
+        """Its own among all processes."""
+        return self.member * _SPAN + max(self.device, 0)
+
+
+_Places = Mapping[tuple[str, int], _Place]
+
+
+def ras_seen(answer: RasAnswer, epoch: int, now: float, rank_of: Mapping[str, int], before: RasSeen | None) -> RasSeen:
+    """The state after an answer, given the one before it (of any epoch).
+
+    ``rank_of`` gives the rank behind each pod IP, of those IPs that one pod alone has.
+    """
+    earlier = before if before is not None and before.epoch == epoch else None
+    last = earlier.communicators if earlier else {}
+    moved = earlier is None or any(_moved(each, last.get(each.identity)) for each in answer.communicators)
+    looks, moves, longest = (earlier.looks + 1, earlier.moves + moved, earlier.longest) if earlier else (1, 1, 0.0)
+    if earlier and moved and any(each[-1] >= WARM for of in last.values() for each in of.counts.values()):
+        longest = max(longest, earlier.read_at - earlier.moved_at + min(now - earlier.read_at, BETWEEN))
+    moved_at = now if moved or earlier is None else earlier.moved_at
+    known = {each.identity: _followed(each, last.get(each.identity)) for each in answer.communicators}
+    seen = RasSeen(epoch, now, moved_at, looks, moves, longest, known)
+    return msgspec.structs.replace(seen, reports=tuple(_reports(answer, seen, _places(answer, rank_of))))
+
+
+def _moved(each: Communicator, last: _Known | None) -> bool:
+    return last is None or any(last.counts.get(rank.rank) != rank.counts for rank in each.ranks)
+
+
+def _followed(each: Communicator, last: _Known | None) -> _Known:
+    """What is known of a communicator after an answer."""
+    counts = {rank.rank: rank.counts for rank in each.ranks}
+    keep_up = last.keep_up if last else {}
+    if each.clear and all(of[-1] < WARM for of in counts.values()):
+        keep_up = dict.fromkeys(product(range(len(OPERATIONS)), counts), 0)
+    elif last and _moved(each, last):
+        keep_up = {key: moves + 1 for key, moves in keep_up.items() if moves + 1 < KEEPS_UP}
+        keep_up |= dict.fromkeys(_foremost(last.counts) if last.clear else (), 0)
+    return _Known(counts, each.clear, keep_up)
+
+
+def _foremost(counts: Mapping[int, _Counts]) -> Iterator[tuple[int, int]]:
+    """Operations and ranks of which none has started more of them."""
+    for operation in range(len(OPERATIONS)):
+        top = max(of[operation] for of in counts.values())
+        yield from ((operation, rank) for rank, of in counts.items() if of[operation] == top)
+
+
+def _places(answer: RasAnswer, rank_of: Mapping[str, int]) -> _Places:
+    """Of each address and GPU the process; without those that several processes share."""
+    pids: dict[tuple[str, int], set[int]] = {}
+    for each in answer.communicators:
+        for rank in each.ranks:
+            if rank.host in rank_of and 0 <= rank.device < _SPAN:
+                pids.setdefault((rank.host, rank.device), set()).add(rank.pid)
+    devices = Counter(host for host, _ in pids)
+    return {
+        (host, device): _Place(rank_of[host], device if devices[host] > 1 else -1)
+        for (host, device), found in pids.items()
+        if len(found) == 1
+    }
+
+
+def _reports(answer: RasAnswer, seen: RasSeen, places: _Places) -> Iterator[CollectiveReport]:
+    """What each process would publish of itself."""
+    still = seen.read_at - seen.moved_at if seen.moves > 1 else -1.0
+    groups = _groups(answer, seen, places)
+    for place in places.values():
+        of = None if groups is None else tuple(groups.get(place, ()))
+        yield CollectiveReport(
+            place.member, place.number, 1, seen.looks, seen.moves, seen.longest, still, of, device=place.device
+        )
+
+
+def _groups(answer: RasAnswer, seen: RasSeen, places: _Places) -> Mapping[_Place, Iterable[GroupCount]] | None:
+    """Where each process stands in those operations in which any is late; None where not all is known."""
+    found: dict[_Place, list[GroupCount]] = defaultdict(list)
+    for each in answer.communicators:
+        at = [place for rank in each.ranks if (place := places.get((rank.host, rank.device))) is not None]
+        if not each.clear or len(set(at)) < len(each.ranks):
+            return None
+        keep_up = seen.communicators[each.identity].keep_up
+        for operation, name in enumerate(OPERATIONS):
+            counts = [rank.counts[operation] for rank in each.ranks]
+            low = min(counts)
+            if low == max(counts):
+                continue
+            if any(count == low and (operation, rank) not in keep_up for rank, count in enumerate(counts)):
+                return None
+            words = f"{each.identity} {name}", f"communicator {each.hash}", "nccl", len(counts), ""
+            for place, count in zip(at, counts, strict=True):
+                entered, waits = min(count, low + 1), count > low
+                found[place].append(GroupCount(*words, entered, name, waits, asked=True))
+    culprits = [place for place, of in found.items() if not any(each.waits for each in of)]
+    return found if 2 * len(culprits) < len(places) else None

@@ -1,0 +1,48 @@
+"""Whether the members of a group let NCCL's RAS be asked from outside their pods."""
+
+from collections.abc import Mapping
+from ipaddress import ip_address
+from typing import Any, Final
+
+from muster.state.vocabulary.group import Group
+
+VARIABLE: Final = "NCCL_RAS_ADDR"
+"""Where RAS listens (NVIDIA/nccl: src/ras/client_support.cc, rasClientInitSocket); without it at localhost:28028."""
+
+
+def ras_port(group: Group) -> int:
+    """The port that the template of the group names in ``NCCL_RAS_ADDR``; 0 where none can be asked from outside.
+
+    On the network of its node a pod is not asked: pods of several gangs may listen at one port there, and the kernel
+    chooses the one that answers.
+    """
+    spec = _mapping(group.template.get("spec"))
+    if spec.get("hostNetwork"):
+        return 0
+    for container in _rows(spec.get("containers")):
+        for row in _rows(container.get("env")):
+            if row.get("name") == VARIABLE and (port := _port(row.get("value"))):
+                return port
+    return 0
+
+
+def _port(value: object) -> int:
+    """The port of ``0.0.0.0:28028``, ``[::]:28028`` or ``$(POD_IP):28028``; 0 where that is the pod's own loopback."""
+    host, _, digits = value.rpartition(":") if isinstance(value, str) else ("", "", "")
+    port = int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= 5 else 0
+    return port if 0 < port < 65_536 and host and not _loopback(host) else 0
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return ip_address(host.removeprefix("[").removesuffix("]")).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _rows(found: object) -> list[Mapping[str, Any]]:
+    return [row for row in found if isinstance(row, Mapping)] if isinstance(found, list | tuple) else []
+
+
+def _mapping(found: object) -> Mapping[str, Any]:
+    return found if isinstance(found, Mapping) else {}

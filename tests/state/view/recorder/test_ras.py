@@ -1,0 +1,313 @@
+"""Who has not started the collective that the others wait in, by several answers of NCCL's RAS."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from muster.state.view.recorder.collectives import (
+    FIRST_SECONDS,
+    LOOKS,
+    STILL_SECONDS,
+    Behind,
+    Collectives,
+    collectives_seen,
+)
+from muster.state.view.recorder.ras import KEEPS_UP, RasSeen, ras_seen
+from muster.watchers.probes.nccl.answer import decoded
+from tests.fakes.ras import communicator, gang, missing_rank, rank_of, status
+
+LOOK = 6.0
+HOSTS = [f"10.0.0.{rank + 1}" for rank in range(4)]
+
+
+class Gang:
+    """Four pods with a GPU each, and what RAS says of them; a look every 6 s."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+        self.rank_of = {host: rank for rank, host in enumerate(HOSTS)}
+        self.ras: RasSeen | None = None
+        self.seen: Collectives | None = None
+
+    def look(self, said: dict[str, Any]) -> tuple[Behind, ...]:
+        """One answer; who is behind after it."""
+        self.now += LOOK
+        self.ras = ras_seen(decoded(json.dumps(said).encode()), 0, self.now, self.rank_of, self.ras)
+        self.seen = collectives_seen(self.ras.reports, 0, self.now, self.seen)
+        return self.seen.behind if self.seen else ()
+
+    def rest(self, said: dict[str, Any], seconds: float = STILL_SECONDS + 2 * LOOK) -> tuple[Behind, ...]:
+        """The same answer for so long."""
+        behind: tuple[Behind, ...] = ()
+        for _ in range(int(seconds / LOOK)):
+            behind = self.look(said)
+        return behind
+
+    def step(self, times: int = 5) -> None:
+        """All ranks go on."""
+        for number in range(times):
+            assert self.look(gang([90 + number] * 4)) == ()
+
+
+def stepping() -> Gang:
+    found = Gang()
+    found.step()
+    return found
+
+
+def named(behind: Sequence[Behind]) -> list[tuple[int, int, bool]]:
+    """Rank, what it has started, and whether it does not answer."""
+    return [(late.member, late.entered, late.silent) for each in behind for late in each.late]
+
+
+def test_the_rank_that_has_started_fewer_is_behind_once_nothing_moves() -> None:
+    story = stepping()
+    assert story.rest(gang([101, 101, 100, 101]), STILL_SECONDS - LOOK) == ()
+    (found,) = story.rest(gang([101, 101, 100, 101]), 4 * LOOK)
+    assert named([found]) == [(2, 100, False)]
+    assert (found.words, found.waiting, found.size) == ("AllReduce 101 of communicator 0xae94423cfbb2ef00", 3, 4)
+    assert found.asked
+
+
+def test_equal_counts_prove_nothing() -> None:
+    assert stepping().rest(gang([101] * 4), 3 * FIRST_SECONDS) == ()
+
+
+def test_a_gap_while_anything_moves_proves_nothing() -> None:
+    story = stepping()
+    for number in range(60):
+        assert story.look(gang([101 + number, 101 + number, 100 + number, 101 + number])) == ()
+
+
+@pytest.mark.parametrize("count", [100, 90, 0])
+def test_a_rank_that_was_always_below_while_the_others_went_on_is_not_late(count: int) -> None:
+    story = Gang()
+    for number in range(5):
+        story.look(gang([91 + number, 91 + number, 50 + number, 91 + number]))
+    assert story.rest(gang([101, 101, count, 101]), FIRST_SECONDS) == ()
+
+
+def test_one_that_was_below_since_the_first_collective_is_not_late() -> None:
+    story = Gang()
+    story.look(gang([0] * 4))
+    for number in range(KEEPS_UP):
+        story.look(gang([91 + number, 91 + number, number, 91 + number]))
+    assert story.rest(gang([101, 101, 11, 101]), FIRST_SECONDS) == ()
+
+
+def test_one_that_has_kept_up_and_is_below_since_then_is_not_late() -> None:
+    story = stepping()
+    for number in range(KEEPS_UP + 1):
+        story.look(gang([100 + number, 100 + number, 94, 100 + number]))
+    assert story.rest(gang([107, 107, 94, 107]), FIRST_SECONDS) == ()
+
+
+def test_one_that_waits_for_a_rank_that_was_always_below_is_not_named_for_it() -> None:
+    story = Gang()
+    for number in range(5):
+        story.look(gang([91 + number, 91 + number, 50 + number, 91 + number]))
+    assert story.rest(gang([101, 100, 55, 101]), FIRST_SECONDS) == ()
+
+
+def test_what_a_daemon_has_not_seen_to_move_names_none() -> None:
+    story = Gang()
+    assert story.rest(gang([101, 101, 100, 101]), FIRST_SECONDS) == ()
+    assert story.seen is not None
+    assert story.seen.unsure
+
+
+def test_ranks_that_have_started_more_ahead_than_others_wait_as_they_do() -> None:
+    (found,) = stepping().rest(gang([105, 103, 100, 101]))
+    assert named([found]) == [(2, 100, False)]
+    assert (found.words, found.waiting) == ("AllReduce 101 of communicator 0xae94423cfbb2ef00", 3)
+
+
+def test_a_rank_does_not_keep_up_where_those_above_it_do_not_answer() -> None:
+    story = Gang()
+    for number in range(5):
+        story.look(gang([91 + number, 91 + number, 50 + number, 91 + number]))
+    story.look(gang([-1, -1, 55, -1]))
+    story.look(gang([97, 97, 56, 97]))
+    assert story.rest(gang([101, 101, 60, 101]), FIRST_SECONDS) == ()
+
+
+def test_one_that_does_not_start_the_first_is_late() -> None:
+    story = Gang()
+    story.look(gang([0] * 4))
+    assert named(story.rest(gang([1, 1, 0, 1]), FIRST_SECONDS + 2 * LOOK)) == [(2, 0, False)]
+
+
+def test_one_that_was_below_now_and_then_is_late() -> None:
+    story = stepping()
+    story.look(gang([100, 100, 99, 100]))
+    story.look(gang([101, 101, 101, 101]))
+    assert named(story.rest(gang([102, 102, 101, 102]))) == [(2, 101, False)]
+
+
+@pytest.mark.parametrize("kind", ["Broadcast", "Reduce"])
+def test_a_root_may_leave_its_collective_alone(kind: str) -> None:
+    story = stepping()
+    ranks = [rank_of(rank, host, {"AllReduce": 101, kind: 9 - (rank == 2)}) for rank, host in enumerate(HOSTS)]
+    assert story.rest(status(communicator(ranks)), FIRST_SECONDS) == ()
+
+
+def test_a_broadcast_is_a_move() -> None:
+    story = stepping()
+    for number in range(60):
+        counts = [{"AllReduce": 101 - (rank == 2), "Broadcast": number * (rank == 0)} for rank in range(4)]
+        ranks = [rank_of(rank, host, counts[rank]) for rank, host in enumerate(HOSTS)]
+        assert story.look(status(communicator(ranks))) == ()
+
+
+def test_ranks_in_different_collectives_of_one_communicator_wait_for_each_other() -> None:
+    story = stepping()
+    counts = [{"AllReduce": 101 - (rank == 2), "AllGather": 30 + (rank == 2)} for rank in range(4)]
+    ranks = [rank_of(rank, host, counts[rank]) for rank, host in enumerate(HOSTS)]
+    reduce, gather = story.rest(status(communicator(ranks)))
+    assert named([reduce]) == [(2, 100, False)]
+    assert reduce.late[0].waits == "AllGather 31 of communicator 0xae94423cfbb2ef00"
+    assert [late.member for late in gather.late] == [0, 1, 3]
+
+
+def test_a_rank_that_waits_in_another_communicator_is_no_culprit() -> None:
+    story = Gang()
+
+    def said(world: Sequence[int], pair: Sequence[int]) -> dict[str, Any]:
+        ranks = [rank_of(place, HOSTS[1 + place], {"AllReduce": count}) for place, count in enumerate(pair)]
+        return status(gang(world)["communicators"][0], communicator(ranks, number=7))
+
+    for number in range(5):
+        story.look(said([90 + number] * 4, [40 + number] * 2))
+    (found, other) = story.rest(said([101, 100, 100, 101], [51, 50]))
+    assert {late.member for each in (found, other) for late in each.late} == {2}
+
+
+@pytest.mark.parametrize(
+    "reach", [{"unresponsive": True}, {"unresponsive": False, "dead": True}, {"unresponsive": False}]
+)
+def test_where_any_rank_does_not_answer_none_is_named(reach: dict[str, bool]) -> None:
+    story = stepping()
+    story.look(gang([100] * 4))
+    there = [rank_of(rank, HOSTS[rank], {"AllReduce": 100 + (rank != 1)}) for rank in (0, 1, 3)]
+    for missing in ([], [missing_rank(2, HOSTS[2], **reach)]):
+        said = status(communicator(there, missing))
+        said["communicators"][0]["size"] = 4
+        assert story.rest(said, FIRST_SECONDS) == ()
+
+
+def test_where_a_rank_of_another_communicator_does_not_answer_none_is_named() -> None:
+    story = stepping()
+    pair = communicator([rank_of(0, HOSTS[1], {})], [missing_rank(1, HOSTS[2])], number=7)
+    assert story.rest(status(gang([101, 101, 100, 101])["communicators"][0], pair), FIRST_SECONDS) == ()
+
+
+@pytest.mark.parametrize("life", [{"finalize_called": True}, {"async_error": 6}, {"init_state": 7}])
+def test_a_communicator_that_begins_or_ends_names_none(life: dict[str, Any]) -> None:
+    story = stepping()
+    ranks = [rank_of(rank, host, {"AllReduce": 101 - (rank == 2)}) for rank, host in enumerate(HOSTS)]
+    ranks[1]["status"] |= life
+    assert story.rest(status(communicator(ranks)), FIRST_SECONDS) == ()
+
+
+def test_it_moves_all_the_same() -> None:
+    story = stepping()
+    for number in range(60):
+        ends = [rank_of(rank, host, {"AllReduce": number}, abort_flag=True) for rank, host in enumerate(HOSTS)]
+        said = status(gang([101, 101, 100, 101])["communicators"][0], communicator(ends, number=9))
+        assert story.look(said) == ()
+
+
+def test_a_gang_with_a_rank_at_an_address_of_none_of_its_pods_names_none() -> None:
+    story = stepping()
+    assert story.rest(gang([101, 101, 100, 101], [*HOSTS[:3], "192.168.0.9"]), FIRST_SECONDS) == ()
+    assert story.rest(gang([101, 101, 100, 101], [*HOSTS[:3], "unknown"]), FIRST_SECONDS) == ()
+
+
+def test_two_processes_on_one_gpu_are_not_told_apart() -> None:
+    story = stepping()
+    ranks = [rank_of(rank, host, {"AllReduce": 101 - (rank == 2)}) for rank, host in enumerate(HOSTS)]
+    ranks[3] |= {"host": HOSTS[2], "pid": 7}
+    assert story.rest(status(communicator(ranks)), FIRST_SECONDS) == ()
+    other = communicator([rank_of(0, HOSTS[2], {}) | {"pid": 7}], number=3)
+    assert stepping().rest(status(gang([101, 101, 100, 101])["communicators"][0], other), FIRST_SECONDS) == ()
+
+
+def test_of_a_pod_with_several_gpus_the_gpu_is_known() -> None:
+    story = Gang()
+
+    def said(count: int, late: int) -> dict[str, Any]:
+        counts = [{"AllReduce": count - (rank == late)} for rank in range(8)]
+        return status(communicator([rank_of(r, HOSTS[r // 2], counts[r], device=r % 2) for r in range(8)]))
+
+    for number in range(5):
+        story.look(said(90 + number, -1))
+    (found,) = story.rest(said(101, 5))
+    assert [(late.member, late.device) for late in found.late] == [(2, 1)]
+
+
+def test_the_first_collectives_of_a_communicator_may_take_long() -> None:
+    story = Gang()
+    assert story.rest(gang([1, 1, 0, 1]), FIRST_SECONDS - LOOK) == ()
+    assert named(story.rest(gang([1, 1, 0, 1]), 3 * LOOK)) == [(2, 0, False)]
+
+
+def test_a_pause_is_as_long_as_five_of_those_before() -> None:
+    story = stepping()
+    story.rest(gang([100] * 4), 30.0)
+    story.look(gang([101] * 4))
+    assert story.rest(gang([102, 102, 101, 102]), 5 * 30.0 - LOOK) == ()
+    assert named(story.rest(gang([102, 102, 101, 102]), 4 * LOOK)) == [(2, 101, False)]
+
+
+def test_looks_that_were_late_are_no_pause() -> None:
+    story = stepping()
+    story.now += 600.0
+    story.look(gang([100] * 4))
+    assert named(story.rest(gang([101, 101, 100, 101]), STILL_SECONDS + 3 * LOOK)) == [(2, 100, False)]
+
+
+def test_a_new_communicator_is_a_move() -> None:
+    story = stepping()
+    hung = gang([101, 101, 100, 101])["communicators"][0]
+    assert story.rest(status(hung), STILL_SECONDS - LOOK) == ()
+    other = communicator([rank_of(0, HOSTS[0], {})], number=3)
+    assert story.rest(status(hung, other), STILL_SECONDS - LOOK) == ()
+
+
+def test_another_epoch_begins_anew() -> None:
+    story = stepping()
+    story.rest(gang([101, 101, 100, 101]))
+    answer = decoded(json.dumps(gang([101, 101, 100, 101])).encode())
+    after = ras_seen(answer, 1, story.now, story.rank_of, story.ras)
+    assert (after.epoch, after.looks, after.longest) == (1, 1, 0.0)
+
+
+def test_what_is_known_does_not_grow_with_ranks_that_come_and_go() -> None:
+    story = Gang()
+    for number in range(50):
+        ranks = [rank_of(number * 10 + each, HOSTS[0], {}, device=each) for each in range(10)]
+        said = status(communicator(ranks))
+        said["communicators"][0]["size"] = 800_000
+        story.look(said)
+    assert story.ras is not None
+    (known,) = story.ras.communicators.values()
+    assert len(known.counts) == 10
+
+
+def test_an_answer_without_a_communicator_has_no_report() -> None:
+    story = stepping()
+    story.look(status())
+    assert story.ras is not None
+    assert story.ras.reports == ()
+
+
+def test_three_looks_are_needed_however_long_they_take() -> None:
+    story = stepping()
+    story.look(gang([101, 101, 100, 101]))
+    for _ in range(LOOKS - 1):
+        story.now += 60.0
+        assert story.look(gang([101, 101, 100, 101])) == ()
+    story.now += 60.0
+    assert named(story.look(gang([101, 101, 100, 101]))) == [(2, 100, False)]
