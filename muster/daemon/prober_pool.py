@@ -6,13 +6,16 @@ and the last error text of a coordinator that ends, at once.
 
 A coordinator whose answers cost more of the daemon's CPU time than its share is asked less often.
 
+Where members let NCCL's RAS be asked, and no process of theirs publishes the same, it is asked beside the coordinator
+once the roll has been complete, also while the coordinator does not answer.
+
 Answers without a serving coordinator are dropped while the daemon's own event loop lags: the lag may be the cause.
 """
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
 import structlog
@@ -21,6 +24,7 @@ from muster.state.view.roll import RollAnswer
 from muster.state.vocabulary.actions import ProbeTarget
 from muster.state.vocabulary.coordinator import AGENT, DASHBOARD, ProbeKind
 from muster.watchers.probes.bounded.metered import Meter, metered
+from muster.watchers.probes.nccl import RasProbe
 from muster.watchers.probes.ray import RayProbe
 from muster.watchers.probes.torch import TorchProbe
 
@@ -72,6 +76,31 @@ class _LastLook:
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
 
+class BesideIt:
+    """What NCCL's RAS says, added to the answers of one coordinator."""
+
+    def __init__(self, uid: str, ras: RasProbe) -> None:
+        self._uid = uid
+        self._ras = ras
+        self._passed = self._published = False
+        self._why = ""
+
+    def added(self, answer: RollAnswer, addresses: tuple[str, ...]) -> RollAnswer:
+        """The answer, with what RAS has said since the last one."""
+        self._passed = self._passed or answer.passed
+        self._published = self._published or bool(answer.collectives)
+        found = self._ras.answer(addresses if self._passed and not self._published else ())
+        if self._ras.why != self._why:
+            self._why = self._ras.why
+            if self._why:
+                log.info("no answer of NCCL's RAS", experiment=self._uid, why=self._why)
+        return answer if found is None or self._published else replace(answer, ras=found)
+
+    async def close(self) -> None:
+        """End what is asked."""
+        await self._ras.close()
+
+
 class ProberPool:
     """Owns the probe tasks. ``heard(uid, epoch, answer)`` receives each answer."""
 
@@ -83,13 +112,15 @@ class ProberPool:
         lag: Callable[[], float],
         observe: Callable[[str, RollAnswer], None],
         cpu: Callable[[], float],
+        ras: Callable[[], RasProbe] = RasProbe,
     ) -> None:
-        """``cpu`` is a clock of this thread's CPU seconds."""
+        """``cpu`` is a clock of this thread's CPU seconds, ``ras`` makes what asks NCCL's RAS."""
         self._heard = heard
         self._make = make
         self._lag = lag
         self._observe = observe
         self._cpu = cpu
+        self._make_ras = ras
         self._tasks: dict[str, tuple[ProbeTarget, asyncio.Task[None]]] = {}
         self._looks: dict[str, _LastLook] = {}
 
@@ -144,15 +175,17 @@ class ProberPool:
 
     async def _probe(self, uid: str, target: ProbeTarget, prober: Prober, meter: Meter, look: _LastLook) -> None:
         parked: asyncio.Task[None] | None = None
+        ras = BesideIt(uid, self._make_ras())
         try:
             while True:
+                now = self._tasks[uid][0] if uid in self._tasks else target
                 if isinstance(prober, AsksMembers):
-                    prober.suspects = self._tasks[uid][0].suspects if uid in self._tasks else ()
+                    prober.suspects = now.suspects
                 if last := look.wanted.is_set():
                     look.wanted.clear()
                     if isinstance(prober, ReadsReports):
                         prober.read_now()
-                answer = await prober.snapshot()
+                answer = ras.added(await prober.snapshot(), now.ras)
                 self._take(uid, target, answer)
                 if last:
                     look.over.set()
@@ -168,6 +201,7 @@ class ProberPool:
             if parked is not None:
                 parked.cancel()
                 await asyncio.gather(parked, return_exceptions=True)
+            await ras.close()
             await prober.close()
 
     async def _park(self, uid: str, target: ProbeTarget, prober: Prober, meter: Meter) -> None:

@@ -17,7 +17,7 @@ from muster.state.vocabulary.pod import Exit, Pod, PodPhase
 from muster.state.vocabulary.pod_spec import PodSpec
 from muster.state.vocabulary.record import Cause, ConditionType, Phase, Record, RollCall
 from muster.state.vocabulary.rules import Backoff, ClockAction, ClockName
-from tests.builders import NOW, Clock, answer, plan, pod, record, view
+from tests.builders import NOW, Clock, answer, plan, pod, record, view, worker_group
 
 BACKING_OFF = Backoff(initial=7, maximum=100, factor=3)
 FAIL, RESTART, ALERT = ClockAction
@@ -423,6 +423,31 @@ def test_the_coordinators_process_is_asked_by_its_address() -> None:
     assert probed(pod(0, ip="fd00::1")) == replace(target, address="[fd00::1]:1234")
     third = plan(size=6, coordinator=Coordinator(3, 99, ProbeKind.JAX))
     assert probed(pod(3), pod(0), run=third) == ProbeTarget(0, "pod-3-0", "10.0.0.4:99", "jax", 6)
+
+
+def test_members_that_run_can_be_asked_for_ras_where_their_template_says_so() -> None:
+    env = [{"name": "NCCL_RAS_ADDR", "value": "0.0.0.0:7000"}]
+    template = {"spec": {"containers": [{"name": "main", "env": env}]}}
+    run = plan(groups=(worker_group(4, template=template),))
+    pods = pod(0), pod(1, started=False), pod(2, ip="fd00::1")
+    target = probed(*pods, run=run)
+    assert target is not None
+    assert target.ras == ("10.0.0.1:7000", "[fd00::1]:7000")
+    assert target.same_coordinator(replace(target, ras=()))
+    one = probed(*pods)
+    assert one is not None
+    assert one.ras == ()
+
+
+def test_only_members_whose_own_template_says_so_are_asked_for_ras() -> None:
+    env = [{"name": "NCCL_RAS_ADDR", "value": "0.0.0.0:7000"}]
+    template = {"spec": {"containers": [{"name": "main", "env": env}]}}
+    on_node = {"spec": template["spec"] | {"hostNetwork": True}}
+    first = worker_group(2, template=on_node)
+    run = plan(groups=(first, Group("other", 1, 2, first.pod, 2, template=template)))
+    target = probed(pod(0), pod(1), pod(2), run=run)
+    assert target is not None
+    assert target.ras == ("10.0.0.3:7000",)
 
 
 @pytest.mark.parametrize(

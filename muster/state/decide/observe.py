@@ -8,6 +8,7 @@ so this is the whole decision for a watched run, but for the end that it asks fo
 
 from collections.abc import Callable, Mapping
 from enum import Enum
+from itertools import islice
 from typing import Final
 
 from msgspec.structs import replace
@@ -36,10 +37,13 @@ from muster.state.summary import evidence, goodput, history
 from muster.state.summary.status import due, summarize
 from muster.state.vocabulary.actions import ProbeTarget
 from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Phase, Record, StoryLine
 from muster.state.vocabulary.rules import ClockName
 from muster.state.vocabulary.transitions import enter
 
+MOST_RAS: Final = 8
+"""Members that may be asked for NCCL's RAS, one after the other."""
 NOT_GATHERED: Final = Assembly(False, False, 0, (), "", None, None)
 
 
@@ -309,15 +313,14 @@ def _target(context: Context) -> ProbeTarget | None:
     if coordinator is None or not context.record.gathering or context.plan.lifecycle.deleting:
         return None
     pod = context.tally.members.get(coordinator.rank)
-    if pod is None or not pod.live or not pod.started or not pod.ip or pod.terminating:
+    if pod is None or not _answers(pod):
         return None
-    host = f"[{pod.ip}]" if ":" in pod.ip else pod.ip
     epoch, plan = context.record.epoch, context.plan
     hands_over = plan.submitter >= 0 or plan.naming.submits_as
     return ProbeTarget(
         epoch=epoch,
         uid=pod.uid,
-        address=f"{host}:{coordinator.port}",
+        address=f"{_host(pod.ip)}:{coordinator.port}",
         kind=coordinator.probe,
         expected=plan.size,
         ports=coordinator.ports,
@@ -326,7 +329,26 @@ def _target(context: Context) -> ProbeTarget | None:
         token=coordinator.token,
         path=coordinator.path,
         suspects=_suspects(context) if coordinator.probe is ProbeKind.RAY else (),
+        ras=_ras(context),
     )
+
+
+def _ras(context: Context) -> tuple[str, ...]:
+    """Where some members that run can be asked for NCCL's RAS: any one of them answers for all."""
+    plan, members = context.plan, context.tally.members
+    groups = ((group, port) for group in plan.groups if (port := plan.ras.get(group.name)))
+    ports = ((group.first_rank + place, port) for group, port in groups for place in range(group.size))
+    found = ((members.get(rank), port) for rank, port in islice(ports, MOST_RAS))
+    return tuple(f"{_host(pod.ip)}:{port}" for pod, port in found if pod is not None and _answers(pod))
+
+
+def _answers(pod: Pod) -> bool:
+    """Its processes run."""
+    return pod.live and pod.started and bool(pod.ip) and not pod.terminating
+
+
+def _host(ip: str) -> str:
+    return f"[{ip}]" if ":" in ip else ip
 
 
 def _suspects(context: Context) -> tuple[str, ...]:

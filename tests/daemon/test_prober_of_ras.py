@@ -1,0 +1,92 @@
+"""NCCL's RAS is asked beside the coordinator: when, where, and when not."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from muster.daemon.prober_pool import ProberPool
+from muster.state.view.recorder.collectives import CollectiveReport
+from muster.state.view.recorder.ras_answer import RasAnswer
+from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
+from muster.state.vocabulary.actions import ProbeTarget
+from muster.state.vocabulary.coordinator import ProbeKind
+from muster.watchers.probes.bounded.connection import Address, Guard
+from muster.watchers.probes.nccl import RasProbe
+from tests.simulation.world.virtual_loop import VirtualLoop
+
+ADDRESSES = ("10.0.0.1:28028", "10.0.0.2:28028")
+ASSEMBLING = RollAnswer(at=0.0, coordinator=CoordinatorState.SERVING, states=(RankState.ARRIVED, RankState.MISSING))
+COMPLETE = RollAnswer(at=0.0, coordinator=CoordinatorState.SERVING, states=(RankState.CONNECTED,) * 2)
+GONE = RollAnswer(at=0.0, coordinator=CoordinatorState.TIMEOUT)
+REPORT = CollectiveReport(0, 0, 1, 1, 1, 1.0, 0.0)
+PUBLISHED = replace(COMPLETE, collectives=(REPORT,))
+SAID = RasAnswer()
+
+
+class Coordinator:
+    """Gives answers in turn, the last one for ever."""
+
+    def __init__(self, *answers: RollAnswer) -> None:
+        self._answers = list(answers)
+
+    async def snapshot(self) -> RollAnswer:
+        return self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+
+    async def changes(self) -> AsyncGenerator[RollAnswer, None]:
+        await asyncio.Event().wait()
+        yield ASSEMBLING
+
+    async def close(self) -> None: ...
+
+
+def play(*answers: RollAnswer, ras: tuple[str, ...] = ADDRESSES) -> tuple[list[str], list[RollAnswer]]:
+    """A minute with such a coordinator: which addresses were asked, and what was heard."""
+    asked: list[str] = []
+    heard: list[RollAnswer] = []
+
+    async def ask(address: Address, guard: Guard) -> RasAnswer:
+        asked.append(str(address))
+        return SAID
+
+    async def story() -> None:
+        options: dict[str, Any] = {"lag": lambda: 0.0, "observe": lambda *_: None, "cpu": lambda: 0.0}
+        pool = ProberPool(
+            lambda _uid, _epoch, answer: heard.append(answer),
+            make=lambda _: Coordinator(*answers),
+            ras=lambda: RasProbe(ask),
+            **options,
+        )
+        pool.aim("uid", ProbeTarget(1, "uid-1", "10.0.0.1:1", ProbeKind.TORCH, 2, ras=ras))
+        await asyncio.sleep(60)
+        await pool.close()
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        runner.run(story())
+    return asked, heard
+
+
+def test_it_is_asked_once_the_roll_is_complete_and_what_it_says_comes_with_a_look() -> None:
+    asked, heard = play(ASSEMBLING, ASSEMBLING, COMPLETE)
+    assert len(asked) == len([answer for answer in heard if answer.ras is SAID]) == 10
+    assert [answer.ras for answer in heard[:3]] == [None] * 3
+    assert {answer.coordinator for answer in heard} == {CoordinatorState.SERVING}
+
+
+def test_it_is_asked_also_while_the_coordinator_does_not_answer_any_more() -> None:
+    asked, heard = play(COMPLETE, GONE)
+    assert len(asked) > 5
+    assert any(answer.ras is SAID and answer.coordinator is CoordinatorState.TIMEOUT for answer in heard)
+
+
+@pytest.mark.parametrize(
+    ("answers", "ras"),
+    [((ASSEMBLING,), ADDRESSES), ((GONE,), ADDRESSES), ((COMPLETE,), ()), ((PUBLISHED, COMPLETE), ADDRESSES)],
+    ids=["not assembled", "never answered", "no address", "processes publish it"],
+)
+def test_it_is_not_asked(answers: tuple[RollAnswer, ...], ras: tuple[str, ...]) -> None:
+    asked, heard = play(*answers, ras=ras)
+    assert asked == []
+    assert {answer.ras for answer in heard} == {None}

@@ -1,0 +1,51 @@
+"""musterd asks the RAS of a gang's pods where their template opens it, and names the rank that holds the others up."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from muster.client import Snapshot
+from tests.e2e.environment import ROOT, environment
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(400)]
+
+SAYS = (
+    "rank 1 has not entered AllReduce 121 of communicator 0xae94423cfbb2ef00 (120 entered), which 2 of 3 have entered"
+)
+
+
+def experiment(folder: Path) -> str:
+    program = f"{sys.executable} -u -m tests.e2e.ras_gang {folder}"
+    env = [{"name": "NCCL_RAS_ADDR", "value": "$(MUSTER_POD_IP):28028"}]
+    return json.dumps(
+        {
+            "apiVersion": "muster.dev/v1alpha1",
+            "kind": "Experiment",
+            "metadata": {"name": "run"},
+            "spec": {
+                "operator": "jax",
+                "image": "none",
+                "command": f"cd {ROOT} && JAX_PLATFORMS=cpu exec {program}",
+                "types": {"worker": {"count": 3, "resources": {"cpus": 0.1, "memory": 0.2}}},
+                "template": {"spec": {"containers": [{"name": "main", "env": env}]}},
+            },
+        }
+    )
+
+
+def stuck(seen: Snapshot) -> str:
+    (found,) = [each.message for each in seen.status.conditions if each.type == "Stuck"] or [""]
+    return found
+
+
+async def test_the_rank_that_holds_the_others_up_is_named_by_what_ras_answers(tmp_path: Path) -> None:
+    pytest.importorskip("jax")
+    async with environment(tmp_path / "home") as env:
+        await env.start_daemon()
+        await env.client.submit(experiment(tmp_path))
+        seen = await env.until("run", lambda seen: "NCCL has counted no collective since" in stuck(seen), 300)
+    assert stuck(seen).endswith(f"Z: {SAYS}")
+    assert seen.status.known is not None
+    assert (seen.status.known.cause, seen.status.known.ranks) == ("CollectiveBehind", "1")
