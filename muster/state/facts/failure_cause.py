@@ -42,8 +42,12 @@ def cause_of(context: Context, pod: Pod) -> Cause:
 
 
 def gone_cause(context: Context, rank: int, group: str) -> Cause:
-    """The failure of a member whose pod was removed, no one saw why. The node is the one it was last seen on."""
-    epoch, member, seen = context.record.epoch, context.plan.member(rank), context.tally.gone.get(rank)
+    """The failure of a member whose pod was removed, no one saw why. The node is the one it was last seen on.
+
+    The live API may say so before the watch does: then the pod still counts as a member.
+    """
+    tally, epoch, member = context.tally, context.record.epoch, context.plan.member(rank)
+    seen = tally.gone.get(rank) or tally.members.get(rank)
     name = context.plan.pod_name(member, epoch, context.record.attempt_of(rank)) if member else ""
     reason, message = "PodDeleted", "the member's pod is gone"
     if seen and seen.uid in context.view.engine.ended_unseen:

@@ -114,7 +114,7 @@ def test_a_member_that_is_gone_counts_once_the_live_api_has_said_so() -> None:
 
 
 def test_a_member_that_is_gone_is_named_with_the_pod_and_the_node_that_were_known() -> None:
-    context = case(*(pod(rank, epoch=1) for rank in range(4)), lost=1, epoch=1, scheduled_at=NOW)
+    context = case(*(pod(rank, epoch=1, node="node-a") for rank in range(4)), lost=1, epoch=1, scheduled_at=NOW)
     seen = context.view
     assert isinstance(seen, View)
     seen.change(pod(2, epoch=1, node="node-b"), None)
@@ -124,7 +124,7 @@ def test_a_member_that_is_gone_is_named_with_the_pod_and_the_node_that_were_know
     assert sentence(cause) == f"rank 2 ({cause.pod}) ended: PodDeleted on node node-b: the member's pod is gone"
     seen.engine.lost_ranks = (1,)  # what the live API says goes before what vanished here, which may be there
     assert (cause := failure.first_cause(context)) is not None
-    assert (cause.rank, cause.node) == (1, "")
+    assert (cause.rank, cause.node, cause.uid) == (1, "node-a", pod(1, epoch=1).uid)
 
 
 @pytest.mark.parametrize(("restarts", "limit", "restarted"), [(0, 1, True), (1, 2, True), (1, 1, False), (0, 0, False)])
