@@ -85,10 +85,12 @@ class Informers:
             boundary.experiment_changed,
             self._reached,
             experiments.stripped,
-            boundary.experiments_went_back,
+            self._back("experiments", boundary.experiments_went_back),
             boundary.undone,
         )
-        self._pods = Store[Pod](boundary.pod_changed, self._reached, on_back=boundary.pods_went_back)
+        self._pods = Store[Pod](
+            boundary.pod_changed, self._reached, on_back=self._back("pods", boundary.pods_went_back)
+        )
         self._services = Store[ServiceRecord](boundary.service_changed, self._reached)
         self._workloads = Store[Workload](boundary.workload_changed, self._workloads_reached)
         self._queue_turned = queue_turned
@@ -130,7 +132,7 @@ class Informers:
                 boundary.experiment_changed,
                 self._reached,
                 experiments.stripped,
-                partial(boundary.experiments_went_back, kind=subject.kind),
+                self._back(subject.plural, partial(boundary.experiments_went_back, kind=subject.kind)),
                 boundary.undone,
             )
             followed = reflector(subject.path, {}, decoder, store, ends_with_its_kind)
@@ -211,6 +213,20 @@ class Informers:
                 [service for service in self._services if service.owner == uid],
                 [workload for workload in self._workloads if workload.ours and workload.owner == uid],
             )
+
+    def _back(self, name: str, then: Callable[[int], None]) -> Callable[[int], None]:
+        """What is called when the list of that kind is older than its cache: the other kinds are listed again, too.
+
+        A watch goes on without what was undone, where the old resourceVersions come again before it is silent for long.
+        """
+
+        def went_back(version: int) -> None:
+            then(version)
+            for other, each in self.reflectors.items():
+                if other != name:
+                    each.list_again()
+
+        return went_back
 
     def _close(self, resource: str) -> None:
         del self.reflectors[resource]

@@ -9,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from muster.api.names import LABEL_EPOCH, LABEL_RANK
+from muster.api.names import LABEL_EPOCH, LABEL_RANK, LABEL_UID
 from muster.daemon.app import Daemon
 from tests.daemon.virtual_daemon import RUN, Cluster, experiment, virtually
 from tests.fakes.history import Change, Object
@@ -18,6 +18,7 @@ SIZE = 4
 SEEN = 200.0
 """Seconds within which everything is as it was restored: a watch without a word lasts 90 s."""
 
+OTHER = "/api/v1/namespaces/team/pods/other"
 BUMPS = pytest.mark.parametrize("bump", [0, 1_000_000_000], ids=["copied back", "bumped"])
 
 
@@ -128,6 +129,27 @@ async def test_a_gang_whose_containers_are_gone_is_restarted_once_whenever_the_k
     seen = daemon.find("team", "run")
     assert seen is not None
     assert seen.record.epoch == epoch
+
+
+@virtually
+async def test_pods_of_the_lost_time_are_forgotten_where_their_watch_goes_on(cluster: Cluster, daemon: Daemon) -> None:
+    """Another pod brings the old resourceVersions back shortly before the watch of pods has been silent for 90 s."""
+    await gang(cluster)
+    backup = cluster.api.history.version
+    await restarted(cluster)
+    lost = cluster.api.history.version
+    cluster.api.restore(backup)
+    cluster.end(1, 1)
+    await asyncio.sleep(85)
+    while cluster.api.history.version <= lost + 1:
+        cluster.api.put(
+            OTHER, {"metadata": {"labels": {LABEL_UID: "of-another"}}, "spec": {}, "status": {"phase": "Succeeded"}}
+        )
+    await asyncio.sleep(SEEN)
+    stopped(cluster)
+    await asyncio.sleep(SEEN)
+    await start(cluster)
+    assert (cluster.status["phase"], cluster.status["epoch"]) == ("Running", 2)
 
 
 @BUMPS

@@ -153,6 +153,10 @@ class Reflector(Generic[T]):
         """How many full lists were read after the first."""
         return self.feed.relists
 
+    def list_again(self) -> None:
+        """What the sink holds may be wrong: an open watch ends with its next line, a bookmark at the latest."""
+        self._must_list = True
+
     async def run(self) -> NoReturn:
         """Follow the server until cancelled."""
         while True:
@@ -160,7 +164,7 @@ class Reflector(Generic[T]):
             self._answered = False
             try:
                 await self._follow()
-                if self._clock() - began < self.settings.early:
+                if self._clock() - began < self.settings.early and not self._must_list:
                     problem = "the server closes the watch at once"
                     raise Unreachable(problem, reason="Early", request=f"GET {self._path}")
             except ApiError as error:
@@ -198,6 +202,8 @@ class Reflector(Generic[T]):
                     elif collect(event, initial):
                         self._replace(initial, event.version)
                         initial = None
+                    if self._must_list and initial is None:
+                        return None
         except Invalid:
             if initial is None:
                 self._must_list = True
