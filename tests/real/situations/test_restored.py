@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from muster.api.names import LABEL_EPOCH, LABEL_EXPERIMENT, LABEL_RANK
+from muster.kube.paths import core
 from tests.real.etcd import BUMPED, COPIED, Backup, member_of, put_back
-from tests.real.namespace import Object, eventually
+from tests.real.namespace import MERGE, Object, eventually
 from tests.real.site import Site
 from tests.real.stopping import api_server_down, held
 from tests.tools.etcdutl import ETCDUTL
@@ -21,6 +22,9 @@ pytestmark = [
 ]
 NOTICED = 180.0
 """Seconds: where no number of the past is told from one of the future, a watch without a word lasts 90 s."""
+
+LATER = 3000
+"""Writes between the backup and the restoration: resourceVersions that do not come again before that is noticed."""
 
 RUNS = {
     "over": "*: run 0.1, exit 0",
@@ -37,6 +41,14 @@ def uids(pods: list[Object], experiment: str) -> set[str]:
 
 def running(pods: list[Object]) -> list[Object]:
     return [pod for pod in pods if pod["status"]["phase"] == "Running"]
+
+
+async def written(here: Site, times: int) -> None:
+    """So many writes to an object that is of no concern to Muster."""
+    path = core(here.namespace, "configmaps", "busy")
+    await here.request("POST", core(here.namespace, "configmaps"), {"metadata": {"name": "busy"}})
+    for number in range(times):
+        await here.request("PATCH", path, {"data": {"number": str(number)}}, MERGE)
 
 
 @pytest.mark.parametrize("way", [COPIED, BUMPED], ids=["copied back", "bumped"])
@@ -65,6 +77,7 @@ async def test_etcd_is_restored_and_each_run_goes_on_from_what_the_backup_says(
     await here.kubectl("delete", "experiment", "deleted")
     await here.submit("later")
     await here.phase("later", "Running")
+    await written(here, LATER)
 
     log = Path(here.ground.folder) / "musterd.log"
     read = log.stat().st_size
