@@ -13,9 +13,9 @@ from typing import Final
 
 from muster.api.names import name_suffix
 from muster.api.values.devices import Devices
+from muster.api.values.ras_address import ras_port
 from muster.state.vocabulary.coordinator import DASHBOARD, Coordinator
 from muster.state.vocabulary.group import Group, Member, Role, devices_of_member
-from muster.state.vocabulary.nccl import ras_port
 from muster.state.vocabulary.plan_parts import Edits, Failures, Lifecycle, Naming, RestartPolicy, Watching
 from muster.state.vocabulary.pod_spec import Claim
 from muster.state.vocabulary.rules import EVERY_JOB, ClockName, ClockRule, SuccessRule
@@ -112,7 +112,7 @@ class Plan:
             "submitter": next((group.first_rank for group in groups if group.role is Role.SUBMITTER), -1),
             "meeting": self.member(self.coordinator.rank) if self.coordinator else None,
             "asked": None if self.coordinator is None or self.coordinator.probe.passive else self.coordinator,
-            "ras": {group.name: port for group in groups if (port := ras_port(group))},
+            "ras": {group.name: port for group in groups if (port := ras_port(group.template))},
             "devices": {group.name: asks for group in groups if (asks := devices_of_member(group))},
         }
         for name, value in follows.items():

@@ -1,18 +1,16 @@
-"""Where the template of a group lets NCCL's RAS be asked."""
+"""Where a pod template lets NCCL's RAS be asked."""
 
 from typing import Any
 
 import pytest
 
-from muster.state.vocabulary.group import Group
-from muster.state.vocabulary.nccl import ras_port
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.api.values.ras_address import ras_port
 
 
 def port(value: Any, **spec: Any) -> int:
     env = [{"name": "OTHER", "value": "x:1"}, {"name": "NCCL_RAS_ADDR", "value": value}]
     template = {"spec": {"containers": [{"name": "sidecar"}, {"name": "main", "env": env}], **spec}}
-    return ras_port(Group("worker", 1, 2, PodSpec(), 0, template=template))
+    return ras_port(template)
 
 
 @pytest.mark.parametrize(
@@ -58,4 +56,4 @@ def test_pods_on_the_network_of_their_node_are_not_asked() -> None:
     ],
 )
 def test_a_template_without_it_names_none(template: dict[str, Any]) -> None:
-    assert ras_port(Group("worker", 1, 2, PodSpec(), 0, template=template)) == 0
+    assert ras_port(template) == 0

@@ -1,22 +1,20 @@
-"""Whether the members of a group let NCCL's RAS be asked from outside their pods."""
+"""Where a pod template lets NCCL's RAS be asked from outside the pod."""
 
 from collections.abc import Mapping
 from ipaddress import ip_address
 from typing import Any, Final
 
-from muster.state.vocabulary.group import Group
-
 VARIABLE: Final = "NCCL_RAS_ADDR"
 """Where RAS listens (NVIDIA/nccl: src/ras/client_support.cc, rasClientInitSocket); without it at localhost:28028."""
 
 
-def ras_port(group: Group) -> int:
-    """The port that the template of the group names in ``NCCL_RAS_ADDR``; 0 where none can be asked from outside.
+def ras_port(template: Mapping[str, Any]) -> int:
+    """The port that a core/v1 PodTemplateSpec names in ``NCCL_RAS_ADDR``; 0 where its pods are not to be asked.
 
     On the network of its node a pod is not asked: pods of several gangs may listen at one port there, and the kernel
     chooses the one that answers.
     """
-    spec = _mapping(group.template.get("spec"))
+    spec = _mapping(template.get("spec"))
     if spec.get("hostNetwork"):
         return 0
     for container in _rows(spec.get("containers")):
