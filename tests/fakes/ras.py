@@ -22,29 +22,19 @@ def rank_of(rank: int, host: str, counts: Mapping[str, int], device: int = 0, **
         "destroy_flag": False,
         "abort_flag": False,
     }
-    return {
-        "rank": rank,
-        "host": host,
-        "pid": 100 + device,
-        "cuda_dev": device,
-        "nvml_dev": device,
-        "status": at_work | status,
-        "collective_counts": dict.fromkeys(KINDS, 0) | dict(counts),
-    }
+    counted = {"collective_counts": dict.fromkeys(KINDS, 0) | dict(counts)}
+    return _process(rank, host, device) | {"status": at_work | status} | counted
 
 
 def missing_rank(
     rank: int, host: str, device: int = 0, *, unresponsive: bool = True, dead: bool = False
 ) -> dict[str, Any]:
     """A rank that has not."""
-    return {
-        "rank": rank,
-        "host": host,
-        "pid": 100 + device,
-        "cuda_dev": device,
-        "nvml_dev": device,
-        "status": {"unresponsive": unresponsive, "considered_dead": dead},
-    }
+    return _process(rank, host, device) | {"status": {"unresponsive": unresponsive, "considered_dead": dead}}
+
+
+def _process(rank: int, host: str, device: int) -> dict[str, Any]:
+    return {"rank": rank, "host": host, "pid": 100 + device, "cuda_dev": device, "nvml_dev": device}
 
 
 def communicator(

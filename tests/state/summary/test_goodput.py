@@ -345,7 +345,8 @@ def test_an_epoch_that_ends_in_a_pause_ends_it() -> None:
     assert story.seconds(Bucket.PRODUCTIVE, Bucket.CHECKPOINT_SAVE) == (30, 25)
 
 
-def test_a_hang_counts_from_the_last_step_to_the_next_one() -> None:
+def after_a_hang() -> Timed:
+    """A gang that hung for 70 s, of which musterd has said so, and has not seen the step that ended it."""
     story = Timed()
     story.assemble()
     story.begin(0)
@@ -353,6 +354,11 @@ def test_a_hang_counts_from_the_last_step_to_the_next_one() -> None:
     story.hang()
     story.passes(1.0)
     story.step, story.at, story.longest = 130, story.clock, 70.0
+    return story
+
+
+def test_a_hang_counts_from_the_last_step_to_the_next_one() -> None:
+    story = after_a_hang()
     story.passes(2.0)  # until the next look
     story.see()
     assert story.condition(ConditionType.STUCK)[0] is False
@@ -362,13 +368,7 @@ def test_a_hang_counts_from_the_last_step_to_the_next_one() -> None:
 
 
 def test_steps_after_a_hang_are_lost_by_the_time_that_they_took() -> None:
-    story = Timed()
-    story.assemble()
-    story.begin(0)
-    story.run(129)
-    story.hang()
-    story.passes(1.0)
-    story.step, story.at, story.longest = 130, story.clock, 70.0
+    story = after_a_hang()
     story.see()
     assert story.condition(ConditionType.STUCK)[0] is False
     story.run(35)
@@ -382,13 +382,7 @@ def test_steps_after_a_hang_are_lost_by_the_time_that_they_took() -> None:
 
 
 def test_a_checkpoint_between_the_end_of_a_hang_and_the_look_that_sees_it_is_neither_work_nor_stuck() -> None:
-    story = Timed()
-    story.assemble()
-    story.begin(0)
-    story.run(129)
-    story.hang()
-    story.passes(1.0)
-    story.step, story.at, story.longest = 130, story.clock, 70.0
+    story = after_a_hang()
     story.pause(1.5, "checkpoint_save")
     story.passes(1.0)
     story.step, story.at = 131, story.clock
