@@ -15,11 +15,8 @@ from tests.real.ground import ROOT, TAINT
 from tests.real.namespace import Object, eventually
 from tests.real.site import PROCESSES, Site
 
-pytestmark = [
-    pytest.mark.alone,
-    pytest.mark.idle,
-    pytest.mark.timeout(900),
-]  # real Ray needs both cores of a small machine
+# real Ray needs both cores of a small machine
+pytestmark = [pytest.mark.alone, pytest.mark.idle, pytest.mark.timeout(900)]
 LONG = 300.0
 WORKER, SUBMITTER = 3, 4
 PLACE = {"nodeSelector": PROCESSES, "tolerations": [{"key": TAINT["key"], "operator": "Exists"}]}
