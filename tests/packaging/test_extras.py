@@ -41,6 +41,19 @@ def test_the_core_imports_without_any_module_of_an_extra() -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_the_tests_of_state_and_kinds_need_only_the_extras_local_and_test() -> None:
+    """`.ci/newer-python` installs these two alone; most machines have no newer Python and do not run it."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    named = {extra: {re.split(r"[\[=<>;~ ]", each)[0].lower() for each in extras[extra]} for extra in (*extras, "dev")}
+    plugin = {"coverage", "pytest-cov"}  # pytest loads it at its start
+    only_dev = (named["dev"] | named["jax"]) - named["test"] - named["local"] - plugin
+    modules = [module for module, (name, *_) in packages_distributions().items() if name.lower() in only_dev]
+    assert "grpc" in modules
+    collect = "import pytest\nsys.exit(pytest.main(['-qq', '--collect-only', 'tests/state', 'tests/kinds']))"
+    done = blocked(collect, *modules)
+    assert done.returncode == 0, done.stdout[-4000:]
+
+
 @pytest.mark.parametrize(
     ("command", "extra", "module"),
     [

@@ -23,9 +23,9 @@ from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import ClockAction, ClockName
 from muster.watchers.probes.jax.places import PlaceReader
 from tests.builders import Clock, plan
+from tests.fakes.places import Store, value
 from tests.state.facts.test_standing_ranks import NEXT, Standing
 from tests.state.story import Story
-from tests.watchers.probes.test_jax_places import Store, value
 
 HANGS = {ClockName.PROGRESS: Clock(300.0, ClockAction.RESTART)}
 

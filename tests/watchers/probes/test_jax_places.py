@@ -9,42 +9,13 @@ from muster.state.view.places.report import PlaceReport
 from muster.watchers.probes.bounded.grpc import NoAnswer, Status
 from muster.watchers.probes.jax.places import MOST_STACKS, PlaceReader, stack_of
 from muster.watchers.probes.jax.probe import JaxProbe
-from muster.watchers.probes.jax.protobuf import Malformed, bytes_field
+from muster.watchers.probes.jax.protobuf import Malformed
 from muster.watchers.probes.reports import MOST_REST
 from tests.fakes.coordinator import FakeCoordinator
+from tests.fakes.places import Store, value
 
-VALUE = {
-    "at": 512.2,
-    "since": 470.2,
-    "longest": 2.0,
-    "returns": 3,
-    "in": "next",
-    "file": "data.py",
-    "line": 41,
-    "stack": "8c736521",
-}
 PLACE = PlaceReport(0, 512.2, 470.2, 2.0, 3, "next", "data.py", 41, "8c736521")
 STACK = json.dumps([["next", "/app/data.py", 41], ["<module>", "/app/train.py", 7]]).encode()
-
-
-class Store:
-    """A store that counts what is asked of it."""
-
-    def __init__(self, values: dict[str, bytes]) -> None:
-        self.values = values
-        self.asked: list[str] = []
-
-    async def get(self, key: str, directory: bool) -> bytes:
-        self.asked.append(key)
-        found = {name: value for name, value in self.values.items() if name == key or name.startswith(f"{key}/")}
-        field = 2 if directory else 1
-        return b"".join(
-            bytes_field(field, bytes_field(1, name.encode()) + bytes_field(2, value)) for name, value in found.items()
-        )
-
-
-def value(**stated: object) -> bytes:
-    return json.dumps(VALUE | stated).encode()
 
 
 async def read(values: dict[str, bytes], size: int = 4) -> tuple[PlaceReport, ...]:
