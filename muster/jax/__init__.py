@@ -74,8 +74,9 @@ def report(step: Any, /, **scalars: Any) -> None:
     """Say that this process has come to that step, a whole number; ``scalars`` are up to eight numbers beside it.
 
     Call it in each step, in every process. Muster shows steps per second and the slowest rank, and calls the gang hung
-    when no process has reported for a minute, or for five times its longest pause. For a longer one there is ``pause``;
-    and reports of the same step count too, so a long evaluation may call this as well. It never waits and never raises.
+    when no process has reported for a minute (45 s where one is a step behind), or for five times its longest pause.
+    For a longer one there is ``pause``; and reports of the same step count too, so a long evaluation may call this as
+    well. It never waits and never raises.
     """
     reports.report(step, scalars)
 

@@ -17,9 +17,9 @@ def report(step: Any, /, **scalars: Any) -> None:
     """Say that this process has come to that step, a whole number; ``scalars`` are up to eight numbers beside it.
 
     Call it in each step, in every process, before its first collective: then a rank that does not come to that step is
-    behind the others, and is named. Where no process has reported for a minute, or for five times the longest pause,
-    the gang is called hung; for a longer pause there is ``pause``. It never waits and never raises, and before
-    ``init_process_group`` it does nothing.
+    behind the others, and is named. Where no process has reported for a minute (45 s where one is behind), or for five
+    times the longest pause, the gang is called hung; for a longer pause there is ``pause``. It never waits and never
+    raises, and before ``init_process_group`` it does nothing.
     """
     reports.report(step, scalars)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from muster.cli.processes.stack import free_port
-from muster.state.view.progress import HANG_SECONDS, Progress, StepReport, sentence, steps_progress
+from muster.state.view.progress import BEHIND_SECONDS, HANG_SECONDS, Progress, StepReport, sentence, steps_progress
 from muster.watchers.probes.jax.probe import JaxProbe
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(150)]
@@ -108,7 +108,7 @@ async def test_steps_of_a_real_gang_are_read_and_a_stopped_rank_is_a_hang(tmp_pa
         apart = max(report.step for report in still) - min(report.step for report in still)
         assert apart <= 12 * rate, "a value is ten seconds old at most, and its write and a step may be late"
         hung_at = seen.moved_at + max(HANG_SECONDS, 5 * seen.longest)
-        assert not _later(still, hung_at - 1, seen).hung
+        assert not _later(still, seen.moved_at + BEHIND_SECONDS - 1, seen).hung
         assert _later(still, hung_at, seen).hung
         assert sentence(_later(still, hung_at, seen), hung_at).startswith("no step since ")
 

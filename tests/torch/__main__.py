@@ -2,9 +2,8 @@
 
 In each run one of four ranks comes to its next step no more, another one in each. The run is right where that rank, and
 no other, is named when the gang hangs, and nothing is said of a hang before. The seconds are those from the last step
-until the rank is seen to be behind. What is waited for is that sight: the minute until ``Hung`` is computed, by the
-same function, as if the same reports were read later. Of a rank 0 that is stopped the store does not answer any more:
-Muster says ``CoordinatorUnreachable`` of it, and nothing of a hang, which is right for rank 0 alone.
+until then. Of a rank 0 that is stopped the store does not answer any more: Muster says ``CoordinatorUnreachable`` of
+it, and nothing of a hang, which is right for rank 0 alone.
 """
 
 import asyncio
@@ -15,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from muster.state.view.progress import HANG_SECONDS, Progress, sentence, steps_progress
+from muster.state.view.progress import Progress, sentence, steps_progress
 from muster.state.view.roll import CoordinatorState
 from muster.watchers.probes.torch import TorchProbe
 from tests.frameworks.interpreters import python_of, reason_without
@@ -26,7 +25,7 @@ SILENT_LOOKS = 3
 SILENT = "the store does not answer"
 LOOK = 0.5
 LONGEST = 240.0
-"""Seconds after which a run in which no rank is seen to be behind is false. Processes take two minutes to start where a
+"""Seconds after which a run in which the gang is not seen to hang is false. Processes take two minutes to start where a
 machine is busy."""
 
 
@@ -57,7 +56,7 @@ async def play(way: str, number: int, limit: asyncio.Semaphore) -> Verdict:
 
 
 async def watch(probe: TorchProbe) -> Verdict:
-    """Look until a rank is seen to be behind, and say what will be said of it."""
+    """Look until the gang hangs, and say what is said of it."""
     seen: Progress | None = None
     silent, longest = 0, 0.0
     began = looked = time.monotonic()
@@ -74,13 +73,8 @@ async def watch(probe: TorchProbe) -> Verdict:
         if silent == SILENT_LOOKS:
             return verdict((), SILENT, time.monotonic() - began)
         if seen is not None and seen.hung:
-            return verdict((), f"too early: {sentence(seen, answer.at)}", 0.0)
-        if seen is not None and seen.slowest is not None and seen.step == HANGS_AT:
-            at = seen.moved_at + max(HANG_SECONDS, seen.patience)
-            later = steps_progress([rank.report for rank in seen.ranks.values()], 0, at, seen)
-            assert later is not None
-            named = (later.slowest,) if later.hung and later.slowest is not None else ()
-            return verdict(named, sentence(later, at), seen.read_at - seen.moved_at)
+            named = (seen.slowest,) if seen.slowest is not None and seen.step == HANGS_AT else ()
+            return verdict(named, sentence(seen, answer.at), seen.read_at - seen.moved_at)
         await asyncio.sleep(LOOK)
     return verdict((), "", LONGEST)
 

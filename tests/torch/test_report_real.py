@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.state.view.progress import HANG_SECONDS, Progress, StepReport, sentence, steps_progress
+from muster.state.view.progress import BEHIND_SECONDS, Progress, StepReport, sentence, steps_progress
 from muster.watchers.probes.torch import TorchProbe
 from tests.frameworks.interpreters import python_of, reason_without
 from tests.torch.gang import HANGS_AT, SIZE, WAYS, gang
@@ -47,7 +47,7 @@ async def test_a_rank_that_comes_to_its_next_step_no_more_is_behind_in_a_hang(tm
         seen = await follow(probe, lambda seen: seen.step == HANGS_AT and seen.read_at > seen.moved_at + 4)
         assert [process.poll() for process in processes] == [None] * SIZE
         await probe.close()
-        hung_at = seen.moved_at + max(HANG_SECONDS, 5 * seen.longest)
+        hung_at = seen.moved_at + max(BEHIND_SECONDS, 5 * seen.longest)
         assert not later(seen, hung_at - 1).hung
         hung = later(seen, hung_at)
         assert (hung.hung, hung.slowest) == (True, SLOW)

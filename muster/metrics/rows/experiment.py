@@ -219,8 +219,8 @@ LAST_STEP = Metric(
 HUNG_AFTER = Metric(
     "muster_experiment_hung_after_seconds",
     Type.GAUGE,
-    "Time without a report after which the experiment is stuck with the reason Hung: 60 s, or five times its longest "
-    "time between two reports.",
+    "Time without a report after which the experiment is stuck with the reason Hung: 60 s (45 s where a rank is "
+    "behind), or five times its longest time between two reports.",
     ONE,
     "seconds",
 )

@@ -12,11 +12,13 @@ A program that calls ``muster.report`` has, per rank, a step and the number of i
 - The *slowest* rank is the one furthest behind, if it is as far behind as that, too; once
   nothing moves any more, one step is enough.
 - The gang *hangs* if no rank has reported anything for ``HANG_SECONDS``, or for ``HANG_INTERVALS`` times the longest
-  time between two reports of a rank in this epoch, whichever is longer. The longest time is by the clock of the program
-  and so outlives the daemon. Checkpoints and evaluations are such intervals: a pause that takes as long as one before
-  it, or less than a minute, is no hang. The first pause that is longer can be announced (``muster.pause``): it is
-  waited for as long as it says, and is no interval. Or it is bridged with further reports of the same step. Silence of
-  the coordinator does not count: a hang is what was read, and not what could not be.
+  time between two reports of a rank in this epoch, whichever is longer. Where the store shows one rank a step behind,
+  the others wait for it, and ``BEHIND_SECONDS`` are enough: a pause of all ranks leaves none behind. The longest time
+  is by the clock of the program and so outlives the daemon. Checkpoints and evaluations are such intervals: a pause
+  that takes as long as one before it, or less than a minute, is no hang. The first pause that is longer can be
+  announced (``muster.pause``): it is waited for as long as it says, and is no interval. Or it is bridged with further
+  reports of the same step. Silence of the coordinator does not count: a hang is what was read, and not what could not
+  be.
 
 Nothing is said of programs that do not report, and nothing before a rank has reported twice: the first step compiles.
 
@@ -40,6 +42,7 @@ from muster.state.vocabulary.wall_time import WallTime
 LAG_STEPS = 2
 LAG_LOOKS = 3
 HANG_SECONDS = 60.0
+BEHIND_SECONDS = 45.0
 HANG_INTERVALS = 5
 WINDOW = 30.0
 """Seconds of the program's clock after which a rank's rate counts from a later step."""
@@ -116,11 +119,13 @@ class Progress(msgspec.Struct, frozen=True):
     @property
     def patience(self) -> float:
         """Seconds without a report after which the gang hangs."""
-        return max(self.lasting_patience, self.pause)
+        waited_for = self.slowest is not None and not self.sent
+        least = BEHIND_SECONDS if waited_for else HANG_SECONDS
+        return max(least, HANG_INTERVALS * self.longest, self.pause)
 
     @property
     def lasting_patience(self) -> float:
-        """The same without a pause that the programs have announced for now."""
+        """The same for the next hang: without a pause that is announced for now, and a rank that is behind now."""
         return max(HANG_SECONDS, HANG_INTERVALS * self.longest)
 
     @property

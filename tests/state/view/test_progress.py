@@ -125,17 +125,25 @@ def test_two_slow_steps_apart_are_no_straggler() -> None:
     assert gang.look(5).straggling == 0
 
 
-def test_no_step_for_a_minute_is_a_hang_and_the_next_step_ends_it() -> None:
+def test_no_step_for_a_minute_is_a_hang() -> None:
+    gang = Gang({0: 1.0, 37: 1.0}, longest=1.0)
+    gang.look(5)
+    gang.speeds = {0: 0.0, 37: 0.0}
+    assert not gang.look(19).hung
+    assert gang.look(2).hung
+
+
+def test_no_step_for_45_seconds_with_one_rank_behind_is_a_hang_and_the_next_step_ends_it() -> None:
     gang = Gang({0: 1.0, 37: 1.0}, longest=1.0)
     gang.look(4)
     gang.speeds = {0: 0.0, 37: 0.0}
     gang.done[37] -= 1
     gang.look()
-    assert not gang.look(18).hung
+    assert not gang.look(14).hung
     seen = gang.look(2)
     assert seen.hung
     assert seen.slowest == 37
-    assert sentence(seen, gang.now + 132).startswith("no step since 3m12s, step 12, ")
+    assert sentence(seen, gang.now + 132).startswith("no step since 3m, step 12, ")
     gang.speeds = {0: 1.0, 37: 0.0}
     assert not gang.look().hung
 

@@ -8,7 +8,7 @@ from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.diagnose import diagnose, of_hang
 from muster.state.facts.diagnosis.finding import Finding, sentence
-from muster.state.view.progress import HANG_SECONDS, StepReport
+from muster.state.view.progress import BEHIND_SECONDS, HANG_SECONDS, StepReport
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.vocabulary.coordinator import ProbeKind
 from muster.state.vocabulary.plan import Plan
@@ -206,5 +206,5 @@ def test_the_ranks_behind_hold_the_gang_up_or_else_all_that_report(
 
 
 def test_a_gang_that_gets_on_or_does_not_report_is_held_up_by_no_member() -> None:
-    assert of_hang(reporting(9, 9, 7, 9, seconds=HANG_SECONDS - 1), 4) == {}
+    assert of_hang(reporting(9, 9, 7, 9, seconds=BEHIND_SECONDS - 1), 4) == {}
     assert of_hang(reporting(), 4) == {}
