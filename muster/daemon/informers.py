@@ -200,6 +200,12 @@ class Informers:
         complete = self.reflectors["pods"].feed.learn(seen, list(view.pods()), lambda pod: view.mark_absent(pod, now))
         return seen.version if complete else None
 
+    def list_again(self, plural: str) -> None:
+        """The cache of that kind is newer than the API server. A kind that is not served any more has none."""
+        if (reflector := self.reflectors.get(plural)) is not None:
+            log.warning("an object is older than it is known, as after the restoration of a backup", resource=plural)
+            reflector.list_again()
+
     def repair(self, uid: str) -> None:
         """Rebuild that experiment from the caches, if a change of one of its objects failed. Raises what that raises.
 

@@ -23,3 +23,8 @@ async def write_status(transport: Transport, ref: ExperimentRef, status: Mapping
         "PUT", path, body=to_json(body, f"the status of {subject.kind} {ref.namespace}/{ref.name}")
     )
     return read(answer, Object, f"PUT {path}").metadata.version
+
+
+async def read_version(transport: Transport, ref: ExperimentRef) -> int:
+    """The resourceVersion that the object has now. Raises ``ApiError``."""
+    return read(await transport.request("GET", ref.path), Object, f"GET {ref.path}").metadata.version

@@ -152,6 +152,35 @@ async def test_pods_of_the_lost_time_are_forgotten_where_their_watch_goes_on(clu
     assert (cluster.status["phase"], cluster.status["epoch"]) == ("Running", 2)
 
 
+@virtually
+async def test_a_backup_of_seconds_ago_is_noticed_by_the_second_write_that_conflicts(
+    cluster: Cluster, daemon: Daemon
+) -> None:
+    """The old resourceVersions have come again on every watch before any was silent for long."""
+    await gang(cluster)
+    backup = cluster.api.history.version
+    await restarted(cluster)
+    lost = cluster.api.history.version
+    cluster.api.restore(backup)
+    while cluster.api.history.version <= lost + 1:
+        cluster.api.put(f"{RUN}-other", experiment(SIZE))
+        cluster.api.put(
+            OTHER, {"metadata": {"labels": {LABEL_UID: "of-another"}}, "spec": {}, "status": {"phase": "Succeeded"}}
+        )
+    await asyncio.sleep(SEEN)
+    await start(cluster)  # the pods of epoch 0, as their kubelets have them
+    await asyncio.sleep(SEEN)
+    seen = daemon.find("team", "run")
+    assert seen is not None
+    assert seen.record.epoch == 0
+    cluster.end(1, 1)
+    await asyncio.sleep(SEEN)
+    stopped(cluster)
+    await asyncio.sleep(SEEN)
+    await start(cluster)
+    assert (cluster.status["phase"], cluster.status["epoch"]) == ("Running", 2)
+
+
 @BUMPS
 @virtually
 async def test_pods_that_the_backup_does_not_have_are_made_again_once_in_another_epoch(

@@ -43,6 +43,8 @@ class Entry:
     freshness: Freshness = field(default_factory=Freshness)
     unanswered: list[Unanswered] = field(default_factory=list)
     """Our status writes since ``freshness.version`` whose outcome is unknown."""
+    refused: int = 0
+    """The resourceVersion for which a status write was a conflict last."""
     writing: Unanswered | None = None
     """The status write that is under way."""
     own: Mapping[str, Any] = field(default_factory=dict)

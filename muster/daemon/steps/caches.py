@@ -34,6 +34,10 @@ class Informers(Protocol):
         """The newest resourceVersion that the pod cache contains."""
         ...
 
+    def list_again(self, plural: str) -> None:
+        """The cache of that kind is newer than the API server."""
+        ...
+
     async def read_live(self, plan: Plan, view: View) -> int | None:
         """List the plan's pods from the live API into the cache. Returns the resourceVersion of the list.
 

@@ -78,7 +78,7 @@ class Controller:
         self._engine = engine
         self._probers = probers
         self._instruments = instruments
-        self._writer = StatusWriter(transport, share, recorder, instruments)
+        self._writer = StatusWriter(transport, share, recorder, instruments, informers.list_again)
         self._outcomes = Outcomes(queue, instruments, clock)
         self._clock = clock
         self._monotonic = monotonic

@@ -1,9 +1,15 @@
 """Writes the status of an experiment; emits the Events, logs and metrics of what was written, and only of that.
 
 A write whose answer was lost may have been applied. Its Events wait until the watch shows whether it was.
+
+A write that conflicts is decided again when the watch brings the newer object. Where the next write of that version
+conflicts, too, the object itself is read: one that is older than what is known of it shows that etcd was put back, by
+so little that the old resourceVersions have come again on every watch. Then the kind is listed again, and the list
+shows what was undone (``ExperimentIndex.undone``).
 """
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import structlog
@@ -19,7 +25,7 @@ from muster.kube.fair_share import FairShare
 from muster.kube.transport import Transport
 from muster.metrics.instruments import Instruments
 from muster.reconcilers.refs import ExperimentRef
-from muster.reconcilers.status import write_status
+from muster.reconcilers.status import read_version, write_status
 from muster.state.vocabulary.record import Record, StoryLine, to_status
 from muster.state.vocabulary.subject import EXPERIMENT
 from muster.state.vocabulary.wall_time import moved
@@ -34,12 +40,19 @@ class StatusWriter:
     """The status writes of all experiments. A step awaits each, so an experiment has one at a time."""
 
     def __init__(
-        self, transport: Transport, share: FairShare, recorder: EventRecorder, instruments: Instruments
+        self,
+        transport: Transport,
+        share: FairShare,
+        recorder: EventRecorder,
+        instruments: Instruments,
+        list_again: Callable[[str], None],
     ) -> None:
+        """``list_again`` is called with the plural of a kind whose cache is newer than the API server."""
         self._transport = transport
         self._share = share
         self._recorder = recorder
         self._instruments = instruments
+        self._list_again = list_again
 
     async def write(self, entry: Entry, record: Record, story: tuple[StoryLine, ...], moved: float = 0.0) -> None:
         """Write status. On success emit Events and metrics.
@@ -61,6 +74,8 @@ class StatusWriter:
             # where it may conflict with an earlier attempt, that attempt stays the one of interest.
             if not (isinstance(error, Conflict) and entry.unanswered):
                 entry.unanswered = [*entry.unanswered[1 - MOST_UNANSWERED :], attempt]
+            if isinstance(error, Conflict):
+                await self._conflict(entry, ref, attempt.version)
             raise
         finally:
             entry.writing = None
@@ -70,6 +85,16 @@ class StatusWriter:
             entry.freshness.object_version = 0
         entry.unanswered.clear()  # based on the same version as this one, so they were not carried out
         self._record_story(entry, attempt)
+
+    async def _conflict(self, entry: Entry, ref: ExperimentRef, version: int) -> None:
+        if entry.refused != version:
+            entry.refused = version
+        else:
+            entry.refused = 0
+            with contextlib.suppress(ApiError):  # the conflict is raised, and tried again
+                async with self._share.of(ref.namespace, ref.uid):
+                    if await read_version(self._transport, ref) < version:
+                        self._list_again(ref.subject.plural)
 
     def settle(self, entry: Entry) -> None:
         """A status write whose answer was lost was applied if the status now reads as that write would have made it."""

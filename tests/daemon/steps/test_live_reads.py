@@ -48,6 +48,9 @@ class Caches:
         self.looks.append(asyncio.get_running_loop().time())
         return self.version
 
+    def list_again(self, plural: str) -> None:
+        raise AssertionError(f"{plural} have not gone back")
+
 
 class SlowCaches(Caches):
     """A live read takes three seconds."""
