@@ -13,7 +13,8 @@ hypothesis.settings.register_profile("no-deadline", deadline=None)
 hypothesis.settings.load_profile("no-deadline")
 
 GRACE = 60.0
-"""Seconds after the limit of a test, and after the end of a session, at which its process ends whatever it does."""
+"""Seconds after the limit of a test at which its process ends whatever it does; at the end of a session, after the
+longest of them."""
 
 _stderr = pytest.StashKey[int]()
 
@@ -39,9 +40,10 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """End a worker whose threads or exit handlers do not end."""
+    """End a worker whose threads or exit handlers do not end. It may first wait for the last test of another worker."""
     if hasattr(session.config, "workerinput"):
-        faulthandler.dump_traceback_later(GRACE, exit=True, file=session.config.stash[_stderr])
+        longest = max(map(_limit, session.items), default=0.0)
+        faulthandler.dump_traceback_later(longest + GRACE, exit=True, file=session.config.stash[_stderr])
 
 
 def pytest_xdist_auto_num_workers() -> int:

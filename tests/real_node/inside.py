@@ -17,7 +17,7 @@ from tests.real_node.ground import ground
 from tests.real_node.images.build import Images
 from tests.real_node.programs import Programs
 
-WORKERS = 4
+WORKERS = 6
 """Situations at the same time: most of them wait for clocks."""
 NOTHING_COLLECTED = 5
 SECONDS_VARIABLE = "MUSTER_REAL_SECONDS"
@@ -40,7 +40,7 @@ def main(folder: Path, arguments: list[str]) -> int:
             return subprocess.call(arguments[1:], env={**os.environ, "KUBECONFIG": built.admin})
         limit = time.monotonic() + float(os.environ.get(SECONDS_VARIABLE) or SECONDS)
         statuses = [
-            tests("not alone", ("-n", str(WORKERS)), arguments, limit),
+            tests("not alone", ("-n", str(WORKERS), "--maxschedchunk=1"), arguments, limit),
             tests("alone", (), arguments, limit),
         ]
         found = rows.load(Path(built.rows))
