@@ -11,10 +11,11 @@ raw. So every value passes through `label`. Where values are not known beforehan
 `Bounded` limits how many label sets a metric may have, because each one lives as long as the process.
 """
 
-import gzip
 import re
+import zlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from typing import Generic, TypeVar
 
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, Counter, Histogram, generate_latest
@@ -67,20 +68,23 @@ def look(registry: Collector) -> Seen:
     return Seen(families, [family for family in found if isinstance(family, Block)])
 
 
-def write(seen: Seen, accept: str) -> tuple[bytes, str]:
-    """The body and its content type: OpenMetrics where the Accept header names it, else the text format."""
-    if any(choice.split(";")[0].strip().lower() == OPENMETRICS for choice in accept.split(",")):
-        body = b"".join((_openmetrics(seen), *_blocks(seen, _openmetrics), _EOF))
-        return body, f"{OPENMETRICS}; version=1.0.0; charset=utf-8"
-    return b"".join((generate_latest(seen), *_blocks(seen, generate_latest))), CONTENT_TYPE_PLAIN_0_0_4
+def write(seen: Seen, accept: str, *, gzipped: bool = False) -> tuple[bytes, str]:
+    """The body and its content type: OpenMetrics where the Accept header names it, else the text format.
 
-
-def compressed(body: bytes) -> bytes:
-    """The body for a scraper that takes gzip. The fastest level makes a thirtieth of it, as each line is like the last.
-
-    A scrape is compressed here, in the thread that wrote it, because aiohttp would do it on the event loop.
+    For a scraper that takes gzip it is compressed here, in the thread that writes it, because aiohttp would do it on
+    the event loop; piece by piece, so that 24 MB are not copied once more. The fastest level makes a thirtieth of it,
+    as each line is like the last.
     """
-    return gzip.compress(body, 1, mtime=0)
+    join = _compressed if gzipped else b"".join
+    if any(choice.split(";")[0].strip().lower() == OPENMETRICS for choice in accept.split(",")):
+        pieces = chain([_openmetrics(seen)], _blocks(seen, _openmetrics), [_EOF])
+        return join(pieces), f"{OPENMETRICS}; version=1.0.0; charset=utf-8"
+    return join(chain([generate_latest(seen)], _blocks(seen, generate_latest))), CONTENT_TYPE_PLAIN_0_0_4
+
+
+def _compressed(pieces: Iterable[bytes]) -> bytes:
+    gzip = zlib.compressobj(1, wbits=16 + zlib.MAX_WBITS)  # with the header of gzip
+    return b"".join((*map(gzip.compress, pieces), gzip.flush()))
 
 
 def _openmetrics(families: Collector) -> bytes:

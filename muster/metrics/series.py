@@ -12,6 +12,7 @@ cannot be read is left out alone. Those that are left out are counted by reason.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
+from functools import lru_cache
 from itertools import chain, product
 from types import MappingProxyType
 from typing import NamedTuple
@@ -82,13 +83,17 @@ class Finished(NamedTuple):
     owners: Owners = ()
 
 
+_often = lru_cache(4096)(quoted)
+"""The same for namespaces and operators, which many experiments share."""
+
+
 class _Text:
     """One experiment: its lines by row, and how many they are."""
 
     __slots__ = ("chunks", "count", "names", "rows")
 
     def __init__(self, namespace: str, name: str) -> None:
-        self.names = f'experiment="{quoted(name)}",namespace="{quoted(namespace)}"'
+        self.names = f'experiment="{quoted(name)}",namespace="{_often(namespace)}"'
         self.rows: list[str] = []
         self.chunks: list[str] = []
         """Lines of each of the rows. Two lists: 100,000 pairs would wake the garbage collector."""
@@ -175,13 +180,13 @@ class Series(Block):
 
 def _info(text: _Text, operator: str, engine: Engine, owners: Owners) -> None:
     labels = "".join(f',{name}="{quoted(value)}"' for name, value in owners)
-    text.add_one(rows.INFO, f'engine="{engine.value}",', f'{labels},operator="{quoted(operator)}"', 1.0)
+    text.add_one(rows.INFO, f'engine="{engine}",', f'{labels},operator="{_often(operator)}"', 1.0)
 
 
 def _finished(facts: Finished) -> _Text:
     text = _Text(facts.namespace, facts.name)
     _info(text, facts.operator, facts.engine, facts.owners)
-    text.add_one(rows.PHASE, "", f',phase="{facts.phase.value}"', 1.0)
+    text.add_one(rows.PHASE, "", f',phase="{facts.phase}"', 1.0)
     return text
 
 

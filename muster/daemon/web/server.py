@@ -54,7 +54,7 @@ from muster.daemon.web.readers import (
     check_host,
     token_of,
 )
-from muster.metrics.exposition import compressed, look, write
+from muster.metrics.exposition import look, write
 from muster.metrics.runbooks import SERVED
 from muster.state.facts.incidents.tracking import Tracking
 
@@ -192,11 +192,9 @@ class HttpServer(Listener):
         async with self._scrape:
             seen = look(self._registry)
             accept, encodings = (",".join(request.headers.getall(name, [])) for name in ("Accept", "Accept-Encoding"))
-            body, content_type = await asyncio.to_thread(write, seen, accept)
-            headers = {"Content-Type": content_type}
-            if "gzip" in encodings.lower():
-                body = await asyncio.to_thread(compressed, body)
-                headers["Content-Encoding"] = "gzip"
+            gzipped = "gzip" in encodings.lower()
+            body, content_type = await asyncio.to_thread(write, seen, accept, gzipped=gzipped)
+            headers = {"Content-Type": content_type} | ({"Content-Encoding": "gzip"} if gzipped else {})
         return web.Response(body=body, headers=headers)
 
     async def _list(self, reader: Reader, request: web.BaseRequest) -> web.Response:
