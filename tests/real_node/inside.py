@@ -17,7 +17,7 @@ from tests.real_node.ground import ground
 from tests.real_node.images.build import Images
 from tests.real_node.programs import Programs
 
-WORKERS = 6
+WORKERS = 8
 """Situations at the same time: most of them wait for clocks."""
 NOTHING_COLLECTED = 5
 SECONDS_VARIABLE = "MUSTER_REAL_SECONDS"
