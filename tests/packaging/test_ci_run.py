@@ -65,6 +65,7 @@ def test_ci_ends_at_its_limit_with_the_output_of_what_still_runs(tmp_path: Path)
 
 
 def test_what_a_failed_step_printed_last_is_said_again_at_the_end(tmp_path: Path) -> None:
-    ended = ci(tmp_path, fails="simulate")
+    ended = ci(tmp_path, fails="simulate", CI_REAL_NODE="1")
     assert ended.returncode == 1
+    assert "skipped: the situations on real nodes, because another step has failed" in ended.stdout
     assert ended.stdout.endswith("==> of make simulate SHARE=1, which failed:\nmaking simulate SHARE=1\n")
