@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from muster.api.errors import ApiError
-from muster.client import Client
+from muster.client import Client, Snapshot
 from muster.kube.paths import core
 from tests.real.ground import SYSTEM, TAINT, Ground
-from tests.real.namespace import WITHIN, Object, eventually
+from tests.real.namespace import SLOW, WITHIN, Object, eventually
 from tests.real.rows import Row
 from tests.real.screen import Screen, screen
 from tests.real.site import Site as RealSite
@@ -57,6 +57,16 @@ class Site(RealSite):
     async def submit(self, name: str, command: str = "sleep 600", **more: Any) -> None:
         """Create an Experiment."""
         await super().submit(name, command, **more)
+
+    async def goes_on(self, *, charged: bool = False, seconds: float = SLOW) -> None:
+        """The gang `run` runs again; whether its restart was charged goes into the row."""
+        seen = await self.until("run", lambda seen: seen.phase == "Running" and seen.status.epoch > 0, seconds)
+        self.charges(seen, charged)
+
+    def charges(self, seen: Snapshot, charged: bool) -> None:
+        """Whether a restart was charged, as it is and as it should be."""
+        self.row.said += f"; {'charged' if seen.status.restarts else 'not charged'}"
+        assert bool(seen.status.restarts) == charged, f"charged: {seen.status.restarts}"
 
     @contextlib.asynccontextmanager
     async def machines(self, count: int = 1, **more: Any) -> AsyncIterator[list[Machine]]:

@@ -103,8 +103,7 @@ async def test_the_end_of_a_rank_is_named_and_charged(here: Site, end: str) -> N
     await here.submit("run", command, restartPolicy={"backoffLimit": 1}, **what.change)
     await here.says("run", rf"^Restarting \S+ .*{what.says}", SLOW)
     seen = await here.until("run", lambda seen: seen.status.epoch == 1)
-    assert bool(seen.status.restarts) == what.charged, f"charged: {seen.status.restarts}"
-    here.row.said += f"; {'charged' if seen.status.restarts else 'not charged'}"
+    here.charges(seen, what.charged)
 
 
 async def test_a_checkpoint_is_saved_within_the_grace_period(here: Site) -> None:

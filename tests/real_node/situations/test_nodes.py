@@ -16,13 +16,6 @@ TEMPLATE = {"spec": {"tolerations": TOLERATIONS}}
 GRACE = {"gracefulTermination": {"terminationGracePeriodSeconds": 2}}
 
 
-async def goes_on(here: Site, *, charged: bool = False, seconds: float = SLOW) -> None:
-    """The gang runs again; whether its restart was charged goes into the row."""
-    seen = await here.until("run", lambda seen: seen.phase == "Running" and seen.status.epoch > 0, seconds)
-    here.row.said += f"; {'charged' if seen.status.restarts else 'not charged'}"
-    assert bool(seen.status.restarts) == charged
-
-
 async def test_a_kubelet_that_is_stopped_and_comes_back(here: Site) -> None:
     async with here.machines(2) as (_, other):
         await here.submit("run", on=here.own, **spread())
@@ -30,7 +23,7 @@ async def test_a_kubelet_that_is_stopped_and_comes_back(here: Site) -> None:
         here.row.happens("a kubelet is stopped (SIGSTOP): its node is NotReady, its pods are evicted; it comes back")
         with other.frozen("kubelet"):
             await here.says("run", rf"^Restarting \S+ .*on node {other.plan.name}", SLOW)
-        await goes_on(here)
+        await here.goes_on()
 
 
 @pytest.mark.alone
@@ -42,7 +35,7 @@ async def test_a_node_that_is_killed_for_good_is_given_up_by_the_force_clock(her
         here.row.happens("a node loses its power for good: the clock `terminating` deletes its pods by force")
         await asyncio.to_thread(other.power_off)
         await here.says("run", rf"^Restarting \S+ .*on node {other.plan.name}", SLOW)
-        await goes_on(here, seconds=240)
+        await here.goes_on(seconds=240)
 
 
 async def test_a_node_that_loses_its_network_comes_back(here: Site) -> None:
@@ -52,7 +45,7 @@ async def test_a_node_that_loses_its_network_comes_back(here: Site) -> None:
         here.row.happens("a node's network is cut, and comes back")
         with other.cut_off():
             await here.says("run", rf"^Restarting \S+ .*on node {other.plan.name}", SLOW)
-        await goes_on(here)
+        await here.goes_on()
 
 
 @pytest.mark.alone
@@ -64,7 +57,7 @@ async def test_a_node_that_loses_power_for_a_moment(here: Site) -> None:
         await asyncio.to_thread(other.power_off)
         await asyncio.to_thread(other.start)
         await here.says("run", rf"^Restarting \S+ .*on node {other.plan.name}", SLOW)
-        await goes_on(here)
+        await here.goes_on()
 
 
 async def test_a_kubelet_that_is_started_again_disturbs_nothing(here: Site) -> None:
@@ -88,7 +81,7 @@ async def test_a_runtime_that_does_not_answer(here: Site) -> None:
             await here.says(
                 "run", rf"(node {other.plan.name} is not ready|^Restarting .*on node {other.plan.name})", 300
             )
-        await here.until("run", lambda seen: seen.phase == "Running")
+        here.charges(await here.until("run", lambda seen: seen.phase == "Running"), False)
 
 
 async def test_memory_pressure_evicts(here: Site) -> None:
@@ -101,8 +94,7 @@ async def test_memory_pressure_evicts(here: Site) -> None:
         await here.pod("hog", take, nodeSelector=here.own, priorityClassName="system-node-critical")
         await here.says("run", r"^Restarting \S+ .*low on resource: memory", SLOW)
         seen = await here.until("run", lambda seen: seen.status.epoch > 0)  # the hog stays, so it may be evicted again
-        here.row.said += f"; {'charged' if seen.status.restarts else 'not charged'}"
-        assert not seen.status.restarts
+        here.charges(seen, False)
 
 
 async def test_disk_pressure_evicts(here: Site) -> None:
@@ -120,7 +112,7 @@ async def test_disk_pressure_evicts(here: Site) -> None:
         command = f'[ "$MUSTER_RANK$MUSTER_EPOCH" != 10 ] || {{ {fill}\n}}\nsleep 600'
         await here.submit("run", command, on=here.own, template=template)
         await here.says("run", r"^Restarting \S+ .*rank 1 .*low on resource: ephemeral-storage", SLOW)
-        await goes_on(here)
+        await here.goes_on()
 
 
 async def test_drain_is_a_disruption(here: Site) -> None:
@@ -133,8 +125,7 @@ async def test_drain_is_a_disruption(here: Site) -> None:
         await here.says("run", r"^(Restarting|Starting|Pending) .*(EvictionByEvictionAPI|evict)", SLOW)
         await draining
         seen = await here.until("run", lambda seen: seen.status.epoch > 0)
-        here.row.said += f"; {'charged' if seen.status.restarts else 'not charged'}"
-        assert seen.status.restarts == 0
+        here.charges(seen, False)
 
 
 async def test_a_budget_of_disruptions_holds_a_drain_back(here: Site) -> None:

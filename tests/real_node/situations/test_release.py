@@ -1,15 +1,18 @@
 """The release as its administrators change it while a run goes on, and the loss of the node on which musterd leads."""
 
 import asyncio
+import re
 
 import pytest
 
 from deploy.helm.copies import CHART
-from tests.real.ground import SYSTEM
+from tests.e2e.test_watched_pods import labelled_pods
+from tests.real.ground import SYSTEM, TAINT
 from tests.real.namespace import SLOW, Refused, eventually
 from tests.real_node.ground import values
-from tests.real_node.site import Site
+from tests.real_node.site import WORK, Site
 from tests.real_node.situations.test_chart import OF, leader, led_by, led_by_another, replicas
+from tests.real_node.situations.test_network import DENY
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(900)]
 WAIT = ("--wait", f"--timeout={SLOW:g}s")
@@ -41,24 +44,43 @@ async def may(here: Site, account: str, verb: str, resource: str) -> bool:
     return True
 
 
-async def test_helm_upgrade_and_rollback_leave_a_run_alone(here: Site) -> None:
+async def labelled_pods_behind_a_policy(here: Site) -> None:
+    """Three labelled pods of jax that no Experiment made. Only each other and musterd may reach them; rank 2 sleeps."""
+    made = labelled_pods()
+    pods = [made.pod(rank) for rank in range(made.SIZE)]
+    for pod in pods:
+        pod["spec"] |= {"nodeSelector": WORK, "tolerations": [{"key": TAINT["key"], "operator": "Exists"}]}
+        container = {"image": here.nodes.images["train"], "command": ["python3", "-c", made.PROGRAM]}
+        pod["spec"]["containers"][0] |= container
+    peers = [{"podSelector": {}}, {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": SYSTEM}}}]
+    spec = {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [{"from": peers}]}
+    policy = {**DENY, "metadata": {"name": "own", "namespace": here.namespace}, "spec": spec}
+    await here.apply(policy, made.service(), *pods)
+
+
+async def test_helm_upgrade_and_rollback_leave_a_run_alone_and_watched_pods_are_probed_meanwhile(here: Site) -> None:
     await here.submit("run")
     await here.phase("run", "Running")
-    here.row.happens("helm upgrade with another setting, then helm rollback, with a run going on; then a rank fails")
+    await labelled_pods_behind_a_policy(here)
+    here.row.happens("helm upgrade with watch.kinds=pods, then helm rollback, with a run going on; then a rank fails")
     before = await leader(here)
-    await here.helm("upgrade", str(CHART), "--reuse-values", "--set", "settings.logLevel=debug", *WAIT)
+    await here.helm("upgrade", str(CHART), "--reuse-values", "--set", "watch.kinds=pods", *WAIT)
     try:
-        assert "--log-level" in await arguments(here)
+        assert "--watch-kinds" in await arguments(here)
         await led_by_another(here, before)
+        await here.shows("pods/swarm", r"2/3 ranks arrived[,;] missing rank 2 \(swarm-2", SLOW)
+        shown = " ".join((await here.muster("get", "pods/swarm")).split())
+        (watched,) = re.findall(r"RanksMissing: .*?coordinator\)", shown)
         await goes_on_undisturbed(here)
         before = await leader(here)
     finally:
         await here.helm("rollback", *WAIT)
-    assert "--log-level" not in await arguments(here)
+    assert "--watch-kinds" not in await arguments(here)
     await led_by_another(here, before)
     await goes_on_undisturbed(here)
     await loses_a_rank(here)
     await here.says("run", r"^Restarting \S+ .*rank 1 ", SLOW)
+    here.row.said = f"{watched}; then: {here.row.said}"
     await here.phase("run", "Running")
 
 
