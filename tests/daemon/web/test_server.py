@@ -78,7 +78,7 @@ async def test_a_stream_ends_with_its_connection_though_it_has_nothing_to_send(d
 async def test_an_answer_that_takes_too_long_is_given_up(
     daemon: Daemon, client: ClientSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def forever(*_: object) -> None:
+    async def forever(*_: object, **__: object) -> None:
         await asyncio.Event().wait()
 
     monkeypatch.setattr(http, "ANSWER_WITHIN", 0.05)
