@@ -12,7 +12,7 @@ from tests.real_node.machine import boot, cgroups, configuration
 from tests.real_node.machine.machine import PREFIX
 from tests.real_node.machine.plan import Plan
 from tests.real_node.programs import modules
-from tests.real_node.scrape import scrape_config
+from tests.real_node.scrape import with_targets
 
 PLAN = Plan("node-1", "/disk", "10.89.0.11", "10.244.1.0/24", {}, "pause:1", "a", "b", "c", "ca", "crt", "key")
 NO_PROCESS = 99_999_999
@@ -82,19 +82,35 @@ def test_kubelet_and_control_plane_are_of_one_release() -> None:
     assert f"k8s.io/kubernetes {kubelet.pinned('k8s.io/kubernetes')}\n" in plane
 
 
-def test_a_service_monitor_becomes_the_targets_that_it_selects() -> None:
-    endpoint = {"port": "http", "path": "/metrics", "interval": "5s", "honorLabels": True, "bearerTokenFile": "/token"}
-    selector = {"matchLabels": {"app": "musterd"}}
-    spec = {"namespaceSelector": {"matchNames": ["system"]}, "selector": selector, "endpoints": [endpoint]}
-    monitor = {"metadata": {"namespace": "system", "name": "musterd"}, "spec": spec}
-    names = [("musterd", "system", {"app": "musterd"}), ("musterd", "lab", {"app": "musterd"}), ("dns", "system", {})]
-    services = [{"metadata": {"name": name, "namespace": where, "labels": has}} for name, where, has in names]
-    behind = [{"addresses": [f"10.244.1.{n}"], "targetRef": {"name": f"musterd-{n}"}} for n in (1, 2)]
-    ports = [{"name": "http", "port": 8080}, {"name": "other", "port": 1}]
-    group = {"metadata": {"labels": {"kubernetes.io/service-name": "musterd"}}, "ports": ports, "endpoints": behind}
-    (job,) = yaml.safe_load(scrape_config(monitor, services, [group]))["scrape_configs"]
-    assert [each["targets"] for each in job["static_configs"]] == [["10.244.1.1:8080"], ["10.244.1.2:8080"]]
-    labels = {"namespace": "system", "service": "musterd", "job": "musterd", "endpoint": "http", "pod": "musterd-1"}
-    assert job["static_configs"][0]["labels"] == labels
-    assert job["authorization"] == {"credentials_file": "/token"}
-    assert job["honor_labels"] is True
+def test_discovery_becomes_targets_with_the_labels_that_the_operators_rules_read() -> None:
+    discovery = [{"role": "endpointslice", "namespaces": {"names": ["system"]}}]
+    rules = [{"action": "keep", "source_labels": ["__tmp_hash"], "regex": "$(SHARD);|.+;.+"}]
+    job = {"job_name": "serviceMonitor/system/musterd/0", "relabel_configs": rules, "kubernetes_sd_configs": discovery}
+    services = [
+        {"metadata": {"name": "musterd", "namespace": where, "labels": {"a.io/b": "c"}}} for where in ("system", "lab")
+    ]
+    references = [{"kind": "Pod", "name": f"musterd-{n}"} for n in (1, 2)]
+    behind = [{"addresses": [f"10.244.1.{n}"], "targetRef": each} for n, each in enumerate(references, 1)]
+    groups = [
+        {
+            "metadata": {"namespace": where, "labels": {"kubernetes.io/service-name": of}},
+            "ports": [{"name": "http", "port": 8080}],
+            "endpoints": behind,
+        }
+        for where in ("system", "lab")
+        for of in ("musterd", "dns")
+    ]
+    (made,) = with_targets({"scrape_configs": [job]}, services, groups)["scrape_configs"]
+    assert [each["targets"] for each in made["static_configs"]] == [["10.244.1.1:8080"], ["10.244.1.2:8080"]]
+    assert made["static_configs"][0]["labels"] == {
+        "__meta_kubernetes_namespace": "system",
+        "__meta_kubernetes_service_name": "musterd",
+        "__meta_kubernetes_service_label_a_io_b": "c",
+        "__meta_kubernetes_service_labelpresent_a_io_b": "true",
+        "__meta_kubernetes_endpointslice_port_name": "http",
+        "__meta_kubernetes_endpointslice_address_target_kind": "Pod",
+        "__meta_kubernetes_endpointslice_address_target_name": "musterd-1",
+        "__meta_kubernetes_pod_name": "musterd-1",
+    }
+    assert made["relabel_configs"] == [{"action": "keep", "source_labels": ["__tmp_hash"], "regex": "0;|.+;.+"}]
+    assert "kubernetes_sd_configs" not in made

@@ -1,4 +1,4 @@
-"""The programs of a node: five Go modules of the tests, each pinned on its own, for their dependencies differ."""
+"""The programs of a cluster: six Go modules of the tests, each pinned on its own, for their dependencies differ."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ FOLDER = Path(__file__).parent / "modules"
 
 
 def modules() -> tuple[Module, ...]:
-    """Kubernetes' half of a node, the container runtime, a registry, DNS, and the agent of NetworkPolicies."""
+    """Kubernetes' half of a node, container runtime, registry, DNS, agent of NetworkPolicies, Prometheus operator."""
     kubelet = Module(
         FOLDER / "kubelet",
         {"kube-proxy": "k8s.io/kubernetes/cmd/kube-proxy", "kubelet": "k8s.io/kubernetes/cmd/kubelet"},
@@ -37,7 +37,12 @@ def modules() -> tuple[Module, ...]:
         {"kube-network-policies": "sigs.k8s.io/kube-network-policies/cmd"},
         "kube-network-policies (a minute; once)",
     )
-    return kubelet, containerd, registry, dns, policies
+    operator = Module(
+        FOLDER / "operator",
+        {"prometheus-operator": "github.com/prometheus-operator/prometheus-operator/cmd/operator"},
+        "the Prometheus operator (minutes; once)",
+    )
+    return kubelet, containerd, registry, dns, policies, operator
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,53 +1,60 @@
-"""The configuration that a Prometheus gets for a ServiceMonitor, as the Prometheus operator makes it.
+"""The operator's configuration for a Prometheus that has no discovery of Kubernetes, as Debian's has none.
 
-Debian's Prometheus has no discovery of Kubernetes, so the targets are found here, by the same rules: the Services that
-the ServiceMonitor selects, the addresses behind their port of the endpoint's name, and the labels of a target
-(prometheus-operator: pkg/prometheus, promcfg.go, generateServiceMonitorConfig).
+Every address behind a Service of the namespaces that a job looks into becomes a target, with the labels that discovery
+gives it (prometheus: discovery/kubernetes/endpointslice.go). The operator's own rules then choose among them.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from typing import Any
-
-import yaml
 
 Object = dict[str, Any]
 
-
-def scrape_config(monitor: Object, services: Iterable[Object], slices: Iterable[Object]) -> str:
-    """For one ServiceMonitor and the Services and EndpointSlices that there are, as text."""
-    chosen, behind = [each for each in services if _selects(monitor, each)], list(slices)
-    jobs = [
-        {
-            "job_name": f"serviceMonitor/{monitor['metadata']['namespace']}/{monitor['metadata']['name']}/{number}",
-            "scrape_interval": endpoint["interval"],
-            "metrics_path": endpoint["path"],
-            "honor_labels": endpoint["honorLabels"],
-            "authorization": {"credentials_file": endpoint["bearerTokenFile"]},
-            "static_configs": [target for each in chosen for target in _targets(each, endpoint["port"], behind)],
-        }
-        for number, endpoint in enumerate(monitor["spec"]["endpoints"])
-    ]
-    return yaml.safe_dump({"scrape_configs": jobs})
+META = "__meta_kubernetes"
 
 
-def _selects(monitor: Object, service: Object) -> bool:
-    spec, metadata = monitor["spec"], service["metadata"]
-    wanted = spec["selector"]["matchLabels"].items()
-    return metadata["namespace"] in spec["namespaceSelector"]["matchNames"] and wanted <= metadata["labels"].items()
+def with_targets(configuration: Object, services: Iterable[Object], slices: Iterable[Object]) -> Object:
+    """The scrape jobs with targets in place of their discovery, for one shard."""
+    by_name = {(each["metadata"]["namespace"], each["metadata"]["name"]): each for each in services}
+    there = list(slices)
+    jobs = []
+    for job in configuration["scrape_configs"]:
+        namespaces = {name for each in job["kubernetes_sd_configs"] for name in each["namespaces"]["names"]}
+        static = [
+            target
+            for group in there
+            if group["metadata"]["namespace"] in namespaces and (service := by_name.get(_service_of(group)))
+            for target in _targets(service, group)
+        ]
+        rest = {name: value for name, value in job.items() if name != "kubernetes_sd_configs"}
+        rules = [
+            {name: value.replace("$(SHARD)", "0") if isinstance(value, str) else value for name, value in rule.items()}
+            for rule in job["relabel_configs"]
+        ]
+        jobs.append({**rest, "relabel_configs": rules, "static_configs": static})
+    return {"scrape_configs": jobs}
 
 
-def _targets(service: Object, port: str, slices: list[Object]) -> list[Object]:
-    metadata = service["metadata"]
-    common = {"namespace": metadata["namespace"], "service": metadata["name"], "job": metadata["name"]}
-    return [
-        {
-            "targets": [f"{address}:{each['port']}"],
-            "labels": {**common, "endpoint": port, "pod": endpoint["targetRef"]["name"]},
-        }
-        for group in slices
-        if group["metadata"]["labels"].get("kubernetes.io/service-name") == metadata["name"]
-        for each in group["ports"]
-        if each["name"] == port
-        for endpoint in group["endpoints"]
-        for address in endpoint["addresses"]
-    ]
+def _service_of(group: Object) -> tuple[str, str]:
+    metadata = group["metadata"]
+    return metadata["namespace"], metadata["labels"].get("kubernetes.io/service-name", "")
+
+
+def _targets(service: Object, group: Object) -> Iterator[Object]:
+    labels = {
+        f"{META}_namespace": service["metadata"]["namespace"],
+        f"{META}_service_name": service["metadata"]["name"],
+    }
+    for name, value in service["metadata"].get("labels", {}).items():
+        known = re.sub(r"\W", "_", name, flags=re.ASCII)
+        labels |= {f"{META}_service_label_{known}": value, f"{META}_service_labelpresent_{known}": "true"}
+    for port in group["ports"]:
+        for endpoint in group["endpoints"]:
+            pod = {
+                f"{META}_endpointslice_port_name": port["name"],
+                f"{META}_endpointslice_address_target_kind": endpoint["targetRef"]["kind"],
+                f"{META}_endpointslice_address_target_name": endpoint["targetRef"]["name"],
+                f"{META}_pod_name": endpoint["targetRef"]["name"],
+            }
+            for address in endpoint["addresses"]:
+                yield {"targets": [f"{address}:{port['port']}"], "labels": labels | pod}

@@ -1,4 +1,4 @@
-"""A Prometheus in a pod scrapes musterd as the chart's ServiceMonitor asks."""
+"""A Prometheus in a pod scrapes musterd as the Prometheus operator reads the chart's ServiceMonitor."""
 
 import asyncio
 import json
@@ -12,7 +12,8 @@ from deploy.helm.copies import CHART
 from tests.deploy.prometheus.binaries import Unavailable, program
 from tests.real.ground import SYSTEM
 from tests.real.namespace import SLOW, Object, eventually
-from tests.real_node.scrape import scrape_config
+from tests.real_node.prometheus_operator import configuration, prometheus_operator
+from tests.real_node.scrape import with_targets
 from tests.real_node.site import Site
 from tests.real_node.situations.test_chart import OF
 
@@ -22,7 +23,7 @@ DISCOVERED = ("services", "endpointslices")
 
 
 async def monitor(here: Site) -> Object:
-    """The release's ServiceMonitor. The cluster does not serve its kind, so it is rendered and not read."""
+    """The release's ServiceMonitor. The cluster had not served its kind when the release was installed."""
     release = here.ground.server.split()[1].rstrip(",")  # "Kubernetes v1.36.3, at ...": helm template asks no server
     only = ("--kube-version", release, "--show-only", "templates/monitoring/servicemonitor.yaml")
     text = await here.helm("template", str(CHART), "--set", "serviceMonitor.create=always", *only)
@@ -50,11 +51,14 @@ async def test_prometheus_scrapes_both_replicas_by_the_service_monitor(here: Sit
     await here.kubectl("create", "serviceaccount", ACCOUNT)
     of = f"--serviceaccount={here.namespace}:{ACCOUNT}"
     seen = [json.loads(await here.kubectl(*OF, "get", each, "--output=json"))["items"] for each in DISCOVERED]
-    config = {"prometheus.yaml": scrape_config(await monitor(here), *seen)}
+    async with prometheus_operator(here):
+        await here.kubectl(*OF, "apply", "--filename=-", body=await monitor(here))
+        read = with_targets(await configuration(here, "v2.42.0"), *seen)
+    config = {"prometheus.yaml": yaml.safe_dump(read)}
     await here.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": ACCOUNT}, "data": config})
     await here.kubectl("create", "clusterrolebinding", here.namespace, "--clusterrole=muster-metrics-reader", of)
     try:
-        here.row.happens("a Prometheus with the configuration of the chart's ServiceMonitor, in an admitted namespace")
+        here.row.happens("a Prometheus, as the operator reads the chart's ServiceMonitor, in an admitted namespace")
         files = {"name": "programs", "hostPath": {"path": str(binary.parent), "type": "Directory"}}
         mounts = [{"name": "programs", "mountPath": "/programs"}, {"name": "config", "mountPath": "/config"}]
         await here.pod(
