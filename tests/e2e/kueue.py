@@ -10,9 +10,9 @@ from muster.api.errors import ApiError, Conflict, NotFound
 from muster.api.values.timestamps import whole_time
 from muster.kube.resources import ResourceClient
 from muster.reconcilers.render.workload import API_VERSION
+from tests.fakes.definitions import definition
 from tests.fakes.kueue import FLAVOR, Kueue
 
-GROUP, _, VERSION = API_VERSION.partition("/")
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 PERIOD = 0.05
 """Seconds between two passes."""
@@ -25,19 +25,7 @@ KINDS = (
 
 def crd(plural: str, kind: str, scope: str) -> dict[str, Any]:
     """The definition of a kind, without the checks of its fields."""
-    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    version = {"name": VERSION, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-    if kind == "Workload":
-        version["subresources"] = {"status": {}}
-    names = {"plural": plural, "kind": kind, "singular": kind.lower(), "listKind": f"{kind}List"}
-    spec = {"group": GROUP, "scope": scope, "names": names, "versions": [version]}
-    metadata = {"name": f"{plural}.{GROUP}"}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": metadata,
-        "spec": spec,
-    }
+    return definition(API_VERSION, plural, kind, scope=scope, status=kind == "Workload")
 
 
 async def install(resources: ResourceClient) -> None:

@@ -6,13 +6,14 @@ carry every default.
 
 import json
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from muster.api.errors import NotFound
 from muster.cli.processes.stack import free_port
+from tests.fakes.definitions import definition
 from tests.real.ground import STAND_IN, TAINT, Ground
 from tests.real.namespace import Object, eventually
 from tests.real.plane.certificates import Authority
@@ -80,36 +81,15 @@ async def jobset_controller(ground: Ground, request: Request) -> AsyncIterator[N
         process.end()
 
 
-def _definition() -> Mapping[str, Any]:
-    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    version = {
-        "name": "v1alpha2",
-        "served": True,
-        "storage": True,
-        "subresources": {"status": {}},
-        "schema": {"openAPIV3Schema": schema},
-    }
-    names = {"kind": "JobSet", "listKind": "JobSetList", "plural": "jobsets", "singular": "jobset"}
-    metadata = {
-        "name": "jobsets.jobset.x-k8s.io",
-        "annotations": {"api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/jobset"},
-    }
-    spec = {"group": "jobset.x-k8s.io", "scope": "Namespaced", "names": names, "versions": [version]}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": metadata,
-        "spec": spec,
-    }
-
-
 async def define(request: Request) -> None:
     """The kind is served; musterd finds it within a minute."""
     path = f"/apis/{API}/jobsets"
     try:
         await request("GET", path)
     except NotFound:
-        await request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", _definition())
+        approved = {"api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/jobset"}
+        body = definition(API, "jobsets", "JobSet", annotations=approved)
+        await request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", body)
 
         async def served() -> bool:
             try:

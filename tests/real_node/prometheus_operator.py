@@ -17,11 +17,12 @@ import yaml
 
 from muster.cli.processes.stack import free_port
 from muster.kube.paths import core
+from tests.fakes.definitions import definition
 from tests.real.namespace import WITHIN, Object, eventually
 from tests.real.plane.programs import Program
 from tests.real_node.site import Site
 
-GROUP, VERSION = "monitoring.coreos.com", "v1"
+API = "monitoring.coreos.com/v1"
 KINDS = {
     "servicemonitors": "ServiceMonitor",
     "podmonitors": "PodMonitor",
@@ -35,8 +36,9 @@ KINDS = {
 @asynccontextmanager
 async def prometheus_operator(here: Site) -> AsyncIterator[None]:
     """Its kinds are served and it runs; afterwards both are gone, and with them the objects of the kinds."""
-    names = [f"customresourcedefinition/{plural}.{GROUP}" for plural in KINDS]
-    await here.apply(*(_definition(plural, kind) for plural, kind in KINDS.items()))
+    defined = [definition(API, plural, kind) for plural, kind in KINDS.items()]
+    names = [f"customresourcedefinition/{each['metadata']['name']}" for each in defined]
+    await here.apply(*defined)
     try:
         await here.kubectl("wait", "--for=condition=Established", *names, WITHIN)
         folder = Path(here.ground.folder)
@@ -55,7 +57,7 @@ async def configuration(here: Site, version: str) -> Object:
     everything: Mapping[str, Any] = {"serviceMonitorSelector": {}, "serviceMonitorNamespaceSelector": {}}
     spec = {"replicas": 0, "version": version, "serviceDiscoveryRole": "EndpointSlice", **everything}
     metadata = {"name": "all", "namespace": here.namespace}
-    await here.apply({"apiVersion": f"{GROUP}/{VERSION}", "kind": "Prometheus", "metadata": metadata, "spec": spec})
+    await here.apply({"apiVersion": API, "kind": "Prometheus", "metadata": metadata, "spec": spec})
 
     async def written() -> Object:
         secret = await here.get(core(here.namespace, "secrets", "prometheus-all"))
@@ -77,16 +79,3 @@ def _options(config: Path) -> list[str]:
         f"--key-file={user['client-key']}",
         f"--web.listen-address=127.0.0.1:{free_port()}",
     ]
-
-
-def _definition(plural: str, kind: str) -> Object:
-    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    version = {"name": VERSION, "served": True, "storage": True, "subresources": {"status": {}}}
-    names = {"kind": kind, "listKind": f"{kind}List", "plural": plural, "singular": kind.lower()}
-    versions = [{**version, "schema": {"openAPIV3Schema": schema}}]
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{GROUP}"},
-        "spec": {"group": GROUP, "scope": "Namespaced", "names": names, "versions": versions},
-    }
