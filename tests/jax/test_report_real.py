@@ -107,8 +107,9 @@ async def test_steps_of_a_real_gang_are_read_and_a_stopped_rank_is_a_hang(tmp_pa
         still = [rank.report for rank in seen.ranks.values()]
         apart = max(report.step for report in still) - min(report.step for report in still)
         assert apart <= 12 * rate, "a value is ten seconds old at most, and its write and a step may be late"
-        hung_at = seen.moved_at + max(HANG_SECONDS, 5 * seen.longest)
-        assert not _later(still, seen.moved_at + BEHIND_SECONDS - 1, seen).hung
+        behind = _later(still, seen.moved_at + BEHIND_SECONDS - 1, seen).slowest is not None
+        hung_at = seen.moved_at + max(BEHIND_SECONDS if behind else HANG_SECONDS, 5 * seen.longest)
+        assert not _later(still, hung_at - 1, seen).hung
         assert _later(still, hung_at, seen).hung
         assert sentence(_later(still, hung_at, seen), hung_at).startswith("no step since ")
 

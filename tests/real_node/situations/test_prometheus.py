@@ -20,6 +20,8 @@ from tests.real_node.situations.test_chart import OF
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(600)]
 ACCOUNT = "prometheus"
 DISCOVERED = ("services", "endpointslices")
+RELEASE = "v2.42.0"
+"""Debian's Prometheus: the operator writes what that release reads."""
 
 
 async def monitor(here: Site) -> Object:
@@ -53,7 +55,7 @@ async def test_prometheus_scrapes_both_replicas_by_the_service_monitor(here: Sit
     seen = [json.loads(await here.kubectl(*OF, "get", each, "--output=json"))["items"] for each in DISCOVERED]
     async with prometheus_operator(here):
         await here.kubectl(*OF, "apply", "--filename=-", body=await monitor(here))
-        read = with_targets(await configuration(here, "v2.42.0"), *seen)
+        read = with_targets(await configuration(here, RELEASE), *seen)
     config = {"prometheus.yaml": yaml.safe_dump(read)}
     await here.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": ACCOUNT}, "data": config})
     await here.kubectl("create", "clusterrolebinding", here.namespace, "--clusterrole=muster-metrics-reader", of)
