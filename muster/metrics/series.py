@@ -85,6 +85,8 @@ class Finished(NamedTuple):
 
 _often = lru_cache(4096)(quoted)
 """The same for namespaces and operators, which many experiments share."""
+_reason = lru_cache(4096)(reason)
+"""The same for reasons."""
 
 
 class _Text:
@@ -216,7 +218,7 @@ def _running(facts: Facts | None, now: float, deadlines: Deadlines) -> _Text:
     _stuck(text, record)
     for clock, end in deadlines(plan, record).items():
         if rule := plan.clock(clock):
-            one = f'clock="{clock.value}",'
+            one = f'clock="{clock}",'
             text.add_one(rows.CLOCK_REMAINING, one, "", end - now)
             text.add_set(rows.CLOCK_ACTION, _ACTIONS[clock, rule.action], len(ClockAction))
             text.add_one(rows.CLOCK_LIMIT, one, "", rule.after)
@@ -284,16 +286,16 @@ def _stuck(text: _Text, record: Record) -> None:
             said = quoted(stuck.message.translate(_HARMLESS))
             text.add_one(rows.HANG, "", f',message="{said}"', 1.0)
     for said in _reasons(record, stuck if holds else None):
-        value = holds and stuck is not None and said == reason(stuck.reason)
+        value = holds and stuck is not None and said == _reason(stuck.reason)
         text.add_one(rows.STUCK_REASON, f'audience="{of_reason(said)}",', f',reason="{said}"', value)
 
 
 def _reasons(record: Record, stuck: Condition | None) -> dict[str, None]:
     """In the order in which they came, each once."""
     said = (line.message.partition(":")[0] for line in record.story if line.reason == "Stuck")
-    reasons = dict.fromkeys(map(reason, said))
+    reasons = dict.fromkeys(map(_reason, said))
     if stuck is not None:
-        reasons[reason(stuck.reason)] = None
+        reasons[_reason(stuck.reason)] = None
     return reasons
 
 
