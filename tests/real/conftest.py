@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.real.ground import VARIABLE, Ground
-from tests.real.rows import Row, save
+from tests.real.rows import FAILED, OK, WHY_LINES, Row, save
 from tests.real.site import Site, site
 
 collect_ignore_glob = [] if os.environ.get(VARIABLE) else ["*"]
@@ -40,10 +40,8 @@ def our_servers(row: Row) -> None:
 @pytest.fixture
 async def here(request: pytest.FixtureRequest, row: Row) -> AsyncIterator[Site]:
     """A site in a namespace named after the test; the mark `labels` labels it."""
-    words = re.sub(r"[^a-z0-9]+", "-", request.node.name.removeprefix("test_").lower())
-    name = f"{words[:24].strip('-')}-{sha256(request.node.nodeid.encode()).hexdigest()[:4]}"
     mark = request.node.get_closest_marker("labels")
-    async with site(Ground.read(), name, row, mark.args[0] if mark else {}) as made:
+    async with site(Ground.read(), namespace_of(request.node), row, mark.args[0] if mark else {}) as made:
         yield made
 
 
@@ -57,10 +55,24 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     if row is not None and report.outcome == "skipped" and isinstance(report.longrepr, tuple):
         row.said = str(report.longrepr[2]).removeprefix("Skipped: ")
     if row is not None and (report.when == "call" or report.outcome != "passed"):
-        save(Path(Ground.read().rows), row, verdict(report), item.nodeid)
+        save(Path(Ground.read().rows), row, verdict(report), item.nodeid, why(report))
     return report
 
 
 def verdict(report: pytest.TestReport) -> str:
     """`ok`, `FAILED`, or `skipped`."""
-    return {"passed": "ok", "failed": "FAILED"}.get(report.outcome, report.outcome)
+    return {"passed": OK, "failed": FAILED}.get(report.outcome, report.outcome)
+
+
+def why(report: pytest.TestReport) -> str:
+    """The lines in which pytest says what failed, and where; empty if nothing did."""
+    if report.outcome != "failed":
+        return ""
+    lines = report.longreprtext.splitlines()
+    return "\n".join([*[line for line in lines if line.startswith("E ")][:WHY_LINES], *lines[-1:]])
+
+
+def namespace_of(item: pytest.Item) -> str:
+    """A name of its own for each test, and for a test that is played again."""
+    words = re.sub(r"[^a-z0-9]+", "-", item.name.removeprefix("test_").lower())
+    return f"{words[:24].strip('-')}-{sha256(f'{item.nodeid} {os.getpid()}'.encode()).hexdigest()[:4]}"

@@ -1,9 +1,7 @@
 """Fixtures of the real nodes; rows and verdicts are those of `make real`."""
 
 import os
-import re
 from collections.abc import AsyncIterator, Generator
-from hashlib import sha256
 
 import pytest
 
@@ -32,10 +30,10 @@ def row(request: pytest.FixtureRequest) -> Row:
 @pytest.fixture
 async def here(request: pytest.FixtureRequest, row: Row) -> AsyncIterator[Site]:
     """A site in a namespace named after the test; the mark `labels` labels it."""
-    words = re.sub(r"[^a-z0-9]+", "-", request.node.name.removeprefix("test_").lower())
-    name = f"{words[:24].strip('-')}-{sha256(request.node.nodeid.encode()).hexdigest()[:4]}"
     mark = request.node.get_closest_marker("labels")
-    async with site(Ground.read(), Nodes.read(), name, row, mark.args[0] if mark else {}) as made:
+    async with site(
+        Ground.read(), Nodes.read(), real.namespace_of(request.node), row, mark.args[0] if mark else {}
+    ) as made:
         yield made
 
 

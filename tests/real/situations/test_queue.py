@@ -12,9 +12,9 @@ from muster.reconcilers.render.workload import KUEUE
 from tests.deploy.chart.release import NAME, Release
 from tests.real import rights
 from tests.real.ground import STAND_IN
-from tests.real.kueue import PRIORITY, kueue, urgent, workload, workloads_path
 from tests.real.namespace import Object, eventually
 from tests.real.site import Site
+from tests.real.situations.kueue import PRIORITY, kueue, urgent, workload, workloads_path
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(600)]
 QUOTA = 0.2
