@@ -16,17 +16,18 @@ from muster.state.vocabulary.record import Phase
 def act(context: Context) -> tuple[Action, ...]:
     """The actions of this step, in order, for a run of our own."""
     record = context.record
-    if record.finished:
+    at_rest = not record.gathering
+    if at_rest and record.finished:
         ends = (*barrier.end(context), *quota.close(context), *retention.expire(context))
         return (*ends, *quota.confirm(context))
-    if record.phase is Phase.SUSPENDED:
+    if at_rest and record.phase is Phase.SUSPENDED:
         return (*barrier.end(context), *quota.close(context), *startup.prepare(context), *quota.confirm(context))
     if not context.settled:
         return ()  # the next decision sees which pods are of an older attempt
     swept: tuple[Action, ...] = tuple(barrier.sweep(context))
-    if record.phase is Phase.QUEUED:
+    if at_rest and record.phase is Phase.QUEUED:
         return (*swept, *quota.ask(context), *quota.confirm(context))
-    if not older_pods.clear(context) or record.phase is Phase.RESTARTING:
+    if at_rest or not older_pods.clear(context):
         return (*swept, *quota.report(context))
     swept += jobs.surplus(context)
     leader = coordinator.lost(context)

@@ -52,7 +52,7 @@ def judge(context: Context, passed: Sequence[ClockRule]) -> Verdict | None:
 
 def _broken(context: Context) -> Verdict | None:
     """What follows a failure of the epoch that runs."""
-    return None if context.record.phase in (Phase.RESTARTING, Phase.QUEUED) else failure.judge(context)
+    return failure.judge(context) if context.record.gathering else None
 
 
 def apply(context: Context, verdict: Succeed | Fail | Restart | Repair | Requeue | Suspend | Resume) -> Record:

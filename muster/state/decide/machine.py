@@ -4,8 +4,9 @@ Theory of operation
 ===================
 ``decide(plan, record, view, now)`` considers the whole state each time (level-triggered). It does not know which
 event woke it, so a lost or doubled event cannot matter, and calling it twice in a row changes nothing the second
-time. No call has to come before it: it lets the view take in the record (``View.remember``), which is all that it
-changes. It has two halves: ``observe`` (phase, conditions, story, wake-up, verdicts) and ``act`` (what must be done).
+time. No call has to come before it: it lets the view take in the record (``View.remember``, ``View.timely``), which is
+all that it changes. It has two halves: ``observe`` (phase, conditions, story, wake-up, verdicts) and ``act`` (what must
+be done).
 
 The four inputs
     plan     what is wanted          (from the spec; immutable per generation)
@@ -62,7 +63,7 @@ from muster.state.vocabulary.plan import Engine, Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Phase, Record, StoryLine
 from muster.state.vocabulary.transitions import IllegalTransition
-from muster.state.vocabulary.wall_time import moved, not_in_the_future
+from muster.state.vocabulary.wall_time import moved
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -104,24 +105,28 @@ def decide(plan: Plan, record: Record | None, view: View, now: float, *, step: f
     ``record`` is the record as it is persisted. ``step``: seconds by which the wall clock was set since it was
     (``state.vocabulary.wall_time``).
     """
+    current = None
     if record is not None:
         view.remember(plan, record, now)
+        current = view.timely(plan, moved(record, step), now)
     try:
-        return _decide(plan, record, view, now, step)
+        return _decide(plan, record, current, view, now, step)
     except IllegalTransition as error:
         raise error.of(plan.uid) from None
 
 
-def _decide(plan: Plan, record: Record | None, view: ReadOnlyView, now: float, step: float) -> Decision:
+def _decide(
+    plan: Plan, record: Record | None, current: Record | None, view: ReadOnlyView, now: float, step: float
+) -> Decision:
     course = COURSES[plan.engine]
-    current = not_in_the_future(plan, moved(record, step), now) if record else course.first(plan, view, now)
-    context = Context.at(plan, current, view, now)
+    context = Context.at(plan, current or course.first(plan, view, now), view, now)
     if plan.lifecycle.deleting and course.clear_away is not None:
         return Decision(context.record, write=False, actions=course.clear_away(context))
     seen = observe(context, record, course.steps)
-    if seen.read is Read.FIRST:
+    refused = seen.read is not None  # (an attribute of an enumeration costs Python 3.11 as much as a call)
+    if refused and seen.read is Read.FIRST:
         return Decision(seen.record, write=False, read_first=True)
-    actions, held = refusal.hold(seen, () if seen.read is Read.REFUSED else course.act(seen))
+    actions, held = refusal.hold(seen, () if refused else course.act(seen))
     again = seen.record.gathering and not seen.settled
     return Decision(
         record=seen.status,
@@ -130,7 +135,7 @@ def _decide(plan: Plan, record: Record | None, view: ReadOnlyView, now: float, s
         wake_at=now if again else seen.wake_at,
         story=seen.story,
         probe=seen.target,
-        read_first=seen.read is Read.REFUSED,
+        read_first=refused,
         paid=seen.paid,
         held=held,
         moved=step,

@@ -44,13 +44,14 @@ from muster.state.vocabulary.transitions import enter
 
 MOST_RAS: Final = 8
 """Members that may be asked for NCCL's RAS, one after the other."""
+_AWAITED: Final = frozenset({Phase.RESTARTING, Phase.QUEUED})
+"""Phases after which an epoch begins."""
 NOT_GATHERED: Final = Assembly(False, False, 0, (), "", None, None)
 
 
 class Read(Enum):
-    """Whether a verdict depends on what a late cache may hide, so that the live API must be read before it."""
+    """How a verdict waits that depends on what a late cache may hide: the live API must be read before it."""
 
-    NOT_NEEDED = "not needed"
     FIRST = "first"
     """Nothing follows before the view holds the pods as the live API has them."""
     REFUSED = "refused"
@@ -68,7 +69,8 @@ class Observation(Context, frozen=True):
     assembly: Assembly = NOT_GATHERED
     clocks: Mapping[ClockName, float] = {}
     """When each running clock runs out, in wall seconds."""
-    read: Read = Read.NOT_NEEDED
+    read: Read | None = None
+    """None: no verdict waits for that."""
     write: bool = False
     paid: bool = False
     """The write costs one of the experiment's budget."""
@@ -90,12 +92,14 @@ def observe(context: Context, before: Record | None, steps: tuple[Step, ...]) ->
     Where the pods must be read first, nothing that a step has found counts.
     """
     record, now = context.record, context.now
-    begun = Observation(context.plan, record, context.view, now, context.tally, before=before, status=record)
-    seen, first = begun, Read.FIRST  # (an attribute of an enumeration costs as much as a call)
+    begun = Observation(
+        context.plan, record, context.view, now, context.tally, context.probe, before=before, status=record
+    )
+    seen = begun
     for step in steps:
         seen = step(seen)
-        if seen.read is first:
-            return replace(begun, read=first)
+        if seen.read is not None and seen.read is Read.FIRST:
+            return replace(begun, read=seen.read)
     return seen
 
 
@@ -116,7 +120,7 @@ def await_ends(seen: Observation) -> Observation:
     It comes first, so that the clock does not run out over pods that ended unseen, and again after a verdict.
     """
     record = seen.record
-    over = record.finished or record.phase is Phase.SUSPENDED
+    over = not record.gathering and (record.finished or record.phase is Phase.SUSPENDED)
     waiting = bool(seen.lingering) or (over and bool(seen.tally.alive))
     if waiting == (record.ending_at is not None):
         return seen
@@ -276,11 +280,9 @@ def _begins(seen: Observation) -> bool:
 def _progress(seen: Observation, begins: Callable[[Observation], bool], begins_at: Callable[[], float]) -> Record:
     """The record moved forward: scheduled, assembling, running, or pending again where an epoch begins."""
     record, tally, now = seen.record, seen.tally, seen.now
-    if record.finished:
-        return record
-    if record.phase in (Phase.RESTARTING, Phase.QUEUED) and begins(seen):
-        return enter(record, Phase.PENDING, now, epoch_at=begins_at(), resume_at=None)
     if not record.gathering:
+        if record.phase in _AWAITED and begins(seen):
+            return enter(record, Phase.PENDING, now, epoch_at=begins_at(), resume_at=None)
         return record
     if record.epoch_at is None and older_pods.clear(seen):  # it was resumed while old pods were ending
         record = replace(record, epoch_at=begins_at())
@@ -336,6 +338,8 @@ def _target(context: Context) -> ProbeTarget | None:
 def _ras(context: Context) -> tuple[str, ...]:
     """Where some members that run can be asked for NCCL's RAS: any one of them answers for all."""
     plan, members = context.plan, context.tally.members
+    if not plan.ras:
+        return ()
     groups = ((group, port) for group in plan.groups if (port := plan.ras.get(group.name)))
     ports = ((group.first_rank + place, port) for group, port in groups for place in range(group.size))
     found = ((members.get(rank), port) for rank, port in islice(ports, MOST_RAS))

@@ -27,23 +27,22 @@ class Context(msgspec.Struct, frozen=True):
     now: float
     tally: Tally
     """The pods of the record's epoch. (Asked twenty times in each decision, so it is looked up once.)"""
+    probe: ProbeResult | None
+    """What this epoch's coordinator said last."""
 
     @classmethod
     def at(cls, plan: Plan, record: Record, view: ReadOnlyView, now: float) -> "Context":
         """The context of that record."""
-        return Context(plan, record, view, now, view.of(record.epoch))
+        return Context(plan, record, view, now, view.of(record.epoch), view.probe_result_of(record.epoch))
 
     def with_record(self, record: Record) -> Self:
         """The same context with another record."""
         if record is self.record:
             return self
-        tally = self.tally if record.epoch == self.record.epoch else self.view.of(record.epoch)
-        return replace(self, record=record, tally=tally)
-
-    @property
-    def probe(self) -> ProbeResult | None:
-        """What this epoch's coordinator said last."""
-        return self.view.probe_result_of(self.record.epoch)
+        if record.epoch == self.record.epoch:
+            return replace(self, record=record)
+        tally, probe = self.view.of(record.epoch), self.view.probe_result_of(record.epoch)
+        return replace(self, record=record, tally=tally, probe=probe)
 
     @property
     def alone(self) -> bool:

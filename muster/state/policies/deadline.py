@@ -29,8 +29,9 @@ _TIME: Final[dict[Moment, Callable[[Record], float | None]]] = {each: attrgetter
 
 def ends(plan: Plan, record: Record) -> dict[ClockName, float]:
     """When each running clock runs out, in wall seconds."""
-    idle = record.finished or record.phase is Phase.SUSPENDED or blocked.queued(record)
-    queued = record.phase is Phase.QUEUED
+    at_rest = not record.gathering
+    idle = (at_rest and (record.finished or record.phase is Phase.SUSPENDED)) or blocked.queued(record)
+    queued = at_rest and record.phase is Phase.QUEUED
     return {
         clock.name: begin + clock.after
         for clock in plan.clocks

@@ -34,10 +34,12 @@ def renew(context: Context, assembly: Assembly, coordinator: str) -> tuple[Condi
     ``coordinator`` is its address. In most decisions they are as they were.
     """
     generation, record = context.plan.generation, context.record
+    rows = _rows(context, assembly, coordinator)
+    if _are(record.conditions, rows, generation):
+        return record.conditions
     before: Iterable[Condition | None] = record.conditions
     if tuple(map(_type_of, record.conditions)) != TYPES:  # another version of Muster has written them
         before = map(record.condition, TYPES)
-    rows = _rows(context, assembly, coordinator)
     return tuple(
         [
             old
@@ -50,6 +52,16 @@ def renew(context: Context, assembly: Assembly, coordinator: str) -> tuple[Condi
     )
 
 
+def _are(conditions: tuple[Condition, ...], rows: tuple[Row, ...], generation: int) -> bool:
+    """Whether the conditions say all that the rows say."""
+    for kind, old, (status, reason, message) in zip(TYPES, conditions, rows, strict=False):
+        if old.status != status or old.reason != reason or old.message != message:
+            return False
+        if old.type is not kind or old.generation != generation:
+            return False
+    return len(conditions) == len(TYPES)
+
+
 def _since(old: Condition | None, status: bool, now: float) -> float:
     return now if old is None or old.status != status else old.since
 
@@ -60,7 +72,7 @@ def unseen(context: Context) -> bool:
     A program that lives for a second may end before its coordinator is asked for the first time.
     """
     record = context.record
-    if record.phase is not Phase.SUCCEEDED or record.assembled_at is not None:
+    if record.assembled_at is not None or record.phase is not Phase.SUCCEEDED:
         return False
     said = record.condition(ConditionType.ASSEMBLED)
     return context.tally.succeeded >= context.plan.size or (said is not None and said.reason == ROLL_NOT_SEEN)
@@ -69,26 +81,27 @@ def unseen(context: Context) -> bool:
 def _rows(context: Context, assembly: Assembly, coordinator: str) -> tuple[Row, ...]:
     """What is true of each of ``TYPES``, in that order."""
     record, phase, over = context.record, context.record.phase, context.record.finished
-    suspended, restarting = phase is Phase.SUSPENDED, phase is Phase.RESTARTING
+    at_rest = not over and not record.gathering
+    suspended, restarting = at_rest and phase is Phase.SUSPENDED, at_rest and phase is Phase.RESTARTING
     why = sentence(record.cause) if restarting and record.cause else ""
     stuck, message = assembly.stuck or ("NotStuck", "")
     return (
         (suspended, "Suspended" if suspended else "NotSuspended", ""),
         _scheduled(context),
         _coordinator(context, assembly, coordinator),
-        _assembled(context, assembly),
+        _assembled(context, assembly, over=over),
         (restarting, "GangRestart" if restarting else "NotRestarting", why),
         (assembly.stuck is not None, stuck, message),
-        (True, record.reason, record.message) if phase is Phase.SUCCEEDED else NOT_SUCCEEDED,
-        (True, record.reason, record.message) if phase is Phase.FAILED else NOT_FAILED,
+        (True, record.reason, record.message) if over and phase is Phase.SUCCEEDED else NOT_SUCCEEDED,
+        (True, record.reason, record.message) if over and phase is Phase.FAILED else NOT_FAILED,
         (True, record.reason, record.message) if over else UNFINISHED,
     )
 
 
-def _assembled(context: Context, assembly: Assembly) -> Row:
+def _assembled(context: Context, assembly: Assembly, *, over: bool) -> Row:
     if context.record.assembled_at is not None:
         return True, "RollComplete", assembly.message
-    if unseen(context):
+    if over and unseen(context):
         return False, ROLL_NOT_SEEN, UNSEEN
     return False, "RollIncomplete", assembly.message
 

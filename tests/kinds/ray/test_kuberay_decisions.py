@@ -150,17 +150,21 @@ def test_what_ray_says_of_addresses_that_are_no_members_is_left_out() -> None:
     assert (result.arrived, result.answer.errors, result.missing) == (1, (), (1, 2, 3, 4))
 
 
+def arrived(plan: Plan, story: Story) -> bool:
+    """The gate that waits for all to arrive is open, while the gang assembles."""
+    context = Context.at(plan, record(phase=Phase.ASSEMBLING), story.view, NOW)
+    return gates.gate_open(context, Gate(GateCondition.ARRIVED))
+
+
 def test_the_gate_counts_the_members_that_do_not_wait_for_it() -> None:
     story = story_of()
     for rank in range(4):
         story.view.change(None, place(story.plan, rank))
-    gate = Gate(GateCondition.ARRIVED)
-    context = Context.at(story.plan, record(phase=Phase.ASSEMBLING), story.view, NOW)
-    assert not gates.gate_open(context, gate), "nothing was heard yet"
+    assert not arrived(story.plan, story), "nothing was heard yet"
     story.view.observe_probe(heard(0, 1, 2), 0)
-    assert not gates.gate_open(context, gate)
+    assert not arrived(story.plan, story)
     story.view.observe_probe(heard(0, 1, 2, 3), 0)
-    assert gates.gate_open(context, gate)
+    assert arrived(story.plan, story)
 
 
 def test_the_experiment_succeeds_with_its_submitter() -> None:
@@ -273,9 +277,8 @@ def test_a_head_alone_has_not_arrived_before_its_dashboard_serves() -> None:
     plan = replace(whole, groups=(whole.groups[0], replace(whole.groups[-1], first_rank=1)))
     story = story_of(plan)
     story.view.change(None, place(plan, 0))
-    context, gate = Context.at(plan, record(phase=Phase.ASSEMBLING), story.view, NOW), Gate(GateCondition.ARRIVED)
     lacks = "Ray's GCS serves, its dashboard does not (port 8265: connection refused)"
     story.view.observe_probe(answer(ALIVE, expected=None, partial=lacks, lacks=lacks, protocol="ray"), 0)
-    assert not gates.gate_open(context, gate)
+    assert not arrived(plan, story)
     story.view.observe_probe(heard(0), 0)
-    assert gates.gate_open(context, gate)
+    assert arrived(plan, story)

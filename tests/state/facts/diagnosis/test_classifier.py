@@ -262,6 +262,7 @@ def test_a_ready_pod_is_no_ghost_while_ray_does_not_answer(heard: RollAnswer | N
     seen = context(*(pod(rank) for rank in range(4)), wanted=plan(probe=ProbeKind.RAY), now=now, heard=heard)
     if heard is not None:
         view_of(seen).observe_probe(RollAnswer(at=NOW + 1, coordinator=CoordinatorState.TIMEOUT), 0)
+        seen = Context.at(seen.plan, seen.record, seen.view, seen.now)
     assert of_pod(seen, pod(2)).cause is Causes.NOT_ARRIVED
 
 
