@@ -14,7 +14,7 @@ from tests.simulation.plans.families import FAMILIES, RANDOM
 from tests.simulation.plans.plan import parse
 from tests.simulation.real import real
 from tests.simulation.runner import Tally, exhaustive, judge, random, run
-from tests.simulation.soak import soak
+from tests.simulation.soak import WAVE, soak
 from tests.simulation.world.world import World
 
 HASH_SEED = "0"
@@ -81,7 +81,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--soak", type=int, default=0, metavar="N", help="also create and delete N experiments")
     parser.add_argument("--real", type=int, default=0, metavar="N", help="also play N plans of tests.faults")
     parser.add_argument("--replay", metavar="PLAN", help="play one plan and print what happens")
-    return parser.parse_args()
+    parsed = parser.parse_args()
+    if 0 < parsed.soak < 2 * WAVE:
+        parser.error(f"--soak: at least {2 * WAVE}: what remains is compared between waves of {WAVE}")
+    return parsed
 
 
 def _soak(experiments: int) -> list[str]:
