@@ -123,10 +123,10 @@ def _decide(
     if plan.lifecycle.deleting and course.clear_away is not None:
         return Decision(context.record, write=False, actions=course.clear_away(context))
     seen = observe(context, record, course.steps)
-    refused = seen.read is not None  # (an attribute of an enumeration costs Python 3.11 as much as a call)
-    if refused and seen.read is Read.FIRST:
+    reads = seen.read is not None
+    if reads and seen.read is Read.FIRST:  # (an attribute of an enumeration costs Python 3.11 as much as a call)
         return Decision(seen.record, write=False, read_first=True)
-    actions, held = refusal.hold(seen, () if refused else course.act(seen))
+    actions, held = refusal.hold(seen, () if reads else course.act(seen))
     again = seen.record.gathering and not seen.settled
     return Decision(
         record=seen.status,
@@ -135,7 +135,7 @@ def _decide(
         wake_at=now if again else seen.wake_at,
         story=seen.story,
         probe=seen.target,
-        read_first=refused,
+        read_first=reads,
         paid=seen.paid,
         held=held,
         moved=step,

@@ -3,9 +3,7 @@
 They are computed whole from the record, the assembly and the plan at every step, and keep the time of their last flip.
 """
 
-from collections.abc import Iterable
 from itertools import chain
-from operator import attrgetter
 from typing import Final
 
 from muster.state.facts.context import Context
@@ -22,7 +20,6 @@ UNSEEN = "all members succeeded before the coordinator had shown them together"
 
 TYPES: Final = tuple(ConditionType)
 """The conditions, in the order in which they are written."""
-_type_of: Final = attrgetter("type")
 
 Row = tuple[bool, str, str]
 """Status, reason and message of one condition."""
@@ -37,18 +34,10 @@ def renew(context: Context, assembly: Assembly, coordinator: str) -> tuple[Condi
     rows = _rows(context, assembly, coordinator)
     if _are(record.conditions, rows, generation):
         return record.conditions
-    before: Iterable[Condition | None] = record.conditions
-    if tuple(map(_type_of, record.conditions)) != TYPES:  # another version of Muster has written them
-        before = map(record.condition, TYPES)
+    before = map(record.condition, TYPES)  # another version of Muster may have written others
     return tuple(
-        [
-            old
-            if old is not None
-            and (old.status == status and old.reason == reason and old.message == message)
-            and old.generation == generation
-            else Condition(kind, status, reason, message, generation, _since(old, status, context.now))
-            for kind, old, (status, reason, message) in zip(TYPES, before, rows, strict=True)
-        ]
+        Condition(kind, status, reason, message, generation, _since(old, status, context.now))
+        for kind, old, (status, reason, message) in zip(TYPES, before, rows, strict=True)
     )
 
 

@@ -207,7 +207,7 @@ def _as_obstacle_of(before: Record, after: Record) -> Record:
 
 
 def _same_words(before: Record, after: Record) -> bool:
-    """The conditions say the same. Those that did not change are the same objects."""
+    """The conditions say the same."""
     return before.conditions == after.conditions or _words(before) == _words(after)
 
 
