@@ -64,7 +64,7 @@ def load(path: Path) -> list[dict[str, object]]:
     found: dict[str, dict[str, object]] = {}
     for row in map(json.loads, lines):
         before = found.get(row["test"])
-        if before is not None and before["why"]:
+        if before is not None and before["verdict"] in (FAILED, AGAIN):
             row["why"] = before["why"]
             row["verdict"] = AGAIN if row["verdict"] == OK else row["verdict"]
         found[row["test"]] = row
