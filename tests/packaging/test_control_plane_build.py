@@ -1,5 +1,7 @@
 """The build of the control plane for `make real`, with a program that stands in for Go."""
 
+import fcntl
+import os
 import stat
 from pathlib import Path
 
@@ -12,7 +14,9 @@ GO = """#!/bin/sh
 echo "$@" >> "$FAKE/calls"
 case "$1" in
 env) echo go1.99.0 ;;
-list) [ ! -f "$FAKE/proxy-down" ] || { rm "$FAKE/proxy-down"; echo "$(cat "$FAKE/said")" >&2; exit 1; } ;;
+list)
+    [ ! -f "$FAKE/proxy-down" ] || { rm "$FAKE/proxy-down"; echo "$(cat "$FAKE/said")" >&2; exit 1; }
+    printf 'build ID mismatch\nnot installed but available in build cache\n\nstale dependency: a/b\n' ;;
 build)
     [ ! -f "$FAKE/slow" ] || sleep 60
     [ ! -f "$FAKE/broken" ] || { cat "$FAKE/broken" >&2; exit 1; }
@@ -42,22 +46,45 @@ def calls(fake: Path, verb: str) -> int:
     return sum(line.startswith(verb) for line in (fake / "calls").read_text().splitlines())
 
 
-def test_a_build_leaves_the_programs_and_no_build_cache(fake: Path) -> None:
-    stale = binaries.cache_folder().parent / "another-version" / "gocache"
-    stale.mkdir(parents=True)
+def test_what_is_built_is_not_built_again(fake: Path) -> None:
     found = binaries.binaries()
     assert {each.name for each in found.folder.iterdir()} == {*PROGRAMS, "lock"}
-    assert not stale.exists()
     assert calls(fake, "build") == len(PROGRAMS)
     binaries.binaries()
-    assert calls(fake, "build") == len(PROGRAMS), "what is there is not built again"
+    assert calls(fake, "build") == len(PROGRAMS)
+
+
+def test_all_modules_share_one_build_cache_until_a_command_has_its_programs(fake: Path) -> None:
+    found = binaries.binaries()
+    assert (found.folder.parent / "gocache" / "object").exists()
+    binaries.forget_build_cache()
+    assert not (found.folder.parent / "gocache").exists()
+
+
+def test_a_build_cache_that_was_used_a_moment_ago_can_be_kept(fake: Path) -> None:
+    binaries.binaries()
+    binaries.forget_build_cache(unused=binaries.DAY)
+    assert binaries.build_cache().exists()
+
+
+def test_the_build_cache_of_a_build_that_runs_stays(fake: Path) -> None:
+    binaries.binaries()
+    with (binaries.home() / "gocache.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        binaries.forget_build_cache()
+    assert binaries.build_cache().exists()
+
+
+def test_packages_that_are_compiled_already_do_not_count_as_needed(fake: Path) -> None:
+    module = binaries.control_plane()
+    assert binaries.needed(module, str(fake / "go"), "a/b", os.environ) == 2
 
 
 def test_a_module_proxy_that_fails_once_is_asked_again(fake: Path) -> None:
     (fake / "proxy-down").touch()
     (fake / "said").write_text("proxy.golang.org: connection reset by peer")
     binaries.binaries()
-    assert calls(fake, "list") == 2
+    assert calls(fake, "list") == len(PROGRAMS) + 1
 
 
 def test_a_checksum_that_is_wrong_is_not_an_excuse(fake: Path) -> None:
@@ -83,11 +110,10 @@ def test_code_that_does_not_compile_is_not_an_excuse(fake: Path) -> None:
 def test_a_build_that_takes_too_long_ends_and_the_next_one_goes_on(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (fake / "slow").touch()
     monkeypatch.setenv(binaries.SECONDS_VARIABLE, "0.2")
-    cache = binaries.cache_folder() / "gocache"
-    cache.mkdir(parents=True)
+    binaries.build_cache().mkdir(parents=True)
     with pytest.raises(CannotBuild, match="goes on from there"):
         binaries.binaries()
-    assert cache.exists()
+    assert binaries.build_cache().exists()
 
 
 def test_a_disk_that_is_too_full_is_said_before_anything_is_built(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:

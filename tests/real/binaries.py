@@ -1,9 +1,9 @@
 """Build the programs of a Go module, once, into a cache outside the repository; first of all the real control plane.
 
 The programs are ordinary Go packages, pinned in a go.mod and go.sum of the tests. The cache's folder carries the hash
-of the module's files, so another version is another folder. A finished build is a folder of programs; Go's own build
-cache (7 GB for the control plane) is kept inside it until all are there, so that a build that ran out of time goes on
-where it was.
+of the module's files, so another version is another folder. A finished build is a folder of programs. All modules share
+one build cache of Go (up to 10 GB), so that a package which two of them need is compiled once, and a build that ran out
+of time resumes where it was. `forget_build_cache` removes it when a command has all of its programs.
 
 ``CannotBuild`` is for what the machine lacks: Go, modules, disk, memory, time. What the pins in go.mod get wrong is an
 error like any other.
@@ -34,11 +34,15 @@ BUILD_SECONDS = 2700.0
 FETCH_SECONDS = 600.0
 """For all modules (0.1 GB), in one attempt."""
 FETCH_ATTEMPTS = 2
+DAY = 86_400.0
 DISK = 8_000_000_000
-"""Bytes that are free before a build begins: Go's build cache of the control plane takes 7 GB."""
+"""Bytes that are free before a build begins: Go's build cache takes 7 GB for the control plane."""
 CANNOT_BUILD = 3
 """The exit code of `make real` where `CannotBuild` is raised."""
 
+STALE = "{{if .Stale}}{{.StaleReason}}{{end}}"
+CACHED = "available in build cache"
+"""What `go list` says of a package that is compiled already."""
 GO_FILES = ("*.mod", "*.sum", "*/*.go")
 """What the hash of a module is made of."""
 PROGRESS_SECONDS = 15.0
@@ -76,9 +80,8 @@ class Module:
 
     def cache(self) -> Path:
         """The folder of this version's programs; MUSTER_REAL_CACHE names another parent than ~/.cache/muster-real."""
-        parent = Path(os.environ.get(CACHE_VARIABLE) or Path.home() / ".cache" / "muster-real")
         files = [file for pattern in GO_FILES for file in sorted(self.folder.glob(pattern))]
-        return parent / hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
+        return home() / hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
 
     def built(self) -> Path:
         """The folder of the programs, built if they are not there yet. CannotBuild if they must be and cannot be."""
@@ -87,6 +90,24 @@ class Module:
         if missing:
             build(self, folder, missing)
         return folder
+
+
+def home() -> Path:
+    """The folder of everything that is built for `make real` and `make real-node`."""
+    return Path(os.environ.get(CACHE_VARIABLE) or Path.home() / ".cache" / "muster-real")
+
+
+def build_cache() -> Path:
+    """Go's build cache, of all modules."""
+    return home() / "gocache"
+
+
+def forget_build_cache(unused: float = 0.0) -> None:
+    """Remove Go's build cache, unless a build uses it or used it within that many seconds."""
+    lock = home() / "gocache.lock"
+    if build_cache().is_dir() and lock.exists() and time.time() - lock.stat().st_mtime >= unused:
+        with contextlib.suppress(BlockingIOError), _lock(fcntl.LOCK_EX | fcntl.LOCK_NB, lock):
+            shutil.rmtree(build_cache(), ignore_errors=True)
 
 
 def stamps(version: str) -> str:
@@ -134,6 +155,7 @@ def cache_folder() -> Path:
 def binaries() -> Binaries:
     """The control plane, built if it is not there yet. CannotBuild if it must be built and cannot be."""
     module = control_plane()
+    forget_build_cache(unused=DAY)
     kubernetes, etcd = module.pinned("k8s.io/kubernetes"), module.pinned("go.etcd.io/etcd/server/v3")
     return Binaries(module.built(), kubernetes, etcd)
 
@@ -142,7 +164,7 @@ def build(module: Module, folder: Path, programs: list[str]) -> None:
     """Compile programs into the folder. Each appears there whole or not at all."""
     go = usable_go(module)
     folder.mkdir(parents=True, exist_ok=True)
-    with _alone(folder):
+    with _lock(fcntl.LOCK_EX, folder / "lock"), _lock(fcntl.LOCK_SH, home() / "gocache.lock"):
         programs = [program for program in programs if not (folder / program).is_file()]  # another build
         if not programs:
             return
@@ -153,36 +175,32 @@ def build(module: Module, folder: Path, programs: list[str]) -> None:
         environment = {
             **os.environ,
             "CGO_ENABLED": "0",
-            "GOCACHE": str(folder / "gocache"),
+            "GOCACHE": str(build_cache()),
             "GOFLAGS": f"-mod=readonly -buildvcs=false -p={os.cpu_count() or 2}",
             "GOTOOLCHAIN": "local",
         }
         try:
-            fetch(module, go, [module.packages[program] for program in programs], environment)
             for program in programs:
-                compile_one(module, go, program, work / program, environment, deadline)
+                packages = needed(module, go, module.packages[program], environment)
+                compile_one(module, go, program, work / program, environment, deadline, packages)
                 (work / program).replace(folder / program)
         finally:
             shutil.rmtree(work, ignore_errors=True)
-        shutil.rmtree(folder / "gocache", ignore_errors=True)
 
 
 @contextlib.contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """One build at a time in a folder; the kernel releases the lock of a process that is killed."""
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+def _lock(how: int, file: Path) -> Iterator[None]:
+    """Hold the lock of a file; the kernel releases the lock of a process that is killed."""
+    with file.open("w") as lock:
+        fcntl.flock(lock, how)
         yield
 
 
 def _make_room(folder: Path) -> None:
-    """Remove what builds left behind that were killed, or were of other versions; CannotBuild if the disk is full."""
+    """Remove what killed builds left; CannotBuild if the disk is full."""
     for left in folder.glob("build-*"):
         shutil.rmtree(left, ignore_errors=True)
-    for left in folder.parent.glob("*/gocache"):
-        if left.parent != folder:
-            _remove_unless_building(left)
-    cached = sum(file.stat().st_size for file in (folder / "gocache").rglob("*") if file.is_file())
+    cached = sum(file.stat().st_size for file in build_cache().rglob("*") if file.is_file())
     free = shutil.disk_usage(folder).free
     if free + cached < DISK:
         raise CannotBuild(
@@ -191,16 +209,10 @@ def _make_room(folder: Path) -> None:
         )
 
 
-def _remove_unless_building(cache: Path) -> None:
-    """Remove another module's build cache; one that is being built holds its lock."""
-    with (cache.parent / "lock").open("w") as lock, contextlib.suppress(BlockingIOError):
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        shutil.rmtree(cache, ignore_errors=True)
-
-
-def fetch(module: Module, go: str, packages: list[str], environment: Mapping[str, str]) -> None:
-    """Have Go fetch every module that the packages need; once more where the proxy fails or takes too long."""
-    command = [go, "list", *_tags(module), "-deps", *packages]
+def needed(module: Module, go: str, package: str, environment: Mapping[str, str]) -> int:
+    """How many packages must be compiled. Go fetches every module first, once more where the proxy fails or is slow."""
+    print(f"  {package}: Go lists its packages and fetches its modules (a minute or two)", flush=True)
+    command = [go, "list", "-trimpath", *_tags(module), "-deps", "-f", STALE, package]
     for attempt in range(1, FETCH_ATTEMPTS + 1):
         try:
             listed = subprocess.run(
@@ -216,7 +228,7 @@ def fetch(module: Module, go: str, packages: list[str], environment: Mapping[str
             said = f"go list did not end within {FETCH_SECONDS:.0f} s"
         else:
             if listed.returncode == 0:
-                return
+                return sum(CACHED not in line for line in listed.stdout.splitlines() if line)
             said = listed.stderr.strip()[-2000:]
             if re.search(r"go\.sum|go\.mod|checksum", said):
                 raise RuntimeError(f"go list failed:\n{said}")
@@ -251,7 +263,13 @@ def usable_go(module: Module) -> str:
 
 
 def compile_one(
-    module: Module, go: str, program: str, output: Path, environment: Mapping[str, str], deadline: float
+    module: Module,
+    go: str,
+    program: str,
+    output: Path,
+    environment: Mapping[str, str],
+    deadline: float,
+    packages: int,
 ) -> None:
     """Compile one program, printing how many packages are done; raise with Go's last lines if it fails."""
     nice = ["nice", "-n", "19"] if shutil.which("nice") else []
@@ -277,7 +295,7 @@ def compile_one(
                 break
             except subprocess.TimeoutExpired:
                 seconds = int(time.monotonic() - started)
-                print(f"  {output.name}: {len(lines)} packages compiled ({seconds} s)", flush=True)
+                print(f"  {output.name}: {len(lines)} of {packages} packages compiled ({seconds} s)", flush=True)
                 if time.monotonic() >= deadline:
                     raise CannotBuild(
                         f"the build did not end in the time it has ({SECONDS_VARIABLE} sets it). What is compiled is "

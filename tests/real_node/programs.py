@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.real.binaries import Module, binaries, stamps
+from tests.real.binaries import Module, binaries, forget_build_cache, stamps
 
 FOLDER = Path(__file__).parent / "modules"
 
@@ -63,4 +63,5 @@ def programs() -> Programs:
     for module in modules():
         folder = module.built()
         paths |= {program: str(folder / program) for program in module.packages}
+    forget_build_cache()
     return Programs(paths, plane.kubernetes)

@@ -75,13 +75,13 @@ def images(programs: Programs) -> Images:
     found = Images(made_of)
     with _alone():
         present = _present()
-        for name, tag in found.tags.items():
-            if f"localhost/{name}:{tag}" not in present:
-                began = time.monotonic()
-                print(f"building the image {name}", flush=True)
-                _build(name, tag, found, programs, versions)
-                print(f"  {name}: built in {time.monotonic() - began:.0f} s", flush=True)
-                _forget_old(name, tag)
+        lacking = [name for name, tag in found.tags.items() if f"localhost/{name}:{tag}" not in present]
+        for number, name in enumerate(lacking, 1):
+            began = time.monotonic()
+            print(f"building image {number} of {len(lacking)}: {name} (a minute or two)", flush=True)
+            _build(name, found.tags[name], found, programs, versions)
+            print(f"  {name}: built in {time.monotonic() - began:.0f} s", flush=True)
+            _forget_old(name, found.tags[name])
     return found
 
 
