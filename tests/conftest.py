@@ -1,9 +1,15 @@
-"""For every test."""
+"""For every test: its limits, and the order of all.
+
+A test without real processes has a limit of CPU time: a busy machine makes it slow, but not hungry. A test with real
+processes waits for them, so its limit is wall time (``timeout``, of pytest-timeout), which is the net of all others.
+"""
 
 import asyncio
 import faulthandler
 import os
+import signal
 from collections.abc import Iterator
+from types import FrameType
 
 import hypothesis
 import pytest
@@ -15,6 +21,12 @@ hypothesis.settings.load_profile("no-deadline")
 GRACE = 60.0
 """Seconds after the limit of a test at which its process ends whatever it does; at the end of a session, after the
 longest of them."""
+
+CPU_SECONDS = 60.0
+"""CPU time that a test without real processes may use; ``@pytest.mark.cpu(seconds)`` is another limit."""
+
+WITH_PROCESSES = ("cluster", "smoke")
+"""Marks of the tests with real processes."""
 
 _stderr = pytest.StashKey[int]()
 
@@ -38,6 +50,26 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         faulthandler.cancel_dump_traceback_later()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Fail a test that computes longer than it may; each further second again, until the test ends."""
+    if any(item.get_closest_marker(each) for each in WITH_PROCESSES):
+        return (yield)
+    marker = item.get_closest_marker("cpu")
+    seconds = float(marker.args[0]) if marker else CPU_SECONDS
+
+    def exceeded(number: int, frame: FrameType | None) -> None:
+        pytest.fail(f"the test used more than {seconds:g} s of CPU time")
+
+    former = signal.signal(signal.SIGPROF, exceeded)
+    signal.setitimer(signal.ITIMER_PROF, seconds, 1.0)
+    try:
+        return (yield)
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, former)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """End a worker whose threads or exit handlers do not end. It may first wait for the last test of another worker."""
@@ -52,9 +84,9 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that start clusters come first, those with the longest limit before the others: they take the longest, and
+    """Tests with real processes come first, those with the longest limit before the others: they take the longest, and
     those that compute fill the time at the end."""
-    items.sort(key=lambda item: (item.get_closest_marker("cluster") is None, -_limit(item)))
+    items.sort(key=lambda item: (not any(item.get_closest_marker(each) for each in WITH_PROCESSES), -_limit(item)))
 
 
 def _limit(item: pytest.Item) -> float:

@@ -22,8 +22,6 @@ from muster.cli.terminal.table import LEGIBLE
 from muster.client.snapshot import snapshot_of
 from tests.client.localserver import LocalServer, running
 
-pytestmark = pytest.mark.timeout(300)
-
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 CURSOR_SHOWN = "\x1b[?25h"
 COMMAND = """

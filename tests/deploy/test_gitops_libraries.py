@@ -18,7 +18,6 @@ from tests.tools.argo import ARGO
 from tests.tools.flux import FLUX
 from tests.tools.go_tool import CannotBuild, GoTool
 
-pytestmark = pytest.mark.timeout(120)
 NAMES = {"Current": "current", "Failed": "failed", "InProgress": "inProgress"}
 
 

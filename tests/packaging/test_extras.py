@@ -137,7 +137,6 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-@pytest.mark.timeout(300)
 def test_the_wheel_without_extras_serves_the_sdk_and_names_the_extra_of_each_command(
     wheel: Path, bare: Callable[[str], Environment]
 ) -> None:

@@ -49,7 +49,6 @@ def test_a_checkout_without_links_imports(without_links: Path) -> None:
     assert run.stdout.strip() == str(without_links / "muster" / "daemon" / "app.py"), run.stderr
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.xdist_group("packaging")
 def test_an_archive_without_links_installs(without_links: Path, tmp_path: Path) -> None:
     environment = Environment(tmp_path / "venv")

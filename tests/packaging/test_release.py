@@ -21,7 +21,6 @@ each_workflow = pytest.mark.parametrize("workflow", WORKFLOWS.values(), ids=list
 
 
 @each_workflow
-@pytest.mark.timeout(600)
 def test_actionlint_accepts_the_workflow(workflow: Path) -> None:
     try:
         program = ACTIONLINT.path()

@@ -23,8 +23,6 @@ from tests.planted import (
 from tests.planted.bug import Bug, Hunt, Swaps, bug, planted, swap
 from tests.planted.catalogue import BUGS, PAIRS
 
-pytestmark = pytest.mark.timeout(300)
-
 CAUGHT = [
     (deciding.epoch_in_memory, Hunt("crash", "member-fails", most=30)),
     (deciding.deadline_in_a_timer, Hunt("crash", "total-passes", most=30)),

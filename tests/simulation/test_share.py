@@ -2,8 +2,6 @@
 
 from functools import cache
 
-import pytest
-
 from tests.scenarios.catalogue import scenarios
 from tests.scenarios.operators import OPERATORS
 from tests.simulation import runner
@@ -21,7 +19,6 @@ def shared() -> list[tuple[str, Plan]]:
     return [(family, parse(line)) for family, line in runner.exhaustive(SINGLE, share=True)]
 
 
-@pytest.mark.timeout(300)
 def test_every_cell_keeps_a_plan() -> None:
     wanted, kept = set[object](), set[object]()
     for scenario in scenarios().values():
@@ -37,7 +34,6 @@ def test_every_cell_keeps_a_plan() -> None:
     assert kept == wanted
 
 
-@pytest.mark.timeout(300)
 def test_a_part_of_the_share_keeps_each_kind_of_fault_of_each_family_under_each_operator_of_each_scenario() -> None:
     def kinds(plans: list[tuple[str, Plan]]) -> set[object]:
         return {(family, p.scenario, p.operator, *(fault.kind for fault in p.faults)) for family, p in plans}
@@ -48,7 +44,6 @@ def test_a_part_of_the_share_keeps_each_kind_of_fault_of_each_family_under_each_
     assert len(part) < len(shared()) / 3
 
 
-@pytest.mark.timeout(300)
 def test_each_fault_strikes_under_each_operator_of_each_scenario() -> None:
     """By family, scenario, operator and kind, whatever the rule calls alike."""
     there = {(family, p.scenario, p.operator, fault.kind) for family, p in shared() for fault in p.faults}
@@ -60,7 +55,6 @@ def test_each_fault_strikes_under_each_operator_of_each_scenario() -> None:
                 assert {(family, scenario.name, operator, kind) for kind in kinds} <= there
 
 
-@pytest.mark.timeout(300)
 def test_every_actor_operator_kind_of_fault_and_way_to_strike_is_there() -> None:
     played = [plan for _, plan in shared()]
     names = {plan.scenario for plan in played} | set(FAMILIES)

@@ -9,7 +9,6 @@ from tests.simulation.soak import WAVE, Footprint, leaks, soak
 SMALL = Footprint(memory=1_000_000, tasks=9, watches=3, series=200, files=6, entries=0)
 
 
-@pytest.mark.timeout(300)
 def test_what_is_gone_leaves_nothing_behind() -> None:
     world = soak(2 * WAVE)
     assert [each for each in world.violations if not each.startswith("memory")] == []  # the daemon is not warm yet

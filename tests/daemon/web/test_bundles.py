@@ -31,7 +31,6 @@ from tests.client.localserver import MANIFEST, TOKEN, LocalServer, labels, local
 from tests.daemon.web.ground import Api
 from tests.daemon.web.subjects import Daemon
 
-pytestmark = pytest.mark.timeout(120)
 HERE = "/experiments/default/mine.tar.gz"
 SECRET = "planted-secret-0815"
 

@@ -18,7 +18,6 @@ from tests.deploy.prometheus.binaries import Unavailable, program
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 
 
-@pytest.mark.timeout(120)
 async def test_prometheus_keeps_the_trace_of_a_duration(tmp_path: Path) -> None:
     try:
         await asyncio.to_thread(program, "prometheus")

@@ -10,8 +10,6 @@ from tests.deploy.prometheus.binaries import Unavailable, program
 from tests.deploy.prometheus.case import BEGINS, Case
 from tests.deploy.prometheus.cases import CASES
 
-pytestmark = pytest.mark.timeout(300)  # promtool computes for most of it: 10 s a case on an idle machine
-
 NAMES = [alert.name for alert in ALERTS]
 
 

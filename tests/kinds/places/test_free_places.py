@@ -41,7 +41,7 @@ def test_ten_thousand_pods_look_at_each_place_a_few_times() -> None:
     assert (len(taken), looks < 8 * MANY) == (MANY, True)
 
 
-@pytest.mark.timeout(20)  # a search through all places for each pod would take minutes
+@pytest.mark.cpu(20)  # a search through all places for each pod would take minutes
 def test_thirty_thousand_pods_without_an_index_are_seated() -> None:
     members = of_size(3 * MANY)
     for number in range(3 * MANY):
@@ -49,7 +49,7 @@ def test_thirty_thousand_pods_without_an_index_are_seated() -> None:
     assert len(members.view.of(0).members) == 3 * MANY
 
 
-@pytest.mark.timeout(20)  # a comparison of all of them for each would take a minute
+@pytest.mark.cpu(20)  # a comparison of all of them for each would take a minute
 def test_ten_thousand_failed_pods_of_one_place_are_compared_with_its_holder_alone() -> None:
     members, ended = of_size(1), Exit("main", 1, 0, "Error", "", NOW)
     for number in range(MANY):
