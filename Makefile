@@ -28,13 +28,14 @@ HOURS ?= 1000
 HUNTS ?=
 CASES ?= 57500
 endif
-PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadgroup --durations 15 --durations-min 5
-
-OTHERS := --ignore tests/state --ignore tests/kinds
-FAILED := --last-failed --last-failed-no-failures none
+# Tests of one kind stay together on a worker where they share a cluster or a browser. Two more workers than processors
+# where tests wait for processes; as many as processors where they compute.
+PYTEST := $(BIN)/python -m pytest --dist loadgroup --durations 15 --durations-min 5
+CLUSTERS := --numprocesses auto --maxprocesses 4 --dist loadgroup --durations 15 --durations-min 5
+COMPUTING := --numprocesses $(shell nproc 2>/dev/null || echo 2) --maxprocesses 8
 
 .DEFAULT_GOAL := help
-.PHONY: help setup frameworks demo test test-newer-python check tools drift lint packages simulate simulate-all real planted-bugs mutants fuzz bench real-node real-bench image docs pictures clean
+.PHONY: help setup frameworks demo test test-all test-clusters test-slow coverage test-newer-python check tools drift lint packages simulate simulate-all real planted-bugs mutants fuzz bench real-node real-bench image docs pictures clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -54,13 +55,22 @@ frameworks: $(READY) ## Install Ray, XGBoost and PyTorch for examples and their 
 demo: $(READY) ## Run the main job on a local cluster: train, lose a worker, miss a rank
 	@$(BIN)/python examples/demo.py
 
-# Tests with real processes wait for clocks of Kubernetes, such as those of a Lease, which a machine that is busy with other
-# work does not keep. So what fails among them is played again, alone; what fails alone has failed. pytest exits with 1
-# where tests failed, and with another status where it could not run them.
-test: tools ## Run all tests
-	@$(BIN)/python -m pytest tests/state tests/kinds $(PARALLEL) --cov=muster.state --cov=muster.kinds --cov-report=term:skip-covered --cov-report=json:.coverage.json
+# Three tiers. What a contributor runs at each change has no wall clock in it but in tests/smoke, and is never played again.
+test: $(READY) ## Run the fast tests, and a smoke test of each framework on one cluster: five minutes
+	@$(PYTEST) $(COMPUTING) -m "not cluster and not slow"
+
+test-all: test test-clusters test-slow ## Run all tests
+
+# Clocks of Kubernetes, such as those of a Lease, are wall time: what fails is played once more, alone, and recorded.
+test-clusters: tools ## Run the tests with real processes
+	@$(BIN)/python -m tests.flakes play -- $(CLUSTERS) -m "cluster and not slow"
+
+test-slow: tools ## Run the tests that cost most and fail least: alerts, chart, browser, packages, pages
+	@$(BIN)/python -m tests.flakes play -- $(CLUSTERS) -m slow
+
+coverage: $(READY) ## Measure which branches of state and kinds their tests reach, against a floor
+	@$(PYTEST) $(COMPUTING) tests/state tests/kinds --cov=muster.state --cov=muster.kinds --cov-report=term:skip-covered --cov-report=json:.coverage.json
 	@$(BIN)/python tests/coverage_floor.py .coverage.json
-	@$(BIN)/python -m pytest $(OTHERS) $(PARALLEL) || { [ $$? -eq 1 ] && echo "those that failed, again and alone:" && $(BIN)/python -m pytest $(OTHERS) $(FAILED); }
 
 tools: $(READY) # programs that tests run; says what it builds, once, for some minutes: pytest would keep that to itself
 	@$(BIN)/python -m tests.tools $(if $(ALL),--all)
