@@ -17,7 +17,7 @@ from tests.browser.test_live_page import complaints, live, until
 from tests.browser.virtual_fleet import fleet
 from tests.daemon.web.ground import Api
 
-pytestmark = pytest.mark.xdist_group("browser")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
 WRITES_ITS_ORDER = (sys.executable, "-c", "import sys; sys.stdout.write(sys.stdin.read())")
 

@@ -20,7 +20,7 @@ from tests.browser.site import Site
 from tests.browser.virtual_fleet import BIG, big, made, rank_missing, training
 from tests.builders import answer
 
-pytestmark = pytest.mark.xdist_group("browser")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
 WITHIN = 30
 """Seconds in which what must happen in the browser has happened, on a busy machine."""

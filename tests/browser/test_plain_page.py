@@ -15,7 +15,7 @@ from tests.browser.site import Site
 from tests.browser.virtual_fleet import failed, hung, made, rank_missing
 from tests.builders import answer
 
-pytestmark = pytest.mark.xdist_group("browser")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
 PATHS = ("/", "/?hurts=stuck", "/experiments/vision/vit-huge", "/experiments/speech/conformer")
 

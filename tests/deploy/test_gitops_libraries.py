@@ -18,6 +18,8 @@ from tests.tools.argo import ARGO
 from tests.tools.flux import FLUX
 from tests.tools.go_tool import CannotBuild, GoTool
 
+pytestmark = pytest.mark.slow
+
 NAMES = {"Current": "current", "Failed": "failed", "InProgress": "inProgress"}
 
 

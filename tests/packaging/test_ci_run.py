@@ -5,7 +5,11 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from deploy.image.locks import ROOT
+
+pytestmark = pytest.mark.slow
 
 STEPS = [
     "make frameworks TORCH=1",

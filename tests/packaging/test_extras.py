@@ -41,6 +41,7 @@ def test_the_core_imports_without_any_module_of_an_extra() -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_the_tests_of_state_and_kinds_need_only_the_extras_local_and_test() -> None:
     """`.ci/newer-python` installs these two alone; most machines have no newer Python and do not run it."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
@@ -102,6 +103,7 @@ def test_nothing_is_said_where_the_extra_is_installed() -> None:
     assert [problem(extra) for extra in MODULES] == [None] * len(MODULES)
 
 
+@pytest.mark.slow
 def test_the_table_of_modules_is_that_of_the_distribution() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     for extra, listed in MODULES.items():
@@ -137,6 +139,7 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
+@pytest.mark.slow
 def test_the_wheel_without_extras_serves_the_sdk_and_names_the_extra_of_each_command(
     wheel: Path, bare: Callable[[str], Environment]
 ) -> None:

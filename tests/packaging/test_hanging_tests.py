@@ -5,7 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from deploy.image.locks import ROOT
+
+pytestmark = pytest.mark.slow
 
 SHORT = "from tests import conftest\nconftest.GRACE = 1.0\n"
 HANGS = """\

@@ -27,6 +27,7 @@ LARGEST = 200 * MIB
 READY_SECONDS = 60.0
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.cluster,
     pytest.mark.timeout(900),
     pytest.mark.xdist_group("image"),

@@ -50,6 +50,7 @@ def test_a_checkout_without_links_imports(without_links: Path) -> None:
 
 
 @pytest.mark.xdist_group("packaging")
+@pytest.mark.slow
 def test_an_archive_without_links_installs(without_links: Path, tmp_path: Path) -> None:
     environment = Environment(tmp_path / "venv")
     installed = environment.pip("install", "--no-compile", "--no-deps", str(build(without_links, tmp_path)))

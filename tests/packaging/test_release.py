@@ -21,6 +21,7 @@ each_workflow = pytest.mark.parametrize("workflow", WORKFLOWS.values(), ids=list
 
 
 @each_workflow
+@pytest.mark.slow
 def test_actionlint_accepts_the_workflow(workflow: Path) -> None:
     try:
         program = ACTIONLINT.path()

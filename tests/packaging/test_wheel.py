@@ -10,7 +10,7 @@ import pytest
 import muster
 from tests.packaging.conftest import ROOT, Environment
 
-pytestmark = pytest.mark.xdist_group("packaging")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("packaging")]
 
 
 def test_the_wheel_owns_muster_and_its_metadata_only(wheel: Path) -> None:

@@ -18,7 +18,7 @@ from deploy.helm.schema import schema
 from muster import __version__
 from tests.deploy.chart.conftest import Rendered, one
 
-pytestmark = [pytest.mark.drift, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.slow, pytest.mark.drift, pytest.mark.timeout(1200)]
 IMAGE = {"name": "musterd", "newName": "registry.example.com/team/musterd", "newTag": "1"}
 WRITE = "run: python -m deploy.helm"
 

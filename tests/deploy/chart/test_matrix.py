@@ -9,7 +9,7 @@ from tests.deploy.chart.matrix import DEFAULT, MATRIX, Case
 from tests.deploy.chart.rights import CLUSTER, grants
 from tests.deploy.chart.shapes import problems
 
-pytestmark = pytest.mark.timeout(1200)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
 OF_ONE_NAMESPACE = {name: case for name, case in MATRIX.items() if "settings.namespace=lab" in case.values}
 GRANTING = ("kueue.enabled=true", "watch.kinds=all", "settings.nodeLabels=true")

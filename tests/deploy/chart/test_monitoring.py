@@ -16,7 +16,7 @@ from deploy.prometheus.values import defaults
 from tests.deploy.chart.conftest import Object, Rendered, one
 from tests.deploy.chart.shapes import problems
 
-pytestmark = pytest.mark.timeout(1200)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 MONITORING = ("--api-versions", "monitoring.coreos.com/v1")
 ALL = (*MONITORING, "--set", "prometheusRule.slo.enabled=true")
 ALERTS: dict[str, dict[str, Any]] = defaults()["alerts"]

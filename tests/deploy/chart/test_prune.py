@@ -9,6 +9,8 @@ from muster.cli.commands.deleting.prune import prune
 from tests.deploy.chart.conftest import Rendered, one
 from tests.deploy.chart.matrix import MATRIX
 
+pytestmark = pytest.mark.slow
+
 RESTRICTED = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
 CASES = {name: case for name, case in MATRIX.items() if "CronJob" in case.expect}
 

@@ -10,7 +10,7 @@ from deploy.helm.copies import CHART
 from deploy.helm.manifests import KUBERNETES, SYSTEM, RenderFailed, render
 from muster.daemon.settings import Settings
 
-pytestmark = pytest.mark.timeout(1200)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
 BAD = {
     "replicaCount=3": "additional properties 'replicaCount' not allowed",

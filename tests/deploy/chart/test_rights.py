@@ -8,6 +8,8 @@ from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from tests.deploy.chart.conftest import Rendered
 from tests.deploy.chart.rights import CLUSTER, grants
 
+pytestmark = pytest.mark.slow
+
 RIGHTS = {
     "experiments.muster.dev": "get list watch delete",
     "experiments/status.muster.dev": "update",

@@ -15,7 +15,7 @@ from muster.daemon.web.readers import Refused, check_host, is_loopback
 from muster.metrics.runbooks import SERVED
 from tests.deploy.chart.conftest import Object, Rendered, one
 
-pytestmark = pytest.mark.timeout(1200)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
 OTHER: dict[str, Any] = {
     "namespace": "lab",

@@ -15,6 +15,8 @@ from tests.deploy.grafana.server import prometheus
 from tests.deploy.grafana.test_dashboards import panel_of
 from tests.deploy.prometheus.binaries import Unavailable, program
 
+pytestmark = pytest.mark.slow
+
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 
 

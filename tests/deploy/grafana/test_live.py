@@ -15,6 +15,7 @@ from tests.deploy.grafana.world import world
 from tests.deploy.prometheus.binaries import Unavailable, program
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.cluster,
     pytest.mark.timeout(420),
     pytest.mark.asyncio(loop_scope="module"),

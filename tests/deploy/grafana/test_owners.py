@@ -12,6 +12,8 @@ from tests.deploy.grafana.answers import interpolated
 from tests.deploy.grafana.test_dashboards import panel_of
 from tests.deploy.prometheus.binaries import Unavailable, program
 
+pytestmark = pytest.mark.slow
+
 RUN = 'namespace="vision",experiment="a"'
 INFO = f'muster_experiment_info{{{RUN},operator="jax",engine="native",label_team="nlp",'
 SERIES = {

@@ -10,6 +10,8 @@ from tests.deploy.grafana.answers import interpolated
 from tests.deploy.grafana.dashboards import dashboards
 from tests.deploy.prometheus.binaries import Unavailable, program
 
+pytestmark = pytest.mark.slow
+
 ONE = 'namespace="vision",experiment="llama"'
 OTHER = 'namespace="vision",experiment="other"'
 

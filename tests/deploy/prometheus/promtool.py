@@ -26,7 +26,7 @@ BY_NAME = {alert.name: alert for alert in ALERTS}
 
 
 QUIET_STEP = int(os.environ.get("MUSTER_QUIET_STEP", "15"))
-"""Seconds between two evaluations where nothing must fire: a third of them, for a third of the time. The nightly has 5."""
+"""Seconds between two evaluations where nothing must fire. The nightly sets 5, which takes three times as long."""
 
 
 def run(cases: Sequence[Case], folder: Path) -> str:

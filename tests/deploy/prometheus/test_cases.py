@@ -10,6 +10,8 @@ from tests.deploy.prometheus.binaries import Unavailable, program
 from tests.deploy.prometheus.case import BEGINS, Case
 from tests.deploy.prometheus.cases import CASES
 
+pytestmark = pytest.mark.slow
+
 NAMES = [alert.name for alert in ALERTS]
 
 

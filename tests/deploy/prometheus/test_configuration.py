@@ -16,6 +16,8 @@ from tests.deploy.prometheus.binaries import Program, Unavailable, program
 from tests.deploy.prometheus.live.pipeline import SHIPPED, serve
 from tests.deploy.prometheus.test_runbooks import PAGES, lines
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module", autouse=True)
 def the_programs_are_there() -> None:

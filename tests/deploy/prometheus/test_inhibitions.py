@@ -14,6 +14,8 @@ from muster.cli.processes.stack import free_port
 from tests.deploy.prometheus.binaries import Unavailable, program
 from tests.deploy.prometheus.live.pipeline import SHIPPED, serve
 
+pytestmark = pytest.mark.slow
+
 RUN = {"namespace": "vision", "experiment": "llama"}
 OTHER = {"namespace": "vision", "experiment": "other"}
 DAEMON = {"job": "musterd"}

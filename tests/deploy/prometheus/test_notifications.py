@@ -17,6 +17,8 @@ from tests.deploy.prometheus.binaries import Unavailable, program
 from tests.deploy.prometheus.live.pipeline import SHIPPED, received_at, serve
 from tests.deploy.prometheus.test_inhibitions import SEVERITY, ask
 
+pytestmark = pytest.mark.slow
+
 INCIDENT = {"kind": "rack", "subject": "r7", "cause": "NodeNotReady", "scope": "cluster", "audience": "platform"}
 TYPO = {"kind": "image", "subject": "lama:1", "cause": "ImagePull", "scope": "namespace/nlp", "audience": "researcher"}
 AUDIENCE = {alert.name: alert.audience for alert in ALERTS}

@@ -11,6 +11,8 @@ from deploy.prometheus.text import plain
 from muster.api.values.owners import OwnerLabels
 from tests.deploy.prometheus.binaries import Unavailable, program
 
+pytestmark = pytest.mark.slow
+
 LABELS = OwnerLabels.of_list("team,example.com/cost-center").names
 RUN = 'namespace="vision",experiment="llama"'
 OF_RUN = {"namespace": "vision", "experiment": "llama"}

@@ -12,6 +12,8 @@ from deploy.prometheus.slo import SLO_RECORDINGS, WINDOWS
 from tests.deploy.prometheus.binaries import Unavailable, program
 from tests.deploy.prometheus.promtool import RULES, SLO_RULES
 
+pytestmark = pytest.mark.slow
+
 SERIES = {
     'muster_experiment_wall_seconds_total{namespace="vision",experiment="a"}': "0+30x240",
     'muster_experiment_productive_seconds_total{namespace="vision",experiment="a"}': "0+30x120 3600+0x120",

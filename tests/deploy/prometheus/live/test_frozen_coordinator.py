@@ -13,7 +13,7 @@ from tests.deploy.prometheus.binaries import Unavailable, program
 from tests.deploy.prometheus.live.pipeline import Notification, Pipeline, pipeline
 from tests.e2e.environment import Environment, environment
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(420)]
+pytestmark = [pytest.mark.slow, pytest.mark.cluster, pytest.mark.timeout(420)]
 
 EXPERIMENT = """
 apiVersion: muster.dev/v1alpha1

@@ -12,7 +12,7 @@ from tests.deploy.grafana.server import Prometheus, prometheus
 from tests.deploy.prometheus.binaries import Unavailable, program
 from tests.e2e.environment import environment
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.slow, pytest.mark.cluster, pytest.mark.timeout(180)]
 
 OTHER = "musterd-2.example.com"
 """A name that the first certificate has not."""
