@@ -9,6 +9,8 @@ from typing import Any, Final
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 RECIPE: Final = Path(__file__).parents[2] / "docs" / "development.md"
 BY_REASON: Final = indent(
     "DISK_FULL" + RECIPE.read_text(encoding="utf-8").partition("```python\nDISK_FULL")[2].partition("```")[0], "    "

@@ -10,6 +10,8 @@ from tests.diagnosis.job_hours import HOUR, OPERATORS, JobHours, play
 from tests.scenarios.incidents import NeverArrives, Pauses
 from tests.simulation.world.process import Process
 
+pytestmark = pytest.mark.slow
+
 T = TypeVar("T")
 
 

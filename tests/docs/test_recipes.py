@@ -13,6 +13,8 @@ import pytest
 
 from tests.docs.commands import ROOT
 
+pytestmark = pytest.mark.slow
+
 PAGE = (ROOT / "docs" / "development.md").read_text(encoding="utf-8")
 
 
