@@ -1,4 +1,7 @@
-"""``muster run`` and ``muster local`` with a real cluster, a real daemon and real processes."""
+"""``muster run`` and ``muster local`` with a real cluster, a real daemon and real processes.
+
+Commands, clusters and daemons are forked, except where the question is how the command starts and ends its children.
+"""
 
 import contextlib
 import json
@@ -12,6 +15,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from muster.cli.processes.child import module
+from tests.processes.forked import Forked
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
 
@@ -36,28 +42,44 @@ Muster = Callable[..., "subprocess.Popen[str]"]
 @pytest.fixture
 def muster(tmp_path: Path) -> Iterator[Muster]:
     """Start ``muster`` with these arguments and a home of its own; kill what is left of it at the end."""
+    with started_by(Forked, tmp_path) as start:
+        yield start
+
+
+@pytest.fixture
+def executed(tmp_path: Path) -> Iterator[Muster]:
+    """The same by an interpreter of its own, which starts one for the cluster and one for the daemon."""
+    with started_by(subprocess.Popen, tmp_path) as start:
+        yield start
+
+
+@contextlib.contextmanager
+def started_by(popen: "type[subprocess.Popen[str]]", folder: Path) -> Iterator[Muster]:
+    """Start ``muster`` with ``popen``."""
     environment = {name: value for name, value in os.environ.items() if name not in ("KUBECONFIG", "NO_COLOR")}
-    environment |= {"MUSTER_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
+    environment |= {"MUSTER_HOME": str(folder / "home"), "HOME": str(folder)}
     started: list[subprocess.Popen[str]] = []
 
     def start(*words: object, **variables: str) -> "subprocess.Popen[str]":
         started.append(
-            subprocess.Popen(
-                [sys.executable, "-P", "-m", "muster.cli", *map(str, words)],
+            popen(
+                module("muster.cli", *map(str, words)),
                 env=environment | variables,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 text=True,
-                cwd=tmp_path,
+                cwd=folder,
             )
         )
         return started[-1]
 
-    yield start
-    for process in started:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
+    try:
+        yield start
+    finally:
+        for process in started:
+            if process.poll() is None:
+                process.kill()
+            process.communicate()
 
 
 @pytest.fixture
@@ -83,7 +105,7 @@ def until(process: "subprocess.Popen[str]", words: str, *, err: bool = False) ->
 
 
 def processes_of(home: Path) -> list[int]:
-    """Every process that names this home on its command line or in its environment."""
+    """Every process that names this home on its command line."""
     found = []
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
@@ -92,8 +114,8 @@ def processes_of(home: Path) -> list[int]:
     return found
 
 
-def test_success(muster: Muster, manifest: Callable[..., Path], tmp_path: Path) -> None:
-    process = muster("run", manifest("echo member $JAXOPERATOR_PROCESS_ID"))
+def test_success(executed: Muster, manifest: Callable[..., Path], tmp_path: Path) -> None:
+    process = executed("run", manifest("echo member $JAXOPERATOR_PROCESS_ID"))
     out, err = process.communicate()
     assert process.returncode == 0, err
     assert out == "rank 0 | member 0\n"
@@ -152,8 +174,10 @@ def test_deadline(muster: Muster, manifest: Callable[..., Path]) -> None:
     assert process.returncode == 3, err
 
 
-def test_interruption_cancels_and_leaves_nothing(muster: Muster, manifest: Callable[..., Path], tmp_path: Path) -> None:
-    process = muster("run", manifest("echo up; sleep 600"))
+def test_interruption_cancels_and_leaves_nothing(
+    executed: Muster, manifest: Callable[..., Path], tmp_path: Path
+) -> None:
+    process = executed("run", manifest("echo up; sleep 600"))
     until(process, "up")
     process.send_signal(signal.SIGINT)
     _, err = process.communicate()
@@ -162,8 +186,8 @@ def test_interruption_cancels_and_leaves_nothing(muster: Muster, manifest: Calla
     assert processes_of(tmp_path / "home") == []
 
 
-def test_a_killed_run_leaves_no_process(muster: Muster, manifest: Callable[..., Path], tmp_path: Path) -> None:
-    process = muster("run", manifest("echo up; sleep 600"))
+def test_a_killed_run_leaves_no_process(executed: Muster, manifest: Callable[..., Path], tmp_path: Path) -> None:
+    process = executed("run", manifest("echo up; sleep 600"))
     until(process, "up")
     left = [os.pidfd_open(pid) for pid in processes_of(tmp_path / "home") if pid != process.pid]
     assert len(left) >= 2, "cluster and daemon"

@@ -24,9 +24,9 @@ from muster.cli.processes.child import module
 from muster.cli.processes.stack import free_port
 from muster.kube.connection import Connection
 from muster.kube.paths import core
-from muster.local import tether
 from muster.reconcilers.refs import experiment_path
 from tests.fakes.relay import Relay
+from tests.processes.forked import Forked
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(400)]
 
@@ -58,8 +58,7 @@ class Program:
     def __init__(self, name: str, folder: Path, *arguments: str, **options: Any) -> None:
         self.log = folder / f"{name}.log"
         with self.log.open("ab") as file:
-            command = tether.command(module(*arguments))
-            self.process = subprocess.Popen(command, stderr=file, cwd=folder, text=True, **options)
+            self.process = Forked(module(*arguments), stderr=file, cwd=folder, text=True, **options)
 
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)

@@ -12,9 +12,10 @@ import aiohttp
 import msgspec
 
 from muster.cli.processes.child import Child, module
-from muster.cli.processes.stack import DAEMON_ENVIRON, free_port
+from muster.cli.processes.stack import free_port
 from muster.client import Client, Snapshot
 from muster.local.home import Announcement, Home
+from tests.processes.forked import start_child
 
 ROOT = Path(__file__).parents[2]
 
@@ -33,7 +34,7 @@ class Environment:
         """Start musterd on the cluster, with these options too."""
         options = ("--kubeconfig", self.cluster.kubeconfig, "--http-host", "127.0.0.1", "--http-port", str(self.port))
         program = module("muster.daemon.main", *options, *more)
-        self.daemon = await Child.start("daemon", program, self.home.daemon_log, environ=DAEMON_ENVIRON)
+        self.daemon = await start_child("daemon", program, self.home.daemon_log)
 
     async def kill_daemon(self) -> None:
         """SIGKILL, as by the out-of-memory killer."""
@@ -76,7 +77,7 @@ async def environment(folder: Path, *options: str) -> AsyncIterator[Environment]
     home = Home(folder)
     home.create()
     program = module("muster.local", "--state", str(folder), "--workspace", str(ROOT), *options)
-    cluster = await Child.start("cluster", program, home.cluster_log, announces=True)
+    cluster = await start_child("cluster", program, home.cluster_log, announces=True)
     try:
         announcement = msgspec.json.decode(await cluster.announcement(60.0), type=Announcement)
         async with Client(Path(announcement.kubeconfig)) as client:

@@ -1,11 +1,13 @@
 """Rank 1 of four real jax processes fails: ``muster run`` names rank 1 and its exception or its exit code."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from muster.cli.processes.child import module
+from tests.processes import forked
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
 
@@ -41,14 +43,8 @@ def run(folder: Path, join: str, *options: str, hangs: bool = False, fails: str 
     (folder / "train.py").write_text(PROGRAM.format(join=join, hangs=hangs, fails=fails))
     environment = {name: value for name, value in os.environ.items() if name != "KUBECONFIG"}
     environment |= {"MUSTER_HOME": str(folder / "home"), "JAX_PLATFORMS": "cpu"}
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "muster.cli", "run", *options, "-n", "4", "--", sys.executable, "-u", "train.py"],
-        env=environment,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    program = module("muster.cli", "run", *options, "-n", "4", "--", sys.executable, "-u", "train.py")
+    done = forked.run(program, env=environment, cwd=folder)
     assert done.returncode == 1, done.stderr
     return done.stdout, done.stderr.splitlines()
 

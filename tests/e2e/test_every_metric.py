@@ -30,6 +30,7 @@ from muster.metrics.catalogue import CATALOGUE
 from muster.metrics.exposition import OPENMETRICS
 from muster.metrics.rows.row import Type
 from tests.fakes.coordinator import FakeCoordinator
+from tests.processes.forked import start_child
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(500)]
 
@@ -56,7 +57,7 @@ class Life:
 
     async def start_daemon(self) -> None:
         """Start musterd, and wait until it leads."""
-        self.daemon = await Child.start("daemon", self.command, self.log)
+        self.daemon = await start_child("daemon", self.command, self.log)
         async with asyncio.timeout(60), aiohttp.ClientSession() as session:
             while True:
                 try:

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from muster.cli.exits import FAILED, PARTIAL, SUCCEEDED
+from muster.cli.processes.child import module
 from tests.e2e.environment import Environment, environment
+from tests.processes.forked import run
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
 
@@ -61,13 +63,9 @@ def experiment(name: str, folder: Path, *, assist: bool) -> str:
 
 async def stacks(env: Environment, *words: str) -> tuple[int, list[str], list[str]]:
     """Exit status, output and errors of ``muster stacks``."""
-    kubeconfig = env.cluster.kubeconfig
-    command = [sys.executable, "-P", "-m", "muster.cli", "stacks", *words, "--kubeconfig", kubeconfig]
-    pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(*command, stdout=pipe, stderr=pipe)
-    out, err = await process.communicate()
-    assert process.returncode is not None
-    return process.returncode, out.decode().splitlines(), err.decode().splitlines()
+    program = module("muster.cli", "stacks", *words, "--kubeconfig", env.cluster.kubeconfig)
+    done = await asyncio.to_thread(run, program)
+    return done.returncode, done.stdout.splitlines(), done.stderr.splitlines()
 
 
 async def joined(env: Environment, name: str) -> None:

@@ -7,8 +7,6 @@ to sign in with, until the test says that somebody has, and then the address of 
 import asyncio
 import os
 import re
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,8 +14,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from muster.cli.processes.child import module
 from muster.local.caller import Caller, write_caller
 from tests.e2e.environment import ROOT, Environment, environment
+from tests.processes.forked import run
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 
@@ -74,15 +74,15 @@ async def ground(folder: Path, signed_in: Path) -> AsyncIterator[Environment]:
 
 async def shown(env: Environment, pattern: str) -> list[tuple[str, ...]]:
     """What ``muster get`` shows of each rank, once it does so of both."""
-    command = (sys.executable, "-P", "-m", "muster.cli", "get", NAME)
+    command = module("muster.cli", "get", NAME)
     variables = {**os.environ, "KUBECONFIG": env.cluster.kubeconfig}
-    printed = b""
+    printed = ""
     async with asyncio.timeout(WAITS):
-        while len(found := re.findall(rf"debug server of rank (\d): {pattern}$", printed.decode(), re.MULTILINE)) < 2:
-            process = await asyncio.create_subprocess_exec(*command, env=variables, cwd=ROOT, stdout=subprocess.PIPE)
-            printed, _ = await process.communicate()
-            assert process.returncode == 0
-            assert b"Failed" not in printed
+        while len(found := re.findall(rf"debug server of rank (\d): {pattern}$", printed, re.MULTILINE)) < 2:
+            done = await asyncio.to_thread(run, command, env=variables)
+            printed = done.stdout
+            assert done.returncode == 0, done.stderr
+            assert "Failed" not in printed
     return found
 
 

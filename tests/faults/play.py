@@ -4,10 +4,8 @@ seconds after its end.
 
 import asyncio
 import contextlib
-import os
 import secrets
-import signal
-import sys
+import subprocess
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,16 +15,16 @@ from pathlib import Path
 import msgspec
 
 from muster.api.names import API_VERSION, GROUP, KIND, VERSION
+from muster.cli.processes.child import module
 from muster.local.kubeconfig import write_kubeconfig
 from tests.faults.direct import Direct, Object
-from tests.faults.forkserver import Forkserver
 from tests.faults.kubelet import Kubelet
 from tests.faults.plans import Plan
 from tests.faults.proxy import Proxy
 from tests.faults.recorder import History, Recorder, observers
+from tests.processes.forked import Forked
 from tests.scenarios.catalogue import scenarios
 
-ROOT = Path(__file__).parents[2]
 NAME = "run"
 SILENCE = 5.0
 """musterd's --watch-silence where a watch is stalled: the API server's bookmarks come every second. Elsewhere it is the
@@ -46,18 +44,8 @@ class Environment:
 
     folder: Path
     direct: Direct
-    forkserver: Forkserver
     recorder: Recorder
     kubelet: Kubelet
-
-
-@dataclass(slots=True)
-class DaemonProcess:
-    """One musterd process."""
-
-    pid: int
-    end: "asyncio.Future[int]"
-    killed: bool = False
 
 
 @dataclass(slots=True)
@@ -69,7 +57,7 @@ class Run:
     history: History
     began: float
     log: Path
-    processes: list[DaemonProcess] = field(default_factory=list)
+    processes: list[Forked[bytes]] = field(default_factory=list)
     ended: float | None = None
     settled: float = 0.0
     """When the last write was answered, which begins the quiet seconds."""
@@ -84,36 +72,28 @@ class Run:
 
 @asynccontextmanager
 async def environment(folder: Path) -> AsyncIterator[Environment]:
-    """An API server, a forkserver and the observers, with their logs in ``folder``, for the duration of the block."""
-    async with (
-        Forkserver(folder / "forkserver.log") as forkserver,
-        _server(folder / "server.log") as direct,
-        observers(direct) as (recorder, kubelet),
-    ):
-        yield Environment(folder, direct, forkserver, recorder, kubelet)
+    """An API server and the observers, with their logs in ``folder``, for the duration of the block."""
+    async with _server(folder / "server.log") as direct, observers(direct) as (recorder, kubelet):
+        yield Environment(folder, direct, recorder, kubelet)
 
 
 @asynccontextmanager
 async def _server(log: Path) -> AsyncIterator[Direct]:
     """The API server's process, and a client."""
     with log.open("ab") as file:
-        server = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", "tests.faults.server"),
-            cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=file,
+        server: Forked[bytes] = Forked(
+            module("tests.faults.server"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file
         )
     assert server.stdin is not None
     assert server.stdout is not None
     try:
-        said = msgspec.json.decode(await server.stdout.readline(), type=dict[str, str])
+        said = msgspec.json.decode(await asyncio.to_thread(server.stdout.readline), type=dict[str, str])
         async with Direct(said["url"], said["token"]) as direct:
             yield direct
     finally:
         server.stdin.close()
-        await server.wait()
+        await server.ended()
+        server.stdout.close()
 
 
 async def play(here: Environment, plan: Plan) -> Run:
@@ -177,16 +157,16 @@ class _Player:
         where = ("--kubeconfig", str(self._config), "--namespace", self._namespace)
         options = ("--http-host", "127.0.0.1", "--http-port", "0", "--log-format", "json")
         patience = ("--watch-silence", str(SILENCE)) if self.run.plan.has("stall") else ()
-        pid, end = await self._here.forkserver.start(self.run.log, *where, *options, *patience)
-        self.run.processes.append(DaemonProcess(pid, end))
+        program = module("muster.daemon.main", *where, *options, *patience)
+        with self.run.log.open("ab") as log:
+            self.run.processes.append(Forked(program, stdin=subprocess.DEVNULL, stdout=log, stderr=log))
 
     async def _crash(self) -> None:
         """SIGKILL, as by the out-of-memory killer; the next process starts a little later."""
         process = self.run.processes[-1]
-        if not process.end.done():
-            process.killed = True
-            os.kill(process.pid, signal.SIGKILL)
-            await asyncio.shield(process.end)
+        if process.poll() is None:
+            process.kill()
+            await process.ended()
         self._restarts.append(asyncio.create_task(self._restart_later(), name=f"restart musterd of {self._namespace}"))
 
     async def _restart_later(self) -> None:
@@ -197,14 +177,14 @@ class _Player:
         """SIGTERM to the last process, which must exit with status 0."""
         await asyncio.gather(*self._restarts)
         process = self.run.processes[-1]
-        if process.end.done():
-            self.run.unexpected.append(f"musterd has ended by itself with status {process.end.result()}")
+        if process.poll() is not None:
+            self.run.unexpected.append(f"musterd has ended by itself with status {process.returncode}")
             return
         asked = time.monotonic()
-        os.kill(process.pid, signal.SIGTERM)
+        process.terminate()
         try:
             async with asyncio.timeout(STOPPING):
-                status = await asyncio.shield(process.end)
+                status = await process.ended()
         except TimeoutError:
             self.run.unexpected.append(f"musterd does not end within {STOPPING:g} s of SIGTERM")
         else:
@@ -218,9 +198,8 @@ class _Player:
             task.cancel()
         await asyncio.gather(*self._restarts, return_exceptions=True)
         for process in self.run.processes:
-            if not process.end.done():
-                os.kill(process.pid, signal.SIGKILL)
-                await process.end
+            process.kill()
+            await process.ended()
         self._config.unlink(missing_ok=True)
 
 

@@ -6,14 +6,15 @@ import shutil
 import signal
 import stat
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from muster.cli.processes.child import module
 from muster.local.home import Home
+from tests.processes.forked import Forked
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
@@ -21,10 +22,10 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 class Process:
     """A cluster process under test."""
 
-    def __init__(self, state: Path, *options: str) -> None:
+    def __init__(self, state: Path, *options: str, popen: "type[subprocess.Popen[str]]" = Forked) -> None:
         self.home = Home(state)
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "muster.local", "--state", str(state), *options],
+        self.process = popen(
+            module("muster.local", "--state", str(state), *options),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -58,8 +59,11 @@ def cluster(state: Path) -> Iterator[Process]:
         process.end(signal.SIGKILL)
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
-def test_a_cluster_announces_itself_and_removes_its_files_when_it_stops(cluster: Process, how: signal.Signals) -> None:
+@pytest.mark.parametrize(("how", "popen"), [(signal.SIGTERM, subprocess.Popen), (signal.SIGINT, Forked)])
+def test_a_cluster_announces_itself_and_removes_its_files_when_it_stops(
+    state: Path, how: signal.Signals, popen: "type[subprocess.Popen[str]]"
+) -> None:
+    cluster = Process(state, "--memory-only", popen=popen)
     announced = cluster.ready()
     assert announced["pid"] == cluster.process.pid
     running = cluster.home.running()

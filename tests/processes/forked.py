@@ -1,0 +1,169 @@
+"""Start ``python -m MODULE`` of ours in a thirtieth of the time: by a fork of a process that has imported the programs.
+
+Each start is a process of its own, with the arguments, environment, directory, streams and session that it is given. It
+is killed and exits like any other, and gets SIGTERM when the one who started it has gone. The forkserver begins with
+the first start, and ends with this process. ``tests.processes.forkserver`` is its program.
+"""
+
+import asyncio
+import atexit
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, AnyStr, cast
+
+from muster.cli.processes.child import Child, module
+from muster.cli.processes.stack import DAEMON_ENVIRON
+from muster.local import tether
+
+ROOT = Path(__file__).parents[2]
+ROOM = "-" * 4096
+"""An argument of the forkserver, which makes room for the arguments that its children show in their place."""
+REQUESTS: list[socket.socket] = []
+"""Where starts are requested, once the forkserver runs."""
+
+
+class Forked(subprocess.Popen[AnyStr]):
+    """``subprocess.Popen`` of a command as ``muster.cli.processes.child.module`` makes it."""
+
+    def _execute_child(self, args: Sequence[str], *rest: Any) -> None:
+        """Ask for the process. The arguments are those that ``Popen`` gives its own method of this name."""
+        cwd, env, ends, new_session = rest[4], rest[5], rest[9:15], rest[-2]
+        to_read, _, _, to_write, _, to_err = ends
+        what = {
+            "argv": [os.fspath(word) for word in args],
+            "cwd": os.fspath(cwd or Path.cwd()),
+            "env": dict(os.environ if env is None else env),
+            "session": new_session,
+        }
+        streams = [own if given == -1 else given for own, given in enumerate((to_read, to_write, to_err))]
+        self._status, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            socket.send_fds(_requests(), [json.dumps(what).encode()], [*streams, theirs.fileno()])
+        self.pid = int(self._status.recv(64) or "0")
+        assert self.pid, "the forkserver has ended; its words are on standard error"
+        self._child_created = True
+        self._close_pipe_fds(*ends)  # type: ignore[attr-defined]  # of Popen, which has no types for it
+
+    def _try_wait(self, wait_flags: int) -> tuple[int, int]:
+        """Return process id and status, as ``os.waitpid`` does. Of a process whose forkserver died none is known."""
+        if wait_flags == os.WNOHANG and not select.select([self._status], [], [], 0)[0]:
+            return 0, 0
+        status = int(self._status.recv(64) or signal.SIGKILL)
+        self._status.close()
+        return self.pid, status
+
+    def _internal_poll(self, *_: Any, **__: Any) -> int | None:
+        if self.returncode is None:
+            pid, status = self._try_wait(os.WNOHANG)
+            if pid:
+                self._handle_exitstatus(status)  # type: ignore[attr-defined]  # of Popen
+        return self.returncode
+
+    def __del__(self) -> None:
+        """Let go of the process: it gets SIGTERM."""
+        super().__del__()  # type: ignore[misc]  # Popen has one, and no type for it
+        self._status.close()
+
+    async def ended(self) -> int:
+        """Wait for its end without a thread; return its exit status."""
+        loop = asyncio.get_running_loop()
+        while self.poll() is None:
+            readable = loop.create_future()
+            loop.add_reader(self._status, lambda future=readable: future.done() or future.set_result(None))
+            try:
+                await readable
+            finally:
+                loop.remove_reader(self._status)
+        return self.returncode
+
+
+class _Process:
+    """What ``Child`` needs of an ``asyncio.subprocess.Process``."""
+
+    def __init__(self, forked: Forked[bytes]) -> None:
+        self._forked = forked
+        self._output: asyncio.ReadTransport | None = None
+        self.stdout: asyncio.StreamReader | None = None
+        self.pid = forked.pid
+        self.send_signal, self.terminate, self.kill = forked.send_signal, forked.terminate, forked.kill
+
+    async def read(self) -> None:
+        """Connect the standard output."""
+        self.stdout = asyncio.StreamReader()
+        reader = asyncio.StreamReaderProtocol(self.stdout)
+        self._output, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: reader, self._forked.stdout)
+
+    @property
+    def returncode(self) -> int | None:
+        return self._forked.poll()
+
+    async def wait(self) -> int:
+        status = await self._forked.ended()
+        if self._output is not None:
+            self._output.close()
+        return status
+
+
+async def start_child(
+    name: str,
+    program: Sequence[str],
+    log: Path,
+    *,
+    announces: bool = False,
+    environ: Mapping[str, str] = MappingProxyType({}),
+) -> Child:
+    """Start a child as ``Child.start`` does."""
+    with log.open("ab") as file:
+        forked: Forked[bytes] = Forked(
+            program,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE if announces else file,
+            stderr=file,
+            env={**os.environ, **environ},
+            start_new_session=True,
+        )
+    process = _Process(forked)
+    if announces:
+        await process.read()
+    return Child(name, log, cast("asyncio.subprocess.Process", process))
+
+
+def run(program: Sequence[str], **options: Any) -> "subprocess.CompletedProcess[str]":
+    """Run a program to its end; return its exit status, its output and its errors."""
+    with Forked(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options) as forked:
+        out, err = forked.communicate()
+    return subprocess.CompletedProcess(program, forked.returncode, out, err)
+
+
+def _requests() -> socket.socket:
+    if not REQUESTS:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            program = module("tests.processes.forkserver", str(theirs.fileno()), str(ours.fileno()), ROOM)
+            process = subprocess.Popen(
+                tether.command(program, death=signal.SIGKILL),
+                cwd=ROOT,
+                env={**os.environ, **DAEMON_ENVIRON, "PYTHONPATH": str(ROOT)},
+                stdin=subprocess.DEVNULL,
+                pass_fds=(theirs.fileno(), ours.fileno()),
+                start_new_session=True,
+            )
+        atexit.register(_end, process)
+        REQUESTS.append(ours)
+    return REQUESTS[0]
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(10)
+    for each in REQUESTS:
+        each.close()
