@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import celpy
@@ -23,6 +24,8 @@ _OLD = re.compile(r"\boldSelf\b")
 _MENTIONED = re.compile(r"\b(?:self|oldSelf)\b(?:\.([A-Za-z_]\w*)\b(?!\s*\())?")
 _REASONS = ("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate")
 _ABSENT: Any = object()
+KEPT = 1_000
+"""Compiled rules that are kept by their text: a CRD is compiled when it is checked and when it is served."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +61,15 @@ class Node:
         return not (self.rules or self.properties or self.additional or self.items)
 
 
-def _program(environment: celpy.Environment, text: str, where: str) -> Any:
+@lru_cache(maxsize=KEPT)
+def _compiled(text: str) -> Any:
+    environment = celpy.Environment()
+    return environment.program(environment.compile(text))
+
+
+def _program(text: str, where: str) -> Any:
     try:
-        return environment.program(environment.compile(text))
+        return _compiled(text)
     except CELParseError as failure:
         raise ValueError(f"{where}: the CEL rule {text!r} does not compile: {failure}") from failure
 
@@ -72,10 +81,10 @@ def _fields(text: str) -> frozenset[str] | None:
 
 def compile_rules(schema: Json) -> Node:
     """Compile the rules of a schema; ValueError names the first one that does not compile."""
-    return _compile(celpy.Environment(), schema, "openAPIV3Schema")
+    return _compile(schema, "openAPIV3Schema")
 
 
-def _compile(environment: celpy.Environment, schema: Json, where: str) -> Node:
+def _compile(schema: Json, where: str) -> Node:
     node = Node(keys=tuple(schema.get("x-kubernetes-list-map-keys") or ()))
     for rule in schema.get("x-kubernetes-validations") or ():
         text = rule["rule"]
@@ -84,22 +93,22 @@ def _compile(environment: celpy.Environment, schema: Json, where: str) -> Node:
             Rule(
                 text=text,
                 fields=_fields(f"{text} {expression or ''}"),
-                program=_program(environment, text, where),
+                program=_program(text, where),
                 transition=bool(_OLD.search(text)) and not rule.get("optionalOldSelf"),
                 message=rule.get("message") or f"failed rule: {text}",
-                message_program=_program(environment, expression, where) if expression else None,
+                message_program=_program(expression, where) if expression else None,
                 reason=rule["reason"] if rule.get("reason") in _REASONS else "FieldValueInvalid",
                 field_path=rule.get("fieldPath") or "",
             )
         )
     for name, inner in (schema.get("properties") or {}).items():
-        child = _compile(environment, inner, f"{where}.{name}")
+        child = _compile(inner, f"{where}.{name}")
         if not child.empty():
             node.properties[name] = child
     for attribute, key in (("additional", "additionalProperties"), ("items", "items")):
         inner = schema.get(key)
         if isinstance(inner, dict):
-            child = _compile(environment, inner, f"{where}.{key}")
+            child = _compile(inner, f"{where}.{key}")
             if not child.empty():
                 setattr(node, attribute, child)
     return node
