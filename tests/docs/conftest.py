@@ -1,4 +1,4 @@
-"""A shell in which the commands of a page work."""
+"""A shell in which the commands of a page work; each ``muster`` in it is forked."""
 
 import os
 import subprocess
@@ -8,20 +8,27 @@ from pathlib import Path
 
 import pytest
 
+from muster.cli.processes.child import module
+from tests.docs.pages import Shell
+from tests.processes.forked import Forked, write_command
+
 
 @pytest.fixture
-def shell(tmp_path: Path) -> Iterator[dict[str, str]]:
-    """The environment of a shell in which ``muster`` works on a local cluster of its own."""
+def shell(tmp_path: Path) -> Iterator[Shell]:
+    """A shell in which ``muster`` works on a local cluster of its own."""
     environment = {name: value for name, value in os.environ.items() if name not in ("KUBECONFIG", "NO_COLOR")}
     environment |= {"MUSTER_HOME": str(tmp_path / "home"), "HOME": str(tmp_path), "JAX_PLATFORMS": "cpu"}
-    environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
-    work = tmp_path / "work"
-    work.mkdir()
-    up = subprocess.Popen(["muster", "local", "up"], env=environment, cwd=work, stdout=subprocess.PIPE, text=True)
-    try:
-        assert up.stdout is not None
-        assert "kubeconfig" in up.stdout.readline()
-        yield environment
-    finally:
-        up.terminate()
-        up.communicate(timeout=60)
+    programs, work = tmp_path / "programs", tmp_path / "work"
+    for folder in (programs, work):
+        folder.mkdir()
+    requests = write_command(programs / "muster", "muster.cli")
+    environment["PATH"] = f"{programs}:{Path(sys.executable).parent}:{environment['PATH']}"
+    program = module("muster.cli", "local", "up")
+    with Forked(program, env=environment, cwd=work, stdout=subprocess.PIPE, text=True) as up:
+        try:
+            assert up.stdout is not None
+            assert "kubeconfig" in up.stdout.readline()
+            yield Shell(environment, work, requests)
+        finally:
+            up.terminate()
+            up.communicate(timeout=60)

@@ -82,11 +82,27 @@ def write_files(found: Sequence[Block], folder: Path) -> None:
             (folder / block.file).write_text(block.body, encoding="utf-8")
 
 
-def run_script(text: str, environment: Mapping[str, str], folder: Path) -> str:
-    """Run a script in ``folder``; both of its outputs. A status other than 0 is an AssertionError with them."""
-    done = subprocess.run(
-        ["bash", "-c", text], env=environment, cwd=folder, capture_output=True, text=True, timeout=500, check=False
-    )
-    shown = f"{done.stdout}\n--- standard error\n{done.stderr}"
-    assert done.returncode == 0, shown
-    return shown
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """Where the commands of a page run."""
+
+    environment: Mapping[str, str]
+    folder: Path
+    requests: int
+    """A descriptor that the commands inherit."""
+
+    def run(self, text: str) -> str:
+        """Run a script; both of its outputs. A status other than 0 is an AssertionError with them."""
+        done = subprocess.run(
+            ["bash", "-c", text],
+            env=self.environment,
+            cwd=self.folder,
+            pass_fds=(self.requests,),
+            capture_output=True,
+            text=True,
+            timeout=500,
+            check=False,
+        )
+        shown = f"{done.stdout}\n--- standard error\n{done.stderr}"
+        assert done.returncode == 0, shown
+        return shown

@@ -2,14 +2,13 @@
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from muster.api.manifest.load import load_manifest
 from tests.docs.commands import ROOT, check, commands
 from tests.docs.marks import GENERATED, NOT_RUN, RUN_BY
-from tests.docs.pages import Block, blocks, run_script, script, write_files
+from tests.docs.pages import Block, Shell, blocks, script, write_files
 
 DOCS = ROOT / "docs"
 PAGES = {name: ROOT / name for name in ("README.md", "CHANGELOG.md")} | {
@@ -116,12 +115,11 @@ def test_every_python_block_compiles() -> None:
 @pytest.mark.cluster
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", EXECUTED)
-def test_every_command_of_the_page_works(name: str, shell: dict[str, str], tmp_path: Path) -> None:
-    work = tmp_path / "work"
+def test_every_command_of_the_page_works(name: str, shell: Shell) -> None:
     found = list(blocks(PAGES[name]))
-    write_files(found, work)
+    write_files(found, shell.folder)
     for folder in ("examples", "deploy"):
-        (work / folder).symlink_to(ROOT / folder)
-    shown = run_script(script(found), shell, work)
+        (shell.folder / folder).symlink_to(ROOT / folder)
+    shown = shell.run(script(found))
     for words in SHOWN.get(name, ()):
         assert words in shown, f"{words}\n{shown}"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import blocks, run_script, script, unmarked, write_files
+from tests.docs.pages import Shell, blocks, script, unmarked, write_files
 
 PAGE = Path(__file__).parents[2] / "docs" / "researcher.md"
 BLOCKS = list(blocks(PAGE))
@@ -20,10 +20,9 @@ def test_every_block_is_executed_or_a_file_or_says_why_not() -> None:
 
 @pytest.mark.cluster
 @pytest.mark.timeout(600)
-def test_every_command_of_the_page_works(shell: dict[str, str], tmp_path: Path) -> None:
-    work = tmp_path / "work"
-    write_files(BLOCKS, work)
-    shown = run_script(script(BLOCKS), shell, work)
+def test_every_command_of_the_page_works(shell: Shell) -> None:
+    write_files(BLOCKS, shell.folder)
+    shown = shell.run(script(BLOCKS))
     for words in (
         r"rank 0 \| process 0 of 2 is done",
         r"rank 0 \| process 0 of 2$",

@@ -1,24 +1,51 @@
-"""Each example runs from its file to Succeeded on the local cluster, with real processes."""
+"""Each example runs from its file to Succeeded with real processes, on one local cluster for all."""
 
 import contextlib
 import os
 import re
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 import yaml
 
+from muster.cli.processes.child import module
 from tests.examples.table import BY_NAME, EXAMPLES, ROOT, Example
+from tests.processes.forked import Forked, run
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300), pytest.mark.xdist_group("examples")]
 
 
-def command_of(folder: Path, example: Example, more: str = "", **spec: object) -> tuple[list[str], Mapping[str, str]]:
+def environment_of(home: Path) -> dict[str, str]:
+    """The environment of ``muster`` with that home."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("KUBECONFIG", "PYTHONPATH")}
+    return {**kept, "MUSTER_HOME": str(home), "PYTHONPATH": str(ROOT)}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The directory of a cluster that runs."""
+    home = tmp_path_factory.mktemp("cluster") / "home"
+    environment = environment_of(home)
+    for example in EXAMPLES:
+        environment |= example.environment  # pods of other kinds have the environment of the cluster
+    program = module("muster.cli", "local", "up")
+    with Forked(program, env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True) as up:
+        try:
+            assert up.stdout is not None
+            assert "kubeconfig" in up.stdout.readline()
+            yield home
+        finally:
+            up.terminate()
+            up.communicate(timeout=60)
+
+
+def command_of(
+    folder: Path, home: Path, example: Example, more: str = "", **spec: object
+) -> tuple[list[str], Mapping[str, str]]:
     """``muster run`` of the example's manifest, and its environment. Skips where the framework is missing."""
     if example.skipped:
         pytest.skip(example.skipped)
@@ -28,29 +55,33 @@ def command_of(folder: Path, example: Example, more: str = "", **spec: object) -
         document["spec"]["command"] += more
     manifest = folder / f"{example.name}.yaml"
     manifest.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
-    environment = {name: value for name, value in os.environ.items() if name not in ("KUBECONFIG", "PYTHONPATH")}
-    environment |= {"MUSTER_HOME": str(folder / "home"), "PYTHONPATH": str(ROOT), "PATH": example.search_path}
-    environment |= example.environment
-    return [sys.executable, "-P", "-m", "muster.cli", "run", str(manifest)], environment
+    environment = environment_of(home) | {"PATH": example.search_path} | example.environment
+    return module("muster.cli", "run", str(manifest)), environment
+
+
+def logs_of(home: Path) -> set[Path]:
+    """The logs of all containers so far."""
+    return set(home.rglob("node/**/*.log"))
 
 
 @pytest.mark.parametrize("name", BY_NAME)
-def test_an_example_runs_to_its_end(name: str, tmp_path: Path) -> None:
-    command, environment = command_of(tmp_path, BY_NAME[name])
-    done = subprocess.run([*command, "--keep"], env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+def test_an_example_runs_to_its_end(name: str, home: Path, tmp_path: Path) -> None:
+    before = logs_of(home)
+    command, environment = command_of(tmp_path, home, BY_NAME[name])
+    done = run(command, env=environment, cwd=ROOT)
     assert done.returncode == 0, done.stderr + done.stdout
-    printed = "".join(log.read_text(encoding="utf-8") for log in (tmp_path / "home").rglob("node/**/*.log"))
+    printed = "".join(log.read_text(encoding="utf-8") for log in logs_of(home) - before)
     for pattern in BY_NAME[name].prints:
         assert re.search(pattern, printed, re.MULTILINE), (pattern, printed)
     for pattern in BY_NAME[name].same:
         assert len(set(re.findall(pattern, printed))) == 1, (pattern, printed)
 
 
-def test_a_killed_rank_of_pytorch_is_one_restart_from_the_checkpoint(tmp_path: Path) -> None:
+def test_a_killed_rank_of_pytorch_is_one_restart_from_the_checkpoint(home: Path, tmp_path: Path) -> None:
     more = " --steps 200 --pace 0.1 --every 5"
-    command, environment = command_of(tmp_path, BY_NAME["pytorch"], more)
+    command, environment = command_of(tmp_path, home, BY_NAME["pytorch"], more)
     with (tmp_path / "out.log").open("w+", encoding="utf-8") as out:
-        process = subprocess.Popen(command, env=environment, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT)
+        process: Forked[bytes] = Forked(command, env=environment, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT)
         try:
             until_line(tmp_path / "out.log", r"step +10 ", process)
             os.kill(process_of(1, tmp_path), signal.SIGKILL)
@@ -63,10 +94,10 @@ def test_a_killed_rank_of_pytorch_is_one_restart_from_the_checkpoint(tmp_path: P
     assert re.search(r"1 restart", printed), printed
 
 
-def test_a_rank_of_pytorch_that_never_joins_is_named(tmp_path: Path) -> None:
-    command, environment = command_of(tmp_path, BY_NAME["pytorch"], " --absent 2")
+def test_a_rank_of_pytorch_that_never_joins_is_named(home: Path, tmp_path: Path) -> None:
+    command, environment = command_of(tmp_path, home, BY_NAME["pytorch"], " --absent 2")
     with (tmp_path / "out.log").open("w+", encoding="utf-8") as out:
-        process = subprocess.Popen(command, env=environment, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT)
+        process: Forked[bytes] = Forked(command, env=environment, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT)
         try:
             line = until_line(tmp_path / "out.log", r"missing rank 2 \(\S+, running, but it has not called", process)
         finally:
@@ -85,7 +116,7 @@ def process_of(rank: int, folder: Path) -> int:
     raise AssertionError(f"no process of rank {rank}")
 
 
-def until_line(log: Path, pattern: str, process: "subprocess.Popen[bytes]") -> str:
+def until_line(log: Path, pattern: str, process: Forked[bytes]) -> str:
     """The line of the output that fits, once it is there; a real process offers no event for it."""
     deadline = time.monotonic() + 150
     while True:
@@ -98,7 +129,7 @@ def until_line(log: Path, pattern: str, process: "subprocess.Popen[bytes]") -> s
         time.sleep(0.2)
 
 
-def end(process: "subprocess.Popen[bytes]") -> None:
+def end(process: Forked[bytes]) -> None:
     """Interrupt a run that is not over, as a person would, so that its cluster ends too."""
     for _ in range(2):
         if process.poll() is None:

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 import yaml
 
-from muster.cli.processes.child import Child, module
 from muster.kube.unstructured import Json
 from muster.state.vocabulary.subject import JAXJOB
 from tests.e2e.environment import Environment, environment
@@ -29,9 +28,7 @@ async def ground(folder: Path) -> AsyncIterator[Environment]:
     """A local cluster and a daemon that runs JAXJobs."""
     pytest.importorskip("jax")
     async with environment(folder, "--memory-only") as env:
-        address = ("--http-host", "127.0.0.1", "--http-port", str(env.port))
-        options = ("--kubeconfig", env.cluster.kubeconfig, *address, "--run-kinds", "jobsets,jaxjobs")
-        env.daemon = await Child.start("daemon", module("muster.daemon.main", *options), env.home.daemon_log)
+        await env.start_daemon("--run-kinds", "jobsets,jaxjobs")
         yield env
 
 

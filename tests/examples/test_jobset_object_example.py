@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import yaml
 
-from muster.cli.processes.child import Child, module
 from muster.kube.unstructured import Json
 from muster.state.vocabulary.subject import JOBSET
 from tests.e2e.environment import Environment, environment
@@ -26,8 +25,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
 async def ground(folder: Path) -> AsyncIterator[Environment]:
     """A local cluster and a daemon, which runs JobSets by default."""
     async with environment(folder, "--memory-only") as env:
-        options = ("--kubeconfig", env.cluster.kubeconfig, "--http-host", "127.0.0.1", "--http-port", str(env.port))
-        env.daemon = await Child.start("daemon", module("muster.daemon.main", *options), env.home.daemon_log)
+        await env.start_daemon()
         yield env
 
 

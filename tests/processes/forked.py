@@ -10,10 +10,12 @@ import atexit
 import contextlib
 import json
 import os
-import select
+import shlex
 import signal
 import socket
 import subprocess
+import sys
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -28,10 +30,13 @@ ROOM = "-" * 4096
 """An argument of the forkserver, which makes room for the arguments that its children show in their place."""
 REQUESTS: list[socket.socket] = []
 """Where starts are requested, once the forkserver runs."""
+STARTING = threading.Lock()
 
 
 class Forked(subprocess.Popen[AnyStr]):
     """``subprocess.Popen`` of a command as ``muster.cli.processes.child.module`` makes it."""
+
+    _status: socket.socket
 
     def _execute_child(self, args: Sequence[str], *rest: Any) -> None:
         """Ask for the process. The arguments are those that ``Popen`` gives its own method of this name."""
@@ -43,10 +48,11 @@ class Forked(subprocess.Popen[AnyStr]):
             "env": dict(os.environ if env is None else env),
             "session": new_session,
         }
-        streams = [own if given == -1 else given for own, given in enumerate((to_read, to_write, to_err))]
+        given: tuple[int, int, int] = (to_read, to_write, to_err)
+        streams = [own if each == -1 else each for own, each in enumerate(given)]
         self._status, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            socket.send_fds(_requests(), [json.dumps(what).encode()], [*streams, theirs.fileno()])
+            socket.send_fds(requests(), [json.dumps(what).encode()], [*streams, theirs.fileno()])
         self.pid = int(self._status.recv(64) or "0")
         assert self.pid, "the forkserver has ended; its words are on standard error"
         self._child_created = True
@@ -54,35 +60,39 @@ class Forked(subprocess.Popen[AnyStr]):
 
     def _try_wait(self, wait_flags: int) -> tuple[int, int]:
         """Return process id and status, as ``os.waitpid`` does. Of a process whose forkserver died none is known."""
-        if wait_flags == os.WNOHANG and not select.select([self._status], [], [], 0)[0]:
+        try:
+            status = int(self._status.recv(64, socket.MSG_DONTWAIT if wait_flags else 0) or signal.SIGKILL)
+        except BlockingIOError:
             return 0, 0
-        status = int(self._status.recv(64) or signal.SIGKILL)
         self._status.close()
         return self.pid, status
 
     def _internal_poll(self, *_: Any, **__: Any) -> int | None:
-        if self.returncode is None:
-            pid, status = self._try_wait(os.WNOHANG)
-            if pid:
-                self._handle_exitstatus(status)  # type: ignore[attr-defined]  # of Popen
+        if self.returncode is None and self._waitpid_lock.acquire(blocking=False):  # type: ignore[attr-defined]
+            try:
+                pid, status = self._try_wait(os.WNOHANG) if self.returncode is None else (0, 0)
+                if pid:
+                    self._handle_exitstatus(status)  # type: ignore[attr-defined]  # of Popen
+            finally:
+                self._waitpid_lock.release()  # type: ignore[attr-defined]
         return self.returncode
 
     def __del__(self) -> None:
         """Let go of the process: it gets SIGTERM."""
-        super().__del__()  # type: ignore[misc]  # Popen has one, and no type for it
+        super().__del__()
         self._status.close()
 
     async def ended(self) -> int:
         """Wait for its end without a thread; return its exit status."""
         loop = asyncio.get_running_loop()
-        while self.poll() is None:
-            readable = loop.create_future()
-            loop.add_reader(self._status, lambda future=readable: future.done() or future.set_result(None))
+        while (status := self.poll()) is None:
+            readable = asyncio.Event()
+            loop.add_reader(self._status, readable.set)
             try:
-                await readable
+                await readable.wait()
             finally:
                 loop.remove_reader(self._status)
-        return self.returncode
+        return status
 
 
 class _Process:
@@ -143,22 +153,36 @@ def run(program: Sequence[str], **options: Any) -> "subprocess.CompletedProcess[
     return subprocess.CompletedProcess(program, forked.returncode, out, err)
 
 
-def _requests() -> socket.socket:
-    if not REQUESTS:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            program = module("tests.processes.forkserver", str(theirs.fileno()), str(ours.fileno()), ROOM)
-            process = subprocess.Popen(
-                tether.command(program, death=signal.SIGKILL),
-                cwd=ROOT,
-                env={**os.environ, **DAEMON_ENVIRON, "PYTHONPATH": str(ROOT)},
-                stdin=subprocess.DEVNULL,
-                pass_fds=(theirs.fileno(), ours.fileno()),
-                start_new_session=True,
-            )
-        atexit.register(_end, process)
-        REQUESTS.append(ours)
-    return REQUESTS[0]
+def write_command(path: Path, name: str) -> int:
+    """Write a program that runs a module by fork; return the descriptor that the shell has to inherit."""
+    descriptor = requests().fileno()
+    words = [sys.executable, "-I", "-S", str(Path(__file__).with_name("command.py")), str(descriptor), *module(name)]
+    path.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
+    path.chmod(0o755)
+    return descriptor
+
+
+def requests() -> socket.socket:
+    """Return the socket where starts are requested; the first call starts the forkserver."""
+    with STARTING:
+        return (REQUESTS or [_forkserver()])[0]
+
+
+def _forkserver() -> socket.socket:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        program = module("tests.processes.forkserver", str(theirs.fileno()), str(ours.fileno()), ROOM)
+        process = subprocess.Popen(
+            tether.command(program, death=signal.SIGKILL),
+            cwd=ROOT,
+            env={**os.environ, **DAEMON_ENVIRON, "PYTHONPATH": str(ROOT)},
+            stdin=subprocess.DEVNULL,
+            pass_fds=(theirs.fileno(), ours.fileno()),
+            start_new_session=True,
+        )
+    atexit.register(_end, process)
+    REQUESTS.append(ours)
+    return ours
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -128,8 +128,8 @@ class Forkserver:
 def _become(start: dict[str, Any], streams: list[int], parent: int) -> None:
     """Make of a fork what an executed program finds."""
     signal.set_wakeup_fd(-1)
-    for number in (signal.SIGCHLD, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if start["session"]:
         os.setsid()
     tie(parent, signal.SIGTERM)

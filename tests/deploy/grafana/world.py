@@ -25,6 +25,7 @@ from tests.deploy.grafana.situations import (
     refusals,
 )
 from tests.e2e.environment import Environment, environment
+from tests.processes.forked import start_child
 
 PATIENCE = 240.0
 """Seconds in which every situation must come: sixteen processes start at once, and eight of them import jax."""
@@ -72,7 +73,7 @@ async def _make_lease(client: Client) -> None:
 async def _daemon(here: Environment, kubeconfig: Path) -> Child:
     reached = ("--kubeconfig", str(kubeconfig), "--http-port", str(here.port))
     options = (*reached, "--leader-elect", "--kueue", "--watch-kinds", "pods", *LEASE, "--owner-labels", "team")
-    return await Child.start("daemon", module("muster.daemon.main", *options), here.home.daemon_log)
+    return await start_child("daemon", module("muster.daemon.main", *options), here.home.daemon_log)
 
 
 async def _play(running: World) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
@@ -23,6 +24,8 @@ from muster.local.apiserver import ApiServer
 from muster.local.node import Isolation, NodeAgent
 from muster.local.node.isolation.levels import refusal
 
+refused = functools.cache(refusal)
+"""Why this machine does not permit an isolation; it is tried once."""
 TIMEOUT_SECONDS = 40.0
 PODS = "/api/v1/namespaces/default/pods"
 Pod = dict[str, Any]
@@ -111,7 +114,7 @@ ClusterOf = Callable[..., contextlib.AbstractAsyncContextManager[Cluster]]
 
 @contextlib.asynccontextmanager
 async def running_cluster(isolation: Isolation | None, state_dir: Path, **options: Any) -> AsyncIterator[Cluster]:
-    reason = None if isolation is None else await asyncio.to_thread(refusal, isolation)
+    reason = None if isolation is None else await asyncio.to_thread(refused, isolation)
     if reason is not None:
         pytest.skip(f"no {isolation} on this machine: {reason}")
     server = ApiServer(None)

@@ -12,6 +12,7 @@ from muster.cli.processes.child import module
 from tests.deploy.prometheus.binaries import Unavailable, program
 from tests.deploy.prometheus.live.pipeline import Notification, Pipeline, pipeline
 from tests.e2e.environment import Environment, environment
+from tests.processes.forked import run
 
 pytestmark = [pytest.mark.slow, pytest.mark.cluster, pytest.mark.timeout(420)]
 
@@ -107,8 +108,6 @@ def is_about(one: Notification, name: str) -> bool:
 
 async def signal(here: Environment, number: str) -> None:
     """`muster local kill`, as a person would."""
-    process = await asyncio.create_subprocess_exec(
-        *module("muster.cli", "local", "kill", "frozen", "--rank", "0", "--signal", number),
-        env={**os.environ, "MUSTER_HOME": str(here.home.path)},
-    )
-    assert await process.wait() == 0
+    program = module("muster.cli", "local", "kill", "frozen", "--rank", "0", "--signal", number)
+    done = await asyncio.to_thread(run, program, env={**os.environ, "MUSTER_HOME": str(here.home.path)})
+    assert done.returncode == 0, done.stderr

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from muster.local.node import Isolation, choose_isolation
-from tests.local.node.harness import ClusterOf, MakePod
+from tests.local.node.harness import ClusterOf, MakePod, refused
 
 TRAIN = """
 import os, sys
@@ -27,7 +27,7 @@ async def test_two_jax_processes_initialize_and_gather(
     cluster_of: ClusterOf, make_pod: MakePod, make_container: MakePod, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("jax")
-    isolation = (await asyncio.to_thread(choose_isolation)).isolation
+    isolation = (await asyncio.to_thread(choose_isolation, refused)).isolation
     async with cluster_of(isolation) as cluster:
         for rank, name in enumerate(("coordinator-0", "worker-0")):
             # If pods share a network, the daemon sets the address that the coordinator binds; here the test does.

@@ -6,7 +6,6 @@ import asyncio
 import os
 import signal
 import subprocess
-import sys
 import uuid
 from collections.abc import Callable
 from contextlib import aclosing
@@ -14,32 +13,15 @@ from pathlib import Path
 
 import pytest
 
+from muster.cli.processes.child import module
 from muster.kube.authentication.access import FixedAccess
 from muster.kube.connection import Connection
 from muster.kube.listwatch.changes import changes
 from muster.kube.resources import ResourceClient
 from muster.local.apiserver import ApiServer
 from muster.local.node import Isolation
-from muster.local.node.isolation.levels import refusal
-from tests.local.node.harness import PODS, ClusterOf, MakePod
-
-AGENT = """
-import asyncio, signal, sys
-from pathlib import Path
-from muster.kube.authentication.access import FixedAccess
-from muster.local.node import Isolation, NodeAgent
-
-async def main():
-    stop = asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    agent = NodeAgent(FixedAccess(sys.argv[1]), state_dir=Path(sys.argv[2]), isolation=Isolation(sys.argv[3]))
-    await agent.start()
-    await stop.wait()
-    await agent.stop(0)
-
-asyncio.run(main())
-"""
-
+from tests.local.node.harness import PODS, ClusterOf, MakePod, refused
+from tests.processes.forked import Forked
 
 # A process that ignores signals, and a child in a session of its own with its output closed.
 STUBBORN = """
@@ -68,8 +50,8 @@ def processes_with(mark: str) -> list[int]:
     return found
 
 
-def agent_beside(command: list[str]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL)
+def agent_beside(command: list[str]) -> Forked[bytes]:
+    return Forked(command, start_new_session=True, stdout=subprocess.DEVNULL)
 
 
 def routes() -> str:
@@ -94,14 +76,14 @@ async def until(holds: Callable[[], bool], seconds: float = 40.0) -> bool:
 async def test_a_killed_agent_leaves_no_process_and_the_next_one_fails_its_pods(
     isolation: Isolation, make_pod: MakePod, make_container: MakePod, tmp_path: Path, cluster_of: ClusterOf
 ) -> None:
-    if (reason := await asyncio.to_thread(refusal, isolation)) is not None:
+    if (reason := await asyncio.to_thread(refused, isolation)) is not None:
         pytest.skip(f"no {isolation} on this machine: {reason}")
     mark = f"muster-orphan-{uuid.uuid4().hex}"
     server = ApiServer(None)
     url = await server.start()
     connection = await Connection.open(FixedAccess(url))
     api = ResourceClient(connection)
-    command = [sys.executable, "-c", AGENT, url, str(tmp_path), isolation.value]
+    command = module("tests.local.node.agent_process", url, str(tmp_path), isolation.value)
     try:
         with agent_beside(command) as agent:
             await api.create(PODS, make_pod("clinging", make_container(STUBBORN, args=[mark])))
@@ -161,7 +143,7 @@ async def test_a_killed_launcher_leaves_no_process_even_without_namespaces(
 async def test_links_of_dead_agents_are_removed_at_start_and_own_links_at_stop(
     cluster_of: ClusterOf,
 ) -> None:
-    if (reason := await asyncio.to_thread(refusal, Isolation.NETNS)) is not None:
+    if (reason := await asyncio.to_thread(refused, Isolation.NETNS)) is not None:
         pytest.skip(f"no netns on this machine: {reason}")
     abandoned = "muster47"  # the last block, which no agent of this test takes
     pair = ("mv47-1", "mv47-peer")  # a pair whose namespace still exists

@@ -9,16 +9,15 @@ from pathlib import Path
 import pytest
 
 from muster.local.node import Isolation, choose_isolation
-from muster.local.node.isolation.levels import refusal
 from muster.reconcilers.render.command import command_of
-from tests.local.node.harness import PODS, Cluster, ClusterOf, MakePod, Pod
+from tests.local.node.harness import PODS, Cluster, ClusterOf, MakePod, Pod, refused
 
 pytestmark = pytest.mark.cluster
 
 
 @pytest.fixture
 async def cluster(cluster_of: ClusterOf) -> AsyncIterator[Cluster]:
-    async with cluster_of((await asyncio.to_thread(choose_isolation)).isolation) as made:
+    async with cluster_of((await asyncio.to_thread(choose_isolation, refused)).isolation) as made:
         yield made
 
 
@@ -273,7 +272,7 @@ async def test_if_a_firewall_drops_bridged_packets_the_isolation_is_mnt(
     async def dropped(launcher: object, network: object) -> str:
         return "the host's firewall drops it"
 
-    if await asyncio.to_thread(refusal, Isolation.NETNS) is not None:
+    if await asyncio.to_thread(refused, Isolation.NETNS) is not None:
         pytest.skip("no netns on this machine, so nothing to fall back from")
     monkeypatch.setattr("muster.local.node.agent.forwarding_refusal", dropped)
     async with cluster_of(None) as cluster:
