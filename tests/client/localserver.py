@@ -4,12 +4,15 @@ It has no node and no daemon: tests write pods, statuses and logs in their place
 """
 
 import asyncio
+import functools
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from muster.api.names import API_VERSION, LABEL_EXPERIMENT, LABEL_UID
 from muster.api.schema.crd import custom_resource_definition
@@ -158,7 +161,7 @@ class LocalServer:
         self._api.pod_logs = self.logs = Logs()
         self.url = await self._api.start()
         kinds = self._api.store.resource("apiextensions.k8s.io/v1", "customresourcedefinitions")
-        for crd in (custom_resource_definition(), *run_kinds_crds()):
+        for crd in msgspec.json.decode(_crds()):
             self._api.store.create(kinds, "", crd)
         write_kubeconfig(self.kubeconfig, url=self.url, token=TOKEN)
 
@@ -182,6 +185,12 @@ class LocalServer:
     def remove_kind(self, crd: str) -> None:
         """Remove a CRD."""
         self.drop("apiextensions.k8s.io/v1", "customresourcedefinitions", "", crd)
+
+
+@functools.cache
+def _crds() -> bytes:
+    """What a cluster with Muster serves. To make a schema of its models takes longer than all else of a start."""
+    return msgspec.json.encode((custom_resource_definition(), *run_kinds_crds()))
 
 
 @contextmanager
