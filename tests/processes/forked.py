@@ -48,8 +48,7 @@ class Forked(subprocess.Popen[AnyStr]):
             "env": dict(os.environ if env is None else env),
             "session": new_session,
         }
-        given: tuple[int, int, int] = (to_read, to_write, to_err)
-        streams = [own if each == -1 else each for own, each in enumerate(given)]
+        streams: list[int] = [own if given == -1 else given for own, given in enumerate((to_read, to_write, to_err))]
         self._status, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             socket.send_fds(requests(), [json.dumps(what).encode()], [*streams, theirs.fileno()])

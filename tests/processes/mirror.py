@@ -28,6 +28,7 @@ def main() -> None:
     if how == "raises":
         raise ValueError(how)
     if how == "is interrupted":
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for what runs in the background
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(60)
     sys.exit({"says": "words", "succeeds": None}.get(how, 3))
