@@ -19,18 +19,21 @@ NO_PROCESS = 99_999_999
 """A process id that the kernel does not give."""
 
 
-def test_without_root_nothing_else_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_root_only_packages_are_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    (said,) = requirements.missing()
+    monkeypatch.setattr(requirements, "CNI", Path("/no/such/folder"))
+    monkeypatch.setattr("shutil.which", lambda program: program)
+    said, packages = requirements.missing()
     assert "run by root" in said
+    assert packages.endswith("containernetworking-plugins")
 
 
 def test_missing_packages_are_named_in_one_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(requirements, "CNI", tmp_path)
     monkeypatch.setattr("shutil.which", lambda program: None if program in ("runc", "nft") else program)
-    said = "\n".join(requirements.missing())
-    assert "packages: apt-get install containernetworking-plugins nftables runc" in said
+    said = "\n".join(requirements.missing()).splitlines()
+    assert "apt-get install --yes --no-install-recommends containernetworking-plugins nftables runc" in said
 
 
 def test_too_little_memory_is_said_with_both_numbers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.flakes import record
 from tests.real import rows
 from tests.real.ground import VARIABLE, Ground
-from tests.real.play import Play, last_line
+from tests.real.play import Choice, Play, last_line, unplayed
 
 CONFTEST = "from tests.real.conftest import pytest_configure, pytest_runtest_makereport, row"
 PASSES = "def test_a(row): row.happens('a'); row.says('all is well')"
@@ -34,16 +35,18 @@ def ground(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ground:
     described.write_text(json.dumps({each: getattr(made, each) for each in values}))
     monkeypatch.setenv(VARIABLE, str(described))
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(record.VARIABLE, str(tmp_path / "flakes.jsonl"))
     return made
 
 
-def play(ground: Ground, *tests: str) -> bool:
+def play(ground: Ground, *tests: str, choice: Choice | None = None) -> bool:
     folder = Path(ground.folder) / "situations"
     folder.mkdir()
     (folder / "conftest.py").write_text(CONFTEST)
     for number, test in enumerate(tests):
         (folder / f"test_{number}.py").write_text(test)
-    return Play(str(folder), [], ground, 100.0).all(("-m", "not alone"), ("-m", "alone"))
+    return Play(str(folder), choice or Choice(), ground, 100.0).all(("not alone",), ("alone",))
 
 
 def verdicts(ground: Ground) -> list[object]:
@@ -73,6 +76,23 @@ def test_what_fails_twice_is_bad_and_its_reason_is_printed_last(
 def test_a_failure_without_a_row_is_not_forgotten(ground: Ground) -> None:
     assert not play(ground, PASSES, FAILS_WITHOUT_A_ROW)
     assert verdicts(ground) == ["ok"]
+
+
+def test_marks_that_are_asked_for_choose_within_each_part(ground: Ground, capfd: pytest.CaptureFixture[str]) -> None:
+    alone = f"import pytest\n@pytest.mark.alone\n{PASSES}"
+    core = f"import pytest\n@pytest.mark.core\n{PASSES}"
+    both = f"import pytest\n@pytest.mark.alone\n@pytest.mark.core\n{PASSES}"
+    assert play(ground, PASSES, alone, core, both, choice=Choice("core"))
+    assert [str(row["test"])[-17:] for row in rows.load(Path(ground.rows))] == [
+        "test_2.py::test_a",
+        "test_3.py::test_a",
+    ]
+    assert "not played: 2 of the 4 situations of " in capfd.readouterr().out
+
+
+def test_what_was_not_played_is_named_by_file_and_of_a_table_by_its_row() -> None:
+    names = ["tests/real/situations/test_a.py::test_one", "tests/real/situations/test_a.py::test_rows[two]"]
+    assert [*unplayed("tests/real", names, 7)] == ["not played: 2 of the 7 situations of tests/real", "  a: one, [two]"]
 
 
 def test_nothing_played_is_not_good(ground: Ground) -> None:

@@ -1,5 +1,5 @@
-"""``python -m tests.real [--idle only|without] [pytest arguments]``: make the ground, run the tests on it, print the
-table and the rights.
+"""``python -m tests.real [-m core] [pytest arguments]``: make the ground, run the tests on it, print the table and the
+rights.
 
 Exit status: 0 if every row is as it should be, 1 if one is not or KUBECONFIG names a cluster that cannot be used, 3
 without Go or its modules (and without a KUBECONFIG).
@@ -15,29 +15,27 @@ from tests.real import rights
 from tests.real.binaries import CANNOT_BUILD, CannotBuild
 from tests.real.given import NotUsable
 from tests.real.ground import SYSTEM, Ground, ground
-from tests.real.play import Play, last_line, say
+from tests.real.play import Play, chosen, last_line, say
 from tests.real.stopping import REVOKED
 
 WORKERS = 6
 """Situations at the same time: most of them wait for clocks."""
 UNFIT = 1
-ALONE = {"": "alone", "only": "idle", "without": "alone and not idle"}
-"""The marks of what is played one by one, by the value of ``--idle``: CI plays ``idle`` when all else has ended."""
 SECONDS = 3600.0
 """For all situations: eight minutes on 2 idle cores."""
 
 
 def main(arguments: list[str]) -> int:
-    idle, arguments = _chosen(arguments)
+    what = "Play situations on a real control plane, which Go builds once; with KUBECONFIG on that cluster instead."
+    choice = chosen(argparse.ArgumentParser("python -m tests.real", description=what, allow_abbrev=False), arguments)
     began = time.monotonic()
     try:
         with ground(say) as (built, supervisor):
-            play = Play("tests/real", arguments, built, SECONDS)
-            beside = [] if idle == "only" else [("-m", "not alone", "-n", str(WORKERS))]
-            well = play.all(*beside, ("-m", ALONE[idle]))
+            play = Play("tests/real", choice, built, SECONDS)
+            well = play.all(("not alone", "-n", str(WORKERS)), ("alone",))
             for text in supervisor.unexpected:
                 say(text)
-            proper = _rights(built, whole=not arguments and idle != "only")
+            proper = _rights(built, whole=not choice)
             say(last_line(built, began))
             return 0 if well and proper and not supervisor.unexpected else 1
     except CannotBuild as missing:
@@ -46,14 +44,6 @@ def main(arguments: list[str]) -> int:
     except NotUsable as unfit:
         say(f"make real: KUBECONFIG cannot be used: {unfit}")
         return UNFIT
-
-
-def _chosen(arguments: list[str]) -> tuple[str, list[str]]:
-    """The value of ``--idle``, and the arguments that are left for pytest."""
-    parser = argparse.ArgumentParser(prog="python -m tests.real", add_help=False, allow_abbrev=False)
-    parser.add_argument("--idle", choices=[*ALONE], default="")
-    chosen, left = parser.parse_known_args(arguments)
-    return chosen.idle, left
 
 
 def _rights(built: Ground, *, whole: bool) -> bool:

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.outcomes.outcome import why
+from tests.real.core import CORE, mark
 from tests.real.ground import VARIABLE, Ground
-from tests.real.rows import FAILED, OK, WHY_LINES, Row, save
+from tests.real.rows import FAILED, OK, Row, save
 from tests.real.site import Site, site
 
 collect_ignore_glob = [] if os.environ.get(VARIABLE) else ["*"]
@@ -19,8 +21,14 @@ collect_ignore_glob = [] if os.environ.get(VARIABLE) else ["*"]
 def pytest_configure(config: pytest.Config) -> None:
     """The marks of these tests only."""
     config.addinivalue_line("markers", "alone: stops or starves what other situations need, so it runs by itself")
-    config.addinivalue_line("markers", "idle: what it runs gives up where other work takes the processors")
+    config.addinivalue_line("markers", "core: what CI plays at each change; see core.py")
     config.addinivalue_line("markers", "labels(mapping): labels of the test's namespace")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the core, before pytest deselects by marks."""
+    mark(items, "tests/real", CORE)
 
 
 @pytest.fixture
@@ -52,24 +60,17 @@ ROW = pytest.StashKey[Row]()
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     row = item.stash.get(ROW, None)
-    if row is not None and report.outcome == "skipped" and isinstance(report.longrepr, tuple):
-        row.said = str(report.longrepr[2]).removeprefix("Skipped: ")
+    if row is not None and report.outcome == "skipped":
+        row.said = why(report)
     if row is not None and (report.when == "call" or report.outcome != "passed"):
-        save(Path(Ground.read().rows), row, verdict(report), item.nodeid, why(report))
+        failure = why(report) if report.outcome == "failed" else ""
+        save(Path(Ground.read().rows), row, verdict(report), item.nodeid, failure)
     return report
 
 
 def verdict(report: pytest.TestReport) -> str:
     """`ok`, `FAILED`, or `skipped`."""
     return {"passed": OK, "failed": FAILED}.get(report.outcome, report.outcome)
-
-
-def why(report: pytest.TestReport) -> str:
-    """The lines in which pytest says what failed, and where; empty if nothing did."""
-    if report.outcome != "failed":
-        return ""
-    lines = report.longreprtext.splitlines()
-    return "\n".join([*[line for line in lines if line.startswith("E ")][:WHY_LINES], *lines[-1:]])
 
 
 def namespace_of(item: pytest.Item) -> str:

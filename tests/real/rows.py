@@ -19,8 +19,6 @@ from muster.api.values.printable import printable
 OK, FAILED, AGAIN = "ok", "FAILED", "ok again"
 """Verdicts; the last is that of a test which failed and passed when it was played again."""
 COLOURS = {OK: "green", FAILED: "bold red", AGAIN: "yellow", "skipped": "dim"}
-WHY_LINES = 30
-"""Of a failure, below the table."""
 
 
 class Row:

@@ -1,4 +1,7 @@
-"""``python -m tests.real_node [pytest arguments]``: real nodes, the situations on them, and the table.
+"""``python -m tests.real_node [-m core] [pytest arguments]``: real nodes, the situations on them, and the table.
+
+``--build`` makes the programs and images and does nothing else; ``-- COMMAND`` runs it on the nodes in place of the
+situations.
 
 Exit status: 0 if every row is as it should be, 1 if one is not, 3 where this machine cannot run nodes or build what
 they need, with a list of what lacks.
@@ -9,6 +12,7 @@ interfaces and addresses. A temporary folder and empty control groups are what a
 them.
 """
 
+import argparse
 import json
 import os
 import shutil
@@ -22,6 +26,7 @@ from pathlib import Path
 from muster.local import tether
 from tests.real.binaries import CANNOT_BUILD, CannotBuild
 from tests.real.ground import ROOT
+from tests.real.play import chosen
 from tests.real_node import leftovers
 from tests.real_node.images.build import images
 from tests.real_node.machine.machine import OWNER, PREFIX
@@ -35,6 +40,8 @@ NAMESPACES = ["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-pr
 
 def main(arguments: list[str]) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    if arguments[:1] != ["--"]:
+        chosen(parser(), arguments)
     lacks = missing()
     if lacks:
         return _unable(*lacks)
@@ -52,6 +59,18 @@ def main(arguments: list[str]) -> int:
     return play(folder, [sys.executable, "-m", "tests.real_node.inside", str(folder), *arguments])
 
 
+def parser() -> argparse.ArgumentParser:
+    """For the options of this program, and for its help."""
+    made = argparse.ArgumentParser(
+        "python -m tests.real_node",
+        description="Play situations on real nodes: kubelets, containers, DNS, policies. Programs and images are built "
+        "once. With -- COMMAND it runs that command on the nodes instead, with KUBECONFIG set.",
+        allow_abbrev=False,
+    )
+    made.add_argument("--build", action="store_true", help="build programs and images, and do nothing else")
+    return made
+
+
 def play(folder: Path, inside: list[str]) -> int:
     """Run a command as the first process of new namespaces, and remove what it leaves; its exit status."""
     environment = {**os.environ, OWNER: str(os.getpid()), "PYTHONPATH": str(ROOT)}
@@ -66,7 +85,7 @@ def play(folder: Path, inside: list[str]) -> int:
 
 
 def _unable(*lacks: str) -> int:
-    print("make real-node cannot run here:", *(f"- {each}" for each in lacks), sep="\n")
+    print("make real-node cannot run here:", *(f"- {each}" for each in lacks), sep="\n", flush=True)
     return CANNOT_BUILD
 
 

@@ -6,8 +6,10 @@ from collections.abc import AsyncIterator, Generator
 import pytest
 
 from tests.real import conftest as real
+from tests.real.core import mark
 from tests.real.ground import Ground
 from tests.real.rows import Row
+from tests.real_node.core import CORE
 from tests.real_node.ground import NODES_VARIABLE, Nodes
 from tests.real_node.site import Site, site
 
@@ -18,6 +20,12 @@ collect_ignore_glob = [] if os.environ.get(NODES_VARIABLE) else ["*"]
 def pytest_configure(config: pytest.Config) -> None:
     """The marks of these tests only."""
     real.pytest_configure(config)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the core, before pytest deselects by marks."""
+    mark(items, "tests/real_node", CORE)
 
 
 @pytest.fixture

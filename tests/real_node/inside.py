@@ -1,5 +1,6 @@
 """The run inside its namespaces: make the ground, play the situations, print the table. Started by `__main__`."""
 
+import argparse
 import json
 import os
 import signal
@@ -8,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.real.play import Play, last_line, say
+from tests.real.play import Play, chosen, last_line, say
 from tests.real_node.ground import ground
 from tests.real_node.images.build import Images
 from tests.real_node.programs import Programs
@@ -27,8 +28,9 @@ def main(folder: Path, arguments: list[str]) -> int:
     with ground(folder, Programs(**made["programs"]), Images(**made["images"]), say) as (built, supervisor):
         if arguments[:1] == ["--"]:  # a shell on it, or any other command
             return subprocess.call(arguments[1:], env={**os.environ, "KUBECONFIG": built.admin})
-        play = Play("tests/real_node", arguments, built, SECONDS)
-        well = play.all(("-m", "not alone", "-n", str(WORKERS), "--maxschedchunk=1"), ("-m", "alone"))
+        choice = chosen(argparse.ArgumentParser(allow_abbrev=False), arguments)
+        play = Play("tests/real_node", choice, built, SECONDS)
+        well = play.all(("not alone", "-n", str(WORKERS), "--maxschedchunk=1"), ("alone",))
         for text in supervisor.unexpected:
             say(text)
         say(last_line(built, began))

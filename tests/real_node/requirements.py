@@ -17,6 +17,7 @@ PACKAGES = {
     "mount": "mount",
 }
 """Programs, and the packages of Debian that have them."""
+INSTALL = "apt-get install --yes --no-install-recommends"
 CNI = Path("/usr/lib/cni")
 CNI_PACKAGE = "containernetworking-plugins"
 CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_SYS_PTRACE": 19, "CAP_SYS_ADMIN": 21, "CAP_MKNOD": 27}
@@ -29,7 +30,7 @@ NEWNS, NEWNET, NEWPID, NEWCGROUP = 0x20000, 0x40000000, 0x20000000, 0x2000000
 def missing() -> list[str]:
     """A sentence for each thing that lacks; nothing is changed to find out."""
     if os.geteuid() != 0:
-        return ["it must be run by root, for it makes namespaces, mounts and control groups"]
+        return ["it must be run by root, for it makes namespaces, mounts and control groups", *_packages()]
     found = [*_packages(), *_capabilities(), *_controllers(), *_memory()]
     return found or _namespaces()
 
@@ -38,7 +39,7 @@ def _packages() -> list[str]:
     wanted = {package for program, package in PACKAGES.items() if shutil.which(program) is None}
     if not all((CNI / each).exists() for each in ("ptp", "host-local", "portmap", "loopback")):
         wanted.add(CNI_PACKAGE)
-    return [f"packages: apt-get install {' '.join(sorted(wanted))}"] if wanted else []
+    return [f"Debian's packages: this line installs them\n{INSTALL} {' '.join(sorted(wanted))}"] if wanted else []
 
 
 def _capabilities() -> list[str]:

@@ -37,7 +37,7 @@ def on_the_agent(search_path: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(each.name, marks=[pytest.mark.alone, pytest.mark.idle] if each.name == "ray" else [])
+        pytest.param(each.name, marks=[pytest.mark.alone] if each.name == "ray" else [])
         for each in EXAMPLES
         if not each.object
     ],

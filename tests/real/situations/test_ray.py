@@ -16,7 +16,7 @@ from tests.real.namespace import Object, eventually
 from tests.real.site import PROCESSES, Site
 
 # real Ray needs both cores of a small machine
-pytestmark = [pytest.mark.alone, pytest.mark.idle, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(900)]
 LONG = 300.0
 WORKER, SUBMITTER = 3, 4
 PLACE = {"nodeSelector": PROCESSES, "tolerations": [{"key": TAINT["key"], "operator": "Exists"}]}
