@@ -9,18 +9,21 @@ READY := $(VENV)/.ready
 # a third of what each process of Muster takes to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-# How much the proof plays. SHARE=1 is what CI plays of it: one plan in eight, but each kind of fault of each family in
-# each scenario with each operator; every fourth planted bug; a tenth of the hostile objects. The nightly plays all.
+# How much the proof plays. SHARE=1 is what CI plays of it at each change, in five minutes of CPU: of the plans that keep
+# each kind of fault of each family in each scenario with each operator every eighth; every fourth planted bug; one in 40
+# of the hostile objects. The nightly plays all.
 ifdef SHARE
-PART ?= 8
-RUNS ?= 200
-SOAK ?= 2000
-FAULTS ?= 40
-HOURS ?= 150
+PART ?= 16
+EVERY ?= 8
+RUNS ?= 50
+SOAK ?= 500
+FAULTS ?= 8
+HOURS ?= 50
 HUNTS ?= --every 4 --enough 1
-CASES ?= 5750
+CASES ?= 1500
 else
 PART ?= 1
+EVERY ?= 1
 RUNS ?= 500
 SOAK ?= 10000
 FAULTS ?= 212
@@ -35,7 +38,7 @@ CLUSTERS := --numprocesses auto --maxprocesses 4 --dist loadgroup --durations 15
 COMPUTING := --numprocesses $(shell nproc 2>/dev/null || echo 2) --maxprocesses 8
 
 .DEFAULT_GOAL := help
-.PHONY: help setup frameworks demo test test-all test-clusters test-slow coverage test-newer-python check tools drift lint packages simulate simulate-all real planted-bugs mutants fuzz bench real-node real-bench image docs pictures clean
+.PHONY: help setup frameworks demo test test-all test-clusters test-slow flakes coverage test-newer-python check tools drift lint packages simulate simulate-all proof-all real planted-bugs mutants fuzz bench real-node real-bench image docs pictures clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -68,6 +71,9 @@ test-clusters: tools ## Run the tests with real processes
 test-slow: tools ## Run the tests that cost most and fail least: alerts, chart, browser, packages, pages
 	@$(BIN)/python -m tests.flakes play -- $(CLUSTERS) -m slow
 
+flakes: $(READY) ## Play each test that flaked twice in the last 20 runs ten times, and print how often it passed
+	@$(BIN)/python -m tests.flakes
+
 coverage: $(READY) ## Measure which branches of state and kinds their tests reach, against a floor
 	@$(PYTEST) $(COMPUTING) tests/state tests/kinds --cov=muster.state --cov=muster.kinds --cov-report=term:skip-covered --cov-report=json:.coverage.json
 	@$(BIN)/python tests/coverage_floor.py .coverage.json
@@ -98,11 +104,13 @@ packages: $(READY)
 	  rm -r "$$dist" "$$dist.log"; exit $$status
 
 simulate: $(READY) ## Prove decisions under faults: each fault in each phase of each scenario, and RUNS random plans; SHARE=1: CI's part
-	@$(BIN)/python -m tests.simulation --part $(PART) --runs $(RUNS) --soak $(SOAK) --real $(FAULTS)
+	@$(BIN)/python -m tests.simulation --part $(PART) --every $(EVERY) --runs $(RUNS) --soak $(SOAK) --real $(FAULTS)
 	@$(BIN)/python -m tests.diagnosis.job_hours --hours $(HOURS)
 
 simulate-all: $(READY) ## The nightly of it: each fault at each boundary with each gang, 100,000 random plans; FULL=1: at each step
 	@$(BIN)/python -m tests.simulation --all --runs 100000 --soak 10000 --real 212 $(if $(FULL),--everywhere)
+
+proof-all: real real-node simulate planted-bugs fuzz mutants ## Play the whole of what CI plays a part of: some hours
 
 real: $(READY) ## Run Muster on a real control plane (Go builds it once, 5 to 20 minutes), or on the cluster of KUBECONFIG
 	@$(BIN)/python -m tests.real $(REAL)
@@ -120,7 +128,7 @@ mutants: $(READY) ## Plant small mistakes in muster/state/, one at a time: at mo
 	@$(BIN)/mutmut export-cicd-stats >/dev/null
 	@$(BIN)/python tests/mutant_floor.py mutants/mutmut-cicd-stats.json
 
-fuzz: $(READY) ## Throw 100,000 hostile objects at the daemon; SHARE=1: a tenth
+fuzz: $(READY) ## Throw 100,000 hostile objects at the daemon; SHARE=1: CI's part
 	@$(BIN)/python -m tests.fuzz --cases $(CASES)
 
 bench: $(READY) ## Measure the hot paths against their budgets; writes benchmarks/out.json

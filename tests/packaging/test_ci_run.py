@@ -12,22 +12,28 @@ from deploy.image.locks import ROOT
 pytestmark = pytest.mark.slow
 
 STEPS = [
+    "make setup",
     "make frameworks TORCH=1",
     "make check",
     "make test",
-    "make test-newer-python",
+    "make test-clusters",
+    "make test-slow",
     "make simulate SHARE=1",
     "nice -n 15 make planted-bugs SHARE=1",
     "nice -n 15 make fuzz SHARE=1",
 ]
+UNPLAYED = """not played: 1 of the 2 situations of tests/real
+  nodes: a_lost_node
+above the steps
+"""
 
 
 def ci(
-    folder: Path, *, hangs: str = "nothing", fails: str = "nothing", **variables: str
+    folder: Path, *, hangs: str = "nothing", fails: str = "nothing", does: str = "", **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run it with a make that prints its arguments, and hangs at one target or fails at one."""
+    """Run it with a make that prints its arguments, hangs at one target or fails at one; ``does`` is another case."""
     stub = folder / "make"
-    cases = f"{hangs}) exec sleep 300 ;; {fails}) exit 2 ;;"
+    cases = f"{hangs}) exec sleep 300 ;; {fails}) exit 2 ;; {does}"
     stub.write_text(f'#!/bin/sh\necho "making $*"\ncase "$1" in {cases} esac\n', encoding="utf-8")
     stub.chmod(0o755)
     environ = os.environ | {
@@ -42,7 +48,7 @@ def ci(
 
 def listed(output: str) -> list[str]:
     """The steps in the list at the end."""
-    return re.findall(r"^ +\d+ s  (.*)$", output, re.MULTILINE)
+    return re.findall(r"^ +\d+ s +\d+ s of CPU  (.*)$", output, re.MULTILINE)
 
 
 def test_all_steps_run_and_are_listed_with_their_seconds(tmp_path: Path) -> None:
@@ -50,6 +56,8 @@ def test_all_steps_run_and_are_listed_with_their_seconds(tmp_path: Path) -> None
     assert (ended.returncode, ended.stderr) == (0, "")
     assert sorted(listed(ended.stdout)) == sorted(STEPS)
     assert [each for each in tmp_path.iterdir() if each.name != "make"] == []
+    assert "not played: all situations on real nodes, because CI_REAL_NODE is 0" in ended.stdout
+    assert "\nskipped: 0 tests\n" in ended.stdout
 
 
 def test_a_step_that_does_not_end_is_ended_and_named_while_the_other_lanes_go_on(tmp_path: Path) -> None:
@@ -57,19 +65,38 @@ def test_a_step_that_does_not_end_is_ended_and_named_while_the_other_lanes_go_on
     assert ended.returncode == 1
     assert "making simulate SHARE=1\n==> make simulate SHARE=1: FAILED: it did not end within 3 s" in ended.stdout
     assert listed(ended.stdout)[0] == "make simulate SHARE=1", "the longest first"
-    assert sorted(listed(ended.stdout)) == sorted(STEPS[:5])
+    assert sorted(listed(ended.stdout)) == sorted(STEPS[:7])
 
 
 def test_ci_ends_at_its_limit_with_the_output_of_what_still_runs(tmp_path: Path) -> None:
-    ended = ci(tmp_path, hangs="frameworks", CI_SECONDS="3", CI_STEP_SECONDS="60")
+    ended = ci(tmp_path, hangs="setup", CI_SECONDS="3", CI_STEP_SECONDS="60")
     assert ended.returncode != 0
-    assert re.search(r"make frameworks TORCH=1: not at its end after \d+ s of CI", ended.stdout)
-    assert "making frameworks" in ended.stdout
+    assert re.search(r"make setup: not at its end after \d+ s of CI", ended.stdout)
+    assert "making setup" in ended.stdout
     assert listed(ended.stdout) == []
 
 
 def test_what_a_failed_step_printed_last_is_said_again_at_the_end(tmp_path: Path) -> None:
-    ended = ci(tmp_path, fails="simulate", CI_REAL_NODE="1")
+    ended = ci(tmp_path, fails="simulate")
     assert ended.returncode == 1
-    assert "skipped: the situations on real nodes, because another step has failed" in ended.stdout
     assert ended.stdout.endswith("==> of make simulate SHARE=1, which failed:\nmaking simulate SHARE=1\n")
+
+
+def test_a_step_is_charged_with_the_cpu_of_its_processes(tmp_path: Path) -> None:
+    busy = 'python3 -c "import time\nwhile time.process_time() < 1.2: pass"'
+    ended = ci(tmp_path, does=f"check) sh -c '{busy}' ;;")
+    assert re.search(r"^==> make check: \d+ s, [1-9]\d* s of CPU$", ended.stdout, re.MULTILINE)
+
+
+def test_what_was_not_played_is_named_at_the_end(tmp_path: Path) -> None:
+    ended = ci(tmp_path, does=f"test-slow) echo '{UNPLAYED}' ;;")
+    end = ended.stdout.rpartition("skipped: 0 tests")[2]
+    assert "  nodes: a_lost_node\n==> all: " in end
+    assert "above the steps" not in end
+
+
+def test_a_skip_that_is_not_expected_fails_ci(tmp_path: Path) -> None:
+    line = '{"test": "t.py::test_a", "result": "skipped", "seconds": 0, "why": "no reason", "pressure": null}'
+    ended = ci(tmp_path, does=f"test) printf '%s\\n' '{line}' >$MUSTER_OUTCOMES/1.jsonl ;;")
+    assert ended.returncode == 1
+    assert "NOT EXPECTED on this machine, first t.py::test_a" in ended.stdout

@@ -1,10 +1,20 @@
-"""Each situation of `make real` asserts the sentence of `muster get`, but for those in which Muster says none."""
+"""Each situation of `make real` asserts the sentence of `muster get`, but for those in which Muster says none; and each
+row of the cores is a situation."""
 
 import ast
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from deploy.image.locks import ROOT
+from tests.real.core import CORE
+from tests.real.ground import VARIABLE
+from tests.real_node.core import CORE as CORE_ON_NODES
+from tests.real_node.ground import NODES_VARIABLE
 
 SITUATIONS = Path(__file__).parents[1] / "real" / "situations"
 ASSERTED = {"says", "is_stuck", "says_in_the_end", "shows", "muster"}
@@ -51,3 +61,13 @@ def test_every_situation_asserts_what_muster_get_shows_or_says_why_not() -> None
     assert len(named) > 80
     silent = {name for name, does in named.items() if not does}
     assert silent == set(ELSEWHERE), "use here.says, here.is_stuck or here.shows"
+
+
+def test_every_row_of_the_cores_is_a_situation_that_the_mark_chooses() -> None:
+    cores = {"tests/real": CORE, "tests/real_node": CORE_ON_NODES}
+    command = [sys.executable, "-m", "pytest", "-n", "0", "--collect-only", "-m", "core", *cores]
+    environment = {**os.environ, VARIABLE: os.devnull, NODES_VARIABLE: os.devnull}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    chosen = {line for line in done.stdout.splitlines() if "::" in line}
+    rows = {f"{tests}/situations/{name}" for tests, core in cores.items() for names in core.values() for name in names}
+    assert chosen == rows, done.stdout[-2000:]

@@ -13,6 +13,7 @@ import yaml
 
 import muster
 from deploy.image.locks import LOCKS, ROOT, RUNTIME, Lock
+from tests.flakes.play import ONCE_VARIABLE
 from tests.tools.actionlint import ACTIONLINT
 from tests.tools.go_tool import CannotBuild
 
@@ -44,12 +45,31 @@ def test_what_is_released_has_its_provenance(job: str, subject: str) -> None:
     assert {found["permissions"][right] for right in ("id-token", "attestations")} == {"write"}
 
 
-def test_the_nightly_plays_the_whole_proof_and_mutates_the_decisions() -> None:
-    workflow = yaml.safe_load(WORKFLOWS["nightly"].read_text(encoding="utf-8"))
-    targets = workflow["jobs"]["night"]["strategy"]["matrix"]["target"]
-    assert targets == ["simulate", "planted-bugs", "fuzz", "simulate-all", "mutants"]
+def target_lists() -> dict[str, list[str]]:
+    """The targets of the Makefile, each with those that it needs."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert set(targets) <= set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    found = re.findall(r"^([a-z-]+):([^#\n]*)", makefile, re.MULTILINE)
+    return {name: needs.split() for name, needs in found}
+
+
+def made_by(workflow: str) -> list[str]:
+    """The targets that a workflow makes, as often as it makes them."""
+    found = []
+    for job in yaml.safe_load(WORKFLOWS[workflow].read_text(encoding="utf-8"))["jobs"].values():
+        rows = job.get("strategy", {}).get("matrix", {}).get("target", [""])
+        lines = [
+            step["run"].replace("${{ matrix.target }}", row) for row in rows for step in job["steps"] if "run" in step
+        ]
+        found += [word for line in lines for asked in re.findall(r"make ([a-z -]+)", line) for word in asked.split()]
+    return found
+
+
+def test_the_nightly_plays_all_of_the_proof_and_real_nodes_three_times() -> None:
+    made, targets = made_by("nightly"), target_lists()
+    assert set(made) <= set(targets)
+    assert {*targets["proof-all"], "simulate-all", "coverage", "test-slow", "test-newer-python"} <= set(made)
+    assert made.count("real-node") == 3
+    assert yaml.safe_load(WORKFLOWS["nightly"].read_text(encoding="utf-8"))["env"][ONCE_VARIABLE]
 
 
 @each_workflow
@@ -78,10 +98,10 @@ def test_every_package_of_a_lock_file_has_hashes(lock: Lock) -> None:
 def test_pushes_and_pull_requests_are_checked_tested_and_proven() -> None:
     workflow = yaml.safe_load(WORKFLOWS["ci"].read_text(encoding="utf-8"))
     assert set(workflow[True]) == {"push", "pull_request"}, "YAML 1.1 reads the key `on` as true"
-    assert [each["run"] for each in workflow["jobs"]["test"]["steps"] if "run" in each] == ["make check", "make test"]
-    proof = workflow["jobs"]["proof"]
-    assert proof["strategy"]["matrix"]["target"] == ["simulate", "planted-bugs", "fuzz"]
-    assert proof["steps"][-1]["run"] == "make ${{ matrix.target }} SHARE=1"
+    made, targets = set(made_by("ci")), target_lists()
+    assert made <= set(targets)
+    assert {"check", "frameworks", *targets["test-all"], "simulate", "planted-bugs", "fuzz"} <= made
+    assert "tests.skips" in workflow["jobs"]["test"]["steps"][-1]["run"]
 
 
 def test_the_image_of_a_release_is_signed_and_for_both_architectures() -> None:
