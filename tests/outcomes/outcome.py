@@ -45,7 +45,7 @@ class Outcomes:
         return [each for each in self.tests.values() if each.result == result]
 
     @property
-    def all(self) -> set[str]:
+    def all(self) -> frozenset[str]:
         """The tests that were collected by a process that plays tests itself, and those that were played."""
         return self.deselected | self.tests.keys()
 
