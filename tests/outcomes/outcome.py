@@ -35,10 +35,11 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """What became of the tests of a run, each by its worst report, and those that were collected and not played."""
+    """What became of the tests of a run, each by its worst report."""
 
     tests: Mapping[str, Outcome]
-    deselected: frozenset[str] = frozenset()
+    collected: frozenset[str] = frozenset()
+    """By a process that plays tests itself, also those that it deselects or does not reach."""
 
     def of(self, result: str) -> list[Outcome]:
         """Those with that result."""
@@ -46,12 +47,12 @@ class Outcomes:
 
     @property
     def all(self) -> frozenset[str]:
-        """The tests that were collected by a process that plays tests itself, and those that were played."""
-        return self.deselected | self.tests.keys()
+        """The tests that were collected, and those that workers played."""
+        return self.collected | self.tests.keys()
 
     @property
     def unplayed(self) -> list[str]:
-        """The tests that were deselected everywhere, or skipped."""
+        """The tests that were deselected everywhere, not reached, or skipped."""
         played = {name for name, each in self.tests.items() if each.result != SKIPPED}
         return sorted(self.all - played)
 
@@ -64,16 +65,16 @@ def environment(folder: Path) -> dict[str, str]:
 def read(folder: Path) -> Outcomes:
     """The outcomes of all runs that wrote into the folder, or into one inside it."""
     found: dict[str, Outcome] = {}
-    deselected: set[str] = set()
+    collected: set[str] = set()
     for file in sorted(folder.rglob("*.jsonl")):
         for line in map(json.loads, file.read_text(encoding="utf-8").splitlines()):
-            deselected.update(line.pop("deselected", ()))
+            collected.update(line.pop("collected", ()))
             if line:
                 outcome = Outcome(**line)
                 former = found.get(outcome.test)
                 if former is None or WORST.index(former.result) < WORST.index(outcome.result):
                     found[outcome.test] = outcome
-    return Outcomes(found, frozenset(deselected))
+    return Outcomes(found, frozenset(collected))
 
 
 def without_group(nodeid: str) -> str:

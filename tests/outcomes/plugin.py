@@ -26,7 +26,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class Writer:
-    """Appends a line for each report that counts, and one for the tests that were deselected."""
+    """Appends a line for each report that counts, and one for the tests that were collected."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -40,7 +40,10 @@ class Writer:
             self._write(report, report.outcome, 0.0)
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        self._append({"deselected": [without_group(each.nodeid) for each in items]})
+        self._append({"collected": [without_group(each.nodeid) for each in items]})
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self._append({"collected": [without_group(each.nodeid) for each in session.items]})
 
     def _write(self, report: pytest.TestReport | pytest.CollectReport, outcome: str, seconds: float) -> None:
         line = {"test": without_group(report.nodeid), "result": outcome, "seconds": seconds, "why": why(report)}
