@@ -9,8 +9,6 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from muster.api.errors import ApiError
 from muster.api.names import API_VERSION, KIND
 from muster.client import Client, Snapshot
@@ -74,20 +72,11 @@ class Site(Namespace):
 
     async def until(self, name: str, holds: Callable[[Snapshot], bool], seconds: float = SLOW) -> Snapshot:
         """The experiment as soon as something is true of it."""
-        seen: Snapshot | None = None
-        try:
-            async with (
-                asyncio.timeout(seconds),
-                contextlib.aclosing(self.client.watch(name, namespace=self.namespace)) as changes,
-            ):
-                async for change in changes:
-                    seen = change.experiment
-                    if holds(seen):
-                        return seen
-        except TimeoutError:
+        found, seen = await self._first(name, holds, seconds)
+        if found is None:
             state = "never seen" if seen is None else f"{seen.phase} {seen.reason} {seen.message!r}"
-            raise AssertionError(f"{name} after {seconds:g} s: {state}") from None
-        raise AssertionError("a watch never ends by itself")
+            raise AssertionError(f"{name} after {seconds:g} s: {state}")
+        return found
 
     async def phase(self, name: str, phase: str, seconds: float = SLOW) -> Snapshot:
         """The experiment once it is in a phase, and once a person who watches sees it."""
@@ -96,10 +85,28 @@ class Site(Namespace):
         return found
 
     async def never(self, name: str, holds: Callable[[Snapshot], bool], seconds: float) -> None:
-        """Nothing of the kind is true of the experiment for as long as that."""
-        with contextlib.suppress(AssertionError):
-            seen = await self.until(name, holds, seconds)
-            pytest.fail(f"{name}: {sentence_of(seen)}")
+        """See the experiment, and nothing of the kind true of it, for as long as that."""
+        found, seen = await self._first(name, holds, seconds)
+        assert found is None, f"{name}: {sentence_of(found)}"
+        assert seen is not None, f"{name} was not seen in {seconds:g} s"
+
+    async def _first(
+        self, name: str, holds: Callable[[Snapshot], bool], seconds: float
+    ) -> tuple[Snapshot | None, Snapshot | None]:
+        """The experiment as soon as something is true of it, None if not within that time; and as it was seen last."""
+        seen: Snapshot | None = None
+        watching = self.client.watch(name, namespace=self.namespace)
+        try:
+            async with asyncio.timeout(seconds) as limit, contextlib.aclosing(watching) as changes:
+                async for change in changes:
+                    seen = change.experiment
+                    if holds(seen):
+                        return seen, seen
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            return None, seen
+        raise AssertionError(f"the watch of {name} has ended")
 
     async def muster(self, *arguments: str, config: str = "") -> str:
         """The `muster` command, as an administrator or with another kubeconfig; its output."""
