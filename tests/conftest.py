@@ -14,9 +14,11 @@ from types import FrameType
 import hypothesis
 import pytest
 
-# Hypothesis fails a test whose example takes longer than 200 ms, which on a busy machine any of them may.
-hypothesis.settings.register_profile("no-deadline", deadline=None)
-hypothesis.settings.load_profile("no-deadline")
+# On a busy machine any example may take longer than 200 ms, and so may drawing it.
+hypothesis.settings.register_profile("busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.register_profile("change", hypothesis.settings.get_profile("busy"), max_examples=20)
+hypothesis.settings.register_profile("night", hypothesis.settings.get_profile("busy"), max_examples=500)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "change"))  # or --hypothesis-profile
 
 GRACE = 60.0
 """Seconds after the limit of a test at which its process ends whatever it does; at the end of a session, after the
@@ -87,6 +89,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests with real processes come first, those with the longest limit before the others: they take the longest, and
     those that compute fill the time at the end."""
     items.sort(key=lambda item: (not any(item.get_closest_marker(each) for each in WITH_PROCESSES), -_limit(item)))
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """A long text is called by its beginning and its length."""
+    return f"{ascii(val)[:40]}-{len(val)}" if isinstance(val, str | bytes) and len(val) > 60 else None
 
 
 def _limit(item: pytest.Item) -> float:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.api.manifest.load import experiment_object, load_manifest
@@ -326,7 +326,6 @@ trees = st.recursive(
 )
 
 
-@settings(max_examples=300)
 @given(st.sampled_from([*OPERATORS, "tf", "x"]), trees, st.sampled_from(["AIchorManifest", "Experiment", "Pod"]), trees)
 def test_any_document_is_loaded_or_a_manifest_error(operator: str, types: Any, kind: str, rest: Any) -> None:
     spec = {"operator": operator, "image": "i", "command": "c", "types": types, "debug": rest}

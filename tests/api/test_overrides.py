@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.api.manifest.changes.overrides import override
@@ -131,7 +131,6 @@ def test_a_value_that_does_not_fit_is_named_by_its_field() -> None:
         load_node(node, filename="m.yaml")
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.sampled_from([JAX, RAY, JOBSET]), st.text("ab.[]\"'=0 :{}-types", max_size=24))
 def test_no_assignment_ends_in_another_exception(text: str, assignment: str) -> None:
     try:

@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.api.values.timestamps import seconds_of
@@ -434,7 +434,6 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from(PLACES), JSON), min_size=1, max_size=4),
     st.sampled_from(["ADDED", "DELETED", "X"]),
@@ -450,7 +449,6 @@ def test_a_pod_of_any_json_never_raises(changes: list[tuple[tuple[Any, ...], Any
     assert got.obj is None or got.obj.uid
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=200), st.integers(0, 2000))
 def test_a_line_of_any_bytes_never_raises(noise: bytes, cut: int) -> None:
     line = event("ADDED", RICH)

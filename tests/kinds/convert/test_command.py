@@ -4,7 +4,7 @@ import re
 import subprocess
 import sys
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from muster.kinds.convert.command import by_case, line_of
@@ -33,7 +33,6 @@ def words_of(line: str) -> list[str]:
     return text.split("\0")[:-1]
 
 
-@settings(max_examples=60, deadline=None)
 @given(WORDS)
 @example(["$('$(RANK)", "$($$)"])
 def test_the_words_of_a_line_are_those_of_the_container(words: list[str]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.api.manifest.problems import ManifestError
@@ -55,7 +55,6 @@ WRONG = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_a_wrong_value_anywhere_is_converted_or_refused(data: st.DataObject) -> None:
     document = copy.deepcopy(yaml.safe_load(CORPUS[data.draw(st.sampled_from(sorted(CORPUS)))]))

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from muster.api.manifest.experiment import parse_experiment
@@ -187,7 +187,6 @@ TEMPLATES = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=300)
 @given(TEMPLATES)
 def test_no_accepted_template_reaches_what_muster_owns(template: Any) -> None:
     try:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.api.goodput import BADPUT, Bucket, Goodput
@@ -527,7 +527,6 @@ SCENES = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(SCENES)
 def test_over_any_story_the_buckets_add_up_to_the_wall_time_and_no_sum_ever_falls(
     scenes: list[tuple[str, float, Spent, int]],

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.kinds.jobset.jobsets import job, jobset
@@ -73,7 +73,6 @@ def play(seen: Cluster, what: str, group: str, number: int, index: int) -> None:
             seen.edit(suspend=what == "suspend")
 
 
-@settings(max_examples=150, deadline=None)
 @given(objects(), EVENTS)
 def test_a_jobset_keeps_its_budget_ends_once_and_never_runs_two_epochs(
     manifest: dict[str, Any], events: list[tuple[str, str, int, int]]
@@ -103,7 +102,6 @@ def in_turn_then_another() -> dict[str, Any]:
     return jobset(first, second, failurePolicy={"maxRestarts": 0, "rules": rules})
 
 
-@settings(max_examples=60, deadline=None)
 @example(in_turn_then_another(), [])
 @given(objects(), EVENTS)
 def test_a_jobset_whose_pods_all_succeed_in_the_end_ends(
