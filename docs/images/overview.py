@@ -31,7 +31,7 @@ BOXES = (
     (334, 166, 212, 58, "calls the roll", ("asks the coordinator",), SOFT),
     (334, 234, 212, 74, "decides and says", ("restarts the gang as a whole;", "names rank and cause"), SOFT),
     (642, 62, 298, 132, "The gang: one pod a rank", (), INK),
-    (642, 236, 298, 88, "Prometheus and Grafana", ("34 alerts, each with a runbook", "8 dashboards"), INK),
+    (642, 236, 298, 88, "Prometheus and Grafana", ("alerts, each with a runbook;", "dashboards of runs and fleet"), INK),
 )
 RANKS = (
     (656, "0", "coordinator", INK),

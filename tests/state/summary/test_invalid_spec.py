@@ -3,26 +3,16 @@
 import pytest
 
 from muster.state.summary.invalid_spec import halt, refuse
-from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record, StoryLine
+from muster.state.vocabulary.record import Condition, ConditionType, Phase
 from tests.builders import NOW, record
 
 
 def test_its_first_record_is_its_last() -> None:
-    why = "spec.image: missing"
-    assert refuse(4, why, NOW) == Record(
-        generation=4,
-        phase=Phase.FAILED,
-        phase_at=NOW,
-        reason="InvalidSpec",
-        message=why,
-        finished_at=NOW,
-        updated_at=NOW,
-        conditions=(
-            Condition(ConditionType.FAILED, True, "InvalidSpec", why, 4, NOW),
-            Condition(ConditionType.FINISHED, True, "InvalidSpec", why, 4, NOW),
-        ),
-        story=(StoryLine(NOW, 0, "InvalidSpec", why, warning=True),),
-    )
+    found = refuse(4, "spec.image: missing", NOW)
+    assert (found.phase, found.reason, found.message) == (Phase.FAILED, "InvalidSpec", "spec.image: missing")
+    assert (found.generation, found.finished_at) == (4, NOW)
+    assert [each.type for each in found.conditions if each.status] == [ConditionType.FAILED, ConditionType.FINISHED]
+    assert [line.reason for line in found.story] == ["InvalidSpec"]
 
 
 def test_a_run_that_has_begun_is_stuck_and_says_so_once_for_each_edit() -> None:
