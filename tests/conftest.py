@@ -14,6 +14,8 @@ from types import FrameType
 import hypothesis
 import pytest
 
+from tests.departures import connections_are_watched, no_connection_leaves_the_machine  # noqa: F401 - for every test
+
 # On a busy machine any example may take longer than 200 ms, and so may drawing it.
 hypothesis.settings.register_profile("busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.register_profile("change", hypothesis.settings.get_profile("busy"), max_examples=20)

@@ -45,9 +45,9 @@ class Pods:
             b"gang": uid(gang).encode(),
             b"index": b"%d" % index,
             b"node": b"gpu-%d.cluster.example" % (number % 4000),
-            b"ip": b"10.%d.%d.%d" % (number >> 16 & 255, number >> 8 & 255, number & 255),
+            b"ip": b"127.%d.%d.%d" % (1 + (number >> 16), number >> 8 & 255, number & 255),
             b"ready": b"True" if ready else b"False",
-            b"host": b"10.200.%d.%d" % (number % 4000 >> 8, number % 4000 & 255),
+            b"host": b"127.200.%d.%d" % (number % 4000 >> 8, number % 4000 & 255),
         }
         pieces = self._pieces.copy()
         pieces[1::2] = [values[name] for name in pieces[1::2]]

@@ -47,6 +47,7 @@ STARTED = 0.2
 OBEY = 0.2
 """Seconds from SIGTERM to the end."""
 DEFAULT_CAPACITY = {"cpu": "10000", "memory": "10000Gi", "pods": "10000"}
+HOST_ADDRESS = "127.0.0.1"
 BACK_OFF = {"ErrImagePull": "ImagePullBackOff"}
 SAID = {
     "ErrImagePull": 'failed to pull and unpack image "{image}": failed to resolve reference "{image}": not found',
@@ -221,8 +222,7 @@ class StandIn:
 
     async def _work(self, pod: Pod) -> None:
         """Follow the script to its end, or to SIGTERM."""
-        number = next(self._addresses)
-        pod.state.address = f"10.{200 + (number >> 16)}.{number >> 8 & 255}.{number & 255}"
+        pod.state.address = address_of(next(self._addresses))
         pod.state.started = timestamps.time(time.time_ns())
         pod.record.state = states.waiting("ContainerCreating")
         if wait := pod.step("init-wait"):
@@ -359,6 +359,12 @@ async def _first(*events: asyncio.Event) -> None:
             each.cancel()
 
 
+def address_of(number: int) -> str:
+    """An address of the pod's own, from which no probe leaves the machine: of multicast, to which the kernel refuses
+    TCP. EndpointSlices, which real controllers make of these pods, take such addresses, and none of loopback."""
+    return f"239.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
+
+
 def _ended(pod: Pod, code: int, reason: str = "") -> dict[str, Any]:
     late = pod.step("late")
     finished = time.time_ns() - int(late.seconds * 1e9 if late else 0)
@@ -379,7 +385,7 @@ def _pod(value: Object) -> Pod:
     others = [_record(each, init=True) for each in spec.get("initContainers") or ()]
     others += [_record(each) for each in mains if each is not container]
     command = (container.get("command") or [""])[-1]
-    state = PodState(containers=[record, *others], host_address="10.0.0.1")
+    state = PodState(containers=[record, *others], host_address=HOST_ADDRESS)
     return Pod(value, state, record, others, steps(command, objects.labels(value)))
 
 

@@ -108,11 +108,12 @@ async def test_a_store_that_comes_back_is_asked_again(store: FakeStore) -> None:
     assert (await probe.snapshot()).coordinator is CoordinatorState.SERVING
 
 
-async def test_a_stopped_store_is_asked_once_and_answers_when_it_goes_on() -> None:
+async def test_a_stopped_store_is_asked_once_and_answers_when_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     async with FakeStore() as store:
-        probe = probe_of(store, deadline=0.05)
+        probe = probe_of(store)
         assert (await probe.snapshot()).coordinator is CoordinatorState.SERVING
         store.going.clear()
+        monkeypatch.setattr(probe, "_deadline", 0.05)  # of a store that does not answer at all
         for _ in range(3):
             assert (await probe.snapshot()).coordinator is CoordinatorState.SILENT
         store.going.set()
@@ -124,11 +125,13 @@ async def test_a_stopped_store_is_asked_once_and_answers_when_it_goes_on() -> No
 async def test_a_connection_without_an_answer_is_given_up_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_ABANDON", 0.0)
     async with FakeStore() as store:
-        probe = probe_of(store, deadline=0.05)
+        probe = probe_of(store)
         await probe.snapshot()
         store.going.clear()
+        monkeypatch.setattr(probe, "_deadline", 0.05)
         await probe.snapshot()
         store.going.set()
+        monkeypatch.setattr(probe, "_deadline", 30.0)
         assert (await probe.snapshot()).coordinator is CoordinatorState.SERVING
         assert store.connections == 2
 
