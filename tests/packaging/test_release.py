@@ -1,5 +1,4 @@
-"""The workflows are valid, the nightly runs what CI is too short for, and the lock files of the image hold the versions
-that are tested."""
+"""The workflows are valid, and the lock files of the image hold the versions that are tested."""
 
 import json
 import os
@@ -18,6 +17,7 @@ from tests.tools.actionlint import ACTIONLINT
 from tests.tools.go_tool import CannotBuild
 
 WORKFLOWS = {path.stem: path for path in (ROOT / ".github" / "workflows").iterdir()}
+MADE = re.compile(r"(?:^|[;&|] *)make ([a-z-]+)", re.MULTILINE)
 each_workflow = pytest.mark.parametrize("workflow", WORKFLOWS.values(), ids=list(WORKFLOWS))
 
 
@@ -70,6 +70,15 @@ def test_the_nightly_plays_all_of_the_proof_and_real_nodes_three_times() -> None
     assert {*targets["proof-all"], "simulate-all", "coverage", "test-slow", "test-newer-python"} <= set(made)
     assert made.count("real-node") == 3
     assert yaml.safe_load(WORKFLOWS["nightly"].read_text(encoding="utf-8"))["env"][ONCE_VARIABLE]
+
+
+@each_workflow
+def test_a_workflow_makes_what_the_makefile_has(workflow: Path) -> None:
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    jobs = yaml.safe_load(workflow.read_text(encoding="utf-8"))["jobs"].values()
+    made = {word for job in jobs for step in job["steps"] for word in MADE.findall(step.get("run", ""))}
+    made |= {each for job in jobs for each in job.get("strategy", {}).get("matrix", {}).get("target", ())}
+    assert made <= {*targets}
 
 
 @each_workflow

@@ -18,6 +18,8 @@ from tests.fakes.candidates import FAST, Candidate, touch, vanish
 from tests.fakes.machines import WORK, Mode, World
 
 HISTORIES = 1000
+AT_EACH_CHANGE = 100
+"""The others are slow."""
 BATCH = 20
 STORM = 8.0
 """Seconds of faults."""
@@ -116,7 +118,13 @@ class History:
         self.world.after(seconds, heal)
 
 
-@pytest.mark.parametrize("first", range(0, HISTORIES, BATCH))
+FIRST = [
+    pytest.param(first, marks=[pytest.mark.slow] if first >= AT_EACH_CHANGE else [])
+    for first in range(0, HISTORIES, BATCH)
+]
+
+
+@pytest.mark.parametrize("first", FIRST)
 def test_at_most_one_daemon_writes_and_in_the_end_one_leads(first: int) -> None:
     takeovers = 0
     for seed in range(first, first + BATCH):
