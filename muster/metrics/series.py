@@ -43,7 +43,7 @@ REASONS = ("cap", "duplicate", "unreadable")
 """Why an experiment has no series of its own."""
 
 FEWEST, OF_FINISHED = 17 + len(RESTART_REASONS) + len(BADPUT) + len(Basis), 2
-"""Lines of an unfinished experiment at the least, and of a finished one: its info, and the phase in which it ended."""
+"""An unfinished experiment has at least so many lines, and a finished one its info and the phase in which it ended."""
 
 HANGS = HUNG, COLLECTIVE_STUCK
 """Reasons of Stuck whose message is exported: it has names out of the program, and no age."""

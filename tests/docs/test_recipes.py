@@ -18,6 +18,10 @@ pytestmark = pytest.mark.slow
 PAGE = (ROOT / "docs" / "development.md").read_text(encoding="utf-8")
 
 
+ASKED = "fewer_lines or reported_whole or on_a_dashboard or every_runbook or what_the_code_writes"
+"""Tests of a metric and its alert in other folders."""
+
+
 class Copy:
     """A copy of the source tree, to be edited."""
 
@@ -26,11 +30,11 @@ class Copy:
         for name in ("muster", "deploy", "tests"):
             ignored = shutil.ignore_patterns("__pycache__", "golden", "traces", "corpus")
             shutil.copytree(ROOT / name, folder / name, ignore=ignored)
-        (folder / "docs").mkdir()
-        shutil.copytree(ROOT / "docs" / "runbooks", folder / "docs" / "runbooks")
+        shutil.copytree(ROOT / "docs", folder / "docs", ignore=shutil.ignore_patterns("images"))
+        shutil.copy(ROOT / "pyproject.toml", folder)
 
-    def add(self, path: str, text: str, *, before: str = "") -> None:
-        """Write a new file, or put text in a file before the only place where ``before`` stands."""
+    def add(self, path: str, text: str, *, before: str = "", instead: bool = False) -> None:
+        """Write a new file, or put text in a file before the only place where ``before`` stands, or instead of it."""
         file = self.folder / path
         if not before:
             assert not file.exists(), path
@@ -38,7 +42,7 @@ class Copy:
             return
         source = file.read_text(encoding="utf-8")
         assert source.count(before) == 1, f"{path}: {before!r} stands there {source.count(before)} times"
-        file.write_text(source.replace(before, text + before), encoding="utf-8")
+        file.write_text(source.replace(before, text + ("" if instead else before)), encoding="utf-8")
 
     def run(self, *arguments: str) -> str:
         """What Python prints with these arguments, in the copy."""
@@ -51,7 +55,7 @@ class Copy:
             text=True,
             check=False,
         )
-        assert ran.returncode == 0, ran.stderr
+        assert ran.returncode == 0, ran.stdout + ran.stderr
         return ran.stdout
 
 
@@ -95,8 +99,10 @@ def test_a_field_of_the_status_is_one_declaration(copy: Copy) -> None:
 
 
 def test_a_metric_is_a_row_and_a_line_and_its_alert_is_a_row(copy: Copy) -> None:
-    named("Add a metric", "muster/metrics/rows", "muster/metrics/series.py")
-    named("Add an alert", "deploy/prometheus", "docs/runbooks")
+    """With a panel and its link to the runbook; without them the tests of the copy fail."""
+    named("Add a metric", "muster/metrics/rows", "muster/metrics/series.py", "deploy/grafana")
+    named("Add a metric", "muster/metrics/catalogue.py", "tests/metrics/test_collector.py")
+    named("Add an alert", "deploy/prometheus", "docs/runbooks", "deploy/grafana")
     row = 'GENERATION = Metric("muster_experiment_generation", Type.GAUGE, "Generation of its spec.", ONE)\n'
     copy.add("muster/metrics/rows/experiment.py", row, before="COORDINATOR_UP = Metric(")
     copy.add("muster/metrics/rows/experiment.py", "    GENERATION,\n", before="    COORDINATOR_UP,\n")
@@ -114,6 +120,15 @@ def test_a_metric_is_a_row_and_a_line_and_its_alert_is_a_row(copy: Copy) -> None
     rules = (copy.folder / "deploy" / "prometheus" / "muster.rules.yaml").read_text(encoding="utf-8")
     assert "alert: MusterEdited" in rules
     assert "muster_experiment_generation) > 9" in rules
+    tests = ("tests/metrics/test_collector.py", "tests/deploy/grafana/test_dashboards.py", "-k", ASKED)
+    with pytest.raises(AssertionError, match="muster_experiment_generation"):
+        copy.run("-m", "pytest", "-p", "no:cacheprovider", "-n0", *tests)
+    copy.add("muster/metrics/catalogue.py", "SERIES = 222_000\n", before="SERIES = 220_000\n", instead=True)
+    panels = "deploy/grafana/experiment.py"
+    copy.add(panels, '            "edits": _max("generation"),\n', before='            "hung after": _max("hung_after_')
+    copy.add(panels, '"MusterEdited", ', before='"MusterHung", REASONS')
+    copy.run("-m", "deploy.grafana")
+    copy.run("-m", "pytest", "-p", "no:cacheprovider", "-n0", *tests)
 
 
 def test_a_command_is_one_file_and_one_line(copy: Copy) -> None:

@@ -381,10 +381,10 @@ def test_an_experiment_that_cannot_be_read_is_left_out_alone() -> None:
 
 
 @pytest.mark.parametrize(("phase", "fewest"), [(Phase.SUSPENDED, FEWEST), (Phase.FAILED, OF_FINISHED)])
-def test_the_fewest_lines_of_an_experiment_are_counted_with_each_row(phase: Phase, fewest: int) -> None:
-    """From them follows how many experiments a scrape looks at."""
+def test_no_experiment_has_fewer_lines_than_a_scrape_reckons_with(phase: Phase, fewest: int) -> None:
+    """Else a scrape would look at fewer experiments than fit into it."""
     found = scrape([Subject(plan(), record(phase=phase), view())])
-    assert sum(("experiment", "run") in labels for _, labels in found) == fewest
+    assert sum(("experiment", "run") in labels for _, labels in found) >= fewest
 
 
 def test_the_cap_keeps_whole_experiments_and_the_unfinished_first() -> None:
@@ -447,7 +447,7 @@ def test_2_000_experiments_are_reported_whole_whatever_happens_to_them() -> None
     found = scrape([Subject(plan(clocks=clocks), now, seen)])
     assert value(found, "muster_experiment_steps_per_second", ONE) is not None
     one = sum(("experiment", "run") in labels for _, labels in found)
-    assert 2000 * one <= SERIES
+    assert 2000 * one <= SERIES, f"2,000 experiments have {2000 * one:,} series: raise SERIES"
 
 
 def reported(*steps: int, epoch: int = 0) -> Subject:
