@@ -25,6 +25,8 @@ MAX_VALUE = 3072
 """Bytes of the value of one process."""
 MAX_GROUPS = 24
 """Process groups in one value."""
+MAX_RANKS = 120
+"""Characters of the ranks of a group, or of their check sum."""
 MAX_SHARES = 4
 """Process groups of which a value has how long the process is in their collectives."""
 TOGETHER = "all_reduce", "all_gather", "allgather", "barrier", "reduce_scatter"

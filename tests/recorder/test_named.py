@@ -36,6 +36,7 @@ def test_the_mounted_file_has_the_numbers_of_the_daemon() -> None:
         "MAX_VALUE",
         "MAX_GROUPS",
         "MAX_PROCESSES",
+        "MAX_RANKS",
         "MAX_SHARES",
         "TOGETHER",
         "FASTEST",

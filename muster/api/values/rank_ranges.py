@@ -28,7 +28,7 @@ def check_ranges(text: str) -> bool:
     if not _RANGES.match(text):
         return False
     end = -1
-    for first, last in _pairs(text):
+    for first, last in spans(text):
         if first <= end or last < first:
             return False
         end = last
@@ -37,13 +37,14 @@ def check_ranges(text: str) -> bool:
 
 def from_ranges(text: str, size: int) -> Iterator[int]:
     """The numbers below ``size``, ascending."""
-    for first, last in _pairs(text):
+    for first, last in spans(text):
         if first >= size:
             return
         yield from range(first, min(last, size - 1) + 1)
 
 
-def _pairs(text: str) -> Iterator[tuple[int, int]]:
+def spans(text: str) -> Iterator[tuple[int, int]]:
+    """The first and last number of each range of such a text."""
     for part in text.split(",") if text else ():
         first, _, last = part.partition("-")
         yield int(first), int(last or first)

@@ -16,16 +16,21 @@ not counted, and count as a move. Words:
   which it is a member, and in which others wait, it is named with the count that it said last, if any.
 - A process that is behind, and waits in a collective itself, waits for others: it is named only where all wait.
 
-All of it are claims of programs. A program that lies harms its own run.
+All of it are claims of programs. A program that lies harms its own run, and costs a bounded time: nothing is said of
+more than ``MOST_STATES`` different claims, and each look names about ``MOST_LATE`` processes at most.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import NamedTuple
 
 import msgspec
 
 from muster.api.collectives import beat_interval
+from muster.api.values.rank_ranges import spans
 from muster.state.vocabulary.wall_time import WallTime
 
 LOOKS = 3
@@ -37,10 +42,18 @@ WARM = 5
 SILENT_SECONDS = 15.0
 LONGEST = 6 * 3600.0
 """Seconds: the longest time without a move that is believed."""
+MOST_STATES = 8192
+"""Different groups and counts of one look. A gang of 4,096 processes has some 2,000 groups, at one or two counts."""
+MOST_LATE = 4096
+"""Processes that one look names, once for each collective. The collective with most that wait is complete."""
+MOST_PAIRS = 4 * MOST_LATE
+"""Processes and collectives that they have not entered. Nothing is said where there are more."""
+MOST_SPANS = 16_384
+"""Spans of ranks that one look reads to find the groups of silent processes."""
 
 
-class GroupCount(NamedTuple):
-    """Where one process stands in one process group."""
+class GroupCount(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
+    """Where one process stands in one process group. Processes with the same state may share one object."""
 
     name: str
     described: str
@@ -230,42 +243,125 @@ def collectives_seen(
 def who_is_behind(processes: Mapping[tuple[int, int], _Process]) -> tuple[Behind, ...]:
     """The collectives that processes wait in, with those that have not entered them."""
     quiet = max(SILENT_SECONDS, 3 * beat_interval(len(processes)))
-    silent = {each.report.rank: each for each in processes.values() if each.same >= LOOKS and each.quiet >= quiet}
-    standing: dict[tuple[object, ...], list[tuple[CollectiveReport, GroupCount]]] = defaultdict(list)
+    silent = _Silent([each for each in processes.values() if each.same >= LOOKS and each.quiet >= quiet])
+    lives: dict[int, list[CollectiveReport]] = defaultdict(list)
     for each in processes.values():
-        if each.report.rank not in silent:
-            for group in each.report.groups or ():
-                identity = each.report.life, group.name, group.backend, group.size, group.ranks
-                standing[identity].append((each.report, group))
-    found = filter(None, (_behind(here, silent) for here in standing.values()))
-    ordered = sorted(found, key=lambda each: (-each.waiting, each.name))
-    if culprits := [each for each in map(_without_waiting, ordered) if each.late]:
-        return tuple(culprits)
-    return tuple(ordered)
+        if each.report.groups and each.report.rank not in silent.of_rank:
+            lives[each.report.life].append(each.report)
+    found: list[_Wait] = []
+    states = pairs = 0
+    for reports in lives.values():
+        counted = Counter(chain.from_iterable(each.groups or () for each in reports))
+        states += len(counted)
+        if states > MOST_STATES:
+            return ()
+        waits = _waits(counted, silent)
+        pairs += _find_late(reports, waits, MOST_PAIRS - pairs)
+        if pairs > MOST_PAIRS:
+            return ()
+        found += dict.fromkeys(waits.values())
+    found.sort(key=lambda each: (-each.waiting, each.at.name))
+    return tuple(_named(found, silent, alone=True)) or tuple(_named(found, silent, alone=False))
 
 
-def _behind(here: list[tuple[CollectiveReport, GroupCount]], silent: Mapping[int, _Process]) -> Behind | None:
-    """One group: the collective that its foremost members wait in, and who is not there; None where that is nothing."""
-    top = max(group.entered for _, group in here)
-    waits = [group for _, group in here if group.entered == top and group.waits]
-    if not waits or top < 1:
-        return None
-    late = [
-        Late(report.member, report.rank, group.entered, silent=False, waits=_waits_in(report), device=report.device)
-        for report, group in here
-        if 0 <= group.entered < top
-    ]
-    late += [_silenced(each, waits[0], top) for rank, each in silent.items() if _has(waits[0].ranks, rank)]
-    if not late:
-        return None
-    one = waits[0]
-    late.sort(key=lambda each: each.rank)
-    return Behind(one.name, one.described, one.operation, top, len(waits), one.size, tuple(late), one.asked)
+@dataclass(slots=True, eq=False)
+class _Wait:
+    """A collective that the foremost members of a group wait in. Other members have not entered it."""
+
+    at: GroupCount
+    waiting: int
+    silent: list[slice]
+    """Which of the silent processes are members."""
+    alone: list[tuple[CollectiveReport, GroupCount]] = field(default_factory=list)
+    """Those that wait in no collective themselves."""
+    others: list[tuple[CollectiveReport, GroupCount]] = field(default_factory=list)
+
+
+class _Silent:
+    """The silent processes, ordered by rank."""
+
+    def __init__(self, processes: list[_Process]) -> None:
+        self.of_rank = {each.report.rank: each for each in processes}
+        self._ranks = sorted(self.of_rank)
+        self._left = MOST_SPANS
+
+    def members(self, ranks: str) -> list[slice]:
+        """Where those are that a group has; none where only the check sum of its ranks is known."""
+        self._left -= ranks.count(",") + 1
+        if not self._ranks or ranks.startswith("#") or self._left < 0:
+            return []
+        bounds = ((bisect_left(self._ranks, first), bisect_right(self._ranks, last)) for first, last in spans(ranks))
+        return [slice(first, last) for first, last in bounds if first < last]
+
+    def at(self, slices: list[slice]) -> Iterator[_Process]:
+        """The processes there."""
+        return (self.of_rank[rank] for each in slices for rank in self._ranks[each])
+
+
+def _waits(counted: Mapping[GroupCount, int], silent: _Silent) -> dict[GroupCount, _Wait]:
+    """The collectives that members of one life wait for others in, by the states of those who have not entered them.
+
+    One that only silent processes have not entered is found by the state of those that wait.
+    """
+    groups: dict[tuple[object, ...], list[GroupCount]] = defaultdict(list)
+    for state in counted:
+        groups[state.name, state.backend, state.size, state.ranks].append(state)
+    found: dict[GroupCount, _Wait] = {}
+    for states in groups.values():
+        top = max(each.entered for each in states)
+        foremost = [each for each in states if each.waits and each.entered == top]
+        if not foremost or top < 1:
+            continue
+        one, late = foremost[0], [each for each in states if 0 <= each.entered < top]
+        wait = _Wait(one, sum(counted[each] for each in foremost), silent.members(one.ranks))
+        if late or wait.silent:
+            found |= dict.fromkeys(late or (one,), wait)
+    return found
+
+
+def _find_late(reports: Iterable[CollectiveReport], waits: Mapping[GroupCount, _Wait], most: int) -> int:
+    """Add to each collective the processes that have not entered it; return how many, or more than ``most``."""
+    pairs = 0
+    for report in reports:
+        if waits.keys().isdisjoint(report.groups or ()):
+            continue
+        busy = any(each.waits for each in report.groups or ())
+        for state in report.groups or ():
+            wait = waits.get(state)
+            if wait is not None and state.entered < wait.at.entered:
+                (wait.others if busy else wait.alone).append((report, state))
+                pairs += 1
+        if pairs > most:
+            break
+    return pairs
+
+
+def _named(found: Iterable[_Wait], silent: _Silent, *, alone: bool) -> Iterator[Behind]:
+    """The collectives with those who are late; ``alone``: without the late ones that wait for others themselves."""
+    left = MOST_LATE
+    for wait in found:
+        one = wait.at
+        pairs = wait.alone if alone else wait.alone + wait.others
+        late = [_late(report, state) for report, state in pairs]
+        late += [_silenced(each, one, one.entered) for each in silent.at(wait.silent)]
+        if not late:
+            continue
+        late.sort(key=lambda each: each.rank)
+        yield Behind(
+            one.name, one.described, one.operation, one.entered, wait.waiting, one.size, tuple(late), one.asked
+        )
+        left -= len(late)
+        if left <= 0:
+            return
+
+
+def _late(report: CollectiveReport, state: GroupCount) -> Late:
+    return Late(report.member, report.rank, state.entered, silent=False, waits=_waits_in(report), device=report.device)
 
 
 def _silenced(process: _Process, wanted: GroupCount, top: int) -> Late:
     report = process.report
-    same = [each.entered for each in report.groups or () if (each.name, each.ranks) == (wanted.name, wanted.ranks)]
+    same = [each.entered for each in report.groups or () if each.name == wanted.name and each.ranks == wanted.ranks]
     entered = same[0] if same and same[0] < top else -1
     return Late(report.member, report.rank, entered, silent=True, waits="")
 
@@ -276,15 +372,3 @@ def _waits_in(report: CollectiveReport) -> str:
     if one is None:
         return ""
     return one.words if one.asked else f"{one.operation} {one.entered}"
-
-
-def _without_waiting(behind: Behind) -> Behind:
-    return behind._replace(late=tuple(each for each in behind.late if not each.waits))
-
-
-def _has(ranks: str, rank: int) -> bool:
-    """The ranks of a group have that one; no where only their check sum is known."""
-    if ranks.startswith("#"):
-        return False
-    bounds = (part.partition("-") for part in ranks.split(",") if part)
-    return any(int(first) <= rank <= int(last or first) for first, _, last in bounds)

@@ -4,26 +4,30 @@ Each key is checked until it is there, and then got: a check and a get are all t
 from programs: one that is not as it should be is left out, and the others count.
 """
 
+import asyncio
 import re
 from math import isfinite
 from typing import Annotated
 
 import msgspec
 
-from muster.api.collectives import KEYS, MAX_GROUPS, MAX_PROCESSES, MAX_SHARES, MAX_VALUE, beat_interval
+from muster.api.collectives import KEYS, MAX_GROUPS, MAX_PROCESSES, MAX_RANKS, MAX_SHARES, MAX_VALUE, beat_interval
 from muster.api.values.printable import printable
 from muster.api.values.rank_ranges import check_ranges
-from muster.state.view.recorder.collectives import LONGEST, CollectiveReport, GroupCount
+from muster.state.view.recorder.collectives import LONGEST, MOST_STATES, CollectiveReport, GroupCount
 from muster.state.view.recorder.collectives import Share as SeenShare
 from muster.watchers.probes.reports import IDLE, rest_after
 from muster.watchers.probes.torch.store import Store
 
 MOST = 4096
 """Pods of the largest gang that is asked, and processes whose values are read."""
+SLICE = 32
+"""Values that are decoded before other tasks of the loop have their turn: each costs up to 0.3 ms."""
 _SUM = re.compile(r"#[0-9a-f]{8}\Z")
 _LARGEST = (1 << 53) - 1
 _Number = Annotated[int, msgspec.Meta(ge=0, le=_LARGEST)]
 _Seconds = Annotated[float, msgspec.Meta(ge=0)]
+_Ranks = Annotated[str, msgspec.Meta(max_length=MAX_RANKS)]
 
 
 class Group(msgspec.Struct, array_like=True):
@@ -33,7 +37,7 @@ class Group(msgspec.Struct, array_like=True):
     described: str
     backend: str
     size: Annotated[int, msgspec.Meta(ge=1, le=_LARGEST)]
-    ranks: str
+    ranks: _Ranks
     count: Annotated[int, msgspec.Meta(ge=-1, le=_LARGEST)]
     operation: str
     waits: Annotated[int, msgspec.Meta(ge=0, le=1)]
@@ -46,7 +50,7 @@ class Share(msgspec.Struct, array_like=True):
     described: str
     backend: str
     size: Annotated[int, msgspec.Meta(ge=1, le=_LARGEST)]
-    ranks: str
+    ranks: _Ranks
     entered: _Number
     samples: _Number
     inside: _Number
@@ -79,6 +83,7 @@ class StoredCollectives:
         self._there: list[str] = []
         self._absent: set[str] = set()
         self._known: dict[str, tuple[bytes, CollectiveReport | None, int]] = {}
+        self._shared: dict[GroupCount, GroupCount] = {}
         self.renew()
 
     def due(self, now: float) -> bool:
@@ -99,14 +104,26 @@ class StoredCollectives:
         await self._look_for_absent(store)
         values = dict(zip(self._there, await store.values(self._there, MAX_VALUE), strict=True))
         known, self._known = self._known, {}
+        if len(self._shared) > MOST_STATES:
+            self._shared = {}
         reports: dict[int, CollectiveReport] = {}
-        for key, value in values.items():
+        for number, (key, value) in enumerate(values.items(), 1):
+            if number % SLICE == 0:
+                await asyncio.sleep(0)
             last = known.get(key)
-            self._known[key] = last = last if last and last[0] == value else (value, *decoded(key, value))
+            self._known[key] = last = last if last and last[0] == value else (value, *self._decoded(key, value))
             if last[1] is not None:
                 reports.setdefault(last[1].rank, last[1])
             self._expect(key, last[2])
         return tuple(reports[rank] for rank in sorted(reports))
+
+    def _decoded(self, key: str, value: bytes) -> tuple[CollectiveReport | None, int]:
+        """What a process has written; processes in the same state share one ``GroupCount``."""
+        report, processes = decoded(key, value)
+        if report is not None and report.groups is not None:
+            groups = tuple(self._shared.setdefault(each, each) for each in report.groups)
+            report = report._replace(groups=groups)
+        return report, processes
 
     async def _look_for_absent(self, store: Store) -> None:
         asked = sorted(self._absent)

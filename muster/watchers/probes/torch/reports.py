@@ -10,7 +10,7 @@ from muster.watchers.probes.reports import ReportReader, decoded
 from muster.watchers.probes.torch.store import Store
 
 MOST = 4096
-"""Members of the largest gang that is asked for reports: a query each, at the pace of its reports."""
+"""Members of the largest gang that is asked for reports, and processes whose reports are read: a query each."""
 
 
 class StoredReports:
@@ -59,7 +59,9 @@ class StoredReports:
         known, before = {*self._there, *self._absent}, len(self._absent)
         for key, value in zip(self._there, values, strict=True):
             if "." not in key and (said := decoded(value)) is not None:
-                self._absent.update({f"{key}.{number}" for number in range(1, said.processes)} - known)
+                further = {f"{key}.{number}" for number in range(1, said.processes)} - known
+                if len(self._there) + len(self._absent) + len(further) <= MOST:
+                    self._absent |= further
         return len(self._absent) > before
 
 
