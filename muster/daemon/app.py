@@ -239,9 +239,13 @@ class Daemon:
         """Where the progress endpoint of the daemon that leads is; empty where that is not known, or it is this one."""
         return "" if self.elector is None or self.leading else self.elector.leader_address
 
-    def reported(self, namespace: str, name: str, pod: PodIdentity, body: bytes) -> None:
-        """Take in what that pod sent of its progress. Raises ``Refused``."""
-        self._intake.take(namespace, name, pod, body)
+    def reported(self, namespace: str, name: str, pod: PodIdentity, body: bytes, address: str) -> None:
+        """Take in what that pod sent of its progress, from that address. Raises ``Refused``."""
+        self._intake.take(namespace, name, pod, body, address)
+
+    def unheard(self, address: str) -> None:
+        """A post from that address may have been lost for want of room; from any address if it is empty."""
+        self._hearing.lost(address)
 
     def retried(self, method: str, path: str) -> None:
         """Count a request that is repeated because the API server asked to wait."""
@@ -323,7 +327,7 @@ class Daemon:
         """Since when what members of that run send would have come to this daemon, in wall seconds."""
         if entry.watched is not None and self.watched.failing(entry.watched.name):
             return self._wall_clock()
-        return self._hearing.since()
+        return self._hearing.since(entry.view.sent.addresses)
 
     def _step(self, uid: str) -> Coroutine[Any, Any, None] | None:
         """Decide about an experiment; rebuild it first if a change of it failed."""

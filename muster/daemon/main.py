@@ -31,11 +31,11 @@ from muster.daemon.web.certificate import ServerCertificate
 from muster.daemon.web.connections import Listener
 from muster.daemon.web.health import HealthServer
 from muster.daemon.web.live import Streams
-from muster.daemon.web.pod_tokens import PodTokens
+from muster.daemon.web.progress.pod_tokens import PodTokens
+from muster.daemon.web.progress.server import StatusServer
 from muster.daemon.web.readers import Anyone, TokenAuthenticator, is_loopback
 from muster.daemon.web.reviews import Reviews
 from muster.daemon.web.server import HttpServer
-from muster.daemon.web.status_server import StatusServer
 from muster.kube.authentication.kubeconfig import SERVICE_ACCOUNT
 from muster.kube.connection import Connection
 from muster.metrics.traces.destination import traces_to
@@ -166,6 +166,7 @@ def status_server_of(settings: Settings, port: int, daemon: Daemon) -> StatusSer
         tls=ServerCertificate(*pair).context,
         trust=trust,
         named=urlsplit(settings.progress_url).hostname or "",
+        key=pair[1].read_bytes,
         observe=daemon.instruments.posted,
     )
 

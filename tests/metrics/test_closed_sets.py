@@ -1,7 +1,7 @@
 """The label sets that counters begin with are those that can come."""
 
 from muster.api.manifest.operators import operators
-from muster.daemon.web import status_server
+from muster.daemon.web.progress import server as status_server
 from muster.metrics import closed_sets
 from muster.reconcilers.requests import refusals
 from muster.state.policies.failures.restart_reasons import EXPORTED

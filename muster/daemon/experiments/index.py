@@ -9,13 +9,13 @@ uid of an Experiment has a view of its own, which no decision reads.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import chain
 
 import structlog
 from msgspec import structs
 
 from muster.api.names import KIND
 from muster.api.values.retention import NONE, Retention
+from muster.daemon.experiments.entries import Entries
 from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.reading import Reading, read, read_object
 from muster.state.view.membership import Membership
@@ -44,8 +44,8 @@ class ExperimentIndex:
 
     wanted: Callable[[str], None]
     gone: Callable[[str], None]
-    entries: dict[str, Entry] = field(default_factory=dict)
-    elsewhere: dict[str, Entry] = field(default_factory=dict)
+    entries: Entries = field(default_factory=Entries)
+    elsewhere: Entries = field(default_factory=Entries)
     """Experiments of another manager (``spec.managedBy``), by uid: they are shown, and nothing else is done."""
     members: dict[Key, Membership] = field(default_factory=dict)
     """Of every owner of pods and Services, whether its Experiment is known or not."""
@@ -231,9 +231,7 @@ class ExperimentIndex:
 
     def named(self, namespace: str, name: str, kind: str = KIND) -> Entry | None:
         """The entry of the object of that kind and name."""
-        wanted = (namespace, name, kind)
-        known = chain(self, self.elsewhere.values())
-        return next((e for e in known if (e.seen.namespace, e.seen.name, e.seen.kind) == wanted), None)
+        return self.entries.named(namespace, name, kind) or self.elsewhere.named(namespace, name, kind)
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.entries.values())

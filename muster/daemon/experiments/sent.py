@@ -4,7 +4,7 @@ The sender is a pod that the API server knows (``PodIdentity``). It is believed 
 runs, of an Experiment that gives its members the endpoint; and once in ``PACE`` seconds.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from muster.api.errors import MusterError
@@ -20,6 +20,9 @@ COUNTED = 0.05, 2.0
 """Seconds after a report until the reports of its gang are counted: for each 50 ranks that report, and at most."""
 DEAF = 10.0
 """Seconds without a turn of the event loop after which reports may have been lost: transformers waits for five."""
+
+LOST = 4096
+"""Addresses of which it is known when a post was lost. Where there are more, posts of any address may be lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +52,8 @@ class SentIntake:
         self._clock = clock
         self._requeue = requeue
 
-    def take(self, namespace: str, name: str, pod: PodIdentity, body: bytes) -> None:
-        """Take in what that pod sent for that run. Raises ``Refused``."""
+    def take(self, namespace: str, name: str, pod: PodIdentity, body: bytes, address: str = "") -> None:
+        """Take in what that pod sent for that run, from that address. Raises ``Refused``."""
         entry = self._index.named(namespace, name, KIND)
         if entry is None or entry.plan is None or entry.record is None or pod.namespace != namespace:
             raise Refused(404, "NotFound", "There is no such run here.")
@@ -66,6 +69,7 @@ class SentIntake:
             raise Refused(422, "Invalid", f"That is no status: {error}") from None
         if report is not None:
             entry.view.send(report, epoch, now)
+            sent.came_from(address)
             least, most = COUNTED
             self._requeue(entry.seen.uid, min(most, least * (len(sent.last) // 50)))
 
@@ -93,19 +97,38 @@ class Hearing:
         self._monotonic = monotonic
         self._since = clock()
         self._beat_at = monotonic()
+        self._lost: dict[str, float] = {}
+        """By address, when a post from there may have been lost last."""
 
     def begin(self) -> None:
         """Hear from now on: this daemon leads since now."""
         self._since, self._beat_at = self._clock(), self._monotonic()
+        self._lost.clear()
 
-    def since(self) -> float:
-        """In wall seconds. It is called often; a long time without a call means that the process stood still."""
+    def lost(self, address: str) -> None:
+        """A post from that address may have been lost for want of room; from any address if it is empty."""
+        if not address:
+            self._since = self._clock()
+            return
+        self._lost.pop(address, None)
+        self._lost[address] = self._clock()
+        if len(self._lost) > LOST:  # the one that is dropped is not known any more
+            self._since = max(self._since, self._lost.pop(next(iter(self._lost))))
+
+    def since(self, addresses: Iterable[str] = ()) -> float:
+        """In wall seconds, what comes from those addresses.
+
+        It is called often; a long time without a call means that the process stood still.
+        """
         now = self._monotonic()
         if now - self._beat_at > DEAF:
             self._since = self._clock()
         self._beat_at = now
-        return self._since
+        if not self._lost:
+            return self._since
+        return max(self._since, *(self._lost.get(each, self._since) for each in addresses), self._since)
 
     def clock_stepped(self, seconds: float) -> None:
         """The wall clock was set."""
         self._since += seconds
+        self._lost = {address: at + seconds for address, at in self._lost.items()}

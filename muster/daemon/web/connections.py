@@ -7,7 +7,8 @@ computed and read within ``answer``.
 
 When a limit is reached, a new connection is not turned away. It takes the place of the oldest idle one: of its own peer
 if that has its share, else of the peer that has most. A kubelet sends its probe at once and so is never the oldest idle
-one, while an attacker that holds connections open loses them.
+one, while an attacker that holds connections open loses them. A connection whose request waits for its body is idle in
+this sense (``Listener.awaits``). Whoever loses a connection for want of room is reported to ``refused``.
 
 aiohttp bounds the rest: the length of a line and of a header field, the number of header fields, and the number of
 pipelined requests that wait for their turn (it stops reading).
@@ -19,7 +20,7 @@ import os
 import socket
 import ssl
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,10 +28,12 @@ import structlog
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
+from muster.daemon.web.turns import ACCEPTED, AT_ONCE, Turns
+
 log = structlog.get_logger()
 
-QUEUE = 128
-"""Connections that wait in the kernel until they are taken, where that has a pace."""
+QUEUE = 1024
+"""Connections that wait in the kernel until they are accepted, where that has a pace."""
 
 Answer = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
@@ -58,8 +61,15 @@ class _Held:
     peer: str
     deadline: asyncio.TimerHandle
     busy: bool = False
+    waits: bool = False
+    """Its request is being answered, and the peer has not sent all of it."""
     lost: Callable[[], None] | None = None
     """What is to be called when it is lost."""
+
+    @property
+    def closable(self) -> bool:
+        """It is idle: nothing is lost with it that the peer could not have sent."""
+        return self.waits or not self.busy
 
 
 class Listener:
@@ -76,11 +86,16 @@ class Listener:
         limits: Limits,
         tls: ssl.SSLContext | None = None,
         per_second: float | None = None,
+        refused: Callable[[str], None] = lambda _peer: None,
     ) -> None:
-        """With ``per_second``, so many new connections are taken in a second; others wait in the kernel's queue."""
+        """With ``per_second``, so many handshakes begin in a second; other connections wait for their turn.
+
+        ``refused`` is called with the address of a peer that loses a connection for want of room.
+        """
+        self._refused = refused
         self._answer = answer
         self._per_second = per_second
-        self._accepting: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
         self._tls = tls
         self._host = host
         self._port = port
@@ -94,6 +109,7 @@ class Listener:
         server = self._server = _LimitedServer(
             self._answer,
             self._limits,
+            self._refused,
             access_log=None,
             logger=_Complaints(),
             keepalive_timeout=self._limits.idle,
@@ -101,6 +117,7 @@ class Listener:
             max_line_size=4096,
             max_field_size=8190,
             max_headers=64,
+            auto_decompress=False,
         )
         self._runner = web.ServerRunner(server, shutdown_timeout=1.0)
         await self._runner.setup()
@@ -120,27 +137,37 @@ class Listener:
             own = socket.socket(fileno=os.dup(self._listening.sockets[0].fileno()))
             own.setblocking(False)
             own.listen(QUEUE)
-            self._accepting = asyncio.create_task(
-                self._accept(server, own, 1 / self._per_second), name="accept connections"
-            )
+            turns = Turns(self._refused)
+            self._tasks = [
+                asyncio.create_task(self._accept(turns, own), name="accept connections"),
+                asyncio.create_task(self._shake(server, turns, 1 / self._per_second), name="begin handshakes"),
+            ]
         return int(self._listening.sockets[0].getsockname()[1])
 
-    async def _accept(self, server: "_LimitedServer", listening: socket.socket, pause: float) -> None:
-        """Take new connections, one after the other with a pause between them."""
+    async def _accept(self, turns: Turns, listening: socket.socket) -> None:
+        """Accept new connections, which wait for their turn then."""
         loop = asyncio.get_running_loop()
-        shaking: set[asyncio.Task[None]] = set()
-        with listening:
+        with listening, contextlib.closing(turns):
             while True:
-                try:
-                    connection, _ = await loop.sock_accept(listening)
-                except OSError as error:  # no file descriptor is left, or the peer is gone already
-                    log.warning("a connection cannot be accepted", error=str(error))
-                    await asyncio.sleep(1.0)
-                    continue
-                taken = asyncio.create_task(self._take(server, connection), name="handshake")
-                shaking.add(taken)
-                taken.add_done_callback(shaking.discard)
-                await asyncio.sleep(pause)
+                for _ in range(AT_ONCE):
+                    try:
+                        connection, address = await loop.sock_accept(listening)
+                    except OSError as error:  # no file descriptor is left, or the peer is gone already
+                        log.warning("a connection cannot be accepted", error=str(error))
+                        await asyncio.sleep(1.0)
+                        break
+                    turns.add(str(address[0]), connection)
+                await asyncio.sleep(AT_ONCE / ACCEPTED)
+
+    async def _shake(self, server: "_LimitedServer", turns: Turns, pause: float) -> None:
+        """Begin handshakes, one after the other with a pause between them."""
+        shaking: set[asyncio.Task[None]] = set()
+        while True:
+            connection = await turns.next()
+            taken = asyncio.create_task(self._take(server, connection), name="handshake")
+            shaking.add(taken)
+            taken.add_done_callback(shaking.discard)
+            await asyncio.sleep(pause)
 
     async def _take(self, server: "_LimitedServer", connection: socket.socket) -> None:
         timeout = self._limits.first_request if self._tls else None
@@ -152,14 +179,26 @@ class Listener:
     async def stop(self) -> None:
         """Stop listening and close every connection. May be called at any time, and twice."""
         runner, self._runner = self._runner, None
-        accepting, self._accepting = self._accepting, None
-        if accepting is not None:
-            accepting.cancel()
-            await asyncio.gather(accepting, return_exceptions=True)
+        tasks, self._tasks = self._tasks, []
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         if self._listening is not None:
             self._listening.close()
         if runner is not None:
             await runner.cleanup()
+
+    @contextlib.contextmanager
+    def awaits(self, request: web.BaseRequest) -> Iterator[None]:
+        """The peer is to send the rest of that request: meanwhile its connection may be closed to make room."""
+        held = self._server.held(request) if self._server is not None else None
+        if held is not None:
+            held.waits = True
+        try:
+            yield
+        finally:
+            if held is not None:
+                held.waits = False
 
     def unhurried(self, request: web.BaseRequest, lost: Callable[[], None]) -> None:
         """Lift the limit of time for the answer to that request, which bounds itself: a stream.
@@ -173,9 +212,10 @@ class Listener:
 class _LimitedServer(web.Server):
     """Counts connections by peer, makes room for new ones, and aborts those whose time is over."""
 
-    def __init__(self, answer: Answer, limits: Limits, **options: Any) -> None:
+    def __init__(self, answer: Answer, limits: Limits, refused: Callable[[str], None], **options: Any) -> None:
         super().__init__(self._serve, **options)
         self._reply = answer
+        self._refused = refused
         self._limits = limits
         self._held: dict[web.RequestHandler, _Held] = {}
         """In the order of their last answer, or else of their arrival."""
@@ -189,6 +229,7 @@ class _LimitedServer(web.Server):
             self._held[handler] = _Held(transport, peer, deadline)
         else:
             transport.abort()
+            self._refused(peer)
 
     def connection_lost(self, handler: web.RequestHandler, exc: BaseException | None = None) -> None:
         super().connection_lost(handler, exc)
@@ -209,6 +250,10 @@ class _LimitedServer(web.Server):
             if self._held.pop(handler, None) is not None:
                 self._held[handler] = held
 
+    def held(self, request: web.BaseRequest) -> _Held | None:
+        """The connection of that request; None where it is lost."""
+        return self._held.get(request.protocol)
+
     def unhurried(self, request: web.BaseRequest, lost: Callable[[], None]) -> None:
         """See ``Listener``."""
         held = self._held.get(request.protocol)
@@ -220,27 +265,23 @@ class _LimitedServer(web.Server):
 
     def _make_room(self, peer: str) -> bool:
         """Whether one more connection of ``peer`` may stay; closes an idle one where a limit is reached."""
-        counts = Counter(held.peer for held in self._held.values())
-        if counts[peer] >= self._limits.per_peer:
+        if sum(held.peer == peer for held in self._held.values()) >= self._limits.per_peer:
             return self._close_oldest(peer)
         if len(self._held) < self._limits.connections:
             return True
-        (most, _), *_ = counts.most_common(1)
-        return self._close_oldest(most) or self._close_oldest()
+        counts = Counter(held.peer for held in self._held.values() if held.closable)
+        return bool(counts) and self._close_oldest(max(counts, key=counts.__getitem__))
 
-    def _close_oldest(self, peer: str | None = None) -> bool:
-        """Abort the oldest idle connection (of ``peer``), or else the oldest whose peer does not read its answer."""
-        candidates = [
-            (handler, held)
-            for handler, held in self._held.items()
-            if not held.busy and (peer is None or held.peer == peer)
-        ]
+    def _close_oldest(self, peer: str) -> bool:
+        """Abort the oldest idle connection of ``peer``; of those the oldest whose peer reads its answer."""
+        candidates = [(handler, held) for handler, held in self._held.items() if held.closable and held.peer == peer]
         chosen = _first(candidates, lambda held: not held.transport.get_write_buffer_size())
         chosen = chosen or _first(candidates, lambda _: True)
         if chosen is None:
             return False
         self._held[chosen].transport.abort()
         self._release(chosen)
+        self._refused(peer)
         return True
 
     def _release(self, handler: web.RequestHandler) -> None:

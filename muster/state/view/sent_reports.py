@@ -23,6 +23,8 @@ class SentReports:
     """When the last report of each rank came, in wall seconds."""
     ranks: dict[str, int] = field(default_factory=dict)
     """By uid of a pod: the rank for which it was last found to report."""
+    addresses: set[str] = field(default_factory=set)
+    """Where its reports have come from."""
     reported: str = ""
     """Of a TrainJob: the time in the last report of its controller."""
     fresh: bool = False
@@ -31,7 +33,7 @@ class SentReports:
     def add(self, report: StepReport, epoch: int, now: float) -> None:
         """Keep that report. One with ``calls`` 0 is counted here, and came ``now``, in wall seconds."""
         if epoch != self.epoch:
-            self.epoch, self.last, self.came_at = epoch, {}, {}
+            self.epoch, self.last, self.came_at, self.addresses = epoch, {}, {}, set()
         before = self.last.get(report.rank)
         if report.step == SAME_STEP:
             if before is None:
@@ -45,6 +47,12 @@ class SentReports:
         self.last[report.rank] = report
         self.came_at[report.rank] = now
         self.fresh = True
+
+    def came_from(self, address: str) -> None:
+        """A report has come from there. Of more addresses than reports it is not known which are of now."""
+        if len(self.addresses) > 2 * len(self.last):
+            self.addresses.clear()
+        self.addresses.add(address)
 
     def taken(self, epoch: int) -> Collection[StepReport] | None:
         """The last report of each rank of that epoch; None where none has come since the last call."""

@@ -274,10 +274,13 @@ class View:
         if known is None and steps is not None and steps.hung_after and steps.epoch == record.epoch:
             patience = float(steps.hung_after)
             known = resumed(steps.epoch, max(now, since), step=steps.step, reporting=steps.reporting, patience=patience)
+        hung = known is not None and known.hung
         if (reports := self.sent.taken(record.epoch)) is not None:
             known = steps_progress(reports, record.epoch, now, known, sent=True)
         if known is not None:
-            self.progress = structs.replace(known, read_at=now, moved_at=min(max(known.moved_at, since), now))
+            # A gang that hangs goes on until a report comes: that none could be heard is no sign of life.
+            moved_at = known.moved_at if hung else min(max(known.moved_at, since), now)
+            self.progress = structs.replace(known, read_at=now, moved_at=moved_at)
 
     def take_over(self) -> None:
         """This daemon leads from now on: forget answers and reports of an earlier leadership."""

@@ -160,3 +160,12 @@ def test_a_new_leader_forgets_what_was_sent_to_it_and_keeps_what_is_in_the_gangs
     view.take_over()
     assert view.progress is not None
     assert view.progress.step == 9
+
+
+def test_a_gang_that_hangs_does_not_get_on_because_nothing_could_be_heard() -> None:
+    view = View()
+    sent(view, 0, NOW)
+    sent(view, 1, NOW + 5)
+    assert heard(view, NOW + 500).hung
+    assert heard(view, NOW + 501, since=NOW + 501).hung
+    assert not sent(view, 2, NOW + 502, since=NOW + 501).hung

@@ -1,13 +1,16 @@
 """Tokens of service accounts that are bound to a pod: TokenRequest and TokenReview (authentication.k8s.io/v1).
 
-A token is good for its audiences, for its life, and while its pod is there. No request to this API server is accepted
-with one: a local cluster has one user. Tokens are kept in memory, as the pods that have them end with the process.
+A token is good for its audiences, for its life, and while its pod is there. It says for which audiences, as a JSON Web
+Token does. No request to this API server is accepted with one: a local cluster has one user. Tokens are kept in memory,
+as the pods that have them end with the process.
 There are no ServiceAccount objects, so each name is one.
 """
 
 from __future__ import annotations
 
+import json
 import secrets
+from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -57,7 +60,8 @@ class AccountTokens:
             raise bad_request(f"spec.boundObjectRef: Invalid value: pod {pod} has another uid, or is not there")
         now = self._clock()
         self._tokens = {text: each for text, each in self._tokens.items() if self._holds(each, now)}
-        token = f"local.{secrets.token_urlsafe(32)}"
+        claims = json.dumps({"aud": wanted or ("local",), "exp": int(now + seconds)}).encode()
+        token = f"local.{urlsafe_b64encode(claims).decode().rstrip('=')}.{secrets.token_urlsafe(32)}"
         self._tokens[token] = _Token(namespace, account, pod, uid, wanted or ("local",), now + seconds)
         return request | {"status": {"token": token, "expirationTimestamp": whole_time(now + seconds)}}
 

@@ -3,7 +3,9 @@
 import asyncio
 import json
 import ssl
+from base64 import urlsafe_b64encode
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,8 +19,10 @@ from muster.api.trainer_status import MAX_BODY, audience, status_path
 from muster.daemon.experiments.sent import PodIdentity, Refused
 from muster.daemon.web.certificate import ServerCertificate
 from muster.daemon.web.connections import Limits
-from muster.daemon.web.pod_tokens import WAITING, PodTokens
-from muster.daemon.web.status_server import PASSED_ON, StatusServer
+from muster.daemon.web.progress.pod_tokens import WAITING, PodTokens
+from muster.daemon.web.progress.senders import OF_ADDRESS, OF_POD
+from muster.daemon.web.progress.server import PASSED_ON, StatusServer
+from muster.daemon.web.reviews import REFUSALS
 from muster.kube.transport import Answer
 
 NAMESPACE, NAME = "team-a", "train"
@@ -29,7 +33,7 @@ BODY = json.dumps({"trainerStatus": {"progressPercentage": 0}}).encode()
 
 @dataclass
 class Reviewer:
-    """The API server: it knows tokens, each of a pod and for an audience."""
+    """The API server: it knows tokens by their signature, each of a pod and for an audience."""
 
     tokens: dict[str, tuple[PodIdentity, str]] = field(default_factory=dict)
     reviewed: int = 0
@@ -45,7 +49,7 @@ class Reviewer:
         if self.error is not None:
             raise self.error
         spec = json.loads(options["body"])["spec"]
-        pod, good = self.tokens.get(spec["token"], (POD, ""))
+        pod, good = self.tokens.get(spec["token"].rpartition(".")[2], (POD, ""))
         status: dict[str, Any] = {"authenticated": False}
         if good in spec["audiences"]:
             extra = {"pod-name": [pod.name], "pod-uid": [pod.uid]}
@@ -65,11 +69,23 @@ class Members:
     leader_address: str = ""
     heard: list[tuple[str, str, PodIdentity, bytes]] = field(default_factory=list)
     refuses: Refused | None = None
+    addresses: list[str] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
 
-    def reported(self, namespace: str, name: str, pod: PodIdentity, body: bytes) -> None:
+    def reported(self, namespace: str, name: str, pod: PodIdentity, body: bytes, address: str) -> None:
         if self.refuses is not None:
             raise self.refuses
         self.heard.append((namespace, name, pod, body))
+        self.addresses.append(address)
+
+    def unheard(self, address: str) -> None:
+        self.lost.append(address)
+
+
+def token_of(name: str, *audiences: str) -> str:
+    """A token with that signature, which says that it is for these audiences."""
+    claims = json.dumps({"aud": audiences or [audience(NAMESPACE, NAME)]}).encode()
+    return f"e30.{urlsafe_b64encode(claims).decode().rstrip('=')}.{name}"
 
 
 class World:
@@ -98,6 +114,7 @@ class World:
             tls=ServerCertificate(self._file, self._file).context,
             trust=self.trust,
             named="musterd-progress.muster-system.svc",
+            key=self._file.read_bytes,
             observe=self.outcomes.append,
             **({"limits": limits} if limits else {}),
         )
@@ -112,16 +129,18 @@ class World:
         token: str | None = "good",
         body: Any = BODY,
         method: str = "POST",
+        sender: str = "127.0.0.1",
         **headers: str,
     ) -> tuple[int, dict[str, Any]]:
         """Status and body of the answer."""
+        connector = aiohttp.TCPConnector(local_addr=(sender, 0))
         sent = {
             "Content-Type": "application/json",
-            **({"Authorization": f"Bearer {token}"} if token else {}),
+            **({"Authorization": f"Bearer {token if '.' in token else token_of(token)}"} if token else {}),
             **headers,
         }
         async with (
-            aiohttp.ClientSession() as session,
+            aiohttp.ClientSession(connector=connector) as session,
             session.request(method, f"https://{address}{path}", data=body, headers=sent, ssl=self.trust) as answer,
         ):
             return answer.status, json.loads(await answer.read() or b"{}")
@@ -159,6 +178,10 @@ async def test_a_member_is_heard_as_the_pod_of_its_token(world: World) -> None:
         ({"method": "GET"}, 405),
         ({"method": "PUT"}, 405),
         ({"body": b"x" * (MAX_BODY + 1)}, 413),
+        ({"Content-Encoding": "gzip"}, 415),
+        ({"token": "no.token"}, 403),
+        ({"token": "e30.W10.x"}, 403),
+        ({"token": token_of("good", "another")}, 403),
     ],
 )
 async def test_nothing_else_is_taken(world: World, options: dict[str, Any], status: int) -> None:
@@ -266,16 +289,112 @@ async def test_many_that_post_at_once_wait_for_their_turn_and_the_api_server_has
     members = Members()
     address = await world.serve(members, Limits(connections=1000, per_peer=1000, first_request=60.0, answer=60.0))
     world.reviewer.going.clear()
-    for number in range(3 * WAITING):
+    for number in range(2 * WAITING):
         world.reviewer.tokens[f"t{number}"] = POD, audience(NAMESPACE, NAME)
-    posts = [asyncio.create_task(world.post(address, token=f"t{number}")) for number in range(3 * WAITING)]
+    posts = [
+        asyncio.create_task(world.post(address, token=f"t{number}", sender=f"127.0.1.{number // OF_ADDRESS}"))
+        for number in range(2 * WAITING)
+    ]
     done, _ = await asyncio.wait(posts, return_when=asyncio.FIRST_COMPLETED)
     assert {task.result()[0] for task in done} == {503}, "those beyond the bound are asked to come again"
+    assert "" in members.lost, "posts of any sender may be among them"
     assert world.reviewer.reviewed <= 8
     world.reviewer.going.set()
     statuses = [status for status, _ in await asyncio.gather(*posts)]
-    assert set(statuses) == {200, 503}
-    assert len(members.heard) == statuses.count(200) >= WAITING
+    assert set(statuses) <= {200, 429, 503}
+    assert len(members.heard) == statuses.count(200) >= OF_POD
+
+
+async def test_an_address_has_its_share_of_what_waits_for_the_api_server(world: World) -> None:
+    members = Members()
+    address = await world.serve(members)
+    world.reviewer.going.clear()
+    posts = [asyncio.create_task(world.post(address, token=f"x{number}", sender="127.0.1.1")) for number in range(20)]
+    refused, waiting = await asyncio.wait(posts, return_when=asyncio.FIRST_COMPLETED)
+    while len(refused) < len(posts) - OF_ADDRESS:
+        more, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        refused |= more
+    assert {task.result()[0] for task in refused} == {429}
+    assert set(members.lost) == {"127.0.1.1"}
+    other = asyncio.create_task(world.post(address))
+    world.reviewer.going.set()
+    assert (await other)[0] == 200
+    assert {status for status, _ in await asyncio.gather(*waiting)} == {403}
+
+
+@pytest.mark.parametrize("passed_on", [False, True], ids=["by the leader", "by a standby"])
+async def test_an_address_whose_tokens_are_refused_waits_and_no_other_one(world: World, passed_on: bool) -> None:
+    members = Members()
+    leader = await world.serve(members)
+    address = await world.serve(Members(leading=False, leader_address=leader)) if passed_on else leader
+    for number in range(REFUSALS):
+        assert (await world.post(address, token=f"x{number}", sender="127.0.1.1"))[0] == 403
+    reviewed = world.reviewer.reviewed
+    assert (await world.post(address, token="another", sender="127.0.1.1"))[0] == 429
+    assert world.reviewer.reviewed == reviewed
+    assert (await world.post(address, sender="127.0.1.2"))[0] == 200
+    assert members.addresses == ["127.0.1.2"], "also of what a standby has passed on"
+
+
+async def test_a_post_that_claims_to_be_passed_on_counts_against_its_own_address(world: World) -> None:
+    members = Members()
+    address = await world.serve(members)
+    await world.post(address, sender="127.0.1.1", **{PASSED_ON: "10.0.0.9 00"})
+    assert members.addresses == ["127.0.1.1"]
+
+
+async def test_a_pod_has_two_posts_at_once(world: World) -> None:
+    members = Members()
+    address = await world.serve(members)
+    begun, going = asyncio.Semaphore(0), asyncio.Event()
+
+    async def slow() -> AsyncIterator[bytes]:
+        yield BODY[:1]
+        begun.release()
+        await going.wait()
+        yield BODY[1:]
+
+    slowly = [asyncio.create_task(world.post(address, body=slow())) for _ in range(OF_POD)]
+    for _ in slowly:
+        await begun.acquire()
+    while (await world.post(address))[0] != 429:
+        members.heard.clear()
+    going.set()
+    assert [status for status, _ in await asyncio.gather(*slowly)] == [200] * OF_POD
+
+
+async def test_slow_bodies_of_many_addresses_keep_nobody_out(world: World) -> None:
+    """512 connections of 16 addresses, at full size: each is closed for the next one, and what others send is heard."""
+    members = Members()
+    address = await world.serve(members)
+    host, port = address.split(":")
+    for number in range(64):
+        pod = PodIdentity(NAMESPACE, f"hostile-{number}", f"hostile-{number}")
+        world.reviewer.tokens[f"h{number}"] = pod, audience(NAMESPACE, NAME)
+    begun = asyncio.Semaphore(0)
+
+    async def hold(number: int) -> None:
+        token = token_of(f"h{number % 64}")
+        head = f"POST {PATH} HTTP/1.1\r\nAuthorization: Bearer {token}\r\nContent-Length: 9\r\n\r\n"
+        while True:
+            with suppress(OSError, asyncio.IncompleteReadError):
+                sender = f"127.0.1.{number % 16}", 0
+                reader, writer = await asyncio.open_connection(host, int(port), ssl=world.trust, local_addr=sender)
+                writer.write(head.encode())
+                begun.release()
+                await reader.read()
+                writer.transport.abort()
+
+    hostile = [asyncio.create_task(hold(number)) for number in range(512)]
+    for _ in range(512):
+        await begun.acquire()
+    heard = [await world.post(address, sender="127.0.2.1") for _ in range(20)]
+    for task in hostile:
+        task.cancel()
+    await asyncio.gather(*hostile, return_exceptions=True)
+    assert [status for status, _ in heard] == [200] * 20
+    assert "127.0.2.1" not in members.lost
+    assert "" not in members.lost
 
 
 async def test_a_client_that_does_not_speak_tls_gets_nothing(world: World) -> None:

@@ -1,0 +1,37 @@
+"""Entries by uid, and by what people call them: a post names its run, and 10,000 of them are not walked for it."""
+
+from muster.daemon.experiments.entry import Entry
+
+_Name = tuple[str, str, str]
+"""Namespace, name and kind."""
+
+
+class Entries(dict[str, Entry]):
+    """Entries by uid. They come by assignment and go by ``pop``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._uids: dict[_Name, str] = {}
+
+    def __setitem__(self, uid: str, entry: Entry) -> None:
+        super().__setitem__(uid, entry)
+        self._uids[_name(entry)] = uid
+
+    def pop(self, uid: str, default: Entry | None = None) -> Entry | None:  # type: ignore[override]
+        """Remove the entry of that uid, and return it."""
+        entry = super().pop(uid, None)
+        if entry is None:
+            return default
+        if self._uids.get(_name(entry)) == uid:
+            del self._uids[_name(entry)]
+        return entry
+
+    def named(self, namespace: str, name: str, kind: str) -> Entry | None:
+        """The entry of the object of that kind and name: of several, the one that came last."""
+        wanted = namespace, name, kind
+        entry = self.get(self._uids.get(wanted, ""))
+        return entry if entry is not None and _name(entry) == wanted else None
+
+
+def _name(entry: Entry) -> _Name:
+    return entry.seen.namespace, entry.seen.name, entry.seen.kind

@@ -1,0 +1,1 @@
+"""The progress endpoint: takes the reports that members send of themselves."""

@@ -1,0 +1,248 @@
+"""The progress endpoint: takes the status that members send of themselves, by Kubeflow's protocol (KEP-2779).
+
+One POST, one path, TLS only. Who may say what: a pod reports for its own rank of the run that it is a member of, in the
+epoch that runs (``pod_tokens``), and nothing else is served here. What a pod can make the daemon do is bounded: a body
+has at most ``MAX_BODY`` bytes and ``BODY`` seconds, and its connection makes room for others meanwhile; a pod is heard
+once a second, by one of two posts at once; its token is reviewed once in minutes, eight at a time; an address has a
+share of what waits (``senders``); and ``PER_SECOND`` handshakes begin a second, address by address, which are the
+dearest part of a post.
+
+A standby passes a post on to the leader, whose address is an annotation of the Lease, and a leader that has just lost
+its Lease does not pass on what a standby has: a post is passed on once. The standby says from which address the post
+has come, and proves with the key of the certificate, which all daemons have, that it is one: what one address sends
+counts against that address, and not against the standby.
+
+Whoever loses a connection here for want of room is not heard: ``Members.unheard``.
+"""
+
+import asyncio
+import hmac
+import re
+import ssl
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Final, Protocol
+
+import aiohttp
+import msgspec
+from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
+
+from muster.api.trainer_status import MAX_BODY, audience
+from muster.daemon.experiments.sent import PodIdentity, Refused
+from muster.daemon.web.connections import Limits, Listener
+from muster.daemon.web.progress.pod_tokens import Busy, PodTokens
+from muster.daemon.web.progress.senders import Senders, is_for
+from muster.daemon.web.readers import token_of
+
+MEMBERS = Limits(connections=512, per_peer=64, first_request=5.0, idle=5.0, answer=10.0)
+"""Of the listener for members. Those of a node may share an address."""
+PER_SECOND = 200.0
+"""Handshakes a second: one takes the daemon about a millisecond."""
+BODY: Final = 2.0
+"""Seconds in which a body must have come."""
+PASSED_ON = "X-Muster-Passed-On"
+"""Header of a post that a standby passes on: the address that it came from, and a proof (``_proof``)."""
+PASS_ON_WITHIN = 4.0
+"""Seconds for that: transformers waits for five."""
+AGAIN = "2"
+"""Seconds after which a post may be sent again."""
+_PATH = re.compile(
+    r"/apis/trainer\.kubeflow\.org/v1alpha1/namespaces/([a-z0-9][-a-z0-9]{0,62})/trainjobs/([a-z0-9][-a-z0-9.]{0,252})/status"
+)
+
+
+class Members(Protocol):
+    """What the endpoint asks of the daemon."""
+
+    @property
+    def leading(self) -> bool:
+        """This daemon decides."""
+        ...
+
+    @property
+    def leader_address(self) -> str:
+        """Host and port of the endpoint of the daemon that leads; empty where none is known."""
+        ...
+
+    def reported(self, namespace: str, name: str, pod: PodIdentity, body: bytes, address: str) -> None:
+        """Take in what that pod sent for that run, from that address. Raises ``Refused``."""
+        ...
+
+    def unheard(self, address: str) -> None:
+        """A post from that address may have been lost; from any address if it is empty."""
+        ...
+
+
+class StatusServer(Listener):
+    """Serves the endpoint. ``trust`` verifies the certificate of another musterd, for the name in it.
+
+    ``key`` reads what daemons share and nobody else has.
+    """
+
+    def __init__(
+        self,
+        members: Members,
+        tokens: PodTokens,
+        host: str,
+        port: int,
+        *,
+        tls: ssl.SSLContext,
+        trust: ssl.SSLContext,
+        named: str,
+        key: Callable[[], bytes],
+        observe: Callable[[str], None] = lambda _outcome: None,
+        limits: Limits = MEMBERS,
+    ) -> None:
+        super().__init__(self._respond, host, port, limits, tls, per_second=PER_SECOND, refused=members.unheard)
+        self._key = key
+        self._senders = Senders(lambda: asyncio.get_running_loop().time())
+        self._members = members
+        self._tokens = tokens
+        self._trust = trust
+        self._named = named
+        self._observe = observe
+        self._client: aiohttp.ClientSession | None = None
+
+    async def stop(self) -> None:
+        """See ``Listener``."""
+        await super().stop()
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+    async def _respond(self, request: web.BaseRequest) -> web.Response:
+        try:
+            response = await self._answer_to(request)
+        except Refused as refused:
+            response = _failure(refused)
+        self._observe(_OUTCOMES.get(response.status, "refused"))
+        response.force_close()
+        return response
+
+    async def _answer_to(self, request: web.BaseRequest) -> web.Response:
+        found = _PATH.fullmatch(request.raw_path)
+        if found is None:
+            raise Refused(404, "NotFound", "Only the status of a run is taken here.")
+        if request.method != "POST":
+            raise Refused(405, "MethodNotAllowed", "Only POST is answered here.")
+        if (request.content_length or 0) > MAX_BODY:
+            raise Refused(413, "RequestEntityTooLarge", f"A status has at most {MAX_BODY} bytes.")
+        if request.headers.get("Content-Encoding", "identity").lower() != "identity":
+            raise Refused(415, "UnsupportedMediaType", "A status is sent as it is, without compression.")
+        authorization = request.headers.getall("Authorization", [])
+        token = token_of(authorization)
+        if token is None or not authorization[0].lower().startswith("bearer "):
+            raise Refused(401, "Unauthorized", "A token of the member's pod is needed.")
+        namespace, name = found[1], found[2]
+        if not is_for(token, audience(namespace, name)):
+            raise Refused(403, "Forbidden", "The token is not for the members of that run.")
+        address, passed_on = self._origin(request, token)
+        if not self._members.leading:
+            if passed_on:
+                raise Refused(503, "ServiceUnavailable", "No musterd leads, as far as this one knows.")
+            return await self._pass_on(request, token, address)
+        try:
+            with self._asking(address):
+                pod = await self._tokens.pod(token, audience(namespace, name))
+        except Busy:
+            self._members.unheard("")
+            raise Refused(503, "ServiceUnavailable", "The token cannot be checked now.") from None
+        if pod is None or pod.namespace != namespace:
+            self._senders.refused(address)
+            raise Refused(403, "Forbidden", "The token is not one of a member of that run.")
+        with self._senders.posting(pod.uid):
+            body = await self._body(request)
+        if not self._members.leading:
+            raise Refused(503, "ServiceUnavailable", "Another musterd leads since a moment ago.")
+        self._members.reported(namespace, name, pod, body, address)
+        return web.Response(body=b"{}", content_type="application/json")
+
+    @contextmanager
+    def _asking(self, address: str) -> Iterator[None]:
+        """See ``Senders``. Where the address has its share, something of it may be lost."""
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(self._senders.asking(address))
+            except Refused:
+                self._members.unheard(address)
+                raise
+            yield
+
+    def _origin(self, request: web.BaseRequest, token: str) -> tuple[str, bool]:
+        """The address that a post comes from, and whether another daemon has passed it on."""
+        said = request.headers.get(PASSED_ON)
+        if said is not None:
+            address, _, proof = said.partition(" ")
+            with suppress(OSError):
+                if hmac.compare_digest(proof.encode(), _proof(self._key(), address, token).encode()):
+                    return address, True
+        return request.remote or "", said is not None
+
+    async def _body(self, request: web.BaseRequest) -> bytes:
+        """The body. Raises ``Refused`` for one that is too long, comes too slowly or is none."""
+        read = bytearray()
+        try:
+            with self.awaits(request):
+                async with asyncio.timeout(BODY):
+                    async for chunk in request.content.iter_any():
+                        read += chunk
+                        if len(read) > MAX_BODY:
+                            raise Refused(413, "RequestEntityTooLarge", f"A status has at most {MAX_BODY} bytes.")
+        except TimeoutError:
+            raise Refused(408, "Timeout", f"A status must have come within {BODY:g} s.") from None
+        except (web.PayloadAccessError, web.RequestPayloadError, aiohttp.ClientError, OSError, HttpProcessingError):
+            raise Refused(400, "BadRequest", "The body ended before it was complete, or is none.") from None
+        return bytes(read)
+
+    async def _pass_on(self, request: web.BaseRequest, token: str, origin: str) -> web.Response:
+        with self._asking(origin):
+            response = await self._passed_on(request, token, origin)
+        if response.status == 403:
+            self._senders.refused(origin)
+        return response
+
+    async def _passed_on(self, request: web.BaseRequest, token: str, origin: str) -> web.Response:
+        address = self._members.leader_address
+        if not address:
+            raise Refused(503, "ServiceUnavailable", "No musterd leads, as far as this one knows.")
+        body = await self._body(request)
+        if self._client is None:
+            connector = aiohttp.TCPConnector(limit=32, force_close=True)
+            self._client = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        try:
+            headers[PASSED_ON] = f"{origin} {_proof(self._key(), origin, token)}"
+            async with (
+                asyncio.timeout(PASS_ON_WITHIN),
+                self._client.post(
+                    f"https://{address}{request.raw_path}",
+                    data=body,
+                    headers=headers,
+                    ssl=self._trust,
+                    server_hostname=self._named,
+                    allow_redirects=False,
+                ) as answer,
+            ):
+                return web.Response(
+                    status=answer.status, body=await answer.content.read(4096), content_type="application/json"
+                )
+        except (aiohttp.ClientError, OSError, TimeoutError):
+            raise Refused(503, "ServiceUnavailable", "The musterd that leads does not answer.") from None
+
+
+_OUTCOMES = {200: "accepted", 503: "unavailable", 429: "too-many"}
+
+
+def _proof(key: bytes, address: str, token: str) -> str:
+    """What shows that a daemon has passed a post on, from that address."""
+    return hmac.digest(key, f"{address}\n{token}".encode(), "sha256").hex()
+
+
+def _failure(refused: Refused) -> web.Response:
+    """A Status of Kubernetes, as Kubeflow's endpoint answers."""
+    said = {"status": "Failure", "message": str(refused), "reason": refused.reason, "code": refused.status}
+    response = web.Response(status=refused.status, body=msgspec.json.encode(said), content_type="application/json")
+    if refused.status in (429, 503):
+        response.headers["Retry-After"] = AGAIN
+    return response
