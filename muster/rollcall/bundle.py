@@ -13,6 +13,8 @@ import tarfile
 from collections.abc import Mapping
 from typing import Any, Final
 
+from muster.api.values.credentials import without_credentials
+
 MOST_BYTES: Final = 2**20
 """Bytes of one file."""
 MOST_FILES: Final = 64
@@ -20,29 +22,6 @@ LONGEST_NAME: Final = 100
 CUT: Final = "\n(cut here: the file was longer)\n"
 
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
-_CREDENTIALS: Final = re.compile(
-    r"(?i:(?P<key>[a-z0-9_.-]{0,40}(?:password|passwd|secret|token|api[_-]?key|access[_-]?key|authorization|credentials?))"
-    r"(?P<between>[\"']?\s{0,4}(?:=|:)\s{0,4}[\"']?))(?P<value>(?:(?i:bearer|basic)\s{1,4})?[^\s\"',;]{4,4096})"
-    r"|(?i:\b(?P<scheme>bearer)\s{1,4})[A-Za-z0-9._~+/=-]{8,4096}"
-    r"|\b(?:hf_|ghp_|gho_|ghs_|github_pat_|glpat-|xox[abprs]-|sk-|AKIA|ASIA)[A-Za-z0-9_-]{12,255}"
-    r"|\beyJ[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{4,4096}(?:\.[A-Za-z0-9_-]{0,4096})?"
-    r"|(?P<site>\b[a-z][a-z0-9+.-]{1,20}://)[^\s/@:]{0,255}:[^\s/@]{1,255}@"
-)
-"""Values behind names that say what they are, and shapes of keys that are widely used."""
-REMOVED: Final = "[removed]"
-
-
-def without_credentials(text: str) -> str:
-    """The text with ``[removed]`` for what looks like a credential."""
-    return _CREDENTIALS.sub(_removed, text)
-
-
-def _removed(found: re.Match[str]) -> str:
-    if found["key"]:
-        return f"{found['key']}{found['between']}{REMOVED}"
-    if found["scheme"]:
-        return f"{found['scheme']} {REMOVED}"
-    return f"{found['site']}{REMOVED}@" if found["site"] else REMOVED
 
 
 def clean(value: Any) -> Any:

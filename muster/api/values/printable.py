@@ -16,6 +16,8 @@ WORD = 253
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 """An escape sequence of a terminal that chooses a colour (ECMA-48, SGR), which Ray prints also where none reads it."""
 
+_MARKS = str.maketrans(dict.fromkeys(";:,()", "\N{REPLACEMENT CHARACTER}"))
+
 
 def uncoloured(text: str) -> str:
     """The text without the escape sequences that choose a colour."""
@@ -41,6 +43,11 @@ def _visible(character: str) -> str:
     if character.isprintable():
         return character
     return " " if character in "\n\r\t" else "\N{REPLACEMENT CHARACTER}"
+
+
+def bare(text: str, limit: int) -> str:
+    """``printable`` of a name that a program gives, without the marks that separate the parts of our sentences."""
+    return printable(text, limit).translate(_MARKS)
 
 
 def clean(text: str | None, limit: int = WORD) -> str:

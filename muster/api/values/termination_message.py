@@ -10,13 +10,15 @@ kuberuntime_manager.go, pkg/kubelet/container/runtime.go). A decision keeps 512 
 - otherwise the end of the text, without the stack trace of C++ code. It says what the program printed last, and not why
   it ended.
 
-The lines with which gloo greets its peers at the start are left out: they say nothing of an end.
+The lines with which gloo greets its peers at the start are left out: they say nothing of an end. What looks like a
+credential is removed here, before any of it is in a status, an Event, a page or a log.
 """
 
 import re
 import signal
 from typing import Final, NamedTuple
 
+from muster.api.values.credentials import without_credentials
 from muster.api.values.printable import MESSAGE, clean, uncoloured
 
 LAST_LINE: Final = 200
@@ -72,7 +74,7 @@ def words(text: str | None, reason: str | None = "") -> Words:
         return NOTHING
     if reason in OF_THE_RUNTIME:
         return Words(clean(text, MESSAGE), True, "")
-    lines = _LINES.split(text := uncoloured(text))
+    lines = _LINES.split(text := without_credentials(uncoloured(text)))
     last = next((each for each in reversed(lines) if each and not each.isspace()), "")
     shown = "" if _NO_LAST_LINE.search(last) else clean(last.strip(), LAST_LINE)
     text = _GREETING.sub("", text)

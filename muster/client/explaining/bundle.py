@@ -14,12 +14,13 @@ import msgspec
 
 import muster
 from muster.api.names import API_VERSION
+from muster.api.values.credentials import REMOVED, without_credentials
 from muster.api.values.printable import WORD, printable
 from muster.api.values.timestamps import whole_time
 from muster.client.explaining.explanation import Explanation
 from muster.client.explaining.lines import explained
 from muster.kube.unstructured import Json, items, mapping, text
-from muster.rollcall.bundle import REMOVED, archive, as_json, without_credentials
+from muster.rollcall.bundle import archive, as_json
 from muster.rollcall.document import TEXT
 
 MOST_PODS: Final = 1_024

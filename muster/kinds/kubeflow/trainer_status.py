@@ -4,6 +4,7 @@ Everything in it is a claim of the program. What is not as it should be is left 
 can be read says nothing of progress.
 """
 
+import re
 from collections.abc import Iterable
 from math import isfinite
 from typing import Annotated, Any
@@ -47,6 +48,10 @@ def own_report(status: object) -> tuple[StepReport | None, str]:
     return (report_in(said, 0), said.lastUpdatedTime[:MAX_TEXT]) if said is not None else (None, "")
 
 
+_NUMBER = re.compile(r"[+-]?(?:[0-9]{1,64}(?:\.[0-9]{0,64})?|\.[0-9]{1,64})(?:[eE][+-]?[0-9]{1,3})?\Z")
+"""A number as JSON, C and Go write it. Python's ``float`` also reads ``1_000`` and digits of other scripts."""
+
+
 def report_in(status: TrainerStatus, rank: int) -> StepReport | None:
     """The report of that rank. One with ``calls`` 0 is to be counted by who gets it."""
     numbers = dict(_numbers(status.metrics or ()))
@@ -66,9 +71,5 @@ def _numbers(metrics: Iterable[_Metric]) -> Iterable[tuple[str, float]]:
         text = metric.value
         if not metric.name or len(metric.name) > MAX_TEXT or not isinstance(text, str) or len(text) > MAX_TEXT:
             continue
-        try:
-            number = float(text)
-        except ValueError:
-            continue
-        if isfinite(number):
+        if _NUMBER.match(text) and isfinite(number := float(text)):
             yield printable(metric.name, MAX_SCALAR_NAME), number

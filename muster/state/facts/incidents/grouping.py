@@ -7,15 +7,20 @@ A run counts for one subject: that which explains most runs. Nodes have more tha
   and three, are in trouble. Nodes that are a few of many are no rack;
 - *nodes*: at least three that failed within ``TOGETHER`` seconds of each other, for clusters whose labels Muster
   may not read.
+
+A tenant decides what its own pods answer, and often where they run. So nodes are a reason only where runs of two
+namespaces say so, or where Kubernetes says it of the node itself (``OF_NODE``).
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from heapq import heapify, heappop, heappush
 from typing import Final, NamedTuple
 
+from muster.state.facts.causes.table import Causes
 from muster.state.facts.incidents.places import Place, Places
 from muster.state.facts.incidents.signs import Run, Sign
-from muster.state.facts.incidents.subjects import NODES
+from muster.state.facts.incidents.subjects import LABELS, NODE, NODES
 
 RUNS: Final = 3
 """Runs that an incident has at least."""
@@ -25,6 +30,10 @@ LEAST_NODES: Final = 3
 """Nodes that share a label, or a moment."""
 WIDTHS: Final[Mapping[str, float]] = {"rack": 1.2, NODES: 1.3, "pool": 1.4, "zone": 1.6}
 """How many times as many runs a wider subject must explain as a narrower one."""
+
+OF_NODE: Final = frozenset({Causes.NODE_NOT_READY.value, Causes.NODE_LOST.value, Causes.UNKNOWN.value})
+"""Causes that the node's own condition, or the control plane, says."""
+_OF_NODES: Final = frozenset({NODE, NODES, *LABELS})
 
 
 class Key(NamedTuple):
@@ -50,7 +59,14 @@ def groups(signs: Iterable[Sign], places: Places) -> Groups:
         for kind, subject, some in (*_shared(here, places), *_moments(here)):
             for sign in some:
                 found[Key(cause, kind, subject)].setdefault(sign.run, sign)
-    return dict(found)
+    return {key: runs for key, runs in found.items() if _believed(key, runs)}
+
+
+def _believed(key: Key, runs: Mapping[Run, Sign]) -> bool:
+    if key.kind not in _OF_NODES or key.cause in OF_NODE:
+        return True
+    first = next(iter(runs)).namespace
+    return any(run.namespace != first for run in runs)
 
 
 def _shared(signs: list[Sign], places: Places) -> Iterator[tuple[str, str, list[Sign]]]:
@@ -82,13 +98,27 @@ def assigned(found: Groups, active: Collection[Key]) -> Groups:
     A group of an incident that is ``active`` is preferred, and goes on with fewer runs.
     """
     left = {key: dict(runs) for key, runs in found.items()}
+    of_run: dict[Run, list[Key]] = defaultdict(list)
+    for key, runs in left.items():
+        for run in runs:
+            of_run[run].append(key)
+    order = {key: -place for place, key in enumerate(sorted(left))}
+    waiting = [(-_weight(key, runs, key in active), order[key], key) for key, runs in left.items()]
+    heapify(waiting)
     chosen: Groups = {}
-    while left := {key: runs for key, runs in left.items() if runs and (len(runs) >= RUNS or key in active)}:
-        best = max(left, key=lambda key: (_weight(key, left[key], key in active), key))
-        chosen[best] = taken = left.pop(best)
-        for runs in left.values():
-            for run in taken.keys() & runs.keys():
-                del runs[run]
+    while waiting:
+        weight, place, best = heappop(waiting)
+        runs = left[best]
+        if not runs or (len(runs) < RUNS and best not in active):
+            continue
+        if (now := -_weight(best, runs, best in active)) != weight:  # others have taken runs of it
+            heappush(waiting, (now, place, best))
+            continue
+        chosen[best] = left.pop(best)
+        for run in chosen[best]:
+            for key in of_run[run]:
+                if key in left:
+                    left[key].pop(run, None)
     return chosen
 
 

@@ -266,6 +266,8 @@ LABELS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Kinds of subjects that are labels of nodes, from the narrowest, each with the labels that say it."""
 
+NODE: Final = "node"
+"""The kind of one node."""
 NODES: Final = "nodes"
 """The kind of several nodes that failed at the same time, where no label says what they share."""
 

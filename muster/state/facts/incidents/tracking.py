@@ -140,14 +140,17 @@ def follow(before: Tracking, signs: Iterable[Sign], now: float, places: Places |
 def _renamed(found: Groups, known: Mapping[Key, _Known]) -> Groups:
     """Nodes that failed together keep their name while some of their runs are the same."""
     named: Groups = {}
+    order: dict[Key, int] = {}
+    of_run: dict[tuple[str, Run], Key] = {}
+    for old, each in known.items():
+        if old.kind == NODES:
+            order[old] = len(order)
+            for run in each.runs:
+                of_run.setdefault((old.cause, run), old)
     for key, runs in found.items():
         if key.kind == NODES and key not in known:
-            same = (
-                old
-                for old, each in known.items()
-                if old.kind == NODES and old.cause == key.cause and each.runs & runs.keys()
-            )
-            key = next(same, key)
+            same = {of_run[key.cause, run] for run in runs if (key.cause, run) in of_run}
+            key = min(same, key=order.__getitem__, default=key)
         named.setdefault(key, {}).update(runs)
     return named
 

@@ -25,7 +25,7 @@ from muster.api.places import (
     STACKS,
     place_interval,
 )
-from muster.api.values.printable import printable
+from muster.api.values.printable import bare, printable
 from muster.state.view.places.report import PlaceReport
 from muster.watchers.probes.bounded.grpc import NoAnswer
 from muster.watchers.probes.jax.protobuf import Malformed
@@ -142,7 +142,7 @@ def _report(key: str, value: bytes) -> PlaceReport | None:
         return None
     if not (isfinite(said.at) and isfinite(said.since) and isfinite(said.longest)):
         return None
-    function, file = printable(said.function, MAX_NAME), printable(said.file, MAX_NAME)
+    function, file = bare(said.function, MAX_NAME), bare(said.file, MAX_NAME)
     digest = printable(said.stack, 16)
     return PlaceReport(
         int(number), said.at, said.since, said.longest, said.returns, function or "?", file or "?", said.line, digest

@@ -12,7 +12,7 @@ from typing import Annotated
 import msgspec
 
 from muster.api.collectives import KEYS, MAX_GROUPS, MAX_PROCESSES, MAX_RANKS, MAX_SHARES, MAX_VALUE, beat_interval
-from muster.api.values.printable import printable
+from muster.api.values.printable import bare
 from muster.api.values.rank_ranges import check_ranges
 from muster.state.view.recorder.collectives import LONGEST, MOST_STATES, CollectiveReport, GroupCount
 from muster.state.view.recorder.collectives import Share as SeenShare
@@ -158,13 +158,13 @@ def decoded(key: str, value: bytes) -> tuple[CollectiveReport | None, int]:
 
 
 def _group(each: Group) -> GroupCount:
-    name, described, backend = (printable(text, 60) for text in (each.name, each.described, each.backend))
-    operation = printable(each.operation, 60)
+    name, described, backend = (bare(text, 60) for text in (each.name, each.described, each.backend))
+    operation = bare(each.operation, 60)
     return GroupCount(name, described, backend, each.size, each.ranks, each.count, operation, bool(each.waits))
 
 
 def _share(each: Share) -> SeenShare:
-    name, described, backend = (printable(text, 60) for text in (each.name, each.described, each.backend))
+    name, described, backend = (bare(text, 60) for text in (each.name, each.described, each.backend))
     return SeenShare(
         name, described, backend, each.size, each.ranks, each.entered, each.samples, each.inside, each.elsewhere
     )

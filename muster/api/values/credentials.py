@@ -1,0 +1,78 @@
+"""Removes what looks like a credential from the words of programs, before they are in a sentence, Event, page or log.
+
+An exception prints what it was called with: an environment value, a URL with a password, a header. Three kinds of
+detectors, as in the scanners that search repositories for secrets (detect-secrets, gitleaks): names that say that a
+value is secret, forms that hold a secret (headers, URLs, PEM), and prefixes that the issuers of keys give them. They
+run in RE2, whose time is linear in the text.
+
+It is a second guard, and no proof: a secret without a name, a form or a prefix passes.
+"""
+
+from functools import cache
+from typing import Any, Final
+
+REMOVED: Final = "[removed]"
+
+_STRONG: Final = (
+    r"pass(?:word|wd|phrase|code)|secret|token|credentials?|authorization|signature|cookie|jwt|bearer"
+    r"|(?:api|access|account|private|shared|secret|signing|encryption|master|storage|license|auth)[_.-]?key"
+    r"|connection[_.-]?string|key[_.-]?data|client[_.-]?id[_.-]?secret"
+)
+"""Words that end the name of a secret value, wherever they are in it: ``AWS_SECRET_ACCESS_KEY``, ``dbPassword``."""
+_AFTER: Final = r"(?:[_.-]?(?:key|value|id|base64|b64|hash|[0-9]{1,3}))?"
+"""What may follow: ``SECRET_KEY``, ``TOKEN_VALUE``. Not an ``s``: ``max_tokens=4096`` is no secret."""
+_WEAK: Final = r"pass|pwd|auth|sig|sas|pat|pin|otp|dsn|psk|creds"
+"""Short words that are whole parts of a name: ``pwd=``, ``X-Auth:``, and not ``bypass=``."""
+_QUOTED: Final = r'"(?:[^"\\]|\\.){3,1000}"?' + r"|'(?:[^'\\]|\\.){3,1000}'?"
+_VALUE: Final = rf"(?:(?:bearer|basic|digest|token)\s+)?(?:{_QUOTED}|[^\s\"',;&)}}\]]{{4,}})"
+
+_NAMED: Final = rf"(?i:(?P<name>(?:{_STRONG}){_AFTER}[\"'\]]{{0,2}}\s{{0,4}}(?:=>|:=|=|:)\s{{0,4}})(?:{_VALUE}))"
+_PART: Final = (
+    rf"(?i:(?P<part>(?:^|[^a-z])(?:{_WEAK})(?:[\"'\]]{{0,2}}\s{{0,4}}(?:=>|:=|=)|[\"']:)\s{{0,4}})(?:{_VALUE}))"
+)
+_OPTION: Final = (
+    rf"(?i:(?P<option>(?:^|[\s\"'\[])--?[a-z0-9_-]{{0,40}}(?:{_STRONG}|{_WEAK})(?:[\"',]{{0,3}}\s{{1,4}}))"
+    rf"(?:{_QUOTED}|[^\s\"',;-][^\s\"',;]{{3,}}))"
+)
+_HEADERS: Final = r"(?i:(?P<header>\b(?:set-)?cookie[\"']?\s{0,4}[:=]\s{0,4}[\"']?)[^\"'\r\n]+)"
+_SCHEME: Final = r"(?i:(?P<scheme>\b(?:bearer|basic)\s{1,4})[A-Za-z0-9._~+/=-]{8,})"
+_SITE: Final = r"(?P<site>\b[A-Za-z][A-Za-z0-9+.-]{1,20}://)(?:[^\s/@:]*:[^\s/@]+|[^\s/@:]{16,})@"
+_PEM: Final = (
+    r"(?s:-----BEGIN [A-Z0-9 ]{0,40}(?:PRIVATE KEY|PRIVATE KEY BLOCK)-----.*?(?:-----END [A-Z0-9 ]{1,60}-----|$))"
+)
+_ISSUED: Final = (
+    r"hf_|gh[oprsu]_|github_pat_|glpat-|gldt-|xox[abeoprs]-|xapp-|sk-|[prs]k_(?:live|test)_|whsec_|npm_|pypi-|dckr_pat_"
+    r"|dop_v1_|shp(?:at|ss|ca)_|nvapi-|r8_|gsk_|xai-|pplx-|lsv2_|hv[bs]\.|ATATT3|ya29\.|GOCSPX-|SG\.|tskey-|dapi|ops_"
+    r"|AGE-SECRET-KEY-|PMAK-|rubygems_|sqp_|eyJ|EAAC|key-|atlasv1\.|glsa_|phc_|sntrys_|figd_|secret_|tvly-|jina_"
+)
+"""Prefixes by which issuers mark their keys: Hugging Face, GitHub, GitLab, Slack, OpenAI and Anthropic, Stripe, npm,
+PyPI, Docker, DigitalOcean, Shopify, NVIDIA, Replicate, Groq, xAI, Perplexity, LangSmith, Vault, Atlassian, Google,
+SendGrid, Tailscale, Databricks, 1Password, age, Postman, JSON Web Tokens and others."""
+_KEYS: Final = (
+    rf"\b(?:{_ISSUED})[A-Za-z0-9_.=-]{{16,}}"
+    r"|\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b|\bAIza[A-Za-z0-9_-]{30,}|\b[0-9]{8,10}:AA[A-Za-z0-9_-]{30,}"
+)
+_NAMES: Final = "name", "part", "option", "header", "scheme", "site"
+
+
+def without_credentials(text: str) -> str:
+    """The text with ``[removed]`` for what looks like a credential."""
+    return str(_detectors().sub(_removed, text)) if text else text
+
+
+@cache
+def _detectors() -> Any:
+    import re2  # most commands read no words of programs
+
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = 64 << 20
+    return re2.compile(f"{_PEM}|{_HEADERS}|{_NAMED}|{_OPTION}|{_PART}|{_SITE}|{_SCHEME}|{_KEYS}", options)
+
+
+def _removed(found: Any) -> str:
+    kept = next((found[name] for name in _NAMES if found[name]), "")
+    value = found[0][len(kept) :]
+    quote = value[0] if kept and value[0] in "\"'" else ""
+    after = "@" if found["site"] else quote if quote and value.endswith(quote) else ""
+    return f"{kept}{quote}{REMOVED}{after}"
