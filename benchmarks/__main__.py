@@ -29,6 +29,7 @@ BENCHMARKS = (
     "pages.page_of_fleet",
     "top",
     "incidents",
+    "looks",
     "progress",
     "beside_training",
 )

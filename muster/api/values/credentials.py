@@ -3,7 +3,7 @@
 An exception prints what it was called with: an environment value, a URL with a password, a header. Three kinds of
 detectors, as in the scanners that search repositories for secrets (detect-secrets, gitleaks): names that say that a
 value is secret, forms that hold a secret (headers, URLs, PEM), and prefixes that the issuers of keys give them. They
-run in RE2, whose time is linear in the text.
+run in RE2, whose time is linear in the text; and in the size of a pattern, so no repeat has a large bound.
 
 It is a second guard, and no proof: a secret without a name, a form or a prefix passes.
 """
@@ -23,7 +23,7 @@ _AFTER: Final = r"(?:[_.-]?(?:key|value|id|base64|b64|hash|[0-9]{1,3}))?"
 """What may follow: ``SECRET_KEY``, ``TOKEN_VALUE``. Not an ``s``: ``max_tokens=4096`` is no secret."""
 _WEAK: Final = r"pass|pwd|auth|sig|sas|pat|pin|otp|dsn|psk|creds"
 """Short words that are whole parts of a name: ``pwd=``, ``X-Auth:``, and not ``bypass=``."""
-_QUOTED: Final = r'"(?:[^"\\]|\\.){3,1000}"?' + r"|'(?:[^'\\]|\\.){3,1000}'?"
+_QUOTED: Final = r'"(?:[^"\\]|\\.){3,}"?' + r"|'(?:[^'\\]|\\.){3,}'?"
 _VALUE: Final = rf"(?:(?:bearer|basic|digest|token)\s+)?(?:{_QUOTED}|[^\s\"',;&)}}\]]{{4,}})"
 
 _NAMED: Final = rf"(?i:(?P<name>(?:{_STRONG}){_AFTER}[\"'\]]{{0,2}}\s{{0,4}}(?:=>|:=|=|:)\s{{0,4}})(?:{_VALUE}))"

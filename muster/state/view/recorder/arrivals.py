@@ -44,6 +44,8 @@ SAME = 0.8
 SHARE, NEAR, WINDOWS = 0.2, 0.1, 5
 SHOWN = 64
 SHOWN_GROUPS = 3
+JUDGED = 4096
+"""Processes of windows that are judged in one look, about: groups have their turn at one of the next looks."""
 HOLDS = 120.0
 """Seconds after the last look for which it is still said who comes last."""
 
@@ -110,7 +112,16 @@ def arrivals_seen(
             identity = report.life, share.name, share.backend, share.size, share.ranks
             groups[identity][report.rank] = report.member, share
     least = max(WINDOW, BEATS * beat_interval(processes))
-    windows = {identity: _seen(here, now, known.get(identity), least) for identity, here in groups.items()}
+    windows: dict[_Group, _Window] = {}
+    left = JUDGED
+    for identity, here in groups.items():
+        window = known.get(identity)
+        if window is not None and now - window.began >= least:
+            if left <= 0:  # it is its turn at the next look: those before it have a fresh window then
+                windows[identity] = window
+                continue
+            left -= len(here)
+        windows[identity] = _seen(here, now, window, least)
     return Arrivals(epoch, now, windows) if windows else None
 
 

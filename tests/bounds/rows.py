@@ -1,0 +1,307 @@
+"""Each look at what tenants wrote: its worst input at size n, and how large that may be.
+
+``make`` prepares the input and returns the look. A look is what the event loop does without a turn for others. ``most``
+is the largest n that is let in; ``benchmarks/looks.py`` prints what the look costs there, beside ``budget``. A row with
+another budget than ``HOLD`` is one that is not cut into turns yet.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from muster.api.collectives import MAX_GROUPS, MAX_SHARES
+from muster.api.values.credentials import without_credentials
+from muster.api.values.termination_message import words
+from muster.state.facts.incidents.grouping import assigned, groups
+from muster.state.facts.incidents.places import Places
+from muster.state.facts.incidents.signs import Run, Sign
+from muster.state.facts.incidents.tracking import Tracking, follow
+from muster.state.view.places.report import PlaceReport
+from muster.state.view.places.sentence import sentence as places_sentence
+from muster.state.view.places.standstill import places_seen
+from muster.state.view.progress import StepReport, steps_progress
+from muster.state.view.recorder.arrivals import arrivals_seen
+from muster.state.view.recorder.collectives import CollectiveReport, GroupCount, Share, collectives_seen
+from muster.state.view.recorder.ras import ras_seen
+from muster.state.view.recorder.ras_answer import Communicator, RasAnswer, RasRank
+from muster.watchers.probes.jax.generations import Generation
+from muster.watchers.probes.jax.places import stack_of
+from muster.watchers.probes.jax.protobuf import bytes_field, fixed64_field, integer_field
+from muster.watchers.probes.jax.task_list import RollReader, read_entries
+from muster.watchers.probes.nccl.answer import decoded as ras_decoded
+from muster.watchers.probes.ray.answers import read_nodes
+from muster.watchers.probes.ray.demands import _decoder as demands_decoder
+from muster.watchers.probes.ray.demands import sentence as demands_sentence
+from muster.watchers.probes.ray.tasks import read_tasks
+from muster.watchers.probes.reports import ReportReader
+from muster.watchers.probes.torch.collectives import SLICE, decoded
+from muster.watchers.trainer_status import read_status
+from tests.fakes.ras import communicator, rank_of, status
+
+Look = Callable[[], object]
+HOLD = 20.0
+"""Milliseconds for which one look may hold the event loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One look. ``covers`` are the modules whose work it is, below ``muster``."""
+
+    name: str
+    covers: tuple[str, ...]
+    most: int
+    make: Callable[[int], Look]
+    budget: float = HOLD
+
+
+def _forged(n: int, *, silent: bool, share: bool, of: int = 8) -> Look:
+    """Processes that claim groups of their own, or the same ones. Half of them wait; the others are late or silent."""
+
+    def reports(beat: int) -> list[CollectiveReport]:
+        known: dict[GroupCount, GroupCount] = {}
+        found = []
+        for rank in range(n):
+            waits = rank % 2 == 0
+            counts = [
+                GroupCount(
+                    f"{rank // of if share else rank}.{k}", "", "gloo", n, f"0-{n - 1}", 9 if waits else 8, "x", waits
+                )
+                for k in range(MAX_GROUPS)
+            ]
+            own = tuple(known.setdefault(each, each) for each in counts)
+            beats = 1 if silent and not waits else beat
+            found.append(CollectiveReport(rank, rank, 1, beats, 1, 1.0, 900.0, own))
+        return found
+
+    seen, now = None, 1000.0
+    for beat in range(1, 9):
+        now += 100.0
+        seen = collectives_seen(reports(beat), 0, now, seen)
+    last = reports(9)
+    return lambda: collectives_seen(last, 0, now + 100.0, seen)
+
+
+def _late(n: int) -> Look:
+    return _forged(n, silent=False, share=True)
+
+
+def _forged_alone(n: int) -> Look:
+    return _forged(n, silent=False, share=False)
+
+
+def _silent(n: int) -> Look:
+    return _forged(n, silent=True, share=True)
+
+
+def _arrivals(n: int) -> Look:
+    def reports(entered: int) -> list[CollectiveReport]:
+        return [
+            CollectiveReport(
+                rank,
+                rank,
+                1,
+                entered,
+                entered,
+                1.0,
+                0.0,
+                shares=tuple(
+                    Share(f"{k}", "", "gloo", n, f"0-{n - 1}", entered, entered, entered if rank else 0, 0)
+                    for k in range(MAX_SHARES)
+                ),
+            )
+            for rank in range(n)
+        ]
+
+    seen = arrivals_seen(reports(100), 0, 1000.0, None)
+    last = reports(1000)
+    return lambda: arrivals_seen(last, 0, 5000.0, seen)
+
+
+def _ras(n: int) -> Look:
+    def answer(count: int) -> RasAnswer:
+        ranks = tuple(RasRank(rank, f"10.{rank >> 8}.{rank & 255}.1", 1, 0, (count, 0, 0, count)) for rank in range(n))
+        return RasAnswer((Communicator("a b", "a", ranks, clear=True),))
+
+    rank_of_ip = {f"10.{rank >> 8}.{rank & 255}.1": rank for rank in range(n)}
+    seen = ras_seen(answer(20), 0, 1000.0, rank_of_ip, None)
+    last = answer(21)
+    return lambda: ras_seen(last, 0, 1006.0, rank_of_ip, seen)
+
+
+def _places(n: int) -> Look:
+    def reports(at: float) -> list[PlaceReport]:
+        return [PlaceReport(rank, at, 0.0, 1.0, 9, f"f{rank}", "t.py", rank, f"{rank}") for rank in range(n)]
+
+    seen = places_seen(reports(10.0), {}, 0, 1000.0, None, n)
+    last = reports(100.0)
+
+    def look() -> object:
+        found = places_seen(last, {}, 0, 1090.0, seen, n)
+        return places_sentence(found) if found is not None else ""
+
+    return look
+
+
+def _steps(n: int) -> Look:
+    def reports(step: int) -> list[StepReport]:
+        return [StepReport(rank, step if rank % 2 else 1, step, float(step), 1.0) for rank in range(n)]
+
+    seen = None
+    for step in range(2, 6):
+        seen = steps_progress(reports(step), 0, 1000.0 + step, seen)
+    last = reports(9)
+    return lambda: steps_progress(last, 0, 1020.0, seen)
+
+
+def _task(rank: int) -> bytes:
+    return bytes_field(
+        1, integer_field(1, rank) + integer_field(2, 4) + fixed64_field(6, rank) + bytes_field(4, b"x" * 40)
+    )
+
+
+def _task_list(n: int) -> Look:
+    body = b"".join(map(_task, range(n)))
+    return lambda: RollReader(most=n).read(body, Generation.V2)
+
+
+def _entries(n: int) -> Look:
+    body = b"".join(
+        bytes_field(
+            2, bytes_field(1, b"muster/progress/%d" % rank) + bytes_field(2, b'{"step": 1, "scalars": {"a": 1}}')
+        )
+        for rank in range(n)
+    )
+    return lambda: ReportReader(n, n).read(read_entries(body, 2, n))
+
+
+def _collectives(n: int) -> Look:
+    group = ["0", "default_pg", "gloo", 4, "0-3,5,7,9", 6, "all_reduce", 1]
+    said = {"rank": 1, "beat": 1, "moves": 1, "groups": [group] * MAX_GROUPS}
+    value = json.dumps(said).encode()
+    return lambda: [decoded("/muster/collectives/1", value) for _ in range(n)]
+
+
+def _ras_answer(n: int) -> Look:
+    body = json.dumps(
+        status(communicator([rank_of(rank, f"10.{rank >> 8}.{rank & 255}.1", {"AllReduce": 1}) for rank in range(n)]))
+    ).encode()
+    return lambda: ras_decoded(body)
+
+
+def _ray_nodes(n: int) -> Look:
+    nodes = [
+        {"node_ip": f"10.{k >> 8}.{k & 255}.1", "state": "ALIVE", "labels": {"ray.io/node-group": "w"}}
+        for k in range(n)
+    ]
+    body = json.dumps({"data": {"result": {"result": nodes, "total": n}}}).encode()
+    return lambda: read_nodes(body)
+
+
+def _ray_tasks(n: int) -> Look:
+    summary = {f"f{k}": {"state_counts": {f"S{k}": 1}} for k in range(n)}
+    body = json.dumps(
+        {"data": {"result": {"result": {"node_id_to_summary": {"cluster": {"summary": summary}}}}}}
+    ).encode()
+    return lambda: read_tasks(body)
+
+
+def _ray_demands(n: int) -> Look:
+    demand = [[{"CPU": 1.0, f"custom{k}": 1.0}, 1] for k in range(n)]
+    report = {"usage": {}, "resourceDemand": demand, "nodeTypes": [[{"CPU": 1.0}, 1]]}
+    body = json.dumps({"data": {"clusterStatus": {"time": 1.0, "loadMetricsReport": report}}}).encode()
+
+    def look() -> object:
+        found = demands_decoder.decode(body).data.cluster_status
+        return demands_sentence(found) if found is not None else ""
+
+    return look
+
+
+def _signs(n: int) -> list[Sign]:
+    """Each run has eight signs, on subjects that it shares with its neighbours; one namespace of three for each."""
+    return [
+        Sign(
+            Run(f"ns-{run % 3}", f"run-{run}"), "NodeNotReady", "node", f"n{(run + k) // 4}", 1, 1000.0 + run, node=True
+        )
+        for run in range(n // 8)
+        for k in range(8)
+    ]
+
+
+def _grouping(n: int) -> Look:
+    signs = _signs(n)
+    return lambda: assigned(groups(signs, Places()), ())
+
+
+def _tracking(n: int) -> Look:
+    signs = _signs(n)
+    seen = follow(follow(Tracking(), signs, 2000.0, Places()), signs, 2020.0, Places())
+    return lambda: follow(seen, signs, 2025.0, Places())
+
+
+def _last_words(n: int) -> Look:
+    text = 'Traceback:\n  File "a.py", line 1, in f\n' * (n // 40) + "ValueError: token=" + "x" * 20
+    return lambda: words(text)
+
+
+def _stack(n: int) -> Look:
+    value = json.dumps([["f", "/a.py", 1]] * n).encode()
+    return lambda: stack_of(value)
+
+
+def _status(n: int) -> Look:
+    metrics = [{"name": f"m{k}", "value": "1.5"} for k in range(n)]
+    body = json.dumps({"trainerStatus": {"progressPercentage": 1, "metrics": metrics}}).encode()
+    return lambda: read_status(body, 0)
+
+
+def _credentials(n: int) -> Look:
+    text = "password=" * (n // 9)
+    return lambda: without_credentials(text)
+
+
+PROBES, VIEW = "watchers.probes", "state.view"
+RECORDER, PLACES = f"{VIEW}.recorder", f"{VIEW}.places"
+
+ROWS = (
+    Row("collectives: the same groups", (f"{RECORDER}.collectives",), 4096, _late),
+    Row("collectives: groups of each", (f"{RECORDER}.collectives",), 4096, _forged_alone, 40.0),
+    Row("collectives: half are silent", (f"{RECORDER}.collectives",), 4096, _silent),
+    Row("collectives: values of a turn", (f"{PROBES}.torch.collectives",), SLICE, _collectives),
+    Row("who comes last", (f"{RECORDER}.arrivals",), 4096, _arrivals, 40.0),
+    Row("NCCL's RAS: its answer", (f"{PROBES}.nccl.answer",), 3500, _ras_answer, 40.0),
+    Row("NCCL's RAS: over looks", (f"{RECORDER}.ras", f"{RECORDER}.ras_answer"), 3500, _ras),
+    Row("places: over looks", (f"{PLACES}.standstill", f"{PLACES}.sentence", f"{PLACES}.report"), 4096, _places),
+    Row("places: a stack", (f"{PROBES}.jax.places",), 64, _stack),
+    Row("steps: over looks", (f"{VIEW}.progress",), 4096, _steps),
+    Row("steps: values of a store", (f"{PROBES}.reports", f"{PROBES}.torch.reports"), 4096, _entries, 50.0),
+    Row("jax: list of tasks", (f"{PROBES}.jax.task_list", f"{PROBES}.jax.protobuf"), 16_384, _task_list, 120.0),
+    Row("ray: nodes", (f"{PROBES}.ray.answers",), 4096, _ray_nodes, 40.0),
+    Row("ray: tasks", (f"{PROBES}.ray.tasks",), 4096, _ray_tasks),
+    Row("ray: demands", (f"{PROBES}.ray.demands",), 4096, _ray_demands, 30.0),
+    Row("incidents: grouping", ("state.facts.incidents.grouping",), 4000, _grouping),
+    Row("incidents: tracking", ("state.facts.incidents.tracking",), 4000, _tracking),
+    Row("last words of a container", ("api.values.termination_message",), 4096, _last_words),
+    Row("credentials in a text", ("api.values.credentials",), 4096, _credentials),
+    Row("a status that was sent", ("watchers.trainer_status",), 256, _status),
+)
+
+ELSEWHERE = {
+    f"{PROBES}.bounded.channel": "it reads frames of a grant, with a turn for others after 64 of them",
+    f"{PROBES}.bounded.connection": "it grants bytes and parts, and reads 64 parts a turn",
+    f"{PROBES}.bounded.grpc": "one answer of a grant; test_floods.py",
+    f"{PROBES}.bounded.http": "it reads lines and chunks of a grant; test_floods.py",
+    f"{PROBES}.bounded.http2": "it counts frames of a grant; test_floods.py",
+    f"{PROBES}.bounded.metered": "it measures",
+    f"{PROBES}.jax.generations": "a closed list of methods",
+    f"{PROBES}.jax.port_check": "one frame",
+    f"{PROBES}.jax.probe": "it asks; its answers are read by task_list, reports and places",
+    f"{PROBES}.jax.rpc": "it asks",
+    f"{PROBES}.nccl.probe": "it asks",
+    f"{PROBES}.nccl.question": "it asks; its answer is read by nccl.answer",
+    f"{PROBES}.ray.probe": "it asks; its answers are read by answers, demands and tasks",
+    f"{PROBES}.stated.probe": "one byte, one head or one small message",
+    f"{PROBES}.torch.probe": "it asks; its answers are read by collectives and reports",
+    f"{PROBES}.torch.store": "one number, or values whose size is granted",
+}
+"""Modules of the probes without a row, and why."""

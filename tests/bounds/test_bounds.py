@@ -1,0 +1,72 @@
+"""No tenant holds the loop: a look at input that is twice as large takes twice as many steps, and not four times."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from tests.bounds.rows import ELSEWHERE, ROWS, Row
+
+FOLDERS = "watchers/probes", "state/view/recorder", "state/view/places"
+"""Where everything reads what tenants wrote."""
+ROOT = Path(__file__).parents[2] / "muster"
+SIZE = 48
+TWICE = 2.3
+
+
+def steps(look: Callable[[], object]) -> int:
+    """How many lines of Python a look executes. It is the same each time, on every machine."""
+    counted = 0
+
+    def line(frame: FrameType, event: str, arg: Any) -> Any:
+        nonlocal counted
+        counted += 1
+        return line
+
+    before = sys.gettrace()
+    sys.settrace(line)
+    try:
+        look()
+    finally:
+        sys.settrace(before)
+    return counted
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_a_look_is_linear_in_its_input(row: Row) -> None:
+    size = min(SIZE, row.most // 2)
+    small, large = (steps(row.make(n)) for n in (size, 2 * size))
+    assert large <= TWICE * small, f"{small} steps for {size}, {large} for {2 * size}"
+
+
+def test_a_look_that_is_quadratic_is_noticed() -> None:
+    def quadratic(n: int) -> Callable[[], object]:
+        return lambda: [other for each in range(n) for other in _all_of(n)]
+
+    assert steps(quadratic(96)) > TWICE * steps(quadratic(48))
+
+
+def _all_of(n: int) -> list[int]:
+    found = []
+    for each in range(n):
+        found.append(each)
+    return found
+
+
+def test_every_reader_of_what_tenants_wrote_has_a_row() -> None:
+    """A new probe or parser comes with its row, or with the reason why it needs none."""
+    modules = {
+        ".".join(file.relative_to(ROOT).with_suffix("").parts)
+        for folder in FOLDERS
+        for file in (ROOT / folder).rglob("*.py")
+        if file.name != "__init__.py"
+    }
+    covered = {module for row in ROWS for module in row.covers}
+    assert modules - covered - ELSEWHERE.keys() == set()
+    assert ELSEWHERE.keys() - modules == set()
+    assert covered & ELSEWHERE.keys() == set()
+    for module in covered:
+        assert (ROOT / module.replace(".", "/")).with_suffix(".py").exists(), module
