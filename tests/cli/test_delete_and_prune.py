@@ -186,6 +186,13 @@ def test_an_experiment_without_a_believable_end_is_not_old() -> None:
     assert [seen.name for seen in old_ones(every, time.time(), ())] == ["first", "second"]  # type: ignore[arg-type]
 
 
+def test_what_another_manager_runs_is_not_pruned() -> None:
+    ended = {"phase": "Succeeded", "finishTime": "2020-01-01T00:00:00Z"}
+    spec = {"managedBy": "kueue.x-k8s.io/multikueue"}
+    seen = snapshot_of({"metadata": {"name": "theirs", "namespace": "n"}, "spec": spec, "status": ended})
+    assert old_ones([seen], time.time(), ()) == []
+
+
 def test_a_right_that_is_missing_is_named(call: Call, submit: Submit, monkeypatch: pytest.MonkeyPatch) -> None:
     async def refuse(*_: object, **__: object) -> None:
         raise Forbidden('experiments "one" is forbidden: User "ann" cannot delete\n\x1b[2J', status=403)

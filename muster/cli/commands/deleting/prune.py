@@ -46,7 +46,8 @@ def prune(
 ) -> None:
     """Delete the experiments that ended longer ago than --older-than, with their pods and logs.
 
-    What has not finished is never deleted, however old it is. An experiment that is created anew under a name
+    What has not finished is never deleted, however old it is, and neither is what another manager runs
+    (spec.managedBy). An experiment that is created anew under a name
     meanwhile is not deleted either. Exit status: 0 all of them are deleted (or there are none), 1 one could not be
     deleted or the answer was no, 2 it could not ask.
     """
@@ -78,12 +79,13 @@ def prune(
 def old_ones(every: Sequence[Snapshot], before: float, phases: Collection[str]) -> list[Snapshot]:
     """Those that finished before a time (wall seconds), the oldest first.
 
-    One that states no end, or is being deleted already, is none of them.
+    One that states no end, is being deleted already, or is run by another manager (``spec.managedBy``), is none of
+    them: the other manager deletes what it has copied here.
     """
     found = [
         (seen.status.finished_at, seen)
         for seen in every
-        if seen.finished and (not phases or seen.phase in phases) and not seen.terminating
+        if seen.finished and (not phases or seen.phase in phases) and not seen.terminating and not seen.managed_by
     ]
     old = [(at, seen) for at, seen in found if at and at <= before]
     return [seen for _, seen in sorted(old, key=lambda pair: (pair[0], pair[1].namespace, pair[1].name))]

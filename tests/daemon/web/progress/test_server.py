@@ -363,6 +363,7 @@ async def test_a_pod_has_two_posts_at_once(world: World) -> None:
     assert [status for status, _ in await asyncio.gather(*slowly)] == [200] * OF_POD
 
 
+@pytest.mark.slow
 async def test_slow_bodies_of_many_addresses_keep_nobody_out(world: World) -> None:
     """512 connections of 16 addresses, at full size: each is closed for the next one, and what others send is heard."""
     members = Members()
