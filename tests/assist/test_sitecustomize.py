@@ -113,15 +113,16 @@ def test_off_leaves_the_process_alone_and_runs_the_images(tmp_path: Path) -> Non
     (image / FILE).write_text("import builtins\nbuiltins.of_the_image = True\n")
     program = (
         "import sys; found = any(type(each).__name__ == 'Clusters' for each in sys.meta_path)\n"
-        "print(of_the_image, sys.excepthook is sys.__excepthook__, found)"
+        "import threading; ended = threading._shutdown.__module__\n"
+        "print(of_the_image, ended, sys.excepthook is sys.__excepthook__, found)"
     )
     off = run(tmp_path, program, image, environ={**JAX_MEMBER, "MUSTER_ASSIST": "off"})
     on = run(tmp_path, program, image, environ=JAX_MEMBER)
-    assert off.stdout == "True True False\n"
-    assert on.stdout == "True False True\n"
+    assert off.stdout == "True threading True False\n"
+    assert on.stdout == "True sitecustomize True True\n"
 
 
-@pytest.mark.parametrize("part", ["import faulthandler", "import fcntl", "import signal", "before = sys.excepthook"])
+@pytest.mark.parametrize("part", ["import faulthandler", "import fcntl", "import signal", "threading = sys.modules"])
 def test_a_part_that_fails_leaves_the_rest_and_the_program(tmp_path: Path, part: str) -> None:
     mounted = tmp_path / "mounted"
     mounted.mkdir()
@@ -208,5 +209,5 @@ def test_a_program_that_imports_no_jax_is_offered_none(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("options", [("-I",), ("-E",), ("-S",)])
 def test_python_that_ignores_its_environment_runs_without_it(tmp_path: Path, options: tuple[str, ...]) -> None:
-    done = run(tmp_path, "import sys; print(sys.excepthook is sys.__excepthook__)", options=options)
-    assert done.stdout == "True\n"
+    done = run(tmp_path, "import threading; print(threading._shutdown.__module__)", options=options)
+    assert done.stdout == "threading\n"

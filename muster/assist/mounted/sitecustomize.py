@@ -33,6 +33,15 @@ MARK = "muster-assist"
 """Key of this module in ``sys.modules`` once it has helped: only once in a process."""
 LAST_SECONDS = 10.0
 """What threads and exit hooks get after a failure, where a gang or a thread would keep the process."""
+FLUSH_SECONDS = 1.0
+"""What they have printed gets as long then to be written."""
+FIRST_FRAMES = ("<module>", "_run_module_as_main")
+"""Functions that the main thread of a program begins with."""
+EXITS: list[int] = []
+"""The exit code of the SystemExit that ends the program, where it is one of a failure."""
+ERROR_FILE = "TORCHELASTIC_ERROR_FILE"
+"""The variable with which torchrun names the file in which a process may say why it failed."""
+LONGEST_TRACEBACK = 65_536
 WAITS_FOR_RANKS = (
     ("jax._src.api", "clean_up"),
     ("jax._src.distributed", "shutdown"),  # jax 0.4
@@ -76,28 +85,80 @@ def answer_a_signal() -> None:
     faulthandler.register(signal.SIGURG, file=kept, all_threads=True, chain=False)
 
 
-def end_on_an_exception() -> None:
-    """After an uncaught exception the process ends where a gang or a thread would keep it."""
+def end_after_a_failure() -> None:
+    """A process that failed ends where a gang or a thread would keep it, once Python has printed what it ended of.
+
+    When the program is over, Python calls ``threading._shutdown`` first. All hooks have returned then, those that keep
+    the traceback back and print it at their end too; none of them is in a chain with this (ADR 63).
+    """
     if sys.flags.interactive:
         return
-    before = sys.excepthook
-
-    def hook(kind: Any, error: Any, trace: Any) -> None:
-        try:
-            before(kind, error, trace)
-        finally:
-            if guarded(program_is_over) and any(map(guarded, (in_a_jax_gang, in_a_torch_gang, has_threads))):
-                leave(130 if issubclass(kind, KeyboardInterrupt) else 1)
-
-    sys.excepthook = hook
+    threading = sys.modules.get("threading")
+    if threading is not None:
+        end_with(threading)
+    else:
+        sys.meta_path.insert(0, Threads())
 
 
-def end_on_an_exit() -> None:
-    """After an uncaught SystemExit that is a failure the process ends where a gang would keep it.
+def end_with(threading: Any) -> None:
+    """Let the module's own end of a program be the end of the process, after a failure that something would keep."""
+    wait = threading._shutdown
 
-    No hook is called for a SystemExit. The interpreter asks it for its code, though, when no frame of Python is left;
-    a program has a frame when it asks. The attribute of the built-in type can be replaced in its dictionary only (ADR
-    63).
+    def _shutdown() -> None:
+        if guarded(program_is_over):
+            code = guarded(failed)
+            if code:
+                leave(code, wait)
+        wait()
+
+    threading._shutdown = _shutdown
+
+
+def failed() -> int:
+    """The exit code of a program that is over, where it failed and a gang or a thread would keep it; else 0."""
+    in_a_gang = any(map(guarded, (in_a_jax_gang, in_a_torch_gang)))
+    if EXITS:
+        return EXITS[-1] if in_a_gang else 0
+    trace = getattr(sys, "last_traceback", None)
+    # A traceback that begins elsewhere is of a console or a callback, and the program went on after it.
+    if trace is None or trace.tb_frame.f_back is not None or trace.tb_frame.f_code.co_name not in FIRST_FRAMES:
+        return 0
+    guarded(explain_to_torchrun)
+    if not in_a_gang and not guarded(has_threads):
+        return 0
+    return 130 if issubclass(sys.last_type or Exception, KeyboardInterrupt) else 1
+
+
+def explain_to_torchrun() -> None:
+    """Write the traceback where torchrun looks for that of a process it has started, so that its last words have it.
+
+    Programs with torch's ``@record`` do so themselves. A process that the program has started inherits the variable,
+    and its failure is not that of the program.
+    """
+    path = os.environ.get(ERROR_FILE)
+    if not path or os.path.exists(path):
+        return
+    with open(f"/proc/{os.getppid()}/environ", "rb") as file:
+        if f"{ERROR_FILE}={path}".encode() in file.read().split(b"\0"):
+            return
+    import json
+    import time
+    import traceback
+
+    lines = traceback.format_exception(sys.last_type, sys.last_value, sys.last_traceback)
+    what = "".join(traceback.format_exception_only(sys.last_type, sys.last_value)).strip()
+    more = {"py_callstack": "".join(lines)[-LONGEST_TRACEBACK:], "timestamp": str(int(time.time()))}
+    with open(f"{path}.muster", "w") as made:
+        json.dump({"message": {"message": what[:LONGEST_TRACEBACK], "extraInfo": more}}, made)
+    os.replace(made.name, path)  # torchrun fails on a part of it
+
+
+def notice_an_exit() -> None:
+    """Learn the code of an uncaught SystemExit: the process ends with it where a gang would keep it.
+
+    Nothing keeps the code of a SystemExit. The interpreter asks it for its code, though, when no frame of Python is
+    left; a program has a frame when it asks. The attribute of the built-in type can be replaced in its dictionary only
+    (ADR 63).
     """
     import gc
 
@@ -107,7 +168,7 @@ def end_on_an_exit() -> None:
     def code(error: Any) -> Any:
         found = member.__get__(error)
         if sys._getframe().f_back is None:
-            guarded(leave_with, found)
+            guarded(note_the_code, found)
         return found
 
     attributes["code"] = property(code, member.__set__, member.__delete__)
@@ -124,16 +185,14 @@ def end_on_an_exit() -> None:
         sys.exit = sys_exit  # type: ignore[assignment]
 
 
-def leave_with(given: Any) -> None:
-    """What the interpreter does with the code of a SystemExit, where that is a failure in a gang."""
+def note_the_code(given: Any) -> None:
+    """Keep the exit code that the interpreter makes of a SystemExit, where it is one of a failure."""
     number = 0 if given is None else given & 255 if isinstance(given, int) else 1
-    if number and any(map(guarded, (in_a_jax_gang, in_a_torch_gang))):
-        if not isinstance(given, int):
-            guarded(lambda: sys.stderr.write(f"{given}\n"))
-        leave(number)
+    if number:
+        EXITS.append(number)
 
 
-def leave(code: int) -> None:
+def leave(code: int, wait: Any) -> None:
     """End the process, after its threads and exit hooks without those that wait for other ranks."""
     import _thread
     import atexit
@@ -141,26 +200,34 @@ def leave(code: int) -> None:
 
     def at_last() -> None:
         time.sleep(LAST_SECONDS)
+        _thread.start_new_thread(flush, ())  # another thread may write to the stream, and wait for its reader
+        time.sleep(FLUSH_SECONDS)
         os._exit(code)
 
     try:
         _thread.start_new_thread(at_last, ())
+        flush()
         for module, name in WAITS_FOR_RANKS:
             guarded(atexit.unregister, getattr(sys.modules.get(module), name, None))
-        guarded(getattr(sys.modules.get("threading"), "_shutdown", int))
+        guarded(wait)
         guarded(atexit._run_exitfuncs)
     finally:
-        for stream in (sys.stdout, sys.stderr):
-            guarded(getattr(stream, "flush", int))
+        flush()
         os._exit(code)
 
 
+def flush() -> None:
+    """Write what was printed."""
+    for stream in (sys.stdout, sys.stderr):
+        guarded(getattr(stream, "flush", int))
+
+
 def program_is_over() -> bool:
-    """The interpreter called the hook, and not a program that goes on."""
+    """The interpreter has called, and not a program that goes on."""
     frame = sys._getframe()
     while frame.f_back is not None:
         frame = frame.f_back
-    return frame.f_code.co_name not in ("<module>", "_run_module_as_main", "_bootstrap")
+    return frame.f_code.co_name not in (*FIRST_FRAMES, "_bootstrap")
 
 
 def in_a_jax_gang() -> bool:
@@ -212,6 +279,16 @@ class Clusters:
     def change(self, module: Any) -> None:
         """Add the gang."""
         add_the_gang(module)
+
+
+class Threads(Clusters):
+    """The same of Python's module of threads."""
+
+    module = "threading"
+
+    def change(self, module: Any) -> None:
+        """Replace what the interpreter calls at the end."""
+        end_with(module)
 
 
 class Distributed(Clusters):
@@ -291,7 +368,7 @@ def help_this_process() -> None:
     if MARK in sys.modules:
         return
     sys.modules[MARK] = sys.modules[__name__]
-    for part in (answer_a_signal, end_on_an_exception, end_on_an_exit):
+    for part in (answer_a_signal, end_after_a_failure, notice_an_exit):
         guarded(part)
 
 

@@ -166,7 +166,7 @@ async def test_python_finds_what_assists_it(
 ) -> None:
     async with cluster_of(isolation) as cluster:
         command = assisted(
-            ["python3", "-c", "import sys, sitecustomize as s; print(sys.excepthook.__module__, s.__file__)"]
+            ["python3", "-c", "import threading, sitecustomize as s; print(threading._shutdown.__module__, s.__file__)"]
         )
         main = make_container(command=command, volumeMounts=[assist_mount()])
         pod = make_pod("helped", main, volumes=[assist_volume()])
