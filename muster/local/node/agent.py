@@ -157,7 +157,7 @@ class NodeAgent:
         services = Informer(
             transport, SERVICES, changed=lambda _kind, _service: hosts.services_changed(), report=report
         )
-        hosts = HostsFiles(services.objects)
+        hosts = HostsFiles(services.objects, network.host_address)
         self._node = node = NodeContext(
             api=api,
             name=self.name,

@@ -14,6 +14,9 @@ from muster.local.node import objects
 from muster.local.node.objects import Object
 
 DOMAIN = "svc.cluster.local"
+LOOPBACK = "127.0.0.1"
+MACHINE = "machine.cluster.local"
+"""The name of the machine in its pods."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +83,17 @@ def addresses(service: Object, pods: Iterable[PodNames]) -> list[str]:
     return [pod.address for pod in mine if pod.ready or unready]
 
 
-def render(own: PodNames, shared: Sequence[str], aliases: Iterable[Object] = ()) -> str:
-    """The hosts file of a pod. `aliases` are its hostAliases. libnss_wrapper refuses a file with comments."""
+def render(own: PodNames, shared: Sequence[str], aliases: Iterable[Object] = (), machine: str = LOOPBACK) -> str:
+    """The hosts file of a pod. `aliases` are its hostAliases. libnss_wrapper refuses a file with comments.
+
+    The address of the machine has a name as well: PyTorch's store asks for that of whoever connects to it, and warns
+    where there is none.
+    """
     head = [
         f"{own.address} {' '.join([*own.names, own.hostname])}",
-        "127.0.0.1 localhost",
+        f"{LOOPBACK} localhost",
         "::1 localhost ip6-localhost ip6-loopback",
+        *([f"{machine} {MACHINE}"] if machine != LOOPBACK else []),
     ]
     extra = [f"{each.get('ip')} {' '.join(map(str, each.get('hostnames') or ()))}" for each in aliases]
     return "\n".join([*head, *extra, *shared]) + "\n"

@@ -27,10 +27,11 @@ class _Kept:
 
 
 class HostsFiles:
-    """All hosts files of the node."""
+    """All hosts files of the node. ``machine`` is its own address for pods: probes of the daemon come from there."""
 
-    def __init__(self, services: Mapping[str, Object]) -> None:
+    def __init__(self, services: Mapping[str, Object], machine: str) -> None:
         self._services = services
+        self._machine = machine
         self._kept: dict[str, _Kept] = {}
         self._written: dict[str, str] = {}
         self._last: dict[str, list[str]] = {}
@@ -88,7 +89,7 @@ class HostsFiles:
         return hosts_entries.lines(namespace, [kept.pod for kept in self._kept.values()], self._services.values())
 
     def _write(self, kept: _Kept, shared: list[str]) -> None:
-        text = hosts_entries.render(kept.pod, shared, kept.aliases)
+        text = hosts_entries.render(kept.pod, shared, kept.aliases, self._machine)
         if self._written.get(kept.pod.uid) == text:
             return
         self._written[kept.pod.uid] = text

@@ -44,6 +44,12 @@ def test_a_hosts_file_has_its_own_name_then_aliases_then_other_pods(make_pod: Ma
     assert text.index("10.9.9.9 licence l") < text.index("10.0.0.2 w-0.exp")
 
 
+def test_the_machine_has_a_name_where_its_address_has_none(make_pod: MakePod) -> None:
+    alone = member(make_pod, "alone", "10.0.0.2")
+    assert "10.0.0.1 machine.cluster.local" in render(alone, [], machine="10.0.0.1").splitlines()
+    assert "machine" not in render(alone, [], machine="127.0.0.1")
+
+
 def test_a_service_has_the_addresses_of_its_ready_pods_or_of_all_if_published(make_pod: MakePod) -> None:
     pods = [member(make_pod, "a", "10.0.0.2", ready=True), member(make_pod, "b", "10.0.0.3")]
     service: dict[str, Any] = {
@@ -71,13 +77,14 @@ async def test_hosts_files_are_updated_in_place(
         "metadata": {"name": "head", "namespace": "default"},
         "spec": {"selector": {"app": "ray"}},
     }
-    files = HostsFiles({"s": service})
+    files = HostsFiles({"s": service}, "10.0.0.1")
     keeping = asyncio.create_task(files.run())
     first, second = tmp_path / "first", tmp_path / "second"
     files.add(member(make_pod, "w-0", "10.0.0.2", subdomain="exp"), first)
     inode = first.stat().st_ino
     files.add(member(make_pod, "w-1", "10.0.0.3", subdomain="exp"), second)
     assert "10.0.0.2 w-0.exp" in second.read_text()
+    assert "10.0.0.1 machine.cluster.local\n" in second.read_text()
     assert files.address_of("default", "w-1.exp") == "10.0.0.3"
     await written()
     assert "10.0.0.3 w-1.exp" in first.read_text()
