@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from muster.api.last_words.launchers import NONE, sentence
 from muster.api.names import (
     CONTAINER,
     LABEL_ATTEMPT,
@@ -136,4 +137,6 @@ def _how(code: int, message: str, reason: str) -> str:
     said = words(message, reason)
     if are_a_reason(said.explains, code):
         return f"exit code {code}: {said.text}"
+    if said.child != NONE:
+        return f"exit code {code}: {sentence(said.child)}"
     return f"exit code {code}; its last line: {said.last_line}" if said.last_line else f"exit code {code}"

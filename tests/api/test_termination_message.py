@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.api.values.printable import MESSAGE
-from muster.api.values.termination_message import LAST_LINE, are_a_reason, raised_at, words
+from muster.api.values.termination_message import LAST_LINE, Words, are_a_reason, words
 
 TRACEBACK = """step 12: loss 0.3
 Traceback (most recent call last):
@@ -132,14 +132,14 @@ SHELL = 'runc create failed: cannot start container process: exec: "/bin/sh": st
 
 
 def test_what_the_runtime_says_of_a_program_that_never_ran_is_the_reason_and_no_line_of_its_log() -> None:
-    assert words(SHELL, "StartError") == (SHELL, True, "")
+    assert words(SHELL, "StartError") == Words(SHELL, True, "")
     assert are_a_reason(words(SHELL, "StartError").explains, 128)
     lost = "The container could not be located when the pod was terminated"
     assert words(lost, "ContainerStatusUnknown").last_line == ""
 
 
 def test_the_same_words_of_a_program_are_its_last_line() -> None:
-    assert words(SHELL, "Error") == (SHELL, False, SHELL)
+    assert words(SHELL, "Error") == Words(SHELL, False, SHELL)
 
 
 @pytest.mark.parametrize(
@@ -157,11 +157,11 @@ def test_the_same_words_of_a_program_are_its_last_line() -> None:
     ],
 )
 def test_the_frame_that_raised_the_last_exception_is_its_place(text: str | None, place: str) -> None:
-    assert raised_at(text) == place
+    assert words(text).raised_at == place
 
 
 @given(st.text(max_size=300))
 def test_a_place_is_short_and_printable_whatever_was_printed(text: str) -> None:
-    place = raised_at(f'  File "{text}", line 3, in {text}\nE: x')
+    place = words(f'  File "{text}", line 3, in {text}\nE: x').raised_at
     assert len(place) <= LAST_LINE
     assert place.isprintable()

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from muster.api.last_words.tracebacks import HEAD
 from muster.api.status import Cause
 from muster.cli.processes.evidence import Printed, exception_before, of_end, runs_on
-from muster.cli.processes.tracebacks import HEAD, Tracebacks
+from muster.cli.processes.tracebacks import Tracebacks
 from muster.kinds.jax.operator import SURVIVOR_TEXT
 
 FRAME = '  File "train.py", line 1, in <module>'
@@ -63,6 +64,7 @@ def test_where_no_rank_is_the_cause_the_first_traceback_is_shown(known: Cause | 
 
 def test_a_last_line_without_a_time_has_no_age() -> None:
     assert shown(Tracebacks(), r2=Printed("hello", False)) == ["the last line of rank 2: hello"]
+    assert shown(Tracebacks(), r2=Printed("[W1128 05:56:20 socket.cpp:207] [c10d] x", False)) == []
     assert shown(Tracebacks(), r2=Printed(" ", False, 999.0)) == []
     assert shown(Tracebacks(), r1=Printed("hello", False, 999.0)) == []
 

@@ -1,6 +1,7 @@
 """The tracebacks of an epoch: the first is shown whole, of the others the last line; the last of a rank is kept."""
 
-from muster.cli.processes.tracebacks import HEAD, LONGEST, SHOWN, Tracebacks
+from muster.api.last_words.tracebacks import HEAD
+from muster.cli.processes.tracebacks import LONGEST, SHOWN, Tracebacks
 
 
 def traceback(error: str, frames: int = 1) -> list[str]:
@@ -56,3 +57,31 @@ def test_an_empty_line_does_not_end_a_traceback() -> None:
     tracebacks = Tracebacks()
     lines = [HEAD, '  File "train.py", line 1', "", "ValueError: loss is NaN"]
     assert shown(tracebacks, 1, lines) == lines
+
+
+def test_the_number_of_a_rank_in_front_of_each_line_is_left_out() -> None:
+    tracebacks = Tracebacks()
+    lines = [f"[rank1]: {line}" for line in traceback("ValueError: loss is NaN")]
+    mixed = [each for line in lines for each in (line, "[rank0]: step 12", "W1128 05:00:00.1 77 api.py:900] Sending")]
+    assert shown(tracebacks, 0, mixed) == lines
+    assert tracebacks.of(0) == traceback("ValueError: loss is NaN")
+    assert tracebacks.ended_with(0, lines[-1])
+
+
+def test_the_traceback_of_a_launcher_does_not_hide_the_programs() -> None:
+    tracebacks = Tracebacks()
+    shown(tracebacks, 0, traceback("ValueError: loss is NaN"))
+    shown(tracebacks, 0, [HEAD, '  File "/x/torch/distributed/run.py", line 9, in run', "a.b.ChildFailedError: "])
+    shown(
+        tracebacks, 0, ["  traceback : " + HEAD, '    File "train.py", line 1', "  ValueError: loss is NaN", "=" * 60]
+    )
+    assert tracebacks.of(0) == traceback("ValueError: loss is NaN")
+
+
+def test_the_traceback_of_an_exception_group_is_whole() -> None:
+    tracebacks = Tracebacks()
+    plain = traceback("ExceptionGroup: of a TaskGroup (2 sub-exceptions)")
+    lines = [f"  + Exception Group {HEAD}", *(f"  | {line}" for line in plain[1:])]
+    assert shown(tracebacks, 0, [*lines, "  +-+---------------- 1 ----------------"]) == lines
+    assert tracebacks.of(0)[1:] == plain[1:]
+    assert tracebacks.of(0)[0].endswith(HEAD)

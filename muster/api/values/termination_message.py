@@ -6,6 +6,8 @@ kuberuntime_manager.go, pkg/kubelet/container/runtime.go). A decision keeps 512 
 
 - the exception of the last Python traceback, where there is one. What a program prints after it comes from other
   threads and from libraries that notice the end;
+- of a launcher (torchrun, accelerate, mpirun, a shell) the exception of the process that it had started, and how that
+  ended: the launcher's own traceback and last words say only that a process failed (``muster.api.last_words``);
 - of a fatal error of C++ code (absl's log, which jax's coordination client uses) the status that it quotes;
 - otherwise the end of the text, without the stack trace of C++ code. It says what the program printed last, and not why
   it ended.
@@ -18,25 +20,26 @@ import re
 import signal
 from typing import Final, NamedTuple
 
+from muster.api.last_words.ending import end_of
+from muster.api.last_words.launchers import NONE, Child
+from muster.api.last_words.lines import last_of
+from muster.api.last_words.tracebacks import Traceback
 from muster.api.values.credentials import without_credentials
 from muster.api.values.printable import MESSAGE, clean, uncoloured
 
 LAST_LINE: Final = 200
 """Characters that are kept of the last line."""
 
+MOST: Final = 4_096
+MOST_LINES: Final = 160
+"""Characters and lines of a message that are looked at: a kubelet takes no more, and 80 lines of a log."""
+
 _LINES = re.compile(r"[\r\n]+")
-_FRAME = re.compile(r'\s+File ".*", line \d+')
-_PLACE = re.compile(r'\s+File "(?:[^"\n]*[/\\])?([^"/\\\n]{1,80})", line (\d{1,7})(?:, in ([\w.<>]{1,80}))?')
+_PLACE = re.compile(r"(?:.*[/\\])?([^/\\]{1,80})")
+_FUNCTION = re.compile(r"[\w.<>]{1,80}")
 _NATIVE_STACK = re.compile(r"\*\*\* Check failure stack trace: \*\*\*.*|(\n +@ +0x[^\n]*)+", re.DOTALL)
 _STATUS = re.compile(r"\bF(\d{4})? [^\n]*?absl::Status: ")
 _GREETING = re.compile(r"(?m)^\[Gloo\] Rank \d+ is connected to .*[\r\n]*")
-_EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(: |:?$)")
-_NO_LAST_LINE = re.compile(
-    r"^\s*(@ +0x|\*\*\* |[EFIW]\d{4} \d\d:)"  # a frame of C++ code, or a line of absl's log
-    r"|^\[Gloo\] Rank \d+ is connected to "
-    r"|thus NOT reported|terminate unexpectedly|until terminated by a signal|check your firewall settings"
-    r"|^\s*ray stop$|^-+$|^--block$"  # the banner with which ``ray start`` ends
-)
 
 
 class Words(NamedTuple):
@@ -47,7 +50,11 @@ class Words(NamedTuple):
     explains: bool
     """The text is the exception or the status that ended the program."""
     last_line: str
-    """The last line that it printed; empty where that is a stack frame of C++ code or the greeting of a library."""
+    """The last line that it printed; empty where that says nothing of an end: a banner, a rule, a library's warning."""
+    raised_at: str = ""
+    """Where the exception was raised, ``train.py:41 in next``; empty where no traceback says it."""
+    child: Child = NONE
+    """How the process ended that a launcher had started, and says to be the first that failed."""
 
 
 NOTHING: Final = Words("", False, "")
@@ -74,31 +81,24 @@ def words(text: str | None, reason: str | None = "") -> Words:
         return NOTHING
     if reason in OF_THE_RUNTIME:
         return Words(clean(text, MESSAGE), True, "")
-    lines = _LINES.split(text := without_credentials(uncoloured(text)))
-    last = next((each for each in reversed(lines) if each and not each.isspace()), "")
-    shown = "" if _NO_LAST_LINE.search(last) else clean(last.strip(), LAST_LINE)
+    text = without_credentials(uncoloured(text[-MOST:]))
+    lines = [each for each in _LINES.split(text) if each and not each.isspace()][-MOST_LINES:]
+    raised, child = end_of(lines)
+    shown = clean(last_of(lines), LAST_LINE) if child == NONE else ""  # else the launcher's
+    if raised:
+        return Words(clean(raised.exception, MESSAGE), True, shown, _place(raised), child)
     text = _GREETING.sub("", text)
-    if exception := _exception(_LINES.split(text)):
-        return Words(clean(exception, MESSAGE), True, shown)
     if status := _STATUS.search(text):
-        return Words(clean(_NATIVE_STACK.sub("", text[status.end() :]), MESSAGE), True, shown)
+        return Words(clean(_NATIVE_STACK.sub("", text[status.end() :]), MESSAGE), True, shown, child=child)
     text = _NATIVE_STACK.sub("", text).strip()
-    return Words(clean(text if len(text) <= MESSAGE else f"…{text[1 - MESSAGE :]}", MESSAGE), False, shown)
+    end = text if len(text) <= MESSAGE else f"…{text[1 - MESSAGE :]}"
+    return Words(clean(end, MESSAGE), False, shown, child=child)
 
 
-def raised_at(text: str | None) -> str:
-    """Where the exception of the last traceback was raised, ``train.py:41 in next``; empty where none is there."""
-    lines = _LINES.split(uncoloured(text or ""))
-    frame = next((each for each in reversed(lines) if _FRAME.match(each)), "")
-    found = _PLACE.match(frame)
-    if found is None:
+def _place(raised: Traceback) -> str:
+    """``train.py:41 in next``."""
+    file = _PLACE.fullmatch(raised.path)
+    if file is None:
         return ""
-    file, line, function = found.groups()
-    return clean(f"{file}:{line}" + (f" in {function}" if function else ""), LAST_LINE)
-
-
-def _exception(lines: list[str]) -> str:
-    """The first line that is not indented after the last frame: ``ValueError: loss is NaN``."""
-    last = next((at for at in range(len(lines) - 1, -1, -1) if _FRAME.match(lines[at])), len(lines))
-    line = next((each for each in lines[last + 1 :] if each and not each[0].isspace()), "")
-    return line if _EXCEPTION.match(line) else ""
+    named = f" in {raised.function}" if _FUNCTION.fullmatch(raised.function) else ""
+    return clean(f"{file[1]}:{raised.line}{named}", LAST_LINE)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from muster.api.last_words.lines import is_noise
 from muster.api.status import Cause
 from muster.api.values.humanize import age
 from muster.api.values.printable import printable
@@ -36,7 +37,7 @@ def of_end(cause: Cause | None, tracebacks: Tracebacks, last: Mapping[int, Print
     if cause is None or failed < 0:
         return _titled(f"the traceback of rank {rank} was:", lines)
     said = []
-    if (line := last.get(failed)) is not None and line.text.strip():
+    if (line := last.get(failed)) is not None and not is_noise(line.text):
         end = "its end" if cause.exit_code else "the end of the gang"
         before = "" if line.at is None or not cause.at else f", {age(max(0.0, cause.at - line.at))} before {end}"
         said.append(f"the last line of rank {failed}{before}: {printable(line.text)}")

@@ -9,52 +9,79 @@ more is shown.
 from collections import deque
 from dataclasses import dataclass, field
 
-HEAD = "Traceback (most recent call last):"
+from muster.api.last_words.launchers import is_of_a_launcher
+from muster.api.last_words.tracebacks import FRONT, HEAD, tracebacks
+
 LONGEST = 60
 """Last lines kept of one traceback."""
 SHOWN = 8
 """Tracebacks of an epoch that are shown."""
+GROUP = "+ Exception Group "
+"""Is in front of the head of the traceback of an exception group; its other lines have a bar there."""
+QUOTED = "traceback :"
+"""Begins the line in which torchrun repeats a traceback."""
+
+
+@dataclass(slots=True)
+class _Traceback:
+    front: str
+    """What is in front of each of its lines: ``[rank1]: ``."""
+    lines: deque[str] = field(default_factory=lambda: deque(maxlen=LONGEST))
+
+    def plain(self) -> list[str]:
+        """Its lines without that."""
+        return [line[len(self.front) :] for line in self.lines]
 
 
 @dataclass(slots=True)
 class Tracebacks:
-    """The tracebacks of one epoch, the last one of each rank."""
+    """The tracebacks of one epoch, the last one of each rank that is the program's and not its launcher's."""
 
-    _last: dict[int, deque[str]] = field(default_factory=dict)
-    _open: set[int] = field(default_factory=set)
-    """Ranks whose last traceback has no exception yet."""
+    _last: dict[int, _Traceback] = field(default_factory=dict)
+    _open: dict[int, _Traceback] = field(default_factory=dict)
+    """The traceback of each rank that has no exception yet."""
     _first: int | None = None
     """The rank of the first traceback, while that is written."""
     _count: int = 0
 
     def take(self, rank: int, line: str) -> bool:
         """Keep a line that belongs to a traceback. Whether it is worth showing."""
-        if line.strip() == HEAD:
-            self._last[rank] = deque(maxlen=LONGEST)
-            self._open.add(rank)
+        stripped = line.rstrip()
+        head = stripped.endswith(HEAD) and len(stripped) <= FRONT + len(HEAD) and QUOTED not in stripped
+        if head:
+            self._open[rank] = _Traceback(stripped.removesuffix(HEAD).replace(GROUP, "| "))
             self._count += 1
             if self._count == 1:
                 self._first = rank
-        if rank not in self._open:
+        found = self._open.get(rank)
+        if found is None or not (head or line.startswith(found.front.rstrip())):
             return False
-        self._last[rank].append(line)
-        ended = line.strip() != HEAD and not line[:1].isspace() and bool(line)
+        found.lines.append(line)
+        text = line[len(found.front) :]
+        ended = not head and bool(text) and not text[:1].isspace()
         shown = rank == self._first or (ended and self._count <= SHOWN)
         if ended:
-            self._open.discard(rank)
-            if rank == self._first:
-                self._first = None
+            self._end(rank, found)
         return shown
+
+    def _end(self, rank: int, found: _Traceback) -> None:
+        del self._open[rank]
+        if rank == self._first:
+            self._first = None
+        read = tracebacks(found.plain())
+        if rank not in self._last or not (read and is_of_a_launcher(read[-1])):
+            self._last[rank] = found
 
     def of(self, rank: int) -> list[str]:
         """The last traceback of that rank; empty where it has none."""
-        return list(self._last.get(rank, ()))
+        found = self._last.get(rank) or self._open.get(rank)
+        return found.plain() if found else []
 
     def first(self) -> tuple[int, list[str]]:
         """The rank that was the first to have a traceback, and its last one; -1 where none has."""
-        rank = next(iter(self._last), -1)
+        rank = next(iter(self._last), next(iter(self._open), -1))
         return rank, self.of(rank)
 
     def ended_with(self, rank: int, line: str) -> bool:
         """That line of the rank has ended its traceback."""
-        return rank not in self._open and rank in self._last and self._last[rank][-1] == line
+        return rank not in self._open and rank in self._last and self._last[rank].lines[-1] == line

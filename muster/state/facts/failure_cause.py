@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from muster.api.last_words.launchers import NONE, sentence
 from muster.api.names import CONTAINER
 from muster.api.values.termination_message import are_a_reason
 from muster.state.facts.context import Context
@@ -84,9 +85,9 @@ def last_words(context: Context, pod: Pod, end: Exit) -> tuple[str, str]:
         group = context.plan.group_of(pod.rank)
         limit = group.pod.limits.get("memory", "") if group and end.container in ("", CONTAINER) else ""
         return f"memory limit {limit}" if limit else "", end.last_line
-    if are_a_reason(end.explains, end.code):
+    if are_a_reason(end.explains, end.own_code):
         return end.message, ""
-    return "", end.last_line
+    return ("", end.last_line) if end.child == NONE else (sentence(end.child), "")
 
 
 def was_deleted(pod: Pod) -> bool:

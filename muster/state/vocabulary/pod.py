@@ -8,7 +8,9 @@ from enum import StrEnum
 
 import msgspec
 
+from muster.api.last_words.launchers import NONE, Child
 from muster.api.values.devices import Devices
+from muster.api.values.termination_message import SIGNALLED
 
 
 class PodPhase(StrEnum):
@@ -45,6 +47,14 @@ class Exit(msgspec.Struct, frozen=True, gc=False):
     last_line: str = ""
     raised_at: str = ""
     """Where the exception was raised: ``train.py:41 in next``; empty where no traceback says it."""
+    child: Child = NONE
+    """How the process ended that a launcher had started, by its word."""
+
+    @property
+    def own_code(self) -> int:
+        """The exit code of the program: that of a launcher's process where it is known, else the container's."""
+        code = self.child.code
+        return SIGNALLED - code if code < 0 else code or self.code
 
 
 class Pod(msgspec.Struct, frozen=True, gc=False):

@@ -15,7 +15,7 @@ import msgspec
 
 from muster.api.names import CONTAINER
 from muster.api.values.printable import MESSAGE, clean, word
-from muster.api.values.termination_message import raised_at, words
+from muster.api.values.termination_message import words
 from muster.api.values.timestamps import seconds_of
 from muster.state.vocabulary.pod import PATIENT, Exit, PodPhase
 from muster.watchers.pods.document import ContainerStatus, Spec, Status, Terminated
@@ -220,7 +220,8 @@ def _exit(container: str, ended: Terminated) -> Exit:
         finished_at=seconds_of(ended.finishedAt),
         explains=said.explains,
         last_line=said.last_line,
-        raised_at=raised_at(ended.message) if said.explains else "",
+        raised_at=said.raised_at,
+        child=said.child,
     )
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from muster.api.last_words.launchers import Child
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.classifier import why_missing
 from muster.state.facts.failure_cause import cause_of
@@ -71,6 +72,21 @@ def test_the_last_words_are_the_message_where_they_explain_the_end(
     """The log of a program that was killed says nothing of the kill: its traceback is one that was caught."""
     found = cause(pod(exit=Exit("main", code, 0, "Error", "ValueError: bad", NOW, explains, "hello")))
     assert (found.message, found.last_line) == (message, last_line)
+
+
+@pytest.mark.parametrize(
+    ("child", "explains", "message"),
+    [
+        (Child(1, 1), True, "ValueError: bad"),
+        (Child(-9, 1), False, "its process of rank 1 was ended by signal 9 (SIGKILL)"),
+        (Child(3), False, "a process that it started exited 3"),
+    ],
+)
+def test_behind_a_launcher_the_message_is_the_programs_exception_else_how_its_process_ended(
+    child: Child, explains: bool, message: str
+) -> None:
+    found = cause(pod(exit=Exit("main", 1, 0, "Error", "ValueError: bad", NOW, explains, "", "", child)))
+    assert (found.message, found.last_line, found.exit_code) == (message, "", 1)
 
 
 def test_an_exit_without_reason_or_time_is_an_error_of_now() -> None:

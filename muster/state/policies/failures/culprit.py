@@ -48,7 +48,7 @@ def is_survivor(plan: Plan, pod: Pod) -> bool:
     """The pod ended as members do that lost another member."""
     if pod.exit is None:
         return False
-    code, words = pod.exit.code, pod.exit.message
+    code, words = pod.exit.own_code, pod.exit.message
     if plan.failures.survivor_text and words and (code in plan.failures.survivor_exits or code < SIGNALLED):
         return _says(plan.failures.survivor_text, words)
     return code in plan.failures.survivor_exits

@@ -1,10 +1,11 @@
 """The same failure again: a gang that fails in the same way, and gets no further, is not mended by one more restart.
 
-A failure is known again by its *fingerprint*: exit code and signal, reason, the last line of the exception without
-numbers and addresses, the file, line and function that raised it, the container, and the group. Not by rank, pod or
-node: one failure may strike any of them. Some failures cannot be known again, and end the row: an exit code 1, a
-SIGKILL or a SIGTERM without a word, and members that were only lost to the others. What the platform does, and restarts
-that people ask for, neither count nor end the row.
+A failure is known again by its *fingerprint*: exit code and signal (of the process that a launcher had started, where
+the launcher reports them), reason, the last line of the exception without numbers and addresses, the file, line and
+function that raised it, the container, and the group. Not by rank, pod or node: one failure may strike any of them.
+Some failures cannot be known again, and end the row: an exit code 1, a SIGKILL or a SIGTERM without a word, and members
+that were only lost to the others. What the platform does, and restarts that people ask for, neither count nor end the
+row.
 
 The gang *advanced* between two failures if its best step rose by more than it makes while a rank writes two values (20
 s of work): a step is read some seconds late, and checkpoints are further apart. Where no steps are known, or where they
@@ -27,6 +28,8 @@ from typing import Final, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
+from muster.api.last_words.launchers import NONE
+from muster.api.last_words.launchers import sentence as sentence_of
 from muster.api.progress import report_interval
 from muster.api.restart_counts import MAX_PLACES, SameFailure
 from muster.api.values.humanize import age
@@ -173,15 +176,19 @@ def _mark(context: Context, cause: Cause) -> _Mark | None:
         return None
     if pod is not None and is_survivor(context.plan, pod):
         return None
-    words = _VALUES.sub("#", cause.message)
+    end = pod.exit if pod is not None else None
+    code, child = (end.own_code, end.child) if end is not None else (cause.exit_code, NONE)
+    words = _VALUES.sub("#", cause.message if child == NONE or (end is not None and end.explains) else "")
     plain = cause.reason in _PLAIN
-    if not words and plain and cause.exit_code in _ANY_EXIT:
+    if not words and plain and code in _ANY_EXIT:
         return None
     signal = of_signal(cause.signal, cause.exit_code)
-    raised_at = pod.exit.raised_at if pod is not None and pod.exit is not None and words else ""
-    parts = (str(cause.exit_code), str(cause.signal), cause.reason, words, raised_at, cause.container, cause.group)
+    raised_at = end.raised_at if end is not None and words else ""
+    parts = (str(code), str(cause.signal), cause.reason, words, raised_at, cause.container, cause.group)
     shown = f"exited {cause.exit_code}{f' ({signal})' if signal else ''}{'' if plain else f', {cause.reason}'}"
-    if words:
+    if child != NONE and not words:
+        shown += f": {sentence_of(child)}"
+    elif words:
         shown += f": {words if len(words) <= WORDS else f'{words[: WORDS - 1]}…'}"
     return _Mark(
         sha256("\0".join(parts).encode(errors="replace")).hexdigest()[:16],

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from muster.api.last_words.launchers import NONE, Child
 from muster.api.restart_counts import MAX_PLACES
 from muster.state.facts.context import Context
 from muster.state.policies.failures import recurrence
@@ -41,10 +42,10 @@ class Gang(Story):
 
     def fail(
         self, rank: int = 1, message: str = RAISED, *, code: int = 1, signal: int = 0, reason: str = "Error",
-        raised_at: str = "train.py:41 in next", node: str | None = None,
+        raised_at: str = "train.py:41 in next", node: str | None = None, child: Child = NONE,
     ) -> None:  # fmt: skip
         """A member raises an exception; the gang is restarted, or ends."""
-        end = Exit("main", code, signal, reason, message, self.now, bool(message), "", raised_at)
+        end = Exit("main", code, signal, reason, message, self.now, bool(message), "", raised_at, child)
         where: dict[str, Any] = {} if node is None else {"node": node}
         self.set(rank, phase=PodPhase.FAILED, ready=False, exit=end, **where)
         for action in self.look():
@@ -91,6 +92,35 @@ def played(gang: Gang, steps: Sequence[int | None], **failure: Any) -> list[bool
         gang.look()
         found.append(gang.named)
     return found
+
+
+@pytest.mark.parametrize(
+    ("ends", "count"),
+    [
+        ([Child(3, 1), Child(3, 0)], 2),
+        ([Child(3, 1), Child(4, 1)], 1),
+        ([Child(-11), Child(-11)], 2),
+        ([Child(-9, 1), Child(-9, 1)], 0),
+        ([Child(1), Child(1)], 0),
+    ],
+)
+def test_a_failure_behind_a_launcher_is_known_by_the_end_of_its_process(ends: list[Child], count: int) -> None:
+    """A launcher exits with 1 whatever happened. A SIGKILL and an exit code 1 without a word say too little."""
+    gang = Gang(wanted())
+    for child in ends:
+        gang.run()
+        gang.fail(message="", raised_at="", child=child)
+    assert gang.count == count
+
+
+def test_an_exception_and_a_kill_behind_a_launcher_are_not_the_same() -> None:
+    gang = Gang(wanted(same_failure_ends=True))
+    gang.run()
+    gang.fail(child=Child(1, 1))
+    gang.run()
+    gang.fail(message="", raised_at="", child=Child(-9, 1))
+    gang.run()
+    assert gang.kept.phase is Phase.RUNNING
 
 
 def test_the_second_failure_that_is_the_same_is_named_and_nothing_else_changes() -> None:

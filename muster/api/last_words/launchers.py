@@ -1,0 +1,179 @@
+"""Launchers: programs that start the program, and say of its end what they have seen from outside.
+
+A launcher ends with a code of its own, most often 1, and its last words are its own: its traceback, a block of rules.
+The exit code or signal of the process that failed first is among them, in a form that each launcher has; a row of
+``REPORTS`` reads one form. What they print beside it is in ``_OWN_LINES``, and where their own tracebacks come from in
+``_OWN_FILES``.
+"""
+
+import re
+import signal
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from muster.api.last_words.lines import LONGEST, is_noise
+from muster.api.last_words.tracebacks import Traceback
+
+_SIGNALS: Final = {"Killed": "SIGKILL", "Out Of Memory": "SIGKILL", "OOM Killed": "SIGKILL", "Terminated": "SIGTERM"}
+_SIGNALS_OF_WORDS: Final = _SIGNALS | {"Segmentation fault": "SIGSEGV", "Aborted": "SIGABRT", "Bus error": "SIGBUS"}
+SHELL: Final = 128
+"""What a shell adds to the number of the signal that ended a program; some launchers report that."""
+LAST_SIGNAL: Final = 64
+_DEATHS: Final = "|".join(_SIGNALS_OF_WORDS)
+"""How a shell and srun say that a process was killed."""
+
+REPORTS: Final = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"failed \(exitcode: (?P<code>-?\d{1,3})\) local_rank: \d{1,6} \(pid",  # torchrun, before its block
+        r"returned non-zero exit status (?P<code>\d{1,3})\b",  # subprocess of Python: accelerate, deepspeed, scripts
+        r"died with <Signals\.(?P<name>SIG\w{1,10})",
+        r"exits with return code = (?P<code>-?\d{1,3})",  # deepspeed
+        r"process rank (?P<rank>\d{1,6}) with PID \d{1,9} on node \S{1,253} exited on signal (?P<signal>\d{1,2})",
+        r"EXIT STRING: .{0,40}\(signal (?P<signal>\d{1,2})\)",  # mpiexec of MPICH
+        r"^= +KILLED BY SIGNAL: (?P<signal>\d{1,2})",  # mpiexec of Intel
+        r"^= +EXIT CODE: (?P<code>\d{1,3})",
+        r"^\s*Exit code: {1,8}(?P<code>\d{1,3})$",  # mpirun and horovodrun; the rank is in the line before
+        r"Process (?P<rank>\d{1,6}) exit with status code (?P<code>\d{1,3})",  # horovodrun
+        r"entrypoint command failed with exit code (?P<code>-?\d{1,3})",  # ray job
+        r"entrypoint command failed due to signal (?P<name>SIG\w{1,10})",
+        r"^srun: error: [^:]{1,253}: tasks? (?P<rank>\d{1,6})[^:]{0,80}: Exited with exit code (?P<code>\d{1,3})",
+        rf"^srun: error: [^:]{{1,253}}: tasks? (?P<rank>\d{{1,6}})[^:]{{0,80}}: (?P<word>{_DEATHS})",
+        rf"^[^:]{{0,253}}: line \d{{1,6}}: +\d{{1,9}} (?P<word>{_DEATHS})\b",  # a shell
+        r"^g?make(\[\d+\])?: \*\*\* .{0,253}\] Error (?P<code>\d{1,3})$",
+        rf"^g?make(\[\d+\])?: \*\*\* .{{0,253}}\] (?P<word>{_DEATHS})$",
+        r"Child process with PID \d{1,9} terminated with code (?P<code>-?\d{1,3})",  # Lightning
+        r"process (?P<rank>\d{1,6}) terminated with signal (?P<name>SIG\w{1,10})",  # torch.multiprocessing.spawn
+        r"process (?P<rank>\d{1,6}) terminated with exit code (?P<code>\d{1,3})",
+        r"Rank (?P<rank>\d{1,6}) crashed with exit code (?P<code>-?\d{1,3})",  # composer
+        r"^pdsh@[^:]{1,253}: [^:]{1,253}: ssh exited with exit code (?P<code>\d{1,3})",
+        r"^command terminated with exit code (?P<code>\d{1,3})$",  # kubectl exec, of the MPI operator
+    )
+)
+"""How launchers report the first process that failed. The first row that finds one counts, with its first line."""
+
+_ROOT_CAUSE: Final = "Root Cause (first observed failure):"
+_OF_ROOT: Final = re.compile(
+    r"\s*(?:rank {1,8}: (?P<rank>\d{1,6}) \(local_rank: (?P<local>\d{1,6})\)|exitcode {1,8}: (?P<code>-?\d{1,3})) "
+)
+_NAMES_RANK: Final = re.compile(r"\s*Process name: (?:\[\[\d{1,9},\d{1,9}\],)?(?P<rank>\d{1,6})\]?$")
+
+_OWN_FILES: Final = re.compile(
+    r"torch/distributed/(run|launch)\.py$|torch/distributed/(launcher|elastic)/|accelerate/commands/"
+    r"|deepspeed/launcher/|horovod/runner/|ray/(dashboard/modules/job|scripts)/|lightning\w{0,20}/.{0,80}/launchers/"
+    r"|composer/cli/"
+)
+_OWN_LINES: Final = re.compile(
+    r"^\S{1,253} FAILED$|^Failures:$|^Root Cause \(first observed failure\):$|^\[\d{1,6}\]:$|^ {2}<NO_OTHER_FAILURES>$"
+    r"|^ {2}(time|host|rank|exitcode|error_file|traceback) {0,8}: "  # torchrun's block
+    r"|^(mpirun|mpiexec|prterun|orterun|horovodrun|srun|slurmstepd|pdsh@\S{1,253}|g?make(\[\d+\])?): ?"
+    r"|^= +\S|^\s*(the job to be terminated|a non-zero exit code|Primary job|Process name:)"
+    r"|^This typically refers to a problem with your application|^Please see the FAQ page for debugging suggestions"
+    r"|^\[\S{10} \S{8,12}\] \[(INFO|WARNING|ERROR)\] \[launch\.py:|\[(INFO|ERROR)\] \[launch\.py:"  # deepspeed
+    r"|^ERROR:composer\.cli|^Job '[\w-]{1,80}' failed$|^Status message: Job entrypoint"
+    r"|^Job entrypoint command failed|^YOUR APPLICATION TERMINATED WITH"
+    r"|^wandb: ?|^Set the environment variable HYDRA_FULL_ERROR="
+)
+_STARTS_A_PROCESS: Final = re.compile(r"(?:\w+\.)*CalledProcessError(?::|$)")
+
+
+class Child(NamedTuple):
+    """How the process ended that a launcher names."""
+
+    code: int = 0
+    """Its exit code; of a signal the negative number, as Python has it; 0 where no launcher says it."""
+    rank: int = -1
+    """The rank that the launcher gives it; -1 where it gives none."""
+
+    @property
+    def killed(self) -> bool:
+        """Another process, or the kernel, has ended it: what it printed before says nothing of that."""
+        return self.code < 0 and self.code != -signal.SIGABRT
+
+
+NONE: Final = Child()
+
+
+class Report(NamedTuple):
+    """What a launcher says of the process that failed first."""
+
+    child: Child
+    at: int
+    """The number of the line that says it."""
+    ranks: frozenset[int]
+    """The numbers that lines of the process may have in front; without any nothing is known of that."""
+
+
+NO_REPORT: Final = Report(NONE, -1, frozenset())
+
+
+def sentence(child: Child) -> str:
+    """``its process of rank 11 was ended by signal 9 (SIGKILL)``."""
+    who = f"its process of rank {child.rank}" if child.rank >= 0 else "a process that it started"
+    if child.code >= 0:
+        return f"{who} exited {child.code}"
+    try:
+        name = f" ({signal.Signals(-child.code).name})"
+    except ValueError:
+        name = ""
+    return f"{who} was ended by signal {-child.code}{name}"
+
+
+def is_of_a_launcher(found: Traceback) -> bool:
+    """A launcher raised it, since the program failed."""
+    return _OWN_FILES.search(found.path) is not None or found.exception.rstrip(": ").endswith(".ChildFailedError")
+
+
+def says_of_another(found: Traceback) -> bool:
+    """Its exception is that a process failed which the program has started: it may have said why."""
+    return _STARTS_A_PROCESS.match(found.exception) is not None
+
+
+def is_own(line: str) -> bool:
+    """A launcher printed it about itself, or it has no meaning."""
+    return is_noise(line) or _OWN_LINES.search(line) is not None or any(each.search(line) for each in REPORTS)
+
+
+def reported(lines: Sequence[str]) -> Report:
+    """How the process ended that the launcher names first."""
+    if (root := _of_block(lines)).child.code:
+        return root
+    for row in REPORTS:
+        for at, line in enumerate(lines):
+            if (match := row.search(line[:LONGEST])) and (code := _code(match)) not in (0, -signal.SIGTERM):
+                rank = int(_group(match, "rank") or (_rank_before(lines, at) if at else None) or -1)
+                return Report(Child(code, rank), at, frozenset((rank,)) if rank >= 0 else frozenset())
+    return NO_REPORT
+
+
+def _of_block(lines: Sequence[str]) -> Report:
+    """What torchrun's block says of the failure that it saw first."""
+    at = next((at for at in range(len(lines) - 1, -1, -1) if lines[at].startswith(_ROOT_CAUSE)), len(lines))
+    found = {"rank": -1, "local": -1, "code": 0}
+    last = -1
+    for number, line in enumerate(lines[at + 1 : at + 8], at + 1):
+        if match := _OF_ROOT.match(f"{line} "):
+            found |= {name: int(value) for name, value in match.groupdict().items() if value is not None}
+            last = number
+    ranks = frozenset(found[name] for name in ("rank", "local") if found[name] >= 0)
+    return Report(Child(found["code"], found["rank"]), last, ranks)
+
+
+def _rank_before(lines: Sequence[str], at: int) -> str | None:
+    match = _NAMES_RANK.match(lines[at - 1])
+    return match["rank"] if match else None
+
+
+def _code(match: re.Match[str]) -> int:
+    """The exit code or negative signal of a report."""
+    if number := _group(match, "code"):
+        code = int(number)
+        return SHELL - code if SHELL < code <= SHELL + LAST_SIGNAL else code
+    if number := _group(match, "signal"):
+        return -int(number)
+    name = _group(match, "name") or _SIGNALS_OF_WORDS.get(_group(match, "word") or "", "")
+    return -signal.Signals[name] if name in signal.Signals.__members__ else 0
+
+
+def _group(match: re.Match[str], name: str) -> str | None:
+    return match.groupdict().get(name)
