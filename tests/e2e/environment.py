@@ -10,7 +10,9 @@ from pathlib import Path
 
 import aiohttp
 import msgspec
+from click.testing import CliRunner
 
+from muster.cli.main import muster
 from muster.cli.processes.child import Child, module
 from muster.cli.processes.stack import free_port
 from muster.client import Client, Snapshot
@@ -51,6 +53,13 @@ class Environment:
         """The lines of ``/metrics`` without comments."""
         async with aiohttp.ClientSession() as session, session.get(f"http://127.0.0.1:{self.port}/metrics") as answer:
             return [line for line in (await answer.text()).splitlines() if not line.startswith("#")]
+
+    async def call(self, *words: str) -> str:
+        """What a command prints that ends well; it runs in this process."""
+        command = [*words, "--kubeconfig", self.cluster.kubeconfig]
+        result = await asyncio.to_thread(CliRunner().invoke, muster, command, catch_exceptions=False)
+        assert result.exit_code == 0, result.output
+        return result.stdout
 
     async def serves(self) -> None:
         """Wait until musterd is ready."""

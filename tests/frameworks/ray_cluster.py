@@ -18,11 +18,11 @@ FILE = ROOT / "examples" / "ray" / "manifest.yaml"
 
 
 def search_path() -> str:
-    """PATH with Ray's programs first; the test is skipped where there is no Ray."""
+    """PATH with Ray's programs first, and before them a ``ray`` with priority; skips where there is no Ray."""
     python = python_of("ray")
     if python is None:
         pytest.skip(reason_without("ray"))
-    return f"{python.parent}{os.pathsep}{os.environ['PATH']}"
+    return os.pathsep.join((str(Path(__file__).parent / "bin"), str(python.parent), os.environ["PATH"]))
 
 
 @asynccontextmanager
