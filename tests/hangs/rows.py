@@ -1,0 +1,127 @@
+"""A row of the tables: one gang, what is played of which of its ranks, and what is to be said of it."""
+
+import inspect
+import re
+import sys
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from muster.api.values.rank_ranges import from_ranges
+from tests.frameworks.interpreters import CURRENT_TORCH, python_of, reason_without
+from tests.hangs.programs import ways
+
+PROGRAMS = Path(__file__).parent / "programs"
+VERDICTS = ("Hung", "CollectiveStuck")
+"""Reasons of Stuck that call a gang hung."""
+MOST = 1000
+RANKS = re.compile(r"\branks? (\d[\d, -]*)")
+"""Ranks that a sentence names."""
+HINT = re.compile(r"no rank has (?:printed a line|made a step)[^\n]* for [^\n]+", re.IGNORECASE)
+
+
+class Shown(StrEnum):
+    """What shows a hang, and so what is to be said of it. Of the last two no verdict follows."""
+
+    PLACES = "places"
+    STEPS = "steps"
+    RECORDER = "recorder"
+    MISMATCH = "mismatch"
+    COMPUTES = "computes"
+    HINT = "hint"
+    NOTHING = "no verdict"
+
+
+class Channel(StrEnum):
+    """What the gang has of Muster."""
+
+    ASSIST = "assist"
+    REPORT = "report"
+    ENDPOINT = "endpoint"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One kind of gang. ``victims`` are the ranks of which the way is played, one in each run."""
+
+    framework: str
+    channel: Channel
+    way: str
+    shown: Shown
+    program: str
+    operator: str
+    victims: tuple[int, ...] = (1, 2)
+    size: int = 3
+    needs: str = "jax"
+    core: bool = False
+    """Played by the test, too."""
+    again: bool = False
+    """The rank goes on once the hang was said, and then that is over."""
+
+    @property
+    def name(self) -> str:
+        """The name of the row, and of its experiment."""
+        return f"{self.framework}-{self.channel}-{self.way}".replace("_", "-")
+
+    @property
+    def python(self) -> Path | None:
+        """The interpreter that has the framework."""
+        return Path(sys.executable) if self.needs == "jax" else python_of(self.needs)
+
+    @property
+    def missing(self) -> str:
+        """Why it cannot be played here; empty where it can."""
+        return "" if self.python else reason_without(self.needs)
+
+    def victim(self, run: int) -> int:
+        """The rank of that run."""
+        return self.victims[run % len(self.victims)]
+
+    def right(self, victim: int, sentence: str) -> bool:
+        """The sentence of a verdict names the rank and what it does, and no other rank."""
+        if self.shown is Shown.MISMATCH:
+            return re.search(rf"\brank {victim}\b[^;]*all_gather", sentence) is not None and "all_reduce" in sentence
+        return named(sentence) == {victim} and any(re.search(each, sentence) for each in self._says(victim))
+
+    def right_hint(self, victim: int, text: str) -> bool:
+        """What ``muster get`` prints has the hint, or says of that rank that it computes."""
+        computes = re.search(rf"\brank {victim}\b (?:is computing|computes|is at work|gets on) in ", text)
+        return computes is not None or (self.shown is Shown.HINT and HINT.search(text) is not None)
+
+    def _says(self, victim: int) -> tuple[str, ...]:
+        place = rf"\brank {victim} (?:in \S+ \({places_of(self.way)}\)|no answer \(last seen in )"
+        waits = rf".*in which \d of {self.size} wait"
+        entered = (
+            rf"\brank {victim} has not entered \w+ \d+ of default_pg \(\d+ entered{waits}",
+            rf"\brank {victim} publishes nothing any more, and is not known to be in \w+ \d+ of default_pg{waits}",
+        )
+        step = rf"\brank {victim} is behind at \d+"
+        return {Shown.PLACES: (place,), Shown.STEPS: (step, place), Shown.RECORDER: entered}.get(
+            self.shown, (step, place, *entered)
+        )
+
+
+def named(sentence: str) -> set[int]:
+    """The ranks that a sentence names."""
+    found = (each.replace(" ", "").strip(",-") for each in RANKS.findall(sentence))
+    return {rank for ranges in found for rank in from_ranges(ranges, MOST)}
+
+
+def places_of(way: str) -> str:
+    """The lines of a way in its file, as a regular expression."""
+    if not hasattr(ways, way):
+        return r"\w+\.py:\d+"
+    lines, first = inspect.getsourcelines(getattr(ways, way))
+    return rf"ways\.py:(?:{'|'.join(map(str, range(first, first + len(lines))))})"
+
+
+def jax(channel: Channel, way: str, shown: Shown, **more: object) -> Row:
+    """A gang of jax."""
+    return Row("jax", channel, way, shown, "jax_train.py", "jax", **more)  # type: ignore[arg-type]
+
+
+def torch(channel: Channel, way: str, shown: Shown, program: str = "torch_train.py", **more: object) -> Row:
+    """A gang of the current PyTorch."""
+    made = {"needs": CURRENT_TORCH, **more}
+    return Row("torch", channel, way, shown, program, "pytorch", **made)  # type: ignore[arg-type]
