@@ -43,7 +43,7 @@ HEALTHY: tuple[Row, ...] = (
     of_torch(REPORT, "steps_on", needs="torch", size=4, core=True),
     of_torch(ASSIST, "slow_rows", program="trainer.py", needs="transformers"),
     Row("xgboost", ENDPOINT, "slow_round", Shown.NOTHING, "xgb_train.py", "xgboost", needs="xgboost"),
-    Row("ray", NONE, "long_task", Shown.NOTHING, "ray_driver.py", "kuberay", victims=(2,), needs="ray"),
+    Row("ray", NONE, "long_task", Shown.NOTHING, "ray_driver.py", "kuberay", victims=(2,), needs="ray", memory=1.5),
     Row("plain", NONE, "computes_and_prints_nothing", Shown.NOTHING, "plain.py", "jobset", victims=(0, 1)),
     Row("jax", REPORT, "apart", Shown.NOTHING, "apart.py", "jax", victims=(0,), core=True),
 )

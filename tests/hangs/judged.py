@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from tests.hangs.programs import HALTED
-from tests.hangs.rows import Shown
+from tests.hangs.rows import Shown, named
 from tests.hangs.world import Gang, Said
 
 
@@ -35,7 +35,7 @@ def of_hang(gang: Gang) -> Judged:
         return _by_hint(gang, halted)
     first = verdicts[0]
     wrong = next((each for each in verdicts if not gang.row.right(gang.victim, each.sentence)), None)
-    over = [each for each in gang.said if not each.reason]
+    over = [each for each in gang.said if not each.reason and not _ends(gang, each)]
     text = f"{first.reason}: {first.sentence}"
     if wrong is not None:
         text = f"{wrong.reason}: {wrong.sentence}"
@@ -74,6 +74,13 @@ def _by_hint(gang: Gang, halted: float) -> Judged:
 def _withdrawn(gang: Gang, over: Said) -> str:
     asked = gang.asked_at is not None and over.at > gang.asked_at
     return f"withdrawn {over.at - gang.asked_at:.0f} s after its stacks were asked for" if asked else "withdrawn"  # type: ignore[operator]
+
+
+def _ends(gang: Gang, over: Said) -> bool:
+    """The verdict was over because the run was, and its last message still has the rank."""
+    end = next((each for each in gang.said if each.reason == "Failed"), None)
+    known = end is not None and gang.victim in named(end.sentence)
+    return end is not None and known and end.at <= over.at + 5
 
 
 def _restarted(gang: Gang) -> bool:

@@ -21,12 +21,16 @@ HINT = re.compile(r"no rank has (?:printed a line|made a step)[^\n]* for [^\n]+"
 
 
 class Shown(StrEnum):
-    """What shows a hang, and so what is to be said of it. Of the last two no verdict follows."""
+    """What shows a hang, and so what is to be said of it.
+
+    ``gang``: steps show that the gang hangs, and not whom it waits for. From ``computes`` on no verdict follows.
+    """
 
     PLACES = "places"
     STEPS = "steps"
     RECORDER = "recorder"
     MISMATCH = "mismatch"
+    GANG = "gang"
     COMPUTES = "computes"
     HINT = "hint"
     NOTHING = "no verdict"
@@ -54,20 +58,25 @@ class Row:
     victims: tuple[int, ...] = (1, 2)
     size: int = 3
     needs: str = "jax"
+    memory: float = 0.15
+    """GB of a rank."""
     core: bool = False
     """Played by the test, too."""
+    other: str = ""
+    """Another interpreter than that of the tests, with another release of jax."""
     again: bool = False
     """The rank goes on once the hang was said, and then that is over."""
 
     @property
     def name(self) -> str:
         """The name of the row, and of its experiment."""
-        return f"{self.framework}-{self.channel}-{self.way}".replace("_", "-")
+        release = f"-{Path(self.other).parts[-3]}" if self.other else ""
+        return f"{self.framework}-{self.channel}-{self.way}{release}".replace("_", "-").replace(".", "-")
 
     @property
     def python(self) -> Path | None:
         """The interpreter that has the framework."""
-        return Path(sys.executable) if self.needs == "jax" else python_of(self.needs)
+        return Path(self.other or sys.executable) if self.needs == "jax" else python_of(self.needs)
 
     @property
     def missing(self) -> str:
@@ -82,6 +91,8 @@ class Row:
         """The sentence of a verdict names the rank and what it does, and no other rank."""
         if self.shown is Shown.MISMATCH:
             return re.search(rf"\brank {victim}\b[^;]*all_gather", sentence) is not None and "all_reduce" in sentence
+        if self.shown is Shown.GANG:
+            return not named(sentence)
         return named(sentence) == {victim} and any(re.search(each, sentence) for each in self._says(victim))
 
     def right_hint(self, victim: int, text: str) -> bool:
@@ -123,5 +134,5 @@ def jax(channel: Channel, way: str, shown: Shown, **more: object) -> Row:
 
 def torch(channel: Channel, way: str, shown: Shown, program: str = "torch_train.py", **more: object) -> Row:
     """A gang of the current PyTorch."""
-    made = {"needs": CURRENT_TORCH, **more}
+    made = {"needs": CURRENT_TORCH, "memory": 0.4 if program == "torch_train.py" else 0.55, **more}
     return Row("torch", channel, way, shown, program, "pytorch", **made)  # type: ignore[arg-type]

@@ -6,10 +6,13 @@
 import asyncio
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import aiohttp
 import pytest
 
 from muster.api.gang import Steps
+from tests.e2e.environment import Environment
 from tests.hangs.hang_rows import HANGS
 from tests.hangs.healthy_rows import HEALTHY
 from tests.hangs.judged import Judged, judge
@@ -33,6 +36,8 @@ class Played:
 
     judged: dict[str, Judged]
     metrics: list[str]
+    pages: dict[str, Any]
+    """What the page knows of each gang."""
 
     def gang(self, row: Row) -> Gang:
         return self.judged[row.name].gang
@@ -51,7 +56,18 @@ async def play(folder: Path) -> Played:
         await made.until(was_said, hung, LONG)
         await made.until(is_over, [gang for gang in hung if gang.row.again], LONG)
         await made.until(is_done, [gang for gang in gangs if gang.row in WELL], LONG)
-        return Played({gang.name: judge(gang) for gang in gangs}, await made.env.metrics())
+        found = {gang.name: judge(gang) for gang in gangs}
+        return Played(found, await made.env.metrics(), await pages(made.env, [row.name for row in WELL]))
+
+
+async def pages(env: Environment, names: list[str]) -> dict[str, Any]:
+    """``/experiments/default/NAME.json`` of each that is there."""
+    found = {}
+    async with aiohttp.ClientSession(f"http://127.0.0.1:{env.port}") as session:
+        for name in names:
+            async with session.get(f"/experiments/default/{name}.json") as answer:
+                found[name] = await answer.json() if answer.ok else None
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +100,7 @@ def test_steps_of_a_healthy_gang_are_read(row: Row, played: Played) -> None:
     steps = steps_of(played, row)
     assert steps.reporting == row.size
     assert 0 < float(steps.per_second) < 20
+    assert 0 < played.pages[row.name]["progress"]["scalars"]["loss"] < 1
 
 
 @rows([row for row in WELL if row.way == "apart"])

@@ -94,7 +94,7 @@ class Gang:
 def manifest(gang: Gang, minute: float) -> dict[str, Any]:
     """The experiment of a gang."""
     row = gang.row
-    worker = {"count": row.size, "resources": {"cpus": 0.01, "memory": 0.1}}
+    worker = {"count": row.size, "resources": {"cpus": 0.01, "memory": row.memory}}
     variables = {
         "JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false", "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1", "GANG": str(gang.folder), "CHANNEL": str(row.channel),
@@ -115,7 +115,7 @@ def manifest(gang: Gang, minute: float) -> dict[str, Any]:
     if row.operator == "jobset":
         spec["types"] = {"worker": {**worker, "count": 1, "completions": row.size, "parallelisms": row.size}}
     if row.operator == "kuberay":
-        room = {"resources": {"cpus": 0.01, "memory": 0.5}}
+        room = {"resources": worker["resources"]}
         spec["types"] = {
             "Head": {**room, "rayStartParams": {"num-cpus": "0", "object-store-memory": "80000000"}},
             "Workers": [{"name": "one", "count": 1, **room, "rayStartParams": {"object-store-memory": "80000000"}}],
@@ -198,12 +198,16 @@ class World:
         await asyncio.sleep(seconds)
 
     async def ask(self) -> None:
-        """Ask every gang of which a verdict was said for its stacks, as its verdict advises."""
-        for gang in self.gangs.values():
-            if gang.verdicts and gang.said[-1].reason:
+        """Ask every gang of which a verdict stands for its stacks, as its verdict advises."""
+        limit = asyncio.Semaphore(BESIDE)
+
+        async def one(gang: Gang) -> None:
+            async with limit:
                 gang.asked_at = time.time()
                 with suppress(ApiError):
                     await stacks_of(self.env.client, gang.name)
+
+        await asyncio.gather(*(one(each) for each in self.gangs.values() if each.verdicts and each.said[-1].sentence))
 
     def close(self) -> None:
         """Take back what was lent."""

@@ -17,7 +17,7 @@ from tests.hangs.programs import DONE, GATE, HALTED, STEPS, ways
 PACE = 0.5
 """Seconds of a step."""
 WAY, VICTIM, FOLDER, MINUTE = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]), float(sys.argv[4])
-REPORTS = os.environ.get("CHANNEL") == "report"
+REPORTS = os.environ.get("CHANNEL") in ("report", "endpoint")
 RANK = int(os.environ.get("JAXOPERATOR_PROCESS_ID") or os.environ.get("RANK") or os.environ.get("MUSTER_RANK") or 0)
 MINE = RANK == VICTIM
 

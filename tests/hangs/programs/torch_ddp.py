@@ -18,7 +18,7 @@ model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(32, 32))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
 
 
-class Rows(torch.utils.data.Dataset[torch.Tensor]):
+class Rows(torch.utils.data.Dataset[torch.Tensor]):  # type: ignore[misc, unused-ignore]
     """Rows that cost half a second; a worker of the loader may stay in one."""
 
     def __len__(self) -> int:

@@ -12,7 +12,7 @@ from tests.hangs.programs.ways import FOREVER
 torch.set_num_threads(1)
 
 
-class Rows(torch.utils.data.Dataset[dict[str, torch.Tensor]]):
+class Rows(torch.utils.data.Dataset[dict[str, torch.Tensor]]):  # type: ignore[misc, unused-ignore]
     """Random rows of tokens."""
 
     read = 0

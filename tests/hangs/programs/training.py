@@ -14,7 +14,7 @@ def train(exchange: Callable[[bool], bool], meet: Callable[[], None], report: RE
 
     ``exchange`` is the collective of a step: whether any rank has given True.
     """
-    played = getattr(healthy, course.WAY, None)
+    played: Callable[[healthy.Here], None] | None = getattr(healthy, course.WAY, None)
     steps = count()
 
     def step(halts: bool = False) -> bool:
@@ -31,7 +31,7 @@ def train(exchange: Callable[[bool], bool], meet: Callable[[], None], report: RE
         step()
 
     here = healthy.Here(meet, one_step)
-    if course.WAY in healthy.FIRST:
+    if played is not None and course.WAY in healthy.FIRST:
         course.begins()
         played(here)
         played = healthy.steps_on

@@ -16,6 +16,8 @@ import threading
 import time
 from pathlib import Path
 
+from tests.hangs.programs import AGAIN
+
 FOREVER = 10**6
 
 
@@ -53,11 +55,18 @@ def stopped() -> None:
     os.kill(os.getpid(), signal.SIGSTOP)
 
 
-def stopped_until_told() -> None:
-    """Stopped until the file ``again`` is there, by a process beside this one."""
-    again = f"while [ ! -e again ]; do sleep 0.5; done; kill -CONT {os.getpid()}"
-    subprocess.Popen(["sh", "-c", again], cwd=os.environ["GANG"])
-    os.kill(os.getpid(), signal.SIGSTOP)
+def lock_until_told() -> None:
+    """A lock that another thread gives back once the file ``again`` is there."""
+    lock = threading.Lock()
+    lock.acquire()
+
+    def gives() -> None:
+        while not Path(os.environ["GANG"], AGAIN).exists():
+            time.sleep(0.5)
+        lock.release()
+
+    threading.Thread(target=gives, daemon=True).start()
+    lock.acquire()
 
 
 def loop_in_c() -> None:
@@ -124,7 +133,7 @@ def silent_socket() -> None:
 def signal_handler() -> None:
     """A handler wants the lock that the code has which it interrupted."""
     lock = threading.Lock()
-    signal.signal(signal.SIGUSR1, lambda *_: lock.acquire())  # type: ignore[arg-type]
+    signal.signal(signal.SIGUSR1, lambda *_: lock.acquire())
     with lock:
         os.kill(os.getpid(), signal.SIGUSR1)
         time.sleep(1)
@@ -132,10 +141,10 @@ def signal_handler() -> None:
 
 def prompt() -> None:
     """A debugger that somebody left in the code."""
-    master, terminal = os.openpty()
-    with os.fdopen(terminal, "r") as typed, os.fdopen(master, "w") as shown:
-        debugger = pdb.Pdb(stdin=typed, stdout=shown)
-        debugger.cmdloop()
+    _, terminal = os.openpty()
+    with os.fdopen(terminal, "r") as typed:
+        pdb.Pdb(stdin=typed).set_trace()
+        time.sleep(FOREVER)
 
 
 def child_that_stays() -> None:

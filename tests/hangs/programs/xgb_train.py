@@ -10,7 +10,7 @@ import numpy as np
 import xgboost
 from xgboost.tracker import RabitTracker
 
-from tests.hangs.programs import course, pauses
+from tests.hangs.programs import STEPS, course, pauses
 from tests.hangs.programs.ways import FOREVER
 
 SIZE = int(os.environ["WORLD_SIZE"])
@@ -51,7 +51,7 @@ with xgboost.collective.CommunicatorContext(**join):
     rows = np.random.default_rng(course.RANK).random((64, 4))
     data = xgboost.DMatrix(rows, label=rows.sum(axis=1))
     if course.WAY == "never_trains" and course.MINE:
-        (course.FOLDER / course.STEPS).touch()
+        (course.FOLDER / STEPS).touch()
         while not course.opens():
             time.sleep(1)
         course.begins()
