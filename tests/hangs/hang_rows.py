@@ -17,7 +17,7 @@ HANGS: tuple[Row, ...] = (
     jax(ASSIST, "sleeps", Shown.PLACES, core=True),
     jax(ASSIST, "two_locks", Shown.PLACES),
     jax(ASSIST, "barrier_of_threads", Shown.PLACES),
-    jax(ASSIST, "stopped", Shown.PLACES, victims=(2, 1), core=True),
+    jax(ASSIST, "stopped", Shown.PLACES, victims=(2, 1), memory=0.2, core=True),
     jax(ASSIST, "loop_in_c", Shown.PLACES),
     jax(ASSIST, "full_queue", Shown.PLACES),
     jax(ASSIST, "read_of_a_fifo", Shown.PLACES),
@@ -61,7 +61,7 @@ HANGS: tuple[Row, ...] = (
         core=True,
     ),
     *(
-        torch(REPORT, way, Shown.STEPS, needs="torch", victims=(2, 1), core=True)
+        torch(REPORT, way, Shown.STEPS, needs="torch", victims=(2, 1), memory=0.2, core=True)
         for way in ("sleeps", "one_lock", "stopped", "loop_in_c")
     ),
     torch(REPORT, "silent_socket", Shown.STEPS, victims=(0, 1, 2)),

@@ -1,0 +1,100 @@
+"""What counts as right in the tables: the rank and what it does, no other rank, and a verdict that stays."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.hangs.hang_rows import HANGS
+from tests.hangs.healthy_rows import HEALTHY
+from tests.hangs.judged import judge
+from tests.hangs.programs import HALTED, ways
+from tests.hangs.rows import Channel, Row, Shown, jax, torch
+from tests.hangs.world import Gang, Said
+
+LINE = ways.sleeps.__code__.co_firstlineno + 1
+PLACE = f"no rank gets on since 2026-11-28T08:18:47Z; rank 1 in sleeps (ways.py:{LINE}); 2 others in process_allgather"
+ENTERED = "rank 1 has not entered all_reduce 42 of default_pg (41 entered), in which 2 of 3 wait"
+MIXED = "rank 1 waits in all_gather 7 of default_pg, ranks 0, 2 in all_reduce 7"
+SILENT = "no rank has printed a line or made a step for 12 min (usual: 4 s)"
+BY_PLACE, BY_RECORD = jax(Channel.ASSIST, "sleeps", Shown.PLACES), torch(Channel.ASSIST, "sleeps", Shown.RECORDER)
+
+
+@pytest.mark.parametrize(
+    ("row", "sentence", "right"),
+    [
+        (BY_PLACE, PLACE, True),
+        (BY_PLACE, PLACE.replace("rank 1", "rank 2"), False),
+        (BY_PLACE, f"{PLACE}; rank 0 in train (train.py:3)", False),
+        (BY_PLACE, PLACE.replace(f":{LINE}", ":1"), False),
+        (BY_PLACE, "no rank gets on; rank 1 no answer (last seen in next_batch (course.py:60))", True),
+        (jax(Channel.REPORT, "sleeps", Shown.STEPS), "no step since then; rank 1 is behind at 17", True),
+        (jax(Channel.REPORT, "sleeps", Shown.STEPS), "no step since then; last step 18", False),
+        (BY_RECORD, ENTERED, True),
+        (BY_RECORD, ENTERED.replace("rank 1", "ranks 1-2"), False),
+        (torch(Channel.ASSIST, "leaves_early", Shown.MISMATCH), MIXED, True),
+        (torch(Channel.ASSIST, "leaves_early", Shown.MISMATCH), MIXED.replace("rank 1", "rank 0"), False),
+        (torch(Channel.ASSIST, "leaves_early", Shown.MISMATCH), ENTERED, False),
+        (jax(Channel.ENDPOINT, "sleeps", Shown.GANG), "no report since then; last step 57, by 3 ranks", True),
+        (jax(Channel.ENDPOINT, "sleeps", Shown.GANG), "no report since then; rank 1 is behind at 56", False),
+    ],
+)
+def test_a_sentence_is_right_where_it_names_the_rank_and_no_other(row: Row, sentence: str, right: bool) -> None:
+    assert row.right(1, sentence) is right
+
+
+@pytest.mark.parametrize(
+    ("shown", "text", "right"),
+    [
+        (Shown.HINT, SILENT, True),
+        (Shown.COMPUTES, SILENT, False),
+        (Shown.COMPUTES, "rank 1 is computing in numpy_loop (ways.py:88); 2 ranks wait for it", True),
+        (Shown.COMPUTES, "rank 2 is computing in numpy_loop (ways.py:88); 2 ranks wait for it", False),
+        (Shown.HINT, "3/3 ranks arrived", False),
+    ],
+)
+def test_a_hint_is_the_silence_or_the_rank_that_computes(shown: Shown, text: str, right: bool) -> None:
+    assert jax(Channel.ASSIST, "numpy_loop", shown).right_hint(1, text) is right
+
+
+def gang(row: Row, folder: Path, *said: Said, **more: Any) -> Gang:
+    """A gang that has come to its halt, of which that was said."""
+    (folder / HALTED).touch()
+    return Gang(row, 1, folder, said=list(said), **more)
+
+
+def test_a_verdict_that_ends_is_wrong_unless_the_rank_goes_on(tmp_path: Path) -> None:
+    late = 4e9
+    stays = gang(BY_PLACE, tmp_path, Said(late, "Hung", PLACE))
+    over = gang(BY_PLACE, tmp_path, Said(late, "Hung", PLACE), Said(late + 9, ""), asked_at=late + 2)
+    assert [judge(each).right for each in (stays, over)] == [True, False]
+    assert "withdrawn 7 s after its stacks were asked for" in judge(over).said
+    again = jax(Channel.REPORT, "sleeps", Shown.STEPS, again=True)
+    assert not judge(gang(again, tmp_path, Said(late, "Hung", PLACE))).right
+    assert judge(gang(again, tmp_path, Said(late, "Hung", PLACE), Said(late + 9, ""))).right
+
+
+def test_the_end_of_a_run_that_still_names_the_rank_ends_no_verdict(tmp_path: Path) -> None:
+    late = 4e9
+    said = [Said(late, "Hung", PLACE), Said(late + 9, "")]
+    ended = gang(BY_PLACE, tmp_path, *said, Said(late + 9, "Failed", "rank 1 held the gang up, Hung for 83 s"))
+    other = gang(BY_PLACE, tmp_path, *said, Said(late + 9, "Failed", "rank 0 exited 137"))
+    assert [judge(each).right for each in (ended, other)] == [True, False]
+
+
+def test_a_verdict_before_the_halt_and_nothing_said_are_wrong(tmp_path: Path) -> None:
+    assert not judge(gang(BY_PLACE, tmp_path, Said(1.0, "Hung", PLACE))).right
+    assert not judge(gang(BY_PLACE, tmp_path)).right
+    assert not judge(Gang(BY_PLACE, 1, tmp_path / "nowhere")).right
+
+
+def test_any_verdict_of_a_healthy_gang_is_wrong(tmp_path: Path) -> None:
+    found = judge(gang(jax(Channel.ASSIST, "evaluation", Shown.NOTHING), tmp_path, Said(4e9, "Hung", PLACE)))
+    assert not found.right
+    assert found.line.startswith("WRONG  jax-assist-evaluation")
+
+
+def test_the_tables_have_twenty_kinds_each_with_a_name_of_its_own() -> None:
+    names = [row.name for row in (*HANGS, *HEALTHY)]
+    assert len(names) == len(set(names))
+    assert min(len({row.way for row in rows}) for rows in (HANGS, HEALTHY)) >= 20
