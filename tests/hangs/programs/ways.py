@@ -11,6 +11,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -143,7 +144,7 @@ def prompt() -> None:
     """A debugger that somebody left in the code."""
     _, terminal = os.openpty()
     with os.fdopen(terminal, "r") as typed:
-        pdb.Pdb(stdin=typed).set_trace()
+        pdb.Pdb(stdin=typed, stdout=sys.stdout).set_trace()
         time.sleep(FOREVER)
 
 
