@@ -11,11 +11,11 @@ from importlib import import_module
 
 from tests.hangs.programs.course import FOLDER, MINE, RANK, minutes
 from tests.hangs.programs.pauses import (
+    answer,
     compile_shapes,
     download,
     evaluate,
     kernel_waits,
-    next_cell,
     read_rows,
     write_checkpoint,
 )
@@ -102,28 +102,34 @@ def notebook_of_one(here: Here) -> None:
     if MINE:
         kernel_waits(minutes(5))
     else:
-        next_cell(minutes(5))
+        answer(minutes(5))
     here.meet()
 
 
-def announced(by: str) -> Callable[[Here], None]:
-    """A checkpoint of three minutes that is announced by the name which that module has for it."""
+def announced(by: str, work: Callable[[float], object]) -> Callable[[Here], None]:
+    """Work of three minutes that is announced by the name which that module has for it."""
 
     def announces(here: Here) -> None:
         module = import_module(by)
         pause: Callable[[float], AbstractContextManager[None]] = getattr(module, "reports", module).pause
         if MINE:
             with pause(600):
-                write_checkpoint(minutes(3), CHECKPOINT)
+                work(minutes(3))
         here.meet()
 
     return announces
 
 
-announced_by_muster = announced("muster")
-announced_by_jax = announced("muster.jax")
-announced_by_torch = announced("muster.torch")
-announced_by_programs = announced("muster.programs")
+def writes(seconds: float) -> None:
+    write_checkpoint(seconds, CHECKPOINT)
+
+
+announced_by_muster = announced("muster", writes)
+announced_by_jax = announced("muster.jax", writes)
+announced_by_torch = announced("muster.torch", writes)
+announced_by_programs = announced("muster.programs", writes)
+announced_upload = announced("muster", answer)
+"""The rank waits in one call for a server that has taken the checkpoint."""
 
 
 def warm_up(here: Here) -> None:

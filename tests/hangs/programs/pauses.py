@@ -95,8 +95,8 @@ def kernel_waits(seconds: float) -> None:
     select.select([mine], [], [], seconds)
 
 
-def next_cell(seconds: float) -> bytes:
-    """A rank of a notebook that waits for the cells of another one."""
+def answer(seconds: float) -> bytes:
+    """Wait in one call for another process: the cells of a notebook, or a server that stores a file."""
     mine, theirs = socket.socketpair()
     threading.Timer(seconds, lambda: theirs.sendall(b".")).start()
     return mine.recv(1)
