@@ -64,11 +64,9 @@ def judge(gang: Gang) -> Judged:
 
 
 def _by_hint(gang: Gang, halted: float) -> Judged:
-    wanted = gang.row.shown in (Shown.HINT, Shown.COMPUTES)
     if gang.hint_at is None:
         return Judged(gang, False, f"nothing; {_state(gang)}")
-    said = next((line.strip() for line in gang.printed.splitlines() if gang.row.right_hint(gang.victim, line)), "hint")
-    return Judged(gang, wanted, said, gang.hint_at - halted)
+    return Judged(gang, gang.row.shown in (Shown.HINT, Shown.AT_WORK), gang.hint, gang.hint_at - halted)
 
 
 def _withdrawn(gang: Gang, over: Said) -> str:

@@ -17,13 +17,15 @@ VERDICTS = ("Hung", "CollectiveStuck")
 MOST = 1000
 RANKS = re.compile(r"\branks? (\d[\d, -]*)")
 """Ranks that a sentence names."""
+OPERATIONS = {"leaves_early": "all_gather", "skips_all_reduce": "broadcast"}
+"""What a rank calls while the others are in all_reduce, by its way."""
 HINT = re.compile(r"no rank has (?:printed a line|made a step)[^\n]* for [^\n]+", re.IGNORECASE)
 
 
 class Shown(StrEnum):
     """What shows a hang, and so what is to be said of it.
 
-    ``gang``: steps show that the gang hangs, and not whom it waits for. From ``computes`` on no verdict follows.
+    ``gang``: steps show that the gang hangs, and not whom it waits for. From ``at work`` on no verdict has to follow.
     """
 
     PLACES = "places"
@@ -31,7 +33,7 @@ class Shown(StrEnum):
     RECORDER = "recorder"
     MISMATCH = "mismatch"
     GANG = "gang"
-    COMPUTES = "computes"
+    AT_WORK = "at work"
     HINT = "hint"
     NOTHING = "no verdict"
 
@@ -90,15 +92,16 @@ class Row:
     def right(self, victim: int, sentence: str) -> bool:
         """The sentence of a verdict names the rank and what it does, and no other rank."""
         if self.shown is Shown.MISMATCH:
-            return re.search(rf"\brank {victim}\b[^;]*all_gather", sentence) is not None and "all_reduce" in sentence
+            called = re.search(rf"\brank {victim}\b[^;,]*\b{OPERATIONS[self.way]}\b", sentence)
+            return called is not None and "all_reduce" in sentence
         if self.shown is Shown.GANG:
             return not named(sentence)
         return named(sentence) == {victim} and any(re.search(each, sentence) for each in self._says(victim))
 
-    def right_hint(self, victim: int, text: str) -> bool:
-        """What ``muster get`` prints has the hint, or says of that rank that it computes."""
-        computes = re.search(rf"\brank {victim}\b (?:is computing|computes|is at work|gets on) in ", text)
-        return computes is not None or (self.shown is Shown.HINT and HINT.search(text) is not None)
+    def right_hint(self, victim: int, line: str) -> bool:
+        """A line of ``muster get`` has the hint, or says what that rank does, and no other rank."""
+        at_work = re.search(rf"\brank {victim} (?:is [a-z ]+|waits for input) in \S+ \(", line)
+        return HINT.search(line) is not None or (at_work is not None and named(line) == {victim})
 
     def _says(self, victim: int) -> tuple[str, ...]:
         place = rf"\brank {victim} (?:in \S+ \({places_of(self.way)}\)|no answer \(last seen in )"

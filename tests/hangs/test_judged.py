@@ -15,7 +15,7 @@ from tests.hangs.world import Gang, Said
 LINE = ways.sleeps.__code__.co_firstlineno + 1
 PLACE = f"no rank gets on since 2026-11-28T08:18:47Z; rank 1 in sleeps (ways.py:{LINE}); 2 others in process_allgather"
 ENTERED = "rank 1 has not entered all_reduce 42 of default_pg (41 entered), in which 2 of 3 wait"
-MIXED = "rank 1 waits in all_gather 7 of default_pg, ranks 0, 2 in all_reduce 7"
+MIXED = "rank 1 called all_gather #7 of default_pg where ranks 0, 2 called all_reduce #7"
 SILENT = "no rank has printed a line or made a step for 12 min (usual: 4 s)"
 BY_PLACE, BY_RECORD = jax(Channel.ASSIST, "sleeps", Shown.PLACES), torch(Channel.ASSIST, "sleeps", Shown.RECORDER)
 
@@ -44,17 +44,18 @@ def test_a_sentence_is_right_where_it_names_the_rank_and_no_other(row: Row, sent
 
 
 @pytest.mark.parametrize(
-    ("shown", "text", "right"),
+    ("line", "right"),
     [
-        (Shown.HINT, SILENT, True),
-        (Shown.COMPUTES, SILENT, False),
-        (Shown.COMPUTES, "rank 1 is computing in numpy_loop (ways.py:88); 2 ranks wait for it", True),
-        (Shown.COMPUTES, "rank 2 is computing in numpy_loop (ways.py:88); 2 ranks wait for it", False),
-        (Shown.HINT, "3/3 ranks arrived", False),
+        (SILENT, True),
+        ("no rank has printed a line for 50s (usual: 4 s)", True),
+        ("rank 1 is computing in numpy_loop (ways.py:88); 2 ranks wait for it", True),
+        ("rank 1 waits for input in prompt (ways.py:148); 2 ranks wait for it", True),
+        ("rank 2 is computing in numpy_loop (ways.py:88); 2 ranks wait for it", False),
+        ("3/3 ranks arrived", False),
     ],
 )
-def test_a_hint_is_the_silence_or_the_rank_that_computes(shown: Shown, text: str, right: bool) -> None:
-    assert jax(Channel.ASSIST, "numpy_loop", shown).right_hint(1, text) is right
+def test_a_hint_is_the_silence_or_what_the_rank_does(line: str, right: bool) -> None:
+    assert jax(Channel.ASSIST, "numpy_loop", Shown.AT_WORK).right_hint(1, line) is right
 
 
 def gang(row: Row, folder: Path, *said: Said, **more: Any) -> Gang:

@@ -52,9 +52,9 @@ class Gang:
     folder: Path
     seen: Snapshot | None = None
     said: list[Said] = field(default_factory=list)
-    printed: str = ""
-    """What ``muster get`` printed last."""
+    hint: str = ""
     hint_at: float | None = None
+    """The line of ``muster get`` that says why nothing is heard of it, and when it was printed first."""
     asked_at: float | None = None
     """When its stacks were asked for."""
 
@@ -178,10 +178,10 @@ class World:
                 if gang.since(HALTED) is None or gang.hint_at is not None or gang.verdicts:
                     continue
                 done = await asyncio.to_thread(CliRunner().invoke, get, (gang.name, *options))
-                gang.printed = done.output
-                if gang.row.right_hint(gang.victim, gang.printed):
-                    gang.hint_at = time.time()
-                    self.changed.set()
+                for line in done.output.splitlines():
+                    if gang.row.right_hint(gang.victim, line):
+                        gang.hint, gang.hint_at = line.strip(" │"), time.time()
+                        self.changed.set()
             await asyncio.sleep(LOOK)
 
     async def until(self, holds: Callable[[Gang], bool], gangs: Iterable[Gang], seconds: float) -> None:
