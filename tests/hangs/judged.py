@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from tests.hangs.programs import HALTED
-from tests.hangs.rows import Shown, named
+from tests.hangs.rows import VERDICTS, Shown, named
 from tests.hangs.world import Gang, Said
 
 
@@ -82,7 +82,9 @@ def _ends(gang: Gang, over: Said) -> bool:
 
 
 def _restarted(gang: Gang) -> bool:
-    return gang.seen is not None and gang.seen.status.epoch > 0
+    """The run has failed or was restarted since its way began."""
+    began = gang.since(HALTED) or 0.0
+    return any(each.at > began and each.reason not in ("", "Succeeded", *VERDICTS) for each in gang.said)
 
 
 def _state(gang: Gang) -> str:

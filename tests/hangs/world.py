@@ -109,7 +109,9 @@ def manifest(gang: Gang, minute: float) -> dict[str, Any]:
         "command": f'{given} PYTHONPATH="${{PYTHONPATH:+$PYTHONPATH:}}{ROOT}" {words}',
         "assist": row.channel is Channel.ASSIST,
         "progressEndpoint": row.channel is Channel.ENDPOINT,
-        "restartPolicy": {"backoffLimit": 0},
+        "restartPolicy": {
+            "backoffLimit": 5 if row.framework == "ray" else 0
+        },  # its nodes may end before the head serves
         "types": {"worker": worker},
     }
     if row.operator == "jobset":
