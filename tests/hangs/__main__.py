@@ -50,6 +50,7 @@ async def play(folder: Path, rows: Sequence[Row], run: int, minute: float, patie
             await made.ask()
             await made.until(is_over, [gang for gang in gangs if gang.row.again], ASKED)
             await made.rest(ASKED)
+            await made.settle(ASKED)
         found = [judge(gang) for gang in gangs]
     for each in found:
         click.echo(each.line)

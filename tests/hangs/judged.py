@@ -78,7 +78,7 @@ def _ends(gang: Gang, over: Said) -> bool:
     """The verdict was over because the run was, and its last message still has the rank."""
     end = next((each for each in gang.said if each.reason == "Failed"), None)
     known = end is not None and gang.victim in named(end.sentence)
-    return end is not None and known and end.at <= over.at + 5
+    return end is not None and known and over.at <= end.at + 5
 
 
 def _restarted(gang: Gang) -> bool:

@@ -56,6 +56,7 @@ async def play(folder: Path) -> Played:
         await made.until(was_said, hung, LONG)
         await made.until(is_over, [gang for gang in hung if gang.row.again], LONG)
         await made.until(is_done, [gang for gang in gangs if gang.row in WELL], LONG)
+        await made.settle(LONG)
         found = {gang.name: judge(gang) for gang in gangs}
         return Played(found, await made.env.metrics(), await pages(made.env, [row.name for row in WELL]))
 

@@ -199,6 +199,11 @@ class World:
         """Let time pass in which things may be said."""
         await asyncio.sleep(seconds)
 
+    async def settle(self, seconds: float) -> None:
+        """Wait for the ends of runs whose verdict is over: jax ends a gang of which a rank was stopped for long."""
+        over = [each for each in self.gangs.values() if each.verdicts and is_over(each) and not each.row.again]
+        await self.until(lambda gang: gang.ended, over, seconds)
+
     async def ask(self) -> None:
         """Ask every gang of which a verdict stands for its stacks, as its verdict advises."""
         limit = asyncio.Semaphore(BESIDE)
