@@ -97,10 +97,10 @@ class Cause(msgspec.Struct, frozen=True, gc=False):
     ] = ""
     evidence: Annotated[
         Message,
-        Wire("Where the member held the gang up and did not fail itself: how the first of those that gave up ended."),
+        Wire("Where the member blocked the gang and did not fail itself: how the first of those that gave up ended."),
     ] = ""
     known_for: Annotated[
-        Count, Wire("Where it held the gang up: for how many seconds that was known.", name="knownForSeconds")
+        Count, Wire("Where it blocked the gang: for how many seconds that was known.", name="knownForSeconds")
     ] = 0
     job: Annotated[Name, Wire("Where a Job of a JobSet has failed: its name. The pod is the one that led to it.")] = ""
 

@@ -19,7 +19,7 @@ from muster.state.facts.context import (
 )
 from muster.state.policies import deadline, refusal, request
 from muster.state.policies.ending import success, suspension
-from muster.state.policies.failures import avoidance, failure, recurrence, restart_reasons
+from muster.state.policies.failures import avoidance, failure, known, recurrence, restart_reasons
 from muster.state.policies.failures.cost import backoff, budget
 from muster.state.policies.queueing import queue
 from muster.state.vocabulary.record import Phase, Record
@@ -69,10 +69,12 @@ def apply(context: Context, verdict: Succeed | Fail | Restart | Repair | Requeue
                 message=message,
                 ready=min(context.tally.ready + context.tally.succeeded, context.plan.size),
             )
-        case Fail(reason, message, cause):
-            record = recurrence.ended(context, cause) if cause is not None else record
+        case Fail():
+            end = known.remembered(context, verdict)
+            record = recurrence.ended(context, verdict.cause) if verdict.cause is not None else record
+            cause = end.cause or record.cause
             return enter(
-                record, Phase.FAILED, now, finished_at=now, reason=reason, message=message, cause=cause or record.cause
+                record, Phase.FAILED, now, finished_at=now, reason=end.reason, message=end.message, cause=cause
             )
         case Repair(repaired):
             return repaired

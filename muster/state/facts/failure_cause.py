@@ -92,8 +92,9 @@ def last_words(context: Context, pod: Pod, end: Exit) -> tuple[str, str]:
 
 def was_deleted(pod: Pod) -> bool:
     """Whether the pod was deleted while its gang was at work, and where it has ended, ended because of that."""
-    return pod.terminating and (not pod.failed or pod.interrupted or _killed(pod))
+    return pod.terminating and (not pod.failed or pod.interrupted or was_killed(pod))
 
 
-def _killed(pod: Pod) -> bool:
+def was_killed(pod: Pod) -> bool:
+    """Whether the pod ended by a signal from outside: not by its own fault, nor because it used too much memory."""
     return pod.exit is not None and pod.exit.code in KILLED and pod.exit.reason != OUT_OF_MEMORY

@@ -28,17 +28,13 @@ GIVEN_UP: Final = frozenset({"FailedIndexes", "MaxFailedIndexesExceeded"})
 def sentence(cause: Cause) -> str:
     """``rank 2 (gpu-1, run-gpu-0-1-x7k2p) exited 137 (signal 9, SIGKILL), OOMKilled on node a``.
 
-    Of a member that did not fail: ``rank 1 (POD) held the gang up, Unschedulable for 4m: no node fits; then rank 0 …``.
+    Of a member that did not fail: ``rank 1 (POD) blocked the gang for 4m, Unschedulable: no node fits; then rank 0 …``.
     """
-    where = f"{cause.place}, " if cause.place else ""
-    of_rank = f"rank {cause.rank} ({where}{cause.pod})" if cause.pod else f"rank {cause.rank}"
-    who = of_rank if cause.rank >= 0 else "the gang"
+    who = _who(cause)
     if cause.job:
         return f"job {cause.job} failed, {cause.reason}: {cause.message}{_led_to(cause, who)}"
     if cause.evidence:
-        held = f"{who} held the gang up" if cause.rank >= 0 else "the gang was held up"
-        known = f" for {age(cause.known_for)}" if cause.known_for else ""
-        return f"{held}, {cause.reason}{known}: {cause.message}; then {cause.evidence}"
+        return f"{blocking(cause)}; then {cause.evidence}"
     if cause.exit_code:
         label = f", {cause.reason}" if cause.reason not in ("Error", "ContainerFailed", "") else ""
         what = f"exited {cause.exit_code}{_signal(cause)}{label}"
@@ -48,6 +44,19 @@ def sentence(cause: Cause) -> str:
         what = f"ended: {cause.reason}"
     why = f": {cause.message}" if cause.message else ""
     return f"{who} {what}{_where(cause)}{why}{_last_line(cause)}"
+
+
+def blocking(cause: Cause) -> str:
+    """``rank 1 (POD) blocked the gang for 4m, Unschedulable: no node fits``: what a gang that has ended waited for."""
+    blocked = f"{_who(cause)} blocked the gang" if cause.rank >= 0 else "the gang was blocked"
+    known = f" for {age(cause.known_for)}" if cause.known_for else ""
+    return f"{blocked}{known}, {cause.reason}: {cause.message}"
+
+
+def _who(cause: Cause) -> str:
+    where = f"{cause.place}, " if cause.place else ""
+    of_rank = f"rank {cause.rank} ({where}{cause.pod})" if cause.pod else f"rank {cause.rank}"
+    return of_rank if cause.rank >= 0 else "the gang"
 
 
 def _led_to(cause: Cause, who: str) -> str:

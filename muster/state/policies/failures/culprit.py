@@ -24,9 +24,8 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from muster.api.values.printable import small_number
-from muster.api.values.termination_message import SIGNALLED
 from muster.state.facts.context import Context
-from muster.state.facts.failure_cause import RANK_FAILED, cause_of
+from muster.state.facts.failure_cause import KILLED, RANK_FAILED, cause_of
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Cause
@@ -49,7 +48,7 @@ def is_survivor(plan: Plan, pod: Pod) -> bool:
     if pod.exit is None:
         return False
     code, words = pod.exit.own_code, pod.exit.message
-    if plan.failures.survivor_text and words and (code in plan.failures.survivor_exits or code < SIGNALLED):
+    if plan.failures.survivor_text and words and code not in KILLED:
         return _says(plan.failures.survivor_text, words)
     return code in plan.failures.survivor_exits
 

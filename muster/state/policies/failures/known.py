@@ -1,13 +1,20 @@
 """Known causes: a gang that waits for a member ends when the others give up, and the cause is what they waited for.
 
 Every framework gives up by a time-out of its own: jax aborts after 300 s without all processes, gloo after 1,800 s
-without a peer. The rank that gives up first has done nothing wrong. So what keeps a gang is kept in the record
+without a peer. The rank that gives up first has done nothing wrong. So what blocks a gang is kept in the record
 (``Record.known``) while it is Stuck: ranks, cause and since when. It outlives the answers of a coordinator whose
-process ends because of it, and the daemon. When only members that gave up are seen to fail (``culprit``), what was
-known is the cause, and their ends are its evidence. ``charged`` has who pays for it.
+process ends because of it, and the daemon.
 
-A failure that members do not give up with (an exception of the program, a kill) keeps its own cause, whatever was
-known. Where the gang was not called Stuck yet, what can be seen now counts only for ends that say they are time-outs.
+Whoever ends the gang, what was known is not forgotten:
+
+- Members that gave up, timed out or were killed from outside (``gave_up``): what was known is the cause (``cause``);
+  their ends are its evidence. ``charged`` has who pays for it.
+- A deadline, a cancellation, a refusal, which no member caused: what was known is the cause of the end, and the end is
+  its evidence (``remembered``).
+- Another failure of a member (an exception of the program, out of memory): it keeps its own cause, and the message of
+  the experiment's end has what was known beside it (``remembered``).
+
+Where the gang was not called Stuck yet, what can be seen now counts only for ends that say they are time-outs.
 """
 
 import re
@@ -20,16 +27,16 @@ from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.state.facts.causes.cause import Charge, MissingCause
 from muster.state.facts.causes.heard import serves
 from muster.state.facts.causes.table import BY_NAME, Causes
-from muster.state.facts.context import Context
+from muster.state.facts.context import Context, Fail
 from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.facts.diagnosis.finding import Finding
 from muster.state.facts.diagnosis.grouping import MOST
-from muster.state.facts.failure_cause import cause_of
-from muster.state.facts.sentences import sentence
+from muster.state.facts.failure_cause import cause_of, was_killed
+from muster.state.facts.sentences import blocking, sentence
 from muster.state.policies.failures.culprit import is_survivor
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
-from muster.state.vocabulary.record import Cause, Known
+from muster.state.vocabulary.record import Cause, Condition, ConditionType, Known
 
 TIMED_OUT: Final = 124
 """The exit code with which timeout(1) of GNU coreutils ends."""
@@ -65,12 +72,12 @@ def track(context: Context, *, stuck: bool) -> Known | None:
 
 
 def gave_up(plan: Plan, pod: Pod) -> bool:
-    """The member ended as one that has waited for another for too long, or has lost it."""
-    return is_survivor(plan, pod) or (pod.exit is not None and pod.exit.code == TIMED_OUT)
+    """Whether the member ended as one that waited for another for too long, has lost it, or was killed from outside."""
+    return is_survivor(plan, pod) or _timed_out(pod) or was_killed(pod)
 
 
 def cause(context: Context) -> Cause | None:
-    """The cause of an epoch whose members gave up, where it is known what they waited for."""
+    """Return the cause of an epoch whose members gave up, where it is known what they waited for."""
     gone = [pod for pod in context.tally.failed.values() if not pod.terminating and gave_up(context.plan, pod)]
     known = context.record.known
     if known is None and any(_timed_out(pod) for pod in gone):
@@ -84,14 +91,45 @@ def cause(context: Context) -> Cause | None:
     first = min(gone, key=lambda pod: (pod.exit.finished_at if pod.exit else 0.0, pod.rank))
     end = cause_of(context, first)
     more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
-    rank = min(ranks, default=-1)
+    evidence = sentence(replace(end, message=_cut(end.message), last_line=_cut(end.last_line))) + more
+    return replace(_of(context, known, charge), at=end.at, evidence=evidence)
+
+
+def remembered(context: Context, end: Fail) -> Fail:
+    """Return that end of the experiment with what blocked the gang until now, unless its cause says it already."""
+    if end.cause is not None and end.cause.evidence:
+        return end
+    blocked = _blocked(context)
+    if blocked is None or blocked.reason == end.reason:
+        return end
+    cause = end.cause or replace(blocked, evidence=end.message)
+    if blocked.message in end.message:
+        return Fail(end.reason, end.message, cause)
+    joint = "; " if end.cause is None else "; before that, "
+    return Fail(end.reason, f"{end.message}{joint}{blocking(blocked)}", cause)
+
+
+def _blocked(context: Context) -> Cause | None:
+    """What blocks the gang at this moment: what is known, else what the condition Stuck has."""
+    if not context.record.gathering:
+        return None
+    known = context.record.known
+    if known is not None and known.until is None and (charge := _charge(context, known)) is not None:
+        return _of(context, known, charge)
+    stuck = context.record.condition(ConditionType.STUCK)
+    return _of_condition(context, stuck) if stuck is not None and stuck.status else None
+
+
+def _of(context: Context, known: Known, charge: Charge) -> Cause:
+    """The cause that is known, without what ended the gang."""
+    rank = min(from_ranges(known.ranks, context.plan.size), default=-1)
     pod = context.tally.members.get(rank)
     group = context.plan.group_of(rank) if rank >= 0 else None
     return Cause(
         epoch=context.record.epoch,
         reason=charge.reason,
         message=known.message,
-        at=end.at,
+        at=context.now,
         pod=pod.name if pod else "",
         uid=pod.uid if pod else "",
         group=group.name if group else "",
@@ -99,8 +137,19 @@ def cause(context: Context) -> Cause | None:
         node=pod.node if pod else "",
         disruption=charge.platform,
         place=context.plan.place(rank) if rank >= 0 else "",
-        evidence=sentence(replace(end, message=_cut(end.message), last_line=_cut(end.last_line))) + more,
         known_for=max(0, int((known.until or context.now) - known.since)),
+    )
+
+
+def _of_condition(context: Context, stuck: Condition) -> Cause:
+    """The cause that the condition Stuck has: it names no rank by itself."""
+    since = context.now if stuck.since is None else stuck.since
+    return Cause(
+        epoch=context.record.epoch,
+        reason=stuck.reason,
+        message=stuck.message,
+        at=context.now,
+        known_for=max(0, int(context.now - since)),
     )
 
 

@@ -7,16 +7,16 @@ with an error, and nothing replaced those for ``REPLACED_WITHIN`` seconds. Pods 
 run.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from muster.state.facts import older_pods
-from muster.state.facts.context import Context
+from muster.state.facts.context import Context, Fail
 from muster.state.facts.failure_cause import cause_of, was_deleted
-from muster.state.facts.sentences import sentence
+from muster.state.facts.sentences import blocking, sentence
 from muster.state.policies.ending import success
-from muster.state.policies.failures import failure
+from muster.state.policies.failures import failure, known
 from muster.state.policies.watched import ends, obstacles
 from muster.state.policies.watched.ends import End
 from muster.state.view.own_state import OwnState, Said
@@ -137,9 +137,13 @@ def _first_failure(context: Context) -> tuple[Cause | None, float | None]:
 
 
 def _ended(context: Context, end: End) -> Followed:
-    record, changes = context.record, {}
+    record = context.record
+    changes: dict[str, Any] = {}
     if end.phase is Phase.SUCCEEDED:
         changes["ready"] = min(context.tally.ready + context.tally.succeeded, context.plan.size)
+    else:  # what blocked it until now is not forgotten
+        own = record.cause if record.cause is not None and record.cause.epoch == record.epoch else None
+        changes["cause"] = known.remembered(context, Fail(end.reason, end.message, own)).cause or record.cause
     after = enter(record, end.phase, end.at, finished_at=end.at, reason=end.reason, message=end.message, **changes)
     return _after_the_end(context.with_record(after), context.view.own or NOTHING)
 
@@ -151,7 +155,9 @@ def _after_the_end(context: Context, own: OwnState) -> Followed:
         return Followed(record)
     if (end.phase, end.reason) != (record.phase, record.reason):
         return Followed(record)
-    message = "; ".join(filter(None, (end.message, ends.left(context, own))))
+    cause = record.cause
+    blocked = blocking(cause) if cause is not None and cause.evidence == end.message else ""
+    message = "; ".join(filter(None, (end.message, blocked, ends.left(context, own))))
     return Followed(replace(record, message=message), ends.settles_at(context))
 
 
