@@ -131,7 +131,8 @@ class World:
             context = copy_context()
             context.run(CURRENT_RUN.set, run)
             with contextlib.suppress(Refused):
-                context.run(run.daemon.reported, process.path.split("/")[4], process.experiment_name, pod, body)
+                namespace, experiment = process.path.split("/")[4], process.experiment_name
+                context.run(run.daemon.reported, namespace, experiment, pod, body, process.ip)
 
     def later(self, seconds: float, do: Callable[..., None], *args: Any) -> None:
         """Call ``do`` after that delay."""
