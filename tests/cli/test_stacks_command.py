@@ -90,7 +90,7 @@ def test_data_has_groups_ranks_and_reasons(call: Call, gives: Any) -> None:
     assert found["groups"][0] | {"frames": []} == {
         "ranks": [0],
         "does": "in gather at train.py:10",
-        "places": {"train.py:10": 1},
+        "place": "train.py:10",
         "frames": [],
     }
     assert found["unread"][0]["ranks"] == [1]

@@ -84,7 +84,12 @@ def stacks(
 def document(found: Sequence[RankStacks]) -> dict[str, object]:
     """The groups, the ranks that gave none, and the threads of each rank, as data."""
     groups = [
-        {"ranks": group.ranks, "does": group.activity, "places": dict(group.places), "frames": group.frames}
+        {
+            "ranks": group.ranks,
+            "does": group.activity,
+            "place": group.doing and group.doing.place,
+            "frames": group.frames,
+        }
         for group in grouped(found)
     ]
     return {"groups": groups, "unread": unread(found), "ranks": found}

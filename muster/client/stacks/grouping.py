@@ -1,10 +1,9 @@
 """Ranks with equal stacks, as one group.
 
-Two stacks are equal if the main threads are in the same functions of the same files. Lines do not count: ranks that
-run the same loop are at different lines of it at any moment. Where they differ, the group says how many are where.
+Two stacks are equal if the main threads are in the same functions of the same files, and at the same line of the
+program. Lines inside of libraries and of the program's outer calls do not count.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -28,9 +27,8 @@ class StackGroup:
 
     ranks: tuple[int, ...]
     processes: int
-    function: str
-    places: tuple[tuple[str, int], ...]
-    """Lines of the program that they are at, and how many; the most first."""
+    doing: Activity | None
+    """None where they have no frame."""
     frames: tuple[Frame, ...]
 
     @property
@@ -41,11 +39,7 @@ class StackGroup:
     @property
     def activity(self) -> str:
         """``in next at data.py:41``."""
-        if not self.places:
-            return "in no Python function"
-        if len(self.places) == 1:
-            return f"in {self.function} at {self.places[0][0]}"
-        return f"in {self.function} at " + ", ".join(f"{place} ({count})" for place, count in self.places)
+        return f"in {self.doing.function} at {self.doing.place}" if self.doing else "in no Python function"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +65,12 @@ def ranks_text(ranks: Sequence[int], processes: int = 0) -> str:
 
 def grouped(found: Iterable[RankStacks]) -> tuple[StackGroup, ...]:
     """The groups, the largest first, then by rank."""
-    members: dict[tuple[tuple[str, str], ...], list[tuple[int, tuple[Frame, ...]]]] = {}
+    members: dict[tuple[object, ...], list[tuple[int, tuple[Frame, ...]]]] = {}
     for each in sorted(found, key=lambda one: one.rank):
         for process in each.processes:
             frames = process.main.frames if process.main else ()
-            members.setdefault(tuple((frame.file, frame.function) for frame in frames), []).append((each.rank, frames))
+            calls = tuple((frame.file, frame.function) for frame in frames)
+            members.setdefault((calls, Activity.of(frames)), []).append((each.rank, frames))
     groups = [_group(same) for same in members.values()]
     return tuple(sorted(groups, key=lambda group: (-len(group.ranks), group.ranks)))
 
@@ -90,7 +85,5 @@ def unread(found: Iterable[RankStacks]) -> tuple[Unread, ...]:
 
 
 def _group(same: list[tuple[int, tuple[Frame, ...]]]) -> StackGroup:
-    doing = [activity for _, frames in same if (activity := Activity.of(frames))]
-    places = Counter(activity.place for activity in doing).most_common()
-    ranks = tuple(dict.fromkeys(rank for rank, _ in same))
-    return StackGroup(ranks, len(same), doing[0].function if doing else "", tuple(places), same[0][1])
+    ranks, frames = tuple(dict.fromkeys(rank for rank, _ in same)), same[0][1]
+    return StackGroup(ranks, len(same), Activity.of(frames), frames)

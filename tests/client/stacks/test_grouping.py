@@ -39,9 +39,21 @@ def test_lines_inside_a_library_and_other_threads_make_no_group() -> None:
     ]
 
 
-def test_lines_of_the_program_are_counted_within_a_group() -> None:
+def test_ranks_at_two_lines_of_one_function_are_two_groups() -> None:
     found = [rank(0, train(90)), rank(1, train(88)), rank(2, train(88))]
-    assert sentences(grouped(found)) == ["3 ranks (0-2) in all_reduce at train.py:88 (2), train.py:90 (1)"]
+    assert sentences(grouped(found)) == [
+        "2 ranks (1-2) in all_reduce at train.py:88",
+        "rank 0 in all_reduce at train.py:90",
+    ]
+
+
+def test_the_line_of_the_innermost_call_of_the_program_alone_parts_groups() -> None:
+    """A loop at module level calls the same function from two lines of its own."""
+    inner = Frame("step", "/app/train.py", 40)
+    found = [rank(number, process(inner, Frame("<module>", "/app/train.py", 10 + number))) for number in range(3)]
+    assert sentences(grouped(found)) == ["3 ranks (0-2) in step at train.py:40"]
+    outer = [rank(number, process(Frame("<module>", "/app/e2.py", 10 + (number > 0)))) for number in range(3)]
+    assert sentences(grouped(outer)) == ["2 ranks (1-2) in <module> at e2.py:11", "rank 0 in <module> at e2.py:10"]
 
 
 def test_groups_of_a_size_stand_by_rank() -> None:
