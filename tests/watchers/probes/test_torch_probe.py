@@ -8,6 +8,7 @@ import pytest
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.watchers.probes.torch import TorchProbe
 from muster.watchers.probes.torch import probe as module
+from muster.watchers.probes.torch import store as store_module
 from muster.watchers.probes.torch.probe import RANK_KEYS
 from muster.watchers.probes.torch.store import Dialect
 from tests.fakes.tcpstore import FakeStore
@@ -136,6 +137,32 @@ async def test_a_connection_without_an_answer_is_given_up_in_the_end(monkeypatch
         assert store.connections == 2
 
 
+async def test_a_stopped_process_is_silent_also_when_its_connection_was_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The kernel accepts for a stopped process: the port is reached, and nothing is wrong with the network."""
+    monkeypatch.setattr(module, "_ABANDON", 0.0)
+    async with FakeStore() as store:
+        probe = probe_of(store, deadline=0.2)
+        await probe.snapshot()
+        store.going.clear()
+        for _ in range(3):
+            assert (await probe.snapshot()).coordinator is CoordinatorState.SILENT
+        store.going.set()
+        await probe.close()
+
+
+async def test_a_port_that_accepts_nothing_is_not_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def unreached(*_: object) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(store_module, "_connect", unreached)
+    probe = TorchProbe("127.0.0.1:1", clock=lambda: 1000.0, expected=3, deadline=0.05)
+    answer = await probe.snapshot()
+    await probe.close()
+    assert (answer.coordinator, answer.detail) == (CoordinatorState.TIMEOUT, "no connection within 0.05 s")
+
+
 async def test_nothing_behind_the_port_is_a_refusal() -> None:
     async with FakeStore() as store:
         address = store.address
@@ -146,7 +173,7 @@ async def test_nothing_behind_the_port_is_a_refusal() -> None:
 @pytest.mark.parametrize(
     ("said", "state", "detail"),
     [
-        (None, CoordinatorState.TIMEOUT, "no store has answered within 0.1 s"),
+        (None, CoordinatorState.SILENT, "the port accepts connections, and does not answer within 0.1 s"),
         (b"", CoordinatorState.OTHER_PROTOCOL, "closes connections"),
         (b"HTTP/1.1 400", CoordinatorState.OTHER_PROTOCOL, "something else answers: 'HTTP/1.1 400'"),
         (b"x" * 64, CoordinatorState.OTHER_PROTOCOL, "something else answers"),

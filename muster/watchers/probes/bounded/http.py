@@ -95,7 +95,9 @@ class Asker:
                 connection.write(head.encode("latin-1", errors="replace"))
                 return await _answer(connection, port, most)
         except TimeoutError:
-            return _none(CoordinatorState.TIMEOUT, f"no answer within {self._deadline:g} s", port)
+            what = "connection" if connection is None else "answer"
+            state = CoordinatorState.TIMEOUT if connection is None else CoordinatorState.SILENT
+            return _none(state, f"no {what} within {self._deadline:g} s", port)
         except Unreached as error:
             return _none(error.port.state, error.port.detail, port)
         except Excess as error:

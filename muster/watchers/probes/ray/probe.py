@@ -222,7 +222,7 @@ class RayProbe:
             return Reply(0, state=CoordinatorState.OTHER_PROTOCOL, detail=f"the list of nodes: HTTP {nodes.status}")
         else:
             what = nodes.detail
-        return Reply(0, state=CoordinatorState.TIMEOUT, detail=what)
+        return Reply(0, state=CoordinatorState.TIMEOUT if nodes.status else nodes.state, detail=what)
 
     def _silence(self, reply: Reply, latency: float) -> RollAnswer:
         return RollAnswer(

@@ -70,6 +70,8 @@ class TorchProbe:
         self._collectives = StoredCollectives(expected)
         self._store: Store | None = None
         self._asking: asyncio.Task[RollAnswer] | None = None
+        self._accepted = False
+        """The port has accepted the connection over which the store is asked now."""
         self._since = 0.0
 
     async def snapshot(self) -> RollAnswer:
@@ -111,11 +113,11 @@ class TorchProbe:
             store.close()
 
     async def _silent(self) -> RollAnswer:
-        if self._store is None:
-            answer = self._answer(CoordinatorState.TIMEOUT, f"no store has answered within {self._deadline:g} s")
+        if self._accepted:
+            what = "the store" if self._store is not None else "the port accepts connections, and"
+            answer = self._answer(CoordinatorState.SILENT, f"{what} does not answer within {self._deadline:g} s")
         else:
-            said = f"the store does not answer within {self._deadline:g} s"
-            answer = self._answer(CoordinatorState.SILENT, said)
+            answer = self._answer(CoordinatorState.TIMEOUT, f"no connection within {self._deadline:g} s")
         if _monotonic() - self._since > _ABANDON:
             await self.close()
         return answer
@@ -127,12 +129,15 @@ class TorchProbe:
                     return await self._roll(self._store)
             except NoStore:  # it has closed the connection: what is there now?
                 self._store.close()
-        self._store = None
-        self._store = await open_store(self._address)
+        self._store, self._accepted = None, False
+        self._store = await open_store(self._address, self._note_accepted)
         self._reports.renew()
         self._collectives.renew()
         with translated():
             return await self._roll(self._store)
+
+    def _note_accepted(self) -> None:
+        self._accepted = True
 
     async def _roll(self, store: Store) -> RollAnswer:
         count, size = await store.number(COUNT_KEY), self._expected

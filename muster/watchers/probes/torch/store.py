@@ -18,7 +18,7 @@ where DNS does not answer). So a probe keeps one connection.
 
 import asyncio
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 
@@ -137,9 +137,13 @@ class Store:
         return int(NUMBER.unpack(await self._connection.exactly(NUMBER.size))[0])
 
 
-async def open_store(address: Address) -> Store:
-    """Connect to the store behind that address and find its dialect. Raises NoStore."""
+async def open_store(address: Address, accepted: Callable[[], None]) -> Store:
+    """Connect to the store behind that address and find its dialect. Raises NoStore.
+
+    ``accepted`` is called once the port has accepted the connection: a stopped process accepts, and says nothing.
+    """
     connection = await _connect(address)
+    accepted()
     try:
         with translated():
             if await _greets(connection):
