@@ -25,7 +25,8 @@ import jax
 from muster.assist.mounted.place_watch import PlaceWatch
 from muster.cli.processes.stack import free_port
 from muster.jax import report
-from muster.jax.reporting import key_value_store, reports
+from muster.jax.reporting import key_value_store
+from muster.programs import reports
 jax.distributed.initialize(f"127.0.0.1:{free_port()}", 1, 0)
 report(0, loss=1.0)
 reporter, store = reports.reporter, key_value_store()

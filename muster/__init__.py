@@ -1,8 +1,8 @@
 """Muster runs distributed ML experiments on Kubernetes and reports which ranks are missing.
 
 Programs import ``muster.client`` (the SDK) and ``muster.api`` (manifests, names, errors). Training programs import
-``report`` and ``pause`` from here, or ``muster.jax``, ``muster.torch`` and ``muster.xgboost``. The other packages
-belong to the commands ``muster`` and ``musterd``.
+``report`` and ``pause`` from here, or from ``muster.jax`` and ``muster.torch``, where they are the same two, and
+``muster.xgboost``. The other packages belong to the commands ``muster`` and ``musterd``.
 """
 
 from contextlib import AbstractContextManager
@@ -19,18 +19,23 @@ def report(step: Any, /, **scalars: Any) -> None:
     """Say that this process has come to that step, a whole number; ``scalars`` are up to eight numbers beside it.
 
     It goes to the store of jax or PyTorch where the program has joined one of their gangs, else to the endpoint that
-    ``spec.progressEndpoint`` gives to the members; without any it does nothing. Call it in each step, in every process,
-    before the first collective of the step: then a rank that does not come to that step is behind the others, and is
-    named. It never waits and never raises.
+    ``spec.progressEndpoint`` gives to the members; without any it does nothing. ``scalars`` are up to eight numbers
+    beside the step. Call it in each step, in every process, before the first collective of the step: then a rank that
+    does not come to that step is behind the others, and is named.
+
+    Muster shows steps per second and the slowest rank, and calls the gang hung when no process has reported for a
+    minute (45 s where one is a step behind), or for five times its longest pause. For a longer one there is ``pause``;
+    reports of the same step count too, so a long evaluation may call this as well. It never waits and never raises.
     """
     import_module(_CHOSEN).reports.report(step, scalars)
 
 
 def pause(seconds: float, kind: str = "") -> AbstractContextManager[None]:
-    """Announce that no step is reported for a while: for so many seconds no hang is said.
+    """Announce that the program makes no step for a while: for so many seconds no hang is said.
 
     ``with muster.pause(600): save_checkpoint()``, in each process that makes the checkpoint. The end of the block ends
-    the pause, also with an exception.
+    the pause, also with an exception. What takes longer than announced is called hung, so give the time that it takes
+    on a bad day. It takes a ``report`` before it, or ``spec.assist``.
 
     ``kind`` says what it is for: ``checkpoint_save`` or ``checkpoint_restore`` of the goodput; all else is ``other``.
     """

@@ -1,4 +1,4 @@
-"""The reporter of ``muster.report``: of the channels that are there at its first call it takes the best.
+"""The one reporter of a process, by whichever name it is called: of the channels that are there it takes the best.
 
 A store has each rank's step within a second, so it comes before the endpoint, which has it within five.
 """

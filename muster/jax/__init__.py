@@ -11,12 +11,11 @@ Only the standard library is imported until ``initialize`` is called. The daemon
 import inspect
 import os
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from typing import Any
 
+from muster import pause, report
 from muster.api.errors import MusterError
 from muster.assist.mounted.sitecustomize import help_this_process
-from muster.jax.reporting import reports
 
 __all__ = ["NotAMember", "arguments", "initialize", "pause", "report"]
 
@@ -68,26 +67,3 @@ def initialize(**options: Any) -> None:
         found["shutdown_timeout_seconds"] = SHUTDOWN_SECONDS
     help_this_process()  # before the rendezvous: it may raise, too
     jax.distributed.initialize(**{**found, **options})
-
-
-def report(step: Any, /, **scalars: Any) -> None:
-    """Say that this process has come to that step, a whole number; ``scalars`` are up to eight numbers beside it.
-
-    Call it in each step, in every process. Muster shows steps per second and the slowest rank, and calls the gang hung
-    when no process has reported for a minute (45 s where one is a step behind), or for five times its longest pause.
-    For a longer one there is ``pause``; and reports of the same step count too, so a long evaluation may call this as
-    well. It never waits and never raises.
-    """
-    reports.report(step, scalars)
-
-
-def pause(seconds: float, kind: str = "") -> AbstractContextManager[None]:
-    """Announce that no step is reported for a while: for so many seconds no hang is said.
-
-    ``with pause(600): save_checkpoint()`` in each process that makes the checkpoint. The end of the block ends the
-    pause, also with an exception. What takes longer than announced is called hung, so give the time that it takes on a
-    bad day. It needs a ``report`` before it. Like that one it never waits, and never raises for a reason of its own.
-
-    ``kind`` says what it is for: ``checkpoint_save`` or ``checkpoint_restore`` of the goodput; all else is ``other``.
-    """
-    return reports.pause(seconds, kind)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from muster.api.progress import KEYS
 from muster.assist.mounted.place_watch import next_value, place_interval
-from muster.reporting.reporter import Latest, Reporter, Reports, value_of
+from muster.reporting.reporter import Latest, value_of
 
 JAX = "jax._src.distributed"
 """The module of jax that holds the client of the coordination service; the same from jax 0.4.35 to 0.12."""
@@ -47,6 +47,3 @@ def key_value_store() -> KeyValueStore | None:
     if state is None or client is None:
         return None
     return KeyValueStore(client, state.process_id, state.num_processes or 1)
-
-
-reports = Reports(Reporter((key_value_store,)))

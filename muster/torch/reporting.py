@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from muster.api.places import place_interval
 from muster.api.progress import KEYS, MAX_PROCESSES, report_interval
-from muster.reporting.reporter import Latest, Reporter, Reports, value_of
+from muster.reporting.reporter import Latest, value_of
 
 TORCH = "torch.distributed.distributed_c10d"
 """The module of torch that holds the process groups; the same from 1.13 to 2.15."""
@@ -96,6 +96,3 @@ def _tcp(store: Any) -> Any:
     if type(store).__name__ != "TCPStore":
         raise NoStore(f"the store of the process group is a {type(store).__name__}, and only a TCPStore can be read")
     return store
-
-
-reports = Reports(Reporter((tcp_store,)))

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from muster import jax
+from muster import programs
 from muster.api.progress import MAX_STEP, MAX_VALUE
 from muster.assist.mounted import place_watch
 from muster.jax import pause, report
@@ -109,7 +109,8 @@ def reporter(store: Store, pace: Pace, monkeypatch: pytest.MonkeyPatch) -> Itera
     reporter = Reporter((key_value_store,))
     reporter._turn = pace  # type: ignore[assignment]  # noqa: SLF001
     monkeypatch.setattr("muster.reporting.reporter.time", pace)
-    monkeypatch.setattr(jax, "reports", Reports(reporter))
+    monkeypatch.setattr(programs, "reports", Reports(reporter))
+    monkeypatch.delitem(sys.modules, place_watch.PAUSE, raising=False)
     yield reporter
     store.open.set()
     reporter.close()
@@ -186,9 +187,14 @@ def test_a_pause_that_is_no_time_announces_nothing(
         assert reporter._latest.spent.pause == 0.0  # noqa: SLF001
 
 
-def test_a_pause_before_the_first_report_does_nothing(state: SimpleNamespace, store: Store, reporter: Reporter) -> None:
+def test_a_pause_before_the_first_report_is_announced_to_the_watch_alone(
+    state: SimpleNamespace, store: Store, reporter: Reporter
+) -> None:
     with pause(60):
         assert reporter._latest is None  # noqa: SLF001
+        assert place_watch.announced() == 60
+    assert place_watch.announced() == 0
+    assert store.writes == 0
 
 
 def test_nothing_is_written_again_while_nothing_is_reported(

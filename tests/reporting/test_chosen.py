@@ -2,11 +2,15 @@
 
 import sys
 import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from types import SimpleNamespace
 
 import pytest
 
 import muster
+import muster.jax
+import muster.torch
 from muster import programs
 from muster.jax.reporting import JAX
 from muster.reporting.reporter import Latest, Reporter, Reports
@@ -78,3 +82,23 @@ def test_jax_comes_before_torch_and_the_endpoint(absent: None, monkeypatch: pyte
     monkeypatch.setitem(sys.modules, JAX, SimpleNamespace(global_state=state))
     there = [find() is not None for find in programs.reports.reporter.channels]
     assert there == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    "reports", [muster.report, muster.jax.report, muster.torch.report], ids=lambda each: each.__module__
+)
+@pytest.mark.parametrize("pauses", [muster.pause, muster.jax.pause, muster.torch.pause])
+def test_a_pause_by_any_name_is_of_the_reports_by_any_name(
+    reports: Callable[[int], None],
+    pauses: Callable[[float], AbstractContextManager[None]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    written = Written()
+    reporter = Reporter((lambda: written,))
+    monkeypatch.setattr(programs, "reports", Reports(reporter))
+    reports(1)
+    written.written.acquire()
+    with pauses(300):
+        assert reporter._latest is not None  # noqa: SLF001
+        assert reporter._latest.spent.pause == 300  # noqa: SLF001
+    reporter.close()
