@@ -50,6 +50,8 @@ ANNOTATION_ASSIST_RECORDER = "muster.dev/assist-recorder"
 """The same: the code that publishes which collectives its program has entered."""
 ANNOTATION_ASSIST_WATCH = "muster.dev/assist-watch"
 """The same: the code that watches where its program stands."""
+ANNOTATION_ASSIST_WORK = "muster.dev/assist-work"
+"""The same: the code that shows whether its process works."""
 
 ANNOTATION_PROGRESS_CA = "muster.dev/progress-ca"
 """Annotation of a pod with ``spec.progressEndpoint``: the authority of that endpoint's certificate, PEM."""

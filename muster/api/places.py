@@ -5,14 +5,17 @@ coordination service (``muster.assist.mounted.place_watch``), over the value bef
 one call. Each value is a JSON object::
 
     {"at": 512.2, "since": 470.1, "longest": 2.0, "returns": 3, "in": "next", "file": "data.py", "line": 41,
-     "stack": "8c736521"}
+     "stack": "8c736521", "worked": 471.0, "how": "computing", "alone": 1, "pause": 600.0}
 
 ``at`` and ``since`` are the program's own monotonic clock: the innermost call has not returned from one to the other.
 ``longest`` is the longest time that it stood in its loop before it went on, ``returns`` how often the program was seen
-to come back to a place, up to ``RETURNS``. ``stack`` is equal for equal stacks. Under ``STACKS/<rank>`` a rank that has
+to come back to a place, up to ``RETURNS``. ``stack`` is equal for equal stacks. ``worked`` is when the process was last
+seen at work, and ``how`` one of ``WORK``. ``alone`` is 1 while it waits in the kernel, and for no other rank. ``pause``
+are the seconds of a pause that the program has announced, and that is not over. Under ``STACKS/<rank>`` a rank that has
 stood for ``NOTICE`` seconds has its stack: a list of function, file and line, the innermost call first.
 """
 
+from muster.assist.mounted.at_work import COMPUTING, INPUT, MOVING, READING, WRITING
 from muster.assist.mounted.place_watch import (
     MAX_FILE,
     MAX_FRAMES,
@@ -27,6 +30,7 @@ from muster.assist.mounted.place_watch import (
 )
 
 __all__ = [
+    "INPUT",
     "MAX_FILE",
     "MAX_FRAMES",
     "MAX_NAME",
@@ -35,9 +39,12 @@ __all__ = [
     "PLACES",
     "RETURNS",
     "STACKS",
+    "WORK",
     "longest_interval",
     "place_interval",
 ]
 
-MAX_VALUE = 512
+WORK = COMPUTING, WRITING, READING, MOVING, INPUT
+"""What a process at work does; with ``INPUT`` it waits for a person to type."""
+MAX_VALUE = 640
 """Bytes of one rank's value."""

@@ -15,7 +15,10 @@ RECORDER_CODE: Final = (Path(__file__).parent / "mounted" / RECORDER_FILE).read_
 """The module that it runs once the program has imported torch.distributed."""
 WATCH_FILE: Final = "place_watch.py"
 WATCH_CODE: Final = (Path(__file__).parent / "mounted" / WATCH_FILE).read_text(encoding="utf-8")
-"""The module that it runs once the program has imported jax."""
+"""The module that it runs once the program has imported jax, and the recorder runs in a gang of torch."""
+WORK_FILE: Final = "at_work.py"
+WORK_CODE: Final = (Path(__file__).parent / "mounted" / WORK_FILE).read_text(encoding="utf-8")
+"""The module that both of these use: whether a process works."""
 FOLDER: Final = "/opt/muster-assist"
 """Where it is mounted."""
 STACKS: Final = "muster-stacks-"

@@ -188,7 +188,11 @@ class Reporter:
                 guarded(place_watch.watch, threading.get_ident())
 
     def pause(self, seconds: float, kind: str = "") -> None:
-        """Repeat the newest report with an announced pause of so many seconds; 0: it is over."""
+        """Repeat the newest report with an announced pause of so many seconds; 0: it is over.
+
+        Without a report ``spec.assist`` has it, which looks where the program stands.
+        """
+        place_watch.announce(seconds)
         last = self._latest
         if last is None:
             return

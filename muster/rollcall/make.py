@@ -27,6 +27,7 @@ from muster.rollcall.document import (
 from muster.rollcall.hurts import hurts
 from muster.rollcall.seats import Bench, benches, by_standing
 from muster.state.facts.accelerators import held
+from muster.state.facts.at_work import bridges
 from muster.state.facts.collectives import slow
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.classifier import why_missing
@@ -126,7 +127,7 @@ def _row(case: Context, clocks: Clocks) -> dict[str, Any]:
         "missing": roll.missing if roll else None,
         "clocks": {name.value: round(end - now, 3) for name, end in clocks.items()},
         "devices": {} if record.finished else {printable(name, WORD): count for name, count in held(plan, view)},
-        "progress": _progress(progress, now) if progress else None,
+        "progress": _progress(progress, case) if progress else None,
         "hurts": [each.value for each in hurts(plan, record, view, clocks, now)],
     }
 
@@ -137,11 +138,12 @@ def _deadline(case: Context, name: ClockName, end: float) -> DeadlineReport:
     return made(DeadlineReport, rule, clock=name.value, until=end, limit=limit, action=action)
 
 
-def _progress(progress: Progress, now: float) -> ProgressReport:
+def _progress(progress: Progress, case: Context) -> ProgressReport:
     return made(
         ProgressReport,
         progress,
-        sentence=progress_sentence(progress, now),
+        hung=progress.hung and not bridges(case, progress),
+        sentence=progress_sentence(progress, case.now),
         per_second=None if progress.rate is None else round(progress.rate, 6),
         slowest_rank=progress.slowest,
         stragglers=to_ranges(progress.stragglers),

@@ -4,17 +4,16 @@ A thread looks at the main thread every two seconds. The program stands where it
 thread has used no CPU since: then no line of Python has run. It stands too where its thread computes all the time at
 one and the same instruction: a loop in C. A loop that waits in each step uses CPU in each step, and does not stand.
 
-What is written is small: function, file and line of the program, for how long it has stood there, and the longest time
-that it has stood anywhere in its loop before. No value of a variable is read. Once it has stood for ``NOTICE`` seconds
-its stack is written too. A process that is stopped, or whose C code keeps the interpreter's lock, writes nothing, and
-that says so.
+What is written is small: function, file and line of the program, for how long it has stood there, the longest time
+that it has stood anywhere in its loop before, and when it was last seen at work (``at_work``). No value of a variable
+is read. Once it has stood for ``NOTICE`` seconds its stack is written too. A process that is stopped, or whose C code
+keeps the interpreter's lock, writes nothing, and that says so.
 
 jax is used where the program has imported it, and never imported. It works on Python 3.8 and later.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 import time
@@ -22,6 +21,11 @@ import time
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # `typing` would be an import of every process
     from typing import Any
+
+if __package__:
+    from muster.assist.mounted import at_work
+else:
+    at_work = sys.modules["muster-assist"].beside("at_work")
 
 JAX = "jax._src.distributed"
 """The module of jax that holds the client of the coordination service; the same from jax 0.4.35 to 0.12."""
@@ -52,11 +56,17 @@ KNOWN_PLACES = 64
 """Places to which it may come back, the latest."""
 COMPILES = "jax/_src/compiler.py"
 """A program inside of it compiles: for minutes, and in one rank longer than in another. It does not stand."""
+WAITS_FOR_RANKS = ("/jax/", "/jaxlib/")
+"""Packages in whose calls a program may wait for other ranks."""
 WAITS = ("jax/_src/api.py", "jax/_src/array.py")
 """Files of jax whose innermost calls wait for devices. jaxlib wakes five times a second there, to look for signals, and
 uses CPU: such a call is known again by a mark on its frame, and each step of a program makes another one."""
 JOINS = ("threading.py", ("join", "_wait_for_tstate_lock", "_join_os_thread"))
 """Where a main thread stands whose work is done by another one."""
+PAUSE = "muster-pause"
+"""Key in ``sys.modules`` of what the program has announced: each copy of this file finds it there."""
+THREADING = ("/threading.py", "/queue.py")
+"""Files in whose calls a thread waits for another one of its own process."""
 LIBRARIES = ("/site-packages/", "/dist-packages/", "/lib/python3", "/lib64/python3", "<frozen ")
 """Parts of the names of files that are Python's, or an installed package's."""
 
@@ -90,8 +100,14 @@ class PlaceWatch:
         self.longest = 0.0
         self.returns = 0
         self.frames: list[tuple[str, str, int]] = []
+        self.worked = time.monotonic()
+        """When the program was last seen at work, and what it did."""
+        self.how = at_work.COMPUTING
+        self.alone = False
+        """It waits, and for no other rank."""
+        self._others, self._question = at_work.Others(), at_work.Question()
         self._calls: tuple[object, ...] = ()
-        self._cpu_since = self._ran = 0.0
+        self._cpu_since = self._ran = self._cpu = 0.0
         self._came_back = False
         self._known: dict[int, None] = {}
 
@@ -101,20 +117,29 @@ class PlaceWatch:
         if frame is None:
             return
         cpu, calls = time.clock_gettime(time.pthread_getcpuclockid(thread)), calls_of(frame)
-        ran = cpu + queued(thread)
-        one_call = frame.f_code.co_filename.endswith(WAITS) and seen_before(frame)
-        waits = one_call or cpu - self._cpu_since <= STILL
-        loops = ran - self._ran >= BUSY * (now - self.at)
-        stands = calls == self._calls and (waits or loops)
+        native = native_of(thread)
+        ran = cpu + queued(native)
+        same, asked, seconds = calls == self._calls, self._question.asked(), now - self.at
+        in_jax = frame.f_code.co_filename.endswith(WAITS)
+        waits = (in_jax and seen_before(frame)) or cpu - self._cpu_since <= STILL
+        loops = ran - self._ran >= BUSY * seconds
+        if not asked:
+            computes = loops or cpu - self._cpu >= at_work.COMPUTES * seconds
+            self._note_work(now, native, frame, same, computes and not in_jax, hash(calls) in self._known)
+        if asked and same:  # what the answer cost is no sign that the program gets on, nor that it does not
+            self._cpu_since += cpu - self._cpu
+            self.since += seconds
+            waits = True
+        stands = same and (waits or loops)
         if loops:
             self._cpu_since = cpu
-        self.at, self._ran, self._calls = now, ran, calls
+        self.at, self._ran, self._cpu, self._calls = now, ran, cpu, calls
         if stands:
             if any(file.endswith(COMPILES) for _, file, _ in self.frames):
                 self.since = now
             return
-        if self._came_back or self.returns >= RETURNS:  # a start waits for others and for compilers, and only once
-            self.longest = max(self.longest, now - self.since)
+        if (self._came_back or self.returns >= RETURNS) and not announced():
+            self.longest = max(self.longest, now - self.since)  # a start waits for others and for compilers, and once
         self.since, self._cpu_since, self.frames = now, cpu, stack_of(frame)
         here = hash(calls)
         self._came_back = here in self._known
@@ -123,6 +148,23 @@ class PlaceWatch:
         self._known[here] = None
         if len(self._known) > KNOWN_PLACES:
             del self._known[next(iter(self._known))]
+
+    def _note_work(self, now: float, native: int | None, frame: Any, same: bool, computes: bool, known: bool) -> None:
+        """Note what shows that the program gets on, and whether it may wait for other ranks where nothing does."""
+        file, how = frame.f_code.co_filename, ""
+        self.alone = not any(part in file for part in WAITS_FOR_RANKS) and (
+            file.endswith(THREADING) or at_work.waits_alone(native)
+        )
+        if computes:
+            how = at_work.COMPUTING
+        elif not same:
+            how = "" if known else at_work.MOVING
+        elif self.stood >= FASTEST and self._others.due(now):
+            how = self._others.look(now, native) or (at_work.INPUT if at_work.waits_for_input(native) else "")
+        if not same or computes:
+            self._others.forget()
+        if how:
+            self.worked, self.how = now, how
 
     @property
     def stood(self) -> float:
@@ -155,6 +197,10 @@ class PlaceWatch:
                 "file": file,
                 "line": line,
                 "stack": digest(self.frames),
+                "worked": round(self.worked, 1),
+                "how": self.how,
+                "alone": int(self.alone),
+                "pause": announced(),
             },
             separators=(",", ":"),
         )
@@ -169,17 +215,25 @@ class PlaceWatch:
         return text
 
 
-def queued(thread: int) -> float:
+def announced() -> float:
+    """Seconds of the pause that the program has announced, and that is not over; 0 without one."""
+    return float(getattr(sys.modules.get(PAUSE), "seconds", 0.0))
+
+
+def announce(seconds: float) -> None:
+    """Announce a pause to the watch of this process, whichever copy of this file it runs; 0: it is over."""
+    sys.modules.setdefault(PAUSE, type(sys)(PAUSE)).seconds = seconds  # type: ignore[attr-defined]
+
+
+def native_of(thread: int) -> int | None:
+    """The number that the kernel has for a thread."""
+    return next((each.native_id for each in threading.enumerate() if each.ident == thread), None)
+
+
+def queued(native: int | None) -> float:
     """Seconds for which a thread has waited for a CPU (proc(5), schedstat); 0 where the kernel does not say."""
-    native = next((each.native_id for each in threading.enumerate() if each.ident == thread), None)
-    try:
-        file = os.open(f"/proc/self/task/{native}/schedstat", os.O_RDONLY)  # open() would be half of a look
-        try:
-            return int(os.read(file, 100).split()[1]) / 1e9
-        finally:
-            os.close(file)
-    except (OSError, ValueError, IndexError):
-        return 0.0
+    found = at_work.numbers(at_work.read(f"/proc/self/task/{native}/schedstat"))
+    return found[1] / 1e9 if len(found) > 1 else 0.0
 
 
 def mark(_frame: Any, _event: str, _argument: Any) -> Any:

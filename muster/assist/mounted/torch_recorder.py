@@ -4,7 +4,7 @@ PyTorch 2.15 records each collective in memory (its flight recorder), also with 
 whether anything has moved, which costs microseconds. Only once nothing has moved for ``STILL`` seconds it reads the
 record itself, which may take 50 ms: never for more than ``LOAD`` of the time. What it writes is one small value
 (``muster.api.collectives``), by the process's own client of the store: no port is opened, and no connection is made.
-No tensor, stack or name of the program is in it.
+No tensor and no stack is in it. While nothing moves it has where the program is, and whether that works.
 
 Twice a second, at random moments, it looks whether the process is in a collective: of a gang that waits for one rank in
 each step that rank is in them least. It asks the same summary, and the record every ``CHECK`` seconds: which operations
@@ -72,6 +72,11 @@ class Recorder:
         self.groups: list[list[Any]] | None = None
         self.shares: dict[str, list[Any]] = {}
         self.checked, self.check_at = -1, 0.0
+        self.watch: Any = None
+        """Looks where the main thread is (``place_watch``)."""
+        with suppress(Exception):
+            places = sys.modules["muster-assist"].beside("place_watch")
+            self.watch, self.places = places.PlaceWatch(threading.main_thread().ident or 0), places
 
     def publish(self, over: threading.Event) -> None:
         """Write a value at each interval until the group is destroyed, and take samples at random moments between."""
@@ -103,6 +108,8 @@ class Recorder:
             "still": round(now - self.moved_at, 1),
             "processes": self.processes,
         }
+        with suppress(Exception):
+            said.update(self.doing(now))
         self.check(now)
         said["shares"] = list(self.shares.values())
         if len(json.dumps(said)) > MAX_VALUE // 2:
@@ -115,6 +122,16 @@ class Recorder:
             if len(value) <= MAX_VALUE:
                 return value
             groups = groups[:-1]
+
+    def doing(self, now: float) -> dict[str, Any]:
+        """Where the program is, and whether it works; what it has announced."""
+        self.watch.look(now)
+        announced = self.places.announced()
+        said: dict[str, Any] = {"pause": announced} if announced else {}
+        if now - self.moved_at >= STILL:
+            said["in"], said["file"], said["line"] = self.places.activity(self.watch.frames)
+            said["worked"], said["how"] = round(now - self.watch.worked, 1), self.watch.how
+        return said
 
     def look(self, now: float) -> None:
         """Has anything moved; and if not for a while, where does each group stand?"""

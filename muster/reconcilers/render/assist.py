@@ -14,15 +14,27 @@ from muster.api.names import (
     ANNOTATION_ASSIST,
     ANNOTATION_ASSIST_RECORDER,
     ANNOTATION_ASSIST_WATCH,
+    ANNOTATION_ASSIST_WORK,
     ASSIST_VOLUME,
 )
-from muster.assist import CODE, FILE, FOLDER, RECORDER_CODE, RECORDER_FILE, WATCH_CODE, WATCH_FILE
+from muster.assist import (
+    CODE,
+    FILE,
+    FOLDER,
+    RECORDER_CODE,
+    RECORDER_FILE,
+    WATCH_CODE,
+    WATCH_FILE,
+    WORK_CODE,
+    WORK_FILE,
+)
 from muster.reconcilers.render.command import SHELL
 
 _FILES: Final = (
     (FILE, ANNOTATION_ASSIST, CODE),
     (RECORDER_FILE, ANNOTATION_ASSIST_RECORDER, RECORDER_CODE),
     (WATCH_FILE, ANNOTATION_ASSIST_WATCH, WATCH_CODE),
+    (WORK_FILE, ANNOTATION_ASSIST_WORK, WORK_CODE),
 )
 """Each mounted file, the annotation that holds it, and its code."""
 _VARIABLE: Final = "MUSTER_VOLUME_MUSTER_ASSIST"

@@ -78,20 +78,24 @@ def since(seen: Collectives) -> str:
 
 def said_of(each: Behind) -> str:
     """``rank 2 has not entered all_reduce 6 of default_pg (5 entered), in which 3 of 4 wait``."""
-    ways: dict[tuple[int, bool, str], list[Late]] = {}
+    ways: dict[tuple[int, bool, str, str], list[Late]] = {}
     for late in each.late:
-        ways.setdefault((late.entered, late.silent, late.waits), []).append(late)
+        ways.setdefault((late.entered, late.silent, late.waits, late.called), []).append(late)
     parts = [
         f"{_who(lates, each.asked)} {way(each, lates[0], many=len(lates) > 1)}" for lates in list(ways.values())[:SHOWN]
     ]
     if (rest := len(ways) - SHOWN) > 0:
         parts.append(f"and {rest} more kinds of them")
+    if each.callers:
+        return f"{', '.join(parts)} {_others_called(each)}"
     others = f"{each.waiting} of {each.size}"
     return f"{', '.join(parts)}, {f'which {others} have entered' if each.asked else f'in which {others} wait'}"
 
 
 def way(each: Behind, late: Late, *, many: bool = False) -> str:
-    """``has not entered all_reduce 6 of default_pg (5 entered)``."""
+    """``has not entered all_reduce 6 of default_pg (5 entered)``, ``called all_gather #12 of default_pg``."""
+    if late.called:
+        return f"called {late.called} #{late.entered} of {each.group}"
     if late.silent:
         known = f"; {late.entered} entered when last heard" if late.entered >= 0 else ""
         verbs = "publish nothing any more, and are" if many else "publishes nothing any more, and is"
@@ -99,6 +103,11 @@ def way(each: Behind, late: Late, *, many: bool = False) -> str:
     where = late.waits if each.asked else f"{late.waits} of another group"
     waits = f", and {'wait' if many else 'waits'} in {where}" if late.waits else ""
     return f"{'have' if many else 'has'} not entered {each.words} ({late.entered} entered{waits})"
+
+
+def _others_called(each: Behind) -> str:
+    ranks = f"{'rank' if len(each.callers) == 1 else 'ranks'} {_numbers(list(each.callers))}"
+    return f"where {ranks} called {each.operation} #{each.entered}"
 
 
 def unseen(context: Context) -> bool:

@@ -11,6 +11,7 @@ ends takes no further steps. Its sentence has the time of the last step and not 
 from typing import Final
 
 from muster.api.values.timestamps import whole_time
+from muster.state.facts import at_work
 from muster.state.facts.context import Context
 from muster.state.view.places.sentence import sentence as placed
 from muster.state.view.places.standstill import Places, makes_no_step
@@ -24,7 +25,9 @@ HUNG: Final = "Hung"
 def hung(context: Context) -> Progress | None:
     """The progress of a gang that hangs; None where it gets on, ends, or does not report."""
     progress = context.view.progress_of(context.record.epoch)
-    return progress if progress is not None and progress.hung and _at_work(context) else None
+    if progress is None or not progress.hung or not _at_work(context):
+        return None
+    return None if at_work.bridges(context, progress) else progress
 
 
 def still(context: Context) -> Places | None:
@@ -55,8 +58,9 @@ def stuck(context: Context) -> tuple[str, str] | None:
 
 
 def standstill(stand: Places) -> str:
-    """Since when no rank gets on, and where they stand."""
-    return f"no rank gets on since {whole_time(stand.still_since or 0.0)}; {placed(stand)}"
+    """Since when no rank gets on, or all others wait for ranks at work, and where they are."""
+    what = "ranks at work keep the others waiting" if stand.awaited else "no rank gets on"
+    return f"{what} since {whole_time(stand.still_since or 0.0)}; {placed(stand)}"
 
 
 def where(context: Context) -> str:
@@ -77,8 +81,11 @@ def known(context: Context) -> Places | None:
 def due(context: Context) -> float | None:
     """When the gang hangs if no report is sent until then; None where no time brings that."""
     progress = context.view.progress_of(context.record.epoch)
-    at = progress.hangs_at if progress is not None and context.record.phase is Phase.RUNNING else None
-    return at if at is not None and at > context.now else None
+    if progress is None or context.record.phase is not Phase.RUNNING:
+        return None
+    if progress.hung and at_work.bridges(context, progress):
+        return context.now + at_work.AGAIN
+    return progress.hangs_at if progress.hangs_at is not None and progress.hangs_at > context.now else None
 
 
 def sentence(progress: Progress) -> str:

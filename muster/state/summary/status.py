@@ -32,7 +32,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from muster.api.wire.kinds import MAX_COUNTER
-from muster.state.facts import admission, collectives, gates, older_pods
+from muster.state.facts import admission, at_work, collectives, gates, older_pods
 from muster.state.facts.accelerators import held
 from muster.state.facts.context import Context
 from muster.state.facts.sentences import of_lingering, sentence, share, still_running
@@ -82,7 +82,7 @@ def summarize(context: Context, assembly: Assembly) -> Record:
     if not record.finished:
         reason, message = _waiting_for(context, assembly, conditions)
         beside = _still_running(context) if _goes_on_beside(context) else ""
-        slow = "" if stuck else collectives.advice(context)
+        slow = "" if stuck else at_work.advice(context) or collectives.advice(context)
         more = slow, beside, plan.said(record.epoch), edits.sentence(record, plan.edits.remark), volume.sentence(record)
         message = "; ".join(filter(None, (message, *more)))
     return replace(

@@ -19,6 +19,7 @@ from muster.state.view.probe_result import ProbeResult, probe_result
 from muster.state.view.progress import Progress, StepReport, resumed, steps_progress
 from muster.state.view.recorder.arrivals import Arrivals, arrivals_seen, who
 from muster.state.view.recorder.collectives import CollectiveReport, Collectives, collectives_seen
+from muster.state.view.recorder.judgement import judged
 from muster.state.view.recorder.ras import RasSeen, ras_seen
 from muster.state.view.roll import RollAnswer, joined
 from muster.state.view.sent_reports import SentReports
@@ -316,12 +317,14 @@ class View:
     def _count_collectives(self, reports: Iterable[CollectiveReport], epoch: int, now: float) -> bool:
         before, progress = self.collectives_of(epoch), self.progress_of(epoch)
         pause = progress.pause if progress else 0.0
-        self.collectives = after = collectives_seen(reports, epoch, now, before, pause=pause)
-        if after is None:
+        seen = collectives_seen(reports, epoch, now, before, pause=pause)
+        if seen is None:
+            self.collectives = None
             return False
+        self.collectives = after = judged(seen, before)
         if before is None:
-            return bool(after.behind)
-        return (before.behind, before.unsure) != (after.behind, after.unsure)
+            return bool(after.behind or after.awaited)
+        return (before.behind, before.unsure, before.awaited) != (after.behind, after.unsure, after.awaited)
 
     def _observe_places(self, answer: RollAnswer, epoch: int) -> bool:
         """Take in where the ranks stand; True if that is news for a decision."""

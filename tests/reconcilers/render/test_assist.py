@@ -9,8 +9,23 @@ from typing import Any
 
 import pytest
 
-from muster.api.names import ANNOTATION_ASSIST, ANNOTATION_ASSIST_RECORDER, ANNOTATION_ASSIST_WATCH
-from muster.assist import CODE, FILE, FOLDER, RECORDER_CODE, RECORDER_FILE, WATCH_CODE, WATCH_FILE
+from muster.api.names import (
+    ANNOTATION_ASSIST,
+    ANNOTATION_ASSIST_RECORDER,
+    ANNOTATION_ASSIST_WATCH,
+    ANNOTATION_ASSIST_WORK,
+)
+from muster.assist import (
+    CODE,
+    FILE,
+    FOLDER,
+    RECORDER_CODE,
+    RECORDER_FILE,
+    WATCH_CODE,
+    WATCH_FILE,
+    WORK_CODE,
+    WORK_FILE,
+)
 from muster.reconcilers.render.assist import PREFIX, assisted
 from muster.reconcilers.render.command import arguments_of, command_of
 from muster.reconcilers.render.pod import PodTemplate, render_pod
@@ -23,8 +38,9 @@ ADDED = {
     ANNOTATION_ASSIST: CODE,
     ANNOTATION_ASSIST_RECORDER: RECORDER_CODE,
     ANNOTATION_ASSIST_WATCH: WATCH_CODE,
+    ANNOTATION_ASSIST_WORK: WORK_CODE,
 }
-MOST = 44 * 1024
+MOST = 60 * 1024
 """Bytes that a pod may grow by."""
 
 
@@ -49,6 +65,7 @@ def test_the_annotations_are_the_files_of_a_read_only_volume() -> None:
         FILE: f"metadata.annotations['{ANNOTATION_ASSIST}']",
         RECORDER_FILE: f"metadata.annotations['{ANNOTATION_ASSIST_RECORDER}']",
         WATCH_FILE: f"metadata.annotations['{ANNOTATION_ASSIST_WATCH}']",
+        WORK_FILE: f"metadata.annotations['{ANNOTATION_ASSIST_WORK}']",
     }
 
 

@@ -121,5 +121,5 @@ def hang_as_recorded(context: Context) -> tuple[int, Diagnosis] | None:
         return int(behind[1]), Diagnosis(Causes.HUNG, "behind in a gang that reports no step", said)
     if elsewhere := first_outlier(said):
         return elsewhere[0], Diagnosis(Causes.HUNG, elsewhere[1], said)
-    what = "no rank gets on" if said.startswith("no rank gets on") else "no rank reports a step"
+    what = "no rank gets on" if said.startswith(("no rank gets on", "ranks at work")) else "no rank reports a step"
     return context.plan.leader, Diagnosis(Causes.HUNG, what, said)

@@ -14,7 +14,7 @@ from muster.api.values.rank_ranges import to_ranges
 from muster.api.values.timestamps import whole_time
 from muster.state.facts.causes.heard import serves
 from muster.state.facts.causes.table import Causes
-from muster.state.facts.collectives import behind, part, since, unseen, way
+from muster.state.facts.collectives import behind, part, said_of, since, unseen, way
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.coordinator import given_up, hang_as_recorded, of_coordinator
 from muster.state.facts.diagnosis.finding import NAMED_RANGES, Diagnosis, Finding
@@ -109,7 +109,8 @@ def _of_collectives(context: Context, most: int) -> dict[int, Diagnosis]:
     found: dict[int, Diagnosis] = {}
     for each in seen.behind:
         for late in each.late:
-            waiting = f"{each.waiting} of {each.size} {'have entered it' if each.asked else 'wait in it'}"
+            waiting = said_of(each) if each.callers else f"{each.waiting} of {each.size} wait in it"
+            waiting = f"{each.waiting} of {each.size} have entered it" if each.asked else waiting
             process = f"its {its} " if (its := part(each, late)) else ""
             pod = context.tally.members.get(late.member)
             where = f"pod {pod.name}" + (f" on node {pod.node}" if pod.node else "") if pod else "its pod"

@@ -1,8 +1,10 @@
 """What one rank says of where it stands (``muster.api.places``), and ranks that stand at one place."""
 
+from math import inf
 from typing import NamedTuple
 
 from muster.api.places import RETURNS
+from muster.state.view.at_work import Doing
 
 
 class PlaceReport(NamedTuple):
@@ -19,6 +21,18 @@ class PlaceReport(NamedTuple):
     line: int = 0
     stack: str = ""
     """Equal for equal stacks."""
+    quiet: float = inf
+    """Seconds since the process was last seen at work, as of this report."""
+    how: str = ""
+    alone: bool = False
+    """It waits, and for no other rank."""
+    pause: float = 0.0
+    """Seconds of a pause that the program has announced, and that is not over."""
+
+    @property
+    def doing(self) -> Doing:
+        """What it does."""
+        return Doing(self.place, self.quiet, self.how)
 
     @property
     def stood(self) -> float:

@@ -6,7 +6,11 @@ interpreter. Ranks at one line of the program, in one function that it called th
 
 The gang is *still* when every rank stands, for ``STANDS`` seconds or five times the longest time that any of them has
 stood before, or gives no answer, and they do not all stand at one place: a program of one long call stands, too, and so
-does one that is compiled. It is never still before each rank has been seen to come back to places: a start is no loop.
+does one that is compiled. It is never still before each rank has been seen to come back to places: a start is no loop,
+nor while no rank waits for others: a notebook that idles.
+
+Ranks *at work* (``state.view.at_work``) do not stand, whatever they are in. While all others do, the gang is *awaited*:
+it is still once that has lasted for longer than such a pause may.
 
 The largest group is where the others wait, if it has more than half of all ranks; then the *outliers* are the rest.
 """
@@ -16,6 +20,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from muster.api.places import NOTICE, RETURNS, longest_interval, place_interval
+from muster.state.view.at_work import Awaited, awaited
 from muster.state.view.places.report import Heard, PlaceGroup, PlaceReport
 from muster.state.view.progress import Progress
 from muster.state.vocabulary.wall_time import WallTime
@@ -41,6 +46,10 @@ class Places(msgspec.Struct, frozen=True):
     """The largest first, then by rank; those that give no answer after those that do."""
     still_since: WallTime | None = None
     """Since when the gang is still; None where it is not."""
+    awaited: Awaited | None = None
+    """The ranks at work that all others wait for, where they are known to stand; with ``still_since`` for too long."""
+    workers: frozenset[int] = frozenset()
+    """All ranks at work."""
     equal: bool = False
     """All ranks stand, with equal stacks."""
     moving: bool = True
@@ -68,7 +77,9 @@ class Places(msgspec.Struct, frozen=True):
     @property
     def news(self) -> tuple[object, ...]:
         """What a decision depends on."""
-        return (self.still_since, self.groups, self.equal, self.stacks) if self.still_since or not self.moving else ()
+        if self.still_since or not self.moving:
+            return self.still_since, self.groups, self.equal, self.stacks, self.awaited
+        return (self.awaited,) if self.awaited else ()
 
 
 def places_seen(
@@ -95,9 +106,10 @@ def places_seen(
     answering = [heard.report for rank, heard in ranks.items() if rank not in silent]
     getting_on = [h.after for rank, h in ranks.items() if rank not in silent and h.report.stood < NOTICE]
     groups = _groups(ranks, silent)
-    since = _still_since(ranks, answering, now) if len(ranks) >= size and len(groups) > 1 else None
-    if not makes_no_step(progress):
-        since = None
+    since: float | None = None
+    waited_for: Awaited | None = None
+    if len(ranks) >= size and len(groups) > 1 and makes_no_step(progress):
+        since, waited_for = _still_since(ranks, answering, now, earlier.awaited if earlier else None)
     if since is not None and earlier is not None and earlier.still_since is not None:
         since = earlier.still_since
     return Places(
@@ -105,6 +117,8 @@ def places_seen(
         began_at=began,
         groups=groups,
         still_since=since,
+        awaited=waited_for,
+        workers=frozenset(report.rank for report in answering if report.doing.works),
         equal=len({report.stack for report in answering}) == 1 and not silent and not getting_on,
         moving=bool(getting_on),
         holds_until=began + min(getting_on) + QUIET * longest_interval(size) if getting_on else None,
@@ -129,10 +143,21 @@ def _groups(ranks: Mapping[int, Heard], silent: set[int]) -> tuple[PlaceGroup, .
     return tuple(sorted(found, key=lambda group: (not group.answers, -len(group.ranks), group.ranks)))
 
 
-def _still_since(ranks: Mapping[int, Heard], answering: list[PlaceReport], now: float) -> float | None:
-    """Since when every rank stands or gives no answer, where that is long enough to say it."""
-    if 2 * len(answering) < len(ranks) or any(heard.report.returns < RETURNS for heard in ranks.values()):
-        return None
-    patience = max(STANDS, INTERVALS * min(LONGEST, max(heard.report.longest for heard in ranks.values())))
-    shortest = min(report.stood for report in answering)
-    return now - shortest if shortest >= patience else None
+def _still_since(
+    ranks: Mapping[int, Heard], answering: list[PlaceReport], now: float, before: Awaited | None
+) -> tuple[float | None, Awaited | None]:
+    """Since when every rank stands or gives no answer, where that is long enough to say it; or who is awaited."""
+    said = [heard.report for heard in ranks.values()]
+    if 2 * len(answering) < len(ranks) or any(report.returns < RETURNS for report in said):
+        return None, None
+    longest = INTERVALS * min(LONGEST, max(report.longest for report in said))
+    patience = max(STANDS, longest, *(min(LONGEST, report.pause) for report in said))
+    standing = [report for report in answering if not report.doing.works]
+    shortest = min((report.stood for report in standing), default=0.0)
+    if shortest < patience or all(report.alone for report in standing):
+        return None, None
+    workers = ((report.rank, report.doing) for report in answering if report.doing.works)
+    waited_for = awaited(workers, len(standing), before)
+    if waited_for is not None and not waited_for.outlasts(shortest, longest):
+        return None, waited_for
+    return now - shortest, waited_for

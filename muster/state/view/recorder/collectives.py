@@ -31,6 +31,7 @@ import msgspec
 
 from muster.api.collectives import beat_interval
 from muster.api.values.rank_ranges import spans
+from muster.state.view.at_work import Awaited, Doing
 from muster.state.vocabulary.wall_time import WallTime
 
 LOOKS = 3
@@ -115,6 +116,9 @@ class CollectiveReport(NamedTuple):
     """How long it is in collectives; of no group where other operations than those that wait for all are used."""
     device: int = -1
     """Of several GPUs of its pod, the number of its own, where that is how it is known; else -1."""
+    doing: Doing = Doing()
+    pause: float = 0.0
+    """Seconds of a pause that the program has announced, and that is not over."""
 
 
 class _Process(NamedTuple):
@@ -138,6 +142,8 @@ class Late(NamedTuple):
     """The collective of another group that it waits in itself; or empty."""
     device: int = -1
     """Of several GPUs of its pod, the number of its own; else -1."""
+    called: str = ""
+    """It has called this operation where others have called that one, at the same number: neither is ever over."""
 
 
 class Behind(NamedTuple):
@@ -153,6 +159,8 @@ class Behind(NamedTuple):
     late: tuple[Late, ...]
     asked: bool = False
     """NCCL says so: ``waiting`` have entered it, and whether it is over for them is not known."""
+    callers: tuple[int, ...] = ()
+    """The ranks that have called it, where ``late`` have called others at its number (``recorder.judgement``)."""
 
     @property
     def words(self) -> str:
@@ -186,6 +194,10 @@ class Collectives(msgspec.Struct, frozen=True):
     """Processes say since when they do not move, or where they stand."""
     behind: tuple[Behind, ...] = ()
     """The collectives that processes wait in while the gang is still, the one that most wait in first."""
+    awaited: Awaited | None = None
+    """The ranks at work that the others wait for meanwhile: then no collective is stuck yet."""
+    workers: frozenset[int] = frozenset()
+    """All ranks at work that are not in a collective."""
     processes: Mapping[tuple[int, int], _Process] = {}
 
     @property
@@ -222,6 +234,7 @@ def collectives_seen(
     else:
         moved_at, looks = (now, 0) if moved else (earlier.moved_at, min(earlier.looks + 1, LOOKS))
     longest = min(max(each.report.longest for each in processes.values()), LONGEST)
+    pause = max(pause, *(min(each.report.pause, LONGEST) for each in processes.values()))
     patience = max(STILL_SECONDS, LONGER * longest, pause)
     behind: tuple[Behind, ...] = ()
     if looks >= LOOKS and now - moved_at >= patience:

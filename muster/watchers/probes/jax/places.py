@@ -9,7 +9,7 @@ The values come from programs. One that is not as ``muster.api.places`` says is 
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from math import isfinite
+from math import inf, isfinite
 from typing import Annotated
 
 import msgspec
@@ -23,6 +23,7 @@ from muster.api.places import (
     NOTICE,
     PLACES,
     STACKS,
+    WORK,
     place_interval,
 )
 from muster.api.values.printable import bare, printable
@@ -51,6 +52,10 @@ class _Value(msgspec.Struct):
     file: str = ""
     line: _Line = 0
     stack: str = ""
+    worked: float = -1.0
+    how: str = ""
+    alone: Annotated[int, msgspec.Meta(ge=0, le=1)] = 0
+    pause: _Seconds = 0.0
 
 
 _decoder = msgspec.json.Decoder(_Value)
@@ -140,12 +145,15 @@ def _report(key: str, value: bytes) -> PlaceReport | None:
         said = _decoder.decode(value)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    if not (isfinite(said.at) and isfinite(said.since) and isfinite(said.longest)):
+    if not all(map(isfinite, (said.at, said.since, said.longest, said.worked, said.pause))):
         return None
     function, file = bare(said.function, MAX_NAME), bare(said.file, MAX_NAME)
     digest = printable(said.stack, 16)
+    quiet = max(0.0, said.at - said.worked) if said.worked >= 0 else inf
+    at = function or "?", file or "?", said.line
+    how, alone = said.how if said.how in WORK else "", bool(said.alone)
     return PlaceReport(
-        int(number), said.at, said.since, said.longest, said.returns, function or "?", file or "?", said.line, digest
+        int(number), said.at, said.since, said.longest, said.returns, *at, digest, quiet, how, alone, said.pause
     )
 
 

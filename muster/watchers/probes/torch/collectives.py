@@ -6,14 +6,16 @@ from programs: one that is not as it should be is left out, and the others count
 
 import asyncio
 import re
-from math import isfinite
+from math import inf, isfinite
 from typing import Annotated
 
 import msgspec
 
 from muster.api.collectives import KEYS, MAX_GROUPS, MAX_PROCESSES, MAX_RANKS, MAX_SHARES, MAX_VALUE, beat_interval
+from muster.api.places import MAX_NAME, WORK
 from muster.api.values.printable import bare
 from muster.api.values.rank_ranges import check_ranges
+from muster.state.view.at_work import Doing
 from muster.state.view.recorder.collectives import LONGEST, MOST_STATES, CollectiveReport, GroupCount
 from muster.state.view.recorder.collectives import Share as SeenShare
 from muster.watchers.probes.reports import IDLE, rest_after
@@ -69,6 +71,12 @@ class Value(msgspec.Struct):
     processes: Annotated[int, msgspec.Meta(ge=1, le=MAX_PROCESSES)] = 1
     groups: Annotated[list[Group], msgspec.Meta(max_length=MAX_GROUPS)] | None = None
     shares: Annotated[list[Share], msgspec.Meta(max_length=MAX_SHARES)] = []
+    function: str = msgspec.field(name="in", default="")
+    file: str = ""
+    line: Annotated[int, msgspec.Meta(ge=0, le=99_999_999)] = 0
+    worked: float = -1.0
+    how: str = ""
+    pause: _Seconds = 0.0
 
 
 _decoder = msgspec.json.Decoder(Value)
@@ -145,7 +153,7 @@ def decoded(key: str, value: bytes) -> tuple[CollectiveReport | None, int]:
         said = _decoder.decode(value)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None, 1
-    if not (isfinite(said.longest) and isfinite(said.still)):
+    if not all(map(isfinite, (said.longest, said.still, said.worked, said.pause))):
         return None, 1
     if not all(_SUM.match(each.ranks) or check_ranges(each.ranks) for each in (*(said.groups or ()), *said.shares)):
         return None, 1
@@ -153,8 +161,14 @@ def decoded(key: str, value: bytes) -> tuple[CollectiveReport | None, int]:
     shares = tuple(map(_share, said.shares))
     member = int(key.rpartition("/")[2].partition(".")[0])
     longest, still = min(said.longest, LONGEST), min(said.still, LONGEST)
-    report = CollectiveReport(member, said.rank, said.life, said.beat, said.moves, longest, still, groups, shares)
-    return report, said.processes
+    counts = said.rank, said.life, said.beat, said.moves, longest, still, groups, shares
+    return CollectiveReport(member, *counts, doing=_doing(said), pause=min(said.pause, LONGEST)), said.processes
+
+
+def _doing(said: Value) -> Doing:
+    place = f"{bare(said.function, MAX_NAME)} ({bare(said.file, MAX_NAME)}:{said.line})"
+    quiet = said.worked if said.worked >= 0 else inf
+    return Doing(place if said.function else "", quiet, said.how if said.how in WORK else "")
 
 
 def _group(each: Group) -> GroupCount:

@@ -1,0 +1,77 @@
+"""What a gang that waits in collectives is judged by beside its counts: ranks at work, and calls that do not match.
+
+- A rank that has not entered a collective may be at work (``state.view.at_work``): then the others wait for it, and
+  nothing is stuck before that has lasted for longer than such a pause may.
+- Two processes that have called different operations at one number of one group, and wait in them, prove a mistake in
+  the program: neither is ever over. That takes no longer than ``STILL_SECONDS``, however long a pause was before.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from msgspec.structs import replace
+
+from muster.state.view.at_work import Awaited, Doing, awaited
+from muster.state.view.recorder.collectives import (
+    LONGER,
+    LOOKS,
+    STILL_SECONDS,
+    Behind,
+    Collectives,
+    GroupCount,
+    Late,
+    _Process,
+)
+
+_Call = tuple[int, str, str, int, str, int]
+"""Life, name, backend, size and ranks of a group, and a number of a collective."""
+
+
+def judged(seen: Collectives, before: Collectives | None) -> Collectives:
+    """What was seen at a look, with ranks at work and calls that do not match; ``before`` is the look before it."""
+    still = seen.read_at - seen.moved_at
+    if seen.looks >= LOOKS and still >= STILL_SECONDS and (wrong := tuple(_mismatches(seen.processes))):
+        return replace(seen, behind=wrong)
+    found = _late_at_work(seen, before.awaited if before is not None and before.epoch == seen.epoch else None)
+    if found is not None and not found.outlasts(still, LONGER * seen.longest):
+        seen = replace(seen, behind=(), awaited=found)
+    return replace(seen, workers=frozenset(each.report.member for each in seen.processes.values() if _works(each)))
+
+
+def _works(process: _Process) -> bool:
+    """It is at work. One that waits in a collective may spin, and is not; nor is one that publishes nothing now."""
+    report = process.report
+    return report.doing.works and process.same < LOOKS and not any(each.waits for each in report.groups or ())
+
+
+def _late_at_work(seen: Collectives, before: Awaited | None) -> Awaited | None:
+    """Who of those that are late is at work; None where none is."""
+    workers: dict[int, Doing] = {}
+    for each in seen.behind:
+        for late in each.late:
+            process = seen.processes[late.member, late.rank]
+            if not late.silent and _works(process):
+                workers[late.member] = process.report.doing
+    return awaited(workers.items(), max((each.waiting for each in seen.behind), default=0), before)
+
+
+def _mismatches(processes: Mapping[tuple[int, int], _Process]) -> Iterator[Behind]:
+    """The collectives of one number that processes have called by different names, and wait in."""
+    calls: dict[_Call, dict[str, list[tuple[_Process, GroupCount]]]] = defaultdict(lambda: defaultdict(list))
+    for each in processes.values():
+        for group in each.report.groups or ():
+            if group.waits and not group.asked and group.entered > 0 and group.operation:
+                call = each.report.life, group.name, group.backend, group.size, group.ranks, group.entered
+                calls[call][group.operation].append((each, group))
+    for (*_, number), by_name in calls.items():
+        if len(by_name) < 2:
+            continue
+        most, *others = sorted(by_name.values(), key=lambda found: (-len(found), found[0][0].report.rank))
+        one = most[0][1]
+        late = [
+            Late(each.report.member, each.report.rank, number, silent=False, waits="", called=group.operation)
+            for found in others
+            for each, group in found
+        ]
+        callers = tuple(sorted({each.report.member for each, _ in most}))
+        yield Behind(one.name, one.described, one.operation, number, len(most), one.size, tuple(late), callers=callers)
