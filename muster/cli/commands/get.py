@@ -18,6 +18,7 @@ from muster.cli.terminal.style import TERMINAL
 from muster.client import Client
 from muster.client.explaining.style import BAD
 from muster.client.explaining.tree import tree
+from muster.client.logs.silence import of_gang
 
 
 @click.command(
@@ -68,6 +69,8 @@ async def _one(client: Client, chosen: ClusterChoice, name: str, output: str | N
         roll = explanation.roll_call(now) if stuck else None
         for line in tree(explanation, now, roll, TERMINAL):
             data(line)
+        if not stuck and (hint := await of_gang(client.resources, explanation.experiment, explanation.members, now)):
+            data(hint)
         if not explanation.experiment.finished and (warning := await unattended(client.resources, now)):
             say(click.style(warning, fg=BAD))
         for address in await debug_addresses(client, explanation.experiment):

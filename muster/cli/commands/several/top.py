@@ -37,6 +37,7 @@ from muster.cli.terminal.table import Table, fitted
 from muster.client import Client, Snapshot
 from muster.client.explaining.style import BAD
 from muster.client.explaining.times import clock_left, since
+from muster.client.logs.silence import of_steps
 from muster.state.summary.hurt import IDLE, NOTHING, TITLES, Hurt, place, seen_in
 
 HEADINGS = ("NAME", "HURTS", "PHASE", "FOR", "ROLL", "ACCELERATORS", "RESTARTS", "DEADLINE", "WAITS FOR")
@@ -178,7 +179,7 @@ def _row(seen: Snapshot, now: float, namespaced: bool, clustered: bool) -> tuple
         words(held(seen)) or "-",
         str(status.restarts_begun),
         clock_left(seen, now) or "-",
-        printable(seen.message or seen.reason),
+        printable("; ".join(filter(None, (of_steps(status, now), seen.message or seen.reason)))),
     )
     return (*place_of(seen, namespaced=namespaced, clustered=clustered), *cells)
 
