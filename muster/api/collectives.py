@@ -6,7 +6,8 @@ same pod under ``KEYS/<member>.<n>``. Each value is a JSON object::
     {"rank": 2, "life": 1, "beat": 31, "moves": 928139, "longest": 2.5, "still": 14.0, "processes": 1,
      "groups": [["0", "default_pg", "gloo", 4, "0-3", 6, "all_reduce", 1]],
      "shares": [["0", "default_pg", "gloo", 4, "0-3", 6, 120, 95, 0]],
-     "in": "next", "file": "data.py", "line": 41, "worked": 12.1, "how": "computing", "pause": 600.0}
+     "in": "next", "file": "data.py", "line": 41, "worked": 12.1, "how": "computing", "alone": 1,
+     "pause": 600.0}
 
 ``beat`` counts the values. ``moves`` is another number once the process has entered or ended a collective or has sent
 or received. ``still`` is for how many seconds it is the same, by the monotonic clock of the process, and ``longest``
@@ -16,7 +17,7 @@ backend, the size, the ranks, the collectives that it has entered (-1: not known
 not over. ``shares`` has, of groups of gloo that have no other collectives than ``TOGETHER``, the same five and four
 counts that only grow: collectives entered, random moments at which the process has looked, at how many of them it was
 in a collective of the group, and at how many it was not and in one of another group. ``in``, ``file``, ``line``,
-``how`` and ``pause`` are those of ``muster.api.places``, and ``worked`` is how many seconds ago it was at work.
+``how``, ``alone`` and ``pause`` are those of ``muster.api.places``; ``worked`` is how many seconds ago it was at work.
 
 ``muster.assist.mounted.torch_recorder`` has the same numbers: it imports nothing of Muster.
 """

@@ -25,7 +25,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, Protocol
 
 from muster.api.progress import MAX_SCALAR_NAME, MAX_SCALARS, MAX_STEP, MAX_VALUE, RESTORE, SAVE
-from muster.assist.mounted import place_watch
+from muster.assist.mounted import place_watch, torch_recorder
 from muster.assist.mounted.sitecustomize import MARK, answer_a_signal, guarded
 
 FIRST_REPORTS = 3
@@ -186,6 +186,7 @@ class Reporter:
                 guarded(answer_a_signal)  # a gang that reports can hang, and is asked for its stacks then
             if place_watch.JAX in sys.modules:
                 guarded(place_watch.watch, threading.get_ident())
+            guarded(torch_recorder.start_once)
 
     def pause(self, seconds: float, kind: str = "") -> None:
         """Repeat the newest report with an announced pause of so many seconds; 0: it is over.

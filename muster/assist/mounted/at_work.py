@@ -1,7 +1,7 @@
 """Shows whether a process works while its main thread is in one call, and what a question for its stacks has cost it.
 
 The main thread may wait for other threads of the process, for its children, or for a disk: their CPU and the bytes that
-they move are evidence that the process gets on. It is asked for where the main thread has been in one call for
+they move are evidence that the process gets on. It is asked for where the main thread itself does not compute, every
 ``CHECK`` seconds, and costs 0.5 ms then.
 
 The answer to SIGURG (``muster stacks``) is CPU of the main thread, and no work of the program. It shows in the file
@@ -16,13 +16,15 @@ import threading
 
 CHECK = 8.0
 """Seconds between two looks at the other threads and at the children."""
-COMPUTES = 0.02
+COMPUTES = 0.01
 """The part of its time for which a main thread that computes has a CPU: one that polls has less."""
 OTHERS_COMPUTE = 0.05
 """The same of all other threads and of the children together: threads of frameworks wake for nothing."""
 BUSY = 0.8
 """The part of its time for which a thread that always computes runs, or would run if there were a CPU for it."""
-MOVED = 1 << 18
+LEAST = 10_000_000
+"""Nanoseconds of CPU without which such a thread only wakes often on a busy machine."""
+MOVED = 1 << 16
 """Bytes that are written or read in ``CHECK`` seconds."""
 COMPUTING, WRITING, READING, MOVING, INPUT = "computing", "writing", "reading", "at work", "input"
 """What a process at work does; with ``INPUT`` it waits for a person."""
@@ -127,7 +129,7 @@ class Others:
         used += (
             sum(ticks - children[pid] for pid, ticks in self._children.items() if pid in children) / ticks_a_second()
         )
-        always = any(ran + queued >= BUSY * seconds * 1e9 for ran, queued in spent)
+        always = any(ran >= LEAST and ran + queued >= BUSY * seconds * 1e9 for ran, queued in spent)
         if used >= OTHERS_COMPUTE * seconds or always:
             return COMPUTING
         if self._bytes[0] - wrote >= MOVED:

@@ -157,12 +157,11 @@ class PlaceWatch:
         )
         if computes:
             how = at_work.COMPUTING
-        elif not same:
-            how = "" if known else at_work.MOVING
-        elif self.stood >= FASTEST and self._others.due(now):
-            how = self._others.look(now, native) or (at_work.INPUT if at_work.waits_for_input(native) else "")
-        if not same or computes:
             self._others.forget()
+        elif not (same or known):
+            how = at_work.MOVING
+        elif self._others.due(now):
+            how = self._others.look(now, native) or (at_work.INPUT if at_work.waits_for_input(native) else "")
         if how:
             self.worked, self.how = now, how
 

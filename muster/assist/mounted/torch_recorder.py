@@ -29,6 +29,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # `typing` would be an import of every process
     from typing import Any
 
+TORCH = "torch.distributed.distributed_c10d"
 NATIVE = "torch._C._distributed_c10d"
 KEYS, MAX_VALUE, MAX_GROUPS, MAX_PROCESSES = "muster/collectives", 3072, 24, 64
 MAX_SHARES, TOGETHER = 4, ("all_reduce", "all_gather", "allgather", "barrier", "reduce_scatter")
@@ -75,8 +76,8 @@ class Recorder:
         self.watch: Any = None
         """Looks where the main thread is (``place_watch``)."""
         with suppress(Exception):
-            places = sys.modules["muster-assist"].beside("place_watch")
-            self.watch, self.places = places.PlaceWatch(threading.main_thread().ident or 0), places
+            self.places = place_watch()
+            self.watch = self.places.PlaceWatch(threading.main_thread().ident or 0)
 
     def publish(self, over: threading.Event) -> None:
         """Write a value at each interval until the group is destroyed, and take samples at random moments between."""
@@ -131,6 +132,7 @@ class Recorder:
         if now - self.moved_at >= STILL:
             said["in"], said["file"], said["line"] = self.places.activity(self.watch.frames)
             said["worked"], said["how"] = round(now - self.watch.worked, 1), self.watch.how
+            said["alone"] = int(self.watch.alone)
         return said
 
     def look(self, now: float) -> None:
@@ -208,6 +210,15 @@ class Recorder:
         return sorted(found, key=lambda each: -each[-1])
 
 
+def place_watch() -> Any:
+    """The module that looks where a thread stands, which is in the file beside this one."""
+    if not __package__:
+        return sys.modules["muster-assist"].beside("place_watch")
+    from muster.assist.mounted import place_watch
+
+    return place_watch
+
+
 def enqueued(status: bytes) -> int:
     """How many operations the groups have been given, by the record's own summary."""
     groups = json.loads(status).get("pg_status") or {}
@@ -272,6 +283,13 @@ def start(c10d: Any, began: int) -> None:
     recorder.native._dump_fr_trace_json(False, False, BACKENDS[0])  # raises where this PyTorch has it not
     atexit.register(over.set)
     threading.Thread(target=recorder.publish, args=(over,), name=NAME, daemon=True).start()
+
+
+def start_once() -> None:
+    """Publish for a program that reports its steps and runs without ``spec.assist``, where it has joined a gang."""
+    c10d, running = sys.modules.get(TORCH), any(each.name == NAME for each in threading.enumerate())
+    if c10d is not None and c10d.is_initialized() and not running and os.environ.get("MUSTER_RECORDER") != "off":
+        start(c10d, 0)
 
 
 def attach(c10d: Any) -> None:

@@ -18,8 +18,20 @@ def workers(context: Context) -> frozenset[int]:
     return (stand.workers if stand else frozenset()) | (seen.workers if seen else frozenset())
 
 
+def _idle(context: Context) -> bool:
+    """No rank waits for another: a notebook, say."""
+    epoch = context.record.epoch
+    stand, seen = context.view.places_of(epoch), context.view.collectives_of(epoch)
+    return (stand is not None and stand.idle) or (seen is not None and seen.idle)
+
+
 def bridges(context: Context, progress: Progress) -> bool:
-    """No step is reported for long, and that is no hang yet: the rank that is behind is at work, or any if none is."""
+    """No step is reported for long, and that is no hang: all ranks are idle, or the one that is behind is at work.
+
+    Where none is behind, any rank at work is enough.
+    """
+    if _idle(context):
+        return True
     at_work = workers(context)
     if not at_work or (progress.slowest is not None and progress.slowest not in at_work):
         return False

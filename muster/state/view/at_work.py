@@ -31,6 +31,8 @@ class Doing(NamedTuple):
     """Seconds since it was last seen at work, as of its report."""
     how: str = ""
     """What it did then: one of the words of ``muster.api.places``."""
+    alone: bool = False
+    """It waits, and for no other rank."""
 
     @property
     def works(self) -> bool:

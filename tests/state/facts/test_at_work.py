@@ -50,7 +50,7 @@ class Gang(Story):
             CollectiveReport(
                 rank, rank, 1, int(self.now), self.moves, self.longest, still,
                 (GroupCount("0", "default_pg", "gloo", 4, "0-3", entered, self.operation[rank], entered == top > 0),),
-                doing=self.doing[rank], pause=self.pause,
+                doing=self.doing[rank]._replace(alone=rank in self.alone), pause=self.pause,
             )
             for rank, entered in self.entered.items()
         )  # fmt: skip
@@ -150,6 +150,19 @@ def test_a_silence_of_steps_is_no_hang_while_ranks_are_at_work(torch: bool, all_
     gang.doing = dict.fromkeys(range(4), WAITS)
     gang.waits(4 * LOOK, torch=torch, step=60, since=300)
     assert gang.stuck == (True, HUNG) if not torch or all_compute else gang.stuck[0]
+
+
+@pytest.mark.parametrize("torch", [True, False], ids=["torch", "jax"])
+def test_a_silence_of_steps_of_a_gang_that_idles_is_no_hang(torch: bool) -> None:
+    gang = Gang()
+    gang.alone = {0, 1, 2, 3}
+    gang.operation = dict.fromkeys(range(4), "")
+    gang.entered = dict.fromkeys(range(4), 0)
+    gang.waits(2 * OWN_SECONDS, torch=torch, step=60)
+    assert gang.stuck == FREE
+    gang.alone = {0, 1, 2}
+    gang.waits(4 * LOOK, torch=torch, step=60, since=2 * OWN_SECONDS)
+    assert gang.stuck == (True, HUNG)
 
 
 def test_a_silence_of_steps_of_ranks_that_are_not_at_work_is_a_hang_as_before() -> None:

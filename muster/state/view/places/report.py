@@ -32,7 +32,7 @@ class PlaceReport(NamedTuple):
     @property
     def doing(self) -> Doing:
         """What it does."""
-        return Doing(self.place, self.quiet, self.how)
+        return Doing(self.place, self.quiet, self.how, self.alone)
 
     @property
     def stood(self) -> float:

@@ -50,6 +50,8 @@ class Places(msgspec.Struct, frozen=True):
     """The ranks at work that all others wait for, where they are known to stand; with ``still_since`` for too long."""
     workers: frozenset[int] = frozenset()
     """All ranks at work."""
+    idle: bool = False
+    """Every rank waits, and for no other rank."""
     equal: bool = False
     """All ranks stand, with equal stacks."""
     moving: bool = True
@@ -119,6 +121,7 @@ def places_seen(
         still_since=since,
         awaited=waited_for,
         workers=frozenset(report.rank for report in answering if report.doing.works),
+        idle=len(answering) == len(ranks) and all(report.alone for report in answering),
         equal=len({report.stack for report in answering}) == 1 and not silent and not getting_on,
         moving=bool(getting_on),
         holds_until=began + min(getting_on) + QUIET * longest_interval(size) if getting_on else None,

@@ -198,6 +198,8 @@ class Collectives(msgspec.Struct, frozen=True):
     """The ranks at work that the others wait for meanwhile: then no collective is stuck yet."""
     workers: frozenset[int] = frozenset()
     """All ranks at work that are not in a collective."""
+    idle: bool = False
+    """Every process waits, for no other one and in no collective."""
     processes: Mapping[tuple[int, int], _Process] = {}
 
     @property

@@ -35,13 +35,20 @@ def judged(seen: Collectives, before: Collectives | None) -> Collectives:
     found = _late_at_work(seen, before.awaited if before is not None and before.epoch == seen.epoch else None)
     if found is not None and not found.outlasts(still, LONGER * seen.longest):
         seen = replace(seen, behind=(), awaited=found)
-    return replace(seen, workers=frozenset(each.report.member for each in seen.processes.values() if _works(each)))
+    workers = frozenset(each.report.member for each in seen.processes.values() if _works(each))
+    return replace(seen, workers=workers, idle=all(map(_idles, seen.processes.values())))
 
 
 def _works(process: _Process) -> bool:
     """It is at work. One that waits in a collective may spin, and is not; nor is one that publishes nothing now."""
     report = process.report
     return report.doing.works and process.same < LOOKS and not any(each.waits for each in report.groups or ())
+
+
+def _idles(process: _Process) -> bool:
+    report = process.report
+    waits = report.groups is None or any(each.waits for each in report.groups)
+    return report.doing.alone and process.same < LOOKS and not waits
 
 
 def _late_at_work(seen: Collectives, before: Awaited | None) -> Awaited | None:

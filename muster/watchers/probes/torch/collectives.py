@@ -76,6 +76,7 @@ class Value(msgspec.Struct):
     line: Annotated[int, msgspec.Meta(ge=0, le=99_999_999)] = 0
     worked: float = -1.0
     how: str = ""
+    alone: Annotated[int, msgspec.Meta(ge=0, le=1)] = 0
     pause: _Seconds = 0.0
 
 
@@ -168,7 +169,7 @@ def decoded(key: str, value: bytes) -> tuple[CollectiveReport | None, int]:
 def _doing(said: Value) -> Doing:
     place = f"{bare(said.function, MAX_NAME)} ({bare(said.file, MAX_NAME)}:{said.line})"
     quiet = said.worked if said.worked >= 0 else inf
-    return Doing(place if said.function else "", quiet, said.how if said.how in WORK else "")
+    return Doing(place if said.function else "", quiet, said.how if said.how in WORK else "", bool(said.alone))
 
 
 def _group(each: Group) -> GroupCount:
