@@ -22,10 +22,14 @@ from muster.state.vocabulary.pod_spec import Env, Source
 COORDINATOR_RANK = 0
 SIGABRT_EXIT = 134
 """128 + SIGABRT, the exit code of an aborted process."""
+MISMATCH = r"collective mismatch|op\.preamble\.length"
+"""What gloo quotes where a peer has sent what another collective sends: the process is wrong, or its peer, and not lost
+(gloo/transport/tcp/pair.cc)."""
 SURVIVOR_TEXT = (
-    r"(?i)gloo/transport|remote process exited|watchdog|collective operation timeout"
+    rf"(?is)\A(?!.*(?:{MISMATCH}))(?=.*(?:"
+    r"gloo/transport|remote process exited|watchdog|collective operation timeout"
     r"|DistStoreError|DistNetworkError|store.based.barrier|RuntimeError: Socket Timeout"
-    r"|RendezvousTimeoutError|RendezvousConnectionError|monitoredBarrier"
+    r"|RendezvousTimeoutError|RendezvousConnectionError|monitoredBarrier))"
 )
 OPENED_BY = "rank 0 opens its store in torch.distributed.init_process_group(), or torchrun does as it starts"
 RESTART_GRACE = 2

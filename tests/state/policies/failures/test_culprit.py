@@ -124,6 +124,18 @@ def test_an_exception_that_says_a_peer_was_lost_is_a_consequence() -> None:
     assert cause(case(*lost, ended(1, 1, "ValueError: loss is NaN"), **pytorch)).rank == 1
 
 
+def test_a_mismatch_of_collectives_that_gloo_notices_is_no_consequence() -> None:
+    mismatch = (
+        "terminate called after throwing an instance of 'gloo::EnforceNotMet'\n"
+        "  what():  [enforce fail at /pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:454] op.preamble.length <= "
+        "op.nbytes. 4096 vs 40. Received data size doesn't match expected size. Is there a distributed collective "
+        "mismatch in your code?"
+    )
+    pytorch: dict[str, Any] = {"survivor_text": PYTORCH.survivor_text, "culprits": PYTORCH.culprits}
+    lost = [ended(rank, 1, LOST_PEER) for rank in (0, 2)]
+    assert cause(case(*lost, ended(1, 134, mismatch), **pytorch)).rank == 1
+
+
 def test_a_killed_rank_is_no_survivor_whatever_it_says_last() -> None:
     assert cause(case(ended(2, 137, LOST_PEER))).rank == 2
 
