@@ -66,6 +66,8 @@ BUGS: tuple[Bug, ...] = (
     saying.survivor_blamed,
     saying.slow_rank_named_for_ever,
     saying.slow_rank_unsaid,
+    saying.work_unseen,
+    saying.work_unsaid,
     trusting.every_pod_admitted,
     trusting.any_namespace,
     trusting.pod_phase_decides,

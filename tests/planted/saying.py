@@ -3,11 +3,12 @@
 from dataclasses import replace
 from typing import Any
 
-from muster.state.facts import collectives, sentences
+from muster.state.facts import at_work, collectives, sentences
 from muster.state.facts.diagnosis import classifier, grouping
 from muster.state.policies import blocked, obstacles, rendezvous
 from muster.state.policies.failures import culprit
 from muster.state.summary import conditions
+from muster.state.view.at_work import Doing
 from muster.state.view.engine_facts import EngineFacts, Refusal
 from muster.state.view.recorder import arrivals
 from tests.planted.bug import Hunt, Swaps, bug, swap
@@ -65,6 +66,18 @@ def slow_rank_named_for_ever() -> Swaps:
         return after if after.last or not window.last else after._replace(last=window.last, late=window.late)
 
     return [swap(arrivals, "_judged", kept)]
+
+
+@bug(Hunt("clean", "rank-evaluates", operator="pytorch"), shown_by="and its rank computes")
+def work_unseen() -> Swaps:
+    """A rank that computes while the others wait for it is called stuck, as one that hangs."""
+    return [swap(Doing, "works", property(lambda doing: False))]
+
+
+@bug(Hunt("clean", "rank-evaluates", operator="pytorch"), shown_by="and that is not said")
+def work_unsaid() -> Swaps:
+    """The status of a gang whose ranks wait for one that computes says that all have arrived."""
+    return [swap(at_work, "advice", lambda context: "")]
 
 
 @bug(Hunt("clean", "slow-rank", operator="pytorch"), shown_by="that is not said at")

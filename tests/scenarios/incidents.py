@@ -190,6 +190,18 @@ class Slow:
 
 
 @dataclass(frozen=True, slots=True)
+class Evaluates:
+    """A member computes for ``seconds``, once, before it enters a collective: the first one ``after`` so many seconds
+    of work. The others wait in it."""
+
+    after: float
+    seconds: float
+    rank: int = -1
+    epochs: range = EVERY_EPOCH
+    experiment: str = "run"
+
+
+@dataclass(frozen=True, slots=True)
 class ContainerWaits:
     """The kubelet cannot start a member's container for that long, and says why."""
 
@@ -219,4 +231,5 @@ Incident = (
     | ContainerWaits
     | Pauses
     | Slow
+    | Evaluates
 )

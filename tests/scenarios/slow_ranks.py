@@ -1,6 +1,6 @@
-"""Gangs that step together, one of whose ranks comes to each collective later than the others; and healthy ones."""
+"""Gangs that step together, one of whose ranks comes to collectives later than the others; and healthy ones."""
 
-from tests.scenarios.incidents import Fails, Slow
+from tests.scenarios.incidents import Evaluates, Fails, Slow
 from tests.scenarios.scenario import End, Scenario
 
 OPERATORS = ("pytorch",)
@@ -29,6 +29,17 @@ SCENARIOS = (
         incidents=(Slow(behind=1.0, rank=0, epochs=range(1)), Fails(after=450.0)),
         collectives=1.0,
         run=560.0,
+        families=FAMILIES,
+    ),
+    # One rank evaluates for three minutes while the others wait for it. It is no hang.
+    Scenario(
+        "rank-evaluates",
+        DONE,
+        sizes=(4,),
+        operators=OPERATORS,
+        incidents=(Evaluates(after=40.0, seconds=180.0),),
+        collectives=1.0,
+        run=340.0,
         families=FAMILIES,
     ),
     # Steps that vary, members that stall now and then, and one that costs a tenth of each step: nothing is said.

@@ -214,6 +214,7 @@ QUESTIONS: dict[str, str] = {
     "attempts only grow, wait, and keep their limits?": "repairs",
     "SameFailureAgain only where it is?": "recurrences",
     "only a rank that is slow named as slow?": "slow_ranks",
+    "a rank at work never stuck, and said to work?": "ranks_at_work",
     "clocks within 1 s?": "ends",
     "Stuck and its sentence true and in time?": "troubles",
     "writes and Events bounded?": "budgets",

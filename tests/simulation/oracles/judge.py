@@ -17,6 +17,7 @@ from tests.simulation.oracles.ends import accounted_for, ended, ends_as_stated
 from tests.simulation.oracles.histories import history
 from tests.simulation.oracles.isolation import Course, courses, unmoved
 from tests.simulation.oracles.objects import same_objects
+from tests.simulation.oracles.ranks_at_work import said_to_compute
 from tests.simulation.oracles.recurrences import recurring
 from tests.simulation.oracles.repairs import repaired
 from tests.simulation.oracles.rest import at_rest, findable, nothing_kept, repeated
@@ -69,6 +70,7 @@ def _judge(world: World, summary: dict[str, Any], clean: Result | None) -> Itera
     yield from repaired(world)
     yield from recurring(world)
     yield from named_as_slow(world)
+    yield from said_to_compute(world)
     yield from troubled(world)
     yield from said_in_turn(world)
     yield from within_budget(world)

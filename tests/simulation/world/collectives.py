@@ -7,9 +7,14 @@ them stalls for some seconds.
 from collections.abc import Sequence
 from random import Random
 
-from muster.assist.mounted.torch_recorder import FASTEST, SAMPLE
-from muster.state.view.recorder.collectives import CollectiveReport, Share
-from tests.scenarios.incidents import Slow
+from muster.assist.mounted.at_work import COMPUTING
+from muster.assist.mounted.torch_recorder import FASTEST, SAMPLE, STILL
+from muster.state.view.at_work import Doing
+from muster.state.view.recorder.collectives import CollectiveReport, GroupCount, Share
+from tests.scenarios.incidents import Evaluates, Slow
+
+PLACE = "evaluate (train.py:40)"
+"""What a rank computes in while the others wait for it."""
 
 SPREAD = 0.1
 """By which share of itself a step is longer or shorter."""
@@ -20,9 +25,10 @@ STALLS, STALL = 0.005, 10.0
 class Collectives:
     """A gang whose members enter a collective every so many seconds."""
 
-    def __init__(self, every: float, size: int, slow: Sequence[Slow]) -> None:
+    def __init__(self, every: float, size: int, slow: Sequence[Slow | Evaluates]) -> None:
         self.every = every
-        self.slow = slow
+        self.slow = [each for each in slow if isinstance(each, Slow)]
+        self.evaluates = [each for each in slow if isinstance(each, Evaluates)]
         self.random = Random(size)
         self.step = 0
         self.left = 0.0
@@ -49,6 +55,10 @@ class Collectives:
         for each in self.slow:
             if each.after <= self.left < each.after + each.seconds:
                 self.arrives[each.rank % size] += each.behind
+        for one in self.evaluates:
+            if one.after <= self.left:
+                self.arrives[one.rank % size] += one.seconds
+        self.evaluates = [one for one in self.evaluates if one.after > self.left]
         if self.random.random() < STALLS:
             self.arrives[self.random.randrange(size)] += self.random.uniform(0.0, STALL)
 
@@ -60,4 +70,7 @@ class Collectives:
         share = Share("0", "default_pg", "gloo", size, f"0-{size - 1}", *counts)
         still = elapsed - (self.arrives[rank] if here else self.left)
         beat, moves = int(elapsed / FASTEST), self.step + entered
-        return CollectiveReport(rank, rank, 1, beat, moves, self.longest, still, None, (share,))
+        group = GroupCount(*share[:5], entered, "all_reduce", here)
+        doing = Doing() if here else Doing(PLACE, 1.0, COMPUTING)
+        groups = (group,) if still >= STILL else None
+        return CollectiveReport(rank, rank, 1, beat, moves, self.longest, still, groups, (share,), doing=doing)

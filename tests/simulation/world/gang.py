@@ -14,6 +14,7 @@ from muster.state.vocabulary.actions import ProbeTarget
 from tests.scenarios.incidents import (
     CoordinatorFlaps,
     Ends,
+    Evaluates,
     Fails,
     NeverArrives,
     NodeBoots,
@@ -264,7 +265,8 @@ class Gang:
             return None
         key = (process.experiment, process.epoch)
         if key not in self._collectives:
-            slow = [each for member in process.arrived.values() for each in self.world.incidents_of(member, Slow)]
+            members = process.arrived.values()
+            slow = [each for member in members for each in self.world.incidents_of(member, Slow, Evaluates)]
             self._collectives[key] = Collectives(self.world.scenario.collectives, process.size, slow)
         return self._collectives[key].reports(self.world.loop.time() - process.worked_at)
 
