@@ -74,6 +74,7 @@ ACTORS: dict[str, tuple[str, ...]] = {
         "slow-rank-restarts",
         "ranks-vary",
     ),
+    "rank that computes while the others wait for it": ("rank-evaluates",),
     "budgets of restarts: in a window, without progress, with jitter": (
         "window-forgets",
         "window-is-full",
