@@ -105,7 +105,12 @@ main, held = threading.main_thread().ident, threading.Lock()
 held.acquire()
 
 def look():
-    watch, now = watch_module.PlaceWatch(main), 100.0
+    watch, now, same, before = watch_module.PlaceWatch(main), 100.0, 0, None
+    while same < 50:  # until it waits for its lock, and not for that of the interpreter
+        frame = sys._current_frames()[main]
+        here = frame.f_code.co_name, frame.f_lasti
+        same, before = same + 1 if here == before and here[0] == "waits" else 0, here
+        time.sleep(0.001)
     while watch.stood < 20:
         now += 2.0
         watch.look(now)
@@ -129,8 +134,11 @@ def looks():
     finally:
         held.release()
 
+def waits():
+    held.acquire()
+
 threading.Thread(target=looks).start()
-held.acquire()
+waits()
 """
 
 

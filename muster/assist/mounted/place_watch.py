@@ -152,9 +152,8 @@ class PlaceWatch:
     def _note_work(self, now: float, native: int | None, frame: Any, same: bool, computes: bool, known: bool) -> None:
         """Note what shows that the program gets on, and whether it may wait for other ranks where nothing does."""
         file, how = frame.f_code.co_filename, ""
-        self.alone = not any(part in file for part in WAITS_FOR_RANKS) and (
-            file.endswith(THREADING) or at_work.waits_alone(native)
-        )
+        alone = file.endswith(THREADING) or at_work.waits_alone(native)
+        self.alone = alone and not any(part in file for part in WAITS_FOR_RANKS)
         if computes:
             how = at_work.COMPUTING
             self._others.forget()

@@ -7,7 +7,9 @@
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from heapq import nsmallest
+from itertools import chain
 
 from msgspec.structs import replace
 
@@ -15,16 +17,21 @@ from muster.state.view.at_work import Awaited, Doing, awaited
 from muster.state.view.recorder.collectives import (
     LONGER,
     LOOKS,
+    MOST_LATE,
+    MOST_STATES,
     STILL_SECONDS,
     Behind,
+    CollectiveReport,
     Collectives,
     GroupCount,
     Late,
     _Process,
 )
 
-_Call = tuple[int, str, str, int, str, int]
-"""Life, name, backend, size and ranks of a group, and a number of a collective."""
+_Call = tuple[str, str, int, str, int]
+"""Name, backend, size and ranks of a group, and a number of a collective."""
+MOST_NAMED = 4
+"""Mismatches that a look names: a sentence has fewer."""
 
 
 def judged(seen: Collectives, before: Collectives | None) -> Collectives:
@@ -64,21 +71,40 @@ def _late_at_work(seen: Collectives, before: Awaited | None) -> Awaited | None:
 
 def _mismatches(processes: Mapping[tuple[int, int], _Process]) -> Iterator[Behind]:
     """The collectives of one number that processes have called by different names, and wait in."""
-    calls: dict[_Call, dict[str, list[tuple[_Process, GroupCount]]]] = defaultdict(lambda: defaultdict(list))
-    for each in processes.values():
-        for group in each.report.groups or ():
-            if group.waits and not group.asked and group.entered > 0 and group.operation:
-                call = each.report.life, group.name, group.backend, group.size, group.ranks, group.entered
-                calls[call][group.operation].append((each, group))
-    for (*_, number), by_name in calls.items():
-        if len(by_name) < 2:
-            continue
-        most, *others = sorted(by_name.values(), key=lambda found: (-len(found), found[0][0].report.rank))
-        one = most[0][1]
-        late = [
-            Late(each.report.member, each.report.rank, number, silent=False, waits="", called=group.operation)
-            for found in others
-            for each, group in found
-        ]
-        callers = tuple(sorted({each.report.member for each, _ in most}))
-        yield Behind(one.name, one.described, one.operation, number, len(most), one.size, tuple(late), callers=callers)
+    reports = [each.report for each in processes.values() if each.report.groups]
+    states = set(chain.from_iterable(each.groups or () for each in reports))
+    names: dict[_Call, set[str]] = defaultdict(set)
+    for state in states if len(states) <= MOST_STATES else ():
+        if state.waits and not state.asked and state.entered > 0 and state.operation:
+            names[_call(state)].add(state.operation)
+    named = set(nsmallest(MOST_NAMED, (call for call, by_name in names.items() if len(by_name) > 1)))
+    if not named:
+        return
+    wrong = {state for state in states if _call(state) in named}
+    calls: dict[tuple[int, _Call], dict[str, list[tuple[CollectiveReport, GroupCount]]]] = {}
+    for report in reports:
+        for state in report.groups or ():
+            if state in wrong and state.waits:
+                here = calls.setdefault((report.life, _call(state)), {})
+                here.setdefault(state.operation, []).append((report, state))
+    for by_name in calls.values():
+        if len(by_name) > 1:
+            yield _mismatch(by_name.values())
+
+
+def _call(state: GroupCount) -> _Call:
+    return state.name, state.backend, state.size, state.ranks, state.entered
+
+
+def _mismatch(by_name: Iterable[list[tuple[CollectiveReport, GroupCount]]]) -> Behind:
+    most, *others = sorted(by_name, key=lambda found: (-len(found), found[0][0].rank))
+    one = most[0][1]
+    late = [
+        Late(report.member, report.rank, state.entered, silent=False, waits="", called=state.operation)
+        for found in others
+        for report, state in found
+    ][:MOST_LATE]
+    callers = tuple(sorted({report.member for report, _ in most}))
+    return Behind(
+        one.name, one.described, one.operation, one.entered, len(most), one.size, tuple(late), callers=callers
+    )
