@@ -64,6 +64,7 @@ BUGS: tuple[Bug, ...] = (
     saying.scheduler_unheard,
     saying.refusal_without_words,
     saying.survivor_blamed,
+    saying.deadline_forgets_what_was_known,
     saying.slow_rank_named_for_ever,
     saying.slow_rank_unsaid,
     saying.work_unseen,

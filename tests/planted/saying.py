@@ -6,7 +6,7 @@ from typing import Any
 from muster.state.facts import at_work, collectives, sentences
 from muster.state.facts.diagnosis import classifier, grouping
 from muster.state.policies import blocked, obstacles, rendezvous
-from muster.state.policies.failures import culprit
+from muster.state.policies.failures import culprit, known
 from muster.state.summary import conditions
 from muster.state.view.at_work import Doing
 from muster.state.view.engine_facts import EngineFacts, Refusal
@@ -54,6 +54,12 @@ def refusal_without_words() -> Swaps:
 def survivor_blamed() -> Swaps:
     """A survivor's abort is taken for the cause, because its rank is lower."""
     return [swap(culprit, "is_survivor", lambda plan, pod: False)]
+
+
+@bug(Hunt("clean", "never-arrives-fails"), shown_by="it should be")
+def deadline_forgets_what_was_known() -> Swaps:
+    """A clock ends the experiment, and which rank was known to block the gang is in no cause."""
+    return [swap(known, "remembered", lambda context, end: end)]
 
 
 @bug(Hunt("clean", "slow-rank", operator="pytorch"), shown_by="is said to come last")

@@ -41,6 +41,7 @@ CAUGHT = [
     (timing.all_at_once, Hunt("clean", "happy", operator="jobset-sequential")),
     (saying.image_stuck_late, Hunt("clean", "image-not-pulled")),
     (saying.refusal_without_words, Hunt("clean", "webhook-denies")),
+    (saying.deadline_forgets_what_was_known, Hunt("clean", "never-arrives-fails")),
     (saying.slow_rank_unsaid, Hunt("clean", "slow-rank", operator="pytorch")),
     (trusting.every_pod_admitted, Hunt("clean", "forged-rank")),
     (trusting.pod_phase_decides, Hunt("clean", "sidecar-runs-on")),

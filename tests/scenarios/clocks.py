@@ -12,15 +12,23 @@ SCENARIOS = (
     # A rank runs and never registers; the assembly clock fails the experiment.
     Scenario(
         "never-arrives-fails",
-        End("Failed", "AssemblyDeadlineExceeded", clock=60.0, since="assemblingTime"),
+        End("Failed", "AssemblyDeadlineExceeded", cause=("RanksMissing", -1), clock=60.0, since="assemblingTime"),
         sizes=(4, 16),
-        operators=PROBED,
+        operators=NAMED,
         spec={"clocks": {"assembly": {"after": "60s", "action": "Fail"}}},
         incidents=(NeverArrives(rank=-1),),
-        troubles=(
-            Trouble("RanksMissing", ("missing rank",), since=9.3, within=3.0, until=62.3, operators=NAMED),
-            Trouble("RanksMissing", ("does not name",), since=9.3, within=3.0, until=62.3, operators=COUNTED),
-        ),
+        troubles=(Trouble("RanksMissing", ("missing rank",), since=9.3, within=3.0, until=62.3),),
+        settle_within=130.0,
+    ),
+    # The same of a coordinator that counts its members and does not name them.
+    Scenario(
+        "one-of-a-count-never-arrives",
+        End("Failed", "AssemblyDeadlineExceeded", cause=("RanksMissing", None), clock=60.0, since="assemblingTime"),
+        sizes=(4, 16),
+        operators=COUNTED,
+        spec={"clocks": {"assembly": {"after": "60s", "action": "Fail"}}},
+        incidents=(NeverArrives(rank=-1),),
+        troubles=(Trouble("RanksMissing", ("does not name",), since=9.3, within=3.0, until=62.3),),
         settle_within=130.0,
     ),
     # A rank never registers in the first epoch; the assembly clock restarts the gang, and then all arrive.
