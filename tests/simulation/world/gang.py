@@ -265,8 +265,10 @@ class Gang:
             return None
         key = (process.experiment, process.epoch)
         if key not in self._collectives:
-            members = process.arrived.values()
-            slow = [each for member in members for each in self.world.incidents_of(member, Slow, Evaluates)]
+            slow: list[Slow | Evaluates] = []
+            for member in process.arrived.values():
+                slow += self.world.incidents_of(member, Slow)
+                slow += self.world.incidents_of(member, Evaluates)
             self._collectives[key] = Collectives(self.world.scenario.collectives, process.size, slow)
         return self._collectives[key].reports(self.world.loop.time() - process.worked_at)
 
