@@ -2,6 +2,8 @@
 
 from functools import cache
 
+import pytest
+
 from tests.scenarios.catalogue import scenarios
 from tests.scenarios.operators import OPERATORS
 from tests.simulation import runner
@@ -9,6 +11,8 @@ from tests.simulation.coverage import ACTORS
 from tests.simulation.plans.families import FAMILIES, gangs, plans
 from tests.simulation.plans.plan import KINDS, Plan, parse
 from tests.simulation.plans.share import Share
+
+pytestmark = pytest.mark.slow
 
 SINGLE = [family for family in FAMILIES if family != "two-crashes"]
 """The places of second crashes are found by playing the first ones, which takes a minute."""

@@ -147,6 +147,7 @@ def test_another_seed_has_another_history() -> None:
     assert play(plan).history != play(replace(plan, seed=1)).history
 
 
+@pytest.mark.slow
 def test_histories_do_not_depend_on_the_order_of_sets() -> None:
     code = (
         "from tests.simulation.oracles.judge import play; from tests.simulation.plans.plan import parse;"

@@ -6,6 +6,8 @@ import pytest
 
 from tests.simulation.soak import WAVE, Footprint, leaks, soak
 
+pytestmark = pytest.mark.slow
+
 SMALL = Footprint(memory=1_000_000, tasks=9, watches=3, series=200, files=6, entries=0)
 
 
