@@ -263,7 +263,7 @@ def test_a_part_of_all_plans_holds(scenario: str) -> None:
 
 
 def test_some_random_plans_hold() -> None:
-    plans = [random_plan(seed, runner.reference) for seed in range(1, 61)]
+    plans = [random_plan(seed, runner.reference) for seed in range(1, 13)]
     broken = {str(plan): found for plan in plans if (found := runner.judge(plan).violations)}
     assert not broken, _replays(broken)
 
