@@ -1,6 +1,6 @@
 """The API groups of the kinds, for the rights of the chart: ``templates/_kinds.tpl``."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from muster.kinds.registry.run_kinds import RUN_KINDS
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
@@ -13,10 +13,21 @@ def kinds_template() -> str:
     """The text of the file."""
     run = (kind.subject for kind in RUN_KINDS.values())
     watched = (kind.subject for kind in WATCHED_KINDS.values() if not kind.virtual)
-    return HEAD + _groups("muster.groupsOfRunKinds", run) + "\n" + _groups("muster.groupsOfWatchedKinds", watched)
+    made = {name: kind.made.subject.plural for name, kind in WATCHED_KINDS.items() if kind.made is not None}
+    parts = (
+        _template("muster.groupsOfRunKinds", _groups(run)),
+        _template("muster.groupsOfWatchedKinds", _groups(watched)),
+        _template("muster.madeForWatchedKinds", made),
+    )
+    return HEAD + "\n".join(parts)
 
 
-def _groups(name: str, subjects: Iterable[Subject]) -> str:
-    """A named template that gives the API group of each plural, as YAML."""
-    rows = "".join(f"{each.plural}: {each.api_version.rpartition('/')[0]}\n" for each in subjects)
+def _groups(subjects: Iterable[Subject]) -> dict[str, str]:
+    """The API group of each plural."""
+    return {each.plural: each.api_version.rpartition("/")[0] for each in subjects}
+
+
+def _template(name: str, values: Mapping[str, str]) -> str:
+    """A named template that gives these values as YAML."""
+    rows = "".join(f"{key}: {value}\n" for key, value in values.items())
     return f'{{{{- define "{name}" -}}}}\n{rows}{{{{- end }}}}\n'

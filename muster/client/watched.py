@@ -134,14 +134,16 @@ def look(
     now: float,
     unreadable: Sequence[str] = (),
     admission: Workload | None = None,
+    made: Json | None = None,
 ) -> tuple[ExperimentStatus, WatchedSnapshot]:
     """What can be said of one object and its pods; ``pods`` is None where they may not be read.
 
-    ``admission`` is the Workload that Kueue has made for the object; None where none was read.
+    ``admission`` is the Workload that Kueue has made for the object, and ``made`` what its controller has made of it;
+    None where none was read.
     """
     members, wanted = WatchedMembership(), kind.wanted(obj)
     try:
-        plan = kind.plan_of(obj)
+        plan = kind.planned(obj, kind.made.plan_of(made) if kind.made is not None and made is not None else None)
     except MusterError as error:
         empty, problem = ExperimentStatus.from_object(None), f"it cannot be watched over: {error}"
         unknown = structs.replace(empty, phase=UNKNOWN, reason="NotUnderstood", message=problem)

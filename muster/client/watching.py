@@ -21,7 +21,7 @@ from muster.kinds.planning.metadata import local_queue_of
 from muster.kinds.pods.watched import LABELLED_PODS, OBSERVE
 from muster.kube.paths import core, custom
 from muster.kube.resources import ResourceClient
-from muster.kube.unstructured import Json, mapping, text
+from muster.kube.unstructured import Json, items, mapping, text
 from muster.state.view.stale_members import STALE_MEMBERS
 from muster.state.vocabulary.subject import PODS, Subject
 from muster.state.vocabulary.workload import Workload
@@ -53,7 +53,8 @@ async def get(resources: ResourceClient, subject: Subject, namespace: str, name:
     except Forbidden as error:
         return _snapshot(watched, obj, None, (error.message,))
     admission = await _admission(resources, namespace, obj)
-    return await _with_events(resources, _snapshot(watched, obj, pods, admission=admission))
+    made = (await _made(resources, namespace, watched)).get(_uid(obj))
+    return await _with_events(resources, _snapshot(watched, obj, pods, admission=admission, made=made))
 
 
 async def list_all(resources: ResourceClient, subject: Subject, namespace: str | None) -> list[Snapshot]:
@@ -75,6 +76,7 @@ async def list_all(resources: ResourceClient, subject: Subject, namespace: str |
                 found.setdefault((pod.record.namespace, pod.record.owner), []).append(pod)
     except Forbidden as error:
         refused = (error.message,)
+    parts = await _made(resources, namespace, kind)
     seen = []
     for obj in objects:
         if id(obj) not in watched:
@@ -82,8 +84,24 @@ async def list_all(resources: ResourceClient, subject: Subject, namespace: str |
         elif kind.wanted(obj):
             space = text(mapping(obj.get("metadata")), "namespace")
             own = [pod for claim in kind.claims(obj) for pod in found.get((space, claim.owner), ())]
-            seen.append(_snapshot(kind, obj, None if refused else own, refused))
+            seen.append(_snapshot(kind, obj, None if refused else own, refused, made=parts.get(_uid(obj))))
     return seen
+
+
+async def _made(resources: ResourceClient, namespace: str | None, kind: WatchedKind) -> dict[str, Json]:
+    """What controllers have made of the objects of that kind, by their uids; empty where it cannot be read."""
+    if kind.made is None:
+        return {}
+    try:
+        found = await resources.list(collection_path(namespace, kind.made.subject))
+    except ApiError:  # the pods that the object states itself are looked at without it
+        return {}
+    owned = ((each, owner) for each in found for owner in items(mapping(each.get("metadata")).get("ownerReferences")))
+    return {text(owner, "uid"): each for each, owner in owned if owner.get("kind") == kind.subject.kind}
+
+
+def _uid(obj: Json) -> str:
+    return text(mapping(obj.get("metadata")), "uid")
 
 
 async def _with_events(resources: ResourceClient, seen: Snapshot) -> Snapshot:
@@ -124,10 +142,11 @@ def _snapshot(
     pods: Sequence[ReadPod] | None,
     unreadable: tuple[str, ...] = (),
     admission: Workload | None = None,
+    made: Json | None = None,
 ) -> Snapshot:
     """The snapshot of an object of another controller."""
     obj = {**obj, "kind": kind.subject.kind}  # lists of built-in kinds leave it out
-    status, seen = look(kind, obj, pods, time.time(), unreadable, admission)
+    status, seen = look(kind, obj, pods, time.time(), unreadable, admission, made)
     return replace(snapshot_of(obj), status=status, watched=seen)
 
 

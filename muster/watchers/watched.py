@@ -18,7 +18,7 @@ from muster.api.values.devices import Devices, of_containers
 from muster.api.values.owners import NONE, OwnerLabels
 from muster.api.values.printable import word
 from muster.api.values.timestamps import seconds_of
-from muster.kinds.declaration.watched_kind import PodFacts, PodSource, WatchedKind
+from muster.kinds.declaration.watched_kind import Made, PodFacts, PodSource, WatchedKind
 from muster.kube.listwatch.decoder import Projection
 from muster.state.vocabulary.pod import Pod
 from muster.watchers import experiments
@@ -94,7 +94,7 @@ class _Labelled(msgspec.Struct, gc=False):
 _METADATA, _LABELS = msgspec.json.Decoder(Metadata), msgspec.json.Decoder(_Labelled)
 
 
-def object_decoder_of(kind: WatchedKind, owners: OwnerLabels = NONE) -> Projection[_Document, ExperimentRecord]:
+def object_decoder_of(kind: WatchedKind | Made, owners: OwnerLabels = NONE) -> Projection[_Document, ExperimentRecord]:
     """The decoder of the objects of a watched kind."""
 
     def flatten(document: _Document) -> ExperimentRecord:

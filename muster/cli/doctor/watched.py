@@ -26,13 +26,14 @@ async def watched(asker: Asker, daemons: Daemons, namespace: str) -> AsyncGenera
         return
     asked = daemons.argument(FLAG, "").split(",")
     kinds = [kind for kind in WATCHED_KINDS if kind in asked or "all" in asked]
+    made = {each.subject.plural for kind in kinds if (each := WATCHED_KINDS[kind].made) is not None} - {*kinds}
     if not kinds:
         yield Finding(AREA, CHECK, "ok", f"not asked for: musterd has no {FLAG}")
         return
     place = f"in namespace {printable(namespace)}"
     account = _account(daemons)
     try:
-        lacking = await _denied(asker, kinds, namespace, account)
+        lacking = await _denied(asker, [*kinds, *sorted(made)], namespace, account)
         remedy = "the chart's watch.kinds grants them in a role of its own (docs/watched-runs.md)"
         if lacking:
             yield Finding(AREA, CHECK, "failed", f"{place} musterd ({account}) may not {lacking}", remedy)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from muster.kinds.declaration.watched_kind import Claim, WatchedKind
 from muster.kinds.places.attempts import Attempts
 from muster.kinds.places.membership import WatchedMembership
+from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 
 
@@ -23,6 +24,8 @@ class WatchedRun:
     attempts: Attempts = field(default_factory=Attempts)
     refused: str = ""
     """The problem of the object that an Event has said last."""
+    alone: Plan | None = None
+    """Its plan by the object alone, without what its controller has made of it."""
     pod: Pod | None = None
     """Of labelled pods that cannot be watched over: the one that the Event is about."""
     asked_at: float | None = None

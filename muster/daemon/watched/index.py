@@ -20,6 +20,7 @@ from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.experiments.watched_run import WatchedRun
 from muster.daemon.watched.labelled import Key, LabelledSets
+from muster.daemon.watched.made import MadeObjects
 from muster.kinds.declaration.watched_kind import Object, WatchedKind
 from muster.kinds.planning.watched_plan import ON_DEADLINE, metadata_of
 from muster.state.view.membership import Membership
@@ -58,6 +59,7 @@ class WatchedIndex:
         self._claimants: dict[Key, str] = {}
         """By owner key, the uid of the object that claims the pods."""
         self._sets = LabelledSets()
+        self._made = MadeObjects(kinds)
 
     def object_changed(self, name: str, old: ExperimentRecord | None, new: ExperimentRecord | None) -> None:
         """An object of the kind of that name came, changed or went."""
@@ -80,6 +82,7 @@ class WatchedIndex:
 
     def _object(self, name: str, new: ExperimentRecord | None, old: ExperimentRecord | None) -> None:
         obj = _read(new) if new is not None else None
+        self._part(name, obj, new, old)
         if new is None or obj is None or not self._subject(name, obj):
             gone = new or old
             if gone is not None:
@@ -104,16 +107,33 @@ class WatchedIndex:
         except MusterError as error:
             if entry.problem != str(error):
                 log.warning("object cannot be watched over", **_which(entry.seen), problem=str(error))
-            entry.plan, entry.problem = None, str(error)
+            entry.plan, run.alone, entry.problem = None, None, str(error)
             if run.kind.virtual:
                 there = self._pods.get((entry.seen.namespace, f"{PODS}/{entry.seen.name}"), {})
                 run.pod = min(there.values(), key=lambda pod: (pod.created, pod.name), default=None)
             return
-        entry.plan, entry.problem = plan, ""
+        run.alone, entry.problem = plan, ""
         run.members.view.own, claims = run.attempts.follow(run.kind.own_state(obj), run.kind.claims(obj))
         self._claim(entry, run, {each.owner: each for each in claims})
+        self._follow(entry, run, plan)
+
+    def _follow(self, entry: Entry, run: WatchedRun, alone: Plan) -> None:
+        """Judge its pods by its plan, with what its controller has made of it."""
+        entry.plan = plan = self._made.joined(run.kind, entry.seen.uid, alone)
         held = (pod for key in self._keys(entry, run) for pod in self._pods.get(key, {}).values())
         run.members.follow(plan, run.claims, held)
+
+    def _part(self, name: str, obj: Object | None, new: ExperimentRecord | None, old: ExperimentRecord | None) -> None:
+        """Where the object was made for another one: that one has the pods which this one says."""
+        if new is None or obj is None:
+            if old is not None and (outer := self._made.gone(old.uid)) and outer not in self._index.entries:
+                self._made.forget(outer)
+            return
+        outer = self._made.change(name, obj, too_large=len(new.spec) > MAX_BYTES)
+        entry = self._index.entries.get(outer)
+        if entry is not None and entry.watched is not None and entry.watched.alone is not None:
+            self._follow(entry, entry.watched, entry.watched.alone)
+            self._index.wanted(outer)
 
     def _claim(self, entry: Entry, run: WatchedRun, claims: Mapping[str, Any]) -> None:
         namespace, uid = entry.seen.namespace, entry.seen.uid
@@ -153,8 +173,8 @@ class WatchedIndex:
 
     def _subject(self, name: str, obj: Object) -> bool:
         """The object is watched over by itself."""
-        kind = self._kinds[name]
-        if self._ours(kind.subject.kind, obj) or not kind.wanted(obj):
+        kind = self._kinds.get(name)
+        if kind is None or self._ours(kind.subject.kind, obj) or not kind.wanted(obj):
             return False
         references = metadata_of(obj).get("ownerReferences")
         for reference in references if isinstance(references, list) else ():
@@ -182,6 +202,7 @@ class WatchedIndex:
             return
         self._index.gone(uid)
         self._index.entries.pop(uid, None)
+        self._made.forget(uid)
         for owner in entry.watched.claims:
             if self._claimants.get((entry.seen.namespace, owner)) == uid:
                 del self._claimants[entry.seen.namespace, owner]

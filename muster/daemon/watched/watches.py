@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from muster.api.values.owners import NONE, OwnerLabels
 from muster.daemon.run_kinds.watching import KindWatch, ends_with_its_kind
 from muster.daemon.watched.index import WatchedIndex
-from muster.kinds.declaration.watched_kind import PodSource, WatchedKind
+from muster.kinds.declaration.watched_kind import Made, PodSource, WatchedKind
 from muster.kube.listwatch.reflector import Reflector
 from muster.kube.listwatch.store import Store
 from muster.kube.transport import Transport
@@ -50,7 +50,7 @@ class WatchedWatches:
         """The open watches are kept in ``reflectors``, by resource. ``advanced``: a cache has advanced."""
         self._pods: dict[str, Store[Pod]] = {}
         self._kinds = kinds
-        self.kinds: dict[str, KindWatch[WatchedKind]] = {}
+        self.kinds: dict[str, KindWatch[WatchedKind | Made]] = {}
         """By the name of the kind, whether served or not."""
         self._objects: dict[str, Store[ExperimentRecord]] = {}
         self._followed: dict[str, Reflector[Any]] = {}
@@ -59,9 +59,9 @@ class WatchedWatches:
             store = self._pods[source.name] = Store[Pod](index.pod_changed, advanced)
             decoder = pod_decoder_of(source, sources[:number])
             reflectors[f"pods of {source.name}"] = reflector(PATH, {"labelSelector": source.label}, decoder, store)
-        for name, kind in kinds.items():
-            if kind.virtual:
-                continue
+        made = {each.made.subject.plural: each.made for each in kinds.values() if each.made is not None}
+        own = {name: kind for name, kind in kinds.items() if not kind.virtual}
+        for name, kind in (made | own).items():
             objects = self._objects[name] = Store[ExperimentRecord](
                 partial(index.object_changed, name), advanced, experiments.stripped
             )
@@ -82,6 +82,9 @@ class WatchedWatches:
         """The pods of that kind, and its objects, have had their first list."""
         kind = self._kinds[name]
         objects = self._objects.get(name)
+        made = kind.made.subject.plural if kind.made is not None else ""
+        if made and self.kinds[made].served and not self._objects[made].synced:
+            return False
         return all(self._pods[each.name].synced for each in kind.pods) and (objects is None or objects.synced)
 
     def failing(self, name: str) -> bool:

@@ -17,6 +17,7 @@ from muster.state.vocabulary.subject import Subject, title
 
 __all__ = [
     "Claim",
+    "Made",
     "Object",
     "OwnState",
     "Place",
@@ -82,6 +83,18 @@ class PodSource:
     place_of: Callable[[PodFacts], Place | None]
 
 
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The object that the controller of another one makes for it, and that says which pods there are to be.
+
+    ``joined`` gives the plan of the outer object from its own one and that of the object which was made.
+    """
+
+    subject: Subject
+    plan_of: Callable[[Object], Plan]
+    joined: Callable[[Plan, Plan], Plan]
+
+
 def own_name(subject: Subject) -> Callable[[Object], tuple[Claim, ...]]:
     """Claims the pods that carry the object's own kind and name."""
 
@@ -145,6 +158,8 @@ class WatchedKind:
     wanted: Callable[[Object], bool] = every
     suspend: Mapping[str, Any] | None = None
     """The merge patch that suspends an object; None where the kind has no such field."""
+    made: Made | None = None
+    """Where the object leaves to its controller which pods there are: what that makes of it."""
     handed: str = "muster submit runs it as an Experiment"
     """What a person does so that Muster runs an object, where no other controller does."""
 
@@ -152,6 +167,11 @@ class WatchedKind:
     def name(self) -> str:
         """What ``--watch-kinds`` calls it: the plural of the kind; of what is no kind of the API, its only watch."""
         return self.subject.plural or self.pods[0].name
+
+    def planned(self, obj: Object, made: Plan | None) -> Plan:
+        """The plan of the object, with that of what its controller has made. Raises ``SpecError`` or ``PlanError``."""
+        plan = self.plan_of(obj)
+        return plan if made is None or self.made is None else self.made.joined(plan, made)
 
     @property
     def group(self) -> str:

@@ -1,34 +1,38 @@
 """TrainJobs that Kubeflow Trainer runs (trainer.kubeflow.org/v1alpha1, v2.3.0), by a JobSet of the same name.
 
-The members are the JobSet's pods of the replicated job ``node``; those that fetch data before are not. The TrainJob
-does not count restarts, so the pods say which epoch it is. What runs follows from the name of the runtime.
+The TrainJob may leave the number of its nodes to its runtime. With MPI one of them may be the launcher. Initializers
+may fetch a data set or a model first. So the members are the pods of the JobSet, by its replicated jobs. Until it is
+there, they are the nodes that the TrainJob states. The ranks begin with the nodes; those of initializers come last, and
+nothing waits for them at the coordinator. The TrainJob does not count restarts, so the pods say which epoch it is. What
+runs follows from the name of the runtime.
+
+Facts: kubeflow/trainer pkg/constants and pkg/runtime/framework/plugins (jobset, mpi).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
 
 from muster.api.values.printable import word
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import Claim, OwnState, Said, Sample, WatchedKind
+from muster.kinds.declaration.watched_kind import Claim, Made, OwnState, Said, Sample, WatchedKind
 from muster.kinds.jobset import watched as jobset
 from muster.kinds.kubeflow.trainer_status import own_report
 from muster.kinds.planning.statuses import read, started_of, verdict_of
 from muster.kinds.planning.watched_plan import (
     MOST,
     Framework,
-    annotations_of,
     framework_of,
     metadata_of,
     watched_plan,
-    whole,
 )
-from muster.kinds.pods.watched import SIZE
 from muster.state.vocabulary.coordinator import ProbeKind
-from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.group import Group, Role
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.rules import GateCondition
 from muster.state.vocabulary.subject import JOBSET, Names, Subject, title
 
 TRAINJOB: Final = Subject("trainer.kubeflow.org/v1alpha1", "TrainJob", "trainjobs")
@@ -56,22 +60,54 @@ class _TrainJob(msgspec.Struct, frozen=True):
 
 
 def plan_of(obj: Mapping[str, Any]) -> Plan:
-    """The plan of a TrainJob. Raises ``PlanError``."""
+    """The plan of a TrainJob without its JobSet: the nodes that it states, else one. Raises ``PlanError``."""
     spec = read(obj, _TrainJob)
-    stated = annotations_of(obj).get(SIZE)
     nodes = spec.trainer.numNodes if spec.trainer else None
-    size = whole(SIZE, stated, 1, MOST) if stated is not None else 1 if nodes is None else max(0, nodes)
+    size = 1 if nodes is None else max(0, nodes)
     if size > MOST:
         raise PlanError(f"spec.trainer.numNodes: more than {MOST} nodes")
     known = next((each for start, each in RUNTIMES if spec.runtimeRef.name.startswith(start)), Framework())
+    framework = framework_of(obj, known)
     return watched_plan(
         obj,
         TRAINJOB,
         (Group(GROUP, 1, size, PodSpec(), 0),),
-        framework=framework_of(obj, known),
+        framework=framework,
+        coordinator=framework.coordinator if nodes is None else None,
         names=Names.JOBSET,
         suspend=bool(spec.suspend),
     )
+
+
+def joined(alone: Plan, made: Plan) -> Plan:
+    """The plan of a TrainJob with the groups of its JobSet, the nodes first and the initializers last."""
+    before = _initializers(made.groups)
+    ordered = sorted(made.groups, key=lambda each: each.name in before)
+    plan = replace(alone, groups=tuple(_ranked(ordered, before)), in_order=made.in_order)
+    coordinator = plan.coordinator
+    if coordinator is None or plan.expected > 1 or coordinator.probe.stated:
+        return plan
+    return replace(plan, coordinator=replace(coordinator, probe=ProbeKind.NONE))
+
+
+def _initializers(groups: tuple[Group, ...]) -> frozenset[str]:
+    """The groups that are to be complete before the nodes begin."""
+    named = {each.name: each for each in groups}
+    found: set[str] = set()
+    waits = [named[GROUP]] if GROUP in named else []
+    while waits:
+        gates = waits.pop().gates
+        first = {gate.group for gate in gates if gate.condition is GateCondition.COMPLETE} & named.keys() - {GROUP}
+        waits += [named[name] for name in first - found]
+        found |= first
+    return frozenset(found)
+
+
+def _ranked(groups: Iterable[Group], before: frozenset[str]) -> Iterator[Group]:
+    rank = 0
+    for each in groups:
+        yield replace(each, first_rank=rank, role=Role.INITIALIZER if each.name in before else Role.WORKER)
+        rank += each.size
 
 
 def claims(obj: Mapping[str, Any]) -> tuple[Claim, ...]:
@@ -102,10 +138,11 @@ DECLARED: Final = (
         own_state,
         claims,
         level=0,
-        about="TrainJobs; the nodes of their JobSet",
-        members="by completion index",
+        about="TrainJobs; the pods of their JobSet",
+        members="by replicated job, job index and completion index, the initializers last",
         epochs="as the pods say",
         sample=Sample(_sample, jobset.pods_of(GROUP), container="node"),
         suspend={"spec": {"suspend": True}},
+        made=Made(JOBSET, jobset.plan_of, joined),
     ),
 )

@@ -324,7 +324,7 @@ def _target(context: Context) -> ProbeTarget | None:
         uid=pod.uid,
         address=f"{_host(pod.ip)}:{coordinator.port}",
         kind=coordinator.probe,
-        expected=plan.size,
+        expected=plan.expected,
         ports=coordinator.ports,
         job=plan.submission(epoch) if hands_over else "",
         submitter=plan.submitter,

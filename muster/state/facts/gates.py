@@ -24,7 +24,7 @@ def gate_open(context: Context, gate: Gate) -> bool:
     if gate.condition is GateCondition.ARRIVED:
         waiting = sum(group.size for group in context.plan.groups if gate in group.gates)
         probe = context.probe
-        return probe is not None and not probe.answer.lacks and probe.arrived >= context.plan.size - waiting
+        return probe is not None and not probe.answer.lacks and probe.arrived >= context.plan.expected - waiting
     if gate.group:
         reached, size = _progress(context, gate)
         return reached >= size

@@ -118,7 +118,7 @@ def _is_unheard(context: Context, before: Blocked) -> bool:
 def _roll_is_called(context: Context) -> bool:
     """The coordinator has answered, and not every rank has arrived."""
     probe = context.probe
-    return probe is not None and probe.served and probe.arrived < context.plan.size
+    return probe is not None and probe.served and probe.arrived < context.plan.expected
 
 
 def lingers_until(record: Record) -> float | None:

@@ -171,7 +171,7 @@ def _before_serving(context: Context, coordinator: Coordinator) -> Assembly:
 
 
 def _by_roll(context: Context, coordinator: Coordinator, probe: ProbeResult) -> Assembly:
-    size = context.plan.size
+    size = context.plan.expected
     total = probe.answer.expected if probe.answer.expected is not None else size
     complete = probe.passed if coordinator.complete is Completeness.PASSED else probe.arrived >= size
     missing = size - probe.arrived
@@ -241,7 +241,7 @@ def _quiet_at(coordinator: Coordinator, probe: ProbeResult) -> float:
 
 def _by_count(context: Context, coordinator: Coordinator, probe: ProbeResult) -> Assembly:
     """The coordinator counts the members and does not name them."""
-    size, arrived = context.plan.size, probe.arrived
+    size, arrived = context.plan.expected, probe.arrived
     complete, present = arrived >= size, probe.present(context.now)
     message = f"{share(arrived, size)} ranks {_arrived(coordinator, probe, present)}; {probe.answer.partial}"
     if not complete and size <= EXACT and (idle := context.tally.idle):

@@ -74,7 +74,8 @@ def summarize(context: Context, assembly: Assembly) -> Record:
     elif plan.lifecycle.deleting:
         roll = None  # its pods leave
     elif record.gathering and plan.asked and silence.known_in(context):
-        ready, roll = assembly.arrived, RollCall(plan.size, assembly.arrived, assembly.missing)
+        ended = sum(rank >= plan.expected for rank in context.tally.done) if plan.expected < plan.size else 0
+        ready, roll = assembly.arrived + ended, RollCall(plan.expected, assembly.arrived, assembly.missing)
     coordinator = plan.coordinator_address(record.epoch)
     conditions = renew(context, assembly, coordinator)
     reason, message = record.reason, record.message

@@ -95,6 +95,8 @@ class Role(StrEnum):
     """A group of its own for the member at which the others meet."""
     HEAD = "head"
     """The same, where it also serves requests from outside (Ray)."""
+    INITIALIZER = "initializer"
+    """A group that prepares what the others need, and ends before they begin."""
     SUBMITTER = "submitter"
     """A group of one member that hands the program to the others, and ends as the program does."""
 

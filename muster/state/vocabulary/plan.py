@@ -80,6 +80,8 @@ class Plan:
     # What follows from the fields above. Every decision asks for it, so it is computed once.
     size: int = field(init=False, repr=False, compare=False)
     """How many members make up the gang."""
+    expected: int = field(init=False, repr=False, compare=False)
+    """How many of them meet at the coordinator: initializers, which have the last ranks, do not."""
     together: int = field(init=False, repr=False, compare=False)
     """How many members run at a time: the whole gang, unless a group runs its members one after another."""
     sequential: bool = field(init=False, repr=False, compare=False)
@@ -105,6 +107,7 @@ class Plan:
         of_jobs = any(group.job is not None for group in groups)
         follows = {
             "size": size,
+            "expected": size - sum(group.size for group in groups if group.role is Role.INITIALIZER),
             "together": together,
             "sequential": together < size,
             "of_jobs": of_jobs,

@@ -143,13 +143,13 @@ async def test_a_trainjob_is_its_jobset_s_pods_and_its_restarts_are_theirs(world
     await world.daemon("all")
     spec = {"runtimeRef": {"name": "jax-distributed"}, "trainer": {"numNodes": 2}}
     world.api.put(TRAINJOB, {"kind": "TrainJob", "metadata": {"namespace": "team", "uid": "t"}, "spec": spec})
-    owner = {"kind": "TrainJob", "apiVersion": "trainer.kubeflow.org/v1alpha1", "name": "train", "controller": True}
+    owner = {"kind": "TrainJob", "apiVersion": "trainer.kubeflow.org/v1alpha1", "name": "train", "uid": "t"}
     template = {"spec": {"completions": 2, "parallelism": 2}}
     world.api.put(
         "/apis/jobset.x-k8s.io/v1alpha2/namespaces/team/jobsets/train",
         {
             "kind": "JobSet",
-            "metadata": {"namespace": "team", "uid": "s", "ownerReferences": [owner]},
+            "metadata": {"namespace": "team", "uid": "s", "ownerReferences": [{**owner, "controller": True}]},
             "spec": {"replicatedJobs": [{"name": "node", "template": template}]},
         },
     )

@@ -56,6 +56,17 @@ def test_queues_of_kueue_have_rights_of_their_own(rendered: Rendered, namespace:
     assert "--kueue" in deployment["spec"]["template"]["spec"]["containers"][0]["args"]
 
 
+def test_what_is_made_of_a_watched_object_may_be_read_and_not_ended(rendered: Rendered) -> None:
+    objects = rendered(
+        "--set", "watch.kinds=trainjobs,watch.deadlines=true,settings.namespace=lab,settings.runKinds=none"
+    )
+    verbs: dict[str, set[str]] = {}
+    for _, (_, name, verb), _ in grants(objects, "musterd"):
+        verbs.setdefault(name, set()).add(verb)
+    assert verbs["trainjobs"] == {"get", "list", "watch", "patch", "delete"}
+    assert verbs["jobsets"] == {"get", "list", "watch"}
+
+
 @pytest.mark.parametrize("namespace", [CLUSTER, "lab"])
 def test_nodes_are_read_only_with_the_value_for_their_labels(rendered: Rendered, namespace: str) -> None:
     for wanted, rights in (

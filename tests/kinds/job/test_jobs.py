@@ -162,7 +162,6 @@ def test_the_runtime_of_a_trainjob_says_what_runs(runtime: str, probe: ProbeKind
 
 def test_the_size_of_a_trainjob_is_stated_or_one() -> None:
     assert trainjob.plan_of(an_object("TrainJob", {})).size == 1
-    assert trainjob.plan_of(an_object("TrainJob", {"trainer": {}}, annotations={"muster.dev/size": "8"})).size == 8
     with pytest.raises(PlanError, match="numNodes"):
         trainjob.plan_of(an_object("TrainJob", {"trainer": {"numNodes": 10**9}}))
 

@@ -14,3 +14,7 @@ pytorchjobs: kubeflow.org
 rayclusters: ray.io
 jobs: batch
 {{- end }}
+
+{{- define "muster.madeForWatchedKinds" -}}
+trainjobs: jobsets
+{{- end }}

@@ -52,12 +52,17 @@
 {{- $groups := fromYaml (include "muster.groupsOfWatchedKinds" .) }}
 {{- $kinds := splitList "," (include "muster.watchKinds" .) }}
 {{- if has "all" $kinds }}{{ $kinds = keys $groups | sortAlpha }}{{ end }}
+{{- $asked := $kinds }}
+{{- range $kind, $made := fromYaml (include "muster.madeForWatchedKinds" .) }}
+{{- if has $kind $kinds }}{{ $kinds = append $kinds $made | uniq }}{{ end }}
+{{- end }}
 {{- $deadlines := or .Values.watch.deadlines .Values.observe.deadlines }}
 {{- range $kind := $kinds }}
+{{- $ends := and $deadlines (has $kind $asked) }}
 {{- with get $groups $kind }}
 - apiGroups: [{{ . }}]
-  resources: [{{ $kind }}]{{ if $deadlines }} # patch, delete: where an annotation of the object asks for a deadline{{ end }}
-  verbs: [get, list, watch{{ if $deadlines }}, patch, delete{{ end }}]
+  resources: [{{ $kind }}]{{ if $ends }} # patch, delete: where an annotation of the object asks for a deadline{{ end }}
+  verbs: [get, list, watch{{ if $ends }}, patch, delete{{ end }}]
 {{- end }}
 {{- end }}
 {{- end }}

@@ -38,7 +38,7 @@ def of_coordinator(context: Context, coordinator: Coordinator) -> Diagnosis | No
             return _as_recorded(context)
         what = "the coordinator's program runs, and its port has not answered yet"
         return Diagnosis(Causes.COORDINATOR_NOT_SERVING, what, f"pod {pod.name} runs; nothing serves at {address}")
-    answer, size = probe.answer, context.plan.size
+    answer, size = probe.answer, context.plan.expected
     if probe.serving:
         if answer.lacks:
             return _said(Causes.DASHBOARD_NOT_SERVING, f"pod {pod.name} runs; {answer.lacks}")

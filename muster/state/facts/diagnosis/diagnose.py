@@ -93,7 +93,7 @@ def _from_roll(context: Context) -> Iterator[int]:
         yield from tally.members
     elif (probe := context.probe) is None:
         yield from context.record.roll.missing if context.record.roll else ()
-    elif not probe.answer.partial and probe.arrived < context.plan.size:
+    elif not probe.answer.partial and probe.arrived < context.plan.expected:
         yield from probe.answer.missing
 
 
@@ -176,7 +176,7 @@ def _of_count(context: Context, found: Collection[int]) -> Finding | None:
     coordinator, probe, tally = context.plan.coordinator, context.probe, context.tally
     if coordinator is None or probe is None or probe.answer.joined is None or not probe.serving:
         return None
-    size = context.plan.size
+    size = context.plan.expected
     missing = size - probe.arrived - sum(rank != coordinator.rank for rank in found)
     ranks = sorted(rank for rank in tally.members if rank not in found and rank not in tally.done)
     ranks = [rank for rank in ranks if rank != coordinator.rank]
