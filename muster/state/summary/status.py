@@ -129,7 +129,7 @@ def _waiting_for(context: Context, assembly: Assembly, conditions: tuple[Conditi
     if at_rest and record.phase is Phase.SUSPENDED:
         if admission.held(context) is not None:
             reason = "Queued" if context.view.admission else "Suspended"
-            return reason, "; ".join((assembly.message, *_still_running(context)))
+            return reason, "; ".join(filter(None, (assembly.message, _still_running(context))))
         what = words.suspended.format(kind=context.plan.subject.kind)
         return "Suspended", "; ".join(filter(None, (what, _still_running(context) if words.beside else "")))
     if at_rest and record.phase is Phase.QUEUED:

@@ -12,6 +12,7 @@ JOB = "/apis/batch/v1/namespaces/team/jobs/train"
 JAXJOB = "/apis/kubeflow.org/v1/namespaces/team/jaxjobs/train"
 TRAINJOB = "/apis/trainer.kubeflow.org/v1alpha1/namespaces/team/trainjobs/train"
 OBSERVE = {"muster.dev/observe": "yes"}
+QUEUE = {"kueue.x-k8s.io/queue-name": "team"}
 
 
 def job(
@@ -218,3 +219,21 @@ async def test_pods_that_somebody_deletes_and_nothing_replaces_are_said_to_be(wo
     (said,) = world.cluster.events("MemberFailed")
     assert "rank 1 (train-1) exited 143" in said["message"]
     assert "the pod was deleted while its gang was at work" in said["message"]
+
+
+@pytest.mark.parametrize(("labels", "said"), [({}, "suspended"), (QUEUE, "Kueue decides when it goes on")])
+@virtually
+async def test_pods_that_linger_after_a_suspension_are_said_in_one_sentence(
+    world: World, labels: dict[str, str], said: str
+) -> None:
+    world.serve("jobs")
+    await world.daemon("jobs")
+    job(world, labels=OBSERVE | labels)
+    for index in range(2):
+        pod(world, f"train-{index}", index)
+    await asyncio.sleep(2)
+    job(world, labels=OBSERVE | labels, suspend=True, status=over("Suspended", "JobSuspended"))
+    await asyncio.sleep(20)
+    message = world.found("job/train").record.message
+    assert said in message
+    assert "; 2 pods still run (first: train-0)" in message
