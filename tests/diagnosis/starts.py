@@ -200,6 +200,22 @@ STARTS = (
         Cause.SIDECAR_FAILS,
         (2,),
     ),
+    Situation(
+        "a container runs on beside a program that has ended",
+        "jobset",
+        started(
+            lambda gang: gang.report(
+                2,
+                {"terminated": {"exitCode": 0, "reason": "Completed"}},
+                phase="Running",
+                spec={"restartPolicy": "OnFailure"},
+                conditions={"Ready": ("False", "", "")},
+                others=({"name": "istio-proxy", "state": {"running": {"startedAt": "2027-01-15T08:00:00Z"}}},),
+            )
+        ),
+        Cause.CONTAINER_RUNS_ON,
+        (2,),
+    ),
     Situation("a volume cannot be mounted", "jax", one(unsandboxed), Cause.SANDBOX, (2,)),
     Situation(
         "a large image is being pulled",

@@ -1,5 +1,6 @@
 """Members whose pods run other containers beside ``main``: the member is done when ``main`` is."""
 
+from dataclasses import replace
 from typing import Any
 
 from muster.state.vocabulary.actions import CreatePods, StopPods
@@ -7,9 +8,11 @@ from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Exit, PodPhase
 from muster.state.vocabulary.pod_spec import PodSpec
-from muster.state.vocabulary.record import Phase
+from muster.state.vocabulary.record import ConditionType, Phase
 from tests.builders import plan
 from tests.state.story import Story
+
+STUCK = ConditionType.STUCK
 
 
 def done(story: Story, rank: int, **changes: Any) -> None:
@@ -66,3 +69,19 @@ def test_a_sidecar_takes_no_place_of_the_next_member() -> None:
     (action,) = story.look(1)
     assert isinstance(action, CreatePods)
     assert [member.rank for member in action.members] == [1]
+
+
+def test_a_gang_whose_pods_are_kept_by_other_containers_is_stuck_after_30_seconds() -> None:
+    """Of a JobSet, where the phase of a pod says how it ends."""
+    story = Story(replace(plan(), operator="jobset", coordinator=None))
+    story.assemble()
+    for rank in range(4):
+        story.set(rank, ready=False, outlived_by="istio-proxy")
+    story.look(1)
+    assert story.condition(STUCK)[0] is False
+    story.look(31)
+    assert story.condition(STUCK) == (True, "ContainerRunsOn")
+    for rank in range(4):
+        story.set(rank, outlived_by="", phase=PodPhase.SUCCEEDED, exit=Exit("main", 0, 0, "Completed", "", story.now))
+    story.look(1)
+    assert story.kept.phase is Phase.SUCCEEDED

@@ -14,6 +14,7 @@ the scheduler's own  no node fits a member (``Unschedulable``)                  
 ``SandboxNotReady``  members have a node, and no volumes or no network 60 s after all had one     60 s
 ``InitContainerRuns``  an init container has not ended 60 s after all had a node                  none
 ``RanksEnded``       members that met at a coordinator ended with 0 while others run on   300 s
+``ContainerRunsOn``  all programs have ended with 0, and another container keeps pods     30 s
 ``RequestUnmet``     the program asks Ray for what none of its nodes has                   60 s
 ``MemberFailed``     a member of a watched run failed, and is not replaced              60 s
 ``PodsMissing``      the controller of a watched run has not made all of its pods       60 s; 0 where there is none
@@ -54,6 +55,8 @@ QUEUE_PATIENCE = 60.0
 """Seconds in which the rest of a gang must follow its first process out of a queue."""
 UNMET_PATIENCE = 60.0
 """Seconds: Ray's own warning comes after 30 s, and a node may join."""
+OUTLIVED_PATIENCE = 30.0
+"""Seconds in which a container beside a program that has ended must end, too."""
 ENDED_PATIENCE = 300.0
 """Seconds: rank 0 may write results for minutes when the others have ended."""
 ENDS_FOR = 900.0
@@ -65,6 +68,8 @@ NAMED = 8
 
 QUEUED, NODE_NOT_READY = Causes.QUEUED.stuck_as, Causes.NODE_NOT_READY.stuck_as
 SANDBOX, INIT_RUNS = Causes.SANDBOX.stuck_as, Causes.INIT_CONTAINER.stuck_as
+CONTAINER_RUNS_ON = Causes.CONTAINER_RUNS_ON.stuck_as
+NATIVE = "make it an init container with restartPolicy Always, which ends with the program"
 PARTLY_QUEUED = "PartlyQueued"
 QUEUED_TWICE, REQUEST_UNMET = "QueuedTwice", "RequestUnmet"
 KUEUE_GATE = "kueue.x-k8s.io/admission"
@@ -106,6 +111,8 @@ def current(context: Context) -> Obstacle | None:
         count = f"{share(tally.scheduled, size)} members have a node"
         found = _idle(context, tally.unplaced, count)
         return replace(found, message=f"{found.message}{avoidance.said(context)}")
+    if (kept := tally.outlived) and len(kept) + tally.succeeded >= size:
+        return _outlived(context, kept)
     if context.plan.engine is Engine.WATCH and (theirs := _watched(context)):
         return theirs
     if context.record.phase is Phase.PENDING and (slow := _slow_start(context)):
@@ -210,6 +217,18 @@ def _queued(context: Context) -> Obstacle:
 def _cut_off(context: Context, pods: Mapping[str, Pod]) -> Obstacle:
     who = grouping.as_findings(context, (pod.rank for pod in pods.values()), len(pods))
     return Obstacle(NODE_NOT_READY, who, patience_of(pod := next(iter(pods.values()))), pod.name)
+
+
+def _outlived(context: Context, pods: Mapping[str, Pod]) -> Obstacle:
+    """All programs have ended with 0, and another container keeps some of the pods."""
+    first = min(pods.values(), key=lambda pod: pod.rank)
+    more = f", and {len(pods) - 1} more" if len(pods) > 1 else ""
+    size = context.plan.size
+    done = "the program has" if size == 1 else f"all {size} programs have"
+    which = f"container {first.outlived_by} of rank {first.rank} ({placed(context, first.rank, first.name)}){more}"
+    runs = "run on and keep their pods" if more else "runs on and keeps its pod"
+    sentence = f"{done} ended with exit code 0, but {which} {runs}; {NATIVE}"
+    return Obstacle(CONTAINER_RUNS_ON, sentence, OUTLIVED_PATIENCE, first.name)
 
 
 def _ended(context: Context) -> Obstacle:

@@ -73,6 +73,8 @@ class Tally(Counts):
     disrupted: dict[str, Pod] = field(default_factory=dict)
     restarted: dict[str, Pod] = field(default_factory=dict)
     """Live, and containers of it were started again in place."""
+    outlived: dict[str, Pod] = field(default_factory=dict)
+    """Live, and only a container beside the program keeps the pod: the program has ended with 0."""
     ended_at: float = 0.0
     """When the last member that is done ended, in wall seconds of its node."""
     last_start: float = 0.0
@@ -334,6 +336,8 @@ class Tally(Counts):
         if pod.live:
             if pod.cut_off:
                 held.append(self.cut_off)
+            if pod.outlived_by:
+                held.append(self.outlived)
             if pod.restarts:
                 held.append(self.restarted)
             if not pod.started:

@@ -102,6 +102,8 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
     """Its node is NotReady: it was marked not ready while its containers say that they are."""
     holder: str = ""
     """The container that keeps the member and is not its own: ``init container fetch``, ``sidecar proxy``."""
+    outlived_by: str = ""
+    """The container that runs on after the program has ended with 0, where the pod's phase alone says how it ends."""
     started_at: float = 0.0
     """When its running program was started, by the clock of its node; 0 where that is unknown, or it does not run."""
     sandboxed: bool = True

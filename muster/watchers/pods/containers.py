@@ -23,6 +23,15 @@ from muster.watchers.pods.document import ContainerStatus, Spec, Status, Termina
 _RETRIED = frozenset(("Always", "OnFailure"))
 """Restart policies of an init container that the kubelet starts again after a failure; Always makes it a sidecar."""
 
+PROGRAMS = frozenset((CONTAINER, "jax", "node", "pytorch", "tensorflow", "xgboost"))
+"""Names that Muster and Kubeflow give to the container of the program."""
+BESIDE = frozenset(
+    (
+        *("cloud-sql-proxy", "fluent-bit", "gke-gcsfuse-sidecar", "istio-proxy", "linkerd-proxy"),
+        *("metrics-logger-and-collector", "vault-agent"),
+    )
+)
+"""Names of containers that others add to a pod: proxies of service meshes, agents, the metrics collector of Katib."""
 _INT32 = 2**31 - 1
 
 
@@ -113,6 +122,27 @@ def holder_of(spec: Spec | None, status: Status, *, started: bool) -> str:
         if waiting is not None and container.name != own and (waiting.reason or "") not in PATIENT:
             return intern(f"sidecar {word(container.name)}")
     return ""
+
+
+def outlived_by(status: Status) -> str:
+    """The container that keeps the pod after its program has ended with 0; empty where none does.
+
+    Nothing but names says which regular container is the program: one of the names that frameworks give it, else the
+    one beside known proxies and agents. Of others it is not known, and nothing is said.
+    """
+    ended, runs = set[str](), list[str]()
+    for container in status.containerStatuses or ():
+        state, name = container.state, container.name or ""
+        if state is not None and state.running is not None:
+            runs.append(name)
+        elif state is None or state.terminated is None or _code(state.terminated) != 0:
+            return ""
+        else:
+            ended.add(name)
+    if not ended or not runs or not PROGRAMS.isdisjoint(runs):
+        return ""
+    known = not PROGRAMS.isdisjoint(ended) or BESIDE.issuperset(runs)
+    return intern(word(min(runs))) if known else ""
 
 
 def restarted_in_place(spec: Spec | None) -> bool:

@@ -18,6 +18,7 @@ from muster.watchers.pods.containers import (
     first_exit,
     holder_of,
     last_end_of,
+    outlived_by,
     restarted_in_place,
     restarts_of,
     survey,
@@ -152,6 +153,7 @@ def record_of(document: AnyPod, *, by_phase: bool, **identity: Any) -> Pod:
         cut_off=phase is _RUNNING and _marked(ready, contained),
         holder=holder_of(spec, status, started=containers.started) if _may_be_held(status, containers) else "",
         started_at=seconds_of(containers.since) if containers.since else 0.0,
+        outlived_by=outlived_by(status) if containers.ended and exit_ is None and phase is _RUNNING else "",
         sandboxed=containers.started or sandbox is None or sandbox.status != "False",
         **identity,
     )

@@ -90,6 +90,20 @@ class AtWork:
         runbook="MusterExperimentStuck",
         charge=by_user("RanksMissing"),
     )
+    CONTAINER_RUNS_ON = MissingCause(
+        "ContainerRunsOn",
+        "Its program has ended with exit code 0, and another container of its pod runs on, so the pod does not end.",
+        "the containers of the pod: the program's has ended with 0, and another one runs",
+        "make that container an init container with restartPolicy Always, which ends with the program",
+        stages=RUNS,
+        when=lambda _, pod: bool(pod.outlived_by),
+        what=lambda _, pod: f"ended with exit code 0, but container {pod.outlived_by} runs on",
+        evidence=lambda _, pod: f" runs, because its container {pod.outlived_by} does",
+        counted_as="NotArrived",
+        stuck_as="ContainerRunsOn",
+        runbook="MusterExperimentStuck",
+        charge=by_user("RanksEnded"),
+    )
     GHOST = MissingCause(
         "Ghost",
         "Its pod is ready, and the coordinator that serves now does not know it.",

@@ -73,7 +73,15 @@ def _looks(context: Context, rank: int, pod: Pod | None) -> tuple[object, ...]:
     if pod is None:
         return name, done, rank in tally.gone
     meets = coordinator is not None and coordinator.rank == rank
-    said = (pod.waiting_reason, pod.waiting_message, pod.holder, pod.disruption, pod.exit, pod.restarts)
+    said = (
+        pod.waiting_reason,
+        pod.waiting_message,
+        pod.holder,
+        pod.outlived_by,
+        pod.disruption,
+        pod.exit,
+        pod.restarts,
+    )
     cause, heard = table.of_pod(context, pod), tally.roll[rank] if rank < len(tally.roll) else None
     node = pod.node if cause.names_node else ""
     return name, stage_of(pod, done), cause, meets, heard, node, pod.sandboxed, pod.ready, *said
