@@ -20,7 +20,7 @@ from muster.client.member import Member, member_of
 from muster.kinds.declaration.watched_kind import Claim, Said, WatchedKind
 from muster.kinds.places.attempts import Attempts
 from muster.kinds.places.membership import WatchedMembership
-from muster.kinds.pods.watched import OBSERVE
+from muster.kinds.pods.watched import OBSERVE, counts
 from muster.kinds.registry import run_kinds as kinds
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.kube.unstructured import Json, items, mapping, moment, text
@@ -111,7 +111,10 @@ def _set(namespace: str, owner: str, pods: Sequence[Pod]) -> Json:
     asked: dict[str, str] = {}
     for pod in pods:
         asked = {**(json.loads(pod.asks) if pod.asks else {}), **asked}
-    here = sum(not pod.terminating for pod in pods)
+    sizes: dict[str, int] = {}
+    for group in {pod.group for pod in pods}:
+        own = [pod for pod in pods if pod.group == group]
+        sizes[group] = max(sum(map(counts, own)), *(pod.index + 1 for pod in own))
     name = owner.partition("/")[2]
     return {
         "kind": PODS.kind,
@@ -122,7 +125,7 @@ def _set(namespace: str, owner: str, pods: Sequence[Pod]) -> Json:
             "creationTimestamp": whole_time(pods[0].created),
             "annotations": asked,
         },
-        "spec": {"size": max(here, *(pod.index + 1 for pod in pods))},
+        "spec": {"sizes": sizes},
         "status": None,
     }
 

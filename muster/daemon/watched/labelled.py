@@ -5,11 +5,13 @@ its pods, of the first one that states each; its size never shrinks while it exi
 """
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from uuid import NAMESPACE_OID, uuid5
 
 from muster.api.values.timestamps import whole_time
+from muster.kinds.pods.watched import counts
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.subject import PODS
 from muster.watchers.experiments import ExperimentRecord
@@ -20,15 +22,33 @@ Key = tuple[str, str]
 
 @dataclass(slots=True)
 class _Set:
-    """``size``: one more than the highest index seen, or as many pods as were there at a time."""
+    """``sizes``: by group, one more than the highest index seen, or as many pods as were there at a time."""
 
     created: float
-    size: int = 0
-    here: int = 0
-    """Pods that are not terminating."""
+    sizes: dict[str, int] = field(default_factory=dict)
+    here: Counter[str] = field(default_factory=Counter)
+    """By group: pods that count as one each."""
+    indices: Counter[tuple[str, int]] = field(default_factory=Counter)
+    """By group and index: pods at work."""
+    shared: int = 0
+    """Indices that several pods at work have."""
     asks: dict[str, str] = field(default_factory=dict)
     version: int = 0
     record: ExperimentRecord | None = None
+
+    def count(self, pod: Pod | None, step: int) -> None:
+        """Count a pod in (1) or out (-1)."""
+        if pod is None or not counts(pod):
+            return
+        self.here[pod.group] += step
+        if pod.index < 0 or not pod.live:
+            return
+        index = pod.group, pod.index
+        before = self.indices[index]
+        self.indices[index] = before + step
+        self.shared += (before + step > 1) - (before > 1)
+        if not self.indices[index]:
+            del self.indices[index]
 
 
 class LabelledSets:
@@ -50,14 +70,21 @@ class LabelledSets:
         if known is None:
             assert new is not None
             known = self._sets[key] = _Set(new.created)
-        known.here += (new is not None and not new.terminating) - (old is not None and not old.terminating)
-        size = max(known.size, known.here, new.index + 1 if new is not None else 0)
+        shared = bool(known.shared)
+        known.count(old, -1)
+        known.count(new, 1)
+        size, group = 0, ""
+        if new is not None:
+            group, size = new.group, max(known.sizes.get(new.group, 0), known.here[new.group], new.index + 1)
         asks = known.asks
         if new is not None and new.asks and (old is None or old.asks != new.asks):
             asks = {**json.loads(new.asks), **asks}
-        if known.record is not None and (size, asks) == (known.size, known.asks):
+        same = size == known.sizes.get(group, 0) and shared == bool(known.shared)
+        if known.record is not None and same and asks == known.asks:
             return None
-        known.size, known.asks = size, asks
+        if group:
+            known.sizes[group] = size
+        known.asks = asks
         known.version += 1
         before, known.record = known.record, _object(key, known)
         return before, known.record
@@ -82,7 +109,7 @@ def _object(key: Key, known: _Set) -> ExperimentRecord:
         resource_version=known.version,
         generation=known.version,
         deleting=False,
-        spec=json.dumps({"size": known.size}).encode(),
+        spec=json.dumps({"sizes": known.sizes, "shared": bool(known.shared)}).encode(),
         status=b"null",
         kind=PODS.kind,
         watched=True,

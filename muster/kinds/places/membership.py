@@ -26,6 +26,7 @@ from muster.state.view.view import View
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.subject import PODS
 
 Seat = tuple[int, int]
 """Epoch and rank."""
@@ -195,11 +196,32 @@ class WatchedMembership:
         if group.sparse and pod.index >= 0:
             job = self._replica(epoch, group, pod)
             return None if job is None else (epoch, ranks.start + job * group.completions + pod.index)
-        if 0 <= pod.index < len(ranks):
-            return epoch, ranks.start + pod.index
+        own = (epoch, ranks.start + pod.index) if 0 <= pod.index < len(ranks) else None
+        if own is not None and not self._shares(own, pod):
+            return own
+        if own is not None:
+            return self._given_or_free(epoch, ranks, pod) or own
         if (seat := self._given.get(pod.uid)) is not None and seat[0] == epoch:
             return seat
         return None if pod.terminating and pod.index >= 0 else self._free(epoch, ranks, pod)
+
+    def _shares(self, seat: Seat, pod: Pod) -> bool:
+        """Another labelled pod at work has the same index, and is no replacement, as that comes after an end."""
+        if self._plan is None or self._plan.subject != PODS:
+            return False
+        if pod.uid in self._given:
+            return True
+        held = self.view.of(seat[0]).members.get(seat[1])
+        if held is None or held.uid == pod.uid or held.uid in self._given or pod.terminating:
+            return False
+        at_work = held.live and not (held.failed or held.terminating or held.succeeded)
+        return at_work and (not pod.failed or held.created <= pod.created)
+
+    def _given_or_free(self, epoch: int, ranks: range, pod: Pod) -> Seat | None:
+        """The place that the pod was given, else one without a pod."""
+        if (seat := self._given.get(pod.uid)) is not None and seat[0] == epoch:
+            return seat
+        return self._free(epoch, ranks, pod)
 
     def _wanted(self, pod: Pod) -> "_Places | None":
         """Among which places a pod has its own, or may be given one; None where it is no member by its labels."""

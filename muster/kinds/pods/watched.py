@@ -1,12 +1,17 @@
 """Labelled pods: all pods of a namespace whose label ``muster.dev/observe`` has one value are one run.
 
 There is no object. The daemon makes one of the pods: its name is the label's value, its annotations are those of the
-pods, and ``spec.size`` is one more than the highest index that a pod has, or the number of pods. A pod's index is the
-annotation or label ``muster.dev/rank``, else the one that its controller gave it, else the number its name ends in.
+pods, and ``spec.sizes`` has, by group, one more than the highest index that a pod has, or the number of pods. A pod's
+index is the annotation or label ``muster.dev/rank``, else the one that its controller gave it, else the number its name
+ends in.
+
+Controllers of groups number the pods of each group from 0. So the pods of a LeaderWorkerSet are one group for each of
+its group indices, and those of a Volcano Job one for each task. Where two pods at work have one index all the same, the
+second takes another place, and the message says so.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from muster.api.values.printable import small_number, word
@@ -26,14 +31,18 @@ from muster.kinds.planning.watched_plan import MOST, Framework, annotations_of, 
 from muster.kinds.planning.watched_plan import whole as whole_number
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.pod_spec import PodSpec
 from muster.state.vocabulary.subject import PODS
 
 OBSERVE: Final = "muster.dev/observe"
 """Label of pods, and of Jobs: watch over this run. Its value names a set of pods."""
+LWS: Final = "leaderworkerset.sigs.k8s.io/"
+VOLCANO: Final = "volcano.sh/"
 SIZE: Final = "muster.dev/size"
 RANK: Final = "muster.dev/rank"
 GROUP: Final = "worker"
+SHARED: Final = f"two pods have one index, so ranks do not follow it; give each pod the annotation {RANK}"
 
 INDICES: Final = (
     RANK,
@@ -50,7 +59,20 @@ _RANDOM: Final = ("ReplicaSet", "Job")
 def place_of(pod: PodFacts) -> Place | None:
     """The place of a labelled pod."""
     name = pod.labels.get(OBSERVE)
-    return Place(f"pods/{word(name)}", GROUP, 0, _index(pod)) if name else None
+    return Place(f"pods/{word(name)}", *_within(pod)) if name else None
+
+
+def _within(pod: PodFacts) -> tuple[str, int, int]:
+    """Group, job and index. A stated rank is one of the whole set."""
+    labels = pod.labels
+    if RANK not in pod.annotations and RANK not in labels:
+        group, index = labels.get(f"{LWS}group-index"), small_number(labels.get(f"{LWS}worker-index"))
+        if group and 0 <= small_number(group) < MOST and 0 <= index < MOST:
+            return f"group-{small_number(group)}", 0, index
+        task, index = labels.get(f"{VOLCANO}task-spec"), small_number(labels.get(f"{VOLCANO}task-index"))
+        if task and 0 <= index < MOST:
+            return word(task), 0, index
+    return GROUP, 0, _index(pod)
 
 
 def _index(pod: PodFacts) -> int:
@@ -63,13 +85,31 @@ def _index(pod: PodFacts) -> int:
     return int(ordinal[1]) if ordinal and int(ordinal[1]) < MOST else -1
 
 
+def counts(pod: Pod) -> bool:
+    """The pod is one of those that the set is to have: none that leaves, or that has failed and may be replaced."""
+    return not pod.terminating and not (pod.failed and pod.index >= 0)
+
+
 def plan_of(obj: Mapping[str, Any]) -> Plan:
     """The plan of a set of pods. Raises ``PlanError``."""
-    stated = annotations_of(obj).get(SIZE)
-    size = whole_number(SIZE, stated, 1, MOST) if stated is not None else int(obj["spec"]["size"])
-    group = Group(GROUP, 1, size, PodSpec(), 0)
-    framework = framework_of(obj, Framework())
-    return watched_plan(obj, PODS, (group,), framework=framework)
+    stated, sizes = annotations_of(obj).get(SIZE), dict(obj["spec"]["sizes"])
+    if stated is not None and len(sizes) == 1:
+        sizes = dict.fromkeys(sizes, whole_number(SIZE, stated, 1, MOST))
+    notice = SHARED if obj["spec"].get("shared") else ""
+    return watched_plan(obj, PODS, _groups(sizes), framework=framework_of(obj, Framework()), notice=notice)
+
+
+def _groups(sizes: Mapping[str, int]) -> Iterator[Group]:
+    rank = 0
+    for name in sorted(sizes, key=_natural):
+        yield Group(name, 1, sizes[name], PodSpec(), rank)
+        rank += sizes[name]
+
+
+def _natural(name: str) -> tuple[str, int, str]:
+    """``group-2`` comes before ``group-10``."""
+    number = _ORDINAL.search(name)
+    return (name[: number.start()], int(number[1]), name) if number else (name, -1, name)
 
 
 def own_state(obj: Mapping[str, Any]) -> OwnState:
@@ -87,8 +127,8 @@ LABELLED_PODS: Final = WatchedKind(
     own_name(PODS),
     level=3,
     about="all pods of a namespace with one value of the label `muster.dev/observe`",
-    members="by the annotation or label `muster.dev/rank`, else the index that their controller gave them, else the "
-    "number their name ends in",
-    sample=Sample(lambda _: {}, by_index(RANK, **{OBSERVE: "train"}), annotations={SIZE: "3"}),
+    members="by group of a LeaderWorkerSet or task of a Volcano Job, and by the annotation or label `muster.dev/rank`, "
+    "else the index that their controller gave them, else the number their name ends in",
+    sample=Sample(lambda size: {"sizes": {GROUP: size}}, by_index(RANK, **{OBSERVE: "train"}), annotations={SIZE: "3"}),
 )
 DECLARED: Final = (LABELLED_PODS,)

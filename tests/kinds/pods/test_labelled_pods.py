@@ -28,7 +28,7 @@ def facts(
 def made(seen: int = 3, **annotations: str) -> dict[str, Any]:
     stated = {f"muster.dev/{key.replace('_', '-')}": value for key, value in annotations.items()}
     metadata = {"name": "run", "namespace": "team", "uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"}
-    return {"kind": "Pods", "metadata": {**metadata, "annotations": stated}, "spec": {"size": seen}}
+    return {"kind": "Pods", "metadata": {**metadata, "annotations": stated}, "spec": {"sizes": {"worker": seen}}}
 
 
 @pytest.mark.parametrize(
