@@ -21,7 +21,8 @@ from muster.state.view.places.sentence import sentence as places_sentence
 from muster.state.view.places.standstill import places_seen
 from muster.state.view.progress import StepReport, steps_progress
 from muster.state.view.recorder.arrivals import arrivals_seen
-from muster.state.view.recorder.collectives import CollectiveReport, GroupCount, Share, collectives_seen
+from muster.state.view.recorder.collectives import CollectiveReport, Collectives, GroupCount, Share, collectives_seen
+from muster.state.view.recorder.judgement import judged
 from muster.state.view.recorder.ras import ras_seen
 from muster.state.view.recorder.ras_answer import Communicator, RasAnswer, RasRank
 from muster.watchers.probes.jax.generations import Generation
@@ -78,7 +79,12 @@ def _forged(n: int, *, silent: bool, share: bool, of: int = 8) -> Look:
         now += 100.0
         seen = collectives_seen(reports(beat), 0, now, seen)
     last = reports(9)
-    return lambda: collectives_seen(last, 0, now + 100.0, seen)
+
+    def look() -> Collectives | None:
+        after = collectives_seen(last, 0, now + 100.0, seen)
+        return judged(after, seen) if after is not None else None
+
+    return look
 
 
 def _late(n: int) -> Look:
@@ -262,11 +268,12 @@ def _credentials(n: int) -> Look:
 
 PROBES, VIEW = "watchers.probes", "state.view"
 RECORDER, PLACES = f"{VIEW}.recorder", f"{VIEW}.places"
+COLLECTIVES = (f"{RECORDER}.collectives", f"{RECORDER}.judgement")
 
 ROWS = (
-    Row("collectives: the same groups", (f"{RECORDER}.collectives",), 4096, _late),
-    Row("collectives: groups of each", (f"{RECORDER}.collectives",), 4096, _forged_alone, 40.0),
-    Row("collectives: half are silent", (f"{RECORDER}.collectives",), 4096, _silent),
+    Row("collectives: the same groups", COLLECTIVES, 4096, _late),
+    Row("collectives: groups of each", COLLECTIVES, 4096, _forged_alone, 40.0),
+    Row("collectives: half are silent", COLLECTIVES, 4096, _silent),
     Row("collectives: values of a turn", (f"{PROBES}.torch.collectives",), SLICE, _collectives),
     Row("who comes last", (f"{RECORDER}.arrivals",), 4096, _arrivals, 40.0),
     Row("NCCL's RAS: its answer", (f"{PROBES}.nccl.answer",), 3500, _ras_answer, 40.0),

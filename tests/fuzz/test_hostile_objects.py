@@ -19,6 +19,7 @@ from tests.fuzz.world import NEIGHBOUR, Harm, World, line_of
 OURS = ("muster",)
 
 
+@pytest.mark.slow
 def test_thousands_of_hostile_objects_do_no_harm() -> None:
     runner = Runner(seed=20_261_121)
     assert "\n".join(map(str, runner.run(range(4_000)))) == ""

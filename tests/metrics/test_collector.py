@@ -410,6 +410,7 @@ def test_of_more_than_the_cap_those_that_are_stuck_are_reported(count: int) -> N
     assert value(found, "muster_experiments_unreported", {"reason": "cap"}) == count - 1
 
 
+@pytest.mark.slow
 def test_100_000_hostile_experiments_stay_under_the_cap() -> None:
     base, now, seen = plan(), record(), view(heard=answer(*[ARRIVED] * 4))
     subjects = [

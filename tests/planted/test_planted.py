@@ -84,7 +84,17 @@ CAUGHT = [
 ]
 
 
-@pytest.mark.parametrize(("case", "hunt"), CAUGHT, ids=[case.name for case, _ in CAUGHT])
+FEW = 10
+"""Hunts of `make test`: every sixth. `make test-slow` has the others."""
+
+
+@pytest.mark.parametrize(
+    ("case", "hunt"),
+    [
+        pytest.param(case, hunt, id=case.name, marks=() if at % (len(CAUGHT) // FEW) == 0 else pytest.mark.slow)
+        for at, (case, hunt) in enumerate(CAUGHT)
+    ],
+)
 def test_a_planted_bug_is_caught_and_the_undamaged_daemon_passes(case: Bug, hunt: Hunt) -> None:
     caught = hunting.play_until_caught([case], hunt, hunting.lines(hunt), enough=1)
     assert caught.violated, f"{case.name} was not caught by {len(caught.played)} plans"

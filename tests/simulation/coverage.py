@@ -31,6 +31,7 @@ ACTORS: dict[str, tuple[str, ...]] = {
     "rank that never arrives, coordinator that never serves": (
         "never-arrives-alerts",
         "never-arrives-fails",
+        "one-of-a-count-never-arrives",
         "never-arrives-restarts",
         "coordinator-never-serves",
     ),

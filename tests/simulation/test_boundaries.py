@@ -9,6 +9,8 @@ from tests.simulation.plans.boundaries import SEEN, Boundaries, recorded
 from tests.simulation.plans.families import FAMILIES, gangs
 from tests.simulation.plans.plan import parse
 
+pytestmark = pytest.mark.slow
+
 CORE = [scenario.name for scenario in scenarios().values() if scenario.core]
 
 

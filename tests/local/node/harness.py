@@ -24,7 +24,7 @@ from muster.local.apiserver import ApiServer
 from muster.local.node import Isolation, NodeAgent
 from muster.local.node.isolation.levels import refusal
 
-refused = functools.cache(refusal)
+refused = functools.lru_cache(maxsize=8)(refusal)
 """Why this machine does not permit an isolation; it is tried once."""
 TIMEOUT_SECONDS = 40.0
 PODS = "/api/v1/namespaces/default/pods"
