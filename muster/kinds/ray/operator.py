@@ -1,7 +1,8 @@
 """Operator ``kuberay``: a Ray head, groups of Ray workers, and a submitter that runs the command as a Ray job.
 
-- The workers are created when the head serves (its GCS answers), the submitter when all of them have joined. KubeRay
-  has init containers wait instead, which hold their resources meanwhile and say nothing.
+- The workers are created when the head is in its own list of nodes: a worker that starts before ends with an error.
+  The submitter is created when all of them have joined. KubeRay has init containers wait instead, which hold their
+  resources meanwhile and say nothing.
 - The experiment succeeds with its submitter; head and workers never end by themselves.
 - The head is the coordinator: its GCS holds the jobs and the actors in memory, so without it the epoch is over.
 - A lost worker is run again alone, as by KubeRay: Ray gives its tasks and actors to the nodes that there are. So is a
@@ -39,15 +40,37 @@ JOINING = 60.0
 RESTART_GRACE = 2
 SURVIVOR_TEXT = (
     r"(?i)(?:connect|connection) to (?:the )?(?:GCS|Ray)\b|GCS.{0,120}(?:timed? ?out|unavailable|deadline)"
-    r"|(?:timed? ?out|failed).{0,120}\bGCS|current node timed out during startup"
+    r"|(?:timed? ?out|failed).{0,120}\bGCS|current node timed out during startup|No node info found for head node"
+    r"|Ray has not answered for "
 )
+START_TEXT = r"No node info found for head node|current node timed out during startup"
+"""Last words of a node that has not started: its head was in no list of nodes, or its own agent took more than 15 s,
+or it was in no list itself after 30 s. Ray gives no way to raise these two (ray: python/ray/_private/node.py)."""
+FREE_STARTS = 20
+"""How often members of one group may fail to start at no cost. A busy machine needs some, and a broken one ends."""
 TEMP_DIR = "/tmp/ray"  # noqa: S108 - a directory of the container
 """Where Ray keeps its sessions unless ``temp-dir`` says otherwise."""
 FAILURES = (
     FailureRule(FailureAction.RESTART_GANG, name="head-disrupted", disruption=True, groups=(HEAD,), counted=False),
+    FailureRule(
+        FailureAction.RESTART_GANG,
+        name="head-not-started",
+        groups=(HEAD,),
+        messages=(START_TEXT,),
+        exit_codes=(1,),
+        counted=False,
+    ),
     FailureRule(FailureAction.RESTART_GANG, name="head-failed", groups=(HEAD,)),
     FailureRule(FailureAction.RESTART_MEMBER, name="member-disrupted", disruption=True, counted=False),
     FailureRule(FailureAction.RESTART_GANG, name="job-failed", groups=(SUBMITTER,)),
+    FailureRule(
+        FailureAction.RESTART_MEMBER,
+        name="worker-not-started",
+        messages=(START_TEXT,),
+        exit_codes=(1,),
+        counted=False,
+        per_job=FREE_STARTS,
+    ),
     FailureRule(FailureAction.RESTART_MEMBER, name="worker-failed"),
 )
 SUBMITTER_RESOURCES = Resources.model_construct(cpus=manifest.SUBMITTER["cpus"], memory=manifest.SUBMITTER["memory"])

@@ -25,8 +25,24 @@ LOGICAL: Final = 100_000
 """How much each node has of the logical resource with its group's name."""
 WORDED: Final = frozenset({"log-color", "include-dashboard", "include-log-monitor"})
 """Flags whose value may be the word true or false."""
-OPEN_FILES: Final = 'ulimit -n "${RAY_START_ULIMIT_OPEN_FILES:-65536}" 2> /dev/null; exec "$@"'
-"""A shell's first line: Ray needs many open files. It is a constant; the arguments reach the program unread."""
+PATIENCE: Final = {
+    "RAY_DASHBOARD_STARTUP_TIMEOUT_S": 300,
+    "RAY_DASHBOARD_SUBPROCESS_MODULE_WAIT_READY_TIMEOUT": 300,
+    "RAY_NUM_REDIS_GET_RETRIES": 150,
+}
+"""Ray's time-outs of its own start, which are 30 to 60 s: a busy machine takes longer. A pod template may set others.
+
+The second is of each part of the dashboard. The third counts the questions for the GCS, one or two seconds apart, and
+for the head in its list of nodes. (ray: python/ray/_private/ray_constants.py, python/ray/dashboard/consts.py)
+"""
+SHELL: Final = "; ".join(
+    (
+        'ulimit -n "${RAY_START_ULIMIT_OPEN_FILES:-65536}" 2> /dev/null',
+        *(f'export {name}="${{{name}:-{value}}}"' for name, value in PATIENCE.items()),
+        'exec "$@"',
+    )
+)
+"""A shell's first line: Ray needs many open files and patience. It is a constant; no shell reads the arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +72,8 @@ def ray_start(group: Group, address: str) -> tuple[str, ...]:
 
 
 def in_shell(argv: tuple[str, ...]) -> tuple[str, ...]:
-    """The same with the limit of open files raised first."""
-    return ("/bin/sh", "-c", OPEN_FILES, "ray", *argv)
+    """The same, with the limit of open files and Ray's time-outs raised first."""
+    return ("/bin/sh", "-c", SHELL, "ray", *argv)
 
 
 def memory_of(group: Group) -> int:

@@ -20,7 +20,7 @@ _IS = {
 def gate_open(context: Context, gate: Gate) -> bool:
     """The awaited pods have come as far as the gate asks."""
     if gate.condition is GateCondition.SERVING:
-        return context.probe is not None and context.probe.served
+        return context.probe is not None and context.probe.last_served_at > 0
     if gate.condition is GateCondition.ARRIVED:
         waiting = sum(group.size for group in context.plan.groups if gate in group.gates)
         probe = context.probe

@@ -20,7 +20,7 @@ class GateCondition(StrEnum):
     COMPLETE = "Complete"
     """Every awaited pod has succeeded."""
     SERVING = "Serving"
-    """The coordinator has answered its probe in this epoch."""
+    """The coordinator has served in this epoch, with all that belongs to it."""
     ARRIVED = "Arrived"
     """Every member that does not wait for such a gate itself has arrived in the coordinator's roll."""
 

@@ -3,14 +3,18 @@
 from dataclasses import replace
 
 import msgspec
+import pytest
 
+from muster.kinds.ray.operator import FREE_STARTS
 from muster.state.facts import gates
 from muster.state.facts.context import Context
+from muster.state.facts.sentences import sentence
 from muster.state.policies import rendezvous
-from muster.state.view.roll import RankError, RankState, RollAnswer, of_rank
+from muster.state.policies.failures import culprit
+from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer, of_rank
 from muster.state.vocabulary.actions import CreatePods
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod import Pod, PodPhase
+from muster.state.vocabulary.pod import Exit, Pod, PodPhase
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import Gate, GateCondition
 from tests.builders import NOW, answer, pod, record
@@ -72,6 +76,26 @@ def test_head_then_workers_then_submitter() -> None:
     story.look()
     assert (story.kept.phase, story.kept.ready, story.kept.size) == (Phase.RUNNING, 5, 5)
     assert story.kept.dashboard == plan.dashboard_address(0)
+
+
+LACKS = "Ray's GCS accepts connections at port 6379, its dashboard does not serve (port 8265: connection refused)"
+
+
+def without_dashboard() -> RollAnswer:
+    """The answer of a head whose GCS is at work, and whose dashboard is not."""
+    return answer(ALIVE, expected=None, partial=LACKS, lacks=LACKS, protocol="ray")
+
+
+def test_workers_wait_until_the_head_is_in_its_own_list_of_nodes() -> None:
+    story = story_of()
+    assert asked_for(story) == [*HEAD]
+    story.view.change(None, place(story.plan, 0))
+    story.view.observe_probe(without_dashboard(), 0)
+    assert asked_for(story) == [], "the port of the GCS is open before the head has joined"
+    story.view.observe_probe(heard(0), 0)
+    assert asked_for(story) == [*SMALL, *BIG]
+    story.view.observe_probe(without_dashboard(), 0)
+    assert asked_for(story) == [*SMALL, *BIG], "it has served with all that belongs to it"
 
 
 def test_the_probe_is_told_what_to_look_for() -> None:
@@ -219,6 +243,65 @@ def test_a_worker_that_fails_runs_again_alone() -> None:
     assert went_on(story) == [(2, 1)]
 
 
+def give_up(story: Story, rank: int, words: str) -> None:
+    """The node ends with these last words."""
+    story.set(rank, phase=PodPhase.FAILED, ready=False, exit=Exit("main", 1, 0, "Error", words, story.now))
+
+
+NOT_LISTED = "Exception: No node info found for head node in GCS. Did the head node or gcs start successfully?"
+NOT_STARTED = "Exception: The current node timed out during startup. This could happen because some of the"
+
+
+@pytest.mark.parametrize("words", [NOT_LISTED, NOT_STARTED])
+def test_a_worker_that_does_not_start_in_rays_own_time_runs_again_at_no_cost(words: str) -> None:
+    story = running()
+    give_up(story, 2, words)
+    story.look()
+    story.look(culprit.WAIT)
+    assert (story.kept.epoch, story.kept.restarts) == (0, 0)
+    assert story.kept.cause is not None
+    assert words in sentence(story.kept.cause)
+    assert went_on(story) == [(2, 1)]
+
+
+def test_a_head_that_does_not_start_in_rays_own_time_begins_again_at_no_cost() -> None:
+    story = story_of()
+    story.launch()
+    story.start(0, 1)
+    give_up(story, 0, NOT_STARTED)
+    story.look()
+    story.look(culprit.WAIT)
+    assert (story.kept.epoch, story.kept.phase, story.kept.restarts) == (1, Phase.RESTARTING, 0)
+    assert NOT_STARTED in story.kept.message
+
+
+def test_a_worker_that_never_starts_is_charged_in_the_end() -> None:
+    story = running()
+    for attempt in range(FREE_STARTS + 1):
+        assert (story.kept.restarts, story.kept.attempt_of(2)) == (0, attempt)
+        give_up(story, 2, NOT_STARTED)
+        story.look()
+        story.look(culprit.WAIT)
+        assert went_on(story) == [(2, attempt + 1)]
+        story.start(2)
+    assert story.kept.restarts == 1
+
+
+def test_workers_that_give_up_while_the_head_is_known_not_to_serve_end_with_it_as_the_cause() -> None:
+    story = running()
+    frozen = replace(answer(), coordinator=CoordinatorState.TIMEOUT, detail="the GCS does not answer: 503")
+    for _ in range(30):
+        story.look(5)
+        story.view.observe_probe(replace(frozen, at=story.now), 0)
+    story.look()
+    assert story.kept.known is not None, "the head is known to be stuck"
+    give_up(story, 2, NOT_LISTED)
+    story.look()
+    story.look(culprit.WAIT)
+    assert story.kept.cause is not None
+    assert (story.kept.epoch, story.kept.restarts, story.kept.cause.rank) == (1, 0, 0)
+
+
 def test_a_worker_that_the_platform_takes_away_runs_again_at_no_cost() -> None:
     story = running()
     story.set(3, disruption="PreemptionByScheduler", terminating=True)
@@ -277,8 +360,7 @@ def test_a_head_alone_has_not_arrived_before_its_dashboard_serves() -> None:
     plan = replace(whole, groups=(whole.groups[0], replace(whole.groups[-1], first_rank=1)))
     story = story_of(plan)
     story.view.change(None, place(plan, 0))
-    lacks = "Ray's GCS serves, its dashboard does not (port 8265: connection refused)"
-    story.view.observe_probe(answer(ALIVE, expected=None, partial=lacks, lacks=lacks, protocol="ray"), 0)
+    story.view.observe_probe(without_dashboard(), 0)
     assert not arrived(plan, story)
     story.view.observe_probe(heard(0), 0)
     assert arrived(plan, story)

@@ -1,6 +1,7 @@
 """``ray start``: the documented defaults, and what ``rayStartParams`` adds to them or puts in their place."""
 
 import json
+import os
 import shlex
 import subprocess
 from typing import Any
@@ -155,3 +156,11 @@ def test_the_head_may_have_other_ports() -> None:
     assert Ports.of(head) == Ports(6380, 8266, 52366)
     assert flags(head)["port"] == "6380"
     assert Ports.of(asked()[0]) == Ports(6379, 8265, 52365)
+
+
+@pytest.mark.parametrize(("given", "seen"), [({}, "300"), ({"RAY_DASHBOARD_STARTUP_TIMEOUT_S": "900"}, "900")])
+def test_rays_own_time_outs_are_raised_unless_the_template_sets_them(given: dict[str, str], seen: str) -> None:
+    shell, c, script, name, *_ = in_shell(("ray", "start"))
+    show = ("sh", "-c", 'echo "$RAY_DASHBOARD_STARTUP_TIMEOUT_S $RAY_NUM_REDIS_GET_RETRIES"')
+    ended = subprocess.run([shell, c, script, name, *show], env={**os.environ, **given}, capture_output=True, text=True)
+    assert (ended.stdout, ended.stderr) == (f"{seen} 150\n", "")

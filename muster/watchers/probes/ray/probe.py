@@ -41,6 +41,7 @@ MAX_ERRORS = 16
 """Nodes whose end is quoted."""
 MAX_SUSPECTS = 16
 """Agents that are asked in one look."""
+NOT_JOINED = "the dashboard answers, and the head has not joined its own cluster yet"
 BASE_BYTES, BYTES_PER_NODE = 1 << 20, 640
 """Size of the longest list that is read: a node takes about 500 bytes, and Ray keeps 1,000 dead ones."""
 _NO_TOKEN = frozenset({401, 403})
@@ -76,6 +77,7 @@ class RayProbe:
         self._clock, self._expected = clock, expected
         self._job_path, self._job_name, self._submitter = JOBS + quote(job, safe=""), job, submitter
         self._session: int | None = None
+        self._joined = False
         self._job: Work | None = None
         self._tasks = TaskCounter(self._ask, dashboard, _monotonic)
         self._demands = Demands(self._ask, dashboard, _monotonic)
@@ -93,7 +95,7 @@ class RayProbe:
         )
         latency = _monotonic() - started
         if nodes.status in _NO_TOKEN:
-            return self._without_roll(latency, UNAUTHORIZED)
+            return await self._without_token(latency)
         if nodes.state is CoordinatorState.REFUSED and (lacks := await self._without_dashboard(nodes)):
             return self._without_roll(latency, f"{lacks}; who has joined is unknown", lacks)
         if not nodes.good:
@@ -104,8 +106,7 @@ class RayProbe:
             return self._silence(Reply(0, state=CoordinatorState.OTHER_PROTOCOL, detail=str(error)), latency)
         self._follow(version, job)
         if not any(node.head and node.alive for node in found):
-            what = "the dashboard answers, and the head has not joined its own cluster yet"
-            return self._silence(Reply(0, state=CoordinatorState.REFUSED, detail=what), latency)
+            return self._silence(Reply(0, state=CoordinatorState.REFUSED, detail=NOT_JOINED), latency)
         if self._job is not None and self._job.status == "RUNNING":
             await self._tasks.look()
             await self._demands.look()
@@ -194,6 +195,15 @@ class RayProbe:
             what = f"Ray's GCS accepts connections at port {self._gcs}, its dashboard does not serve ({nodes.detail})"
             return printable(what, MAX_TEXT)
         return ""
+
+    async def _without_token(self, latency: float) -> RollAnswer:
+        """What is said where the list of nodes needs a token. The head's agent needs none to say that it has joined."""
+        if not self._joined:
+            agent = await self._ask.get(self._agent, AGENT_HEALTH)
+            if agent.status == 503 or agent.state is CoordinatorState.REFUSED:
+                return self._silence(Reply(0, state=CoordinatorState.REFUSED, detail=NOT_JOINED), latency)
+            self._joined = True
+        return self._without_roll(latency, UNAUTHORIZED)
 
     def _without_roll(self, latency: float, partial: str, lacks: str = "") -> RollAnswer:
         """The head serves, and does not say who has joined: ``partial`` says why."""

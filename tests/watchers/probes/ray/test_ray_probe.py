@@ -292,6 +292,20 @@ async def test_without_its_token_ray_serves_and_does_not_say_who_has_joined(ray:
     assert answer.partial.endswith("does not hold (RAY_AUTH_TOKEN); who has joined is unknown")
 
 
+async def test_without_its_token_the_heads_agent_says_that_it_has_not_joined(ray: FakeRay) -> None:
+    ray.token = "s3cret"
+    ray.answers[AGENT] = (503, "raylet: Raylet is not alive")
+    probe = probe_of(ray)
+    before = await probe.snapshot()
+    assert before.coordinator is CoordinatorState.REFUSED
+    assert before.detail == "the dashboard answers, and the head has not joined its own cluster yet"
+    ray.answers[AGENT] = (404, "an older Ray has no such page")
+    assert (await probe.snapshot()).coordinator is CoordinatorState.SERVING
+    ray.answers[AGENT] = (503, "gcs: Deadline Exceeded")
+    assert (await probe.snapshot()).coordinator is CoordinatorState.SERVING, "it had joined"
+    await probe.close()
+
+
 async def test_with_its_token_ray_says_who_has_joined(ray: FakeRay) -> None:
     ray.token = "s3cret"
     answer = await look(ray, token="s3cret")
