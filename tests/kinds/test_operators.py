@@ -249,7 +249,7 @@ def test_a_plain_spec_is_a_plain_plan() -> None:
             culprits=JAX.culprits,
         ),
         restarts=RestartPolicy(
-            limit=run.restarts.limit, backoff=Backoff(5.0, 300.0, 2.0), grace=2, same_failure_limit=2
+            limit=run.restarts.limit, backoff=Backoff(1.0, 300.0, 2.0), grace=2, same_failure_limit=2
         ),
         edits=Edits(shape=run.edits.shape),
         lifecycle=Lifecycle(),

@@ -172,7 +172,7 @@ _GROWS: Final = "duration(self.initial) <= duration(self.max)"
 BACKOFF_RULES: Final = (
     (
         (
-            "!has(self.initial) || !has(self.max) || self.initial == '5s' && self.max == '5m' || "
+            "!has(self.initial) || !has(self.max) || self.initial == '1s' && self.max == '5m' || "
             f"!self.initial.{_SPAN} || !self.max.{_SPAN} || {_GROWS}"
         ),
         "initial is longer than max: raise max or lower initial",

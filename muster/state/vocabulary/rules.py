@@ -195,7 +195,7 @@ class ClockRule:
 class Backoff:
     """Seconds to wait before restart number k: ``initial * factor**(k-1)``, at most ``maximum``."""
 
-    initial: float = 5.0
+    initial: float = 1.0
     maximum: float = 300.0
     factor: float = 2.0
 

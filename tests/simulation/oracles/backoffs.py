@@ -14,7 +14,7 @@ from tests.simulation.plans.masks import PROMPT, ahead, unrecorded_epochs
 from tests.simulation.world.process import Process, Stage
 from tests.simulation.world.world import EPOCH, World
 
-INITIAL, FACTOR, MOST = 5.0, 2.0, 300.0
+INITIAL, FACTOR, MOST = 1.0, 2.0, 300.0
 """The defaults of restartPolicy.backoff (docs/manifest-reference.md)."""
 REQUESTED = "Requested"
 """The reason of a restart that a user asks for: it waits for nothing, and is no part of a row."""

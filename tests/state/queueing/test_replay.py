@@ -203,7 +203,7 @@ def test_a_gang_restart_keeps_quota_and_place() -> None:
     recovering = states[7]
     assert recovering is not None
     assert written(one.patch()) == conditions(recovering)
-    see(one, recovering)
+    see(one, recovering, after=0.5)
     one.turn(10)
     assert (one.kept.phase, one.kept.epoch, one.kept.restarts) == (Phase.RUNNING, 2, 1)
     assert [type(each).__name__ for each in one.asked[asked:]] == [

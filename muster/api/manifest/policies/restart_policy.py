@@ -13,7 +13,7 @@ from muster.api.values.fields import Count, Duration, Number, Shape, Wait, Wrong
 class Backoff(Shape):
     """How long Muster waits before a gang restart: initial, then factor times longer each time, up to max."""
 
-    initial: Wait = Field("5s", description="Wait before the first restart; 0s restarts at once.")
+    initial: Wait = Field("1s", description="Wait before the first restart; 0s restarts at once.")
     max: Wait = Field("5m", description="Longest wait.")
     factor: Annotated[Number, Field(ge=1, le=10)] = Field(
         2.0, description="Growth of the wait from restart to restart."

@@ -77,16 +77,16 @@ def test_a_rule_without_a_name_is_counted_by_its_number() -> None:
 
 
 def test_waits_without_jitter_are_the_steps_of_the_backoff() -> None:
-    assert [backoff.counted(plan(), number, 1) for number in (1, 2, 3)] == [5, 10, 20]
-    assert [backoff.disrupted(plan(), row, 1) for row in (1, 2, 3)] == [0, 5, 10]
+    assert [backoff.counted(plan(), number, 1) for number in (1, 2, 3)] == [1, 2, 4]
+    assert [backoff.disrupted(plan(), row, 1) for row in (1, 2, 3)] == [0, 1, 2]
 
 
 def test_jitter_shortens_a_wait_and_gives_the_same_each_time() -> None:
     shaken = plan(jitter=0.5)
     waits = [backoff.counted(shaken, 1, epoch) for epoch in range(200)]
     assert waits == [backoff.counted(shaken, 1, epoch) for epoch in range(200)]
-    assert all(2.5 <= wait <= 5 for wait in waits)
-    assert min(waits) < 3 < 4.5 < max(waits)
+    assert all(0.5 <= wait <= 1 for wait in waits)
+    assert min(waits) < 0.6 < 0.9 < max(waits)
     assert backoff.counted(replace(shaken, uid="another"), 1, 0) != waits[0]
 
 
