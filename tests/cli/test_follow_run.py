@@ -110,6 +110,20 @@ async def cancelled(run: Run) -> None:
     await run.status(phase="Failed", reason="Cancelled", message="cancelled by spec.cancel")
 
 
+async def test_what_a_restart_cost_is_said_once(run: Run) -> None:
+    await run.start()
+    said = "resumed at step 40: 16 steps (8 s) lost, 22 s to recover"
+    line = {"time": at(1), "epoch": 1, "reason": "StepsResumed", "message": said}
+    await run.status(phase="Running", epoch=1, story=[line])
+    await run.said.heard(said)
+    await run.status(phase="Running", epoch=1, story=[line], ready=2)
+    await run.status(phase="Succeeded", reason="Succeeded", message="all 2 members succeeded")
+    for rank in (0, 1):
+        await run.end(rank)
+    await run.last()
+    assert sum(said in each for each in run.said.words) == 1
+
+
 async def test_an_interruption_waits_until_the_pods_have_ended(run: Run) -> None:
     await run.start()
     run.interrupts.press()

@@ -27,6 +27,7 @@ from muster.client import Client, LogLine, NoSuchExperiment, Snapshot, Vanished
 from muster.client.explaining.last_lines import rows
 from muster.kube.unstructured import moment
 from muster.state.facts.sentences import of_last_failure, sentence
+from muster.state.summary.resumption import REASON as RESUMED
 
 ROLL_SECONDS = 0.5
 """Between two requests for the daemon's roll call. It is only displayed; nothing is decided by it."""
@@ -82,6 +83,7 @@ class RunFollower:
         self._epoch = 0
         self._cause: Cause | None = None
         self._futile = ""
+        self._resumed_at = max((line.at for line in seen.status.story), default=0.0)
         self._stop = asyncio.Event()
         self._alive: dict[str, int] = {}
         self._pods_changed = asyncio.Event()
@@ -243,6 +245,10 @@ class RunFollower:
                     if not line.shown:
                         self._display.log(cause.rank, line.text)
             self._consider_restart()
+        resumed = next((line for line in reversed(seen.status.story) if line.reason == RESUMED), None)
+        if resumed is not None and resumed.at > self._resumed_at:
+            self._resumed_at = resumed.at
+            self._display.say(printable(resumed.message))
 
     def _consider_restart(self) -> None:
         """Stop instead of restarting where a restart would end in the same way."""

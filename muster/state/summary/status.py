@@ -5,7 +5,8 @@ The rule. A status holds five kinds of things, and each has its own time:
 - *facts* (phase, epoch, restarts, cause, times): at once. They move with the life of the gang, which back-off bounds.
 - *turns* (status or reason of a condition that no fact carries: CoordinatorReady, Stuck): at once, from the budget.
 - *words* (the sentences and the reason): 4 s after the last write at the latest, from the budget.
-- *steps* that programs report: with the next write, and 60 s after the last one, from the budget (``.steps``).
+- *steps* that programs report: with the next write, and 60 s after the last one, from the budget (``.steps``). The
+  first ones after a restart, which show what it cost: as words.
 - *counts* (ready, roll) that no sentence shows: with the next write.
 
 The budget (``state.view.write_budget``) is six writes in a row and one more every 12 s. So a sentence that is not true
@@ -241,4 +242,5 @@ def write_at(before: Record, after: Record, now: float) -> float | None:
         return None
     if before.steps is not None and (before.steps.epoch, before.steps.step) == (after.steps.epoch, after.steps.step):
         return None
-    return min(before.updated_at, now) + STEPS_AFTER
+    resumes = before.steps is not None and before.steps.epoch < after.steps.epoch
+    return min(before.updated_at, now) + (WORDS_AFTER if resumes else STEPS_AFTER)

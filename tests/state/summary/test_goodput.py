@@ -301,6 +301,45 @@ def test_steps_after_the_one_from_which_the_next_epoch_resumes_are_lost() -> Non
     assert story.seconds(Bucket.LOST, Bucket.PROGRAM_STARTUP) == (15, 7)
 
 
+def test_what_a_restart_cost_is_said_once_the_next_epoch_takes_a_step() -> None:
+    story = Timed()
+    story.assemble()
+    story.begin(0, startup=5)
+    story.run(75)
+    story.fail()
+    began = story.now
+    story.assemble_again()
+    story.begin(60, startup=2)
+    story.see()
+    took = round(story.now - began)
+    story.run(6)
+    said = [line.message for line in story.kept.story if line.reason == "StepsResumed"]
+    assert said == [f"resumed at step 60: 15 steps (15 s) lost, {took} s to recover"]
+
+
+def test_a_run_that_starts_at_its_first_step_has_not_resumed() -> None:
+    story = Timed()
+    story.assemble()
+    story.begin(40)
+    story.run(9)
+    story.look(60)
+    assert "StepsResumed" not in {line.reason for line in story.kept.story}
+
+
+def test_a_restart_that_loses_no_step_says_so() -> None:
+    story = Timed()
+    story.assemble()
+    story.begin(0)
+    story.run(75)
+    story.fail()
+    story.assemble_again()
+    story.begin(75)
+    story.run(9)
+    story.look(60)
+    (said,) = [line.message for line in story.kept.story if line.reason == "StepsResumed"]
+    assert said.startswith("resumed at step 75: no step lost, ")
+
+
 def test_an_epoch_that_loses_what_an_epoch_before_it_had_kept_takes_that_back_too() -> None:
     story = Timed()
     story.assemble()

@@ -1,0 +1,47 @@
+"""Resumption: what a restart cost, once the first step of the new epoch is known.
+
+``resumed at step 40: 16 steps (8 s) lost, 22 s to recover``. The lost time is that of the account
+(``state.summary.goodput``); the way back lasts from the end of the last epoch that took steps to the first step of this
+one.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from muster.api.goodput import EpochSteps
+from muster.state.vocabulary.record import Record
+
+REASON: Final = "StepsResumed"
+
+
+def turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, bool]]:
+    """The line of the story that says it, in the write that has the first step."""
+    if before is None or before.goodput is None or after.goodput is None:
+        return
+    steps, marks = after.goodput.steps, before.goodput.marks
+    if steps is None or steps.first < 0 or not marks or _begun(before.goodput.steps, steps):
+        return
+    count = max(0, marks[-1].step - steps.first)
+    seconds = _seconds(after.goodput.lost - before.goodput.lost)
+    lost = f"{count} step{'' if count == 1 else 's'} ({seconds}) lost" if count else "no step lost"
+    way = _way(after, steps)
+    recovery = f", {_seconds(way)} to recover" if way is not None else ""
+    yield REASON, f"resumed at step {steps.first}: {lost}{recovery}", False
+
+
+def _begun(before: EpochSteps | None, steps: EpochSteps) -> bool:
+    """The first step of the epoch was known before, or it is the first epoch that takes steps."""
+    return before is not None and before.epoch == steps.epoch and before.first >= 0
+
+
+def _way(record: Record, steps: EpochSteps) -> float | None:
+    """Milliseconds from the end of the last epoch with steps to the first step of this one."""
+    ends = [each for each in record.evidence if each.epoch < steps.epoch]
+    end = next((each for each in reversed(ends) if each.steps), next(reversed(ends), None))
+    if end is None or record.assembled_at is None:
+        return None
+    return max(0.0, 1000 * (record.assembled_at - end.at) + steps.program_startup)
+
+
+def _seconds(ms: float) -> str:
+    return f"{round(ms / 1000)} s"
