@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.api.goodput import Bucket
-from muster.cli.commands.goodput.account import COLUMNS, Account, bar, percent, together
+from muster.cli.commands.goodput.account import COLUMNS, Account, bar, percent, together, whole_seconds
 from muster.cli.commands.goodput.weeks import selector, weeks
 from tests.cli.conftest import Call
 from tests.client.localserver import MANIFEST, LocalServer
@@ -101,6 +101,13 @@ def test_the_sums_of_several_lose_nothing(parts: list[dict[Bucket, float]]) -> N
     assert whole.wall == sum(sum(part.values()) for part in parts)
     if whole.wall:
         assert whole.goodput == whole.weighted_goodput
+
+
+@given(PARTS)
+def test_the_seconds_of_the_rows_add_up_to_the_rounded_sum(part: dict[Bucket, float]) -> None:
+    seconds = whole_seconds(part)
+    assert sum(seconds.values()) == round(sum(part.values()) / 1000)
+    assert all(abs(seconds[bucket] - part[bucket] / 1000) < 1 for bucket in part)
 
 
 @given(st.floats(0, 1))

@@ -63,13 +63,14 @@ class Account:
     def lines(self) -> Iterator[str]:
         """A heading, and a bar for each bucket that has time."""
         yield self._heading()
+        seconds = whole_seconds(self.milliseconds)
         for bucket in Bucket:
             if (part := share(self.milliseconds, bucket)) is None or self.milliseconds.get(bucket, 0) < 1:
                 continue
             held = share(self.weighted, bucket)
             cells = [
                 f"  {bucket.value:<18}",
-                f"{age(self.milliseconds[bucket] / 1000):>7}",
+                f"{age(seconds[bucket]):>7}",
                 f"{percent(part):>7}",
                 *([f"{percent(held):>7} of accelerators"] if held is not None else []),
                 click.style(bar(part), fg=COLOURS.get(bucket, BUSY)),
@@ -80,7 +81,7 @@ class Account:
         words = [printable(self.title)]
         if self.goodput is None:
             return f"{words[0]}  no time is counted yet"
-        words.append(f"goodput {percent(self.goodput)} of {age(self.wall / 1000)}")
+        words.append(f"goodput {percent(self.goodput)} of {age(round(self.wall / 1000))}")
         if self.weighted_goodput is not None and self.experiments > 1:
             words.append(f"{percent(self.weighted_goodput)} by accelerators")
         if self.experiments > 1:
@@ -99,6 +100,15 @@ def together(title: str, accounts: Iterable[Account]) -> Account:
         by_steps=sum(each.by_steps for each in found),
         holding=sum(each.holding for each in found),
     )
+
+
+def whole_seconds(milliseconds: Mapping[Bucket, float]) -> Mapping[Bucket, int]:
+    """Whole seconds that add up to the rounded sum: the buckets with the largest fractions are rounded up."""
+    seconds = {bucket: int(ms // 1000) for bucket, ms in milliseconds.items()}
+    rest = round(sum(milliseconds.values()) / 1000) - sum(seconds.values())
+    for bucket in sorted(milliseconds, key=lambda each: -(milliseconds[each] % 1000))[: max(0, rest)]:
+        seconds[bucket] += 1
+    return seconds
 
 
 def share(of: Mapping[Bucket, float], bucket: Bucket) -> float | None:
