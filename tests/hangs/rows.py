@@ -105,10 +105,11 @@ class Row:
 
     def _says(self, victim: int) -> tuple[str, ...]:
         place = rf"\brank {victim} (?:in \S+ \({places_of(self.way)}\)|no answer \(last seen in )"
-        waits = rf".*in which \d of {self.size} wait"
+        group = r"(?:default_pg|process group \d+)"
+        waits = r".*in which \d of \d wait"
         entered = (
-            rf"\brank {victim} has not entered \w+ \d+ of default_pg \(\d+ entered{waits}",
-            rf"\brank {victim} publishes nothing any more, and is not known to be in \w+ \d+ of default_pg{waits}",
+            rf"\brank {victim} has not entered \w+ \d+ of {group} \(\d+ entered{waits}",
+            rf"\brank {victim} publishes nothing any more, and is not known to be in \w+ \d+ of {group}{waits}",
         )
         step = rf"\brank {victim} is behind at \d+"
         return {Shown.PLACES: (place,), Shown.STEPS: (step, place), Shown.RECORDER: entered}.get(
