@@ -1,8 +1,8 @@
 """Each look at what tenants wrote: its worst input at size n, and how large that may be.
 
 ``make`` prepares the input and returns the look. A look is what the event loop does without a turn for others. ``most``
-is the largest n that is let in; ``benchmarks/looks.py`` prints what the look costs there, beside ``budget``. A row with
-another budget than ``HOLD`` is one that is not cut into turns yet.
+is the largest n that is let in; ``benchmarks/looks.py`` prints what the look costs there, beside ``HOLD``. A row
+that is over it is one that is not cut into turns yet.
 """
 
 import json
@@ -52,7 +52,6 @@ class Row:
     covers: tuple[str, ...]
     most: int
     make: Callable[[int], Look]
-    budget: float = HOLD
 
 
 def _forged(n: int, *, silent: bool, share: bool, of: int = 8) -> Look:
@@ -272,20 +271,20 @@ COLLECTIVES = (f"{RECORDER}.collectives", f"{RECORDER}.judgement")
 
 ROWS = (
     Row("collectives: the same groups", COLLECTIVES, 4096, _late),
-    Row("collectives: groups of each", COLLECTIVES, 4096, _forged_alone, 40.0),
+    Row("collectives: groups of each", COLLECTIVES, 4096, _forged_alone),
     Row("collectives: half are silent", COLLECTIVES, 4096, _silent),
     Row("collectives: values of a turn", (f"{PROBES}.torch.collectives",), SLICE, _collectives),
-    Row("who comes last", (f"{RECORDER}.arrivals",), 4096, _arrivals, 40.0),
-    Row("NCCL's RAS: its answer", (f"{PROBES}.nccl.answer",), 3500, _ras_answer, 40.0),
+    Row("who comes last", (f"{RECORDER}.arrivals",), 4096, _arrivals),
+    Row("NCCL's RAS: its answer", (f"{PROBES}.nccl.answer",), 3500, _ras_answer),
     Row("NCCL's RAS: over looks", (f"{RECORDER}.ras", f"{RECORDER}.ras_answer"), 3500, _ras),
     Row("places: over looks", (f"{PLACES}.standstill", f"{PLACES}.sentence", f"{PLACES}.report"), 4096, _places),
     Row("places: a stack", (f"{PROBES}.jax.places",), 64, _stack),
     Row("steps: over looks", (f"{VIEW}.progress",), 4096, _steps),
-    Row("steps: values of a store", (f"{PROBES}.reports", f"{PROBES}.torch.reports"), 4096, _entries, 50.0),
-    Row("jax: list of tasks", (f"{PROBES}.jax.task_list", f"{PROBES}.jax.protobuf"), 16_384, _task_list, 120.0),
-    Row("ray: nodes", (f"{PROBES}.ray.answers",), 4096, _ray_nodes, 40.0),
+    Row("steps: values of a store", (f"{PROBES}.reports", f"{PROBES}.torch.reports"), 4096, _entries),
+    Row("jax: list of tasks", (f"{PROBES}.jax.task_list", f"{PROBES}.jax.protobuf"), 16_384, _task_list),
+    Row("ray: nodes", (f"{PROBES}.ray.answers",), 4096, _ray_nodes),
     Row("ray: tasks", (f"{PROBES}.ray.tasks",), 4096, _ray_tasks),
-    Row("ray: demands", (f"{PROBES}.ray.demands",), 4096, _ray_demands, 30.0),
+    Row("ray: demands", (f"{PROBES}.ray.demands",), 4096, _ray_demands),
     Row("incidents: grouping", ("state.facts.incidents.grouping",), 4000, _grouping),
     Row("incidents: tracking", ("state.facts.incidents.tracking",), 4000, _tracking),
     Row("last words of a container", ("api.values.termination_message",), 4096, _last_words),

@@ -105,11 +105,14 @@ class Row:
 
     def _says(self, victim: int) -> tuple[str, ...]:
         place = rf"\brank {victim} (?:in \S+ \({places_of(self.way)}\)|no answer \(last seen in )"
-        group = r"(?:default_pg|process group \d+)"
-        waits = r".*in which \d of \d wait"
+        waits = rf".*in which \d of {self.size} wait"
+        of = (rf"default_pg{waits}", r"process group 1.*in which 1 of 2 wait")  # of all, and of ranks 0 and 1
         entered = (
-            rf"\brank {victim} has not entered \w+ \d+ of {group} \(\d+ entered{waits}",
-            rf"\brank {victim} publishes nothing any more, and is not known to be in \w+ \d+ of {group}{waits}",
+            rf"\brank {victim} has not entered \w+ \d+ of default_pg \(\d+ entered{waits}",
+            *(
+                rf"\brank {victim} publishes nothing any more, and is not known to be in \w+ \d+ of {each}"
+                for each in of
+            ),
         )
         step = rf"\brank {victim} is behind at \d+"
         return {Shown.PLACES: (place,), Shown.STEPS: (step, place), Shown.RECORDER: entered}.get(
