@@ -15,7 +15,8 @@ while the program has announced one: that many seconds without a further report 
 where the pod has several, in the value of the first: the n-th of the others writes ``KEYS/<rank>.<n>``.
 ``kind`` says what it is for. ``saved`` and ``restored`` are the seconds of such pauses that are over, ``paused`` those
 of all. ``first`` is the first step that was reported, and ``begun`` the time of ``at``, without all pauses, at which
-its steps began.
+its steps began. ``works`` is in what is sent to the endpoint while the process computes, reads or writes: for so many
+seconds more it is taken to do so.
 
 Only the standard library is used here, because training programs import it.
 """
@@ -29,6 +30,7 @@ __all__ = [
     "MAX_SCALAR_NAME",
     "MAX_STEP",
     "MAX_VALUE",
+    "MAX_WORKS",
     "RESTORE",
     "SAVE",
     "report_interval",
@@ -47,3 +49,5 @@ MAX_VALUE = 1024
 
 MAX_PROCESSES = 64
 """Processes of one pod that report."""
+MAX_WORKS = 120.0
+"""The most seconds for which one report shows that a process is at work."""

@@ -31,6 +31,11 @@ class KeyValueStore(NamedTuple):
         """See ``Place``."""
         return self.rank == 0
 
+    @property
+    def shows_work(self) -> bool:
+        """See ``Place``."""
+        return False
+
     def next(self, now: float) -> float:
         """See ``Place``. A place is written at the same time."""
         return next_value(now, self.rank, self.processes)

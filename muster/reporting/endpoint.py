@@ -40,6 +40,11 @@ class Endpoint(NamedTuple):
         """See ``Place``."""
         return False
 
+    @property
+    def shows_work(self) -> bool:
+        """See ``Place``. Where a program stands is read from a store, and here is none."""
+        return True
+
     def next(self, now: float) -> float:
         """See ``Place``."""
         return now + post_interval(self.processes)

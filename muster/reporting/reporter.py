@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, Protocol
 
-from muster.api.progress import MAX_SCALAR_NAME, MAX_SCALARS, MAX_STEP, MAX_VALUE, RESTORE, SAVE
+from muster.api.progress import MAX_SCALAR_NAME, MAX_SCALARS, MAX_STEP, MAX_VALUE, MAX_WORKS, RESTORE, SAVE
 from muster.assist.mounted import place_watch, torch_recorder
 from muster.assist.mounted.sitecustomize import MARK, answer_a_signal, guarded
 
@@ -36,6 +36,8 @@ UNOPENED = 1.0
 """Seconds until a channel is looked for again."""
 APART = 4.0
 """Seconds after the beginning of a pause in which the next one is not written at once."""
+SHOWN_AGAIN = 15.0
+"""Seconds after which a process at work shows that again, and for which it is so after it was last seen at work."""
 LAST_CHANCE = 1.0
 """Seconds for which the end of the program waits until the last step is written."""
 
@@ -53,6 +55,11 @@ class Place(Protocol):
     @property
     def prompt(self) -> bool:
         """Whether the beginning and the end of a pause are written at once."""
+        ...
+
+    @property
+    def shows_work(self) -> bool:
+        """Whether a process that is at work writes its newest report again: nothing else shows it there."""
         ...
 
     def next(self, now: float) -> float:
@@ -113,6 +120,8 @@ class Latest(NamedTuple):
     spent: Spent = Spent()
     settled: bool = False
     """``spent`` is."""
+    works: float = 0.0
+    """Seconds for which the process is taken to be at work."""
 
 
 _Newest = tuple[Any, dict[str, Any], int, float, float, Spent, bool]
@@ -134,6 +143,8 @@ class Reporter:
         self._prompt = self._announced = False
         self._paused_at = -APART
         self._warned = False
+        self._watch: place_watch.PlaceWatch | None = None
+        """Of the thread that trains, where its work is to be shown."""
 
     def take(self, step: Any, scalars: dict[str, Any]) -> None:
         """Keep this report. Where there is no channel yet, nothing will be written, and nothing is kept."""
@@ -179,6 +190,8 @@ class Reporter:
             longest = max(last.longest, took - before.pause)
             self._newest = (step, scalars, last.calls + 1, now, longest, spent, spent.settled)
         if self._thread is None:
+            if hasattr(time, "pthread_getcpuclockid"):
+                self._watch = place_watch.PlaceWatch(threading.get_ident())
             self._thread = threading.Thread(target=self._write, name="muster report", daemon=True)
             atexit.register(self.close)  # runs before jax's own hook, which closes the client
             self._thread.start()
@@ -214,7 +227,7 @@ class Reporter:
 
     def _write(self) -> None:
         written: _Newest | None = None
-        due, asked = 0.0, False
+        due, shown_at, asked = 0.0, 0.0, False
         early_until = time.monotonic() + EARLY
         while not self._over:
             place, now, newest = self._place(), time.monotonic(), self._newest
@@ -223,9 +236,12 @@ class Reporter:
                 asked = self._asked(UNOPENED)
                 continue
             quiet_at = newest[3] + place.quiet
-            if newest is not written and (now >= due or asked or now >= quiet_at):
-                newest = written = self._write_newest(place, written)
+            works = self._works(place, now)
+            shows = works > 0 and now >= max(due, shown_at + SHOWN_AGAIN)
+            if shows or (newest is not written and (now >= due or asked or now >= quiet_at)):
+                newest = written = self._write_newest(place, None if shows else written, works)
                 due = now + SOON if place.prompt and now < early_until else place.next(now)
+                shown_at = now
             elif newest is written and now >= due and not place.prompt:
                 due = place.next(now)
             if newest is written:  # where it was due, what follows is written soon
@@ -234,6 +250,14 @@ class Reporter:
                 wait = min(due, quiet_at) - now
             asked = self._asked(max(0.0, wait))
         self._write_newest(self._place(), written)
+
+    def _works(self, place: Place, now: float) -> float:
+        """Seconds for which the program is at work from now on: until it could be shown again, and some more."""
+        if self._watch is None or not place.shows_work:
+            return 0.0
+        guarded(self._watch.look, now)
+        lately = now - self._watch.worked < SHOWN_AGAIN
+        return place.next(now) - now + 2 * SHOWN_AGAIN if lately else 0.0
 
     def _asked(self, seconds: float) -> bool:
         """Wait for so many seconds, or until it is asked for a report."""
@@ -250,13 +274,13 @@ class Reporter:
             self._warn(error)
             return None
 
-    def _write_newest(self, place: Place | None, written: _Newest | None) -> _Newest | None:
+    def _write_newest(self, place: Place | None, written: _Newest | None, works: float = 0.0) -> _Newest | None:
         """Write the newest report if it is not the one that was written last; return the one that is now."""
         newest = self._newest
         if newest is None or newest is written or place is None:
             return written
         try:
-            place.write(Latest(*newest))
+            place.write(Latest(*newest, works))
         except Exception as error:  # noqa: BLE001 - a report is worth less than the training it is about
             self._warn(error)
         return newest
@@ -285,6 +309,8 @@ def value_of(latest: Latest, **more: int) -> str:
         "paused": round(said.paused, 3),
     }
     value |= {name: each for name, each in spent.items() if each}
+    if latest.works:
+        value["works"] = round(min(latest.works, MAX_WORKS), 1)
     with contextlib.suppress(Exception):
         value["first"] = _whole(said.first)
     if said.begun is not None:

@@ -50,6 +50,11 @@ class TcpStore(NamedTuple):
         """See ``muster.reporting.reporter.Place``."""
         return (self.place.member, self.place.local) == (0, 0)
 
+    @property
+    def shows_work(self) -> bool:
+        """See ``muster.reporting.reporter.Place``."""
+        return False
+
     def next(self, now: float) -> float:
         """See ``muster.reporting.reporter.Place``."""
         return now + report_interval(self.world)

@@ -13,17 +13,19 @@ import muster.jax
 import muster.torch
 from muster import programs
 from muster.jax.reporting import JAX
-from muster.reporting.reporter import Latest, Reporter, Reports
+from muster.reporting import reporter as reporter_module
+from muster.reporting.reporter import SHOWN_AGAIN, Latest, Reporter, Reports
 from muster.torch.reporting import TORCH
 
 
 class Written:
     """A channel that is there when it is opened."""
 
-    prompt, quiet = False, 1.0
+    prompt, quiet, shows_work = False, 1.0, False
 
     def __init__(self) -> None:
         self.steps: list[object] = []
+        self.works: list[float] = []
         self.written = threading.Semaphore(0)
 
     def next(self, now: float) -> float:
@@ -31,6 +33,7 @@ class Written:
 
     def write(self, latest: Latest) -> None:
         self.steps.append(latest.step)
+        self.works.append(latest.works)
         self.written.release()
 
 
@@ -102,3 +105,28 @@ def test_a_pause_by_any_name_is_of_the_reports_by_any_name(
         assert reporter._latest is not None  # noqa: SLF001
         assert reporter._latest.spent.pause == 300  # noqa: SLF001
     reporter.close()
+
+
+def test_a_program_at_work_between_two_reports_shows_that_where_nothing_else_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    written = Written()
+    monkeypatch.setattr(Reporter, "_works", lambda _self, _place, _now: 45.0)
+    monkeypatch.setattr(reporter_module, "SHOWN_AGAIN", 0.0)
+    reporter = Reporter((lambda: written,))
+    reporter.take(7, {})
+    written.written.acquire()
+    written.written.acquire()
+    reporter.close()
+    assert set(written.steps) == {7}
+    assert written.works[:2] == [45.0, 45.0]
+
+
+@pytest.mark.parametrize(
+    ("shows", "quiet", "works"), [(True, 3.0, True), (True, SHOWN_AGAIN, False), (False, 3.0, False)]
+)
+def test_a_program_is_shown_at_work_for_as_long_as_it_was_seen_to_be(shows: bool, quiet: float, works: bool) -> None:
+    place, reporter = Written(), Reporter(())
+    place.shows_work = shows
+    reporter._watch = SimpleNamespace(look=lambda _now: None, worked=100.0 - quiet)  # type: ignore[assignment]  # noqa: SLF001
+    assert reporter._works(place, 100.0) == (1.0 + 2 * SHOWN_AGAIN if works else 0.0)  # noqa: SLF001

@@ -14,8 +14,9 @@ AGAIN: Final = 15.0
 def workers(context: Context) -> frozenset[int]:
     """The ranks at work, as far as their processes show it. One that waits in a collective may spin, and is not."""
     epoch = context.record.epoch
-    stand, seen = context.view.places_of(epoch), context.view.collectives_of(epoch)
-    return (stand.workers if stand else frozenset()) | (seen.workers if seen else frozenset())
+    view = context.view
+    known = view.places_of(epoch), view.collectives_of(epoch), view.progress_of(epoch)
+    return frozenset().union(*(each.workers for each in known if each))
 
 
 def _idle(context: Context) -> bool:

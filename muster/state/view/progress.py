@@ -69,6 +69,8 @@ class StepReport(NamedTuple):
     pause: float = 0.0
     """Seconds of a pause that the program has announced with this report."""
     spent: Spent = Spent()
+    works: float = 0.0
+    """Seconds for which the process is at work after this report. It is no news of a step."""
 
 
 class _Rank(NamedTuple):
@@ -115,6 +117,8 @@ class Progress(msgspec.Struct, frozen=True):
     ranks: Mapping[int, _Rank] = {}
     sent: bool = False
     """The reports were sent to this daemon, and not read by it."""
+    workers: frozenset[int] = frozenset()
+    """Ranks that are at work now, by what they have sent."""
 
     @property
     def patience(self) -> float:
@@ -152,7 +156,7 @@ def steps_progress(
     moved = False
     for report in reports:
         last = known.get(report.rank)
-        if last is not None and last.report == report:
+        if last is not None and _same(last.report, report):
             ranks[report.rank] = last
             continue
         moved = True
@@ -208,6 +212,11 @@ def resumed(epoch: int, now: float, *, step: int, reporting: int, patience: floa
         repeated=True,
         sent=True,
     )
+
+
+def _same(last: StepReport, report: StepReport) -> bool:
+    """The program has reported nothing since; it may have been at work."""
+    return last == report or (bool(last.works or report.works) and last == report._replace(works=last.works))
 
 
 def _moved(report: StepReport, last: _Rank | None) -> _Rank:

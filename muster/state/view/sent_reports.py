@@ -48,6 +48,11 @@ class SentReports:
         self.came_at[report.rank] = now
         self.fresh = True
 
+    def workers(self, now: float) -> frozenset[int]:
+        """The ranks whose last report shows that they are at work now."""
+        sent = ((rank, report.works, now - self.came_at[rank]) for rank, report in self.last.items() if report.works)
+        return frozenset(rank for rank, works, passed in sent if 0.0 <= passed < works)
+
     def came_from(self, address: str) -> None:
         """A report has come from there. Of more addresses than reports it is not known which are of now."""
         if len(self.addresses) > 2 * len(self.last):

@@ -281,7 +281,8 @@ class View:
         if known is not None:
             # A gang that hangs goes on until a report comes: that none could be heard is no sign of life.
             moved_at = known.moved_at if hung else min(max(known.moved_at, since), now)
-            self.progress = structs.replace(known, read_at=now, moved_at=moved_at)
+            workers = self.sent.workers(now) if self.sent.epoch == record.epoch else frozenset()
+            self.progress = structs.replace(known, read_at=now, moved_at=moved_at, workers=workers)
 
     def take_over(self) -> None:
         """This daemon leads from now on: forget answers and reports of an earlier leadership."""

@@ -23,6 +23,7 @@ from muster.api.progress import (
     MAX_SCALARS,
     MAX_STEP,
     MAX_VALUE,
+    MAX_WORKS,
 )
 from muster.api.values.printable import printable
 from muster.assist.mounted.place_watch import FASTEST, place_interval
@@ -54,6 +55,7 @@ class Value(msgspec.Struct):
     paused: _Seconds = 0.0
     kind: str = ""
     scalars: dict[str, float] = {}
+    works: Annotated[float, msgspec.Meta(ge=0, le=MAX_WORKS)] = 0.0
     processes: Annotated[int, msgspec.Meta(ge=1, le=MAX_PROCESSES)] = 1
 
 
@@ -118,7 +120,7 @@ def report_of(rank: int, said: Value) -> StepReport:
     kind = printable(said.kind, MAX_SCALAR_NAME)
     spent = Spent(said.first, said.begun, said.saved, said.restored, said.paused, kind)
     return StepReport(
-        rank, said.step, said.calls, said.at, said.longest, tuple(scalars[:MAX_SCALARS]), said.pause, spent
+        rank, said.step, said.calls, said.at, said.longest, tuple(scalars[:MAX_SCALARS]), said.pause, spent, said.works
     )
 
 

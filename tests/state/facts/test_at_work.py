@@ -171,6 +171,22 @@ def test_a_silence_of_steps_of_ranks_that_are_not_at_work_is_a_hang_as_before() 
     assert gang.stuck == (True, HUNG)
 
 
+def test_a_silence_of_sent_steps_is_no_hang_while_what_is_sent_shows_work() -> None:
+    story = Story(plan())
+    story.assemble()
+    last = [StepReport(rank, 7, 9, 1.0, 5.0) for rank in range(4)]
+    stuck = []
+    for passed in range(0, 180, 15):
+        for each in last:
+            works = 45.0 if each.rank == 2 and passed < 120 else 0.0
+            story.view.send(each._replace(works=works), 0, story.now)
+        story.view.hear(story.kept, story.now, 0.0)
+        story.look()
+        stuck.append(story.condition(ConditionType.STUCK)[0])
+        story.now += 15.0
+    assert stuck == [False] * 8 + [True] * 4
+
+
 def test_two_operations_at_one_number_are_named_with_their_ranks_whatever_works() -> None:
     gang = Gang()
     gang.doing[1] = COMPUTES

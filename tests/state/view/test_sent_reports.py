@@ -169,3 +169,28 @@ def test_a_gang_that_hangs_does_not_get_on_because_nothing_could_be_heard() -> N
     assert heard(view, NOW + 500).hung
     assert heard(view, NOW + 501, since=NOW + 501).hung
     assert not sent(view, 2, NOW + 502, since=NOW + 501).hung
+
+
+def test_a_report_that_only_shows_work_is_no_step_and_holds_for_as_long_as_it_says() -> None:
+    view = View()
+    sent(view, 0, NOW)
+    sent(view, 1, NOW + 5)
+    last = StepReport(0, 1, 2, at=NOW + 5, longest=5.0)
+    view.send(last._replace(works=20.0), 0, NOW + 40)
+    view.send(last._replace(rank=1), 0, NOW + 40)
+    heard(view, NOW + 41)
+    view.send(last._replace(works=20.0), 0, NOW + 50)
+    seen = heard(view, NOW + 69)
+    assert seen.workers == {0}
+    assert seen.moved_at == NOW + 41
+    assert not heard(view, NOW + 70).workers
+
+
+def test_what_shows_work_in_an_epoch_that_is_over_shows_nothing_of_the_next() -> None:
+    view = View()
+    view.send(StepReport(0, 1, 2, works=60.0), 0, NOW)
+    assert heard(view, NOW).workers == {0}
+    view.send(StepReport(0, 1, 2), 1, NOW + 5)
+    view.hear(record(epoch=1), NOW + 5, 0.0)
+    assert view.progress is not None
+    assert not view.progress.workers
