@@ -12,19 +12,20 @@ HEAD = "{{/* Made by `python -m deploy.helm` from the declarations in muster/kin
 def kinds_template() -> str:
     """The text of the file."""
     run = (kind.subject for kind in RUN_KINDS.values())
-    watched = (kind.subject for kind in WATCHED_KINDS.values() if not kind.virtual)
-    made = {name: kind.made.subject.plural for name, kind in WATCHED_KINDS.items() if kind.made is not None}
+    watched = [kind.subject for kind in WATCHED_KINDS.values() if not kind.virtual]
+    made = {name: kind.made.subject.words for name, kind in WATCHED_KINDS.items() if kind.made is not None}
     parts = (
         _template("muster.groupsOfRunKinds", _groups(run)),
         _template("muster.groupsOfWatchedKinds", _groups(watched)),
+        _template("muster.otherNamesOfWatchedKinds", {each.words: each.plural for each in watched if each.called}),
         _template("muster.madeForWatchedKinds", made),
     )
     return HEAD + "\n".join(parts)
 
 
 def _groups(subjects: Iterable[Subject]) -> dict[str, str]:
-    """The API group of each plural."""
-    return {each.plural: each.api_version.rpartition("/")[0] for each in subjects}
+    """The API group of each kind, by what all of its objects are called."""
+    return {each.words: each.group for each in subjects}
 
 
 def _template(name: str, values: Mapping[str, str]) -> str:

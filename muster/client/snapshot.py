@@ -187,7 +187,7 @@ def known_kind(name: str = "", space: str = "") -> Iterator[None]:
     except NotFound as error:
         subject, own = parse(name)
         what, listed = (
-            ("experiment", "") if subject == EXPERIMENT else (subject.kind, f" --kind {subject.kind.lower()}")
+            ("experiment", "") if subject == EXPERIMENT else (subject.word, f" --kind {subject.word.lower()}")
         )
         if own and own in error.message:
             raise NoSuchExperiment(

@@ -25,9 +25,9 @@ def subject_of(word: str) -> Subject:
     if not word:
         return EXPERIMENT
     named = dict.fromkeys((*_run(), *_watched()))
-    found = next((each for each in named if word.lower() in (each.kind.lower(), each.plural)), None)
+    found = next((each for each in named if word.lower() in (each.word.lower(), each.words)), None)
     if found is None:
-        known = ", ".join(each.kind.lower() for each in named)
+        known = ", ".join(each.word.lower() for each in named)
         raise UnknownKind(f"{quoted(word)} is not a kind that Muster runs or watches over; the kinds are {known}")
     return found
 
@@ -65,6 +65,8 @@ def _instead(subject: Subject, verb: str) -> str:
     if subject == PODS:
         return "its pods are made by another program, which has to do it"
     field = _field_that_suspends(subject)
+    if not field:
+        return "it has no field that suspends it; delete it with kubectl, and create it again where it is to run"
     if verb == "restarted":
         return f"set {field} to true with kubectl, and to false when its pods have ended"
     if verb == "submitted again":
@@ -105,7 +107,7 @@ def _field_that_suspends(subject: Subject) -> str:
     """The path of the field that the declaration of the kind sets."""
     from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 
-    patch: Any = WATCHED_KINDS[subject.plural].suspend
+    patch: Any = WATCHED_KINDS[subject.words].suspend
     path = []
     while isinstance(patch, Mapping):
         ((name, patch),) = patch.items()

@@ -71,7 +71,7 @@ class WatchedSnapshot:
 
 def kind_of(obj: Json, kind: str) -> WatchedKind | None:
     """The kind, if another controller than Muster runs the object."""
-    found = next((each for each in WATCHED_KINDS.values() if each.subject.kind == kind), None)
+    found = next((each for each in WATCHED_KINDS.values() if each.subject.word == kind), None)
     run = kinds.RUN_KINDS.get(kind)
     return None if found is None or (run is not None and run.ours(obj)) else found
 

@@ -45,7 +45,7 @@ async def get(resources: ResourceClient, subject: Subject, namespace: str, name:
         return await _with_events(resources, _snapshot(LABELLED_PODS, found[0], pods))
     with known_kind(name, namespace):
         obj = await resources.get(object_path(namespace, name))
-    watched = kind_of(obj, subject.kind)
+    watched = kind_of(obj, subject.word)
     if watched is None:
         return snapshot_of(obj)
     try:
@@ -62,9 +62,9 @@ async def list_all(resources: ResourceClient, subject: Subject, namespace: str |
     if subject == PODS:
         pods = await _read(resources, namespace, LABELLED_PODS, 0, None)
         return [_snapshot(LABELLED_PODS, obj, pods) for obj in sets_of(pods)]
-    with known_kind(f"{subject.kind}/"):
+    with known_kind(f"{subject.word}/"):
         objects = await resources.list(collection_path(namespace, subject))
-    watched = {id(obj): kind for obj in objects if (kind := kind_of(obj, subject.kind)) is not None}
+    watched = {id(obj): kind for obj in objects if (kind := kind_of(obj, subject.word)) is not None}
     kind = next((each for obj in objects if (each := watched.get(id(obj))) and each.wanted(obj)), None)
     if kind is None:
         return [snapshot_of(obj) for obj in objects if id(obj) not in watched]
@@ -145,7 +145,7 @@ def _snapshot(
     made: Json | None = None,
 ) -> Snapshot:
     """The snapshot of an object of another controller."""
-    obj = {**obj, "kind": kind.subject.kind}  # lists of built-in kinds leave it out
+    obj = {**obj, "kind": kind.subject.word}  # lists of built-in kinds leave it out
     status, seen = look(kind, obj, pods, time.time(), unreadable, admission, made)
     return replace(snapshot_of(obj), status=status, watched=seen)
 

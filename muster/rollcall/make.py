@@ -114,7 +114,7 @@ def _row(case: Context, clocks: Clocks) -> dict[str, Any]:
     return {
         "namespace": plan.namespace,
         "name": plan.title,
-        "kind": plan.subject.kind,
+        "kind": plan.subject.word,
         "operator": plan.operator,
         "engine": plan.engine.value,
         "since": record.phase_at,

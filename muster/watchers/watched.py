@@ -101,13 +101,13 @@ def object_decoder_of(kind: WatchedKind | Made, owners: OwnerLabels = NONE) -> P
         plain = experiments.Document(_METADATA.decode(document.metadata), document.spec, document.status)
         return replace(
             experiments.flatten(plain),
-            kind=kind.subject.kind,
+            kind=kind.subject.word,
             watched=True,
             metadata=bytes(document.metadata),
             owners=owners.of(_LABELS.decode(document.metadata).labels) if owners.labels else (),
         )
 
-    return Projection(kind.subject.kind, _Document, flatten)
+    return Projection(kind.subject.word, _Document, flatten)
 
 
 def watched_object(record: ExperimentRecord) -> dict[str, Any]:

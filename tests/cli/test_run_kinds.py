@@ -60,7 +60,7 @@ def test_what_cannot_be_done_says_what_can(call: Call, server: LocalServer, job:
     unknown = call("get", "cronjob/train")
     assert unknown.exit_code == 1
     assert "the kinds are experiment, jaxjob, jobset" in unknown.stderr
-    assert "mpijob, pytorchjob, raycluster, job, pods" in unknown.stderr
+    assert "mpijob, pytorchjob, raycluster, vcjob, job, pods" in unknown.stderr
     server.remove_kind("jaxjobs.kubeflow.org")
     assert "does not know JAXJob objects: its CRD is not installed" in call("get", job).stderr
 

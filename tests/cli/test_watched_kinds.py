@@ -22,7 +22,7 @@ CRDS = "customresourcedefinitions"
 
 
 def name_of(kind: str) -> str:
-    return "pods/train" if kind == "pods" else f"{WATCHED_KINDS[kind].subject.kind.lower()}/train"
+    return "pods/train" if kind == "pods" else f"{WATCHED_KINDS[kind].subject.word.lower()}/train"
 
 
 @pytest.fixture

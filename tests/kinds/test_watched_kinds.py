@@ -4,19 +4,25 @@ from pathlib import Path
 
 import pytest
 
+from muster.client.errors import CannotCancel
+from muster.client.subjects import refuse_to_ask
 from muster.kinds.declaration.plan_error import PlanError
 from muster.kinds.declaration.watched_kind import Claim, PodFacts, every
+from muster.kinds.manifests.conversion import CONVERTERS
 from muster.kinds.planning.watched_plan import MOST, Framework, watched_plan
 from muster.kinds.registry.page import with_table
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.subject import title
 
 
 def test_each_kind_is_listed_by_its_plural_and_labelled_pods_alone_have_no_object() -> None:
     assert {name for name, kind in WATCHED_KINDS.items() if kind.virtual} == {"pods"}
-    assert all(name == kind.subject.plural for name, kind in WATCHED_KINDS.items() if not kind.virtual)
+    own = {name: kind.subject for name, kind in WATCHED_KINDS.items() if not kind.virtual}
+    assert all(name == subject.words for name, subject in own.items())
+    assert [name for name, subject in own.items() if name != subject.plural] == ["vcjobs"], "Jobs are of batch/v1, too"
 
 
 @pytest.mark.parametrize(
@@ -69,3 +75,18 @@ def test_the_pods_of_a_kind_are_its_own_though_every_kind_is_watched(name: str) 
         facts = PodFacts("train-0", "team", given, {}, kind=owner, owner="train", owner_uid="u")
         place = next(place for source in sources if (place := source.place_of(facts)) is not None)
         assert place.owner in {claim.owner for claim in kind.claims(obj)}
+
+
+@pytest.mark.parametrize("name", WATCHED_KINDS)
+def test_what_cannot_be_asked_of_an_object_names_only_what_its_kind_has(name: str) -> None:
+    kind = WATCHED_KINDS[name]
+    with pytest.raises(CannotCancel) as refused:
+        refuse_to_ask(title(kind.subject.word, "train"), "cancelled")
+    assert " to true with kubectl" in str(refused.value) or kind.suspend is None
+    assert "set  to" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", WATCHED_KINDS)
+def test_only_a_kind_that_is_converted_is_advised_to_be_submitted(name: str) -> None:
+    kind = WATCHED_KINDS[name]
+    assert ("muster submit" in kind.handed) == (kind.subject.word in CONVERTERS)

@@ -26,7 +26,7 @@ async def watched(asker: Asker, daemons: Daemons, namespace: str) -> AsyncGenera
         return
     asked = daemons.argument(FLAG, "").split(",")
     kinds = [kind for kind in WATCHED_KINDS if kind in asked or "all" in asked]
-    made = {each.subject.plural for kind in kinds if (each := WATCHED_KINDS[kind].made) is not None} - {*kinds}
+    made = {each.subject.words for kind in kinds if (each := WATCHED_KINDS[kind].made) is not None} - {*kinds}
     if not kinds:
         yield Finding(AREA, CHECK, "ok", f"not asked for: musterd has no {FLAG}")
         return
@@ -61,9 +61,10 @@ async def _denied(asker: Asker, kinds: list[str], namespace: str, user: str = ""
     """What of these verbs a user, or the caller, may not do with these kinds. Raises ``ApiError``."""
     missing = []
     for kind in kinds:
-        group = WATCHED_KINDS[kind].subject.api_version.partition("/")[0] if not WATCHED_KINDS[kind].virtual else ""
-        wanted = {"namespace": namespace, "group": group, "resource": kind, "subresource": ""}
+        subject = WATCHED_KINDS[kind].subject
+        group, resource = subject.group, subject.plural or kind
+        wanted = {"namespace": namespace, "group": group, "resource": resource, "subresource": ""}
         denied = [verb for verb in verbs if not await asker.allowed({**wanted, "verb": verb}, user)]
         if denied:
-            missing.append(f"{', '.join(denied)} {kind}{f'.{group}' if group else ''}")
+            missing.append(f"{', '.join(denied)} {resource}{f'.{group}' if group else ''}")
     return "; ".join(missing)

@@ -34,7 +34,7 @@ def invalid(index: ExperimentIndex) -> Iterator[Invalid]:
 def find(index: ExperimentIndex, namespace: str, name: str) -> Subject | None:
     """The experiment of that name, or the object of another kind (``jobset/train``); None where there is none."""
     kind, _, own = name.rpartition("/")
-    known = {each.lower(): each for each in (*RUN_KINDS, *(each.subject.kind for each in WATCHED_KINDS.values()))}
+    known = {each.lower(): each for each in (*RUN_KINDS, *(each.subject.word for each in WATCHED_KINDS.values()))}
     entry = index.named(namespace, own, known.get(kind, kind) or KIND)
     return None if entry is None else _subject(entry)
 

@@ -191,8 +191,8 @@ class WatchedIndex:
         for outer, kind in self._kinds.items():
             if outer == name:
                 return False
-            group = kind.subject.api_version.partition("/")[0]
-            if reference.get("kind") == kind.subject.kind and str(reference.get("apiVersion")).startswith(group):
+            group = str(reference.get("apiVersion")).partition("/")[0]
+            if reference.get("kind") == kind.subject.kind and group == kind.subject.group:
                 return True
         return False
 

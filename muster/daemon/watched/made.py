@@ -20,7 +20,7 @@ class MadeObjects:
     """What was made for objects of ``kinds``, by the uids of these."""
 
     def __init__(self, kinds: Mapping[str, WatchedKind]) -> None:
-        self._outer = {each.made.subject.plural: each for each in kinds.values() if each.made is not None}
+        self._outer = {each.made.subject.words: each for each in kinds.values() if each.made is not None}
         self._plans: dict[str, tuple[str, Plan]] = {}
         """By the uid of the outer object, the uid and the plan of what was made for it last."""
         self._here: dict[str, str] = {}
@@ -61,6 +61,6 @@ def _controller(obj: Object, kind: WatchedKind) -> str:
     references = metadata_of(obj).get("ownerReferences")
     for each in references if isinstance(references, list) else ():
         if isinstance(each, Mapping) and each.get("controller") is True and each.get("kind") == kind.subject.kind:
-            same = str(each.get("apiVersion")).partition("/")[0] == kind.group
+            same = str(each.get("apiVersion")).partition("/")[0] == kind.subject.group
             return str(each.get("uid") or "") if same else ""
     return ""

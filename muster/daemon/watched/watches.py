@@ -59,7 +59,7 @@ class WatchedWatches:
             store = self._pods[source.name] = Store[Pod](index.pod_changed, advanced)
             decoder = pod_decoder_of(source, sources[:number])
             reflectors[f"pods of {source.name}"] = reflector(PATH, {"labelSelector": source.label}, decoder, store)
-        made = {each.made.subject.plural: each.made for each in kinds.values() if each.made is not None}
+        made = {each.made.subject.words: each.made for each in kinds.values() if each.made is not None}
         own = {name: kind for name, kind in kinds.items() if not kind.virtual}
         for name, kind in (made | own).items():
             objects = self._objects[name] = Store[ExperimentRecord](
@@ -82,7 +82,7 @@ class WatchedWatches:
         """The pods of that kind, and its objects, have had their first list."""
         kind = self._kinds[name]
         objects = self._objects.get(name)
-        made = kind.made.subject.plural if kind.made is not None else ""
+        made = kind.made.subject.words if kind.made is not None else ""
         if made and self.kinds[made].served and not self._objects[made].synced:
             return False
         return all(self._pods[each.name].synced for each in kind.pods) and (objects is None or objects.synced)

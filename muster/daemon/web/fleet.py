@@ -90,7 +90,7 @@ def values_of(subject: Subject, found: tuple[Hurt, ...]) -> tuple[tuple[str, ...
         (printable(plan.namespace, LONGEST_TEXT),),
         (printable(plan.operator, LONGEST_TEXT),),
         (plan.engine.value,),
-        (plan.subject.kind,),
+        (plan.subject.word,),
         (subject.record.phase.value,),
     )
 

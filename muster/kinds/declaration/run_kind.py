@@ -86,11 +86,6 @@ class RunKind:
             value = value.get(key) if isinstance(value, Mapping) else None
         return value == MANAGED_BY or (self.unmanaged and value in (None, ""))
 
-    @property
-    def group(self) -> str:
-        """The API group."""
-        return self.subject.api_version.rpartition("/")[0]
-
     def over(self, status: object) -> bool:
         """Whether a status without a record says that the object has ended."""
         conditions = status.get("conditions") if isinstance(status, Mapping) else None

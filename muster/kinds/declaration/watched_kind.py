@@ -7,7 +7,7 @@ namespace. So an object can claim pods that carry the name of another one: a Ray
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -16,6 +16,7 @@ from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.subject import Subject, title
 
 __all__ = [
+    "SUBMITTED",
     "Claim",
     "Made",
     "Object",
@@ -31,6 +32,8 @@ __all__ = [
     "own_name",
 ]
 
+SUBMITTED: Final = "muster submit runs it as an Experiment"
+"""What a person does with an object of a kind that ``muster convert`` reads."""
 Object = Mapping[str, Any]
 """A decoded API object: ``metadata``, ``spec`` and ``status`` as they are on the wire, which may hold anything."""
 
@@ -99,7 +102,7 @@ def own_name(subject: Subject) -> Callable[[Object], tuple[Claim, ...]]:
     """Claims the pods that carry the object's own kind and name."""
 
     def claims(obj: Object) -> tuple[Claim, ...]:
-        return (Claim(title(subject.kind, str(obj["metadata"]["name"]))),)
+        return (Claim(title(subject.word, str(obj["metadata"]["name"]))),)
 
     return claims
 
@@ -160,23 +163,18 @@ class WatchedKind:
     """The merge patch that suspends an object; None where the kind has no such field."""
     made: Made | None = None
     """Where the object leaves to its controller which pods there are: what that makes of it."""
-    handed: str = "muster submit runs it as an Experiment"
+    handed: str = "write an Experiment for it: muster init begins one"
     """What a person does so that Muster runs an object, where no other controller does."""
 
     @property
     def name(self) -> str:
-        """What ``--watch-kinds`` calls it: the plural of the kind; of what is no kind of the API, its only watch."""
-        return self.subject.plural or self.pods[0].name
+        """What ``--watch-kinds`` calls it: its plural, or Muster's; of what is no kind of the API, its only watch."""
+        return self.subject.words or self.pods[0].name
 
     def planned(self, obj: Object, made: Plan | None) -> Plan:
         """The plan of the object, with that of what its controller has made. Raises ``SpecError`` or ``PlanError``."""
         plan = self.plan_of(obj)
         return plan if made is None or self.made is None else self.made.joined(plan, made)
-
-    @property
-    def group(self) -> str:
-        """The API group; empty for the core group."""
-        return self.subject.api_version.rpartition("/")[0]
 
     @property
     def virtual(self) -> bool:

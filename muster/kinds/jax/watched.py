@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import PodSource, Sample, WatchedKind, by_index, own_name
+from muster.kinds.declaration.watched_kind import SUBMITTED, PodSource, Sample, WatchedKind, by_index, own_name
 from muster.kinds.jax.jaxjob import CONTAINER, PORT, PORT_NAME, WORKER
 from muster.kinds.kubeflow.watched import (
     INDEX,
@@ -60,5 +60,6 @@ DECLARED: Final = (
         members="by replica index",
         sample=Sample(_sample, by_index(INDEX, **{LABEL: "train"}), container="jax", owned=True),
         suspend=SUSPEND,
+        handed=SUBMITTED,
     ),
 )

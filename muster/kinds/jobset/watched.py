@@ -17,6 +17,7 @@ from muster.api.names import MANAGED_BY
 from muster.api.values.printable import small_number, word
 from muster.kinds.declaration.plan_error import PlanError
 from muster.kinds.declaration.watched_kind import (
+    SUBMITTED,
     OwnState,
     Place,
     PodFacts,
@@ -208,6 +209,6 @@ DECLARED: Final = (
         epochs="its restarts",
         sample=Sample(_sample, pods_of("w"), uid_label=f"{PREFIX}jobset-uid"),
         suspend={"spec": {"suspend": True}},
-        handed=f"set spec.managedBy: {MANAGED_BY}, or muster submit runs it as an Experiment",
+        handed=f"set spec.managedBy: {MANAGED_BY}, or {SUBMITTED}",
     ),
 )

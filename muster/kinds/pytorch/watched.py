@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from muster.api.names import PYTORCH_PORT
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import PodSource, Sample, WatchedKind, own_name
+from muster.kinds.declaration.watched_kind import SUBMITTED, PodSource, Sample, WatchedKind, own_name
 from muster.kinds.kubeflow.watched import (
     API_VERSION,
     INDEX,
@@ -74,5 +74,6 @@ DECLARED: Final = (
             owned=True,
         ),
         suspend=SUSPEND,
+        handed=SUBMITTED,
     ),
 )

@@ -20,6 +20,7 @@ from muster.api.values.printable import clean, small_number, word
 from muster.api.values.timestamps import seconds_of
 from muster.kinds.declaration.plan_error import PlanError
 from muster.kinds.declaration.watched_kind import (
+    SUBMITTED,
     OwnState,
     Place,
     PodFacts,
@@ -200,4 +201,5 @@ RAYCLUSTERS: Final = WatchedKind(
     members="by group and replica index",
     sample=Sample(sample_of, sample_pods("train"), container="ray-head", owned=True),
     suspend={"spec": {"suspend": True}},
+    handed=SUBMITTED,
 )

@@ -20,6 +20,7 @@ import msgspec
 from muster.api.values.printable import clean, printable, word
 from muster.api.values.timestamps import seconds_of, whole_time
 from muster.kinds.declaration.watched_kind import (
+    SUBMITTED,
     Claim,
     OwnState,
     Place,
@@ -198,4 +199,5 @@ RAYJOBS: Final = WatchedKind(
         status={"rayClusterName": "train-aaaaa", "jobId": "train-bbbbb", "jobDeploymentStatus": "Running"},
     ),
     suspend={"spec": {"suspend": True}},
+    handed=SUBMITTED,
 )

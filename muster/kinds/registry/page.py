@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.state.vocabulary.subject import title
 
 BEGIN: Final = "<!-- Made by `python -m muster.kinds.registry.page`. Do not edit. -->"
 END: Final = "<!-- end of the table -->"
@@ -19,10 +20,11 @@ def with_table(page: str) -> str:
 
 
 def _rows() -> Iterator[str]:
-    yield "| name | objects | its members | epochs |"
-    yield "|---|---|---|---|"
+    yield "| name | a run of it | objects | its members | epochs |"
+    yield "|---|---|---|---|---|"
     for kind in reversed(WATCHED_KINDS.values()):
-        yield f"| `{kind.name}` | {kind.about} | {kind.members} | {kind.epochs} |"
+        run = title(kind.subject.word, "NAME")
+        yield f"| `{kind.name}` | `{run}` | {kind.about} | {kind.members} | {kind.epochs} |"
 
 
 def _order() -> Iterator[str]:

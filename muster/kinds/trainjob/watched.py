@@ -17,7 +17,7 @@ import msgspec
 
 from muster.api.values.printable import word
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import Claim, Made, OwnState, Said, Sample, WatchedKind
+from muster.kinds.declaration.watched_kind import SUBMITTED, Claim, Made, OwnState, Said, Sample, WatchedKind
 from muster.kinds.jobset import watched as jobset
 from muster.kinds.kubeflow.trainer_status import own_report
 from muster.kinds.planning.statuses import read, started_of, verdict_of
@@ -143,6 +143,7 @@ DECLARED: Final = (
         epochs="as the pods say",
         sample=Sample(_sample, jobset.pods_of(GROUP), container="node"),
         suspend={"spec": {"suspend": True}},
+        handed=SUBMITTED,
         made=Made(JOBSET, jobset.plan_of, joined),
     ),
 )

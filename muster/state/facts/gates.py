@@ -75,6 +75,31 @@ def _jobs_at(context: Context, group: Group, condition: GateCondition) -> int:
     return max(done, sum(each.ready + each.succeeded >= at_a_time for each in counts))
 
 
+def awaits_leader(context: Context, rank: int) -> bool:
+    """The member has no pod because the first of its job is not ready."""
+    group = context.plan.group_of(rank)
+    if group is None or not group.leader_first:
+        return False
+    leader = rank - (rank - group.first_rank) % group.completions
+    return rank != leader and not _leads(context, leader)
+
+
+def _leads(context: Context, leader: int) -> bool:
+    pod = context.tally.members.get(leader)
+    return pod is not None and pod.ready
+
+
+def _behind_leaders(context: Context, group: Group) -> int:
+    """How many members have no pod because the first of their job is not ready."""
+    found = 0
+    for job in range(group.replicas if context.tally.of_group(group.name).pods < group.size else 0):
+        leader = group.first_rank + job * group.completions
+        if not _leads(context, leader):
+            others = context.tally.of_job(group.name, job).pods - (leader in context.tally.members)
+            found += group.completions - 1 - others
+    return found
+
+
 def _coordinator_at(context: Context, condition: GateCondition) -> bool:
     coordinator = context.plan.coordinator
     if coordinator is None or coordinator.rank in context.tally.done:
@@ -93,6 +118,7 @@ def held_back(context: Context) -> int:
         for group in plan.groups
         if group.gates and closed(context, group)
     )
+    gated += sum(_behind_leaders(context, group) for group in plan.groups if group.leader_first)
     if not plan.sequential:
         return gated
     places = max(0, plan.together - tally.working)

@@ -131,6 +131,9 @@ def _waiting_for(context: Context, assembly: Assembly, conditions: tuple[Conditi
         if admission.held(context) is not None:
             reason = "Queued" if context.view.admission else "Suspended"
             return reason, "; ".join(filter(None, (assembly.message, _still_running(context))))
+        own = context.view.own
+        if own is not None and own.queued:
+            return "Queued", own.queued
         what = words.suspended.format(kind=context.plan.subject.kind)
         return "Suspended", "; ".join(filter(None, (what, _still_running(context) if words.beside else "")))
     if at_rest and record.phase is Phase.QUEUED:

@@ -32,6 +32,8 @@ class OwnState(msgspec.Struct, frozen=True, gc=False):
     message: str = ""
     word: str = ""
     """In its own word, what it is at while it runs: Initializing."""
+    queued: str = ""
+    """Where it is suspended by the queue of its own scheduler, which makes no pods: the sentence that says so."""
     epoch: int = 0
     """Of its own counting: JobSet's restarts, a RayJob's attempts. A higher one is a restart by its controller.
     -1: it does not count, and the newest of its pods say the epoch."""

@@ -145,6 +145,10 @@ class Group:
     """Node label: each value (a rack, a node pool) belongs to one job alone."""
     sparse: bool = False
     """Its jobs are replicas that keep their indices when others go, so that an index may be ``replicas`` or more."""
+    named: bool = False
+    """Sentences name the job of a member, though it is the only group: the names of its pods do not tell all."""
+    leader_first: bool = False
+    """The first member of each job has a pod, and is ready, before the others get theirs."""
     labelled_nodes: bool = False
     """The nodes of each job carry its name as a label already."""
 

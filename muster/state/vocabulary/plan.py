@@ -124,7 +124,7 @@ class Plan:
     @property
     def title(self) -> str:
         """The name for people, on the page and in metrics; objects of two kinds may have one name."""
-        return title(self.subject.kind, self.name)
+        return title(self.subject.word, self.name)
 
     @property
     def leader(self) -> int:
@@ -172,8 +172,8 @@ class Plan:
 
     def place(self, rank: int) -> str:
         """``gpu-1`` or ``gpu-0-1``: the member by its group; empty in a plan of one group, where the rank says it."""
-        group = self.group_of(rank) if len(self.groups) > 1 else None
-        if group is None:
+        group = self.group_of(rank)
+        if group is None or (len(self.groups) == 1 and not group.named):
             return ""
         member = group.member(rank - group.first_rank)
         if group.completions == 1:

@@ -13,6 +13,23 @@ class Subject:
     api_version: str = API_VERSION
     kind: str = KIND
     plural: str = PLURAL
+    called: str = ""
+    """What Muster calls the kind where another API group has one of that name, too; empty: by its own name."""
+
+    @property
+    def word(self) -> str:
+        """The name of the kind, which no other kind has here: ``JobSet``; ``VCJob`` of Volcano's ``Job``."""
+        return self.called or self.kind
+
+    @property
+    def words(self) -> str:
+        """What all objects of the kind are called: ``jobsets``, ``vcjobs``."""
+        return f"{self.called.lower()}s" if self.called else self.plural
+
+    @property
+    def group(self) -> str:
+        """The API group; empty for the core group."""
+        return self.api_version.rpartition("/")[0]
 
     @property
     def path(self) -> str:

@@ -201,7 +201,7 @@ def _owner(references: list[Owner] | None) -> tuple[str, bool]:
             if kind == KIND and version.startswith(_GROUP):
                 return intern(reference.uid or ""), False
             run = _run_kinds().get(kind or "")
-            if run is not None and version.startswith(f"{run.group}/"):
+            if run is not None and version.startswith(f"{run.subject.group}/"):
                 return intern(reference.uid or ""), run.by_phase
             return "", False
     return "", False

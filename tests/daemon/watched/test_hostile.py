@@ -27,7 +27,7 @@ def put(world: World, name: str, of: str, spec: dict[str, Any], **more: Any) -> 
 
 
 def title(of: str, name: str) -> str:
-    return f"{WATCHED_KINDS[of].subject.kind.lower()}/{name}"
+    return f"{WATCHED_KINDS[of].subject.word.lower()}/{name}"
 
 
 @pytest.mark.parametrize("of", CRDS)

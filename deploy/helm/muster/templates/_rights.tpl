@@ -50,6 +50,7 @@
 {{/* Of the namespaces that musterd looks after, with watch.kinds. Pods are read with the rights for experiments. */}}
 {{- define "muster.watchRights" -}}
 {{- $groups := fromYaml (include "muster.groupsOfWatchedKinds" .) }}
+{{- $names := fromYaml (include "muster.otherNamesOfWatchedKinds" .) }}
 {{- $kinds := splitList "," (include "muster.watchKinds" .) }}
 {{- if has "all" $kinds }}{{ $kinds = keys $groups | sortAlpha }}{{ end }}
 {{- $asked := $kinds }}
@@ -61,7 +62,7 @@
 {{- $ends := and $deadlines (has $kind $asked) }}
 {{- with get $groups $kind }}
 - apiGroups: [{{ . }}]
-  resources: [{{ $kind }}]{{ if $ends }} # patch, delete: where an annotation of the object asks for a deadline{{ end }}
+  resources: [{{ get $names $kind | default $kind }}]{{ if $ends }} # patch, delete: where an annotation of the object asks for a deadline{{ end }}
   verbs: [get, list, watch{{ if $ends }}, patch, delete{{ end }}]
 {{- end }}
 {{- end }}

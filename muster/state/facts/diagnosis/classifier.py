@@ -77,6 +77,9 @@ def without_pod(context: Context, rank: int) -> Diagnosis:
     if group is not None and group.gates and gates.closed(context, group):
         waiting = gates.awaited(context) or f"group {group.name} waits for the coordinator to serve"
         return Diagnosis(Causes.HELD_BACK, "waiting for another group, or the coordinator", waiting)
+    if gates.awaits_leader(context, rank):
+        why = "the first pod of its group is not ready"
+        return Diagnosis(Causes.HELD_BACK, "waiting for the leader of its group", why)
     if plan.sequential and tally.working >= plan.together:
         return Diagnosis(Causes.HELD_BACK, "waiting for a turn", f"{plan.together} run at a time")
     return Diagnosis(Causes.NOT_CREATED, "no pod yet", WORDS[plan.engine].not_created)

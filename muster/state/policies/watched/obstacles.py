@@ -58,7 +58,11 @@ def missing(context: Context) -> str:
     message = f"{share(tally.pods, plan.size)} pods are there"
     if plan.size > EXACT:
         return message
-    ranks = (rank for rank in range(plan.size) if rank not in tally.members and rank not in tally.collected)
+    without = (rank for rank in range(plan.size) if rank not in tally.members and rank not in tally.collected)
+    ranks = (rank for rank in without if not gates.awaits_leader(context, rank))
     named = list(islice(ranks, NAMED))
     who, have = ("rank", "has") if len(named) == 1 else ("ranks", "have")
-    return f"{message}; {who} {to_ranges(named, NAMED_RANGES)} {have} no pod"
+    group = plan.group_of(named[0]) if named else None
+    place = plan.place(named[0]) if group is not None and group.named else ""
+    first = f" ({'first: ' if len(named) > 1 else ''}{place})" if place else ""
+    return f"{message}; {who} {to_ranges(named, NAMED_RANGES)}{first} {have} no pod"
