@@ -43,6 +43,18 @@ def end_of(draft: Draft, holder: Fields) -> None:
         draft.spec["ttlAfterFinished"] = f"{holder.number('ttlSecondsAfterFinished', 0)}s"
 
 
+def deadline_of(draft: Draft, holder: Fields, part: str = "") -> None:
+    """Carry ``activeDeadlineSeconds`` over; of several the shortest holds. ``part``: what of the run it is of there."""
+    key = "activeDeadlineSeconds"
+    if (seconds := holder.value(key, int)) is None:
+        return
+    if seconds < 1:
+        raise draft.report.refuse(holder.at(key), f"{seconds} is no deadline", "write at least 1, or leave it out")
+    draft.spec[key] = min(seconds, draft.spec.get(key, seconds))
+    if part:
+        holder.note(f"the deadline is of the whole experiment; here it is of each {part}", "", key)
+
+
 def members_of(draft: Draft, pods: Mapping[str, Pod], variable: str) -> None:
     """Write the image, the line and the grace period of all members; lines may differ by that variable's value."""
     first = next(iter(pods.values()))

@@ -8,7 +8,7 @@ from muster.api.manifest.problems import quoted
 from muster.api.values.fields import WORD
 from muster.kinds.convert.converter import Converter
 from muster.kinds.convert.draft import Draft
-from muster.kinds.convert.members import end_of, members_of, metadata_of
+from muster.kinds.convert.members import deadline_of, end_of, members_of, metadata_of
 from muster.kinds.convert.pod import Pod, pod_of
 from muster.kinds.convert.source import Fields
 
@@ -103,7 +103,7 @@ def _replicated_job(draft: Draft, job: Fields, made: dict[str, Any]) -> Pod:
     spec.lose("ttlSecondsAfterFinished", "not carried over: the pods stay until the experiment is deleted")
     for key in ("podFailurePolicy", "backoffLimitPerIndex", "maxFailedIndexes", "podReplacementPolicy"):
         spec.lose(key, _JOB_OF_THE_GANG)
-    spec.lose("activeDeadlineSeconds", "not carried over: an Experiment has a deadline of its own", "set spec.timeout")
+    deadline_of(draft, spec, "Job, in each of its attempts")
     if spec.value("suspend", bool):
         spec.lose("suspend", "not carried over: an Experiment is suspended as a whole")
     job.lose("groupName", "not carried over: an Experiment does not group its types")
@@ -208,6 +208,7 @@ def _life(draft: Draft, spec: Fields) -> None:
     spec.lose(
         "coordinator", "not carried over: the operator jobset has no coordinator", "see the operators jax, pytorch"
     )
+    deadline_of(draft, spec)
     end_of(draft, spec)
     spec.lose("volumeClaimPolicies", "not carried over: no claims are made", "attach existing ones in spec.storage")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from muster.kinds.convert.draft import Draft
-from muster.kinds.convert.members import end_of, members_of, metadata_of
+from muster.kinds.convert.members import deadline_of, end_of, members_of, metadata_of
 from muster.kinds.convert.pod import Pod, pod_of
 from muster.kinds.convert.source import Fields
 
@@ -99,8 +99,7 @@ def _restarts(draft: Draft, spec: Fields, replicas: dict[str, Fields], policies:
             elif policy != "Never":
                 message = f"{policy} restarts one container in place; Muster restarts the gang as a whole"
                 replicas[name].note(message, "", *(("restartPolicy",) if "restartPolicy" in replicas[name] else ()))
-    if deadline := run.value("activeDeadlineSeconds", int):
-        draft.spec["activeDeadlineSeconds"] = deadline
+    deadline_of(draft, run)
     if run.value("suspend", bool):
         draft.spec["suspend"] = True
     if run.text("cleanPodPolicy") in ("All", "Running"):

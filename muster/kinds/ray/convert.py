@@ -15,7 +15,7 @@ from muster.api.manifest.yaml.reader import plain, read_yaml
 from muster.api.names import CONTAINER, RAY_HEAD_TYPE, RAY_NODE_TYPE, RAY_RUNTIME_ENV
 from muster.kinds.convert.converter import Converter
 from muster.kinds.convert.draft import Draft
-from muster.kinds.convert.members import end_of, metadata_of, stopping_of
+from muster.kinds.convert.members import deadline_of, end_of, metadata_of, stopping_of
 from muster.kinds.convert.pod import Pod, pod_of
 from muster.kinds.convert.source import Fields
 
@@ -133,9 +133,7 @@ def _parameters(group: Fields) -> dict[str, Any]:
 def _life(draft: Draft, spec: Fields) -> None:
     """Restarts, deadlines, end."""
     draft.spec["restartPolicy"] = {"backoffLimit": spec.number("backoffLimit", 0)}
-    if deadline := spec.value("activeDeadlineSeconds", int):
-        draft.spec["activeDeadlineSeconds"] = deadline
-        spec.note("the deadline is of the whole experiment; KubeRay's is of each attempt", "", "activeDeadlineSeconds")
+    deadline_of(draft, spec, "attempt")
     if deadline := spec.value("preRunningDeadlineSeconds", int):
         draft.spec["clocks"] = {"assembly": {"after": f"{deadline}s", "action": "Restart"}}
     if spec.value("suspend", bool):

@@ -11,7 +11,7 @@ from muster.api.names import CONTAINER
 from muster.kinds.convert.command import line_of
 from muster.kinds.convert.converter import Converter
 from muster.kinds.convert.draft import Draft
-from muster.kinds.convert.members import metadata_of
+from muster.kinds.convert.members import deadline_of, metadata_of
 from muster.kinds.convert.resources import resources_of
 from muster.kinds.convert.source import Fields
 
@@ -62,8 +62,7 @@ def trainjob(draft: Draft, source: Fields) -> None:
     trainer.lose("numProcPerNode", "not carried over", "write --nproc-per-node into the command of torchrun")
     trainer.rest()
     draft.spec["types"] = {"worker": worker}
-    if deadline := spec.value("activeDeadlineSeconds", int):
-        draft.spec["activeDeadlineSeconds"] = deadline
+    deadline_of(draft, spec)
     if spec.value("suspend", bool):
         draft.spec["suspend"] = True
     spec.ignore("managedBy")
