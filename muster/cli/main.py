@@ -50,7 +50,7 @@ class Program(LazyGroup):
         try:
             return super().invoke(ctx)
         except ProblemsError as error:
-            say(plain(str(error)))
+            say(plain("\n".join(filter(None, (str(error), error.advice)))))
             ctx.exit(INVALID)
         except Forbidden as error:
             say(plain(f"muster: {error}; `muster doctor` lists your rights"))

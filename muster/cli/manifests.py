@@ -12,11 +12,12 @@ from muster.api.manifest.error_text import position
 from muster.api.manifest.experiment import Experiment
 from muster.api.manifest.load import Loaded
 from muster.api.manifest.problems import ManifestError, Problem, SpecError, bounded
-from muster.api.manifest.yaml.reader import MAX_BYTES, Node, read_yaml
+from muster.api.manifest.yaml.reader import MAX_BYTES, Node
 from muster.cli.terminal.colours import say
 from muster.client.names import name_for
 from muster.kinds.declaration.plan_error import PlanError
 from muster.kinds.experiments.planning import plan_of
+from muster.kinds.manifests.documents import read_one
 from muster.kinds.manifests.load import LoadedObject, load_any_node, object_of
 from muster.state.vocabulary.plan import Plan
 
@@ -71,7 +72,7 @@ class Manifest:
     def _problem(self, error: str) -> Problem:
         """``PlanError`` names the field first: add the place where the manifest states it."""
         field, _, message = error.partition(": ")
-        node, _ = read_yaml(self.text, filename=self.file)
+        node, *_ = read_one(self.text, filename=self.file)
         line, column = position(node, tuple(field.split(".")))
         return Problem(self.file, line, column, field, message)
 
@@ -97,22 +98,27 @@ def read_manifest(
     members may ask for, it is cut to that.
     """
     text, name = read_text(file)
-    node, problems = _tree(text, name, assignments)
-    manifest = Manifest(name, text, load_any_node(node, problems, filename=name))
+    node, problems, others = _tree(text, name, assignments)
+    manifest = Manifest(name, text, _loaded(node, problems, others, name))
     if share is None:
         return manifest
-    node, problems = _tree(text, name, assignments)
+    node, problems, others = _tree(text, name, assignments)
     changes = lighten(node, share(manifest.plan(name="light").size))
-    return Manifest(name, text, load_any_node(node, problems, filename=name), tuple(changes))
+    return Manifest(name, text, _loaded(node, problems, others, name), tuple(changes))
 
 
-def _tree(text: str, name: str, assignments: Sequence[str]) -> tuple[Node, list[Problem]]:
-    node, problems = read_yaml(text, filename=name)
+def _loaded(node: Node, problems: list[Problem], others: Sequence[Problem], name: str) -> Loaded | LoadedObject:
+    loaded = load_any_node(node, problems, filename=name)
+    return replace(loaded, warnings=(*others, *loaded.warnings))
+
+
+def _tree(text: str, name: str, assignments: Sequence[str]) -> tuple[Node, list[Problem], tuple[Problem, ...]]:
+    node, problems, others = read_one(text, filename=name)
     if node is None:
         raise ManifestError(bounded(problems))
     for assignment in assignments:
         override(node, assignment)
-    return node, problems
+    return node, problems, others
 
 
 def read_text(file: str) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from muster.client.errors import CannotCancel
 from muster.client.subjects import refuse_to_ask
 from muster.kinds.declaration.plan_error import PlanError
 from muster.kinds.declaration.watched_kind import Claim, PodFacts, every
-from muster.kinds.manifests.conversion import CONVERTERS
+from muster.kinds.manifests.converters import CONVERTERS
 from muster.kinds.planning.watched_plan import MOST, Framework, watched_plan
 from muster.kinds.registry.page import with_table
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS

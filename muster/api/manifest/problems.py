@@ -39,6 +39,9 @@ class Problem:
 class ProblemsError(MusterError, ValueError):
     """A manifest or a spec cannot be used; ``problems`` lists every reason."""
 
+    advice: str = ""
+    """Text of several lines that says what to write instead."""
+
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n".join(str(problem) for problem in self.problems))

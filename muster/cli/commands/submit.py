@@ -44,8 +44,10 @@ def submit(
     """Create an experiment from FILE (- is standard input) and print its name.
 
     FILE is an AIchorManifest, an Experiment, or an object of another controller. Of these a JAXJob, and a JobSet that
-    Muster manages, are created as they are; the others are converted. With --wait the exit status is its outcome:
-    0 succeeded, 1 failed, 3 ended by a deadline.
+    Muster manages, are created as they are; the others are converted. Of several documents, or of a List, exactly one
+    may be such a manifest, and the others, which are not created, are named.
+
+    With --wait the exit status is its outcome: 0 succeeded, 1 failed, 3 ended by a deadline.
     """
     manifest = read_manifest(file)
     filename = manifest.file

@@ -5,20 +5,17 @@ that cannot become an Experiment at all is a ``ManifestError`` that says why.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Any
 
-from muster.api.declared import declared
 from muster.api.manifest.load import KINDS, kind_of, load_node
 from muster.api.manifest.problems import ManifestError, Problem, bounded, nearest, quoted
-from muster.api.manifest.yaml.reader import Mapping, Node, read_yaml
+from muster.api.manifest.yaml.reader import Mapping, Node
 from muster.kinds.convert.aichor import aichor
-from muster.kinds.convert.converter import Converter
 from muster.kinds.convert.draft import Draft
 from muster.kinds.convert.source import Fields, Report
-
-CONVERTERS: Final[dict[str, Converter]] = {each.kind: each for each in declared("convert", Converter)}
-"""The kinds of other controllers that are converted."""
+from muster.kinds.manifests.converters import CONVERTERS
+from muster.kinds.manifests.documents import read_one
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +30,11 @@ class Conversion:
 
 def convert(text: str, *, filename: str = "<manifest>") -> Conversion:
     """Convert a manifest. Raises ``ManifestError`` if it cannot become an Experiment."""
-    node, problems = read_yaml(text, filename=filename)
+    node, problems, others = read_one(text, filename=filename)
     if node is None:
         raise ManifestError(bounded(problems))
-    return convert_node(node, problems, filename=filename)
+    found = convert_node(node, problems, filename=filename)
+    return replace(found, notes=(*others, *found.notes))
 
 
 def convert_node(node: Node, problems: Iterable[Problem] = (), *, filename: str = "<manifest>") -> Conversion:

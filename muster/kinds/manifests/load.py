@@ -13,8 +13,9 @@ from muster.api.manifest.error_text import position
 from muster.api.manifest.load import KINDS, SERVER_FIELDS, Loaded, experiment_object, kind_of, load_node
 from muster.api.manifest.problems import ManifestError, Problem, SpecError, bounded, path
 from muster.api.manifest.yaml.reader import Mapping as Tree
-from muster.api.manifest.yaml.reader import Node, plain, read_yaml
+from muster.api.manifest.yaml.reader import Node, plain
 from muster.api.manifest.yaml.tree import tree_of
+from muster.kinds.manifests.documents import read_one
 
 if TYPE_CHECKING:
     from muster.kinds.declaration.run_kind import RunKind
@@ -34,10 +35,11 @@ class LoadedObject:
 
 def load_any(text: str, *, filename: str = "<manifest>") -> Loaded | LoadedObject:
     """Read a manifest of any kind. Raises ``ManifestError`` with all of its problems."""
-    node, problems = read_yaml(text, filename=filename)
+    node, problems, others = read_one(text, filename=filename)
     if node is None:
         raise ManifestError(bounded(problems))
-    return load_any_node(node, problems, filename=filename)
+    loaded = load_any_node(node, problems, filename=filename)
+    return replace(loaded, warnings=(*others, *loaded.warnings))
 
 
 def load_any_node(
@@ -47,7 +49,8 @@ def load_any_node(
     kind = kind_of(node)
     if kind in KINDS:
         return load_node(node, problems, filename=filename)
-    from muster.kinds.manifests.conversion import CONVERTERS, convert_node
+    from muster.kinds.manifests.conversion import convert_node
+    from muster.kinds.manifests.converters import CONVERTERS
 
     if not isinstance(node, Tree) or kind not in CONVERTERS:
         return load_node(node, problems, filename=filename)

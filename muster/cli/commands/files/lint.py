@@ -52,7 +52,7 @@ def lint(ctx: click.Context, chosen: ClusterChoice, files: tuple[str, ...], outp
             where, separator, what = _split(problem)
             data(f"{where}{separator}{word}: {what}" if severity == "warning" else str(problem))
         for note in notes:
-            say(f"note: {plain(note)}")
+            say(plain(note))
     bad = {problem.file for severity, problem in found if severity == "error"}
     if bad:
         say(f"{len(bad)} of {len(files)} files cannot be used")
@@ -77,14 +77,15 @@ async def _ask(chosen: ClusterChoice, manifests: Sequence[Manifest]) -> list[tup
 
 
 def _check(file: str) -> tuple[list[tuple[str, Problem]], list[str], Manifest | None]:
-    """Problems with their severity, notes on what is in order, and the manifest if it can be used."""
+    """Problems with their severity, other lines to print, and the manifest if it can be used."""
     try:
         manifest = read_manifest(file)
     except ManifestError as error:
-        return [("error", problem) for problem in error.problems], [], None
+        return [("error", problem) for problem in error.problems], error.advice.splitlines(), None
     warnings = [("warning", problem) for problem in manifest.loaded.warnings]
     try:
-        return warnings, [*map(str, manifest.loaded.notes), *notes_on(manifest)], manifest
+        said = (*map(str, manifest.loaded.notes), *notes_on(manifest))
+        return warnings, [f"note: {each}" for each in said], manifest
     except ManifestError as error:
         return [*warnings, *(("error", problem) for problem in error.problems)], [], None
 
