@@ -50,7 +50,7 @@ def test_a_manifest_that_cannot_become_an_experiment_is_an_error(call: Call, tmp
     file.write_text("apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\n")
     result = call("convert", file)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert f"{file}:2:7: kind: 'Job' cannot be converted" in result.stderr
+    assert f"{file}:2:7: kind: a Job of batch/v1 cannot be converted" in result.stderr
 
 
 def test_the_other_verbs_take_every_kind(call: Call) -> None:

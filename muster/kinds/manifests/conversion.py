@@ -16,6 +16,7 @@ from muster.kinds.convert.draft import Draft
 from muster.kinds.convert.source import Fields, Report
 from muster.kinds.manifests.converters import CONVERTERS
 from muster.kinds.manifests.documents import read_one
+from muster.kinds.manifests.outside import refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,8 @@ def convert_node(node: Node, problems: Iterable[Problem] = (), *, filename: str 
     if found := bounded([*problems]):
         raise ManifestError(found)
     if not isinstance(node, Mapping) or kind not in CONVERTERS:
+        if (error := refusal(node, filename, "cannot be converted")) is not None:
+            raise error
         known = [*KINDS, *CONVERTERS]
         close = nearest(kind, known) if isinstance(kind, str) else None
         hint = f"did you mean {close}?" if close else f"these are: {', '.join(known)}"

@@ -53,6 +53,10 @@ def load_any_node(
     from muster.kinds.manifests.converters import CONVERTERS
 
     if not isinstance(node, Tree) or kind not in CONVERTERS:
+        from muster.kinds.manifests.outside import refusal
+
+        if (error := refusal(node, filename, "is not run by Muster")) is not None:
+            raise error
         return load_node(node, problems, filename=filename)
     from muster.api.names import MANAGED_BY
     from muster.kinds.registry.run_kinds import RUN_KINDS
