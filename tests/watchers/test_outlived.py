@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.state.vocabulary.record import ConditionType, Phase
 from muster.watchers.pods.containers import outlived_by
 from muster.watchers.pods.document import Status
@@ -29,10 +30,14 @@ def test_the_container_that_runs_on_behind_the_program_is_found() -> None:
     assert keeper(main=ended(), logger=RUNS) == "logger", "the program is known by its name"
     assert keeper(train=ended(), istio_proxy=RUNS) == "istio-proxy", "the other one is known by its name"
     assert keeper(train=ended(), istio_proxy=RUNS, vault_agent=RUNS) == "istio-proxy"
+    assert keeper(train=ended(), metrics_collector=RUNS) == "metrics-collector", "a word of the name says what it is"
+    assert keeper(train=ended(), my_otel_sidecar=RUNS) == "my-otel-sidecar"
 
 
 def test_nothing_is_said_where_it_is_not_known_which_container_is_the_program() -> None:
     assert keeper(setup=ended(), train=RUNS) == ""
+    assert keeper(proxy_setup=ended(), metrics_collector=RUNS) == "", "neither is a program"
+    assert keeper(setup=ended(), projector=RUNS) == "", "only whole words count"
     assert keeper(setup=ended(), pytorch=RUNS) == "", "the program runs"
     assert keeper(istio_proxy=ended(), pytorch=RUNS) == ""
     assert keeper(pytorch=ended(3), istio_proxy=RUNS) == "", "it has failed"
@@ -90,3 +95,36 @@ async def test_the_last_container_that_runs_on_is_named_alone(world: World) -> N
     behind(world, "run-1")
     await asyncio.sleep(45)
     assert "container istio-proxy of rank 1 (run-1) runs on and keeps its pod" in stuck(world, "pods/run")
+
+
+ENDS_WITH_ITS_PROGRAMS = [name for name in WATCHED_KINDS if name not in ("rayjobs", "rayclusters")]
+"""Ray's nodes end with their cluster, and a RayJob with the job that its head knows."""
+
+
+@pytest.mark.parametrize("kind", ENDS_WITH_ITS_PROGRAMS)
+@virtually
+async def test_it_is_named_in_a_run_of_every_kind(world: World, kind: str) -> None:
+    wanted, subject = WATCHED_KINDS[kind].sample, WATCHED_KINDS[kind].subject
+    if not WATCHED_KINDS[kind].virtual:
+        world.serve(kind)
+    await world.daemon("all")
+    owner: dict[str, Any] = {"kind": subject.kind, "apiVersion": subject.api_version, "name": "train", "uid": "u-1"}
+    if not WATCHED_KINDS[kind].virtual:
+        metadata = {"namespace": "team", "uid": "u-1", "labels": {"muster.dev/observe": "train"}}
+        path = f"/apis/{subject.api_version}/namespaces/team/{subject.plural}/train"
+        world.api.put(path, {"kind": subject.kind, "metadata": metadata, "spec": wanted.spec(2)})
+    for rank, labels in enumerate(wanted.pods):
+        own = {**labels, **({wanted.uid_label: "u-1"} if wanted.uid_label else {})}
+        more: dict[str, Any] = {"ownerReferences": [{**owner, "controller": True}]} if wanted.owned else {}
+        world.pod(f"train-{rank}", labels=own, ip=f"10.0.0.{rank + 1}", **more)
+    if kind == "mpijobs":  # both are workers: the launcher comes last, with a Job of its own
+        world.pod("train-launcher", labels={**wanted.pods[0], "training.kubeflow.org/job-role": "launcher"},
+                  ownerReferences=[{"kind": "Job", "name": "train-launcher", "uid": "j", "controller": True}])  # fmt: skip
+        world.api.remove(f"{PODS}/train-1")
+    await asyncio.sleep(20)
+    names = [name.rpartition("/")[2] for name in world.api.objects if name.startswith(f"{PODS}/train")]
+    for name in names:
+        behind(world, name)
+    await asyncio.sleep(60)
+    title = "pods/train" if WATCHED_KINDS[kind].virtual else f"{subject.word.lower()}/train"
+    assert stuck(world, title).startswith("ContainerRunsOn: all 2 programs have ended with exit code 0, but container")

@@ -32,6 +32,22 @@ BESIDE = frozenset(
     )
 )
 """Names of containers that others add to a pod: proxies of service meshes, agents, the metrics collector of Katib."""
+_HELPS = frozenset(
+    (
+        "collector",
+        "envoy",
+        "exporter",
+        "filebeat",
+        "fluent",
+        "fluentbit",
+        "fluentd",
+        "logger",
+        "otel",
+        "proxy",
+        "sidecar",
+    )
+)
+"""Words in the names of containers that serve a program."""
 _INT32 = 2**31 - 1
 
 
@@ -128,7 +144,7 @@ def outlived_by(status: Status) -> str:
     """The container that keeps the pod after its program has ended with 0; empty where none does.
 
     Nothing but names says which regular container is the program: one of the names that frameworks give it, else the
-    one beside known proxies and agents. Of others it is not known, and nothing is said.
+    one beside those that serve it by their names (proxies, agents, collectors). Of others it is not known, and nothing is said.
     """
     ended, runs = set[str](), list[str]()
     for container in status.containerStatuses or ():
@@ -141,8 +157,13 @@ def outlived_by(status: Status) -> str:
             ended.add(name)
     if not ended or not runs or not PROGRAMS.isdisjoint(runs):
         return ""
-    known = not PROGRAMS.isdisjoint(ended) or BESIDE.issuperset(runs)
+    known = not PROGRAMS.isdisjoint(ended) or (all(map(_helps, runs)) and not any(map(_helps, ended)))
     return intern(word(min(runs))) if known else ""
+
+
+def _helps(name: str) -> bool:
+    """The name says that the container serves a program."""
+    return name in BESIDE or not _HELPS.isdisjoint(name[:63].lower().split("-"))
 
 
 def restarted_in_place(spec: Spec | None) -> bool:
