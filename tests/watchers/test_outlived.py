@@ -118,8 +118,9 @@ async def test_it_is_named_in_a_run_of_every_kind(world: World, kind: str) -> No
         more: dict[str, Any] = {"ownerReferences": [{**owner, "controller": True}]} if wanted.owned else {}
         world.pod(f"train-{rank}", labels=own, ip=f"10.0.0.{rank + 1}", **more)
     if kind == "mpijobs":  # both are workers: the launcher comes last, with a Job of its own
-        world.pod("train-launcher", labels={**wanted.pods[0], "training.kubeflow.org/job-role": "launcher"},
-                  ownerReferences=[{"kind": "Job", "name": "train-launcher", "uid": "j", "controller": True}])  # fmt: skip
+        job = {"kind": "Job", "name": "train-launcher", "uid": "j", "controller": True}
+        launcher = {**wanted.pods[0], "training.kubeflow.org/job-role": "launcher"}
+        world.pod("train-launcher", labels=launcher, ownerReferences=[job])
         world.api.remove(f"{PODS}/train-1")
     await asyncio.sleep(20)
     names = [name.rpartition("/")[2] for name in world.api.objects if name.startswith(f"{PODS}/train")]

@@ -144,7 +144,8 @@ def outlived_by(status: Status) -> str:
     """The container that keeps the pod after its program has ended with 0; empty where none does.
 
     Nothing but names says which regular container is the program: one of the names that frameworks give it, else the
-    one beside those that serve it by their names (proxies, agents, collectors). Of others it is not known, and nothing is said.
+    one beside those that serve it by their names (proxies, agents, collectors). Of others it is not known, and nothing
+    is said.
     """
     ended, runs = set[str](), list[str]()
     for container in status.containerStatuses or ():
