@@ -100,11 +100,17 @@ def test_without_ports_a_run_that_has_no_dashboard_is_a_mistake_of_usage(call: C
     assert "mine has no dashboard: write the PORT to open" in result.stderr
 
 
+INSIDE = "dashboard: http://head.default:8265 inside the cluster"
+
+
 @pytest.mark.parametrize(
     ("process", "line"),
     [
         (4711, "dashboard: http://10.0.0.7:8265"),
-        (None, "dashboard: http://head.default:8265 inside the cluster; from here: muster port-forward mine 8265"),
+        (
+            None,
+            f"{INSIDE}; from here: muster port-forward mine 8265 -n default",
+        ),
     ],
     ids=["of a local cluster", "elsewhere"],
 )

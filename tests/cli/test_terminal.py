@@ -114,7 +114,25 @@ def test_the_dashboard_is_named_by_what_opens_from_here() -> None:
 
     assert shown(process=17) == "│ dashboard: http://10.245.0.7:8265"
     inside = "│ dashboard: http://mine-head.mine:8265 inside the cluster"
-    assert shown(process=None) == f"{inside}; from here: muster port-forward mine 8265"
+    forward = f"muster port-forward mine 8265 -n {seen.namespace}"
+    assert shown(process=None) == f"{inside}; from here: {forward}"
+
+
+def test_the_dashboard_of_a_watched_run_has_the_address_of_its_head_and_none_without_a_pod() -> None:
+    """Its own controller names the host; only the port is known."""
+    seen = experiment(phase="Running", dashboard=":8265")
+    forward = f"muster port-forward mine 8265 -n {seen.namespace}"
+
+    def shown(ip: str, read: bool = True) -> list[str]:
+        head = {"metadata": {"name": "head", "labels": labels("mine", 0)}, "status": {**running(None), "podIP": ip}}
+        members = (member_of(head),) if ip != "no pod" else ()
+        return [line for line in tree(Explanation(seen, members, (), members_read=read), 10) if "dashboard" in line]
+
+    assert shown("10.0.0.7") == [f"│ dashboard: http://10.0.0.7:8265 inside the cluster; from here: {forward}"]
+    assert shown("fd00::7") == [f"│ dashboard: http://[fd00::7]:8265 inside the cluster; from here: {forward}"]
+    assert shown("") == [f"│ dashboard: from here: {forward}"]
+    assert shown("no pod") == [], "nothing serves it"
+    assert shown("no pod", read=False) == [f"│ dashboard: from here: {forward}"]
 
 
 def test_after_the_end_the_last_step_that_was_read_is_said_as_such() -> None:

@@ -51,8 +51,8 @@ def tree(explanation: Explanation, now: float, roll: "Detail | None" = None, sty
     if status.steps is not None:
         lines.append(f"│ {steps_text(status.steps, status.epoch_begun, None if seen.finished else now)}")
     lines += [f"│ {note}" for note in _watched(explanation)]
-    if status.dashboard and not seen.finished:
-        lines.append(f"│ dashboard: {_dashboard(explanation)}")
+    if status.dashboard and not seen.finished and (where := _dashboard(explanation)):
+        lines.append(f"│ dashboard: {where}")
     members = sorted(explanation.members, key=lambda member: (member.group, member.rank))
     groups = [(name, list(found)) for name, found in groupby(members, key=lambda member: member.group)]
     end = _End(status.finished_at, theirs=seen.watched is not None) if seen.finished else None
@@ -89,14 +89,21 @@ def steps_text(steps: Steps, epoch: int, now: float | None) -> str:
 
 
 def _dashboard(explanation: Explanation) -> str:
-    """The address that opens from here; of a local cluster the pod's own, elsewhere what makes one."""
+    """The address that opens from here; of a local cluster the pod's own, elsewhere what makes one.
+
+    Empty while the head has no pod: nothing serves a page.
+    """
     seen = explanation.experiment
     head = next((member for member in explanation.members if member.rank == 0), None)
-    port = seen.status.dashboard.rpartition(":")[2]
+    host, _, port = map(printable, seen.status.dashboard.rpartition(":"))
     if head is not None and head.process is not None and head.ip:
-        return f"http://{printable(head.ip)}:{printable(port)}"
-    inside = f"http://{printable(seen.status.dashboard)} inside the cluster"
-    return f"{inside}; from here: muster port-forward {printable(seen.name)} {printable(port)}"
+        return f"http://{printable(head.ip)}:{port}"
+    if head is None and explanation.members_read:
+        return ""
+    ip = printable(head.ip) if head is not None else ""
+    host = host or (f"[{ip}]" if ":" in ip else ip)
+    inside = f"http://{host}:{port} inside the cluster; " if host else ""
+    return f"{inside}from here: muster port-forward {printable(seen.name)} {port} -n {printable(seen.namespace)}"
 
 
 def _watched(explanation: Explanation) -> list[str]:

@@ -131,7 +131,7 @@ def coordinator_of(spec: RayClusterSpec) -> Coordinator:
         complete=Completeness.ARRIVED,
         arrivals=JOINING,
         ports=(
-            Port(DASHBOARD, _port(params, "dashboard-port", RAY_DASHBOARD_PORT)),
+            *(() if dumb else (Port(DASHBOARD, _port(params, "dashboard-port", RAY_DASHBOARD_PORT)),)),
             Port(AGENT, _port(params, "dashboard-agent-listen-port", RAY_AGENT_PORT)),
         ),
         token=_token(spec, head),

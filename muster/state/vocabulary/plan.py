@@ -223,10 +223,15 @@ class Plan:
         return self.notice.replace("{pod}", pod).replace("{host}", self.coordinator_host(epoch))
 
     def dashboard_address(self, epoch: int) -> str:
-        """Host and port of the coordinator's web page in that epoch; empty where it has none."""
+        """Host and port of the coordinator's web page in that epoch; empty where it has none.
+
+        Of a watched run ``:8265``: its own controller names the host, and the pod of the coordinator has an address.
+        """
         if self.coordinator is None or not self.coordinator.ports:
             return ""
         number = next((port.number for port in self.coordinator.ports if port.name == DASHBOARD), 0)
+        if number and self.naming.names is Names.WATCHED:
+            return f":{number}"
         return self._address(self.coordinator, number, epoch) if number else ""
 
     def coordinator_address(self, epoch: int) -> str:

@@ -67,7 +67,10 @@ def test_ports_are_those_that_the_head_is_started_with() -> None:
 
 
 def test_a_head_without_a_dashboard_cannot_be_asked() -> None:
-    head = plan_of(cluster(head={"rayStartParams": {"include-dashboard": "false"}})).coordinator
+    dumb = plan_of(cluster(head={"rayStartParams": {"include-dashboard": "false"}}))
+    assert dumb.dashboard_address(0) == ""
+    assert plan_of(cluster()).dashboard_address(0) == ":8265"
+    head = dumb.coordinator
     assert head is not None
     assert head.probe is ProbeKind.NONE
 

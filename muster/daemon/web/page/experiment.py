@@ -221,7 +221,8 @@ def _facts(one: Detail, bundle: str) -> Part:
         facts.append(("Coordinator", f"{asked.address} {asked.state}{expected}{note}"))
         facts.append(("Protocol", asked.protocol or "none understood"))
     if one.dashboard:
-        where = f"http://{one.dashboard} inside the cluster" if ":" in one.dashboard else one.dashboard
+        host, _, port = one.dashboard.rpartition(":")
+        where = f"http://{one.dashboard} inside the cluster" if host else f"port {port} of the head's pod"
         facts.append(("Dashboard of the run", where))
     if cause := one.cause:
         text = join((f"epoch {cause.epoch}, ", moment(cause.at), f": {cause.sentence}"))
