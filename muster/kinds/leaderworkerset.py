@@ -62,7 +62,7 @@ class _Shape(msgspec.Struct, frozen=True):
 def place_of(pod: PodFacts) -> Place | None:
     """The place of a pod of a LeaderWorkerSet."""
     name = pod.labels.get(LABEL)
-    if not name:
+    if not name or not pod.labels.get(GROUP_INDEX):
         return None
     group, index = small_number(pod.labels.get(GROUP_INDEX)), small_number(pod.labels.get(INDEX))
     return Place(f"leaderworkerset/{word(name)}", GROUP, group, index)

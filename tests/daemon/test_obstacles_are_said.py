@@ -48,6 +48,27 @@ async def test_an_image_typo_is_said_on_the_experiment_with_an_event_and_a_metri
 
 
 @virtually
+async def test_a_kubelet_that_tries_a_pull_again_and_again_causes_no_writes(cluster: Cluster, daemon: Daemon) -> None:
+    """It alternates between two reasons and messages for as long as the image is missing."""
+    cluster.api.put(RUN, experiment(2))
+    await asyncio.sleep(2)
+    cluster.start(0)
+    tried = 'failed to pull and unpack image "x:typo": failed to resolve reference "x:typo": x:typo: not found'
+    waits(cluster, 1, "ErrImagePull", tried)
+    await asyncio.sleep(40)
+    assert cluster.status["message"].count("x:typo") == 1, cluster.status["message"]
+    begun = cluster.loop.time()
+    for turn in range(8):
+        if turn % 2:
+            waits(cluster, 1, "ErrImagePull", tried)
+        else:
+            waits(cluster, 1, "ImagePullBackOff", f'Back-off pulling image "x:typo": ErrImagePull: {tried}')
+        await asyncio.sleep(10)
+    assert cluster.writes("PUT status") > 0
+    assert cluster.writes("PUT status", begun) == 0
+
+
+@virtually
 async def test_a_node_that_is_cut_off_is_said_and_its_return_too(cluster: Cluster, daemon: Daemon) -> None:
     cluster.api.put(RUN, experiment(2))
     await asyncio.sleep(2)

@@ -79,7 +79,7 @@ def test_an_unschedulable_pod_has_the_reason_of_its_condition() -> None:
         (
             [container("fetch", {"waiting": {"reason": "ErrImagePull", "message": "m"}})],
             [container(state={"waiting": {"reason": "PodInitializing"}})],
-            "ErrImagePull",
+            "ImagePullBackOff",
         ),
         (
             [container("fetch", {"running": {}})],

@@ -78,8 +78,6 @@ CURE = (
     f"experiment the label {QUEUE_LABEL}"
 )
 """Then Kueue leaves pods alone whose controller is an Experiment."""
-_SAME = {"ErrImagePull": "ImagePullBackOff"}
-"""Reasons between which a kubelet alternates, by the one that is shown."""
 
 
 class Obstacle(msgspec.Struct, frozen=True):
@@ -176,7 +174,7 @@ def called_stuck(record: Record, obstacle: Blocked) -> bool:
 def _idle(context: Context, pods: Mapping[str, Pod], count: str) -> Obstacle:
     """Members that do not start, by cause. Of many it names the first until they are Stuck: till then they change."""
     pod = next(iter(pods.values()))
-    reason = _SAME.get(pod.waiting_reason, pod.waiting_reason)
+    reason = pod.waiting_reason
     blocked = context.record.blocked
     if len(pods) <= EXACT or (blocked is not None and called_stuck(context.record, blocked)):
         who = grouping.named(context, (each.rank for each in pods.values()), len(pods))

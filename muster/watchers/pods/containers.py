@@ -18,6 +18,7 @@ from muster.api.values.printable import MESSAGE, clean, word
 from muster.api.values.termination_message import words
 from muster.api.values.timestamps import seconds_of
 from muster.state.vocabulary.pod import PATIENT, Exit, PodPhase
+from muster.watchers.pods import image_pull
 from muster.watchers.pods.document import ContainerStatus, Spec, Status, Terminated
 
 _RETRIED = frozenset(("Always", "OnFailure"))
@@ -105,6 +106,8 @@ def waiting_of(status: Status) -> tuple[str, str]:
         if waiting is None:
             continue
         reason = waiting.reason or ""
+        if reason in image_pull.STATES:
+            return image_pull.SHOWN, image_pull.words_of(waiting.message, container.image)
         if reason not in PATIENT:
             return word(reason), clean(waiting.message, MESSAGE)
         if not found[0]:

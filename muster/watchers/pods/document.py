@@ -107,6 +107,7 @@ class ContainerStatus(msgspec.Struct, gc=False):
     """core/v1 ContainerStatus."""
 
     name: str | None = None
+    image: str | None = None
     state: State | None = None
     lastState: State | None = None
     restartCount: int | None = None

@@ -168,7 +168,9 @@ def test_while_the_gcs_is_frozen_it_is_not_known_who_has_arrived() -> None:
 
 def test_a_group_without_its_image_and_one_without_a_node_are_named_at_once() -> None:
     seen = story("d1")
-    assert seen.first("rank 2 (pull-0, rc-d-pull-worker-5klvv, Pending: ErrImagePull") == pytest.approx(2.0, abs=0.2)
+    assert seen.first("rank 2 (pull-0, rc-d-pull-worker-5klvv, Pending: ImagePullBackOff") == pytest.approx(
+        2.0, abs=0.2
+    )
     assert seen.first("rank 3 (huge-0, rc-d-huge-worker-2xzlb, Pending: Unschedulable, 0/6 nodes are available") < 2.5
     assert seen.stuck() == [(pytest.approx(17.0, abs=0.3), "ImagePullBackOff")]
 
