@@ -339,8 +339,8 @@ class Daemon:
             self.instruments.failed("step")
         return self.controller.failed(uid, error)
 
-    def _heard(self, uid: str, epoch: int, answer: RollAnswer) -> None:
-        self.controller.heard(uid, epoch, answer)
+    async def _heard(self, uid: str, epoch: int, answer: RollAnswer) -> None:
+        await self.controller.heard(uid, epoch, answer)
         self.changes.changed(uid)
 
     def _probed(self, kind: str, answer: RollAnswer) -> None:

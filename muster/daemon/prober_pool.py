@@ -13,7 +13,7 @@ Answers without a serving coordinator are dropped while the daemon's own event l
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
@@ -102,11 +102,11 @@ class BesideIt:
 
 
 class ProberPool:
-    """Owns the probe tasks. ``heard(uid, epoch, answer)`` receives each answer."""
+    """Owns the probe tasks. ``heard(uid, epoch, answer)`` takes each answer in."""
 
     def __init__(
         self,
-        heard: Callable[[str, int, RollAnswer], None],
+        heard: Callable[[str, int, RollAnswer], Awaitable[None]],
         *,
         make: Callable[[ProbeTarget], Prober],
         lag: Callable[[], float],
@@ -186,7 +186,7 @@ class ProberPool:
                     if isinstance(prober, ReadsReports):
                         prober.read_now()
                 answer = ras.added(await prober.snapshot(), now.ras)
-                self._take(uid, target, answer)
+                await self._take(uid, target, answer)
                 if last:
                     look.over.set()
                 serving = answer.coordinator.serving
@@ -210,14 +210,14 @@ class ProberPool:
     async def _follow(self, uid: str, target: ProbeTarget, prober: Prober, meter: Meter) -> None:
         async with aclosing(prober.changes()) as changes:
             async for answer in changes:
-                self._take(uid, target, answer)
+                await self._take(uid, target, answer)
                 await asyncio.sleep(0)  # a step is measured when it ends
                 await asyncio.sleep(meter.owed())
 
-    def _take(self, uid: str, target: ProbeTarget, answer: RollAnswer) -> None:
+    async def _take(self, uid: str, target: ProbeTarget, answer: RollAnswer) -> None:
         self._observe(target.kind, answer)
         if answer.coordinator.serving or self._lag() < TRUSTED_LAG:
-            self._heard(uid, target.epoch, answer)
+            await self._heard(uid, target.epoch, answer)
 
 
 Factory = Callable[[ProbeTarget, Callable[[], float]], Prober]

@@ -1,8 +1,8 @@
 """Each look at what tenants wrote: its worst input at size n, and how large that may be.
 
-``make`` prepares the input and returns the look. A look is what the event loop does without a turn for others. ``most``
-is the largest n that is let in; ``benchmarks/looks.py`` prints what the look costs there, beside ``HOLD``. A row
-that is over it is one that is not cut into turns yet.
+``make`` prepares the input and returns the look, which is done in turns where it returns a generator
+(``state.view.turns``). ``most`` is the largest n that is let in; ``benchmarks/looks.py`` prints what the longest turn
+costs there, beside ``HOLD``, and at twice as much.
 """
 
 import json
@@ -18,21 +18,29 @@ from muster.state.facts.incidents.signs import Run, Sign
 from muster.state.facts.incidents.tracking import Tracking, follow
 from muster.state.view.places.report import PlaceReport
 from muster.state.view.places.sentence import sentence as places_sentence
-from muster.state.view.places.standstill import places_seen
-from muster.state.view.progress import StepReport, steps_progress
-from muster.state.view.recorder.arrivals import arrivals_seen
-from muster.state.view.recorder.collectives import CollectiveReport, Collectives, GroupCount, Share, collectives_seen
-from muster.state.view.recorder.judgement import judged
-from muster.state.view.recorder.ras import ras_seen
+from muster.state.view.places.standstill import places_in_turns, places_seen
+from muster.state.view.progress import StepReport, progress_in_turns, steps_progress
+from muster.state.view.recorder.arrivals import arrivals_in_turns, arrivals_seen
+from muster.state.view.recorder.collectives import (
+    CollectiveReport,
+    Collectives,
+    GroupCount,
+    Share,
+    collectives_in_turns,
+    collectives_seen,
+)
+from muster.state.view.recorder.judgement import judged_in_turns
+from muster.state.view.recorder.ras import ras_in_turns, ras_seen
 from muster.state.view.recorder.ras_answer import Communicator, RasAnswer, RasRank
+from muster.state.view.turns import Turns
 from muster.watchers.probes.jax.generations import Generation
 from muster.watchers.probes.jax.places import stack_of
 from muster.watchers.probes.jax.protobuf import bytes_field, fixed64_field, integer_field
-from muster.watchers.probes.jax.task_list import RollReader, read_entries
-from muster.watchers.probes.nccl.answer import decoded as ras_decoded
-from muster.watchers.probes.ray.answers import read_nodes
+from muster.watchers.probes.jax.task_list import RollReader, entries_in_turns
+from muster.watchers.probes.nccl.answer import decoded_in_turns as ras_decoded
+from muster.watchers.probes.ray.answers import nodes_in_turns
 from muster.watchers.probes.ray.demands import _decoder as demands_decoder
-from muster.watchers.probes.ray.demands import sentence as demands_sentence
+from muster.watchers.probes.ray.demands import sentence_in_turns as demands_sentence
 from muster.watchers.probes.ray.tasks import read_tasks
 from muster.watchers.probes.reports import ReportReader
 from muster.watchers.probes.torch.collectives import SLICE, decoded
@@ -54,14 +62,14 @@ class Row:
     make: Callable[[int], Look]
 
 
-def _forged(n: int, *, silent: bool, share: bool, of: int = 8) -> Look:
-    """Processes that claim groups of their own, or the same ones. Half of them wait; the others are late or silent."""
+def _forged(n: int, *, silent: bool, share: bool, of: int = 8, late: int = 2) -> Look:
+    """Processes that claim groups of their own, or the same. One of ``late`` is late or silent; the others wait."""
 
     def reports(beat: int) -> list[CollectiveReport]:
         known: dict[GroupCount, GroupCount] = {}
         found = []
         for rank in range(n):
-            waits = rank % 2 == 0
+            waits = rank % late > 0
             counts = [
                 GroupCount(
                     f"{rank // of if share else rank}.{k}", "", "gloo", n, f"0-{n - 1}", 9 if waits else 8, "x", waits
@@ -79,15 +87,20 @@ def _forged(n: int, *, silent: bool, share: bool, of: int = 8) -> Look:
         seen = collectives_seen(reports(beat), 0, now, seen)
     last = reports(9)
 
-    def look() -> Collectives | None:
-        after = collectives_seen(last, 0, now + 100.0, seen)
-        return judged(after, seen) if after is not None else None
+    def look() -> Turns[Collectives | None]:
+        after = yield from collectives_in_turns(last, 0, now + 100.0, seen)
+        return (yield from judged_in_turns(after, seen)) if after is not None else None
 
     return look
 
 
 def _late(n: int) -> Look:
     return _forged(n, silent=False, share=True)
+
+
+def _late_in_few(n: int) -> Look:
+    """As many groups, and as many that are late in them, as a look goes through to its end."""
+    return _forged(n, silent=False, share=True, of=128, late=8)
 
 
 def _forged_alone(n: int) -> Look:
@@ -119,7 +132,7 @@ def _arrivals(n: int) -> Look:
 
     seen = arrivals_seen(reports(100), 0, 1000.0, None)
     last = reports(1000)
-    return lambda: arrivals_seen(last, 0, 5000.0, seen)
+    return lambda: arrivals_in_turns(last, 0, 5000.0, seen)
 
 
 def _ras(n: int) -> Look:
@@ -130,7 +143,7 @@ def _ras(n: int) -> Look:
     rank_of_ip = {f"10.{rank >> 8}.{rank & 255}.1": rank for rank in range(n)}
     seen = ras_seen(answer(20), 0, 1000.0, rank_of_ip, None)
     last = answer(21)
-    return lambda: ras_seen(last, 0, 1006.0, rank_of_ip, seen)
+    return lambda: ras_in_turns(last, 0, 1006.0, rank_of_ip, seen)
 
 
 def _places(n: int) -> Look:
@@ -140,8 +153,8 @@ def _places(n: int) -> Look:
     seen = places_seen(reports(10.0), {}, 0, 1000.0, None, n)
     last = reports(100.0)
 
-    def look() -> object:
-        found = places_seen(last, {}, 0, 1090.0, seen, n)
+    def look() -> Turns[object]:
+        found = yield from places_in_turns(last, {}, 0, 1090.0, seen, n)
         return places_sentence(found) if found is not None else ""
 
     return look
@@ -155,7 +168,7 @@ def _steps(n: int) -> Look:
     for step in range(2, 6):
         seen = steps_progress(reports(step), 0, 1000.0 + step, seen)
     last = reports(9)
-    return lambda: steps_progress(last, 0, 1020.0, seen)
+    return lambda: progress_in_turns(last, 0, 1020.0, seen)
 
 
 def _task(rank: int) -> bytes:
@@ -166,7 +179,7 @@ def _task(rank: int) -> bytes:
 
 def _task_list(n: int) -> Look:
     body = b"".join(map(_task, range(n)))
-    return lambda: RollReader(most=n).read(body, Generation.V2)
+    return lambda: RollReader(most=n).read_in_turns(body, Generation.V2)
 
 
 def _entries(n: int) -> Look:
@@ -176,7 +189,12 @@ def _entries(n: int) -> Look:
         )
         for rank in range(n)
     )
-    return lambda: ReportReader(n, n).read(read_entries(body, 2, n))
+
+    def look() -> Turns[object]:
+        entries = yield from entries_in_turns(body, 2, n)
+        return (yield from ReportReader(n, n).read_in_turns(entries))
+
+    return look
 
 
 def _collectives(n: int) -> Look:
@@ -199,7 +217,7 @@ def _ray_nodes(n: int) -> Look:
         for k in range(n)
     ]
     body = json.dumps({"data": {"result": {"result": nodes, "total": n}}}).encode()
-    return lambda: read_nodes(body)
+    return lambda: nodes_in_turns(body)
 
 
 def _ray_tasks(n: int) -> Look:
@@ -215,9 +233,9 @@ def _ray_demands(n: int) -> Look:
     report = {"usage": {}, "resourceDemand": demand, "nodeTypes": [[{"CPU": 1.0}, 1]]}
     body = json.dumps({"data": {"clusterStatus": {"time": 1.0, "loadMetricsReport": report}}}).encode()
 
-    def look() -> object:
+    def look() -> Turns[object]:
         found = demands_decoder.decode(body).data.cluster_status
-        return demands_sentence(found) if found is not None else ""
+        return (yield from demands_sentence(found)) if found is not None else ""
 
     return look
 
@@ -271,6 +289,7 @@ COLLECTIVES = (f"{RECORDER}.collectives", f"{RECORDER}.judgement")
 
 ROWS = (
     Row("collectives: the same groups", COLLECTIVES, 4096, _late),
+    Row("collectives: few groups", COLLECTIVES, 4096, _late_in_few),
     Row("collectives: groups of each", COLLECTIVES, 4096, _forged_alone),
     Row("collectives: half are silent", COLLECTIVES, 4096, _silent),
     Row("collectives: values of a turn", (f"{PROBES}.torch.collectives",), SLICE, _collectives),
@@ -293,6 +312,7 @@ ROWS = (
 )
 
 ELSEWHERE = {
+    f"{PROBES}.bounded.turns": "it does the turns of others",
     f"{PROBES}.bounded.channel": "it reads frames of a grant, with a turn for others after 64 of them",
     f"{PROBES}.bounded.connection": "it grants bytes and parts, and reads 64 parts a turn",
     f"{PROBES}.bounded.grpc": "one answer of a grant; test_floods.py",

@@ -2,13 +2,16 @@
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from types import FrameType
+from types import FrameType, GeneratorType
 from typing import Any
 
 import pytest
 
-from tests.bounds.rows import ELSEWHERE, ROWS, Row
+from benchmarks.looks import milliseconds
+from muster.state.view.turns import finished
+from tests.bounds.rows import ELSEWHERE, HOLD, ROWS, Row
 
 FOLDERS = "watchers/probes", "state/view/recorder", "state/view/places"
 """Where everything reads what tenants wrote."""
@@ -29,7 +32,9 @@ def steps(look: Callable[[], object]) -> int:
     before = sys.gettrace()
     sys.settrace(line)
     try:
-        look()
+        found = look()
+        if isinstance(found, GeneratorType):
+            finished(found)
     finally:
         sys.settrace(before)
     return counted
@@ -40,6 +45,25 @@ def test_a_look_is_linear_in_its_input(row: Row) -> None:
     size = min(SIZE, row.most // 2)
     small, large = (steps(row.make(n)) for n in (size, 2 * size))
     assert large <= TWICE * small, f"{small} steps for {size}, {large} for {2 * size}"
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_a_turn_of_a_look_keeps_its_budget_of_cpu_at_the_bound_and_at_twice_as_much(row: Row) -> None:
+    assert max(longest(row, row.most), longest(row, 2 * row.most)) <= HOLD
+
+
+def longest(row: Row, size: int) -> float:
+    """The longest turn in CPU milliseconds; 0 where so much is not let in."""
+    try:
+        return milliseconds(row, size, times=3)[0]
+    except ValueError:
+        return 0.0
+
+
+def test_a_look_without_turns_is_noticed() -> None:
+    row = next(row for row in ROWS if row.name == "jax: list of tasks")
+    look = row.make(row.most)
+    assert longest(replace(row, make=lambda n: lambda: finished(look())), row.most) > longest(row, row.most)  # type: ignore[arg-type]
 
 
 def test_a_look_that_is_quadratic_is_noticed() -> None:

@@ -51,10 +51,13 @@ def play(*answers: RollAnswer, ras: tuple[str, ...] = ADDRESSES) -> tuple[list[s
         asked.append(str(address))
         return SAID
 
+    async def hear(uid: str, epoch: int, answer: RollAnswer) -> None:
+        heard.append(answer)
+
     async def story() -> None:
         options: dict[str, Any] = {"lag": lambda: 0.0, "observe": lambda *_: None, "cpu": lambda: 0.0}
         pool = ProberPool(
-            lambda _uid, _epoch, answer: heard.append(answer),
+            hear,
             make=lambda _: Coordinator(*answers),
             ras=lambda: RasProbe(ask),
             **options,

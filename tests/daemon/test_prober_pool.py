@@ -48,6 +48,10 @@ def test_a_coordinator_that_cannot_be_asked_has_no_prober() -> None:
         prober_of(lambda: 0.0)(target(ProbeKind.NONE))
 
 
+async def hear(uid: str, epoch: int, answer: RollAnswer) -> None:
+    """Take an answer in, and do nothing with it."""
+
+
 class Asked:
     """A prober that notes whom it is to ask besides the coordinator."""
 
@@ -76,7 +80,7 @@ def test_other_suspects_of_the_same_coordinator_do_not_begin_its_probe_anew() ->
         return made[-1]
 
     async def story() -> None:
-        pool = ProberPool(lambda *_: None, make=make, lag=lambda: 0.0, observe=lambda *_: None, cpu=lambda: 0.0)
+        pool = ProberPool(hear, make=make, lag=lambda: 0.0, observe=lambda *_: None, cpu=lambda: 0.0)
         first = target(ProbeKind.RAY)
         pool.aim("uid", first)
         await asyncio.sleep(0.5)
@@ -114,9 +118,7 @@ def test_a_last_look_reads_what_is_reported_and_is_waited_for_a_moment_only(late
     prober = Reported(latency)
 
     async def story() -> None:
-        pool = ProberPool(
-            lambda *_: None, make=lambda _: prober, lag=lambda: 0.0, observe=lambda *_: None, cpu=lambda: 0.0
-        )
+        pool = ProberPool(hear, make=lambda _: prober, lag=lambda: 0.0, observe=lambda *_: None, cpu=lambda: 0.0)
         await pool.last_look("uid", 0.2)  # of a coordinator that is not asked
         pool.aim("uid", target(ProbeKind.JAX))
         await asyncio.sleep(latency + 0.5)
@@ -166,7 +168,7 @@ def test_a_coordinator_takes_at_most_its_share_of_a_core(cost: float, pause: flo
 
     async def story() -> None:
         pool = ProberPool(
-            lambda *_: None, make=lambda _: prober, lag=lambda: 0.0, observe=lambda *_: None, cpu=lambda: prober.taken
+            hear, make=lambda _: prober, lag=lambda: 0.0, observe=lambda *_: None, cpu=lambda: prober.taken
         )
         pool.aim("uid", target(ProbeKind.RAY))
         await asyncio.sleep(60)
@@ -191,7 +193,7 @@ def test_the_answers_of_a_parked_call_are_measured_too() -> None:
 
     async def story() -> None:
         pool = ProberPool(
-            lambda *_: None, make=lambda _: prober, lag=lambda: 0.0, observe=lambda *_: None, cpu=lambda: prober.taken
+            hear, make=lambda _: prober, lag=lambda: 0.0, observe=lambda *_: None, cpu=lambda: prober.taken
         )
         pool.aim("uid", target(ProbeKind.JAX))
         await asyncio.sleep(100)

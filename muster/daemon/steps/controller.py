@@ -37,6 +37,7 @@ from muster.state.vocabulary.actions import ConfirmEnd, ConfirmLaunch, ConfirmLo
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.transitions import IllegalTransition
+from muster.watchers.probes.bounded.turns import in_turns
 
 log = structlog.get_logger()
 
@@ -162,10 +163,10 @@ class Controller:
         """Leave the pods of Experiments that are gone to the garbage collector: this daemon does not lead any more."""
         self._leftovers.clear()
 
-    def heard(self, uid: str, epoch: int, answer: RollAnswer) -> None:
+    async def heard(self, uid: str, epoch: int, answer: RollAnswer) -> None:
         """Take in what a coordinator answered."""
         entry = self._index.get(uid)
-        if entry is not None and entry.view.observe_probe(answer, epoch):
+        if entry is not None and await in_turns(entry.view.observe_in_turns(answer, epoch)):
             self._queue.add(uid)
 
     def failed(self, uid: str, error: Exception) -> float | None:

@@ -37,6 +37,7 @@ import msgspec
 from muster.api.progress import report_interval
 from muster.api.values.humanize import age
 from muster.state.view.lead import Lead, Spent, followed
+from muster.state.view.turns import A_TURN, Turns, at_once
 from muster.state.vocabulary.wall_time import WallTime
 
 LAG_STEPS = 2
@@ -143,9 +144,9 @@ class Progress(msgspec.Struct, frozen=True):
         return self.repeated and self.read_at - self.moved_at >= self.patience
 
 
-def steps_progress(
+def progress_in_turns(
     reports: Iterable[StepReport], epoch: int, now: float, before: Progress | None, *, sent: bool = False
-) -> Progress | None:
+) -> Turns[Progress | None]:
     """The progress after a look that read these reports, given the one before it (of any epoch).
 
     With ``sent`` they were sent, and are the last of each rank.
@@ -154,7 +155,9 @@ def steps_progress(
     known = earlier.ranks if earlier else {}
     ranks: dict[int, _Rank] = {}
     moved = False
-    for report in reports:
+    for number, report in enumerate(reports, 1):
+        if number % A_TURN == 0:
+            yield
         last = known.get(report.rank)
         if last is not None and _same(last.report, report):
             ranks[report.rank] = last
@@ -170,7 +173,9 @@ def steps_progress(
     in_order = sorted(rank.report.step for rank in ranks.values())
     step, waited = in_order[len(in_order) // 2], now - moved_at
     rate = _rate(ranks.values(), max(0.0, waited - max(longest, HANG_SECONDS / HANG_INTERVALS)))
+    yield
     ranks, late = _behind(ranks, step, rate or 0.0)
+    yield
     slowest = _slowest(ranks, step, rate or 0.0, waited)
     lowest = min(ranks)
     said = ranks[lowest].report
@@ -197,6 +202,9 @@ def steps_progress(
         ranks=ranks,
         sent=sent,
     )
+
+
+steps_progress = at_once(progress_in_turns)
 
 
 def resumed(epoch: int, now: float, *, step: int, reporting: int, patience: float) -> Progress:

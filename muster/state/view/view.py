@@ -14,17 +14,18 @@ from msgspec import structs
 from muster.api.values.rank_ranges import from_ranges
 from muster.state.view.engine_facts import EngineFacts
 from muster.state.view.own_state import OwnState
-from muster.state.view.places.standstill import Places, places_seen
+from muster.state.view.places.standstill import Places, places_in_turns
 from muster.state.view.probe_result import ProbeResult, probe_result
-from muster.state.view.progress import Progress, StepReport, resumed, steps_progress
-from muster.state.view.recorder.arrivals import Arrivals, arrivals_seen, who
-from muster.state.view.recorder.collectives import CollectiveReport, Collectives, collectives_seen
-from muster.state.view.recorder.judgement import judged
-from muster.state.view.recorder.ras import RasSeen, ras_seen
+from muster.state.view.progress import Progress, StepReport, progress_in_turns, resumed, steps_progress
+from muster.state.view.recorder.arrivals import Arrivals, arrivals_in_turns, who
+from muster.state.view.recorder.collectives import CollectiveReport, Collectives, collectives_in_turns
+from muster.state.view.recorder.judgement import judged_in_turns
+from muster.state.view.recorder.ras import RasSeen, ras_in_turns
 from muster.state.view.roll import RollAnswer, joined
 from muster.state.view.sent_reports import SentReports
 from muster.state.view.stale_members import StaleMembers
 from muster.state.view.tally import NO_TALLY, Tally
+from muster.state.view.turns import Turns, finished
 from muster.state.view.write_budget import WriteBudget
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
@@ -225,10 +226,16 @@ class View:
 
     def observe_probe(self, answer: RollAnswer, epoch: int) -> bool:
         """Take in a coordinator's answer; True if the roll, the coordinator's state or a hang changed."""
-        before, hang_changed = self.probe, self._observe_progress(answer, epoch)
-        hang_changed = self._observe_collectives(answer, epoch) or hang_changed
-        hang_changed = self._observe_ras(answer, epoch) or hang_changed
-        hang_changed = self._observe_places(answer, epoch) or hang_changed
+        return finished(self.observe_in_turns(answer, epoch))
+
+    def observe_in_turns(self, answer: RollAnswer, epoch: int) -> Turns[bool]:
+        """The same. Each thing that is seen changes at once, at the end of its turns."""
+        hang_changed = yield from self._observe_progress(answer, epoch)
+        hang_changed = (yield from self._observe_collectives(answer, epoch)) or hang_changed
+        hang_changed = (yield from self._observe_ras(answer, epoch)) or hang_changed
+        hang_changed = (yield from self._observe_places(answer, epoch)) or hang_changed
+        yield
+        before = self.probe
         read = answer.reports, answer.collectives, answer.ras, answer.places
         if any(said is not None for said in read):  # this view has them
             answer = replace(answer, reports=None, collectives=None, ras=None, places=None, stacks=())
@@ -241,14 +248,14 @@ class View:
             self.epochs[epoch].call(self.probe.answer.states)
         return before is None or before.epoch != epoch or before.since != self.probe.since or hang_changed
 
-    def _observe_progress(self, answer: RollAnswer, epoch: int) -> bool:
+    def _observe_progress(self, answer: RollAnswer, epoch: int) -> Turns[bool]:
         """Take in what the ranks have reported; True if the gang hangs now, or does not any more.
 
         The first step that this daemon sees is evidence, too: the record may say that the gang hangs.
         """
         before = self.progress_of(epoch)
         if answer.reports or (answer.reports is not None and not (before is not None and before.sent)):
-            self.progress = steps_progress(answer.reports, epoch, answer.at, before)
+            self.progress = yield from progress_in_turns(answer.reports, epoch, answer.at, before)
         after = self.progress
         if after is before or after is None:
             return False
@@ -291,16 +298,16 @@ class View:
         if self.progress is not None and self.progress.sent:
             self.progress = None
 
-    def _observe_collectives(self, answer: RollAnswer, epoch: int) -> bool:
+    def _observe_collectives(self, answer: RollAnswer, epoch: int) -> Turns[bool]:
         """Take in which collectives the processes have entered; True if that is news for a decision."""
         if answer.collectives is None:
             return False
         said = who(self.arrivals) if self.arrivals else ""
-        self.arrivals = arrivals_seen(answer.collectives, epoch, answer.at, self.arrivals)
+        self.arrivals = yield from arrivals_in_turns(answer.collectives, epoch, answer.at, self.arrivals)
         turned = said != (who(self.arrivals) if self.arrivals else "")
-        return self._count_collectives(answer.collectives, epoch, answer.at) or turned
+        return (yield from self._count_collectives(answer.collectives, epoch, answer.at)) or turned
 
-    def _observe_ras(self, answer: RollAnswer, epoch: int) -> bool:
+    def _observe_ras(self, answer: RollAnswer, epoch: int) -> Turns[bool]:
         """Take in what NCCL says of collectives; True if that is news for a decision."""
         if answer.ras is None:
             return False
@@ -308,32 +315,32 @@ class View:
         for rank, pod in self.of(epoch).members.items():
             ranks[pod.ip].append(rank)
         rank_of = {ip: found[0] for ip, found in ranks.items() if ip and len(found) == 1}
-        self.ras = ras_seen(answer.ras, epoch, answer.at, rank_of, self.ras)
-        if self.ras.reports:
-            return self._count_collectives(self.ras.reports, epoch, answer.at)
+        self.ras = seen = yield from ras_in_turns(answer.ras, epoch, answer.at, rank_of, self.ras)
+        if seen.reports:
+            return (yield from self._count_collectives(seen.reports, epoch, answer.at))
         before = self.collectives_of(epoch)  # what was known of it is known no more
         self.collectives = Collectives(epoch, answer.at, answer.at, looks=0, longest=0.0, moved=True)
         return before is None or bool(before.behind)
 
-    def _count_collectives(self, reports: Iterable[CollectiveReport], epoch: int, now: float) -> bool:
+    def _count_collectives(self, reports: Iterable[CollectiveReport], epoch: int, now: float) -> Turns[bool]:
         before, progress = self.collectives_of(epoch), self.progress_of(epoch)
         pause = progress.pause if progress else 0.0
-        seen = collectives_seen(reports, epoch, now, before, pause=pause)
+        seen = yield from collectives_in_turns(reports, epoch, now, before, pause=pause)
         if seen is None:
             self.collectives = None
             return False
-        self.collectives = after = judged(seen, before)
+        self.collectives = after = yield from judged_in_turns(seen, before)
         if before is None:
             return bool(after.behind or after.awaited)
         return (before.behind, before.unsure, before.awaited) != (after.behind, after.unsure, after.awaited)
 
-    def _observe_places(self, answer: RollAnswer, epoch: int) -> bool:
+    def _observe_places(self, answer: RollAnswer, epoch: int) -> Turns[bool]:
         """Take in where the ranks stand; True if that is news for a decision."""
         if answer.places is None:
             return False
         before = self.places_of(epoch)
         size = len(answer.states)
-        self.places = after = places_seen(
+        self.places = after = yield from places_in_turns(
             answer.places, dict(answer.stacks), epoch, answer.at, before, size, self.progress_of(epoch)
         )
         return (before.news if before else ()) != (after.news if after else ())

@@ -29,6 +29,7 @@ from muster.api.values.printable import printable
 from muster.assist.mounted.place_watch import FASTEST, place_interval
 from muster.state.view.lead import Spent
 from muster.state.view.progress import StepReport
+from muster.state.view.turns import Turns, batches, finished
 
 IDLE = 6.0
 """Seconds between two looks at a store without reports: most programs do not report."""
@@ -87,13 +88,21 @@ class ReportReader:
 
     def read(self, entries: Mapping[str, bytes]) -> tuple[StepReport, ...]:
         """The reports, by rank, from values by their keys. A value that is the same as before is not decoded again."""
-        known, self._known = self._known, {}
+        return finished(self.read_in_turns(entries))
+
+    def read_in_turns(self, entries: Mapping[str, bytes]) -> Turns[tuple[StepReport, ...]]:
+        """The same."""
+        known: dict[str, tuple[bytes, StepReport | None]] = {}
         of_rank: dict[int, list[StepReport]] = defaultdict(list)
-        for key, value in entries.items():
-            last = known.get(key)
-            self._known[key] = last = last if last and last[0] == value else (value, _report(key, value))
-            if (report := last[1]) is not None and report.rank < self._most:
-                of_rank[report.rank].append(report)
+        for batch in batches(entries.items()):
+            yield
+            for key, value in batch:
+                last = self._known.get(key)
+                known[key] = last = last if last and last[0] == value else (value, _report(key, value))
+                if (report := last[1]) is not None and report.rank < self._most:
+                    of_rank[report.rank].append(report)
+        self._known = known
+        yield
         return tuple(_together(of_rank[rank]) for rank in sorted(of_rank))
 
 

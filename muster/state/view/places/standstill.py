@@ -23,6 +23,7 @@ from muster.api.places import NOTICE, RETURNS, longest_interval, place_interval
 from muster.state.view.at_work import Awaited, awaited
 from muster.state.view.places.report import Heard, PlaceGroup, PlaceReport
 from muster.state.view.progress import Progress
+from muster.state.view.turns import A_TURN, Turns, at_once
 from muster.state.vocabulary.wall_time import WallTime
 
 STANDS = 40.0
@@ -84,7 +85,7 @@ class Places(msgspec.Struct, frozen=True):
         return (self.awaited,) if self.awaited else ()
 
 
-def places_seen(
+def places_in_turns(
     reports: Iterable[PlaceReport],
     stacks: Mapping[int, tuple[str, ...]],
     epoch: int,
@@ -92,28 +93,34 @@ def places_seen(
     before: Places | None,
     size: int,
     progress: Progress | None = None,
-) -> Places | None:
+) -> Turns[Places | None]:
     """The places after a look that read these reports, given those before it; ``size`` is that of the gang."""
     earlier = before if before is not None and before.epoch == epoch else None
     began = earlier.began_at if earlier else now
     known = earlier.ranks if earlier else {}
     ranks: dict[int, Heard] = {}
-    for report in reports:
+    for number, report in enumerate(reports, 1):
+        if number % A_TURN == 0:
+            yield
         last = known.get(report.rank)
         ranks[report.rank] = last if last is not None and last.report == report else Heard(report, now - began)
     if not ranks:
         return earlier
+    yield
     silent_after = max(SILENT, 3 * place_interval(size))
     silent = {rank for rank, heard in ranks.items() if now - began - heard.after >= silent_after}
     answering = [heard.report for rank, heard in ranks.items() if rank not in silent]
     getting_on = [h.after for rank, h in ranks.items() if rank not in silent and h.report.stood < NOTICE]
+    yield
     groups = _groups(ranks, silent)
+    yield
     since: float | None = None
     waited_for: Awaited | None = None
     if len(ranks) >= size and len(groups) > 1 and makes_no_step(progress):
         since, waited_for = _still_since(ranks, answering, now, earlier.awaited if earlier else None)
     if since is not None and earlier is not None and earlier.still_since is not None:
         since = earlier.still_since
+    yield
     return Places(
         epoch=epoch,
         began_at=began,
@@ -128,6 +135,9 @@ def places_seen(
         stacks=stacks,
         ranks=ranks,
     )
+
+
+places_seen = at_once(places_in_turns)
 
 
 def makes_no_step(progress: Progress | None) -> bool:

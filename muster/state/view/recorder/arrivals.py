@@ -30,6 +30,7 @@ import msgspec
 from muster.api.collectives import beat_interval
 from muster.api.values.rank_ranges import to_ranges
 from muster.state.view.recorder.collectives import CollectiveReport, Share
+from muster.state.view.turns import A_TURN, Turns, at_once
 from muster.state.vocabulary.wall_time import WallTime
 
 WINDOW = 60.0
@@ -67,6 +68,15 @@ class Last(NamedTuple):
     """By how much it comes later than they do, for each collective."""
 
 
+class _Span(NamedTuple):
+    """What one process has added to its share since the window began."""
+
+    entered: int
+    samples: int
+    inside: int
+    elsewhere: int
+
+
 class _Window(NamedTuple):
     """What each process of a group had said when the window began, and in how many windows it came late."""
 
@@ -99,40 +109,54 @@ class Arrivals(msgspec.Struct, frozen=True):
         return tuple(sorted({each.member for each in self.last}))
 
 
-def arrivals_seen(
+def arrivals_in_turns(
     reports: Iterable[CollectiveReport], epoch: int, now: float, before: Arrivals | None
-) -> Arrivals | None:
+) -> Turns[Arrivals | None]:
     """The state after a look that read these reports, given the one before it (of any epoch)."""
     known = before.windows if before is not None and before.epoch == epoch else {}
     groups: dict[_Group, dict[int, tuple[int, Share]]] = defaultdict(dict)
     processes = 0
     for report in reports:
         processes += 1
+        if processes % A_TURN == 0:
+            yield
         for share in report.shares:
             identity = report.life, share.name, share.backend, share.size, share.ranks
             groups[identity][report.rank] = report.member, share
     least = max(WINDOW, BEATS * beat_interval(processes))
     windows: dict[_Group, _Window] = {}
-    left = JUDGED
+    left, turn = JUDGED, 0
     for identity, here in groups.items():
+        turn += len(here)
+        if turn >= A_TURN:
+            turn = 0
+            yield
         window = known.get(identity)
         if window is not None and now - window.began >= least:
             if left <= 0:  # it is its turn at the next look: those before it have a fresh window then
                 windows[identity] = window
                 continue
             left -= len(here)
-        windows[identity] = _seen(here, now, window, least)
+        windows[identity] = yield from _seen(here, now, window, least)
     return Arrivals(epoch, now, windows) if windows else None
 
 
-def _seen(here: Mapping[int, tuple[int, Share]], now: float, window: _Window | None, least: float) -> _Window:
-    fresh = _Window(now, {rank: share for rank, (_, share) in here.items()})
-    if window is None or now < window.began:
-        return fresh
-    seconds = now - window.began
-    if seconds < least:
+arrivals_seen = at_once(arrivals_in_turns)
+
+
+def _seen(here: Mapping[int, tuple[int, Share]], now: float, window: _Window | None, least: float) -> Turns[_Window]:
+    seconds = now - window.began if window is not None else 0.0
+    if window is not None and 0 <= seconds < least:
         return window
-    spans = {rank: _since(share, window.shares[rank]) for rank, (_, share) in here.items() if rank in window.shares}
+    fresh = _Window(now, {rank: share for rank, (_, share) in here.items()})
+    if window is None or seconds < 0:
+        return fresh
+    spans: dict[int, _Span] = {}
+    for number, (rank, (_, share)) in enumerate(here.items(), 1):
+        if (before := window.shares.get(rank)) is not None:
+            spans[rank] = _since(share, before)
+        if number % A_TURN == 0:
+            yield
     size = next(share.size for _, share in here.values())
     entered = [each.entered for each in spans.values()]
     if len(spans) == size and 0 <= min(entered) < FEWEST and seconds < LONGEST_WINDOW * least:
@@ -140,11 +164,13 @@ def _seen(here: Mapping[int, tuple[int, Share]], now: float, window: _Window | N
     counts = len(spans) == size > 1 and min(entered) >= max(FEWEST, SAME * max(entered))
     if not counts or not all(_sound(each) for each in spans.values()):
         return fresh
+    if len(spans) >= A_TURN:
+        yield
     return _judged(here, spans, window, fresh, seconds)
 
 
 def _judged(
-    here: Mapping[int, tuple[int, Share]], spans: Mapping[int, Share], window: _Window, fresh: _Window, seconds: float
+    here: Mapping[int, tuple[int, Share]], spans: Mapping[int, _Span], window: _Window, fresh: _Window, seconds: float
 ) -> _Window:
     waits = {rank: each.inside / each.samples for rank, each in spans.items()}
     others, least = median_high(waits.values()), min(waits.values())
@@ -175,16 +201,16 @@ def _judged(
     return fresh._replace(late=late, last=last[:SHOWN])
 
 
-def _since(share: Share, before: Share) -> Share:
-    return share._replace(
-        entered=share.entered - before.entered,
-        samples=share.samples - before.samples,
-        inside=share.inside - before.inside,
-        elsewhere=share.elsewhere - before.elsewhere,
+def _since(share: Share, before: Share) -> _Span:
+    return _Span(
+        share.entered - before.entered,
+        share.samples - before.samples,
+        share.inside - before.inside,
+        share.elsewhere - before.elsewhere,
     )
 
 
-def _sound(span: Share) -> bool:
+def _sound(span: _Span) -> bool:
     return span.samples >= SAMPLES and 0 <= span.inside <= span.samples and span.elsewhere >= 0
 
 

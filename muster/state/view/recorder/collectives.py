@@ -24,7 +24,6 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import NamedTuple
 
 import msgspec
@@ -32,6 +31,7 @@ import msgspec
 from muster.api.collectives import beat_interval
 from muster.api.values.rank_ranges import spans
 from muster.state.view.at_work import Awaited, Doing
+from muster.state.view.turns import A_TURN, Turns, at_once, batches
 from muster.state.vocabulary.wall_time import WallTime
 
 LOOKS = 3
@@ -208,9 +208,9 @@ class Collectives(msgspec.Struct, frozen=True):
         return not self.moved and (self.looks < LOOKS or not self.judged)
 
 
-def collectives_seen(
+def collectives_in_turns(
     reports: Iterable[CollectiveReport], epoch: int, now: float, before: Collectives | None, *, pause: float = 0.0
-) -> Collectives | None:
+) -> Turns[Collectives | None]:
     """The state after a look that read these reports, given the one before it (of any epoch).
 
     ``pause``: seconds that the program has announced to make no step.
@@ -219,7 +219,9 @@ def collectives_seen(
     known = earlier.processes if earlier else {}
     processes: dict[tuple[int, int], _Process] = {}
     moved = False
-    for report in reports:
+    for number, report in enumerate(reports, 1):
+        if number % A_TURN == 0:
+            yield
         key = report.member, report.rank
         last = known.get(key)
         if last is not None and (last.report.life, last.report.beat) == (report.life, report.beat):
@@ -230,6 +232,7 @@ def collectives_seen(
         processes[key] = _Process(report)
     if not processes:
         return earlier
+    yield
     judged = any(each.report.still >= 0 or each.report.groups is not None for each in processes.values())
     if earlier is None:
         moved_at, looks = now - max(0.0, min(each.report.still for each in processes.values())), 1
@@ -241,7 +244,8 @@ def collectives_seen(
     behind: tuple[Behind, ...] = ()
     if looks >= LOOKS and now - moved_at >= patience:
         first = now - moved_at >= max(FIRST_SECONDS, patience)
-        behind = tuple(each for each in who_is_behind(processes) if first or each.entered >= WARM)
+        yield
+        behind = tuple(each for each in (yield from _who_is_behind(processes)) if first or each.entered >= WARM)
     return Collectives(
         epoch=epoch,
         read_at=now,
@@ -255,26 +259,34 @@ def collectives_seen(
     )
 
 
-def who_is_behind(processes: Mapping[tuple[int, int], _Process]) -> tuple[Behind, ...]:
+collectives_seen = at_once(collectives_in_turns)
+
+
+def _who_is_behind(processes: Mapping[tuple[int, int], _Process]) -> Turns[tuple[Behind, ...]]:
     """The collectives that processes wait in, with those that have not entered them."""
     quiet = max(SILENT_SECONDS, 3 * beat_interval(len(processes)))
     silent = _Silent([each for each in processes.values() if each.same >= LOOKS and each.quiet >= quiet])
     lives: dict[int, list[CollectiveReport]] = defaultdict(list)
-    for each in processes.values():
-        if each.report.groups and each.report.rank not in silent.of_rank:
-            lives[each.report.life].append(each.report)
-    found: list[_Wait] = []
-    states = pairs = 0
-    for reports in lives.values():
-        counted = Counter(chain.from_iterable(each.groups or () for each in reports))
-        states += len(counted)
-        if states > MOST_STATES:
+    counted: dict[int, Counter[GroupCount]] = defaultdict(Counter)
+    for batch in batches(processes.values()):
+        yield
+        for each in batch:
+            if each.report.groups and each.report.rank not in silent.of_rank:
+                lives[each.report.life].append(each.report)
+                counted[each.report.life].update(each.report.groups)
+        if sum(map(len, counted.values())) > MOST_STATES:
             return ()
-        waits = _waits(counted, silent)
-        pairs += _find_late(reports, waits, MOST_PAIRS - pairs)
+    waits: dict[int, dict[GroupCount, _Wait]] = {}
+    for life, states in counted.items():
+        waits[life] = _waits(states, silent)
+    pairs = 0
+    for group in batches((report, waits[life]) for life, reports in lives.items() for report in reports):
+        yield
+        pairs += sum(_find_late(report, of_life) for report, of_life in group)
         if pairs > MOST_PAIRS:
             return ()
-        found += dict.fromkeys(waits.values())
+    yield
+    found = [wait for of_life in waits.values() for wait in dict.fromkeys(of_life.values())]
     found.sort(key=lambda each: (-each.waiting, each.at.name))
     return tuple(_named(found, silent, alone=True)) or tuple(_named(found, silent, alone=False))
 
@@ -334,20 +346,17 @@ def _waits(counted: Mapping[GroupCount, int], silent: _Silent) -> dict[GroupCoun
     return found
 
 
-def _find_late(reports: Iterable[CollectiveReport], waits: Mapping[GroupCount, _Wait], most: int) -> int:
-    """Add to each collective the processes that have not entered it; return how many, or more than ``most``."""
-    pairs = 0
-    for report in reports:
-        if waits.keys().isdisjoint(report.groups or ()):
-            continue
-        busy = any(each.waits for each in report.groups or ())
-        for state in report.groups or ():
-            wait = waits.get(state)
-            if wait is not None and state.entered < wait.at.entered:
-                (wait.others if busy else wait.alone).append((report, state))
-                pairs += 1
-        if pairs > most:
-            break
+def _find_late(report: CollectiveReport, waits: Mapping[GroupCount, _Wait]) -> int:
+    """Add the process to each collective that it has not entered; return to how many."""
+    groups, pairs = report.groups or (), 0
+    if waits.keys().isdisjoint(groups):
+        return 0
+    busy = any(each.waits for each in groups)
+    for state in groups:
+        wait = waits.get(state)
+        if wait is not None and state.entered < wait.at.entered:
+            (wait.others if busy else wait.alone).append((report, state))
+            pairs += 1
     return pairs
 
 

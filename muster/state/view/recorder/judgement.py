@@ -7,7 +7,7 @@
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from heapq import nsmallest
 from itertools import chain
 
@@ -27,6 +27,7 @@ from muster.state.view.recorder.collectives import (
     Late,
     _Process,
 )
+from muster.state.view.turns import Turns, at_once, batches
 
 _Call = tuple[str, str, int, str, int]
 """Name, backend, size and ranks of a group, and a number of a collective."""
@@ -34,16 +35,21 @@ MOST_NAMED = 4
 """Mismatches that a look names: a sentence has fewer."""
 
 
-def judged(seen: Collectives, before: Collectives | None) -> Collectives:
+def judged_in_turns(seen: Collectives, before: Collectives | None) -> Turns[Collectives]:
     """What was seen at a look, with ranks at work and calls that do not match; ``before`` is the look before it."""
     still = seen.read_at - seen.moved_at
-    if seen.looks >= LOOKS and still >= STILL_SECONDS and (wrong := tuple(_mismatches(seen.processes))):
+    if seen.looks >= LOOKS and still >= STILL_SECONDS and (wrong := (yield from _mismatches(seen.processes))):
         return replace(seen, behind=wrong)
+    yield
     found = _late_at_work(seen, before.awaited if before is not None and before.epoch == seen.epoch else None)
     if found is not None and not found.outlasts(still, LONGER * seen.longest):
         seen = replace(seen, behind=(), awaited=found)
     workers = frozenset(each.report.member for each in seen.processes.values() if _works(each))
+    yield
     return replace(seen, workers=workers, idle=all(map(_idles, seen.processes.values())))
+
+
+judged = at_once(judged_in_turns)
 
 
 def _works(process: _Process) -> bool:
@@ -69,27 +75,38 @@ def _late_at_work(seen: Collectives, before: Awaited | None) -> Awaited | None:
     return awaited(workers.items(), max((each.waiting for each in seen.behind), default=0), before)
 
 
-def _mismatches(processes: Mapping[tuple[int, int], _Process]) -> Iterator[Behind]:
+def _mismatches(processes: Mapping[tuple[int, int], _Process]) -> Turns[tuple[Behind, ...]]:
     """The collectives of one number that processes have called by different names, and wait in."""
     reports = [each.report for each in processes.values() if each.report.groups]
-    states = set(chain.from_iterable(each.groups or () for each in reports))
+    states: set[GroupCount] = set()
+    for batch in batches(reports):
+        yield
+        states.update(chain.from_iterable(each.groups or () for each in batch))
+        if len(states) > MOST_STATES:
+            return ()
+    yield
     names: dict[_Call, set[str]] = defaultdict(set)
-    for state in states if len(states) <= MOST_STATES else ():
+    for state in states:
         if state.waits and not state.asked and state.entered > 0 and state.operation:
             names[_call(state)].add(state.operation)
     named = set(nsmallest(MOST_NAMED, (call for call, by_name in names.items() if len(by_name) > 1)))
     if not named:
-        return
+        return ()
     wrong = {state for state in states if _call(state) in named}
     calls: dict[tuple[int, _Call], dict[str, list[tuple[CollectiveReport, GroupCount]]]] = {}
-    for report in reports:
-        for state in report.groups or ():
-            if state in wrong and state.waits:
-                here = calls.setdefault((report.life, _call(state)), {})
-                here.setdefault(state.operation, []).append((report, state))
+    for batch in batches(reports):
+        yield
+        for report in batch:
+            for state in report.groups or ():
+                if state in wrong and state.waits:
+                    here = calls.setdefault((report.life, _call(state)), {})
+                    here.setdefault(state.operation, []).append((report, state))
+    found = []
     for by_name in calls.values():
         if len(by_name) > 1:
-            yield _mismatch(by_name.values())
+            found.append(_mismatch(by_name.values()))
+            yield
+    return tuple(found)
 
 
 def _call(state: GroupCount) -> _Call:

@@ -25,6 +25,7 @@ import msgspec
 
 from muster.state.view.recorder.collectives import CollectiveReport, GroupCount
 from muster.state.view.recorder.ras_answer import OPERATIONS, Communicator, RasAnswer
+from muster.state.view.turns import Turns, at_once, batches
 from muster.state.vocabulary.wall_time import WallTime
 
 WARM: Final = 16
@@ -82,7 +83,9 @@ class _Place(NamedTuple):
 _Places = Mapping[tuple[str, int], _Place]
 
 
-def ras_seen(answer: RasAnswer, epoch: int, now: float, rank_of: Mapping[str, int], before: RasSeen | None) -> RasSeen:
+def ras_in_turns(
+    answer: RasAnswer, epoch: int, now: float, rank_of: Mapping[str, int], before: RasSeen | None
+) -> Turns[RasSeen]:
     """The state after an answer, given the one before it (of any epoch).
 
     ``rank_of`` gives the rank behind each pod IP, of those IPs that one pod alone has.
@@ -90,13 +93,24 @@ def ras_seen(answer: RasAnswer, epoch: int, now: float, rank_of: Mapping[str, in
     earlier = before if before is not None and before.epoch == epoch else None
     last = earlier.communicators if earlier else {}
     moved = earlier is None or any(_moved(each, last.get(each.identity)) for each in answer.communicators)
+    yield
     looks, moves, longest = (earlier.looks + 1, earlier.moves + moved, earlier.longest) if earlier else (1, 1, 0.0)
     if earlier and moved and any(each[-1] >= WARM for of in last.values() for each in of.counts.values()):
         longest = max(longest, earlier.read_at - earlier.moved_at + min(now - earlier.read_at, BETWEEN))
     moved_at = now if moved or earlier is None else earlier.moved_at
     known = {each.identity: _followed(each, last.get(each.identity)) for each in answer.communicators}
+    yield
     seen = RasSeen(epoch, now, moved_at, looks, moves, longest, known)
-    return msgspec.structs.replace(seen, reports=tuple(_reports(answer, seen, _places(answer, rank_of))))
+    places = _places(answer, rank_of)
+    yield
+    reports: list[CollectiveReport] = []
+    for batch in batches(_reports(answer, seen, places)):
+        reports += batch
+        yield
+    return msgspec.structs.replace(seen, reports=tuple(reports))
+
+
+ras_seen = at_once(ras_in_turns)
 
 
 def _moved(each: Communicator, last: _Known | None) -> bool:

@@ -28,9 +28,11 @@ from muster.api.places import (
 )
 from muster.api.values.printable import bare, printable
 from muster.state.view.places.report import PlaceReport
+from muster.state.view.turns import Turns, batches
 from muster.watchers.probes.bounded.grpc import NoAnswer
+from muster.watchers.probes.bounded.turns import in_turns
 from muster.watchers.probes.jax.protobuf import Malformed
-from muster.watchers.probes.jax.task_list import most_tasks, read_entries
+from muster.watchers.probes.jax.task_list import entries_in_turns, most_tasks, read_entries
 from muster.watchers.probes.reports import IDLE, rest_after
 
 MOST_STACKS = 8
@@ -87,14 +89,22 @@ class PlaceReader:
 
     async def read(self, get: Get) -> tuple[PlaceReport, ...]:
         """The places, by rank. Raises what ``get`` raises, and ``Malformed``."""
-        known, self._known = self._known, {}
-        for key, value in read_entries(await get(PLACES, True), 2, self._most).items():
-            last = known.get(key)
-            self._known[key] = last if last is not None and last[0] == value else (value, _report(key, value))
+        await in_turns(self._take(await get(PLACES, True)))
         found = {report.rank: report for _, report in self._known.values() if report and report.rank < self._most}
         reports = tuple(found[rank] for rank in sorted(found))
         await self._read_stacks(reports, get)
         return reports
+
+    def _take(self, body: bytes) -> Turns[None]:
+        """Decode the values of a directory; one that is the same as before is not decoded again."""
+        entries = yield from entries_in_turns(body, 2, self._most)
+        known: dict[str, tuple[bytes, PlaceReport | None]] = {}
+        for batch in batches(entries.items()):
+            yield
+            for key, value in batch:
+                last = self._known.get(key)
+                known[key] = last if last is not None and last[0] == value else (value, _report(key, value))
+        self._known = known
 
     async def _read_stacks(self, reports: tuple[PlaceReport, ...], get: Get) -> None:
         standing = [report for report in reports if report.stood >= _WRITTEN]

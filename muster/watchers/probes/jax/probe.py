@@ -19,12 +19,21 @@ from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.watchers.probes.bounded.channel import Channel
 from muster.watchers.probes.bounded.connection import Address, PortState
 from muster.watchers.probes.bounded.grpc import NoAnswer, Status
+from muster.watchers.probes.bounded.turns import in_turns
 from muster.watchers.probes.jax.generations import Generation, ProtocolNegotiation
 from muster.watchers.probes.jax.places import PlaceReader
 from muster.watchers.probes.jax.port_check import check_port
 from muster.watchers.probes.jax.protobuf import Malformed
 from muster.watchers.probes.jax.rpc import Method, Question, Seen, send
-from muster.watchers.probes.jax.task_list import MAX_TEXT, RollReader, most_tasks, read_entries, read_mismatch, summary
+from muster.watchers.probes.jax.task_list import (
+    MAX_TEXT,
+    RollReader,
+    entries_in_turns,
+    most_tasks,
+    read_entries,
+    read_mismatch,
+    summary,
+)
 from muster.watchers.probes.reports import ReportReader
 
 PREEMPTION_KEY = "RECEIVED_PREEMPTION_NOTICE"
@@ -105,7 +114,7 @@ class JaxProbe:
                 body = await send(self._channel, Question(Method.V2_WATCH_TASKS, seen.incarnation, seen))
                 if self._reader is not reader:
                     continue  # meanwhile a snapshot has found a newer coordinator
-                answer = self._read(body, Generation.V2, reader, 0.0)
+                answer = await self._read(body, Generation.V2, reader, 0.0)
             except NoAnswer as error:
                 if self._channel.closed:
                     return
@@ -178,7 +187,7 @@ class JaxProbe:
                 continue
             self._negotiation.accept(generation)
             self._reader = reader
-            return self._read(body, generation, reader, _monotonic() - started)
+            return await self._read(body, generation, reader, _monotonic() - started)
         self._negotiation.reset()
         raise refusal
 
@@ -204,8 +213,8 @@ class JaxProbe:
     def _new_reader(self, incarnation: int | None = None) -> RollReader:
         return RollReader(incarnation, most=most_tasks(self._expected))
 
-    def _read(self, body: bytes, generation: Generation, reader: RollReader, latency: float) -> RollAnswer:
-        reading = reader.read(body, generation)
+    async def _read(self, body: bytes, generation: Generation, reader: RollReader, latency: float) -> RollAnswer:
+        reading = await reader.take(body, generation)
         self._misses = 0
         answer = RollAnswer(
             at=self._clock(),
@@ -271,7 +280,8 @@ class JaxProbe:
         try:
             async with asyncio.timeout(self._deadline):
                 stored = await self._stored(KEYS, directory=True)
-                reports = self._reports.read(read_entries(stored, 2, most_tasks(self._expected)))
+                entries = await in_turns(entries_in_turns(stored, 2, most_tasks(self._expected)))
+                reports = await in_turns(self._reports.read_in_turns(entries))
         except (NoAnswer, Malformed, TimeoutError):
             pass  # the roll is known all the same; whether the coordinator answers shows at the next look
         self._reports.took(began, _monotonic())

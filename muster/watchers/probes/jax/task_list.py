@@ -12,12 +12,15 @@ Source: cluster_register_with_barrier in openxla/xla coordination_service.cc, as
 """
 
 import re
+from asyncio import Lock
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import NamedTuple
 
 from muster.api.values.printable import printable
 from muster.state.view.roll import RankError, RankState
+from muster.state.view.turns import A_TURN, Turns, at_once, batches, finished
+from muster.watchers.probes.bounded.turns import in_turns
 from muster.watchers.probes.jax.generations import Generation
 from muster.watchers.probes.jax.protobuf import Malformed, fields, read_bytes, read_fixed64, read_varint, signed
 from muster.watchers.probes.jax.rpc import Seen
@@ -26,7 +29,7 @@ MAX_TEXT = 1000
 """How many characters of a coordinator's text are kept."""
 MAX_TASK_ID = 1 << 20
 MAX_TASKS = 1 << 14
-"""A longer list is not of a JAX job but an attempt to keep the daemon busy; 16,384 entries take 90 ms."""
+"""A longer list is not of a JAX job but an attempt to keep the daemon busy; it is decoded in turns."""
 _MAX_FIELDS = 8
 """The same for the fields of one task, which has six."""
 
@@ -64,7 +67,7 @@ def most_tasks(expected: int | None) -> int:
     return MAX_TASKS if expected is None else min(MAX_TASKS, 512 + 2 * expected)
 
 
-def read_tasks(body: bytes, most: int = MAX_TASKS) -> TaskList:
+def tasks_in_turns(body: bytes, most: int = MAX_TASKS) -> Turns[TaskList]:
     """The answer to any of the calls that list tasks. Raises `Malformed`, also for more than `most` entries.
 
     Impossible ids are dropped; of an id listed twice the last entry stays. A task in its usual form is matched by one
@@ -75,6 +78,8 @@ def read_tasks(body: bytes, most: int = MAX_TASKS) -> TaskList:
     end = len(body)
     while at < end:
         count += 1
+        if count % A_TURN == 0:
+            yield
         if count > most + 1:  # 1: the version
             raise Malformed(f"the task list has more than {most} entries")
         usual = _USUAL_TASK(body, at)
@@ -96,6 +101,9 @@ def read_tasks(body: bytes, most: int = MAX_TASKS) -> TaskList:
         if 0 <= task_id < MAX_TASK_ID:
             tasks[task_id] = task
     return TaskList(tasks, version)
+
+
+read_tasks = at_once(tasks_in_turns)
 
 
 def _task(body: bytes) -> tuple[int, Task]:
@@ -149,19 +157,24 @@ def read_entry(body: bytes) -> tuple[str, bytes]:
     return key.decode("utf-8", errors="replace"), content
 
 
-def read_entries(body: bytes, field: int, most: int = MAX_TASKS) -> dict[str, bytes]:
+def entries_in_turns(body: bytes, field: int, most: int = MAX_TASKS) -> Turns[dict[str, bytes]]:
     """The entries in field `field` of an answer: 1 for TryGetKeyValue, 2 for GetKeyValueDir.
 
     Raises `Malformed`, also for more than `most` entries.
     """
     entries: dict[str, bytes] = {}
-    for number, value in fields(body, most + 1):  # 1: the directory's name
+    for count, (number, value) in enumerate(fields(body, most + 1), 1):  # 1: the directory's name
+        if count % A_TURN == 0:
+            yield
         if number == field:
             if isinstance(value, int):
                 raise Malformed(f"field {number} is not a key-value entry")
             key, content = read_entry(value)
             entries[key] = content
     return entries
+
+
+read_entries = at_once(entries_in_turns)
 
 
 def read_mismatch(text: str, status_details: bytes) -> int | None:
@@ -214,25 +227,36 @@ class RollReader:
     """Entries that a list may have."""
     _connected: dict[int, int] = field(default_factory=dict)
     """The incarnation of each rank that was last seen connected."""
+    _reading: Lock = field(default_factory=Lock)
     _last: tuple[bytes, Reading] | None = None
     """The digest of the last answer, which itself may have megabytes, and what was read in it."""
+
+    async def take(self, body: bytes, generation: Generation) -> Reading:
+        """Read one answer after the other, in the order in which they have come. Raises `Malformed`."""
+        async with self._reading:
+            return await in_turns(self.read_in_turns(body, generation))
 
     def read(self, body: bytes, generation: Generation) -> Reading:
         """Decode one answer. Raises `Malformed`.
 
         The same bytes as last time give the same `Reading` without decoding.
         """
+        return finished(self.read_in_turns(body, generation))
+
+    def read_in_turns(self, body: bytes, generation: Generation) -> Turns[Reading]:
+        """The same."""
         digest = sha256(body).digest()
         if self._last is not None and self._last[0] == digest:
             return self._last[1]
-        listed = read_tasks(body, self.most)
+        yield
+        listed = yield from tasks_in_turns(body, self.most)
         if generation is Generation.V2 and self.incarnation is not None and listed.version >= 0:
             self.seen = Seen(self.incarnation, listed.version)
-        reading = self._decode(listed, generation)
+        reading = yield from self._decode(listed, generation)
         self._last = (digest, reading)
         return reading
 
-    def _decode(self, listed: TaskList, generation: Generation) -> Reading:
+    def _decode(self, listed: TaskList, generation: Generation) -> Turns[Reading]:
         if generation is Generation.V1_RANK_ZERO:
             # Process 0 registers with its own service at once; before 0.5.3 a registered task has no incarnation.
             task = listed.tasks.get(0, Task())
@@ -241,8 +265,13 @@ class RollReader:
         # A coordinator lists ids 0 to n-1; an id beyond the number of entries is not one of them.
         count = len(listed.tasks)
         absent = Task()
-        ranks = tuple(self._state(rank, listed.tasks.get(rank, absent)) for rank in range(count))
+        states: list[RankState] = []
+        for batch in batches(range(count)):
+            states += [self._state(rank, listed.tasks.get(rank, absent)) for rank in batch]
+            yield
+        ranks = tuple(states)
         stray = sum(1 for task_id in listed.tasks if task_id >= count)
+        yield
         return Reading(ranks, _errors(listed, ranks), count, stray)
 
     def _state(self, rank: int, task: Task) -> RankState:

@@ -13,6 +13,7 @@ import msgspec
 from muster.api.gang import MAX_MEMBERS
 from muster.api.values.printable import printable
 from muster.state.view.recorder.ras_answer import OPERATIONS, Communicator, RasAnswer, RasRank
+from muster.state.view.turns import Turns, at_once, batches
 
 MAX_DEVICES: Final = 128
 """GPUs of one node: NCCL has at most 72 ranks on it (NCCL_MAX_LOCAL_RANKS)."""
@@ -80,7 +81,7 @@ class Answer(msgspec.Struct):
 _decoder = msgspec.json.Decoder(Answer)
 
 
-def decoded(data: bytes | bytearray) -> RasAnswer:
+def decoded_in_turns(data: bytes | bytearray) -> Turns[RasAnswer]:
     """What the answer says. Raises ``Unreadable``."""
     try:
         said = _decoder.decode(data)
@@ -91,11 +92,21 @@ def decoded(data: bytes | bytearray) -> RasAnswer:
     if len({(each.hash, each.secondary_hash) for each in said.communicators}) != len(said.communicators):
         raise Unreadable("it has a communicator twice")
     hosts: dict[str, str] = {}
-    return RasAnswer(tuple(_communicator(each, hosts) for each in said.communicators))
+    ranks = [(each, rank) for each in said.communicators for rank in each.ranks]
+    read: dict[int, list[RasRank]] = {id(each): [] for each in said.communicators}
+    for batch in batches(ranks):
+        yield
+        for each, rank in batch:
+            read[id(each)].append(_rank(rank, hosts))
+    yield
+    return RasAnswer(tuple(_communicator(each, read[id(each)]) for each in said.communicators))
 
 
-def _communicator(each: Comm, hosts: dict[str, str]) -> Communicator:
-    ranks = sorted((_rank(rank, hosts) for rank in each.ranks), key=lambda rank: rank.rank)
+decoded = at_once(decoded_in_turns)
+
+
+def _communicator(each: Comm, ranks: list[RasRank]) -> Communicator:
+    ranks.sort(key=lambda rank: rank.rank)
     whole = len(ranks) == each.size and all(rank.rank == place for place, rank in enumerate(ranks))
     hash_ = printable(each.hash, MAX_TEXT)
     identity = f"{hash_} {printable(each.secondary_hash, MAX_TEXT)}"

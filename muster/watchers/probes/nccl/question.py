@@ -12,7 +12,8 @@ from typing import Final
 from muster.api.values.printable import printable
 from muster.state.view.recorder.ras_answer import RasAnswer
 from muster.watchers.probes.bounded.connection import Address, Connection, Excess, Guard, Unreached
-from muster.watchers.probes.nccl.answer import Unreadable, decoded
+from muster.watchers.probes.bounded.turns import in_turns
+from muster.watchers.probes.nccl.answer import Unreadable, decoded_in_turns
 
 PROTOCOL: Final = b"SERVER PROTOCOL 2"
 """What NCCL says, from 2.24 to 2.30 at least."""
@@ -67,7 +68,7 @@ async def _answer(connection: Connection) -> RasAnswer:
     data = bytearray()
     while part := await connection.some():
         data += part
-    return decoded(data)
+    return await in_turns(decoded_in_turns(data))
 
 
 async def _said(connection: Connection, command: bytes) -> bytes:

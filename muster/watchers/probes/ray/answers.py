@@ -13,6 +13,7 @@ import msgspec
 
 from muster.api.values.printable import printable
 from muster.state.view.roll import Work
+from muster.state.view.turns import A_TURN, Turns, at_once
 
 MAX_NODES = 10_000
 """What the dashboard lists at most (RAY_MAX_LIMIT_FROM_API_SERVER)."""
@@ -90,14 +91,16 @@ class _Job(msgspec.Struct):
     driver_exit_code: int | None = None
 
 
-def read_nodes(body: bytes | bytearray) -> tuple[list[Node], int]:
+def nodes_in_turns(body: bytes | bytearray) -> Turns[tuple[list[Node], int]]:
     """The nodes, and how many there are in all. Of several nodes with one address, a living one counts.
 
     Raises ``Unreadable``.
     """
     page = _decode(body, _Nodes).data.result
     found: dict[str, Node] = {}
-    for node in page.result:
+    for count, node in enumerate(page.result):
+        if count % A_TURN == 0:
+            yield
         ip = _address(node.node_ip)
         alive = node.state == ALIVE
         if ip and (alive or ip not in found):
@@ -106,6 +109,9 @@ def read_nodes(body: bytes | bytearray) -> tuple[list[Node], int]:
                 ip, alive, node.is_head_node, printable(group, 63), printable(node.state_message or "", MAX_TEXT)
             )
     return list(found.values()), page.total
+
+
+read_nodes = at_once(nodes_in_turns)
 
 
 def read_session(body: bytes | bytearray) -> int | None:

@@ -16,7 +16,9 @@ from typing import Any, Final
 import msgspec
 
 from muster.api.values.printable import printable
+from muster.state.view.turns import A_TURN, Turns, at_once
 from muster.watchers.probes.bounded.http import Asking
+from muster.watchers.probes.bounded.turns import in_turns
 
 STATUS: Final = "/api/cluster_status"
 PACE: Final = 10.0
@@ -26,6 +28,10 @@ STALE: Final = 30.0
 MOST_BYTES: Final = 1 << 20
 NAMED: Final = 3
 """Kinds of requests that are named."""
+MOST_NAMES: Final = 8
+"""Resources of one request that are named."""
+MOST_PAIRS: Final = 1 << 16
+"""Resources that requests ask for, each compared with each kind of node. Nothing is said where there are more."""
 _GROUPED: Final = "_group_"
 """In the name of each resource of a placement group (ray: src/ray/common/bundle_spec.cc)."""
 _BYTES: Final = frozenset({"memory", "object_store_memory"})
@@ -91,25 +97,37 @@ class Demands:
         if status is not None:
             if status.time != self._written:
                 self._written, self._read_at = status.time, self._clock()
-            self.sentence = sentence(status)
+            self.sentence = await in_turns(sentence_in_turns(status))
         if self._clock() >= self._read_at + STALE:
             self.sentence = ""
 
 
-def sentence(status: _Status) -> str:
+def sentence_in_turns(status: _Status) -> Turns[str]:
     """What no node has, in words."""
     report, autoscaler = status.load_metrics_report, status.autoscaler_report
     if report is None or (autoscaler and (autoscaler.pending_nodes or autoscaler.pending_launches)):
         return ""
     nodes = [node for node, _ in report.node_types]
-    lacking = [(asked, count) for asked, count in report.resource_demand if count > 0 and _in_vain(asked, nodes)]
+    if sum(len(asked) + 1 for asked, _ in report.resource_demand) * len(nodes) > MOST_PAIRS:
+        return ""
+    lacking, compared = [], 0
+    for asked, count in report.resource_demand:
+        compared += (len(asked) + 1) * len(nodes)
+        if compared >= A_TURN:
+            compared = 0
+            yield
+        if count > 0 and _in_vain(asked, nodes):
+            lacking.append((asked, count))
     if not nodes or not lacking:
         return ""
     count = sum(count for _, count in lacking)
     waiting = "a waiting task or actor asks" if count == 1 else f"{count:,} waiting tasks or actors ask"
-    kinds = [_words(asked) for asked, _ in lacking]
-    more = f", and {len(kinds) - NAMED} more kinds" if len(kinds) > NAMED else ""
-    return f"no Ray node has what {waiting} for: {', or '.join(kinds[:NAMED])}{more}"
+    kinds = [_words(asked) for asked, _ in lacking[:NAMED]]
+    more = f", and {len(lacking) - NAMED} more kinds" if len(lacking) > NAMED else ""
+    return f"no Ray node has what {waiting} for: {', or '.join(kinds)}{more}"
+
+
+sentence = at_once(sentence_in_turns)
 
 
 def _in_vain(asked: Mapping[str, float], nodes: list[dict[str, float]]) -> bool:
@@ -120,7 +138,9 @@ def _in_vain(asked: Mapping[str, float], nodes: list[dict[str, float]]) -> bool:
 
 
 def _words(asked: Mapping[str, float]) -> str:
-    return " and ".join(f"{printable(name, 63)} {_amount(name, asked[name])}" for name in sorted(asked))
+    named = " and ".join(f"{printable(name, 63)} {_amount(name, asked[name])}" for name in sorted(asked)[:MOST_NAMES])
+    more = len(asked) - MOST_NAMES
+    return f"{named} and {more} more resources" if more > 0 else named
 
 
 def _amount(name: str, amount: float) -> str:

@@ -19,6 +19,7 @@ from muster.api.values.printable import printable
 from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer, Work, of_rank
 from muster.watchers.probes.bounded.connection import Address
 from muster.watchers.probes.bounded.http import Asker, Asking, Reply
+from muster.watchers.probes.bounded.turns import in_turns
 from muster.watchers.probes.ray.answers import (
     AGENT_HEALTH,
     GCS_HEALTH,
@@ -29,8 +30,8 @@ from muster.watchers.probes.ray.answers import (
     WRONG_CLUSTER,
     Node,
     Unreadable,
+    nodes_in_turns,
     read_job,
-    read_nodes,
     read_session,
 )
 from muster.watchers.probes.ray.demands import Demands
@@ -101,7 +102,7 @@ class RayProbe:
         if not nodes.good:
             return self._silence(await self._explain(nodes), _monotonic() - started)
         try:
-            found, total = read_nodes(nodes.body)
+            found, total = await in_turns(nodes_in_turns(nodes.body))
         except Unreadable as error:
             return self._silence(Reply(0, state=CoordinatorState.OTHER_PROTOCOL, detail=str(error)), latency)
         self._follow(version, job)

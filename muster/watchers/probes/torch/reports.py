@@ -6,6 +6,8 @@ GET for each process.
 
 from muster.api.progress import KEYS, MAX_VALUE
 from muster.state.view.progress import StepReport
+from muster.state.view.turns import A_TURN, Turns
+from muster.watchers.probes.bounded.turns import in_turns
 from muster.watchers.probes.reports import ReportReader, decoded
 from muster.watchers.probes.torch.store import Store
 
@@ -42,11 +44,11 @@ class StoredReports:
     async def read(self, store: Store) -> tuple[StepReport, ...]:
         """The reports, by rank. Raises ``NoStore``, OSError and IncompleteReadError."""
         await self._look_for_absent(store)
-        if self._look_for_others(values := await store.values(self._there, MAX_VALUE)):
+        if await in_turns(self._look_for_others(values := await store.values(self._there, MAX_VALUE))):
             await self._look_for_absent(store)
             values = await store.values(self._there, MAX_VALUE)
         keys = (key.removeprefix("/") for key in self._there)
-        return self._reader.read(dict(zip(keys, values, strict=True)))
+        return await in_turns(self._reader.read_in_turns(dict(zip(keys, values, strict=True))))
 
     async def _look_for_absent(self, store: Store) -> None:
         asked = sorted(self._absent)
@@ -54,10 +56,12 @@ class StoredReports:
         self._there += there
         self._absent.difference_update(there)
 
-    def _look_for_others(self, values: list[bytes]) -> bool:
+    def _look_for_others(self, values: list[bytes]) -> Turns[bool]:
         """Note the keys of further processes that the first of a pod names; True where there are new ones."""
         known, before = {*self._there, *self._absent}, len(self._absent)
-        for key, value in zip(self._there, values, strict=True):
+        for count, (key, value) in enumerate(zip(self._there, values, strict=True), 1):
+            if count % A_TURN == 0:
+                yield
             if "." not in key and (said := decoded(value)) is not None:
                 further = {f"{key}.{number}" for number in range(1, said.processes)} - known
                 if len(self._there) + len(self._absent) + len(further) <= MOST:

@@ -137,3 +137,20 @@ async def test_a_name_of_a_resource_is_printable_and_short() -> None:
     found = await once(body([{"\x1b[31m" + "x" * 500: 1.0}, 1]))
     assert "\x1b" not in found
     assert len(found) < 200
+
+
+@pytest.mark.parametrize(
+    ("demands", "nodes"),
+    [
+        ([({f"r{k}": 1.0}, 1) for k in range(1000)], [({f"n{k}": 1.0}, 1) for k in range(1000)]),
+        ([({f"r{k}": 1.0 for k in range(10_000)}, 1)], [({f"n{k}": 1.0}, 1) for k in range(100)]),
+    ],
+    ids=["requests", "resources of one request"],
+)
+async def test_a_report_that_would_take_long_to_compare_says_nothing(demands: Any, nodes: Any) -> None:
+    assert await once(body(*demands, nodes=nodes)) == ""
+
+
+async def test_a_request_for_very_many_resources_is_not_named_in_full() -> None:
+    sentence = await once(body(({f"r{k:03}": 1.0 for k in range(500)}, 1)))
+    assert sentence.endswith("r007 1 and 492 more resources")
