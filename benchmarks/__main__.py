@@ -31,6 +31,7 @@ BENCHMARKS = (
     "incidents",
     "looks",
     "progress",
+    "refused",
     "beside_training",
 )
 """The modules with a ``run() -> list[Result]``, in the order they run."""

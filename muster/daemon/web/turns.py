@@ -1,7 +1,8 @@
 """New connections in turns: each address has its own queue, so that many of one do not put another one off.
 
-Accepting costs the daemon little, and a TLS handshake about a millisecond. So connections are accepted as they come, at
-most ``ACCEPTED`` a second, and wait here for their handshake. One address after the other has a turn.
+Accepting costs the daemon little, and a TLS handshake fifty times as much: ``benchmarks/refused.py`` printed 0.026 ms
+of CPU for a connection that is closed here, and 1.4 ms for a post that is refused. So connections are accepted as they
+come, at most ``ACCEPTED`` a second, and wait here for their handshake. One address after the other has a turn.
 """
 
 import asyncio
@@ -11,7 +12,7 @@ from collections.abc import Callable
 from typing import Final
 
 ACCEPTED: Final = 2000.0
-"""Connections a second that are accepted. A connection that is refused here costs a twentieth of a millisecond."""
+"""Connections a second that are accepted: as many that are refused here take a twentieth of a core."""
 AT_ONCE: Final = 20
 """Connections that are accepted without a pause."""
 OF_ONE: Final = 128
