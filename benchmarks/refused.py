@@ -33,9 +33,10 @@ port, authority, path, times = int(sys.argv[1]), sys.argv[2], sys.argv[3], int(s
 trust = ssl.create_default_context(cafile=authority)
 head = f"POST {path} HTTP/1.1\\r\\nHost: a\\r\\nAuthorization: Bearer e30.e30.x\\r\\nContent-Length: 2\\r\\n\\r\\n{{}}"
 for _ in range(times):
-    with socket.create_connection(("127.0.0.1", port)) as plain, trust.wrap_socket(plain, server_hostname="127.0.0.1") as s:
-        s.sendall(head.encode())
-        assert b" 403 " in s.recv(4096)
+    plain = socket.create_connection(("127.0.0.1", port))
+    with trust.wrap_socket(plain, server_hostname="127.0.0.1") as connection:
+        connection.sendall(head.encode())
+        assert b" 403 " in connection.recv(4096)
 """
 CONNECT = """
 import socket, sys
@@ -51,7 +52,7 @@ class Nobody:
 
     def reported(self, namespace: str, name: str, pod: PodIdentity, body: bytes, address: str) -> None:
         """No post comes so far."""
-        raise AssertionError
+        raise AssertionError(namespace, name, pod, body, address)
 
     def unheard(self, address: str) -> None:
         """It is not measured."""

@@ -13,6 +13,7 @@ from muster.api.names import (
     LABEL_RANK,
     selector_of,
 )
+from muster.api.values.secret_values import secrets_of
 from muster.api.values.termination_message import are_a_reason, words
 from muster.api.values.timestamps import seconds_of
 from muster.kube.listwatch.informer import Kind
@@ -89,7 +90,7 @@ def member_of(pod: Json) -> Member:
     state = mapping(main.get("state"))
     ended = mapping(state.get("terminated"))
     terminating = "deletionTimestamp" in meta
-    word, why = _state_of(status, state, terminating)
+    word, why = _state_of(spec, status, state, terminating)
     identity = text(main, "containerID")
     return Member(
         rank=whole(labels, LABEL_RANK, -1),
@@ -116,14 +117,14 @@ def member_of(pod: Json) -> Member:
     )
 
 
-def _state_of(status: Json, state: Json, terminating: bool) -> tuple[str, str]:
+def _state_of(spec: Json, status: Json, state: Json, terminating: bool) -> tuple[str, str]:
     phase = text(status, "phase") or "Pending"
     waiting, ended = mapping(state.get("waiting")), mapping(state.get("terminated"))
     if terminating and phase not in ("Succeeded", "Failed"):
         return "Terminating", ""
     if ended and phase != "Succeeded":
         reason = text(ended, "reason")
-        return reason or "Error", _how(whole(ended, "exitCode"), text(ended, "message"), reason)
+        return reason or "Error", _how(whole(ended, "exitCode"), text(ended, "message"), reason, spec)
     if waiting and text(waiting, "reason"):
         return text(waiting, "reason"), text(waiting, "message")
     for condition in items(status.get("conditions")):
@@ -132,9 +133,9 @@ def _state_of(status: Json, state: Json, terminating: bool) -> tuple[str, str]:
     return text(status, "reason") or phase, text(status, "message")
 
 
-def _how(code: int, message: str, reason: str) -> str:
+def _how(code: int, message: str, reason: str, spec: Json) -> str:
     """``exit code 1: ValueError: loss is NaN``, or the last line of the log where nothing in it says why."""
-    said = words(message, reason)
+    said = words(message, reason, secrets_of(spec))
     if are_a_reason(said.explains, code):
         return f"exit code {code}: {said.text}"
     if said.child != NONE:

@@ -91,7 +91,7 @@ def read(kind: WatchedKind, number: int, found: Iterable[Json]) -> list[ReadPod]
     reader, pods = pod_reader_of(kind.pods[number], ()), []
     for raw in found:
         try:
-            record = reader(msgspec.convert(raw, PodDocument))
+            record = reader(msgspec.json.decode(msgspec.json.encode(raw), type=PodDocument))
         except (msgspec.ValidationError, ValueError):
             continue
         if record.owner:

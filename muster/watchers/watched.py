@@ -67,9 +67,8 @@ class Container(msgspec.Struct, gc=False):
 
 
 class SpecWithDevices(Spec, gc=False):
-    """core/v1 PodSpec with what its containers ask for."""
+    """core/v1 PodSpec with what is asked for its containers."""
 
-    containers: list[Container] | None = None
     resourceClaims: list[dict[str, Any]] | None = None  # noqa: N815
 
 
@@ -157,15 +156,17 @@ def pod_reader_of(source: PodSource, outer: Sequence[PodSource]) -> Callable[[Po
     return flatten
 
 
+_CONTAINERS = msgspec.json.Decoder(list[Container] | None)
 _SAME: dict[Devices, Devices] = {}
 """Pods of one run ask for the same: they share one tuple."""
 _MOST_SAME = 4096
 
 
 def _devices(spec: SpecWithDevices | None) -> Devices:
-    if spec is None or not spec.containers:
+    containers = _CONTAINERS.decode(spec.containers) if spec is not None else None
+    if spec is None or not containers:
         return ()
-    found = of_containers(map(_asked, spec.containers), spec.resourceClaims)
+    found = of_containers(map(_asked, containers), spec.resourceClaims)
     if len(_SAME) >= _MOST_SAME:
         _SAME.clear()
     return _SAME.setdefault(found, found)

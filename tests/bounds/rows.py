@@ -33,12 +33,13 @@ from muster.state.view.recorder.judgement import judged_in_turns
 from muster.state.view.recorder.ras import ras_in_turns, ras_seen
 from muster.state.view.recorder.ras_answer import Communicator, RasAnswer, RasRank
 from muster.state.view.turns import Turns
+from muster.watchers.probes.bounded.parts import MOST_PARTS, parts_of
 from muster.watchers.probes.jax.generations import Generation
 from muster.watchers.probes.jax.places import stack_of
 from muster.watchers.probes.jax.protobuf import bytes_field, fixed64_field, integer_field
 from muster.watchers.probes.jax.task_list import RollReader, entries_in_turns
 from muster.watchers.probes.nccl.answer import decoded_in_turns as ras_decoded
-from muster.watchers.probes.ray.answers import nodes_in_turns
+from muster.watchers.probes.ray.answers import MOST_OBJECTS, nodes_in_turns
 from muster.watchers.probes.ray.demands import _decoder as demands_decoder
 from muster.watchers.probes.ray.demands import sentence_in_turns as demands_sentence
 from muster.watchers.probes.ray.tasks import read_tasks
@@ -240,6 +241,27 @@ def _ray_demands(n: int) -> Look:
     return look
 
 
+def _many_parts(n: int) -> Look:
+    """The worst that is let in: an object for each part, all of them kept."""
+    bodies = (
+        b'{"data":{"clusterStatus":{"loadMetricsReport":{"resourceDemand":[%s]}}}}' % b",".join([b"[{},0]"] * (n // 4)),
+        b'{"data":{"clusterStatus":{"autoscalerReport":{"pendingNodes":[%s]}}}}' % b",".join([b"[]"] * (n // 2)),
+    )
+
+    def look() -> Turns[None]:
+        for body in bodies:
+            if parts_of(body) <= MOST_PARTS:
+                demands_decoder.decode(body)
+            yield
+
+    return look
+
+
+def _many_nodes(n: int) -> Look:
+    body = b'{"data":{"result":{"total":1,"result":[%s]}}}' % b",".join([b'{"node_ip":"","state":""}'] * (n - 3))
+    return lambda: nodes_in_turns(body)
+
+
 def _signs(n: int) -> list[Sign]:
     """Each run has eight signs, on subjects that it shares with its neighbours; one namespace of three for each."""
     return [
@@ -304,6 +326,8 @@ ROWS = (
     Row("ray: nodes", (f"{PROBES}.ray.answers",), 4096, _ray_nodes),
     Row("ray: tasks", (f"{PROBES}.ray.tasks",), 4096, _ray_tasks),
     Row("ray: demands", (f"{PROBES}.ray.demands",), 4096, _ray_demands),
+    Row("ray: demands without end", (f"{PROBES}.bounded.parts",), MOST_PARTS - 16, _many_parts),
+    Row("ray: nodes without end", (f"{PROBES}.ray.answers",), MOST_OBJECTS, _many_nodes),
     Row("incidents: grouping", ("state.facts.incidents.grouping",), 4000, _grouping),
     Row("incidents: tracking", ("state.facts.incidents.tracking",), 4000, _tracking),
     Row("last words of a container", ("api.values.termination_message",), 4096, _last_words),

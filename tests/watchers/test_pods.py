@@ -504,3 +504,26 @@ def test_a_preemption_by_kueue_is_a_disruption() -> None:
     }
     got = seen(pod("u1", conditions=[condition]))
     assert (got.disruption, got.waiting_message) == ("WorkloadEvictedDueToPreempted", said)
+
+
+def said_with(spec: dict[str, Any], message: str) -> str:
+    """What is kept of the last words of a pod of that spec."""
+    obj = pod(containerStatuses=[container(state=terminated(1, "2026-11-20T11:00:02Z", "Error", message))])
+    obj["spec"] |= spec
+    got = seen(obj).exit
+    assert got is not None
+    return f"{got.message} {got.last_line}"
+
+
+@pytest.mark.parametrize("field", ["containers", "initContainers"])
+def test_last_words_hold_no_secret_of_the_environment_of_the_pod(field: str) -> None:
+    spec = {field: [{"name": "main", "env": [{"name": "X"}, {"name": "API_TOKEN", "value": "k9#mQ2/vL+7x"}]}]}
+    assert "k9#m" not in said_with(spec, "ValueError: bad k9#mQ2/vL+7x")
+    assert "k9#m" not in said_with(spec, "refused: k9#mQ2\n/vL+7x")
+    assert "k9#mQ2/vL+7x" in said_with({}, "ValueError: bad k9#mQ2/vL+7x")
+
+
+@pytest.mark.parametrize("env", [3, "x", [3], [{"name": 3, "value": "abcd1234!"}], None])
+def test_an_environment_of_another_form_has_no_secrets(env: Any) -> None:
+    assert "loss is NaN" in said_with({"containers": [{"name": "main", "env": env}, 3, None]}, "loss is NaN")
+    assert "loss is NaN" in said_with({"containers": env}, "loss is NaN")

@@ -8,6 +8,7 @@ run in RE2, whose time is linear in the text; and in the size of a pattern, so n
 It is a second guard, and no proof: a secret without a name, a form or a prefix passes.
 """
 
+import re
 from functools import cache
 from typing import Any, Final
 
@@ -52,7 +53,16 @@ _KEYS: Final = (
     rf"\b(?:{_ISSUED})[A-Za-z0-9_.=-]{{16,}}"
     r"|\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b|\bAIza[A-Za-z0-9_-]{30,}|\b[0-9]{8,10}:AA[A-Za-z0-9_-]{30,}"
 )
+_LONGEST_NAME: Final = 256
 _NAMES: Final = "name", "part", "option", "header", "scheme", "site"
+
+
+_SECRET_NAME: Final = re.compile(rf"(?i:.*(?:{_STRONG}){_AFTER}|(?:.*[^a-z])?(?:{_WEAK}))")
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether the name of a variable says that its value is a secret."""
+    return len(name) <= _LONGEST_NAME and bool(_SECRET_NAME.fullmatch(name))
 
 
 def without_credentials(text: str) -> str:

@@ -49,7 +49,7 @@ def _view(pods: Sequence[Json], plan: Plan, record: Record, now: float) -> View:
     view = View()
     for obj in pods:
         try:
-            pod = flatten(msgspec.convert(obj, PodDocument))
+            pod = flatten(msgspec.json.decode(msgspec.json.encode(obj), type=PodDocument))
         except (msgspec.ValidationError, ValueError):
             continue
         if plan.member(pod.rank) is not None:

@@ -16,6 +16,7 @@ from muster.daemon.event_recorder import EventRecorder
 from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.freshness import Readiness
 from muster.daemon.experiments.index import ExperimentIndex
+from muster.daemon.experiments.private_answer import private
 from muster.daemon.prober_pool import ProberPool
 from muster.daemon.run_kinds.own_status import with_own_status
 from muster.daemon.steps.caches import Informers
@@ -166,7 +167,10 @@ class Controller:
     async def heard(self, uid: str, epoch: int, answer: RollAnswer) -> None:
         """Take in what a coordinator answered."""
         entry = self._index.get(uid)
-        if entry is not None and await in_turns(entry.view.observe_in_turns(answer, epoch)):
+        if entry is None:
+            return
+        answer = private(answer, entry.plan)
+        if await in_turns(entry.view.observe_in_turns(answer, epoch)):
             self._queue.add(uid)
 
     def failed(self, uid: str, error: Exception) -> float | None:

@@ -20,6 +20,7 @@ from muster.api.values.timestamps import seconds_of
 from muster.state.vocabulary.pod import PATIENT, Exit, PodPhase
 from muster.watchers.pods import image_pull
 from muster.watchers.pods.document import ContainerStatus, Spec, Status, Terminated
+from muster.watchers.pods.secrets import secrets_of
 
 _RETRIED = frozenset(("Always", "OnFailure"))
 """Restart policies of an init container that the kubelet starts again after a failure; Always makes it a sidecar."""
@@ -201,7 +202,7 @@ def exit_by_phase(spec: Spec | None, status: Status, phase: PodPhase) -> Exit | 
     No container is the member's own: the pod has failed when any of them has, and not before all have ended.
     """
     if phase is PodPhase.SUCCEEDED:
-        return _last(status)
+        return _last(spec, status)
     return _first_failure(spec, status, phase, others=True) if phase is PodPhase.FAILED else None
 
 
@@ -214,9 +215,9 @@ def first_exit(spec: Spec | None, status: Status, phase: PodPhase) -> Exit | Non
     """
     main = next((each for each in status.containerStatuses or () if each.name == CONTAINER), None)
     if main is not None and (ended := next(_ends_of(main, phase), None)):
-        return _exit(CONTAINER, ended)
+        return _exit(spec, CONTAINER, ended)
     if phase is PodPhase.SUCCEEDED:
-        return _last(status)
+        return _last(spec, status)
     return _first_failure(spec, status, phase, others=main is None or phase is PodPhase.FAILED)
 
 
@@ -227,17 +228,17 @@ def _first_failure(spec: Spec | None, status: Status, phase: PodPhase, *, others
         for order, (container, ended) in enumerate(_ends(spec, status, phase, others=others))
         if _code(ended) != 0
     ]
-    return _exit(*min(failures, key=lambda end: end[:2])[2:]) if failures else None
+    return _exit(spec, *min(failures, key=lambda end: end[:2])[2:]) if failures else None
 
 
-def _last(status: Status) -> Exit | None:
+def _last(spec: Spec | None, status: Status) -> Exit | None:
     """The last regular container to end, of a pod that succeeded."""
     ends = [
         (seconds_of(ended.finishedAt), -order, container.name or "", ended)
         for order, container in enumerate(status.containerStatuses or ())
         for ended in _ends_of(container, PodPhase.SUCCEEDED)
     ]
-    return _exit(*max(ends, key=lambda end: end[:2])[2:]) if ends else None
+    return _exit(spec, *max(ends, key=lambda end: end[:2])[2:]) if ends else None
 
 
 def _ends(
@@ -264,8 +265,8 @@ def _ends_of(container: ContainerStatus, phase: PodPhase) -> Iterator[Terminated
         yield container.state.terminated
 
 
-def _exit(container: str, ended: Terminated) -> Exit:
-    said = words(ended.message, ended.reason)
+def _exit(spec: Spec | None, container: str, ended: Terminated) -> Exit:
+    said = words(ended.message, ended.reason, secrets_of(spec) if ended.message else ())
     return Exit(
         container=word(container),
         code=_code(ended),

@@ -50,11 +50,15 @@ class Metadata(AnyMetadata, gc=False):
     labels: Labels | None = None
 
 
+_NOTHING = msgspec.Raw(b"null")
+
+
 class InitContainer(msgspec.Struct, gc=False):
     """An init container's restart policy: ``Always`` makes it a sidecar (KEP-753)."""
 
     name: str | None = None
     restartPolicy: str | None = None
+    env: msgspec.Raw = _NOTHING
 
 
 class SchedulingGate(msgspec.Struct, gc=False):
@@ -70,6 +74,8 @@ class Spec(msgspec.Struct, gc=False):
     restartPolicy: str | None = None
     initContainers: list[InitContainer] | None = None
     schedulingGates: list[SchedulingGate] | None = None
+    containers: msgspec.Raw = _NOTHING
+    """Not decoded: it is looked at only where a container has said something at its end."""
 
 
 class Waiting(msgspec.Struct, gc=False):

@@ -1,8 +1,8 @@
 """The CPU time that the probes of one coordinator take, so that it can be asked less often the more its answers cost.
 
-A grant bounds what an answer has, and a large gang's answer is large: 16,384 ranks take 39 ms of CPU to decode. What counts is
-the share of the daemon's time, whatever a byte of an answer costs. The steps of a coroutine are measured, in the task
-that asks and in the tasks that it starts; what other tasks do between two steps is not.
+A grant bounds what an answer has, and a large gang's answer is large: 16,384 ranks take 39 ms of CPU to decode. What
+counts is the share of the daemon's time, whatever a byte of an answer costs. The steps of a coroutine are measured, in
+the task that asks and in the tasks that it starts; what other tasks do between two steps is not.
 """
 
 import asyncio

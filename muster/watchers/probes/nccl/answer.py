@@ -14,6 +14,7 @@ from muster.api.gang import MAX_MEMBERS
 from muster.api.values.printable import printable
 from muster.state.view.recorder.ras_answer import OPERATIONS, Communicator, RasAnswer, RasRank
 from muster.state.view.turns import Turns, at_once, batches
+from muster.watchers.probes.bounded.parts import MOST_PARTS, parts_of
 
 MAX_DEVICES: Final = 128
 """GPUs of one node: NCCL has at most 72 ranks on it (NCCL_MAX_LOCAL_RANKS)."""
@@ -31,7 +32,7 @@ _Device = Annotated[int, msgspec.Meta(ge=-1, lt=MAX_DEVICES)]
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_TEXT)]
 
 
-class Unreadable(Exception):
+class Unreadable(ValueError):
     """The answer is not one of RAS; the text says why, for people."""
 
 
@@ -83,6 +84,8 @@ _decoder = msgspec.json.Decoder(Answer)
 
 def decoded_in_turns(data: bytes | bytearray) -> Turns[RasAnswer]:
     """What the answer says. Raises ``Unreadable``."""
+    if parts_of(data) > MOST_PARTS:
+        raise Unreadable(f"its answer has more than {MOST_PARTS:,} parts")
     try:
         said = _decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -17,6 +17,8 @@ from muster.state.view.turns import A_TURN, Turns, at_once
 
 MAX_NODES = 10_000
 """What the dashboard lists at most (RAY_MAX_LIMIT_FROM_API_SERVER)."""
+MOST_OBJECTS = 8 * MAX_NODES
+"""Each node is three: itself, its labels, its resources."""
 NODES = f"/api/v0/nodes?limit={MAX_NODES}"
 VERSION = "/api/version"
 JOBS = "/api/jobs/"
@@ -96,6 +98,8 @@ def nodes_in_turns(body: bytes | bytearray) -> Turns[tuple[list[Node], int]]:
 
     Raises ``Unreadable``.
     """
+    if body.count(b"{") > MOST_OBJECTS:
+        raise Unreadable(f"the answer has more than {MOST_OBJECTS:,} objects")
     page = _decode(body, _Nodes).data.result
     found: dict[str, Node] = {}
     for count, node in enumerate(page.result):

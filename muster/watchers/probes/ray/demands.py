@@ -18,6 +18,7 @@ import msgspec
 from muster.api.values.printable import printable
 from muster.state.view.turns import A_TURN, Turns, at_once
 from muster.watchers.probes.bounded.http import Asking
+from muster.watchers.probes.bounded.parts import MOST_PARTS, parts_of
 from muster.watchers.probes.bounded.turns import in_turns
 
 STATUS: Final = "/api/cluster_status"
@@ -92,6 +93,7 @@ class Demands:
         status = None
         if reply.good:
             self.sentence = ""
+        if reply.good and parts_of(reply.body) <= MOST_PARTS:
             with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 status = _decoder.decode(reply.body).data.cluster_status
         if status is not None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 from muster.watchers.probes.bounded.http import Asking
+from muster.watchers.probes.bounded.parts import MOST_PARTS, parts_of
 
 SUMMARY = "/api/v0/tasks/summarize"
 PACE = 60.0
@@ -69,7 +70,7 @@ class TaskCounter:
             return
         self._due = began + REST
         reply = await self._ask.get(self._port, SUMMARY, most=MOST_BYTES)
-        if not reply.good:
+        if not reply.good or parts_of(reply.body) > MOST_PARTS:
             return
         try:
             self.sentence = read_tasks(reply.body)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from muster.watchers.probes.bounded.http import Reply
+from muster.watchers.probes.bounded.parts import MOST_PARTS
 from muster.watchers.probes.ray.demands import PACE, STATUS, Demands
 
 HEAD = {
@@ -154,3 +155,8 @@ async def test_a_report_that_would_take_long_to_compare_says_nothing(demands: An
 async def test_a_request_for_very_many_resources_is_not_named_in_full() -> None:
     sentence = await once(body(({f"r{k:03}": 1.0 for k in range(500)}, 1)))
     assert sentence.endswith("r007 1 and 492 more resources")
+
+
+async def test_a_report_of_very_many_parts_is_not_decoded() -> None:
+    assert (await once(body(({"GPU": 1.0}, 1)))).startswith("no Ray node has")
+    assert await once(body(({"GPU": 1.0}, 1), pendingLaunches={}, failedNodes=[[]] * MOST_PARTS)) == ""
