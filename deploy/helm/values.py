@@ -231,6 +231,11 @@ class NetworkPolicy(Strict):
         alias="from",
         description="peers that may reach the page and the metrics; an empty list for none",
     )
+    member_namespaces: Object = Field(
+        {},
+        description="LabelSelector of the namespaces whose pods may send their progress; empty: all, where any tenant's"
+        " pod that has the label of a member may connect",
+    )
     api_server_ports: list[Port] = Field([443, 6443], min_length=1, description="ports of the API server")
     egress: list[Object] = Field([], description="more egress rules")
 

@@ -3,7 +3,8 @@
 musterd keeps flat records and no pods, and has no right to read logs (ADR 42), so a bundle is read anew for whom asks
 for it. That is done by a process for each one (``bundle_process``): it has the token and no credential of musterd, what
 it takes of memory and processor is bounded by the kernel, and it can be ended in the middle of anything. A reader has
-one at a time, and musterd ``AT_ONCE``; others wait for their turn.
+one at a time, and musterd ``AT_ONCE``; others wait for their turn. Who has tokens of several names is several readers,
+so the runs of one namespace have one place, too: with rights in one namespace, no number of tokens takes both.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from hashlib import sha256
+from weakref import WeakValueDictionary
 
 import msgspec
 import structlog
@@ -47,6 +49,8 @@ class Bundles:
         self._within = within
         self._made_for: set[str] = set()
         self._turns = asyncio.Semaphore(AT_ONCE)
+        self._places: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        """By namespace, as long as a bundle waits or is made."""
 
     async def make(self, reader: str, token: str, namespace: str, name: str) -> bytes:
         """The archive of that run for the owner of ``token``, whose name is ``reader``. Raises ``Refused``."""
@@ -56,7 +60,8 @@ class Bundles:
         self._made_for.add(key)
         began = time.monotonic()
         try:
-            async with asyncio.timeout(self._within), self._turns:
+            place = self._places.setdefault(namespace, asyncio.Lock())
+            async with asyncio.timeout(self._within), place, self._turns:
                 left = self._within - SPARE - (time.monotonic() - began)
                 order = Order(self._access(token), namespace, name, left, MEMORY)
                 archive = await self._run(order)

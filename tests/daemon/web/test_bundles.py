@@ -167,6 +167,20 @@ async def test_a_reader_has_one_at_a_time_and_another_its_own() -> None:
     assert await done.make("a", "t", "default", "mine") == b"archive"
 
 
+async def test_owners_of_two_tokens_hold_one_place_of_a_namespace(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    code = f"open({str(log)!r}, 'a').write('x'); time.sleep(60 if '\"team-a\"' in order else 0); sys.stdout.write('b')"
+    made = Bundles(access, program(code), within=30.0)
+    greedy = [asyncio.create_task(made.make(name, "t", "team-a", name)) for name in ("ann", "ann-2", "ann-3")]
+    await asyncio.sleep(0)
+    assert await made.make("bob", "t", "team-b", "mine") == b"b"
+    for task in greedy:
+        task.cancel()
+    await asyncio.gather(*greedy, return_exceptions=True)
+    assert len(log.read_text()) <= 2
+    assert await made.make("ann", "t", "team-b", "mine") == b"b"
+
+
 @pytest.mark.parametrize(
     ("code", "within", "status", "said"),
     [

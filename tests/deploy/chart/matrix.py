@@ -96,6 +96,9 @@ MATRIX = {
     ),
     "other ports": Case("settings.httpPort=9000,settings.healthPort=9001,service.port=80"),
     "progress endpoint": Case("progress.secretName=musterd-progress"),
+    "progress endpoint for some namespaces": Case(
+        "progress.secretName=musterd-progress,networkPolicy.memberNamespaces.matchLabels.team=ml"
+    ),
     "progress endpoint in one namespace": Case(
         "progress.secretName=musterd-progress,progress.port=9443,settings.namespace=lab",
         as_json=("networkPolicy.from=[]",),

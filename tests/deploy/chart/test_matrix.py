@@ -105,6 +105,18 @@ def test_probes_and_policy_name_ports_of_the_pod(objects: list[Object]) -> None:
         assert [port["targetPort"] for port in service["spec"]["ports"]] == [name]
 
 
+def test_the_namespaces_of_members_are_those_that_the_values_name(rendered: Rendered) -> None:
+    for values, wanted in (
+        ("networkPolicy.memberNamespaces.matchLabels.team=ml", {"matchLabels": {"team": "ml"}}),
+        ("settings.namespace=lab", {"matchLabels": {"kubernetes.io/metadata.name": "lab"}}),
+        ("replicas=2", {}),
+    ):
+        policy = one(rendered("--set", f"progress.secretName=x,{values}"), "NetworkPolicy")
+        members = policy["spec"]["ingress"][0]["from"][0]
+        assert members["namespaceSelector"] == wanted
+        assert members["podSelector"]
+
+
 def test_no_values_give_musterd_more_rights_than_the_default_but_those_of_queues_and_watched_runs(
     case: Case, objects: list[Object], rendered: Rendered
 ) -> None:
