@@ -16,6 +16,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
+from muster.api.causes import Cause, ContainerRestarts
 from muster.api.conditions import Condition
 from muster.api.evidence import MAX_EPOCHS, EpochEvidence
 from muster.api.gang import MAX_GROUPS, GroupSize, HeldDevices, RollCall, Steps
@@ -41,13 +42,10 @@ from muster.api.wire.kinds import (
     Count,
     Counter,
     Flag,
-    Integer,
     Message,
     Name,
-    Rank,
     RankRanges,
     Reason,
-    Signal,
     Time,
     WholeTime,
     member_of,
@@ -70,39 +68,6 @@ class Phase(StrEnum):
     RESTARTING = "Restarting"
     SUCCEEDED = "Succeeded"
     FAILED = "Failed"
-
-
-class Cause(msgspec.Struct, frozen=True, gc=False):
-    """The first failure of an epoch: why it ended."""
-
-    epoch: Annotated[Counter, Wire("The epoch that ended.")]
-    reason: Annotated[Reason, Wire("The failure in one word.")]
-    message: Annotated[Message, Wire("What is known of it: its exception, or what kubelet or scheduler say.")] = ""
-    at: Annotated[Time, Wire("When the container ended.", name="time", stays="it is over")] = 0.0
-    pod: Annotated[Name, Wire("Pod of the first container that failed.")] = ""
-    uid: Annotated[Name, Wire("Uid of that pod.")] = ""
-    group: Annotated[Name, Wire("Group of that pod.")] = ""
-    rank: Annotated[Rank, Wire("Rank of that pod.")] = -1
-    container: Annotated[Name, Wire("The container that failed.")] = ""
-    node: Annotated[Name, Wire("Node of that pod.")] = ""
-    exit_code: Annotated[Integer | None, Wire("Exit code of the container.")] = None
-    signal: Annotated[Signal, Wire("Signal that ended the container.")] = 0
-    disruption: Annotated[
-        Flag, Wire("Whether the platform ended the pod (preemption, eviction, node loss, deletion).")
-    ] = False
-    """Such an end is not charged to restartPolicy.backoffLimit."""
-    place: Annotated[Name, Wire("Where there are several groups: the member by its group, as worker-1.")] = ""
-    last_line: Annotated[
-        Message, Wire("The last line that the container printed, where nothing in its log says why it ended.")
-    ] = ""
-    evidence: Annotated[
-        Message,
-        Wire("Where the member blocked the gang and did not fail itself: how the first of those that gave up ended."),
-    ] = ""
-    known_for: Annotated[
-        Count, Wire("Where it blocked the gang: for how many seconds that was known.", name="knownForSeconds")
-    ] = 0
-    job: Annotated[Name, Wire("Where a Job of a JobSet has failed: its name. The pod is the one that led to it.")] = ""
 
 
 class StoryLine(msgspec.Struct, frozen=True, gc=False):
@@ -354,6 +319,10 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
     ] = None
     """It outlives the answers of a coordinator that ends because of it, and the daemon."""
     cause: Annotated[Cause | None, Wire("Why the last epoch ended.")] = None
+    in_place: Annotated[
+        ContainerRestarts | None,
+        Wire("How often containers were started again in their pods.", name="containerRestarts", summary=True),
+    ] = None
     evidence: Annotated[
         tuple[EpochEvidence, ...],
         Wire(

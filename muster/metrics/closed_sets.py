@@ -72,6 +72,10 @@ PHASES = tuple((operator, phase) for operator, phase in product(OPERATORS, Phase
 RESTARTS = tuple(product(OPERATORS, (reason for reason in (*CRASHED, *DISRUPTED) if reason in EXPORTED)))
 DISRUPTIONS = tuple(product(OPERATORS, DISRUPTED))
 MEMBER_RESTARTS = RESTARTS
+COMPLETED, OTHER_END = "Completed", "Other"
+ENDS = (*(reason for reason in CRASHED if reason != "ContainerFailed"), COMPLETED, OTHER_END)
+"""Reasons of containers that the kubelet starts again in their pods; all that are counted."""
+CONTAINER_RESTARTS = tuple(product(OPERATORS, ENDS))
 AGAIN, RENEWED = "SameFailureAgain", "BudgetRenewed"
 VERDICTS = ((AGAIN, "false"), (AGAIN, "true"), (RENEWED, "true"))
 """Verdicts over restarts, and whether they were acted upon."""

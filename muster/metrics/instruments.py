@@ -56,6 +56,7 @@ class Instruments:
         self._restarts = self._bounded_counter(fleet.GANG_RESTARTS, closed_sets.RESTARTS)
         self._disruptions = self._bounded_counter(fleet.DISRUPTIONS, closed_sets.DISRUPTIONS)
         self._member_restarts = self._bounded_counter(fleet.MEMBER_RESTARTS, closed_sets.MEMBER_RESTARTS)
+        self._container_restarts = self._bounded_counter(fleet.CONTAINER_RESTARTS, closed_sets.CONTAINER_RESTARTS)
         self._verdicts = self._bounded_counter(fleet.RESTART_VERDICTS, closed_sets.VERDICTS)
         self._outcomes = self._bounded_counter(fleet.OUTCOMES, closed_sets.OUTCOMES)
         self._refusals = self._bounded_counter(fleet.REFUSALS, closed_sets.REFUSALS)
@@ -111,6 +112,12 @@ class Instruments:
         if new.epoch == old.epoch and new.attempts != old.attempts:
             for why, members in member_restarts(old, new).items():
                 self._member_restarts.at(operator, why).inc(members)
+
+        if new.in_place is not None:
+            again = new.in_place.count - (old.in_place.count if old.in_place is not None else 0)
+            ended = new.in_place.cause.reason if new.in_place.cause is not None else ""
+            why = ended if ended in closed_sets.ENDS else closed_sets.OTHER_END
+            self._container_restarts.at(operator, why).inc(max(0, again))
 
     def refused(self, reason: str) -> None:
         """The API server refused what an experiment needs."""

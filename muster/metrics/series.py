@@ -42,7 +42,7 @@ Deadlines = Callable[[Plan, Record], Mapping[ClockName, float]]
 REASONS = ("cap", "duplicate", "unreadable")
 """Why an experiment has no series of its own."""
 
-FEWEST, OF_FINISHED = 17 + len(RESTART_REASONS) + len(BADPUT) + len(Basis), 2
+FEWEST, OF_FINISHED = 18 + len(RESTART_REASONS) + len(BADPUT) + len(Basis), 2
 """An unfinished experiment has at least so many lines, and a finished one its info and the phase in which it ended."""
 
 HANGS = HUNG, COLLECTIVE_STUCK
@@ -224,6 +224,7 @@ def _running(facts: Facts | None, now: float, deadlines: Deadlines) -> _Text:
             text.add_one(rows.CLOCK_LIMIT, one, "", rule.after)
     text.add(rows.GANG_RESTARTS, record.gang_restarts)
     text.add(rows.DISRUPTIONS, record.disruptions)
+    text.add(rows.CONTAINER_RESTARTS, record.in_place.count if record.in_place is not None else 0)
     _restarts(text, record)
     sums = record.goodput or Goodput()
     _goodput(text, sums.at(now if until is None else until), reported=record.steps is not None)

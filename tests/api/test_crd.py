@@ -13,13 +13,14 @@ import yaml
 from celpy.adapter import json_to_cel
 from openapi_schema_validator import OAS30Validator
 
+from muster.api.causes import Cause
 from muster.api.conditions import Condition, ConditionType
 from muster.api.gang import RollCall
 from muster.api.manifest.experiment import ExperimentSpec
 from muster.api.manifest.load import experiment_object, load_manifest
 from muster.api.schema.crd import COLUMNS, MAX_NAME, as_yaml, custom_resource_definition, experiment_schema
 from muster.api.schema.structural import structural
-from muster.api.status import Cause, ExperimentStatus, Phase, StoryLine
+from muster.api.status import ExperimentStatus, Phase, StoryLine
 
 ROOT = Path(__file__).parents[2]
 CORPUS = Path(__file__).parent / "corpus"

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from muster.api.causes import Cause
 from muster.api.conditions import Condition, ConditionType
 from muster.api.gang import RollCall
-from muster.api.status import STORY_LINES, Cause, ExperimentStatus, Phase, StoryLine
+from muster.api.status import STORY_LINES, ExperimentStatus, Phase, StoryLine
 from muster.api.wire.kinds import MAX_COUNTER, MAX_MESSAGE, WireError
 from muster.api.wire.structs import shape_of
 

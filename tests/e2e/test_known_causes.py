@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.api.status import Cause
+from muster.api.causes import Cause
 from muster.client import Snapshot
 from muster.client.explaining.lines import lines
 from muster.state.facts.sentences import sentence

@@ -28,6 +28,7 @@ from muster.state.vocabulary.record import (
     FINISHED,
     Condition,
     ConditionType,
+    ContainerRestarts,
     Phase,
     Record,
     RestartReason,
@@ -82,6 +83,7 @@ def test_an_assembling_gang_shows_which_members_arrived() -> None:
         restarts=2,
         disruptions=2,
         gang_restarts=3,
+        in_place=ContainerRestarts(8, 3),
     )
     heard = answer(ARRIVED, ARRIVED, MISSING, ARRIVED)
     seen = view(pod(0, epoch=2), pod(1, epoch=2), pod(3, epoch=2), pod(2), heard=heard, epoch=2)
@@ -105,6 +107,7 @@ def test_an_assembling_gang_shows_which_members_arrived() -> None:
     assert gauge("stuck") == 1
     assert gauge("stuck_reason", reason="RanksMissing", audience="researcher") == 1
     assert gauge("stuck_since_timestamp_seconds") == NOW
+    assert gauge("container_restarts_total") == 8
     assert gauge("gang_restarts_total") == 3, "one of the four losses ran a member again alone"
     assert gauge("disruptions_total") == 2
     assert gauge("clock_remaining_seconds", clock="total") == 500

@@ -12,7 +12,7 @@ from muster.metrics.exposition import OPENMETRICS, Bounded, label, look, write
 from muster.metrics.instruments import Instruments
 from muster.metrics.rows.row import Metric, Type
 from muster.metrics.traces.spans import trace_id
-from muster.state.vocabulary.record import Attempts, Cause, Phase, RestartReason
+from muster.state.vocabulary.record import Attempts, Cause, ContainerRestarts, Phase, Record, RestartReason
 from tests.builders import NOW, plan, record
 
 
@@ -59,6 +59,20 @@ def test_without_traces_no_duration_has_an_exemplar(instruments: Instruments) ->
 def test_a_write_that_changes_no_phase_observes_nothing(instruments: Instruments) -> None:
     instruments.transition(plan(), record(), record(message="2/4 ranks arrived"))
     assert read(instruments, "muster_phase_duration_seconds_count", operator="jax", phase="Pending") == 0
+
+
+def test_restarts_of_containers_are_counted_by_the_reason_of_the_end_before(instruments: Instruments) -> None:
+    def running(count: int, reason: str) -> Record:
+        return record(phase=Phase.RUNNING, in_place=ContainerRestarts(count, cause=Cause(0, reason)))
+
+    for old, new in [(0, 8), (8, 8), (8, 2)]:
+        instruments.transition(plan(), running(old, "OOMKilled"), running(new, "OOMKilled"))
+    instruments.transition(plan(), record(phase=Phase.RUNNING), running(1, 'x",y="'))
+    found = {
+        reason: read(instruments, "muster_container_restarts_total", operator="jax", reason=reason)
+        for reason in closed_sets.ENDS
+    }
+    assert found == {"OOMKilled": 8, "Error": 0, "Completed": 0, "Other": 1}
 
 
 def test_a_restart_is_counted_by_its_cause(instruments: Instruments) -> None:

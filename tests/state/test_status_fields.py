@@ -7,13 +7,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from muster.api import status
+from muster.api import causes, status
 
 STATE = Path(__file__).parents[2] / "muster" / "state"
 STRUCTS = {
     name: found
-    for name, found in vars(status).items()
-    if isinstance(found, type) and issubclass(found, msgspec.Struct) and found.__module__ == status.__name__
+    for module in (status, causes)
+    for name, found in vars(module).items()
+    if isinstance(found, type) and issubclass(found, msgspec.Struct) and found.__module__ == module.__name__
 }
 
 

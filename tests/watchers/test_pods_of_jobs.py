@@ -73,3 +73,30 @@ def test_restarts_of_init_containers_count_and_those_of_an_ended_pod_do_not() ->
     assert counted.restarts == 3
     ended = seen(restart="OnFailure", phase="Failed", containerStatuses=main, initContainerStatuses=init)
     assert ended.restarts == 0
+
+
+def ended(code: int, at: str, reason: str = "Error") -> dict[str, Any]:
+    return {"terminated": {"exitCode": code, "reason": reason, "finishedAt": f"2026-11-20T11:00:{at}Z"}}
+
+
+def test_the_end_before_the_last_restart_is_read_of_any_container_that_was_started_again() -> None:
+    main = {**container("main", RUNNING, ended(137, "05", "OOMKilled")), "restartCount": 2}
+    side = {**container("side", RUNNING, ended(0, "09", "Completed")), "restartCount": 1}
+    init = container("init", ended(0, "30", "Completed"))
+    got = seen(restart="Always", phase="Running", containerStatuses=[main], initContainerStatuses=[init])
+    assert got.last_exit is not None
+    assert (got.last_exit.container, got.last_exit.code, got.last_exit.reason) == ("main", 137, "OOMKilled")
+    got = seen(restart="Always", phase="Running", containerStatuses=[main, side], initContainerStatuses=[init])
+    assert got.last_exit is not None
+    assert (got.last_exit.container, got.last_exit.code) == ("side", 0)
+
+
+def test_of_a_container_that_was_never_started_again_no_such_end_is_read() -> None:
+    got = seen(restart="Always", phase="Running", containerStatuses=[container("main", RUNNING, ended(1, "05"))])
+    assert (got.restarts, got.last_exit) == (0, None)
+
+
+def test_a_restart_count_without_an_end_is_kept() -> None:
+    lost = [{**container("main", RUNNING), "restartCount": 2}, container("side", ended(1, "05"))]
+    got = seen(restart="Always", phase="Running", containerStatuses=lost)
+    assert (got.restarts, got.last_exit) == (2, None)

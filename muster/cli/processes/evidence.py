@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from muster.api.causes import Cause
 from muster.api.last_words.lines import is_noise
-from muster.api.status import Cause
 from muster.api.values.humanize import age
 from muster.api.values.printable import printable
 from muster.cli.processes.tracebacks import Tracebacks

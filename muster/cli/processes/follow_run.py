@@ -10,8 +10,8 @@ from typing import Any
 
 import aiohttp
 
+from muster.api.causes import Cause
 from muster.api.errors import ApiError, MusterError
-from muster.api.status import Cause
 from muster.api.values.humanize import age
 from muster.api.values.printable import printable
 from muster.cli.asker import asker

@@ -147,6 +147,13 @@ RESTARTS = Metric(
     "or of a member alone, and evictions by a queue. From the status.",
     (*ONE, "reason"),
 )
+CONTAINER_RESTARTS = Metric(
+    "muster_experiment_container_restarts_total",
+    Type.COUNTER,
+    "Restarts of containers of its members in their pods, which the kubelet makes, as they were seen. The Event "
+    "RestartedInPlace says what the container had died of. From the status; of a watched run since this daemon began.",
+    ONE,
+)
 WALL = Metric(
     "muster_experiment_wall_seconds_total",
     Type.COUNTER,
@@ -261,6 +268,7 @@ ROWS = (
     CLOCK_LIMIT,
     GANG_RESTARTS,
     DISRUPTIONS,
+    CONTAINER_RESTARTS,
     RESTARTS,
     WALL,
     PRODUCTIVE,

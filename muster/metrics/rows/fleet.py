@@ -60,6 +60,13 @@ MEMBER_RESTARTS = Metric(
     "replaces its pods, the reason is PodReplaced. muster_gang_restarts_total does not count them.",
     ("operator", "reason"),
 )
+CONTAINER_RESTARTS = Metric(
+    "muster_container_restarts_total",
+    Type.COUNTER,
+    "Restarts of containers in their pods, which the kubelet makes, by the reason of the end that began the last row "
+    "of them: OOMKilled, Error, Completed or Other.",
+    ("operator", "reason"),
+)
 RESTART_VERDICTS = Metric(
     "muster_restart_verdicts_total",
     Type.COUNTER,
@@ -91,6 +98,7 @@ ROWS = (
     GANG_RESTARTS,
     DISRUPTIONS,
     MEMBER_RESTARTS,
+    CONTAINER_RESTARTS,
     RESTART_VERDICTS,
     OUTCOMES,
     REFUSALS,

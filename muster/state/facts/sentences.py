@@ -18,7 +18,7 @@ from muster.api.values.termination_message import SIGNALLED
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import RANK_FAILED
 from muster.state.vocabulary.group import Member
-from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.pod import Exit, Pod
 from muster.state.vocabulary.record import Cause, attempts_of
 
 GIVEN_UP: Final = frozenset({"FailedIndexes", "MaxFailedIndexesExceeded"})
@@ -99,6 +99,16 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return ""
+
+
+def how_ended(end: Exit) -> str:
+    """``ray-worker exited 137 (OOMKilled)``."""
+    return f"{end.container} exited {end.code}{f' ({end.reason})' if end.reason else ''}"
+
+
+def often(times: int) -> str:
+    """``once``, ``2 times``."""
+    return "once" if times == 1 else f"{times} times"
 
 
 def of_last_failure(status: ExperimentStatus) -> str:

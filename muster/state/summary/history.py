@@ -11,7 +11,7 @@ from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.state.facts.sentences import NAMED_RANGES, sentence
 from muster.state.policies import edits
 from muster.state.policies.failures import volume
-from muster.state.summary import resumption
+from muster.state.summary import in_place, resumption
 from muster.state.summary.conditions import NO_COORDINATOR
 from muster.state.view.stale_members import STALE_MEMBERS
 from muster.state.vocabulary.record import STORY_LINES, Cause, ConditionType, Phase, Record, StoryLine, attempts_of
@@ -63,6 +63,7 @@ def turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, bool
         yield "SharedVolumeLost", volume.sentence(after), True
     if before is not None and before.node_failures != after.node_failures:
         yield from _avoided(before, after)
+    yield from in_place.turns(before, after)
     yield from resumption.turns(before, after)
     if after.finished and (before is None or not before.finished):
         yield after.reason, after.message, after.phase is Phase.FAILED
@@ -97,6 +98,7 @@ def turns_of_watched(before: Record | None, after: Record) -> Iterator[tuple[str
         yield ("MemberFailed", sentence(cause), True) if cause.pod else (cause.reason, cause.message, True)
     if before is not None and after.reason == STALE_MEMBERS != before.reason:
         yield STALE_MEMBERS, after.message, True
+    yield from in_place.turns(before, after)
     yield from resumption.turns(before, after)
     if after.finished and (before is None or not before.finished):
         yield after.reason, after.message, after.phase is Phase.FAILED

@@ -38,11 +38,12 @@ from muster.state.facts.accelerators import held
 from muster.state.facts.context import Context
 from muster.state.facts.sentences import of_lingering, sentence, share, still_running
 from muster.state.facts.words import WORDS
-from muster.state.policies import blocked, edits, silence
+from muster.state.policies import blocked, container_restarts, edits, silence
 from muster.state.policies.failures import known, recurrence, volume
 from muster.state.policies.rendezvous import Assembly
 from muster.state.policies.watched import ends
 from muster.state.policies.watched.stale_status import RESTARTED_IN_PLACE
+from muster.state.summary import in_place
 from muster.state.summary.conditions import renew, unseen
 from muster.state.view.progress import shown_rate
 from muster.state.view.read_only import ReadOnlyBudget
@@ -80,12 +81,15 @@ def summarize(context: Context, assembly: Assembly) -> Record:
     coordinator = plan.coordinator_address(record.epoch)
     conditions = renew(context, assembly, coordinator)
     reason, message = record.reason, record.message
+    restarts = container_restarts.track(context)
     stuck = assembly.stuck is not None and assembly.stuck[0] != recurrence.REASON  # that one keeps no member
     if not record.finished:
         reason, message = _waiting_for(context, assembly, conditions)
         beside = _still_running(context) if _goes_on_beside(context) else ""
         slow = "" if stuck else at_work.advice(context) or collectives.advice(context)
-        more = slow, beside, plan.said(record.epoch), edits.sentence(record, plan.edits.remark), volume.sentence(record)
+        again = "" if reason in in_place.NAMED_BY else in_place.said(restarts, record.epoch)
+        edited = edits.sentence(record, plan.edits.remark)
+        more = again, slow, beside, plan.said(record.epoch), edited, volume.sentence(record)
         message = "; ".join(filter(None, (message, *more)))
     return replace(
         record,
@@ -102,6 +106,7 @@ def summarize(context: Context, assembly: Assembly) -> Record:
         message=message,
         conditions=conditions,
         known=known.track(context, stuck=stuck),
+        in_place=restarts,
     )
 
 

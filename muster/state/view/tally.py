@@ -75,6 +75,8 @@ class Tally(Counts):
     """Live, and containers of it were started again in place."""
     outlived: dict[str, Pod] = field(default_factory=dict)
     """Live, and only a container beside the program keeps the pod: the program has ended with 0."""
+    restarts: int = 0
+    """How often containers of its members were started again in their pods."""
     ended_at: float = 0.0
     """When the last member that is done ended, in wall seconds of its node."""
     last_start: float = 0.0
@@ -299,6 +301,7 @@ class Tally(Counts):
     def _count(self, pod: Pod, step: int, done: bool) -> None:
         working = pod.live and not done and pod.rank not in self.ignored
         placed = pod.live and pod.node != ""
+        self.restarts += step * pod.restarts
         flags = working, pod.scheduled, pod.started, pod.ready and working and not pod.terminating, done, placed
         if placed and pod.devices:
             self._hold(pod.devices, step)

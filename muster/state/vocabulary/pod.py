@@ -96,8 +96,8 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
     """When it was first asked to end, by a deletion or a disruption; 0 where it was not, or the time is unknown."""
     restarts: int = 0
     """Restarts of its containers in place, where they count (pods of Jobs)."""
-    last_end: str = ""
-    """How the last of its containers that was started again had ended: ``ray-worker exited 137 (OOMKilled)``."""
+    last_exit: Exit | None = None
+    """How the last of its containers that was started again had ended."""
     cut_off: bool = False
     """Its node is NotReady: it was marked not ready while its containers say that they are."""
     holder: str = ""

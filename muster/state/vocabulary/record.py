@@ -14,18 +14,13 @@ from typing import Any, Final
 
 from msgspec.structs import asdict
 
+from muster.api.causes import Cause, ContainerRestarts
 from muster.api.conditions import Condition, ConditionType
 from muster.api.errors import MusterError
 from muster.api.gang import MAX_MEMBERS, GroupSize, HeldDevices, RollCall, Steps
 from muster.api.hindrances import Blocked, Known
 from muster.api.restart_counts import Attempts, JobRestarts, NodeFailures, RestartReason, RuleUse, SameFailure
-from muster.api.status import (
-    STORY_LINES,
-    Cause,
-    ExperimentStatus,
-    Phase,
-    StoryLine,
-)
+from muster.api.status import STORY_LINES, ExperimentStatus, Phase, StoryLine
 from muster.api.values.rank_ranges import from_ranges
 from muster.api.wire.kinds import WireError
 from muster.api.wire.structs import facts_of
@@ -40,6 +35,7 @@ __all__ = [
     "Cause",
     "Condition",
     "ConditionType",
+    "ContainerRestarts",
     "GroupSize",
     "HeldDevices",
     "JobRestarts",

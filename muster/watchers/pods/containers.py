@@ -178,22 +178,23 @@ def restarted_in_place(spec: Spec | None) -> bool:
 
 def restarts_of(status: Status) -> int:
     """How often containers of the pod were started again (kubernetes: pkg/controller/job, getRestartCount)."""
-    every = (*(status.containerStatuses or ()), *(status.initContainerStatuses or ()))
-    return sum(max(0, _bounded(each.restartCount)) for each in every)
+    return sum(max(0, _bounded(each.restartCount)) for each in _all_of(status))
 
 
-def last_end_of(status: Status) -> str:
-    """How the container that was started again last, or ended and will be, had ended: ``main exited 1 (Error)``."""
+def _all_of(status: Status) -> tuple[ContainerStatus, ...]:
+    return (*(status.containerStatuses or ()), *(status.initContainerStatuses or ()))
+
+
+def last_exit_of(status: Status) -> Exit | None:
+    """How the container had ended that was started again last, or will be once more; None where no one says it."""
+    again = (each for each in _all_of(status) if _bounded(each.restartCount) > 0)
     ends = [
         (seconds_of(ended.finishedAt), -order, each.name or "", ended)
-        for order, each in enumerate(status.containerStatuses or ())
-        for ended in _ends_of(each, PodPhase.RUNNING)
+        for order, each in enumerate(again)
+        for state in (each.lastState, each.state)
+        if state is not None and (ended := state.terminated) is not None
     ]
-    if not ends:
-        return ""
-    *_, name, ended = max(ends, key=lambda end: end[:2])
-    reason = f" ({word(ended.reason)})" if ended.reason else ""
-    return intern(f"{word(name)} exited {_code(ended)}{reason}")
+    return _exit(*max(ends, key=lambda end: end[:2])[2:]) if ends else None
 
 
 def exit_by_phase(spec: Spec | None, status: Status, phase: PodPhase) -> Exit | None:

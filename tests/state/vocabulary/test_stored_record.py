@@ -17,6 +17,7 @@ from muster.state.vocabulary.record import (
     Cause,
     Condition,
     ConditionType,
+    ContainerRestarts,
     GroupSize,
     JobRestarts,
     Known,
@@ -66,6 +67,7 @@ RECORDS = st.builds(
     ),
     devices=st.lists(st.builds(HeldDevices, WORDS, COUNTS), max_size=3).map(tuple),
     roll=st.none() | st.builds(RollCall, COUNTS, COUNTS, st.lists(COUNTS, max_size=64).map(tuple)),
+    in_place=st.none() | st.builds(ContainerRestarts, COUNTS, COUNTS, TIMES, COUNTS, COUNTS, st.none() | CAUSES),
     cause=st.none() | CAUSES, restart_reasons=st.lists(st.builds(RestartReason, WORDS, COUNTS), max_size=5).map(tuple),
     attempts=st.lists(st.builds(Attempts, st.sampled_from(["0", "1-2"]), COUNTS, st.none() | TIMES), max_size=3).map(
         tuple
@@ -104,6 +106,7 @@ FULL = Record(
     roll=RollCall(4, 3, (2,)), restart_reasons=(RestartReason("Error", 1), RestartReason("NodeLost", 1)),
     cause=Cause(1, "OOMKilled", "too big", 4.5, "p-2", "u-2", "worker", 2, "main", "node-a", 137, 9, True, "",
                 "step 3", "rank 0 exited 1", 60, "run-w-0"),
+    in_place=ContainerRestarts(9, 8, 7.25, 7, 1, Cause(2, "OOMKilled", "limit 2Gi", 7.25, "p-1", "u-1", "worker", 1)),
     known=Known("Unschedulable", "no node fits", "2-3", 5.5, 6.5),
     evidence=(
         EpochEvidence(1, 6.5, "Running", "Restarting", "OOMKilled", "too big", 2.5, "ranks", "Hung", 3.5, "no step",
@@ -226,6 +229,13 @@ WIRE: dict[str, Any] = {
     "known": {
         "cause": "Unschedulable", "message": "no node fits", "ranks": "2-3", "time": "1970-01-01T00:00:05.500000Z",
         "untilTime": "1970-01-01T00:00:06.500000Z",
+    },
+    "containerRestarts": {
+        "count": 9, "shown": 8, "latestTime": "1970-01-01T00:00:07.250000Z", "times": 7, "others": 1,
+        "cause": {
+            "epoch": 2, "reason": "OOMKilled", "message": "limit 2Gi", "time": "1970-01-01T00:00:07.250000Z",
+            "pod": "p-1", "uid": "u-1", "group": "worker", "rank": 1, "disruption": False,
+        },
     },
     "conditions": [
         {

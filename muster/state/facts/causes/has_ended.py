@@ -6,7 +6,7 @@ from muster.state.facts.causes.cause import MissingCause, by_user
 from muster.state.facts.causes.heard import uncalled
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import OUT_OF_MEMORY, last_words
-from muster.state.facts.sentences import of_signal, with_message
+from muster.state.facts.sentences import how_ended, of_signal, often, with_message
 from muster.state.view.stage import RUNS, Stage
 from muster.state.vocabulary.pod import Pod
 
@@ -45,8 +45,13 @@ def _disruption(_: Context, pod: Pod) -> str:
 def _again(_: Context, pod: Pod) -> str:
     if pod.waiting_reason:
         return f"the container restarts again and again: {pod.waiting_reason}"
-    times = "once" if pod.restarts == 1 else f"{pod.restarts} times"
-    return f"the container was restarted {times}"
+    return f"the container was restarted {often(pod.restarts)}"
+
+
+def _restarts(_: Context, pod: Pod) -> str:
+    restarts = f": {pod.restarts} restart{'' if pod.restarts == 1 else 's'}"
+    ended = f", before the last one {how_ended(pod.last_exit)}" if pod.last_exit else ""
+    return with_message(f"{restarts}{ended}", pod.waiting_message)
 
 
 class HasEnded:
@@ -124,7 +129,7 @@ class HasEnded:
         stages=RUNS,
         when=lambda _, pod: bool(pod.restarts) and not pod.ready and not pod.holder,
         what=_again,
-        evidence=lambda _, pod: with_message(f": {pod.restarts} restarts", pod.waiting_message),
+        evidence=_restarts,
         words=uncalled,
         counted_as="NotArrived",
         stuck_as=RESTARTED,

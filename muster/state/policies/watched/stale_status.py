@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
-from muster.state.facts.sentences import all_succeeded, why_idle
+from muster.state.facts.sentences import all_succeeded, how_ended, often, why_idle
 from muster.state.view.own_state import Said
 from muster.state.vocabulary.pod import Pod
 
@@ -114,7 +114,6 @@ def _restarted(context: Context) -> Unsaid | None:
 
 
 def _again(pod: Pod) -> str:
-    often = "once" if pod.restarts == 1 else f"{pod.restarts} times"
     now = pod.waiting_reason or "not ready yet"
-    ended = f"{pod.last_end}, " if pod.last_end else ""
-    return f"{ended}started again in its pod {often}, {now}"
+    ended = f"{how_ended(pod.last_exit)}, " if pod.last_exit else ""
+    return f"{ended}started again in its pod {often(pod.restarts)}, {now}"

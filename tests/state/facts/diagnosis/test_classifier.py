@@ -202,7 +202,7 @@ def test_a_container_that_was_started_again_and_is_not_ready_is_said_with_its_co
 ) -> None:
     cause, said, evidence = said_of({"ready": False, "restarts": restarts, "waiting_reason": reason})
     assert (cause, said) == (Causes.RESTARTED_IN_PLACE, what)
-    assert f"{restarts} restarts" in evidence
+    assert f": {restarts} restart" in evidence
 
 
 @pytest.mark.parametrize("wanted", [plan(probe=ProbeKind.NONE), plan(coordinator=None)], ids=["passive", "none"])

@@ -70,7 +70,7 @@ def test_one_that_is_ready_or_answers_or_whose_run_ends_is_not(
 
 
 def test_a_head_that_was_started_again_is_named_with_its_end() -> None:
-    head = pod(0, ready=False, restarts=2, last_end="ray-head exited 137 (OOMKilled)")
+    head = pod(0, ready=False, restarts=2, last_exit=Exit("ray-head", 137, 0, "OOMKilled", "", NOW))
     found = said(head, heard=SILENT)
     assert found is not None
     assert found.message.endswith(": ray-head exited 137 (OOMKilled), started again in its pod 2 times, not ready yet")
@@ -140,7 +140,7 @@ def test_an_end_by_a_clock_that_is_ahead_counts_at_once() -> None:
 
 
 def test_a_member_that_was_started_again_is_named_until_it_is_ready() -> None:
-    again = pod(2, name="w", ready=False, restarts=1, last_end="ray-worker exited 137 (OOMKilled)")
+    again = pod(2, name="w", ready=False, restarts=1, last_exit=Exit("ray-worker", 137, 0, "OOMKilled", "", NOW))
     found = said(pod(0), again)
     assert found is not None
     sentence = "rank 2 (w): ray-worker exited 137 (OOMKilled), started again in its pod once, not ready yet"
