@@ -246,8 +246,8 @@ COURSE = (
     Graph(
         (34, 6, "Restarts by reason"),
         "The reason of the cause of each restart, over the life of the experiment: the first container that failed, "
-        "the disruption, or the clock. Other is a reason that is rare. Containers that the kubelet has started again in "
-        "their pods are counted beside them.",
+        "the disruption, or the clock. Other is a reason that is rare. Containers that the kubelet has started again "
+        "in their pods are counted beside them.",
         {
             "{{reason}}": f"max by (reason) (muster_experiment_restarts_total{{{ONE}}}) > 0",
             "container in its pod": f"{_max('container_restarts_total')} > 0",

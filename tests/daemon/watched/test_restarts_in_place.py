@@ -7,8 +7,8 @@ from muster.state.vocabulary.record import Phase
 from tests.daemon.virtual_daemon import scraped
 from tests.daemon.watched.world import PODS, World, virtually
 
-SET = {"labels": {"muster.dev/observe": "run"}}
-JAX = {"annotations": {"muster.dev/operator": "jax", "muster.dev/size": "3"}}
+LABELS = {"muster.dev/observe": "run"}
+JAX = {"muster.dev/operator": "jax", "muster.dev/size": "3"}
 OOM = {"exitCode": 137, "reason": "OOMKilled"}
 
 
@@ -27,7 +27,7 @@ async def gathered(world: World) -> None:
     world.cluster.roll = world.cluster.arrived(0, 1, 2, size=3)
     await world.daemon("pods")
     for rank in range(3):
-        world.pod(f"run-{rank}", ip=f"10.0.0.{rank + 1}", **SET, **JAX)
+        world.pod(f"run-{rank}", ip=f"10.0.0.{rank + 1}", labels=LABELS, annotations=JAX)
     await asyncio.sleep(10)
     assert world.found("pods/run").record.message == "3/3 ranks arrived"
 

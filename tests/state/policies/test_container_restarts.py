@@ -10,7 +10,7 @@ from muster.state.vocabulary.pod import Exit, Pod
 from muster.state.vocabulary.record import ContainerRestarts, Phase
 from tests.builders import NOW, plan, pod, record, view
 
-OOM = {"code": 137, "reason": "OOMKilled"}
+OOM: dict[str, Any] = {"code": 137, "reason": "OOMKilled"}
 
 
 def again(rank: int, times: int, at: float = NOW, **ended: Any) -> Pod:
