@@ -100,3 +100,18 @@ def test_a_restart_count_without_an_end_is_kept() -> None:
     lost = [{**container("main", RUNNING), "restartCount": 2}, container("side", ended(1, "05"))]
     got = seen(restart="Always", phase="Running", containerStatuses=lost)
     assert (got.restarts, got.last_exit) == (2, None)
+
+
+def test_the_values_of_the_pods_own_secrets_are_not_in_what_is_read_of_that_end() -> None:
+    last = {"terminated": {**ended(1, "05")["terminated"], "message": "ValueError: no entry for hunter2-hunter2"}}
+    main = {**container("main", RUNNING, last), "restartCount": 1}
+    made = pod("u1", 1, phase="Running", containerStatuses=[main])
+    made["spec"] |= {
+        "restartPolicy": "OnFailure",
+        "containers": [{"name": "main", "env": [{"name": "DB_PASSWORD", "value": "hunter2-hunter2"}]}],
+    }
+    got = pods.DECODER.event(event("ADDED", made)).obj
+    assert got is not None
+    assert got.last_exit is not None
+    assert "ValueError" in got.last_exit.message + got.last_exit.last_line
+    assert "hunter2-hunter2" not in got.last_exit.message + got.last_exit.last_line

@@ -185,7 +185,7 @@ def _all_of(status: Status) -> tuple[ContainerStatus, ...]:
     return (*(status.containerStatuses or ()), *(status.initContainerStatuses or ()))
 
 
-def last_exit_of(status: Status) -> Exit | None:
+def last_exit_of(spec: Spec | None, status: Status) -> Exit | None:
     """How the container had ended that was started again last, or will be once more; None where no one says it."""
     again = (each for each in _all_of(status) if _bounded(each.restartCount) > 0)
     ends = [
@@ -194,7 +194,7 @@ def last_exit_of(status: Status) -> Exit | None:
         for state in (each.lastState, each.state)
         if state is not None and (ended := state.terminated) is not None
     ]
-    return _exit(*max(ends, key=lambda end: end[:2])[2:]) if ends else None
+    return _exit(spec, *max(ends, key=lambda end: end[:2])[2:]) if ends else None
 
 
 def exit_by_phase(spec: Spec | None, status: Status, phase: PodPhase) -> Exit | None:

@@ -149,7 +149,7 @@ def record_of(document: AnyPod, *, by_phase: bool, **identity: Any) -> Pod:
         disruption=disruption,
         stopped_at=_stopped_at(metadata, disrupted) if leaving is not None or disruption else 0.0,
         restarts=restarts,
-        last_exit=last_exit_of(status) if restarts else None,
+        last_exit=last_exit_of(spec, status) if restarts else None,
         cut_off=phase is _RUNNING and _marked(ready, contained),
         holder=holder_of(spec, status, started=containers.started) if _may_be_held(status, containers) else "",
         started_at=seconds_of(containers.since) if containers.since else 0.0,
