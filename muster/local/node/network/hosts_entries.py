@@ -3,6 +3,10 @@
 A pod with hostname and subdomain has the names that a headless Service gives it. A Service with a selector has its name
 on the addresses of its ready pods (of all its pods if it publishes not-ready addresses). There is no proxy: the port of
 a Service is its target port. A pod's own entry comes first, because Gloo resolves the pod's own hostname.
+
+Every address has a name, also in the form of IPv6 in which a socket for both kinds shows it (``::ffff:10.0.0.2``):
+PyTorch's store asks for the name of whoever connects to it, and warns where there is none. The C library takes the two
+forms for two addresses. A name of the second form is of that address alone, so that no other name has two addresses.
 """
 
 from __future__ import annotations
@@ -13,7 +17,8 @@ from dataclasses import dataclass
 from muster.local.node import objects
 from muster.local.node.objects import Object
 
-DOMAIN = "svc.cluster.local"
+CLUSTER = "cluster.local"
+DOMAIN = f"svc.{CLUSTER}"
 LOOPBACK = "127.0.0.1"
 MACHINE = "machine.cluster.local"
 """The name of the machine in its pods."""
@@ -58,18 +63,30 @@ def qualified(name: str, namespace: str) -> list[str]:
 
 
 def lines(namespace: str, pods: Iterable[PodNames], services: Iterable[Object]) -> list[str]:
-    """The entries that all pods of a namespace share. Pods of other namespaces have no short names."""
+    """The entries that all pods of a namespace share. Pods of other namespaces have no short names.
+
+    A pod without a subdomain has the name that Kubernetes gives an address (``10-0-0-2.default.pod.cluster.local``).
+    """
     present = sorted(pods, key=lambda pod: (pod.namespace, pod.hostname, pod.address))
     made: list[str] = []
     for pod in present:
         names = pod.names if pod.namespace == namespace else pod.names[:-1]
-        if names:
-            made.append(f"{pod.address} {' '.join(names)}")
+        names = names or [f"{_dashed(pod.address)}.{pod.namespace}.pod.{CLUSTER}"]
+        made.append(f"{pod.address} {' '.join(names)}")
     for service in services:
         for address in addresses(service, present):
             names = qualified(objects.name(service), objects.namespace(service))
             made.append(f"{address} {' '.join(names if objects.namespace(service) == namespace else names[:-1])}")
-    return made
+    return made + [mapped(pod.address) for pod in present]
+
+
+def mapped(address: str) -> str:
+    """The entry of an IPv4 address in the form of IPv6."""
+    return f"::ffff:{address} {_dashed(address)}.ipv4.{CLUSTER}"
+
+
+def _dashed(address: str) -> str:
+    return address.replace(".", "-")
 
 
 def addresses(service: Object, pods: Iterable[PodNames]) -> list[str]:
@@ -84,11 +101,7 @@ def addresses(service: Object, pods: Iterable[PodNames]) -> list[str]:
 
 
 def render(own: PodNames, shared: Sequence[str], aliases: Iterable[Object] = (), machine: str = LOOPBACK) -> str:
-    """The hosts file of a pod. `aliases` are its hostAliases. libnss_wrapper refuses a file with comments.
-
-    The address of the machine has a name as well: PyTorch's store asks for that of whoever connects to it, and warns
-    where there is none.
-    """
+    """The hosts file of a pod. `aliases` are its hostAliases. libnss_wrapper refuses a file with comments."""
     head = [
         f"{own.address} {' '.join([*own.names, own.hostname])}",
         f"{LOOPBACK} localhost",
@@ -96,4 +109,5 @@ def render(own: PodNames, shared: Sequence[str], aliases: Iterable[Object] = (),
         *([f"{machine} {MACHINE}"] if machine != LOOPBACK else []),
     ]
     extra = [f"{each.get('ip')} {' '.join(map(str, each.get('hostnames') or ()))}" for each in aliases]
-    return "\n".join([*head, *extra, *shared]) + "\n"
+    forms = [mapped(address) for address in dict.fromkeys((own.address, LOOPBACK, machine))]
+    return "\n".join([*head, *extra, *shared, *forms]) + "\n"

@@ -98,6 +98,32 @@ async def test_a_pod_connects_to_another_by_name(
         assert await cluster.log("member") == "b'roll call'\n"
 
 
+@pytest.mark.parametrize(
+    "isolation",
+    [each for each in Isolation if each is not Isolation.REWRITE],  # whose pods have the hosts file of the machine
+    indirect=True,
+)
+async def test_who_connects_to_a_pod_has_a_name_there(
+    isolation: Isolation, cluster_of: ClusterOf, make_pod: MakePod, make_container: MakePod
+) -> None:
+    """PyTorch's store listens for both kinds of addresses, and warns of a client without a name."""
+    serve = (
+        "import socket; s = socket.create_server(('::', 12346), family=socket.AF_INET6, dualstack_ipv6=True)\n"
+        "print('up', flush=True); _, peer = s.accept()\n"
+        "print(socket.getnameinfo(peer, socket.NI_NAMEREQD)[0])"
+    )
+    meet = "import sys, socket; socket.create_connection((sys.argv[1], 12346))"
+    async with cluster_of(isolation) as cluster:
+        await cluster.create(make_pod("store", make_container(serve), hostname="store", subdomain="exp"))
+        follower = cluster.agent.logs.read("default", "store", "main", follow=True)
+        await cluster.phase("store", "Running")
+        assert await anext(follower) == b"up\n"
+        await cast("AsyncGenerator[bytes, None]", follower).aclose()
+        await cluster.create(make_pod("rank", make_container(meet, args=["store.exp"])))
+        await cluster.phase("store", "Succeeded")
+        assert (await cluster.log("store")).endswith(".ipv4.cluster.local\n")
+
+
 async def test_a_follower_reads_lines_as_they_are_written(
     isolation: Isolation, cluster_of: ClusterOf, make_pod: MakePod, make_container: MakePod, tmp_path: Path
 ) -> None:
