@@ -199,7 +199,8 @@ def answers(rng: Random, world: World, sent: list[Any]) -> None:
             body = damage(rng, body)
         sent.append((generation, body))
         try:
-            answer = probe._read(body, generation, RollReader(rng.choice((None, 7))), 0.1)  # noqa: SLF001 - the step that reads hostile bytes
+            reader = RollReader(rng.choice((None, 7)))
+            answer = probe._answer(reader.read(body, generation), generation, reader, 0.1)  # noqa: SLF001 - the step that reads hostile bytes
         except Malformed as error:
             check_words(str(error), LONGEST_ERROR)
             continue

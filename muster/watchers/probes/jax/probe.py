@@ -27,6 +27,7 @@ from muster.watchers.probes.jax.protobuf import Malformed
 from muster.watchers.probes.jax.rpc import Method, Question, Seen, send
 from muster.watchers.probes.jax.task_list import (
     MAX_TEXT,
+    Reading,
     RollReader,
     entries_in_turns,
     most_tasks,
@@ -214,7 +215,9 @@ class JaxProbe:
         return RollReader(incarnation, most=most_tasks(self._expected))
 
     async def _read(self, body: bytes, generation: Generation, reader: RollReader, latency: float) -> RollAnswer:
-        reading = await reader.take(body, generation)
+        return self._answer(await reader.take(body, generation), generation, reader, latency)
+
+    def _answer(self, reading: Reading, generation: Generation, reader: RollReader, latency: float) -> RollAnswer:
         self._misses = 0
         answer = RollAnswer(
             at=self._clock(),
