@@ -40,7 +40,7 @@ unless on (namespace, experiment)
     )
   )""",
         Severity.CRITICAL,
-        f"{ONE}: the coordinator served and does not any more ({REASON}).",
+        f"{ONE}: the coordinator stopped responding ({REASON}).",
         "Its process is frozen or cut off, or has closed its port for longer than @closing, while its pod runs. No rank"
         " can join or go on, and nothing restarts the gang until the other ranks end.",
         thresholds=(
@@ -127,7 +127,7 @@ and
         "MusterHung",
         stuck("MusterHung"),
         Severity.CRITICAL,
-        f"{ONE}: no rank gets on ({REASON}){WHERE}.",
+        f"{ONE}: no rank makes progress ({REASON}){WHERE}.",
         "The whole gang holds its machines and does nothing. The summary has the message of its condition Stuck: the"
         " last step, the rank that is behind, and the one that stands elsewhere than most with its function and line,"
         " as far as they are known. `muster explain` and the page have the innermost calls of that rank.",

@@ -40,6 +40,7 @@ __all__ = [
     "RETURNS",
     "STACKS",
     "WORK",
+    "located",
     "longest_interval",
     "place_interval",
 ]
@@ -48,3 +49,8 @@ WORK = COMPUTING, WRITING, READING, MOVING, INPUT
 """What a process at work does; with ``INPUT`` it waits for a person to type."""
 MAX_VALUE = 640
 """Bytes of one rank's value."""
+
+
+def located(function: str, file: str, line: int) -> str:
+    """``in next (data.py:41)``, or ``at train.py:19`` for a line outside of all functions."""
+    return f"at {file}:{line}" if function == "<module>" else f"in {function} ({file}:{line})"

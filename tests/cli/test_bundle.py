@@ -110,7 +110,7 @@ def test_a_bundle_has_what_an_on_call_engineer_reads(packed: Path) -> None:
         "unreadable.json",
         "versions.json",
     ]
-    assert json.loads(files["epochs/1.json"])["places"].startswith("rank 1 in next")
+    assert json.loads(files["epochs/1.json"])["places"].startswith("rank 1 is in next")
     assert "Epoch 1: Running until 2026-01-01T00:10:00Z" in files["explain.txt"]
     assert json.loads(files["last-lines.json"])[0]["rank"] == 0
     assert "\x1b" not in "".join(files.values())

@@ -17,9 +17,9 @@ EVIDENCE = {
     "waitedFor": "no step since then",
     "stuck": "Hung",
     "stuckTime": "2026-01-01T00:06:00.000000Z",
-    "stuckBy": "rank 1 in next (data.py:41)\n\x1b[31m",
+    "stuckBy": "rank 1 is in next (data.py:41)\n\x1b[31m",
     "roll": {"expected": 2, "arrived": 2, "missing": []},
-    "places": "rank 1 in next (data.py:41); 1 other in all_reduce (train.py:88)",
+    "places": "rank 1 is in next (data.py:41); the other rank is in all_reduce (train.py:88)",
     "findings": [{"cause": "Hung", "sentence": "rank 1: in next", "evidence": "it stands", "ranks": "1", "count": 1}],
     "stacks": [{"rank": 1, "calls": "next (data.py:41), main (train.py:9)"}],
 }
@@ -39,8 +39,8 @@ def test_an_epoch_that_is_over_is_explained_as_it_was(call: Call, server: LocalS
     shown = call("explain", mine, "--epoch", 1).stdout
     assert shown.startswith("Epoch 1: Running until 2026-01-01T00:10:00Z, 10m after it began\n")
     assert "Then:        Restarting, ProgressDeadlineExceeded\n" in shown
-    assert "Stuck:       Hung for 4m: rank 1 in next (data.py:41) \ufffd[31m\n" in shown
-    assert "Places:      rank 1 in next (data.py:41); 1 other in all_reduce (train.py:88)\n" in shown
+    assert "Stuck:       Hung for 4m: rank 1 is in next (data.py:41) \ufffd[31m\n" in shown
+    assert "Places:      rank 1 is in next (data.py:41); the other rank is in all_reduce (train.py:88)\n" in shown
     assert "  rank 1: in next  (Hung)\n    seen: it stands\n" in shown
     assert "  rank 1: next (data.py:41), main (train.py:9)\n" in shown
     assert "last of the old" in shown

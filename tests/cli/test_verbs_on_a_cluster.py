@@ -143,9 +143,10 @@ def test_explain_names_what_keeps_each_member_with_evidence_and_the_next_step(
 def test_the_line_of_a_frozen_rank_says_so(call: Call, server: LocalServer, mine: str, verb: str) -> None:
     for rank in (0, 1):
         server.pod(f"pod-{rank}", labels(mine, rank), **running())
-    said = "the coordinator served and does not any more: silent"
+    said = "the coordinator stopped responding: its port accepts connections but sends no answer"
     stuck = {"type": "Stuck", "status": "True", "reason": "CoordinatorUnreachable", "message": said}
-    server.status(mine, phase="Running", size=2, conditions=[stuck])
+    known = {"cause": "CoordinatorFrozen", "message": said, "ranks": "0", "time": "2026-01-01T00:00:00Z"}
+    server.status(mine, phase="Running", size=2, conditions=[stuck], known=known)
     first, second = [line for line in call(verb, mine).stdout.splitlines() if "── " in line and "pod-" in line]
     assert "pod-0  Running  the coordinator's process is frozen" in first
     assert "frozen" not in second

@@ -13,7 +13,7 @@ from typing import Any
 from muster.state.facts.causes.cause import MissingCause
 from muster.state.view.probe_result import LOST_AFTER
 from muster.state.view.roll import CoordinatorState, RankState
-from muster.state.vocabulary.record import Blocked, Condition, ConditionType, Phase
+from muster.state.vocabulary.record import Blocked, Condition, ConditionType, Known, Phase
 from muster.state.vocabulary.record import Cause as Ended
 from tests.diagnosis.gang import NOW, Gang
 
@@ -186,12 +186,13 @@ def ended_early(gang: Gang) -> None:
     gang.set(blocked=Blocked("RanksEnded", NOW))
 
 
-def recorded(reason: str, message: str) -> Induce:
-    """A daemon that has just taken over, or a client: it knows the record."""
+def recorded(reason: str, message: str, known: str = "", ranks: str = "") -> Induce:
+    """A daemon that has just taken over, or a client: it knows the record, with the cause that is known."""
 
     def induce(gang: Gang) -> None:
         gang.start()
         stuck = Condition(ConditionType.STUCK, True, reason, message, 1, NOW)
-        gang.set(phase=Phase.RUNNING, assembled_at=NOW, conditions=(stuck,))
+        kept = Known(known, message, ranks, NOW) if known else None
+        gang.set(phase=Phase.RUNNING, assembled_at=NOW, conditions=(stuck,), known=kept)
 
     return induce

@@ -209,8 +209,10 @@ RUNS = (
         "pytorch",
         recorded(
             "CollectiveStuck",
-            "no collective began or ended since 2027-01-15T08:00:00Z: rank 2 has not entered all_reduce 61 of "
-            "default_pg (60 entered), in which 3 of 4 wait",
+            "no collective has started or finished since 08:00:00Z: 3 of 4 ranks wait in all_reduce #61 (default_pg); "
+            "rank 2 has entered only 60",
+            "CollectiveBehind",
+            "2",
         ),
         Cause.COLLECTIVE_BEHIND,
         (2,),
@@ -218,14 +220,18 @@ RUNS = (
     Situation(
         "no rank reports a step any more",
         "jax",
-        recorded("Hung", "no step since 2027-01-15T08:00:00Z; last step 1841; rank 2 is behind at 1839"),
+        recorded("Hung", "no step since 08:00:00Z (last step 1841, rank 2 at 1839)", "Hung", "2"),
         Cause.HUNG,
         (2,),
     ),
     Situation(
         "a daemon takes over while the coordinator is frozen",
         "jax",
-        recorded("CoordinatorUnreachable", "the coordinator served and does not any more: silent"),
+        recorded(
+            "CoordinatorUnreachable",
+            "the coordinator stopped responding: its port accepts connections but sends no answer",
+            "CoordinatorFrozen",
+        ),
         Cause.COORDINATOR_FROZEN,
         (0,),
     ),

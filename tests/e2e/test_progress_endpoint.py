@@ -31,7 +31,7 @@ async def test_the_released_transformers_reports_its_steps_without_a_change(tmp_
         await cluster.kill_daemon()
         await cluster.start_daemon(*options)
         hung = await cluster.until("run", lambda run: run.status.reason == "Hung", LONG)
-        assert re.search(r"no report since \S+; last step 4\d\d, by 1 rank", hung.message)
+        assert re.search(r"no report since \S+ \(last step 4\d\d, by 1 rank\)", hung.message)
 
 
 @pytest.mark.skipif(python_of("xgboost") is None, reason=reason_without("xgboost"))

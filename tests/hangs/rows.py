@@ -104,17 +104,14 @@ class Row:
         return HINT.search(line) is not None or (at_work is not None and named(line) == {victim})
 
     def _says(self, victim: int) -> tuple[str, ...]:
-        place = rf"\brank {victim} (?:in \S+ \({places_of(self.way)}\)|no answer \(last seen in )"
-        waits = rf".*in which \d of {self.size} wait"
-        of = (rf"default_pg{waits}", r"process group 1.*in which 1 of 2 wait")  # of all, and of ranks 0 and 1
+        place = rf"\brank {victim} (?:is in \S+ \({places_of(self.way)}\)|does not respond \(last seen in )"
+        waits = rf"\b\d of {self.size} ranks wait in \w+ #\d+ \(default_pg\); rank {victim} has"
+        apart = rf"\b1 of 2 ranks wait in \w+ #\d+ \(process group 1\); rank {victim} has"  # of ranks 0 and 1
         entered = (
-            rf"\brank {victim} has not entered \w+ \d+ of default_pg \(\d+ entered{waits}",
-            *(
-                rf"\brank {victim} publishes nothing any more, and is not known to be in \w+ \d+ of {each}"
-                for each in of
-            ),
+            rf"{waits} entered only \d+",
+            *(rf"{each} stopped reporting" for each in (waits, apart)),
         )
-        step = rf"\brank {victim} is behind at \d+"
+        step = rf"\brank {victim} at \d+\)"
         return {Shown.PLACES: (place,), Shown.STEPS: (step, place), Shown.RECORDER: entered}.get(
             self.shown, (step, place, *entered)
         )

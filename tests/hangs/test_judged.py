@@ -13,9 +13,9 @@ from tests.hangs.rows import Channel, Row, Shown, jax, torch
 from tests.hangs.world import Gang, Said
 
 LINE = ways.sleeps.__code__.co_firstlineno + 1
-PLACE = f"no rank gets on since 2026-11-28T08:18:47Z; rank 1 in sleeps (ways.py:{LINE}); 2 others in process_allgather"
-ENTERED = "rank 1 has not entered all_reduce 42 of default_pg (41 entered), in which 2 of 3 wait"
-MIXED = "rank 1 called all_gather #7 of default_pg where ranks 0, 2 called all_reduce #7"
+PLACE = f"no progress since 08:18:47Z: rank 1 is in sleeps (ways.py:{LINE}); the other 2 are in process_allgather"
+ENTERED = "2 of 3 ranks wait in all_reduce #42 (default_pg); rank 1 has entered only 41"
+MIXED = "rank 1 called all_gather #7 (default_pg), ranks 0, 2 called all_reduce #7"
 SILENT = "no rank has printed a line or made a step for 12 min (usual: 4 s)"
 BY_PLACE, BY_RECORD = jax(Channel.ASSIST, "sleeps", Shown.PLACES), torch(Channel.ASSIST, "sleeps", Shown.RECORDER)
 
@@ -25,18 +25,18 @@ BY_PLACE, BY_RECORD = jax(Channel.ASSIST, "sleeps", Shown.PLACES), torch(Channel
     [
         (BY_PLACE, PLACE, True),
         (BY_PLACE, PLACE.replace("rank 1", "rank 2"), False),
-        (BY_PLACE, f"{PLACE}; rank 0 in train (train.py:3)", False),
+        (BY_PLACE, f"{PLACE}; rank 0 is in train (train.py:3)", False),
         (BY_PLACE, PLACE.replace(f":{LINE}", ":1"), False),
-        (BY_PLACE, "no rank gets on; rank 1 no answer (last seen in next_batch (course.py:60))", True),
-        (jax(Channel.REPORT, "sleeps", Shown.STEPS), "no step since then; rank 1 is behind at 17", True),
-        (jax(Channel.REPORT, "sleeps", Shown.STEPS), "no step since then; last step 18", False),
+        (BY_PLACE, "no progress: rank 1 does not respond (last seen in next_batch (course.py:60))", True),
+        (jax(Channel.REPORT, "sleeps", Shown.STEPS), "no step since then (last step 18, rank 1 at 17)", True),
+        (jax(Channel.REPORT, "sleeps", Shown.STEPS), "no step since then (last step 18)", False),
         (BY_RECORD, ENTERED, True),
         (BY_RECORD, ENTERED.replace("rank 1", "ranks 1-2"), False),
         (torch(Channel.ASSIST, "leaves_early", Shown.MISMATCH), MIXED, True),
         (torch(Channel.ASSIST, "leaves_early", Shown.MISMATCH), MIXED.replace("rank 1", "rank 0"), False),
         (torch(Channel.ASSIST, "leaves_early", Shown.MISMATCH), ENTERED, False),
-        (jax(Channel.ENDPOINT, "sleeps", Shown.GANG), "no report since then; last step 57, by 3 ranks", True),
-        (jax(Channel.ENDPOINT, "sleeps", Shown.GANG), "no report since then; rank 1 is behind at 56", False),
+        (jax(Channel.ENDPOINT, "sleeps", Shown.GANG), "no report since then (last step 57, by 3 ranks)", True),
+        (jax(Channel.ENDPOINT, "sleeps", Shown.GANG), "no report since then (last step 57, rank 1 at 56)", False),
     ],
 )
 def test_a_sentence_is_right_where_it_names_the_rank_and_no_other(row: Row, sentence: str, right: bool) -> None:

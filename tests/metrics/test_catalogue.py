@@ -82,7 +82,7 @@ def everything() -> Instruments:
     instruments.queued(0.01)
     instruments.lagged(0.001)
     clocks = {ClockName.TOTAL: Clock(600, ClockAction.FAIL)}
-    stuck = Condition(ConditionType.STUCK, True, "Hung", "no rank gets on", 1, NOW)
+    stuck = Condition(ConditionType.STUCK, True, "Hung", "no progress", 1, NOW)
     now = record(phase=Phase.ASSEMBLING, started_at=NOW, conditions=(stuck,))
     waits = record(phase=Phase.QUEUED, goodput=Goodput(NOW, Bucket.QUEUED))
     queued = Subject(plan(name="later"), waits, view())

@@ -122,7 +122,7 @@ def test_an_assembling_gang_shows_which_members_arrived() -> None:
 
 
 def test_the_message_of_a_hang_is_a_label_that_no_chat_takes_for_a_mention() -> None:
-    said = 'no rank gets on; rank 1 in <!channel> (a&b.py:4)\n"' + "x" * 300
+    said = 'no progress: rank 1 is in <!channel> (a&b.py:4)\n"' + "x" * 300
 
     def messages(reason: str, *, holds: bool = True) -> list[str]:
         stuck = Condition(ConditionType.STUCK, holds, reason, said, 1, NOW)
@@ -130,7 +130,7 @@ def test_the_message_of_a_hang_is_a_label_that_no_chat_takes_for_a_mention() -> 
         return [dict(labels)["message"] for name, labels in found if name == "muster_experiment_hang_info"]
 
     (message,) = messages("Hung")
-    assert message.startswith("no rank gets on; rank 1 in (!channel) (a+b.py:4) ")
+    assert message.startswith("no progress: rank 1 is in (!channel) (a+b.py:4) ")
     assert len(message) <= 253
     assert len(messages("CollectiveStuck")) == 1
     assert messages("RanksMissing") == messages("Hung", holds=False) == []

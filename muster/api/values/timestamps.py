@@ -40,6 +40,11 @@ def whole_time(seconds: float) -> str:
     return _utc(seconds, "seconds")
 
 
+def clock_time(seconds: float) -> str:
+    """The time of day of ``whole_time``: ``05:12:02Z``, for sentences whose date the reader knows."""
+    return whole_time(seconds)[11:]
+
+
 def micro_time(seconds: float) -> str:
     """A ``metav1.MicroTime``: as ``whole_time``, with six digits."""
     return _utc(seconds, "microseconds")

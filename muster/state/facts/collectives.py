@@ -10,7 +10,7 @@ ages, so that it is written once.
 from typing import Final
 
 from muster.api.values.rank_ranges import to_ranges
-from muster.api.values.timestamps import whole_time
+from muster.api.values.timestamps import clock_time
 from muster.state.facts import hang
 from muster.state.facts.context import Context
 from muster.state.view.recorder.arrivals import Arrivals, who
@@ -26,7 +26,7 @@ NAMED: Final = 80
 
 
 def behind(context: Context) -> Collectives | None:
-    """The collectives of a gang that is stuck in one; None where it gets on, ends, or does not publish."""
+    """The collectives of a gang that is stuck in one; None where it makes progress, ends, or does not publish."""
     seen, probe = context.view.collectives_of(context.record.epoch), context.probe
     if seen is None or not seen.behind or not _at_work(context) or (probe is not None and probe.leaving):
         return None
@@ -43,7 +43,7 @@ def stuck(context: Context) -> tuple[str, str] | None:
 
 
 def slow(context: Context) -> Arrivals | None:
-    """Who comes last to the collectives of a gang that gets on; None where no process does, or it is not known."""
+    """Who comes last to the collectives of a gang that makes progress; None where no process does or may."""
     seen, probe = context.view.arrivals_of(context.record.epoch), context.probe
     if seen is None or not seen.last or not seen.hold(context.now):
         return None
@@ -58,56 +58,87 @@ def advice(context: Context) -> str:
     It is no verdict: nothing follows from it.
     """
     seen = slow(context)
-    return f"{who(seen)}, where the others wait for {'it' if len(seen.last) == 1 else 'them'}" if seen else ""
+    return f"{who(seen)}; the others wait for {'it' if len(seen.last) == 1 else 'them'}" if seen else ""
 
 
 def sentence(seen: Collectives) -> str:
     """Since when, and who has not entered what."""
-    said = "; ".join(said_of(each) for each in seen.behind[:SHOWN])
+    said = "; ".join(said_of(each, seen) for each in seen.behind[:SHOWN])
     rest = len(seen.behind) - SHOWN
     more = f"; and {rest} more collectives" if rest > 0 else ""
     return f"{since(seen)}: {said}{more}"
 
 
 def since(seen: Collectives) -> str:
-    """``no collective began or ended since 2026-11-25T21:30:13Z``; NCCL counts not all of them, and not which ended."""
+    """``no collective has started or finished since 21:30:13Z``; NCCL counts not all of them, and not which ended."""
     asked = any(each.asked for each in seen.behind)
-    nothing = "NCCL has counted no collective" if asked else "no collective began or ended"
-    return f"{nothing} since {whole_time(seen.moved_at)}"
+    nothing = "NCCL has counted no collective" if asked else "no collective has started or finished"
+    return f"{nothing} since {clock_time(seen.moved_at)}"
 
 
-def said_of(each: Behind) -> str:
-    """``rank 2 has not entered all_reduce 6 of default_pg (5 entered), in which 3 of 4 wait``."""
+def said_of(each: Behind, seen: Collectives) -> str:
+    """``3 of 4 ranks wait in all_reduce #6 (default_pg); rank 2 has entered only 5``."""
     ways: dict[tuple[int, bool, str, str], list[Late]] = {}
     for late in each.late:
         ways.setdefault((late.entered, late.silent, late.waits, late.called), []).append(late)
-    parts = [
-        f"{_who(lates, each.asked)} {way(each, lates[0], many=len(lates) > 1)}" for lates in list(ways.values())[:SHOWN]
-    ]
+    parts = [f"{_who(lates, each.asked)} {_way(each, lates, seen)}" for lates in list(ways.values())[:SHOWN]]
     if (rest := len(ways) - SHOWN) > 0:
         parts.append(f"and {rest} more kinds of them")
     if each.callers:
-        return f"{', '.join(parts)} {_others_called(each)}"
-    others = f"{each.waiting} of {each.size}"
-    return f"{', '.join(parts)}, {f'which {others} have entered' if each.asked else f'in which {others} wait'}"
+        return f"{', '.join(parts)}, {_others_called(each)}"
+    return f"{waiting(each)}; {', '.join(parts)}"
 
 
-def way(each: Behind, late: Late, *, many: bool = False) -> str:
-    """``has not entered all_reduce 6 of default_pg (5 entered)``, ``called all_gather #12 of default_pg``."""
+def waiting(each: Behind) -> str:
+    """``3 of 4 ranks wait in all_reduce #6 (default_pg)``; where NCCL says so, they have entered it."""
+    if each.asked:
+        return f"{each.waiting} of {each.size} GPUs have entered {each.words}"
+    parts = "ranks" if all(late.member == late.rank for late in each.late) else "processes"
+    return f"{each.waiting} of {each.size} {parts} wait in {each.words}"
+
+
+def _way(each: Behind, lates: list[Late], seen: Collectives) -> str:
+    """How these are late: ``has entered only 5 and is in evaluate (train.py:40)``."""
+    late, many = lates[0], len(lates) > 1
+    places = {place_of(each, seen) for each in lates}
+    place = places.pop() if len(places) == 1 else ""
+    has = "have" if many else "has"
     if late.called:
-        return f"called {late.called} #{late.entered} of {each.group}"
+        return f"called {late.called} #{late.entered} ({each.group}){f' {place}' if place else ''}"
     if late.silent:
-        known = f"; {late.entered} entered when last heard" if late.entered >= 0 else ""
-        verbs = "publish nothing any more, and are" if many else "publishes nothing any more, and is"
-        return f"{verbs} not known to be in {each.words}{known}"
-    where = late.waits if each.asked else f"{late.waits} of another group"
-    waits = f", and {'wait' if many else 'waits'} in {where}" if late.waits else ""
-    return f"{'have' if many else 'has'} not entered {each.words} ({late.entered} entered{waits})"
+        known = f" after {late.entered}" if late.entered >= 0 else ""
+        return f"{has} stopped reporting{known}{f' (last seen {place})' if place else ''}"
+    more = f" and {'wait' if many else 'waits'} in {_elsewhere(each, late)}" if late.waits else ""
+    if place and not more:
+        more = f" and {'are' if many else 'is'} {place}"
+    return f"{has} entered only {late.entered}{more}"
+
+
+def way(each: Behind, late: Late) -> str:
+    """``has entered only 5, not all_reduce #6 (default_pg)``, ``called all_gather #12 (default_pg)``."""
+    if late.called:
+        return f"called {late.called} #{late.entered} ({each.group})"
+    if late.silent:
+        return f"has stopped reporting, and was not seen in {each.words}"
+    waits = f"; it waits in {_elsewhere(each, late)}" if late.waits else ""
+    return f"has entered only {late.entered}, not {each.words}{waits}"
+
+
+def _elsewhere(each: Behind, late: Late) -> str:
+    return late.waits if each.asked else f"{late.waits} of another group"
+
+
+def place_of(late: Late, seen: Collectives) -> str:
+    """Where that process is, as it has published; empty while it is at work, since that changes at each look."""
+    process = seen.processes.get((late.member, late.rank))
+    if process is None or (process.report.doing.works and not late.silent):
+        return ""
+    return process.report.doing.place
 
 
 def _others_called(each: Behind) -> str:
     ranks = f"{'rank' if len(each.callers) == 1 else 'ranks'} {_numbers(list(each.callers))}"
-    return f"where {ranks} called {each.operation} #{each.entered}"
+    return f"{ranks} called {each.operation} #{each.entered}"
 
 
 def unseen(context: Context) -> bool:

@@ -10,7 +10,7 @@ ends takes no further steps. Its sentence has the time of the last step and not 
 
 from typing import Final
 
-from muster.api.values.timestamps import whole_time
+from muster.api.values.timestamps import clock_time
 from muster.state.facts import at_work
 from muster.state.facts.context import Context
 from muster.state.view.places.sentence import sentence as placed
@@ -53,18 +53,18 @@ def _at_work(context: Context) -> bool:
 def stuck(context: Context) -> tuple[str, str] | None:
     """Reason and sentence of the condition Stuck, if the gang hangs."""
     if progress := hung(context):
-        return HUNG, "; ".join(filter(None, (sentence(progress), where(context))))
+        return HUNG, ": ".join(filter(None, (sentence(progress), where(context))))
     return (HUNG, standstill(stand)) if (stand := still(context)) else None
 
 
 def standstill(stand: Places) -> str:
-    """Since when no rank gets on, or all others wait for ranks at work, and where they are."""
-    what = "ranks at work keep the others waiting" if stand.awaited else "no rank gets on"
-    return f"{what} since {whole_time(stand.still_since or 0.0)}; {placed(stand)}"
+    """Since when no rank makes progress, or all others wait for ranks at work, and where they are."""
+    what = "ranks at work keep the others waiting" if stand.awaited else "no progress"
+    return f"{what} since {clock_time(stand.still_since or 0.0)}: {placed(stand)}"
 
 
 def where(context: Context) -> str:
-    """Where the ranks of a gang that hangs stand: ``rank 37 in next (data.py:41); 511 others in …``; or empty."""
+    """Where the ranks of a gang that hangs are: ``rank 37 is in next (data.py:41); the other 511 …``; or empty."""
     stand = known(context)
     return placed(stand) if stand is not None and stand.size > 1 else ""
 
@@ -89,9 +89,9 @@ def due(context: Context) -> float | None:
 
 
 def sentence(progress: Progress) -> str:
-    """Since when, the last step, and who is behind: ``rank 37 is behind at 1839``."""
+    """``no step since 05:12:02Z (last step 1841, rank 37 at 1839)``."""
     what = "no report" if progress.sent else "no step"
-    return f"{what} since {whole_time(progress.moved_at)}; {last_step(progress)}"
+    return f"{what} since {clock_time(progress.moved_at)} ({last_step(progress)})"
 
 
 def last_step(progress: Progress) -> str:
@@ -100,7 +100,7 @@ def last_step(progress: Progress) -> str:
         return f"last step {progress.step}, by {progress.reporting} {'rank' if progress.reporting == 1 else 'ranks'}"
     if progress.slowest is None:
         return f"last step {progress.step}"
-    return f"last step {progress.step}; rank {progress.slowest} is behind at {progress.slowest_step}"
+    return f"last step {progress.step}, rank {progress.slowest} at {progress.slowest_step}"
 
 
 def unseen(context: Context) -> bool:

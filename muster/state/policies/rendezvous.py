@@ -10,7 +10,7 @@ one kind of evidence alone. The plan's coordinator states how patient Muster is 
 - ``RanksMissing``: some ranks arrived, others did not, the roll was quiet, and one is late (``policies.lateness``);
 - ``CoordinatorNotServing``: the coordinator's program has run for ``first_serve`` without ever opening its port, or
   without a connection to it;
-- ``CoordinatorUnreachable``: it served and does not any more, though its pod runs and no rank has left in good order;
+- ``CoordinatorUnreachable``: it served and stopped responding, though its pod runs and no rank has left in good order;
 - ``DashboardNotServing``: a Ray head whose GCS serves has no dashboard, so no one can ask it;
 - ``ProcessCountMismatch``: the coordinator waits for another number of processes than the gang has;
 - ``RankFailed``: the coordinator gave up a rank whose pod still runs;

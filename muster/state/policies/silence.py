@@ -5,10 +5,23 @@ other comes and goes, until it has been silent for as long as it should have ans
 each of its turns.
 """
 
+from typing import Final
+
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
 from muster.state.view.probe_result import LOST_AFTER, ProbeResult
+from muster.state.view.roll import CoordinatorState
 from muster.state.vocabulary.coordinator import Coordinator
+
+_PORT: Final = {
+    CoordinatorState.REFUSED: "its port refuses connections",
+    CoordinatorState.TIMEOUT: "its port does not answer in time",
+    CoordinatorState.SILENT: "its port accepts connections but sends no answer",
+    CoordinatorState.TLS: "its port wants TLS",
+    CoordinatorState.OTHER_PROTOCOL: "its port speaks another protocol",
+    CoordinatorState.UNHEALTHY: "it reports that it does not serve",
+}
+"""What its port shows, where the probe has nothing more exact."""
 
 
 def of(context: Context, coordinator: Coordinator, probe: ProbeResult) -> tuple[tuple[str, str] | None, float | None]:
@@ -45,10 +58,10 @@ def known_in(context: Context) -> bool:
 
 
 def unreachable(probe: ProbeResult, *, started_again: bool = False) -> tuple[str, str]:
-    """What is stuck about a coordinator that served in this epoch, and does not any more."""
-    detail = f", {probe.answer.detail}" if probe.answer.detail else ""
-    what = "was started again and has not served since" if started_again else "served and does not any more"
-    return Causes.COORDINATOR_UNREACHABLE.stuck_as, f"the coordinator {what}: {probe.answer.coordinator}{detail}"
+    """What is stuck about a coordinator that served in this epoch and has stopped responding."""
+    what = "restarted and has not served since" if started_again else "stopped responding"
+    how = probe.answer.detail or _PORT.get(probe.answer.coordinator, "it serves no members")
+    return Causes.COORDINATOR_UNREACHABLE.stuck_as, f"the coordinator {what}: {how}"
 
 
 def _started_again(context: Context, coordinator: Coordinator, probe: ProbeResult) -> bool:

@@ -101,10 +101,10 @@ def _stack_of(report: PlaceReport) -> str | None:
 def _calls(group: PlaceGroup, stack: str | None, read: Mapping[tuple[str, str], Sequence[str]]) -> str:
     """The stack of ranks of this group, as one of them wrote it, else why there is none."""
     if not group.answers:
-        return group.activity
+        return group.each
     if stack is None:
-        return f"no stack (had been in {group.place} for less than {NOTICE:.0f} s)"
-    return ", ".join(read.get((group.place, stack), ())) or f"stack not read (stood in {group.place})"
+        return f"no stack (had been {group.place} for less than {NOTICE:.0f} s)"
+    return ", ".join(read.get((group.place, stack), ())) or f"stack not read ({group.place})"
 
 
 def _stuck(record: Record) -> Condition | None:

@@ -26,7 +26,7 @@ class Doing(NamedTuple):
     """What one process does. It is a claim of the program."""
 
     place: str = ""
-    """``evaluate (train.py:40)``."""
+    """``in evaluate (train.py:40)``."""
     quiet: float = inf
     """Seconds since it was last seen at work, as of its report."""
     how: str = ""
@@ -66,7 +66,7 @@ class Awaited(NamedTuple):
         at: dict[str, list[int]] = {}
         for rank, doing in self.workers:
             verb = "waits for input" if doing.how == INPUT else f"is {doing.how or 'at work'}"
-            at.setdefault(f"{verb} in {doing.place}", []).append(rank)
+            at.setdefault(f"{verb} {doing.place}".rstrip(), []).append(rank)
         said = [f"{_who(ranks)} {_many(what, len(ranks))}" for what, ranks in list(at.items())[:NAMED_PLACES]]
         if (rest := sum(map(len, list(at.values())[NAMED_PLACES:]))) > 0:
             said.append(f"{rest} more are at work")

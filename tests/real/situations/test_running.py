@@ -70,7 +70,7 @@ async def test_a_stopped_coordinator_is_called_unreachable_and_not_restarted(her
     coordinator = next(pod for pod in await here.pods("train") if pod["metadata"]["labels"][LABEL_RANK] == "0")
     here.row.happens("the coordinator's process is stopped (SIGSTOP)")
     here.kill(coordinator, signal.SIGSTOP)
-    pattern = "^Running CoordinatorUnreachable the coordinator served and does not any more"
+    pattern = "^Running CoordinatorUnreachable the coordinator stopped responding"
     await here.is_stuck("train", "CoordinatorUnreachable", pattern, LONG)
     here.kill(coordinator, signal.SIGCONT)
     seen = await here.until("train", lambda seen: not seen.holds("Stuck"), LONG)

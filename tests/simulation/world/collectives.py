@@ -13,7 +13,7 @@ from muster.state.view.at_work import Doing
 from muster.state.view.recorder.collectives import CollectiveReport, GroupCount, Share
 from tests.scenarios.incidents import Evaluates, Slow
 
-PLACE = "evaluate (train.py:40)"
+PLACE = "in evaluate (train.py:40)"
 """What a rank computes in while the others wait for it."""
 
 SPREAD = 0.1

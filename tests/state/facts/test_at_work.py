@@ -18,8 +18,8 @@ from tests.state.story import Story
 
 LOOK = 5.0
 FREE = (False, "NotStuck")
-COMPUTES = Doing("evaluate (train.py:40)", 1.0, "computing")
-WAITS = Doing("all_reduce (train.py:88)", inf)
+COMPUTES = Doing("in evaluate (train.py:40)", 1.0, "computing")
+WAITS = Doing("in all_reduce (train.py:88)", inf)
 
 
 class Gang(Story):
@@ -38,7 +38,7 @@ class Gang(Story):
     def places(self, stands: float) -> tuple[PlaceReport, ...]:
         return tuple(
             PlaceReport(
-                rank, self.now, self.now - stands, self.longest, 3, doing.place.partition(" ")[0], "train.py",
+                rank, self.now, self.now - stands, self.longest, 3, doing.place.split()[1], "train.py",
                 88 if doing is WAITS else 40, "s", doing.quiet, doing.how, rank in self.alone, self.pause,
             )
             for rank, doing in self.doing.items()
@@ -85,7 +85,7 @@ def test_a_rank_that_computes_is_named_as_that_and_stuck_after_a_clock_of_its_ow
     assert gang.stuck == FREE
     assert "; rank 0 is computing in evaluate (train.py:40); 3 ranks wait for it" in gang.kept.message
     writes = gang.writes
-    gang.doing[0] = COMPUTES._replace(place="batch (train.py:41)")
+    gang.doing[0] = COMPUTES._replace(place="in batch (train.py:41)")
     gang.waits(LOOK, torch=torch, since=OWN_SECONDS - 4 * LOOK)
     assert gang.writes == writes, "a place that changes is not written"
     gang.waits(4 * LOOK, torch=torch, since=OWN_SECONDS)
@@ -108,7 +108,7 @@ def test_a_rank_that_is_at_work_no_more_is_stuck(torch: bool) -> None:
 @pytest.mark.parametrize("torch", [True, False], ids=["torch", "jax"])
 def test_one_that_waits_for_a_person_to_type_waits_for_any_time(torch: bool) -> None:
     gang = Gang()
-    gang.doing[0] = Doing("input (cell.py:3)", 1.0, INPUT)
+    gang.doing[0] = Doing("in input (cell.py:3)", 1.0, INPUT)
     gang.entered[0] = 100
     gang.waits(3 * OWN_SECONDS, torch=torch)
     assert gang.stuck == FREE
@@ -117,7 +117,7 @@ def test_one_that_waits_for_a_person_to_type_waits_for_any_time(torch: bool) -> 
 
 def test_a_gang_in_which_no_rank_waits_for_others_is_idle() -> None:
     gang = Gang()
-    gang.doing[0] = Doing("sleep (train.py:40)")
+    gang.doing[0] = Doing("in sleep (train.py:40)")
     gang.alone = {0, 1, 2, 3}
     gang.waits(2 * OWN_SECONDS, torch=False)
     assert gang.stuck == FREE
@@ -129,7 +129,7 @@ def test_a_gang_in_which_no_rank_waits_for_others_is_idle() -> None:
 @pytest.mark.parametrize("torch", [True, False], ids=["torch", "jax"])
 def test_an_announced_pause_without_any_report_is_waited_for(torch: bool) -> None:
     gang = Gang()
-    gang.doing[0] = Doing("save (train.py:40)")
+    gang.doing[0] = Doing("in save (train.py:40)")
     gang.entered[0] = 100
     gang.pause = 300.0
     gang.waits(300 - LOOK, torch=torch)
@@ -194,7 +194,7 @@ def test_two_operations_at_one_number_are_named_with_their_ranks_whatever_works(
     gang.longest = 600.0
     gang.waits(STILL_SECONDS + 4 * LOOK, torch=True)
     assert gang.stuck == (True, "CollectiveStuck")
-    said = "Z: rank 1 called all_gather #101 of default_pg where ranks 0, 2-3 called all_reduce #101; 4/4 ranks"
+    said = "Z: rank 1 called all_gather #101 (default_pg), ranks 0, 2-3 called all_reduce #101; 4/4 ranks"
     assert said in gang.kept.message
     assert gang.kept.known is not None
     assert gang.kept.known.ranks == "1"
@@ -208,7 +208,7 @@ def test_one_operation_at_one_number_proves_nothing() -> None:
 
 def test_the_time_of_standing_alone_is_not_shorter_than_before() -> None:
     gang = Gang()
-    gang.doing[2] = Doing("next (data.py:41)")
+    gang.doing[2] = Doing("in next (data.py:41)")
     gang.waits(STANDS - LOOK, torch=False)
     assert gang.stuck == FREE
     gang.waits(LOOK, torch=False, since=STANDS - LOOK)

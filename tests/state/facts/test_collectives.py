@@ -2,10 +2,13 @@
 
 from dataclasses import replace
 
+import pytest
+
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.facts.diagnosis.finding import Finding
+from muster.state.view.at_work import Doing
 from muster.state.view.recorder.collectives import STILL_SECONDS, CollectiveReport, GroupCount
 from muster.state.view.view import View
 from muster.state.vocabulary.record import ConditionType, Phase
@@ -23,6 +26,7 @@ class Publishing(Story):
         super().__init__(plan())
         self.entered = dict.fromkeys(range(4), 100)
         self.member = {rank: rank for rank in range(4)}
+        self.doing: dict[int, Doing] = {}
         self.beat = 0
         self.still = 0.0
         self.decisions = 0
@@ -41,6 +45,7 @@ class Publishing(Story):
                 self.member[rank], rank, 1, 1 if rank == silent else self.beat, sum(self.entered.values()), 1.0,
                 self.still,
                 (GroupCount("0", "default_pg", "gloo", 4, "0-3", count, "all_reduce", count == top),),
+                doing=self.doing.get(rank, Doing()),
             )
             for rank, count in self.entered.items()
         )  # fmt: skip
@@ -77,17 +82,40 @@ def test_the_rank_that_has_not_entered_is_named_with_the_collective_and_the_coun
     assert story.stuck == (True, "CollectiveStuck")
     stuck = story.kept.condition(STUCK)
     assert stuck is not None
-    assert stuck.message.startswith("no collective began or ended since 1970-01-12T")
-    assert stuck.message.endswith(
-        "Z: rank 2 has not entered all_reduce 101 of default_pg (100 entered), in which 3 of 4 wait"
-    )
+    assert stuck.message.startswith("no collective has started or finished since ")
+    assert stuck.message.endswith("Z: 3 of 4 ranks wait in all_reduce #101 (default_pg); rank 2 has entered only 100")
     (found,) = story.findings()
     assert (found.cause, found.ranks) == (Causes.COLLECTIVE_BEHIND, (2,))
-    assert found.what == "has not entered all_reduce 101 of default_pg (100 entered)"
-    assert "3 of 4 wait in it" in found.evidence
+    assert found.what == "has entered only 100, not all_reduce #101 (default_pg)"
+    assert "3 of 4 ranks wait in all_reduce #101" in found.evidence
     assert (story.kept.phase, story.kept.reason) == (Phase.RUNNING, "CollectiveStuck")
     assert story.kept.known is not None
     assert (story.kept.known.cause, story.kept.known.ranks) == ("CollectiveBehind", "2")
+
+
+@pytest.mark.parametrize(
+    ("doing", "silent", "said"),
+    [
+        (Doing("in next (data.py:41)"), -1, "rank 2 has entered only 100 and is in next (data.py:41)"),
+        (Doing("at train.py:19"), 2, "rank 2 has stopped reporting after 100 (last seen at train.py:19)"),
+    ],
+)
+def test_the_line_of_the_late_rank_is_named_where_its_process_publishes_it(
+    doing: Doing, silent: int, said: str
+) -> None:
+    story = Publishing()
+    story.assemble()
+    story.doing[2] = doing
+    story.run(30)
+    for rank in (0, 1, 3):
+        story.entered[rank] += 1
+    story.run(LOOK, moving=True, silent=silent)
+    story.run(60, silent=silent)
+    stuck = story.kept.condition(STUCK)
+    assert stuck is not None
+    assert stuck.message.endswith(said)
+    (found,) = story.findings()
+    assert f", {doing.place}; no collective has started or finished since " in found.evidence
 
 
 def test_it_is_written_once_and_ends_with_the_next_move() -> None:
@@ -111,10 +139,10 @@ def test_a_process_of_a_pod_with_several_is_named_with_the_rank_of_its_pod() -> 
     story.run(60)
     stuck = story.kept.condition(STUCK)
     assert stuck is not None
-    assert "Z: process 3 of rank 1 has not entered all_reduce 101" in stuck.message
+    assert "; process 3 of rank 1 has entered only 100" in stuck.message
     (found,) = story.findings()
     assert found.ranks == (1,)
-    assert found.what.startswith("its process 3 has not entered all_reduce 101")
+    assert found.what.startswith("its process 3 has entered only 100")
 
 
 def test_a_rank_that_publishes_nothing_any_more_is_not_said_to_have_a_count_of_now() -> None:
@@ -127,10 +155,9 @@ def test_a_rank_that_publishes_nothing_any_more_is_not_said_to_have_a_count_of_n
     story.run(60, silent=2)
     stuck = story.kept.condition(STUCK)
     assert stuck is not None
-    assert (
-        "rank 2 publishes nothing any more, and is not known to be in all_reduce 101 of default_pg; "
-        "100 entered when last heard, in which 3 of 4 wait"
-    ) in stuck.message
+    assert "Z: 3 of 4 ranks wait in all_reduce #101 (default_pg); rank 2 has stopped reporting after 100" in (
+        stuck.message
+    )
 
 
 def test_once_a_member_has_ended_or_its_pod_says_more_nothing_is_said_of_collectives() -> None:
@@ -159,4 +186,4 @@ def test_a_daemon_that_takes_over_leaves_it_and_names_the_rank_until_it_has_look
     )
     story.run(4 * LOOK)
     assert story.stuck == (True, "CollectiveStuck")
-    assert story.findings()[0].what.startswith("has not entered all_reduce 101")
+    assert story.findings()[0].what.startswith("has entered only 100, not all_reduce #101")

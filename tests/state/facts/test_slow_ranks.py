@@ -13,7 +13,7 @@ from tests.state.story import Story
 LOOK = 3.0
 PER_LOOK = 6
 """Samples, and collectives, between two looks."""
-SAID = "rank 2 comes last to the collectives of default_pg, where the others wait for it"
+SAID = "rank 2 comes last to the collectives of default_pg; the others wait for it"
 
 
 class Stepping(Story):
@@ -86,7 +86,7 @@ def test_two_ranks_that_come_last_are_named_together() -> None:
     story.assemble()
     story.run((WINDOWS + 2) * WINDOW, 0, 2)
     assert story.kept.message.endswith(
-        "ranks 0, 2 come last to the collectives of default_pg, where the others wait for them"
+        "ranks 0, 2 come last to the collectives of default_pg; the others wait for them"
     )
 
 

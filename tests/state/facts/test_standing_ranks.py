@@ -93,8 +93,8 @@ def test_a_rank_that_stands_elsewhere_is_named_with_its_place_and_no_report() ->
     assert story.stuck == FREE
     story.run(LOOK, standing=True)
     assert story.stuck == (True, "Hung")
-    assert story.sentence.startswith("no rank gets on since 1970-01-12T")
-    assert story.sentence.endswith("Z; rank 2 in next (data.py:41); 3 others in all_reduce (train.py:88)")
+    assert story.sentence.startswith("no progress since ")
+    assert story.sentence.endswith("Z: rank 2 is in next (data.py:41); the other 3 are in all_reduce (train.py:88)")
     (found,) = diagnose(Context.at(story.plan, story.kept, story.view, story.now))
     assert (found.cause, found.ranks, found.what) == (Causes.HUNG, (2,), "in next (data.py:41)")
     assert story.kept.known is not None
@@ -121,7 +121,10 @@ def test_a_rank_that_gives_no_answer_is_named() -> None:
     story.stopped_at[1] = story.now
     story.run(STANDS + LOOK, standing=True)
     assert story.stuck == (True, "Hung")
-    assert "rank 1 no answer (last seen in all_reduce (train.py:88)); 3 others in all_reduce" in story.sentence
+    assert (
+        "rank 1 does not respond (last seen in all_reduce (train.py:88)); the other 3 are in all_reduce"
+        in story.sentence
+    )
 
 
 def test_the_gang_that_gets_on_is_stuck_no_more() -> None:
@@ -157,9 +160,11 @@ def test_a_hang_by_reports_says_where_the_ranks_stand() -> None:
     story.longest = 30.0  # the stands of the threads alone say nothing before 150 s
     story.run(HANG_SECONDS + LOOK, standing=True)
     assert story.stuck == (True, "Hung")
-    assert "; last step 60; rank 2 in next (data.py:41); 3 others in all_reduce (train.py:88)" in story.sentence
+    assert (
+        "(last step 60): rank 2 is in next (data.py:41); the other 3 are in all_reduce (train.py:88)" in story.sentence
+    )
     (found,) = diagnose(Context.at(story.plan, story.kept, story.view, story.now))
-    assert (found.ranks, found.what) == ((2,), "no step since step 60, in next (data.py:41)")
+    assert (found.ranks, found.what) == ((2,), "stopped at step 60, in next (data.py:41)")
 
 
 def test_a_hang_by_reports_with_equal_stacks_names_no_rank() -> None:
@@ -168,7 +173,7 @@ def test_a_hang_by_reports_with_equal_stacks_names_no_rank() -> None:
     story.assemble()
     story.run(60, standing=False)
     story.run(HANG_SECONDS + LOOK, standing=True)
-    assert "all 4 ranks in all_reduce (train.py:88), with equal stacks" in story.sentence
+    assert "all 4 ranks are in all_reduce (train.py:88), with equal stacks" in story.sentence
     assert story.kept.known is not None
     assert story.kept.known.ranks == ""
 
@@ -187,7 +192,7 @@ def test_a_rank_that_was_stopped_on_its_way_is_said_to_be_nowhere_until_it_is_kn
         each for each in diagnose(Context.at(story.plan, story.kept, story.view, story.now)) if "in " in each.what
     ]
     story.run(SILENT + LOOK, standing=True)
-    assert "rank 1 no answer (last seen in all_reduce" in story.sentence
+    assert "rank 1 does not respond (last seen in all_reduce" in story.sentence
 
 
 def test_a_daemon_that_takes_over_keeps_the_hang_and_ends_it_with_the_next_move() -> None:

@@ -212,7 +212,7 @@ def test_a_coordinator_with_a_partial_roll_can_become_unreachable() -> None:
     seen.observe_probe(RollAnswer(at=NOW + 1, coordinator=CoordinatorState.REFUSED), 0)
     full = f"4/4 members are ready{ZERO_ONLY}"
     assert assess(seen, after=6.9) == Assembly(True, False, 4, (), full, None, NOW + 7)
-    gone = ("CoordinatorUnreachable", "the coordinator served and does not any more: refused")
+    gone = ("CoordinatorUnreachable", "the coordinator stopped responding: its port refuses connections")
     assert assess(seen, after=7) == Assembly(True, False, 4, (), full, gone, None)
     left = view(*gang(), heard=answer(LEFT, expected=1, partial=PARTIAL))
     left.observe_probe(RollAnswer(at=NOW + 1, coordinator=CoordinatorState.REFUSED), 0)
@@ -282,11 +282,11 @@ def test_a_coordinator_that_fell_silent_is_stuck_after_a_while() -> None:
     assert (early.complete, early.coordinator_ready, early.stuck, early.look_again) == (True, True, None, NOW + 5)
     later = assess(seen, after=5)
     assert (later.complete, later.coordinator_ready, later.stuck, later.look_again) == (True, False, None, NOW + 7)
-    why = "the coordinator served and does not any more: "
-    assert assess(seen, after=7).stuck == ("CoordinatorUnreachable", f"{why}refused")
+    why = "the coordinator stopped responding: "
+    assert assess(seen, after=7).stuck == ("CoordinatorUnreachable", f"{why}its port refuses connections")
     assert assess(seen, after=7).look_again is None
     seen.observe_probe(RollAnswer(at=NOW + 1, coordinator=CoordinatorState.TIMEOUT, detail="no answer"), 0)
-    assert assess(seen, after=9).stuck == ("CoordinatorUnreachable", f"{why}timeout, no answer")
+    assert assess(seen, after=9).stuck == ("CoordinatorUnreachable", f"{why}no answer")
 
 
 @pytest.mark.parametrize("by", [{"restarts": 1}, {"uid": "its-successor"}], ids=["container", "pod"])
@@ -294,12 +294,14 @@ def test_a_coordinator_that_was_started_again_is_not_said_to_have_served(by: dic
     first = pod(0, started_at=NOW - 60)
     seen = view(first, *gang(0), heard=answer(*[CONNECTED] * 4))
     seen.change(first, pod(0, started_at=NOW + 2, **by))
-    seen.observe_probe(RollAnswer(at=NOW + 3, coordinator=CoordinatorState.REFUSED, detail="port 8265"), 0)
-    why = "the coordinator was started again and has not served since: refused, port 8265"
+    seen.observe_probe(
+        RollAnswer(at=NOW + 3, coordinator=CoordinatorState.REFUSED, detail="port 8265: connection refused"), 0
+    )
+    why = "the coordinator restarted and has not served since: port 8265: connection refused"
     assert assess(seen, after=9).stuck == ("CoordinatorUnreachable", why)
     seen.observe_probe(answer(*[CONNECTED] * 4, at=NOW + 12), 0)
     seen.observe_probe(RollAnswer(at=NOW + 13, coordinator=CoordinatorState.REFUSED), 0)
-    why = "the coordinator served and does not any more: refused"
+    why = "the coordinator stopped responding: its port refuses connections"
     assert assess(seen, after=19).stuck == ("CoordinatorUnreachable", why)
 
 
@@ -330,7 +332,7 @@ def frozen_after_three_losses(since_the_last: float) -> View:
     return seen
 
 
-FROZEN = ("CoordinatorUnreachable", "the coordinator served and does not any more: timeout, the GCS is silent")
+FROZEN = ("CoordinatorUnreachable", "the coordinator stopped responding: the GCS is silent")
 
 
 def test_a_coordinator_that_was_lost_long_before_is_stuck_for_its_present_reason() -> None:

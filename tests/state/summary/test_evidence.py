@@ -50,10 +50,10 @@ def test_the_clock_that_restarts_a_hang_leaves_where_each_rank_stood() -> None:
     assert (story.kept.phase, story.kept.epoch) == (Phase.RESTARTING, 1)
     (kept,) = story.kept.evidence
     assert (kept.epoch, kept.phase, kept.next, kept.stuck) == (0, "Running", "Restarting", "Hung")
-    assert kept.places == "rank 2 in next (data.py:41); 3 others in all_reduce (train.py:88)"
+    assert kept.places == "rank 2 is in next (data.py:41); the other 3 are in all_reduce (train.py:88)"
     assert kept.stacks == (
         StackThen(2, "next (data.py:41), main (train.py:12)", "2", 1),
-        StackThen(0, "stack not read (stood in all_reduce (train.py:88))", "0-1,3", 3),
+        StackThen(0, "stack not read (in all_reduce (train.py:88))", "0-1,3", 3),
     )
     assert kept.findings[0].cause == Causes.HUNG.value
     assert kept.findings[0].ranks == "2"
@@ -78,7 +78,7 @@ def test_the_stacks_of_all_ranks_are_kept_by_equal_stacks() -> None:
         if story.kept.phase is Phase.RUNNING:
             story.look()
     assert story.kept.evidence[0].stacks == (
-        StackThen(2, "stack not read (stood in next (data.py:41))", "2", 1),
+        StackThen(2, "stack not read (in next (data.py:41))", "2", 1),
         StackThen(3, "poll (rpc.py:9), step (train.py:88)", "3", 1),
         StackThen(0, "wait (pool.py:3), step (train.py:88)", "0-1", 2),
     )
@@ -104,7 +104,7 @@ def test_stacks_beyond_the_rows_share_one_and_no_rank_is_left_out() -> None:
     ]
     kept = list(stacks_of(gang(said), 155))
     assert [row.count for row in kept] == [1, 2, 3, 4, 5, 6, 7 + 8 + 9 + 10, 100]
-    assert [row.calls for row in kept[-3:]] == ["stack not read (stood in p6 (f.py:1))", "", "x (f.py:1), y (f.py:9)"]
+    assert [row.calls for row in kept[-3:]] == ["stack not read (in p6 (f.py:1))", "", "x (f.py:1), y (f.py:9)"]
     assert [row.ranks for row in kept[-3:]] == ["115-120", "121-154", "0-99"]
 
 
@@ -117,7 +117,7 @@ def test_the_rank_that_stands_elsewhere_comes_before_other_stacks_at_the_place_o
 def test_the_stack_of_a_rank_that_gives_no_answer_any_more_is_that_of_those_which_do() -> None:
     said = [("most", "s", 60.0, False), *[("most", "s", 60.0, True)] * 3]
     assert [(row.ranks, row.calls) for row in stacks_of(gang(said), 4)] == [
-        ("0", "no answer (last seen in most (f.py:1))"),
+        ("0", "no response (last seen in most (f.py:1))"),
         ("1-3", "x (f.py:1), y (f.py:9)"),
     ]
 
@@ -131,9 +131,9 @@ def test_each_rank_without_a_stack_has_a_row_that_says_why() -> None:
         ("moves", "s", 1.0, True),
     ]
     assert [(row.ranks, row.calls) for row in stacks_of(gang(said), 8)] == [
-        ("6", "stack not read (stood in gone (f.py:1))"),
+        ("6", "stack not read (in gone (f.py:1))"),
         ("7", "no stack (had been in moves (f.py:1) for less than 20 s)"),
-        ("4-5", "no answer (last seen in gone (f.py:1))"),
+        ("4-5", "no response (last seen in gone (f.py:1))"),
         ("0-3", "x (f.py:1), y (f.py:9)"),
     ]
     heard_of_four = next(stacks_of(gang(said[:4]), 6))
@@ -185,7 +185,7 @@ def test_a_run_that_fails_keeps_what_its_last_epoch_waited_for() -> None:
     assert story.kept.phase is Phase.FAILED
     (kept,) = story.kept.evidence
     assert (kept.next, kept.reason, kept.how) == ("Failed", story.kept.reason, story.kept.message)
-    assert kept.places.startswith("rank 2 in next")
+    assert kept.places.startswith("rank 2 is in next")
 
 
 def test_a_rank_that_fails_is_in_the_evidence_of_its_epoch() -> None:

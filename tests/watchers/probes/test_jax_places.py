@@ -181,6 +181,6 @@ async def test_the_probe_reads_places_with_harmless_calls_only() -> None:
         answer = await probe.snapshot()
         await probe.close()
         assert answer.places is not None
-        assert [each.place for each in answer.places] == ["next (data.py:40)", "next (data.py:41)"]
+        assert [each.place for each in answer.places] == ["in next (data.py:40)", "in next (data.py:41)"]
         assert [rank for rank, _ in answer.stacks] == [0]
         assert coordinator.forbidden_calls == []

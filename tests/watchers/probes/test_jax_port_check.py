@@ -80,7 +80,7 @@ async def test_a_listener_that_sends_nothing_is_silent() -> None:
     with socket.create_server(("127.0.0.1", 0)) as mute:
         state, detail = await state_at(f"127.0.0.1:{mute.getsockname()[1]}")
     assert state is CoordinatorState.SILENT
-    assert "does not answer within 0.4 s" in detail
+    assert "sends no answer within 0.4 s" in detail
 
 
 async def test_dropped_packets_are_a_timeout() -> None:
@@ -142,7 +142,7 @@ async def test_an_http1_server_is_another_protocol() -> None:
         (b"SSH-2.0-OpenSSH\x1b[2J\r\n", CoordinatorState.OTHER_PROTOCOL, "something else answers: 'SSH-2.0"),
         (b"\x15\x03\x01\x00\x02\x02\x46", CoordinatorState.TLS, "wants TLS"),
         (b"\x00\x00\x00\x04\x00\x00\x00\x00\x01", CoordinatorState.OTHER_PROTOCOL, "something else"),
-        (b"\x00", CoordinatorState.SILENT, "does not answer"),
+        (b"\x00", CoordinatorState.SILENT, "sends no answer"),
     ],
 )
 async def test_the_first_bytes_decide(first: bytes, state: CoordinatorState, words: str) -> None:

@@ -173,7 +173,7 @@ async def test_nothing_behind_the_port_is_a_refusal() -> None:
 @pytest.mark.parametrize(
     ("said", "state", "detail"),
     [
-        (None, CoordinatorState.SILENT, "the port accepts connections, and does not answer within 0.1 s"),
+        (None, CoordinatorState.SILENT, "its port accepts connections but sends no answer within 0.1 s"),
         (b"", CoordinatorState.OTHER_PROTOCOL, "closes connections"),
         (b"HTTP/1.1 400", CoordinatorState.OTHER_PROTOCOL, "something else answers: 'HTTP/1.1 400'"),
         (b"x" * 64, CoordinatorState.OTHER_PROTOCOL, "something else answers"),

@@ -125,7 +125,7 @@ groups:
       {{- end }}
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the coordinator served and does not any more ({{`{{ $labels.reason }}`}}).'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the coordinator stopped responding ({{`{{ $labels.reason }}`}}).'
       description: Its process is frozen or cut off, or has closed its port for longer than {{ .closing }}, while its pod runs. No rank can join or go on, and nothing restarts the gang until the other ranks end.
       runbook_url: '{{ $runbooks }}/MusterCoordinatorStuck.md'
 {{- end }}
@@ -335,7 +335,7 @@ groups:
       {{- end }}
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: no rank gets on ({{`{{ $labels.reason }}`}}){{`{{ range query (printf "max by (message) (muster_experiment_hang_info{`}}{{ $cluster }}{{`=%q,namespace=%q,experiment=%q})" $labels.`}}{{ $cluster }}{{` $labels.namespace $labels.experiment) }}`}}: {{`{{ .Labels.message }}`}}{{`{{ end }}`}}.'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: no rank makes progress ({{`{{ $labels.reason }}`}}){{`{{ range query (printf "max by (message) (muster_experiment_hang_info{`}}{{ $cluster }}{{`=%q,namespace=%q,experiment=%q})" $labels.`}}{{ $cluster }}{{` $labels.namespace $labels.experiment) }}`}}: {{`{{ .Labels.message }}`}}{{`{{ end }}`}}.'
       description: 'The whole gang holds its machines and does nothing. The summary has the message of its condition Stuck: the last step, the rank that is behind, and the one that stands elsewhere than most with its function and line, as far as they are known. `muster explain` and the page have the innermost calls of that rank.'
       runbook_url: '{{ $runbooks }}/MusterHung.md'
 {{- end }}

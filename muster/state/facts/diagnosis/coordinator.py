@@ -1,30 +1,29 @@
 """The cause of a coordinator that cannot be asked, and what a coordinator, or the record, says of members."""
 
-import re
-
+from muster.api.values.rank_ranges import from_ranges
 from muster.state.facts import hang
 from muster.state.facts.causes.cause import MissingCause
 from muster.state.facts.causes.heard import serves
-from muster.state.facts.causes.table import BY_PORT, Causes
+from muster.state.facts.causes.table import BY_NAME, BY_PORT, Causes
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.finding import Diagnosis
 from muster.state.facts.sentences import with_message
-from muster.state.view.places.sentence import first_outlier
 from muster.state.view.probe_result import ProbeResult
-from muster.state.view.roll import CoordinatorState, RankState
+from muster.state.view.roll import RankState
 from muster.state.vocabulary.coordinator import Coordinator
 from muster.state.vocabulary.record import ConditionType
 
 HEARTBEAT = 14
 """The gRPC code (UNAVAILABLE) with which a JAX coordinator gives a member up whose heartbeats stopped."""
-_BEHIND = re.compile(r"rank ([0-9]{1,9}) is behind")
-_FROZEN = re.compile("GCS does not answer")
+_FROZEN = "GCS does not answer"
 """What the prober of Ray says of a GCS whose dashboard lives."""
 _OF_RECORD = {
     cause.stuck_as: cause
     for cause in (Causes.COORDINATOR_UNREACHABLE, Causes.COORDINATOR_NOT_SERVING, Causes.PROCESS_COUNT)
 }
 """Reasons of Stuck that are about the coordinator's port (``policies.rendezvous``)."""
+_OF_PORT = frozenset((*BY_PORT.values(), Causes.COORDINATOR_FROZEN))
+"""What can be wrong with that port."""
 
 
 def of_coordinator(context: Context, coordinator: Coordinator) -> Diagnosis | None:
@@ -48,7 +47,7 @@ def of_coordinator(context: Context, coordinator: Coordinator) -> Diagnosis | No
         return Diagnosis(Causes.PROCESS_COUNT, what, f"pod {pod.name} at {address} lists {answer.expected}")
     if _ending(probe, coordinator) or probe.present(context.now):
         return None
-    cause = Causes.COORDINATOR_FROZEN if _FROZEN.search(answer.detail) else BY_PORT[answer.coordinator]
+    cause = Causes.COORDINATOR_FROZEN if _FROZEN in answer.detail else BY_PORT[answer.coordinator]
     before = "; it served before in this epoch" if probe.last_served_at else ""
     evidence = with_message(f"pod {pod.name} runs; at {address}: {answer.coordinator}{before}", answer.detail)
     return _said(cause, evidence)
@@ -67,15 +66,8 @@ def _as_recorded(context: Context) -> Diagnosis | None:
         return None
     if cause is Causes.PROCESS_COUNT:
         return Diagnosis(cause, stuck.message, stuck.message)
-    state = next((each for each in CoordinatorState if _says(stuck.message, each)), None)
-    if state is not None and state is not CoordinatorState.SERVING:
-        cause = Causes.COORDINATOR_FROZEN if _FROZEN.search(stuck.message) else BY_PORT[state]
-    return _said(cause, stuck.message)
-
-
-def _says(message: str, state: CoordinatorState) -> bool:
-    """The sentence of ``policies.silence`` says that of the coordinator's port."""
-    return any(f"{words}: {state}" in message for words in ("does not any more", "has not served since"))
+    known = BY_NAME.get(context.record.known.cause) if context.record.known is not None else None
+    return _said(known if known in _OF_PORT else cause, stuck.message)
 
 
 def _said(cause: MissingCause, evidence: str) -> Diagnosis:
@@ -116,10 +108,15 @@ def hang_as_recorded(context: Context) -> tuple[int, Diagnosis] | None:
     stuck = context.record.condition(ConditionType.STUCK)
     if stuck is None or _stuck_reason(context) != Causes.HUNG.stuck_as or not hang.unseen(context):
         return None
-    said = stuck.message
-    if behind := _BEHIND.search(said):
-        return int(behind[1]), Diagnosis(Causes.HUNG, "behind in a gang that reports no step", said)
-    if elsewhere := first_outlier(said):
-        return elsewhere[0], Diagnosis(Causes.HUNG, elsewhere[1], said)
-    what = "no rank gets on" if said.startswith(("no rank gets on", "ranks at work")) else "no rank reports a step"
-    return context.plan.leader, Diagnosis(Causes.HUNG, what, said)
+    rank = known_rank(context, Causes.HUNG)
+    if rank is None:
+        return context.plan.leader, Diagnosis(Causes.HUNG, "no rank makes progress", stuck.message)
+    return rank, Diagnosis(Causes.HUNG, "is behind, or elsewhere than the others", stuck.message)
+
+
+def known_rank(context: Context, cause: MissingCause) -> int | None:
+    """The first rank that the record knows to keep the gang for that cause."""
+    known = context.record.known
+    if known is None or known.cause != cause.value:
+        return None
+    return min(from_ranges(known.ranks, context.plan.size), default=None)

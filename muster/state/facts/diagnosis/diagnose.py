@@ -5,18 +5,16 @@ never at those that are there. The page, ``muster explain`` and the tests ask fo
 that is stuck looks at a few (``failures.known``). The sentence of the status is bounded (``diagnosis.grouping``).
 """
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain, filterfalse, islice
-from typing import Final
 
 from muster.api.values.rank_ranges import to_ranges
-from muster.api.values.timestamps import whole_time
+from muster.api.values.timestamps import clock_time
 from muster.state.facts.causes.heard import serves
 from muster.state.facts.causes.table import Causes
-from muster.state.facts.collectives import behind, part, said_of, since, unseen, way
+from muster.state.facts.collectives import behind, part, place_of, said_of, since, unseen, waiting, way
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.coordinator import given_up, hang_as_recorded, of_coordinator
+from muster.state.facts.diagnosis.coordinator import given_up, hang_as_recorded, known_rank, of_coordinator
 from muster.state.facts.diagnosis.finding import NAMED_RANGES, Diagnosis, Finding
 from muster.state.facts.diagnosis.grouping import diagnoses, grouped
 from muster.state.facts.diagnosis.next_steps import next_step
@@ -29,8 +27,6 @@ from muster.state.vocabulary.record import RANKS_ENDED, ConditionType, Phase
 
 SHOWN_CALLS = 6
 """Calls of a stack that the evidence has."""
-
-_RANK: Final = re.compile(r"Z: (?:process(?:es)? [0-9, -]+ of )?ranks? ([0-9]{1,7})\b")
 
 
 def diagnose(context: Context, most: int | None = None) -> tuple[Finding, ...]:
@@ -109,22 +105,21 @@ def _of_collectives(context: Context, most: int) -> dict[int, Diagnosis]:
     found: dict[int, Diagnosis] = {}
     for each in seen.behind:
         for late in each.late:
-            waiting = said_of(each) if each.callers else f"{each.waiting} of {each.size} wait in it"
-            waiting = f"{each.waiting} of {each.size} have entered it" if each.asked else waiting
+            waits = said_of(each, seen) if each.callers else waiting(each)
             process = f"its {its} " if (its := part(each, late)) else ""
-            pod = context.tally.members.get(late.member)
+            pod, place = context.tally.members.get(late.member), place_of(late, seen)
             where = f"pod {pod.name}" + (f" on node {pod.node}" if pod.node else "") if pod else "its pod"
-            said = f"{where}; {since(seen)}; {waiting}"
+            said = f"{where}{f', {place}' if place else ''}; {since(seen)}; {waits}"
             found.setdefault(late.member, Diagnosis(Causes.COLLECTIVE_BEHIND, f"{process}{way(each, late)}", said))
     return dict(islice(found.items(), most))
 
 
 def _as_recorded(context: Context) -> dict[int, Diagnosis]:
     """The first of them, as the record has it: this daemon has taken over, and has not looked often enough."""
-    said = context.record.condition(ConditionType.STUCK)
-    if said is None or not unseen(context) or (rank := _RANK.search(said.message)) is None:
+    said, rank = context.record.condition(ConditionType.STUCK), known_rank(context, Causes.COLLECTIVE_BEHIND)
+    if said is None or rank is None or not unseen(context):
         return {}
-    return {int(rank[1]): Diagnosis(Causes.COLLECTIVE_BEHIND, "others wait for it in a collective", said.message)}
+    return {rank: Diagnosis(Causes.COLLECTIVE_BEHIND, "others wait for it in a collective", said.message)}
 
 
 def of_hang(context: Context, most: int) -> dict[int, Diagnosis]:
@@ -141,19 +136,19 @@ def of_hang(context: Context, most: int) -> dict[int, Diagnosis]:
             return {}
         said = standstill(stand)
         return {
-            rank: Diagnosis(Causes.HUNG, apart[rank].activity, said + _calls(apart[rank], stacks))
+            rank: Diagnosis(Causes.HUNG, apart[rank].each, said + _calls(apart[rank], stacks))
             for rank in islice(apart, most)
         }
     steps = {rank: each.report.step for rank, each in progress.ranks.items()}
     behind = [rank for rank, step in steps.items() if step < progress.step]
-    said = f"no rank has reported a step since {whole_time(progress.moved_at)}; last step {progress.step}"
-    said = "; ".join(filter(None, (said, where(context))))
+    said = f"no step since {clock_time(progress.moved_at)} (last step {progress.step})"
+    said = ": ".join(filter(None, (said, where(context))))
     named = behind or [rank for rank in apart if rank in steps] or steps
     found = {}
     for rank in islice(named, most):
-        what = f"no step since step {steps[rank]}"
+        what = f"stopped at step {steps[rank]}"
         if rank in apart:
-            what, calls = f"{what}, {apart[rank].activity}", _calls(apart[rank], stacks)
+            what, calls = f"{what}, {apart[rank].each}", _calls(apart[rank], stacks)
             found[rank] = Diagnosis(Causes.HUNG, what, said + calls)
         else:
             found[rank] = Diagnosis(Causes.HUNG, what, said)

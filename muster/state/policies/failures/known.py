@@ -204,8 +204,6 @@ def _is_behind(context: Context) -> bool:
 
 def _said(context: Context, found: Finding, ranks: tuple[int, ...]) -> Iterator[str]:
     yield found.what if len(ranks) == 1 else found.sentence if ranks else found.evidence
-    if found.cause is Causes.HUNG:
-        yield found.evidence
     pod = context.tally.members.get(found.ranks[0]) if found.ranks else None
     if pod is not None and not pod.started:
         yield pod.waiting_message

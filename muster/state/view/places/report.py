@@ -3,7 +3,7 @@
 from math import inf
 from typing import NamedTuple
 
-from muster.api.places import RETURNS
+from muster.api.places import RETURNS, located
 from muster.state.view.at_work import Doing
 
 
@@ -41,8 +41,8 @@ class PlaceReport(NamedTuple):
 
     @property
     def place(self) -> str:
-        """``next (data.py:41)``."""
-        return f"{self.function} ({self.file}:{self.line})"
+        """``in next (data.py:41)``."""
+        return located(self.function, self.file, self.line)
 
 
 class Heard(NamedTuple):
@@ -60,6 +60,13 @@ class PlaceGroup(NamedTuple):
     answers: bool = True
 
     @property
+    def each(self) -> str:
+        """What each rank of it does: ``in next (data.py:41)``, ``no response (last seen in next (data.py:41))``."""
+        return self.place if self.answers else f"no response (last seen {self.place})"
+
+    @property
     def activity(self) -> str:
-        """``in next (data.py:41)``, ``no answer (last seen in next (data.py:41))``."""
-        return f"in {self.place}" if self.answers else f"no answer (last seen in {self.place})"
+        """``is in next (data.py:41)``, ``does not respond (last seen in next (data.py:41))``."""
+        if self.answers:
+            return f"{'is' if len(self.ranks) == 1 else 'are'} {self.place}"
+        return f"{'does' if len(self.ranks) == 1 else 'do'} not respond (last seen {self.place})"

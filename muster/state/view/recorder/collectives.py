@@ -72,8 +72,8 @@ class GroupCount(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
 
     @property
     def words(self) -> str:
-        """``all_reduce 6 of default_pg``."""
-        return f"{self.operation} {self.entered} of {group_words(self.name, self.described)}"
+        """``all_reduce #6 (default_pg)``."""
+        return f"{self.operation} #{self.entered} ({group_words(self.name, self.described)})"
 
 
 class Share(NamedTuple):
@@ -164,8 +164,8 @@ class Behind(NamedTuple):
 
     @property
     def words(self) -> str:
-        """``all_reduce 6 of default_pg``."""
-        return f"{self.operation} {self.entered} of {self.group}"
+        """``all_reduce #6 (default_pg)``."""
+        return f"{self.operation} #{self.entered} ({self.group})"
 
     @property
     def group(self) -> str:
@@ -395,4 +395,4 @@ def _waits_in(report: CollectiveReport) -> str:
     one = next((each for each in report.groups or () if each.waits), None)
     if one is None:
         return ""
-    return one.words if one.asked else f"{one.operation} {one.entered}"
+    return one.words if one.asked else f"{one.operation} #{one.entered}"

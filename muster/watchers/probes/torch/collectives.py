@@ -12,7 +12,7 @@ from typing import Annotated
 import msgspec
 
 from muster.api.collectives import KEYS, MAX_GROUPS, MAX_PROCESSES, MAX_RANKS, MAX_SHARES, MAX_VALUE, beat_interval
-from muster.api.places import MAX_NAME, WORK
+from muster.api.places import MAX_NAME, WORK, located
 from muster.api.values.printable import bare
 from muster.api.values.rank_ranges import check_ranges
 from muster.state.view.at_work import Doing
@@ -167,7 +167,7 @@ def decoded(key: str, value: bytes) -> tuple[CollectiveReport | None, int]:
 
 
 def _doing(said: Value) -> Doing:
-    place = f"{bare(said.function, MAX_NAME)} ({bare(said.file, MAX_NAME)}:{said.line})"
+    place = located(bare(said.function, MAX_NAME), bare(said.file, MAX_NAME), said.line)
     quiet = said.worked if said.worked >= 0 else inf
     return Doing(place if said.function else "", quiet, said.how if said.how in WORK else "", bool(said.alone))
 

@@ -114,8 +114,8 @@ class TorchProbe:
 
     async def _silent(self) -> RollAnswer:
         if self._accepted:
-            what = "the store" if self._store is not None else "the port accepts connections, and"
-            answer = self._answer(CoordinatorState.SILENT, f"{what} does not answer within {self._deadline:g} s")
+            what = "the store" if self._store is not None else "its port accepts connections but"
+            answer = self._answer(CoordinatorState.SILENT, f"{what} sends no answer within {self._deadline:g} s")
         else:
             answer = self._answer(CoordinatorState.TIMEOUT, f"no connection within {self._deadline:g} s")
         if _monotonic() - self._since > _ABANDON:

@@ -34,7 +34,7 @@ ASSEMBLY = (
         {**reason("CoordinatorUnreachable"), f"muster_experiment_coordinator_up{{{ONE}}}": "1x11 0x1000"},
         fires_after=0,
         labels={**_LABELS, "reason": "CoordinatorUnreachable"},
-        summary="vision/llama: the coordinator served and does not any more (CoordinatorUnreachable).",
+        summary="vision/llama: the coordinator stopped responding (CoordinatorUnreachable).",
     ),
     Case(
         "MusterCoordinatorStuck",
@@ -46,7 +46,7 @@ ASSEMBLY = (
         fires_after=30,
         at_once=False,
         labels={**_LABELS, "reason": "CoordinatorUnreachable"},
-        summary="vision/llama: the coordinator served and does not any more (CoordinatorUnreachable).",
+        summary="vision/llama: the coordinator stopped responding (CoordinatorUnreachable).",
     ),
     Case(
         "MusterCoordinatorStuck",
@@ -58,7 +58,7 @@ ASSEMBLY = (
         fires_after=75,
         at_once=False,
         labels={**_LABELS, "reason": "CoordinatorUnreachable"},
-        summary="vision/llama: the coordinator served and does not any more (CoordinatorUnreachable).",
+        summary="vision/llama: the coordinator stopped responding (CoordinatorUnreachable).",
     ),
     Case(
         "MusterCoordinatorStuck",
@@ -71,7 +71,7 @@ ASSEMBLY = (
         {**reason("CoordinatorUnreachable"), _REFUSED: BEGINS},
         fires_after=15,
         labels={**_LABELS, "reason": "CoordinatorUnreachable"},
-        summary="vision/llama: the coordinator served and does not any more (CoordinatorUnreachable).",
+        summary="vision/llama: the coordinator stopped responding (CoordinatorUnreachable).",
     ),
     Case(
         "MusterCoordinatorStuck",

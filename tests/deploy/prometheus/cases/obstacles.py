@@ -17,8 +17,8 @@ def _passes(alert: str, situation: str, why: str, values: str) -> Case:
 _IMAGE = "an image cannot be pulled"
 _NODE = "no node fits all members"
 _REFUSED = "the API server refuses what the experiment needs"
-_HUNG = "no rank gets on"
-_PLACES = "no rank gets on since 2026-03-01T10:02:11Z; rank 7 in next (data.py:41); 11 others in step (train.py:8)"
+_HUNG = "no rank makes progress"
+_PLACES = "no progress since 10:02:11Z: rank 7 is in next (data.py:41); the other 11 are in step (train.py:8)"
 _STUCK = "the experiment does not go on"
 
 OBSTACLES = (

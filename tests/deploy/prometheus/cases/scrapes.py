@@ -4,7 +4,7 @@ from tests.deploy.prometheus.case import ONE, Case, reason
 
 _LABELS = {"namespace": "vision", "experiment": "llama"}
 _MISSING = "vision/llama: the roll is not complete: reason RanksMissing, the others wait."
-_SILENT = "vision/llama: the coordinator served and does not any more (CoordinatorUnreachable)."
+_SILENT = "vision/llama: the coordinator stopped responding (CoordinatorUnreachable)."
 _REFUSED = f'muster_experiment_coordinator_state{{{ONE},state="refused"}}'
 _REASON = f'muster_experiment_stuck_reason{{{ONE},reason="%s",instance="%s"}}'
 _PHASE = f'muster_experiment_phase{{{ONE},phase="%s"}}'

@@ -58,7 +58,7 @@ def _long(experiment: str, operator: str, engine: str = "observe", **clocks: str
     }
 
 
-_GCS = "the coordinator served and does not any more (CoordinatorUnreachable)."
+_GCS = "the coordinator stopped responding (CoordinatorUnreachable)."
 _LATE = "MusterObservedRunStuck"
 _PASSED = "MusterDeadlinePassed"
 
@@ -81,7 +81,7 @@ WATCHED = (
     _fires("MusterUnschedulable", "no node fits a Ray worker group", "rayjob/tune", "kuberay", "Unschedulable", 300,
            "no node fits all members (Unschedulable)."),
     _fires("MusterHung", "a watched JobSet hangs", "jobset/train", "jax", "Hung", 600,
-           "no rank gets on (Hung)."),
+           "no rank makes progress (Hung)."),
     _fires("MusterCreateRefused", "a watched run cannot be ended for want of a right", "job/train", "none",
            "RightsMissing", 60, "the API server refuses what the experiment needs (RightsMissing)."),
     _fires("MusterCoordinatorGone", "the head of a RayCluster is not made again", "raycluster/llama", "kuberay",

@@ -15,7 +15,7 @@ from muster.state.view.probe_result import LOST_AFTER
 from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer
 from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
 from muster.state.vocabulary.pod import Pod, PodPhase
-from muster.state.vocabulary.record import Condition, ConditionType, Phase, RollCall
+from muster.state.vocabulary.record import Condition, ConditionType, Known, Phase, RollCall
 from tests.builders import NOW, answer, plan, pod, record, view, view_of
 from tests.state.view.test_stage import CRASHED, WAITING
 
@@ -163,34 +163,30 @@ def test_an_answer_of_this_epoch_shows_that_the_coordinator_has_served() -> None
 
 
 @pytest.mark.parametrize(
-    ("reason", "message", "cause"),
+    ("reason", "known", "cause"),
     [
-        ("CoordinatorUnreachable", "it served and does not any more: silent", Causes.COORDINATOR_FROZEN),
-        ("CoordinatorUnreachable", "it served and does not any more: refused", Causes.COORDINATOR_NOT_SERVING),
-        ("CoordinatorUnreachable", "it has not served since: silent", Causes.COORDINATOR_FROZEN),
-        ("CoordinatorUnreachable", "it served and does not any more: tls", Causes.WRONG_PROTOCOL),
-        (
-            "CoordinatorUnreachable",
-            "it served and does not any more: timeout, the GCS does not answer",
-            Causes.COORDINATOR_FROZEN,
-        ),
-        ("CoordinatorUnreachable", "it served and does not any more: serving", Causes.COORDINATOR_UNREACHABLE),
-        ("CoordinatorUnreachable", "it cannot be reached", Causes.COORDINATOR_UNREACHABLE),
-        ("CoordinatorNotServing", "nothing serves at run:1234", Causes.COORDINATOR_NOT_SERVING),
-        ("ProcessCountMismatch", "it waits for 2 processes", Causes.PROCESS_COUNT),
+        ("CoordinatorUnreachable", "CoordinatorFrozen", Causes.COORDINATOR_FROZEN),
+        ("CoordinatorUnreachable", "CoordinatorNotServing", Causes.COORDINATOR_NOT_SERVING),
+        ("CoordinatorUnreachable", "WrongProtocol", Causes.WRONG_PROTOCOL),
+        ("CoordinatorUnreachable", "CoordinatorUnreachable", Causes.COORDINATOR_UNREACHABLE),
+        ("CoordinatorUnreachable", "NotArrived", Causes.COORDINATOR_UNREACHABLE),
+        ("CoordinatorUnreachable", "", Causes.COORDINATOR_UNREACHABLE),
+        ("CoordinatorNotServing", "", Causes.COORDINATOR_NOT_SERVING),
+        ("ProcessCountMismatch", "", Causes.PROCESS_COUNT),
     ],
 )
-def test_until_the_coordinator_is_asked_the_recorded_stuck_names_the_cause(
-    reason: str, message: str, cause: MissingCause
+def test_until_the_coordinator_is_asked_the_record_names_the_cause(
+    reason: str, known: str, cause: MissingCause
 ) -> None:
-    found = found_in(gang(now=recorded(reason, message)))
+    kept = Known(known, "", "0", NOW) if known else None
+    found = found_in(gang(now=recorded(reason, "what was said", known=kept)))
     assert found is not None
-    assert (found.cause, found.evidence) == (cause, message)
+    assert (found.cause, found.evidence) == (cause, "what was said")
 
 
 @pytest.mark.parametrize(("reason", "holds"), [("CoordinatorUnreachable", False), ("RanksMissing", True)])
 def test_a_stuck_that_is_over_or_about_something_else_says_nothing_of_the_coordinator(reason: str, holds: bool) -> None:
-    assert found_in(gang(now=recorded(reason, "does not any more: silent", holds))) is None
+    assert found_in(gang(now=recorded(reason, "it stopped responding", holds))) is None
 
 
 # --- members that the coordinator has given up -------------------------------------------------------------------
@@ -256,29 +252,25 @@ def test_ranks_that_have_left_are_named_while_others_are_connected(
 
 # --- a hang that the record says ---------------------------------------------------------------------------------
 
-THEN, NEXT, BEHIND = "2026-03-01T10:02:11Z", "in next (data.py:41)", "behind in a gang that reports no step"
-GONE = f"no answer (last seen {NEXT})"
+SAID = "no progress since 10:02:11Z: rank 2 is in next (data.py:41); the other 3 are in c (d.py:4)"
+APART = "is behind, or elsewhere than the others"
 
 
 @pytest.mark.parametrize(
-    ("message", "rank", "what"),
+    ("known", "rank", "what"),
     [
-        ("last step 9; rank 2 is behind at 7", 2, BEHIND),
-        ("last step 9", 0, "no rank reports a step"),
-        ("last step 9; rank 2 is behind at 7; rank 1 in a (b.py:3); 3 others in c (d.py:4)", 2, BEHIND),
-        (f"last step 9; rank 2 {NEXT}; 3 others in c (d.py:4)", 2, NEXT),
-        (f"no rank gets on since {THEN}; rank 2 {NEXT}; 3 others in c (d.py:4)", 2, NEXT),
-        (f"no rank gets on since {THEN}; 2 ranks (1, 3) no answer (last seen {NEXT}); 1 other in c (d.py:4)", 1, GONE),
-        (f"no rank gets on since {THEN}; rank 3 {NEXT}; rank 1 in c (d.py:4); 2 others in e (f.py:5)", 3, NEXT),
-        (f"no rank gets on since {THEN}; 2 ranks (0-1) {NEXT}; 2 ranks (2-3) in c (d.py:4)", 0, "no rank gets on"),
-        (f"no rank gets on since {THEN}; all 4 ranks {NEXT}", 0, "no rank gets on"),
+        (Known("Hung", "in next (data.py:41)", "2", NOW), 2, APART),
+        (Known("Hung", "no response", "1,3", NOW), 1, APART),
+        (Known("Hung", "no step", "", NOW), 0, "no rank makes progress"),
+        (Known("NotArrived", "running", "3", NOW), 0, "no rank makes progress"),
+        (None, 0, "no rank makes progress"),
     ],
 )
-def test_a_recorded_hang_names_the_rank_behind_or_elsewhere_or_else_the_leader(
-    message: str, rank: int, what: str
+def test_a_recorded_hang_names_the_first_rank_that_is_known_or_else_the_leader(
+    known: Known | None, rank: int, what: str
 ) -> None:
-    context = gang(now=recorded("Hung", message))
-    assert hang_as_recorded(context) == (rank, Diagnosis(Causes.HUNG, what, message))
+    context = gang(now=recorded("Hung", SAID, known=known))
+    assert hang_as_recorded(context) == (rank, Diagnosis(Causes.HUNG, what, SAID))
     assert [(each.cause, each.ranks) for each in diagnose(context)] == [(Causes.HUNG, (rank,))]
 
 

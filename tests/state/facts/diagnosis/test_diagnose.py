@@ -188,10 +188,10 @@ def reporting(*steps: int, seconds: float = HANG_SECONDS) -> Context:
 @pytest.mark.parametrize(
     ("steps", "most", "found"),
     [
-        ((9, 9, 7, 9), 4, {2: "no step since step 7"}),
-        ((9, 8, 7, 9), 1, {1: "no step since step 8"}),
-        ((9, 9, 9, 9), 4, dict.fromkeys(range(4), "no step since step 9")),
-        ((9, 9, 9, 9), 2, dict.fromkeys(range(2), "no step since step 9")),
+        ((9, 9, 7, 9), 4, {2: "stopped at step 7"}),
+        ((9, 8, 7, 9), 1, {1: "stopped at step 8"}),
+        ((9, 9, 9, 9), 4, dict.fromkeys(range(4), "stopped at step 9")),
+        ((9, 9, 9, 9), 2, dict.fromkeys(range(2), "stopped at step 9")),
     ],
 )
 def test_the_ranks_behind_hold_the_gang_up_or_else_all_that_report(
@@ -201,8 +201,8 @@ def test_the_ranks_behind_hold_the_gang_up_or_else_all_that_report(
     assert {rank: each.what for rank, each in hanging.items()} == found
     for each in hanging.values():
         assert each.cause is Causes.HUNG
-        assert each.evidence.startswith("no rank has reported a step since ")
-        assert each.evidence.endswith("last step 9")
+        assert each.evidence.startswith("no step since ")
+        assert each.evidence.endswith("Z (last step 9)")
 
 
 def test_a_gang_that_gets_on_or_does_not_report_is_held_up_by_no_member() -> None:

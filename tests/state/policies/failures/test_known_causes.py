@@ -274,10 +274,10 @@ ROWS = {
     ),
     "jax: a rank that is behind in a hang": Row(
         lambda: hung(life()), ((0, 1, GLOO), (1, 1, CLOSED), (3, 1, CLOSED)), 2, "Hung", True,
-        "no step since step 4; no rank has reported a step since ",
+        "stopped at step 4",
     ),
     "jax: a hang, and no rank is behind": Row(
-        lambda: hung(life(), None), ((1, 1, GLOO),), -1, "Hung", True, "no rank has reported a step since ",
+        lambda: hung(life(), None), ((1, 1, GLOO),), -1, "Hung", True, "no step since ",
     ),
     "jax: a rank ended before the others": Row(
         lambda: ended_early(life()), ((0, 134, BARRIER), (2, 134, BARRIER)), 1, "RanksEnded", True,

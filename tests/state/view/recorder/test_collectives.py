@@ -96,7 +96,7 @@ def test_the_rank_whose_count_is_below_is_behind_once_nothing_has_moved_for_a_wh
     assert gang.named == []
     gang.run(2 * LOOK)
     (found,) = gang.behind
-    assert (found.words, found.waiting, found.size) == ("all_reduce 101 of default_pg", 3, 4)
+    assert (found.words, found.waiting, found.size) == ("all_reduce #101 (default_pg)", 3, 4)
     assert [(late.rank, late.entered, late.silent) for late in found.late] == [(2, 100, False)]
     gang.run(LOOK, moving=(2,))
     assert gang.behind == ()
@@ -131,7 +131,7 @@ def test_a_rank_that_is_in_no_subgroup_is_not_behind_in_it() -> None:
         gang.groups[rank].append(GroupCount("1", "pair", "gloo", 2, "0-1", entered, "broadcast", waits=rank == 0))
     gang.run(60)
     (found,) = gang.behind
-    assert (found.words, [late.rank for late in found.late]) == ("broadcast 7 of pair", [1])
+    assert (found.words, [late.rank for late in found.late]) == ("broadcast #7 (pair)", [1])
 
 
 def test_a_rank_that_waits_in_a_collective_of_another_group_waits_for_others() -> None:
@@ -141,7 +141,7 @@ def test_a_rank_that_waits_in_a_collective_of_another_group_waits_for_others() -
     gang.groups[3].append(GroupCount("1", "pair", "gloo", 2, "2-3", 7, "broadcast", waits=False))
     gang.run(60)
     assert set(gang.named) == {3}
-    assert [each.words for each in gang.behind] == ["all_reduce 101 of default_pg", "broadcast 8 of pair"]
+    assert [each.words for each in gang.behind] == ["all_reduce #101 (default_pg)", "broadcast #8 (pair)"]
 
 
 def test_where_all_wait_for_each_other_all_are_said_to_wait() -> None:
@@ -152,8 +152,8 @@ def test_where_all_wait_for_each_other_all_are_said_to_wait() -> None:
         gang.groups[rank].append(GroupCount("2", "b", "gloo", 2, "0-1", entered, "all_reduce", waits=rank == 1))
     gang.run(90)
     assert [(each.words, [(late.rank, late.waits) for late in each.late]) for each in gang.behind] == [
-        ("broadcast 8 of a", [(1, "all_reduce 6")]),
-        ("all_reduce 6 of b", [(0, "broadcast 8")]),
+        ("broadcast #8 (a)", [(1, "all_reduce #6")]),
+        ("all_reduce #6 (b)", [(0, "broadcast #8")]),
     ]
 
 

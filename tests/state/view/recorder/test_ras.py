@@ -67,7 +67,7 @@ def test_the_rank_that_has_started_fewer_is_behind_once_nothing_moves() -> None:
     assert story.rest(gang([101, 101, 100, 101]), STILL_SECONDS - LOOK) == ()
     (found,) = story.rest(gang([101, 101, 100, 101]), 4 * LOOK)
     assert named([found]) == [(2, 100, False)]
-    assert (found.words, found.waiting, found.size) == ("AllReduce 101 of communicator 0xae94423cfbb2ef00", 3, 4)
+    assert (found.words, found.waiting, found.size) == ("AllReduce #101 (communicator 0xae94423cfbb2ef00)", 3, 4)
     assert found.asked
 
 
@@ -121,7 +121,7 @@ def test_what_a_daemon_has_not_seen_to_move_names_none() -> None:
 def test_ranks_that_have_started_more_ahead_than_others_wait_as_they_do() -> None:
     (found,) = stepping().rest(gang([105, 103, 100, 101]))
     assert named([found]) == [(2, 100, False)]
-    assert (found.words, found.waiting) == ("AllReduce 101 of communicator 0xae94423cfbb2ef00", 3)
+    assert (found.words, found.waiting) == ("AllReduce #101 (communicator 0xae94423cfbb2ef00)", 3)
 
 
 def test_a_rank_does_not_keep_up_where_those_above_it_do_not_answer() -> None:
@@ -167,7 +167,7 @@ def test_ranks_in_different_collectives_of_one_communicator_wait_for_each_other(
     ranks = [rank_of(rank, host, counts[rank]) for rank, host in enumerate(HOSTS)]
     reduce, gather = story.rest(status(communicator(ranks)))
     assert named([reduce]) == [(2, 100, False)]
-    assert reduce.late[0].waits == "AllGather 31 of communicator 0xae94423cfbb2ef00"
+    assert reduce.late[0].waits == "AllGather #31 (communicator 0xae94423cfbb2ef00)"
     assert [late.member for late in gather.late] == [0, 1, 3]
 
 
