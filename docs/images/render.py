@@ -29,7 +29,7 @@ COLORS = (
     (r"\b(Pending|Assembling|Restarting) ", "yellow"),
     (r"\bFailed ", "red"),
     (r"missing ranks? \d", "bold red"),
-    (r"rank 2 \([^()]*\) exited 137 \(signal 9, SIGKILL\)", "bold red"),
+    (r"rank 2 \([^()]*\) ended with exit code 137 \(signal 9, SIGKILL\)", "bold red"),
     (r"Stuck=True|Stuck  RanksMissing|reason=\"RanksMissing\"", "bold red"),
 )
 # Text keeps its place by its length in the picture, so any monospaced font will do and none is fetched.

@@ -140,4 +140,4 @@ def _how(code: int, message: str, reason: str, spec: Json) -> str:
         return f"exit code {code}: {said.text}"
     if said.child != NONE:
         return f"exit code {code}: {sentence(said.child)}"
-    return f"exit code {code}; its last line: {said.last_line}" if said.last_line else f"exit code {code}"
+    return f'exit code {code}; last line "{said.last_line}"' if said.last_line else f"exit code {code}"

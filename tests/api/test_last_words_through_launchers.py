@@ -373,8 +373,8 @@ def test_a_launchers_own_failure_is_its_own() -> None:
     [
         (Child(-9, 11), "its process of rank 11 was ended by signal 9 (SIGKILL)"),
         (Child(-63), "a process that it started was ended by signal 63"),
-        (Child(3, 0), "its process of rank 0 exited 3"),
-        (Child(3), "a process that it started exited 3"),
+        (Child(3, 0), "its process of rank 0 ended with exit code 3"),
+        (Child(3), "a process that it started ended with exit code 3"),
     ],
 )
 def test_the_end_of_a_process_is_a_sentence(child: Child, said: str) -> None:

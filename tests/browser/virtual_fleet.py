@@ -125,7 +125,9 @@ def rank_missing(now: float) -> Subject:
         StoryLine(now - 1500, 0, "Started", "starting 64 members"),
         StoryLine(now - 1440, 0, "Assembling", "the first process runs"),
         StoryLine(now - 1380, 0, "Running", "64/64 ranks arrived"),
-        StoryLine(now - 640, 1, "GangRestart", "epoch 0 ended, restart 1: rank 5 exited 137, OOMKilled", True),
+        StoryLine(
+            now - 640, 1, "GangRestart", "epoch 0 ended, restart 1: rank 5 ended with exit code 137, OOMKilled", True
+        ),
         StoryLine(now - 600, 1, "Restarted", "epoch 1 begins"),
         StoryLine(now - 540, 1, "Assembling", "the first process runs"),
         StoryLine(now - 300, 1, "Stuck", f"RanksMissing: {says}", True),
@@ -186,7 +188,7 @@ def failed(now: float) -> Subject:
     bare = made("genomics", "fold-small").plan
     end = Exit("main", 1, 0, "Error", "", now - 902)
     pods = [member(bare, rank, phase=PodPhase.FAILED, ready=False, exit=end) for rank in range(8)]
-    says = "the 3 restarts are used: rank 3 exited 1: ValueError: shape (512, 64) does not fit (512, 128)"
+    says = "rank 3 ended with exit code 1: ValueError: shape (512, 64) does not fit; restart limit reached (3 of 3)"
     return made(
         "genomics", "fold-small", pods=pods, phase=Phase.FAILED, phase_at=now - 900, started_at=now - 2 * HOUR,
         finished_at=now - 900, epoch=0, restarts=3, reason="BackoffLimitExceeded", message=says,

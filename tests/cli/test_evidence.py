@@ -44,7 +44,7 @@ def test_the_traceback_of_a_victim_is_one_line_that_says_so() -> None:
 
 
 def test_a_rank_that_held_the_gang_up_did_not_end_and_was_not_gone() -> None:
-    known = cause(exit_code=None, evidence="rank 1 exited 1")
+    known = cause(exit_code=None, evidence="rank 1 ended with exit code 1")
     assert of_end(known, tracebacks(r1=LOST), {2: Printed("step 4", False, 940.0)}, SURVIVOR_TEXT) == [
         "the last line of rank 2, 60s before the end of the gang: step 4",
         f"rank 1 gave up waiting for rank 2: {LOST}",

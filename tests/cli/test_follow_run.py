@@ -200,7 +200,9 @@ async def test_a_deadline_leaves_the_pods_their_grace(run: Run) -> None:
 
 async def test_pods_of_a_failed_experiment_are_not_waited_for(run: Run) -> None:
     await run.start()
-    await run.status(phase="Failed", reason="BackoffLimitExceeded", message="no restarts allowed")
+    await run.status(
+        phase="Failed", reason="BackoffLimitExceeded", message="rank 1 failed; not restarted (restart limit 0)"
+    )
     assert (await run.last()).outcome == "Failed"
 
 
@@ -208,7 +210,9 @@ async def test_a_member_that_runs_again_alone_does_not_end_its_epoch(run: Run) -
     await run.start()
     cause = {"epoch": 0, "pod": "pod-1", "rank": 1, "node": "local", "exitCode": 137, "signal": 9}
     await run.status(phase="Running", attempts=[{"ranks": "1", "attempt": 1}], cause=cause)
-    await run.said.heard("rank 1 (pod-1) exited 137 (signal 9, SIGKILL) on node local; it runs again, and the others")
+    await run.said.heard(
+        "rank 1 (pod-1) ended with exit code 137 (SIGKILL) on node local; it runs again, and the others"
+    )
     assert not any("ended because" in each for each in run.said.words)
     await run.end(0)
     await run.end(1)
@@ -235,7 +239,9 @@ async def test_a_script_that_is_not_there_is_not_restarted(run: Run) -> None:
     last = await run.last()
     assert last.outcome == "Failed"
     assert last.raw["metadata"]["annotations"]["muster.dev/cancelled"].startswith("muster run of ")
-    assert run.follower.outcome().endswith(f"rank 1 (pod-1) exited 2 on node local; not restarted: {line}")
+    assert run.follower.outcome().endswith(
+        f"rank 1 (pod-1) ended with exit code 2 on node local; not restarted: {line}"
+    )
     assert not any("cancelling" in words for words in run.said.words)
 
 
@@ -249,7 +255,12 @@ async def test_a_traceback_of_any_rank_is_shown_at_once_and_again_at_the_end(run
         await run.said.heard(f"[1] {line}")
     assert not any("[1] step 3" in words for words in run.said.words)
     cause = {"epoch": 0, "pod": "pod-1", "rank": 1, "node": "local", "exitCode": 134, "reason": "Error"}
-    await run.status(phase="Failed", reason="BackoffLimitExceeded", message="no restarts allowed", cause=cause)
+    await run.status(
+        phase="Failed",
+        reason="BackoffLimitExceeded",
+        message="rank 1 failed; not restarted (restart limit 0)",
+        cause=cause,
+    )
     await run.last()
     await run.said.heard("[1] waiting for the others")
     assert sum(words == f"[1] {TRACEBACK[-1]}" for words in run.said.words) == 1, "the last lines repeat no traceback"
@@ -264,9 +275,11 @@ async def test_a_rank_that_runs_on_after_its_traceback_is_named_and_so_is_its_ex
     await run.on_server(lambda: run.server.print("pod-1", *TRACEBACK))
     await run.said.heard("rank 1 has raised ValueError and has neither ended nor printed anything")
     cause = {"epoch": 0, "pod": "pod-1", "rank": 1, "exitCode": 134, "reason": "Error"}
-    await run.status(phase="Failed", reason="BackoffLimitExceeded", message="rank 1 exited 134", cause=cause)
+    await run.status(
+        phase="Failed", reason="BackoffLimitExceeded", message="rank 1 ended with exit code 134", cause=cause
+    )
     await run.last()
-    assert run.follower.outcome().endswith("rank 1 exited 134; rank 1 had raised ValueError: loss is NaN")
+    assert run.follower.outcome().endswith("rank 1 ended with exit code 134; rank 1 had raised ValueError: loss is NaN")
 
 
 async def test_the_state_dump_of_raylet_is_one_line(run: Run) -> None:

@@ -110,7 +110,7 @@ def test_explain_prints_cause_history_and_conditions(call: Call, server: LocalSe
         conditions=[{"type": "Stuck", "status": "False", "reason": "NotStuck"}],
     )
     shown = call("explain", mine).stdout
-    assert "Epoch 0 ended because rank 1 (mine-worker-1-0-x) exited 137 (signal 9, SIGKILL) on node a" in shown
+    assert "Epoch 0 ended because rank 1 (mine-worker-1-0-x) ended with exit code 137 (SIGKILL) on node a" in shown
     assert "epoch 0  Started: starting 2 members" in shown
     assert "Stuck False  (NotStuck)" in shown
     document = json.loads(call("explain", mine, "-o", "json").stdout)

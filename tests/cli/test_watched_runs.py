@@ -74,7 +74,7 @@ def test_get_shows_the_members_of_a_job(call: Call, job: str) -> None:
     assert "1/3 ready" in shown.stdout
     assert "0  train-0  Running" in shown.stdout
     assert "1  train-1  Error" in shown.stdout
-    assert "rank 1 (train-1) exited 3" in shown.stdout
+    assert "rank 1 (train-1) ended with exit code 3" in shown.stdout
     assert "other-0" not in shown.stdout
     assert "Muster does not run it" in shown.stdout
     assert json.loads(call("get", "jobs/train", "-o", "json").stdout)["kind"] == "Job"
@@ -162,7 +162,7 @@ def test_what_happened_once_is_not_the_sentence_of_a_run_that_has_moved_on(
     event(server, uid, "Job", "2099-01-01T00:00:00Z", reason=reason, message="said of something that is over")
     shown = call("get", job).stdout
     assert "musterd's last Event" not in shown
-    assert "rank 1 (train-1) exited 3" in shown
+    assert "rank 1 (train-1) ended with exit code 3" in shown
     assert f"{reason}: said of something that is over" in call("explain", job).stdout
 
 

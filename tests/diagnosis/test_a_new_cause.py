@@ -86,7 +86,7 @@ def test_explain_has_it_with_evidence_and_next_step(said: dict[str, Any]) -> Non
     found = {each["ranks"][0]: each for each in said["explain"]}
     assert [found[rank]["cause"] for rank in (1, 2, 3)] == ["DiskFull", "DiskFull", "DiskFilled"]
     assert found[1]["evidence"].endswith("on node n1: Pending: DiskFull, no room for its layers")
-    assert found[3]["evidence"].endswith("on node n3: its last line: OSError: [Errno 28] No space left on device")
+    assert found[3]["evidence"].endswith('on node n3: last line "OSError: [Errno 28] No space left on device"')
     for each in found.values():
         assert f"  {each['sentence']}  ({each['cause']})" in said["explained"]
         assert f"    next: {each['nextStep']}" in said["explained"]

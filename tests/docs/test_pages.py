@@ -31,7 +31,7 @@ SHOWN = {
     "on-call.md": ("missing rank 2", "Stuck: RanksMissing", "rank 2 waits for data", "failed, as it should"),
     "reading-the-roll-call.md": (
         "Epoch 0 ended because rank 2",
-        "exited 137 (signal 9, SIGKILL)",
+        "ended with exit code 137 (SIGKILL)",
         "AllMembersSucceeded",
     ),
 }

@@ -127,8 +127,10 @@ async def test_a_gang_goes_on_while_it_advances_and_ends_with_the_cause_where_th
     assert status.best_step == FURTHER
     assert cause is not None
     assert (cause.rank, cause.message) == (1, f"ValueError: sample {FURTHER} is NaN")
-    assert seen.message.startswith("2 failures in a row are the same, with at most ")
-    assert f"the best step that was read is {FURTHER}: exited 1: ValueError: sample # is NaN" in seen.message
+    assert seen.message.startswith("the last 2 failures are the same, with ")
+    assert (
+        f"the best step that was read is {FURTHER}: ended with exit code 1: ValueError: sample # is NaN" in seen.message
+    )
     assert f"raised at {RAISED_AT}" in seen.message
 
 
@@ -136,7 +138,7 @@ async def test_by_default_the_same_failure_is_said_and_the_gang_goes_on(tmp_path
     async with trained(tmp_path, [FIRST, FIRST]) as env:
         seen = await env.until("run", lambda seen: running(2, seen) and again(seen), LONG)
         assert seen.status.restarts == 2
-        assert "2 failures in a row are the same" in seen.message
+        assert "the last 2 failures are the same" in seen.message
         explained = await env.client.explain("run")
         assert any(AGAIN in line for line in lines(explained, 0.0))
         await metric(env, verdicts("false"), 1)

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SHOWN = (
-    "exited 137 (signal 9, SIGKILL)",
+    "ended with exit code 137 (SIGKILL)",
     "from step",
     "Stuck=True",
     "missing rank 2 (missing-rank",

@@ -238,7 +238,7 @@ async def test_without_its_head_the_whole_epoch_runs_again(run: Run) -> None:
     before = (await run.working()).status
     lost = await run.kill(0)
     broken = await run.env.until(NAME, lambda each: each.phase == "Restarting", PATIENCE)
-    assert f"rank 0 (head-0, {lost}) exited 137" in broken.message
+    assert f"rank 0 (head-0, {lost}) ended with exit code 137" in broken.message
     assert broken.status.epoch == before.epoch + 1
     after = (await run.working(before.epoch + 1)).status
     assert after.restarts > before.restarts
@@ -260,7 +260,7 @@ async def test_a_killed_worker_is_named_and_runs_again_alone_and_the_program_goe
     last = await run.env.until(NAME, lambda each: each.finished, PATIENCE)
     log = await run.log(seen)
     events = [each.message for each in (await run.env.client.explain(NAME)).events]
-    assert any(f"rank 3 (worker-1, {lost}) exited 137" in each for each in events), events
+    assert any(f"rank 3 (worker-1, {lost}) ended with exit code 137" in each for each in events), events
     assert last.phase == "Succeeded", last.message
     assert (last.status.epoch, last.status.restarts) == (before.epoch, before.restarts + 1), last.message
     assert steps(log).count(0) == 1, "the program itself was not run again"

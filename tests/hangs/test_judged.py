@@ -79,7 +79,7 @@ def test_the_end_of_a_run_that_still_names_the_rank_ends_no_verdict(tmp_path: Pa
     late = 4e9
     said = [Said(late, "Hung", PLACE), Said(late + 9, "")]
     ended = gang(BY_PLACE, tmp_path, *said, Said(late + 9, "Failed", "rank 1 held the gang up, Hung for 83 s"))
-    other = gang(BY_PLACE, tmp_path, *said, Said(late + 9, "Failed", "rank 0 exited 137"))
+    other = gang(BY_PLACE, tmp_path, *said, Said(late + 9, "Failed", "rank 0 ended with exit code 137"))
     assert [judge(each).right for each in (ended, other)] == [True, False]
 
 

@@ -85,7 +85,7 @@ async def test_the_sentence_names_the_group_and_the_rank(world: World) -> None:
     world.api.remove(f"/api/v1/namespaces/team/pods/{pod(world, 0, 2)}")
     await asyncio.sleep(2)
     run = world.found("leaderworkerset/llm").record
-    assert run.message.startswith("rank 3 (group-1-0, llm-1) exited 1 in container train on node n1")
+    assert run.message.startswith("rank 3 (group-1-0, llm-1) ended with exit code 1 in container train on node n1")
     pod(world, 1, 0)
     await asyncio.sleep(70)
     run = world.found("leaderworkerset/llm").record

@@ -147,7 +147,7 @@ async def test_it_is_watched_beside_a_job_of_that_name(world: World) -> None:
     world.end("bert-worker-0", 1)
     await asyncio.sleep(2)
     message = world.found("vcjob/bert").record.message
-    assert message.startswith("rank 0 (worker-0, bert-worker-0) exited 1 in container train on node n1")
+    assert message.startswith("rank 0 (worker-0, bert-worker-0) ended with exit code 1 in container train on node n1")
 
 
 @virtually

@@ -83,7 +83,7 @@ def jitter_takes_all_of_the_wait() -> Swaps:
 @bug(Hunt("clean", "failures-differ"), shown_by="are called the same")
 def each_failure_is_the_same() -> Swaps:
     """Failures are known by their exit code alone."""
-    mark = recurrence._Mark("1", "exited 1")
+    mark = recurrence._Mark("1", "ended with exit code 1")
     return [swap(recurrence, "_mark", lambda context, cause: mark)]
 
 

@@ -10,7 +10,10 @@ SCENARIOS = (
         "member-fails",
         End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("Error", -1)),
         incidents=(Fails(rank=-1, code=1),),
-        says=(r"^Restarting \S+ .*rank LAST \(run-\S+\) exited 1 on node \S+", "^Succeeded AllMembersSucceeded"),
+        says=(
+            r"^Restarting \S+ .*rank LAST \(run-\S+\) ended with exit code 1 on node \S+",
+            "^Succeeded AllMembersSucceeded",
+        ),
         core=True,
     ),
     # The coordinator fails: the same as for any member, although no probe is answered any more.
@@ -41,7 +44,7 @@ SCENARIOS = (
         sizes=(1, 4),
         spec={"restartPolicy": {"backoffLimit": 1}},
         incidents=(Fails(rank=-1, epochs=EVERY_EPOCH),),
-        says=(r"^Failed BackoffLimitExceeded .*restart.* used; rank LAST .* exited 1",),
+        says=(r"^Failed BackoffLimitExceeded .*restart.* used; rank LAST .* ended with exit code 1",),
     ),
     # Two experiments run at the same time: one fails and is restarted, the other is not affected.
     Scenario(

@@ -148,7 +148,7 @@ def test_a_failure_without_budget_ends_it_and_is_kept_as_the_cause() -> None:
     over = look(broken(), run=plan(limit=1), **RUNNING)
     kept = over.record
     assert (kept.phase, kept.reason, kept.epoch, kept.restarts) == (Phase.FAILED, "BackoffLimitExceeded", 2, 1)
-    assert kept.message.startswith("the one restart is used; rank 2 (")
+    assert kept.message.startswith("rank 2 (")
     assert kept.cause is not None
     assert kept.cause.rank == 2
     assert times(kept) == times(record(**RUNNING)) | {"finished_at": NOW + 100, "phase_at": NOW + 100}

@@ -111,7 +111,7 @@ def sentence(child: Child) -> str:
     """``its process of rank 11 was ended by signal 9 (SIGKILL)``."""
     who = f"its process of rank {child.rank}" if child.rank >= 0 else "a process that it started"
     if child.code >= 0:
-        return f"{who} exited {child.code}"
+        return f"{who} ended with exit code {child.code}"
     try:
         name = f" ({signal.Signals(-child.code).name})"
     except ValueError:

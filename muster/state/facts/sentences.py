@@ -26,7 +26,7 @@ GIVEN_UP: Final = frozenset({"FailedIndexes", "MaxFailedIndexesExceeded"})
 
 
 def sentence(cause: Cause) -> str:
-    """``rank 2 (gpu-1, run-gpu-0-1-x7k2p) exited 137 (signal 9, SIGKILL), OOMKilled on node a``.
+    """``rank 2 (gpu-1, run-gpu-0-1-x7k2p) ended with exit code 137 (SIGKILL), OOMKilled on node a``.
 
     Of a member that did not fail: ``rank 1 (POD) blocked the gang for 4m, Unschedulable: no node fits; then rank 0 …``.
     """
@@ -37,7 +37,7 @@ def sentence(cause: Cause) -> str:
         return f"{blocking(cause)}; then {cause.evidence}"
     if cause.exit_code:
         label = f", {cause.reason}" if cause.reason not in ("Error", "ContainerFailed", "") else ""
-        what = f"exited {cause.exit_code}{_signal(cause)}{label}"
+        what = f"ended with {of_exit(cause.exit_code, cause.signal)}{label}"
     elif cause.reason == RANK_FAILED:
         what = f"was lost to the others, {cause.reason}"
     else:
@@ -60,10 +60,10 @@ def _who(cause: Cause) -> str:
 
 
 def _led_to(cause: Cause, who: str) -> str:
-    """``; rank 1 (run-w-0-1-x7k2p) exited 3 on node a``: the pod that led to the failure of a job."""
+    """``; rank 1 (run-w-0-1-x7k2p) ended with exit code 3 on node a``: the pod that led to the failure of a job."""
     if not cause.pod:
         return f"; {who} was given up" if cause.reason in GIVEN_UP else ""
-    what = f"exited {cause.exit_code}{_signal(cause)}" if cause.exit_code else "ended"
+    what = f"ended with {of_exit(cause.exit_code, cause.signal)}" if cause.exit_code else "ended"
     return f"; {who} {what}{_where(cause)}{_last_line(cause)}"
 
 
@@ -73,24 +73,16 @@ def _where(cause: Cause) -> str:
 
 
 def _last_line(cause: Cause) -> str:
-    return f"; its last line: {cause.last_line}" if cause.last_line else ""
+    return f'; last line "{cause.last_line}"' if cause.last_line else ""
 
 
-def _signal(cause: Cause) -> str:
-    said = of_signal(cause.signal, cause.exit_code or 0)
-    return f" ({said})" if said else ""
-
-
-def of_signal(number: int, exit_code: int) -> str:
-    """``signal 9, SIGKILL``, or ``as by signal 9, SIGKILL`` where only the exit code says so.
+def of_exit(code: int, number: int = 0) -> str:
+    """``exit code 137 (SIGKILL)``: with the signal that was reported, else the one that the code stands for.
 
     Few runtimes report the signal, and a program may return such a code by itself.
     """
-    if number:
-        name = _signal_name(number)
-        return f"signal {number}, {name}" if name else f"signal {number}"
-    name = _signal_name(exit_code - SIGNALLED)
-    return f"as by signal {exit_code - SIGNALLED}, {name}" if name else ""
+    name = _signal_name(number or code - SIGNALLED) or (f"signal {number}" if number else "")
+    return f"exit code {code} ({name})" if name else f"exit code {code}"
 
 
 @lru_cache(maxsize=64)
@@ -102,8 +94,9 @@ def _signal_name(number: int) -> str:
 
 
 def how_ended(end: Exit) -> str:
-    """``ray-worker exited 137 (OOMKilled)``."""
-    return f"{end.container} exited {end.code}{f' ({end.reason})' if end.reason else ''}"
+    """``ray-worker ended with exit code 137 (SIGKILL), OOMKilled``."""
+    label = f", {end.reason}" if end.reason not in ("", "Error") else ""
+    return f"{end.container} ended with {of_exit(end.code, end.signal)}{label}"
 
 
 def often(times: int) -> str:

@@ -1,6 +1,6 @@
 """What is written of containers that the kubelet has started again in their pods.
 
-``rank 1 (run-1) exited 137 (as by signal 9, SIGKILL), OOMKilled in container train on node n1; started again in its pod
+``rank 1 (run-1) ended with exit code 137 (SIGKILL), OOMKilled in container train on node n1; started again in its pod
 8 times (last end at 2026-11-28T10:00:00Z)``.
 """
 

@@ -49,7 +49,7 @@ async def test_the_pods_of_two_groups_of_a_leaderworkerset_have_a_place_each(wor
     assert (message(world), stuck(world)) == ("6/6 members are ready", False)
     world.end("llm-1-2", 137)
     await asyncio.sleep(3)
-    assert "rank 5 (group-1-2, llm-1-2) exited 137" in message(world)
+    assert "rank 5 (group-1-2, llm-1-2) ended with exit code 137" in message(world)
 
 
 @virtually
@@ -70,7 +70,7 @@ async def test_the_pods_of_the_tasks_of_a_volcano_job_have_a_place_each(world: W
     assert (message(world), stuck(world)) == ("3/3 members are ready", False)
     world.end("bert-worker-0", 1)
     await asyncio.sleep(3)
-    assert "rank 1 (worker-0, bert-worker-0) exited 1" in message(world)
+    assert "rank 1 (worker-0, bert-worker-0) ended with exit code 1" in message(world)
 
 
 @virtually
@@ -83,7 +83,7 @@ async def test_pods_at_work_that_share_an_index_take_a_place_each_and_that_is_sa
     assert not stuck(world)
     world.end("worker-0", 3)
     await asyncio.sleep(3)
-    assert "(worker-0) exited 3" in message(world)
+    assert "(worker-0) ended with exit code 3" in message(world)
 
 
 @pytest.mark.parametrize("leaves", ["failed", "terminating"])

@@ -54,7 +54,7 @@ async def test_an_indexed_job_is_followed_to_the_verdict_of_its_controller(world
     await asyncio.sleep(2)
     record = world.found("job/train").record
     assert record.phase is Phase.RUNNING, "only the Job's own controller fails it"
-    assert "rank 1 (train-1-a) exited 3" in record.message
+    assert "rank 1 (train-1-a) ended with exit code 3" in record.message
     pod(world, "train-1-b", 1)
     await asyncio.sleep(2)
     assert world.found("job/train").record.message == "2/2 members are ready"
@@ -217,7 +217,7 @@ async def test_pods_that_somebody_deletes_and_nothing_replaces_are_said_to_be(wo
     world.api.remove(f"{PODS}/train-1")
     await asyncio.sleep(20)
     (said,) = world.cluster.events("MemberFailed")
-    assert "rank 1 (train-1) exited 143" in said["message"]
+    assert "rank 1 (train-1) ended with exit code 143" in said["message"]
     assert "the pod was deleted while its gang was at work" in said["message"]
 
 

@@ -102,7 +102,7 @@ async def test_the_member_that_failed_is_named_seconds_before_the_jobset_acts(wo
     record = world.found("jobset/t").record
     assert record.cause is not None
     assert (record.cause.rank, record.cause.exit_code, record.cause.pod) == (1, 7, "t-w-0-1-r0")
-    assert "rank 1 (t-w-0-1-r0) exited 7" in record.message
+    assert "rank 1 (t-w-0-1-r0) ended with exit code 7" in record.message
     failed = world.cluster.events("MemberFailed")
     assert [each["involvedObject"]["kind"] for each in failed] == ["JobSet"]
 
@@ -116,7 +116,7 @@ async def test_a_restart_by_the_controller_is_an_epoch_with_its_cause(world: Wor
     record = world.found("jobset/t").record
     assert (record.restarts, record.reason) == (1, "ReachedMaxRestarts")
     (said,) = world.cluster.events("RestartedByController")
-    assert said["message"].startswith("its controller ended epoch 0: rank 1 (t-w-0-1-r0) exited 7")
+    assert said["message"].startswith("its controller ended epoch 0: rank 1 (t-w-0-1-r0) ended with exit code 7")
 
 
 @virtually

@@ -99,12 +99,12 @@ async def test_a_failed_member_is_said_and_ends_nothing_until_it_is_not_replaced
     assert record.phase is Phase.RUNNING
     assert record.cause is not None
     assert (record.cause.rank, record.cause.exit_code) == (1, 7)
-    assert "MemberFailed: rank 1 (run-1) exited 7 in container train on node n1" in world.said()
+    assert "MemberFailed: rank 1 (run-1) ended with exit code 7 in container train on node n1" in world.said()
     world.end("run-0", 0)
     await asyncio.sleep(REPLACED_WITHIN + 2)
     record = world.found("pods/run").record
     assert (record.phase, record.reason) == (Phase.FAILED, "MembersFailed")
-    assert "rank 1 (run-1) exited 7" in record.message
+    assert "rank 1 (run-1) ended with exit code 7" in record.message
     assert world.written() == []
 
 

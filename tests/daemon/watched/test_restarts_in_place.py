@@ -40,9 +40,9 @@ async def test_eight_kills_in_a_row_are_eight_events_and_counted(world: World) -
         await asyncio.sleep(60)
     now = world.found("pods/run").record
     assert now.phase is Phase.RUNNING
-    assert now.message.startswith("3/3 ranks arrived; rank 1 (run-1) exited 137 (as by signal 9, SIGKILL), OOMKilled")
+    assert now.message.startswith("3/3 ranks arrived; rank 1 (run-1) ended with exit code 137 (SIGKILL), OOMKilled")
     assert "; started again in its pod 8 times (last end at " in now.message
-    events = [line for line in world.said() if line.startswith("RestartedInPlace: rank 1 (run-1) exited 137")]
+    events = [line for line in world.said() if line.startswith("RestartedInPlace: rank 1 (run-1) ended with exit code 137")]
     assert len(events) == 8
     body = scraped(world.daemons[-1][0])
     assert 'muster_experiment_container_restarts_total{experiment="pods/run",namespace="team"} 8.0' in body
@@ -58,5 +58,5 @@ async def test_the_members_that_follow_are_counted_behind_the_first(world: World
         again(world, rank, 1, exitCode=139, reason="Error")
     await asyncio.sleep(20)
     message = world.found("pods/run").record.message
-    assert "rank 2 (run-2) exited 1 in container train on node n1" in message
+    assert "rank 2 (run-2) ended with exit code 1 in container train on node n1" in message
     assert message.endswith("; after it 2 restarts of other members")

@@ -153,7 +153,7 @@ async def test_the_page_says_what_is_waited_for_and_leads_to_the_story(daemon: D
     async with client.get("/experiments/team/run") as response:
         text = await response.text()
     assert "rank 2: " in text[text.index(">Causes<") :]
-    assert "exited 137" in text
+    assert "ended with exit code 137" in text
     assert "Warning: Stuck" in text
 
 

@@ -22,7 +22,9 @@ def run(name: str, namespace: str = "team", operator: str = "jax", **facts: Any)
 
 
 HUNG = run("hung", phase=Phase.RUNNING, conditions=(Condition(ConditionType.STUCK, True, "Hung", "", 1, NOW),))
-FAILED = run("failed", "vision", "pytorch", phase=Phase.FAILED, finished_at=NOW, message="Rank 3 exited 1")
+FAILED = run(
+    "failed", "vision", "pytorch", phase=Phase.FAILED, finished_at=NOW, message="Rank 3 ended with exit code 1"
+)
 FINE = run("fine", phase=Phase.RUNNING)
 THEIRS = run("theirs", "vision", "none", phase=Phase.RUNNING)
 THEIRS = replace(THEIRS, plan=replace(THEIRS.plan, engine=Engine.WATCH))

@@ -115,7 +115,7 @@ async def test_a_job_is_followed_from_a_worker_that_is_missing_to_the_end_of_its
     world.pod("solve-worker-1", labels=labels("worker", **{INDEX: "1"}), ownerReferences=[owner])
     world.end("solve-launcher-a", 1)
     await asyncio.sleep(2)
-    assert "solve-launcher-a) exited 1" in world.found("mpijob/solve").record.message
+    assert "solve-launcher-a) ended with exit code 1" in world.found("mpijob/solve").record.message
     launched(world, "solve-launcher-b")
     await asyncio.sleep(2)
     assert world.found("mpijob/solve").record.message == "3/3 members are ready"

@@ -131,7 +131,7 @@ async def test_a_node_beyond_the_first_is_named_though_the_trainjob_states_no_nu
     assert world.found("trainjob/tune").record.message == "3/3 members are ready"
     world.end("tune-node-0-2", 3)
     await asyncio.sleep(3)
-    assert "rank 2 (tune-node-0-2) exited 3" in world.found("trainjob/tune").record.message
+    assert "rank 2 (tune-node-0-2) ended with exit code 3" in world.found("trainjob/tune").record.message
 
 
 @virtually
@@ -173,7 +173,9 @@ async def test_nodes_wait_for_initializers_for_any_time_and_those_that_fail_are_
     )
     world.end(model, 5)
     await asyncio.sleep(10)
-    assert f"rank 3 (model-initializer-0, {model}) exited 5" in world.found("trainjob/tune").record.message
+    assert (
+        f"rank 3 (model-initializer-0, {model}) ended with exit code 5" in world.found("trainjob/tune").record.message
+    )
 
 
 @virtually

@@ -51,7 +51,7 @@ async def mutation(here: Site, expression: str) -> AsyncIterator[None]:
 async def test_an_injected_container_that_runs_on_does_not_keep_a_member_running(here: Site) -> None:
     proxy = 'Object{spec: Object.spec{containers: [Object.spec.containers{name: "istio-proxy", image: "proxy:1"}]}}'
     async with mutation(here, proxy):
-        here.row.happens("a policy injects a container that runs on after main has exited 0")
+        here.row.happens("a policy injects a container that runs on after main has ended with exit code 0")
         await here.submit("run", "*: run 2, exit 0")
         await here.says("run", "^Succeeded AllMembersSucceeded")
 

@@ -27,7 +27,7 @@ async def test_an_init_container_that_fails_is_the_cause(here: Site) -> None:
     here.row.happens("the init container of rank 1 exits 2, backoffLimit 0")
     script = "rank=1: init-exit 2\n*: run 600"
     await here.submit("run", script, template=FETCH, restartPolicy={"backoffLimit": 0})
-    await here.says("run", r"^Failed BackoffLimitExceeded no restarts allowed; rank 1 .*exited 2 in container fetch")
+    await here.says("run", r"^Failed BackoffLimitExceeded rank 1 .*ended with exit code 2 in container fetch")
 
 
 async def test_ranks_that_end_while_others_run_on_are_said_and_stuck_after_five_minutes(here: Site) -> None:
@@ -38,7 +38,9 @@ async def test_ranks_that_end_while_others_run_on_are_said_and_stuck_after_five_
     await here.says("run", said)
     seen = await here.client.get("run", namespace=here.namespace)
     assert not seen.holds("Stuck")
-    here.row.happens("rank 1 of 3 exited 0 five minutes ago (status.blocked is set back), the others go on")
+    here.row.happens(
+        "rank 1 of 3 ended with exit code 0 five minutes ago (status.blocked is set back), the others go on"
+    )
     began = datetime.fromisoformat(seen.raw["status"]["blocked"]["time"]) - timedelta(seconds=PATIENCE)
     path = f"/apis/{API_VERSION}/namespaces/{here.namespace}/experiments/run/status"
     blocked = {"blocked": {"time": began.isoformat(timespec="microseconds").replace("+00:00", "Z")}}

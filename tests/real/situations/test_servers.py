@@ -233,7 +233,7 @@ async def test_the_api_server_is_away_while_a_rank_fails(here: Site) -> None:
     async with api_server_down(here):
         await asyncio.sleep(14)
         here.row.happens("the API server is away for 14 s, rank 1 exits 1 meanwhile; seconds since its return")
-    cause = r"rank 1 \(run-worker-0-1-[a-z0-9]{5}\) exited 1"
+    cause = r"rank 1 \(run-worker-0-1-[a-z0-9]{5}\) ended with exit code 1"
     await here.says_in_the_end("run", rf"^Restarting \S+ .*{cause}", cause)
     await here.shows("run", "Running .* 2/2 ready")
     seen = await here.until("run", lambda seen: seen.phase == "Running")

@@ -65,7 +65,7 @@ async def test_jobs_of_the_real_controller_are_watched_over_and_only_the_one_tha
         ):
             await here.request("POST", path, body)
         assert await said(here, "steady", "Running") == "2/2 members are ready"
-        assert "exited 7" in await said(here, "broken", "MemberFailed")
+        assert "ended with exit code 7" in await said(here, "broken", "MemberFailed")
         assert "Job has reached the specified backoff limit" in await said(here, "broken", "BackoffLimitExceeded")
         assert "within 20 s" in await said(here, "late", "DeadlineExceeded")
         await said(here, "late", "Suspended")
@@ -77,7 +77,9 @@ async def test_jobs_of_the_real_controller_are_watched_over_and_only_the_one_tha
         assert managers == set()
         await here.shows("job/broken", "Failed .*backoff limit")
         assert musterd.refused() == []
-        here.row.says("2/2 ready; a member exited 7, then its own BackoffLimitExceeded; suspended within 20 s")
+        here.row.says(
+            "2/2 ready; a member ended with exit code 7, then its own BackoffLimitExceeded; suspended within 20 s"
+        )
 
 
 async def orphaned(here: Site, name: str, command: str, finalizers: list[str]) -> None:

@@ -236,24 +236,24 @@ ENDS = {
     "shell": Fault(
         "the image has no shell: the runtime cannot start the command",
         lambda here: {"image": here.nodes.images["pause"]},
-        r"^Failed .* exited 128, StartError on node node-\d+: .*/bin/sh: no such file",
+        r"^Failed .* ended with exit code 128, StartError on node node-\d+: .*/bin/sh: no such file",
     ),
     "command": Fault(
         "a command that the shell does not find ends with 127",
         {},
-        r"^Failed .* exited 127 on node .*not found",
+        r"^Failed .* ended with exit code 127 on node .*not found",
         command="no-such-program",
     ),
     "permission": Fault(
         "a command that is no program ends with 126",
         {},
-        r"^Failed .* exited 126 on node .*Permission denied",
+        r"^Failed .* ended with exit code 126 on node .*Permission denied",
         command="/etc/hostname",
     ),
     "init fails": Fault(
         "an init container ends with 3",
         beside("fetch", base, "exit 3"),
-        r"^Failed .*rank \d .* exited 3 in container fetch on node",
+        r"^Failed .*rank \d .* ended with exit code 3 in container fetch on node",
     ),
     "hook": Fault(
         "a postStart hook fails",

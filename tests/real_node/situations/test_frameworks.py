@@ -46,7 +46,7 @@ async def test_a_jax_rank_that_is_killed_is_one_restart(here: Site) -> None:
     pod = (await here.pods("run"))[1]
     container = pod["status"]["containerStatuses"][0]["containerID"].removeprefix("containerd://")
     machine.within(here.nodes.programs["ctr"], "-n", "k8s.io", "tasks", "kill", "--signal", "SIGKILL", container)
-    await here.says("run", r"^Restarting \S+ .*rank 1 .* exited 137", LONG)
+    await here.says("run", r"^Restarting \S+ .*rank 1 .* ended with exit code 137", LONG)
     await here.goes_on(charged=True, seconds=LONG)
 
 

@@ -195,7 +195,7 @@ class Invariants:
             self._violate(f"{name} is created before the coordinator of epoch {epoch} serves")
 
     def _starts_after_its_gates(self, name: str, uid: str, epoch: int, group: str) -> None:
-        """A group whose types wait for the completion of others is created after each of their members has exited 0."""
+        """A group that waits for the completion of others is created after each of them has ended with exit code 0."""
         types = self.world.scenario.spec.get("types", {})
         awaited = [gate["group"] for gate in types.get(group, {}).get("dependsOn", ()) if gate["status"] == "Complete"]
         processes = self.world.kubelet.processes.values()

@@ -170,7 +170,7 @@ def test_the_restart_budget_ends_in_backoff_limit_exceeded_for_ever() -> None:
     story.end(3, 4)
     actions = story.look(1)
     assert (story.kept.phase, story.kept.reason) == (Phase.FAILED, "BackoffLimitExceeded")
-    assert "the one restart is used; rank 3" in story.kept.message
+    assert "ended with exit code 4 on node node-3; restart limit reached (1 of 1)" in story.kept.message
     assert isinstance(actions[0], StopPods)
 
     for action in actions:

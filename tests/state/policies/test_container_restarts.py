@@ -38,7 +38,7 @@ def test_members_that_were_never_started_again_have_no_count() -> None:
 def test_a_restart_is_counted_where_all_members_are_ready() -> None:
     found = tracked(None, pod(0), again(1, 1, **OOM), pod(2), pod(3))
     assert named(found) == (1, 1, 1, 0, "OOMKilled")
-    assert "rank 1 (w-1) exited 137 (as by signal 9, SIGKILL), OOMKilled" in in_place.said(found, 0)
+    assert "rank 1 (w-1) ended with exit code 137 (SIGKILL), OOMKilled" in in_place.said(found, 0)
     assert "; started again in its pod once (last end at 1970-01-12T13:46:40Z)" in in_place.said(found, 0)
 
 

@@ -73,7 +73,7 @@ def test_suspended() -> None:
 def test_restarting_tells_the_cause() -> None:
     cause = Cause(0, "Error", "boom", NOW, pod="p-2", rank=2, exit_code=1)
     assert rows(phase=Phase.RESTARTING, cause=cause)["Restarting"] == (
-        True, "GangRestart", "rank 2 (p-2) exited 1: boom",
+        True, "GangRestart", "rank 2 (p-2) ended with exit code 1: boom",
     )  # fmt: skip
     assert rows(phase=Phase.RESTARTING)["Restarting"] == (True, "GangRestart", "")
     assert rows(phase=Phase.RUNNING, cause=cause)["Restarting"] == (False, "NotRestarting", "")

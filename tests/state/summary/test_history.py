@@ -50,7 +50,9 @@ def test_a_restart_names_its_cause_and_says_whether_it_counts(disruption: bool, 
     cause = Cause(1, "Error", "boom", NOW, pod="p-2", rank=2, exit_code=1, disruption=disruption)
     before = record(phase=Phase.RUNNING, epoch=1, restarts=2 if counted else 3)
     after = record(phase=Phase.RESTARTING, epoch=2, restarts=3, cause=cause)
-    assert lines(before, after) == [("GangRestart", f"epoch 1 ended, {kind}: rank 2 (p-2) exited 1: boom", True)]
+    assert lines(before, after) == [
+        ("GangRestart", f"epoch 1 ended, {kind}: rank 2 (p-2) ended with exit code 1: boom", True)
+    ]
 
 
 def test_a_restart_during_a_restart_has_a_story_line() -> None:

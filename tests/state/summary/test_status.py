@@ -111,14 +111,17 @@ def test_old_pods_are_waited_for_by_name() -> None:
     old = pod(0, epoch=0)
     waiting = f"waiting for 1 pod of an older epoch ({old.name} on node node-0) to end"
     assert words(HERE, old, epoch=1) == ("AwaitingOldPods", waiting)
-    after = f"{waiting}; rank 2 (p-2) exited 1: boom"
+    after = f"{waiting}; rank 2 (p-2) ended with exit code 1: boom"
     assert words(REST, old, epoch=1, phase=Phase.RESTARTING, cause=CAUSE) == ("AwaitingOldPods", after)
 
 
 def test_the_message_of_a_backoff_names_its_cause() -> None:
     told = "epoch 1 starts after the back-off"
     assert words(REST, epoch=1, phase=Phase.RESTARTING) == ("BackingOff", told)
-    assert words(REST, epoch=1, phase=Phase.RESTARTING, cause=CAUSE)[1] == f"{told}; rank 2 (p-2) exited 1: boom"
+    assert (
+        words(REST, epoch=1, phase=Phase.RESTARTING, cause=CAUSE)[1]
+        == f"{told}; rank 2 (p-2) ended with exit code 1: boom"
+    )
 
 
 def test_pods_are_created_then_scheduled_then_started() -> None:

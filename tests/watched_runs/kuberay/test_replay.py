@@ -100,7 +100,7 @@ def test_a_cluster_is_complete_when_its_nodes_have_joined_and_before_its_pods_ar
 
 def test_a_worker_that_was_killed_for_memory_is_named_while_it_starts_again() -> None:
     seen, killed = story("b"), recorded("b").mark("fault: ray container of worker")
-    named = "rank 2 (rc-a-small-worker-x8lzl): ray-worker exited 137 (OOMKilled), started again in its pod once"
+    named = "rank 2 (rc-a-small-worker-x8lzl): ray-worker ended with exit code 137 (SIGKILL), OOMKilled, started again in its pod once"
     assert killed < seen.first(named) <= killed + 2
     assert seen.at(32.5).message == "4/4 ranks arrived"
 
@@ -108,7 +108,7 @@ def test_a_worker_that_was_killed_for_memory_is_named_while_it_starts_again() ->
 def test_an_eviction_that_shows_for_13_milliseconds_is_kept_as_an_event() -> None:
     ((at, message),) = [(at, text) for at, reason, text in story("b").events if reason == "MemberFailed"]
     assert at == pytest.approx(recorded("b").mark("fault: worker"), abs=0.2)
-    assert message.startswith("rank 3 (big-0, rc-a-big-worker-526tn) exited 137 (as by signal 9, SIGKILL), Evicted in ")
+    assert message.startswith("rank 3 (big-0, rc-a-big-worker-526tn) ended with exit code 137 (SIGKILL), Evicted in ")
     assert " in container ray-worker on node r2" in message
     assert "The node was low on resource: memory" in message
 
@@ -121,7 +121,7 @@ def test_a_worker_that_is_replaced_is_the_same_member() -> None:
 def test_workers_of_a_head_whose_container_was_killed_are_named_until_they_join() -> None:
     seen, killed = story("c1"), recorded("c1").mark("fault")
     assert seen.first("rank 0 (rc-a-head-kkgmg), is not ready, and does not answer") <= killed + 2
-    assert "ray-head exited 137 (Error), started again in its pod once" in seen.at(10.5).message
+    assert "ray-head ended with exit code 137 (SIGKILL), started again in its pod once" in seen.at(10.5).message
     stale = seen.first("known only to the coordinator that ran before this one")
     assert stale == pytest.approx(13.1, abs=0.3), "as soon as the new GCS answers"
     assert (seen.at(stale).reason, stale_ranks(seen.at(stale).message)) == ("StaleMembers", "1-3")

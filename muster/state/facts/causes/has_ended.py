@@ -6,7 +6,7 @@ from muster.state.facts.causes.cause import MissingCause, by_user
 from muster.state.facts.causes.heard import uncalled
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import OUT_OF_MEMORY, last_words
-from muster.state.facts.sentences import how_ended, of_signal, often, with_message
+from muster.state.facts.sentences import how_ended, of_exit, often, with_message
 from muster.state.view.stage import RUNS, Stage
 from muster.state.vocabulary.pod import Pod
 
@@ -17,18 +17,18 @@ RESTART_PATIENCE: Final = 120.0
 
 
 def _end(context: Context, pod: Pod) -> str:
-    """What is known of the end goes first: what a program printed last says little of how it was killed."""
+    """What is known of the end goes first: the line that a program printed last explains it less often."""
     if pod.exit is None:
         return with_message("", pod.waiting_message)
     message, last_line = last_words(context, pod, pod.exit)
-    by_signal = of_signal(pod.exit.signal, pod.exit.code)
-    killed = f"exited {pod.exit.code} ({by_signal})" if by_signal else ""
-    printed = f"its last line: {last_line}" if last_line else ""
-    return with_message("", "; ".join(filter(None, (killed, message, printed))))
+    printed = f'last line "{last_line}"' if last_line else ""
+    return with_message("", "; ".join(filter(None, (message, printed))))
 
 
 def _exited(_: Context, pod: Pod) -> str:
-    return f"exited with {pod.exit.code}" if pod.exit else f"the pod failed: {pod.waiting_reason}"
+    if pod.exit is None:
+        return f"the pod failed: {pod.waiting_reason}"
+    return f"ended with {of_exit(pod.exit.code, pod.exit.signal)}"
 
 
 def _ended(_: Context, pod: Pod) -> str:

@@ -216,17 +216,18 @@ def _end_epoch(context: Context, rule: FailureRule, cause: Cause) -> Restart | F
         return refused
     if rule.action is FailureAction.FAIL_EXPERIMENT:
         which = f"failure rule {rule.name}" if rule.name else "a failure rule"
-        return Fail("FailureRule", f"{which} ends the experiment; {sentence(cause)}", cause)
+        return Fail("FailureRule", f"{sentence(cause)}; {which} ends the experiment", cause)
     if again := recurrence.ends(context, cause):
         return again
     if disruptions.fruitless(plan, record):
         limit = plan.restarts.no_progress_limit
-        row = f"{limit} restarts in a row without {disruptions.PROGRESS:g} s of work between them"
-        return Fail("NoProgress", f"{row}, and no more are allowed; {sentence(cause)}", cause)
+        row = f"{limit} of {limit} restarts in a row, each with less than {disruptions.PROGRESS:g} s of work"
+        return Fail("NoProgress", f"{sentence(cause)}; limit reached ({row})", cause)
     name = budget.limited(plan, rule)
     if not rule.counted:
         if disruptions.exhausted(plan, record):
-            allowed = f"no more than {plan.restarts.max_disruptions} disruptions in a row are allowed"
-            return Fail("MaxDisruptionsExceeded", f"{allowed}; {sentence(cause)}", cause)
+            limit = plan.restarts.max_disruptions
+            reached = f"limit of disruptions in a row reached ({limit} of {limit})"
+            return Fail("MaxDisruptionsExceeded", f"{sentence(cause)}; {reached}", cause)
         return Restart(cause, counted=False, rule=name)
     return budget.spent(plan, record, cause, context.now) or Restart(cause, counted=True, rule=name)

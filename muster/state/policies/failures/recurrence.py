@@ -35,7 +35,7 @@ from muster.api.restart_counts import MAX_PLACES, SameFailure
 from muster.api.values.humanize import age
 from muster.state.facts.context import Context, Fail
 from muster.state.facts.failure_cause import KILLED, OUT_OF_MEMORY, RANK_FAILED
-from muster.state.facts.sentences import of_signal, sentence
+from muster.state.facts.sentences import of_exit, sentence
 from muster.state.policies.failures.cost import disruptions
 from muster.state.policies.failures.culprit import is_survivor
 from muster.state.vocabulary.record import Cause, Phase, Record
@@ -127,12 +127,12 @@ def stuck(context: Context) -> tuple[str, str] | None:
 
 
 def said(record: Record) -> str:
-    """``3 failures in a row are the same, with at most 12s of work between them: exited 1: ...``; their places."""
+    """``the last 3 failures are the same, with at most 12s of work in between: exit code 1: ...``; their places."""
     row = record.same_failure
     assert row is not None
-    best = f", the best step that was read is {record.best_step:,}" if record.best_step is not None else ""
-    between = f"with at most {age(row.work)} of work between them{best}"
-    same = f"{row.count} failures in a row are the same, {between}: {row.failure}"
+    best = f" (best step {record.best_step:,})" if record.best_step is not None else ""
+    work = f"with at most {age(row.work)} of work in between" if row.work else "without progress in between"
+    same = f"the last {row.count} failures are the same, {work}{best}: {row.failure}"
     return "; ".join(filter(None, (same, _where(row))))
 
 
@@ -182,10 +182,9 @@ def _mark(context: Context, cause: Cause) -> _Mark | None:
     plain = cause.reason in _PLAIN
     if not words and plain and code in _ANY_EXIT:
         return None
-    signal = of_signal(cause.signal, cause.exit_code)
     raised_at = end.raised_at if end is not None and words else ""
     parts = (str(code), str(cause.signal), cause.reason, words, raised_at, cause.container, cause.group)
-    shown = f"exited {cause.exit_code}{f' ({signal})' if signal else ''}{'' if plain else f', {cause.reason}'}"
+    shown = f"{of_exit(cause.exit_code, cause.signal)}{'' if plain else f', {cause.reason}'}"
     if child != NONE and not words:
         shown += f": {sentence_of(child)}"
     elif words:

@@ -377,7 +377,7 @@ def test_a_job_at_its_backoff_limit_is_named_with_the_pod_that_failed() -> None:
     seen.run()
     pod = name_of(seen, 1)
     seen.fail("w", 0, 1, code=3)
-    assert said(seen) == f"{BACKOFF}; rank 1 ({pod}) exited 3 on node n"
+    assert said(seen) == f"{BACKOFF}; rank 1 ({pod}) ended with exit code 3 on node n"
 
 
 def test_a_job_that_failed_because_a_pod_was_lost_names_pod_and_node() -> None:
@@ -402,7 +402,7 @@ def test_of_several_jobs_the_place_of_the_member_is_named() -> None:
     seen.run()
     pod = name_of(seen, 0)
     seen.fail("w", 0, 0)
-    assert said(seen) == f"{BACKOFF}; rank 1 (w-0, {pod}) exited 1 on node n"
+    assert said(seen) == f"{BACKOFF}; rank 1 (w-0, {pod}) ended with exit code 1 on node n"
 
 
 @pytest.mark.parametrize("in_place", [0, 1])
@@ -447,7 +447,7 @@ def test_failed_indexes_name_the_pod_that_failed_last() -> None:
     pod = name_of(seen, 1)
     seen.succeed("w", 0, 0)
     seen.fail("w", 0, 1)
-    assert said(seen) == f"{FAILED_INDEXES}; rank 1 ({pod}) exited 1 on node n"
+    assert said(seen) == f"{FAILED_INDEXES}; rank 1 ({pod}) ended with exit code 1 on node n"
 
 
 def test_more_failed_indexes_than_allowed_name_the_pod_that_was_one_too_many() -> None:
@@ -456,7 +456,7 @@ def test_more_failed_indexes_than_allowed_name_the_pod_that_was_one_too_many() -
     seen.fail("w", 0, 0)
     pod = name_of(seen, 2)
     seen.fail("w", 0, 2)
-    assert said(seen) == f"{MAX_FAILED}; rank 2 ({pod}) exited 1 on node n"
+    assert said(seen) == f"{MAX_FAILED}; rank 2 ({pod}) ended with exit code 1 on node n"
 
 
 def test_a_pod_failure_policy_is_said_with_its_rule_and_pod() -> None:
@@ -465,7 +465,7 @@ def test_a_pod_failure_policy_is_said_with_its_rule_and_pod() -> None:
     pod = name_of(seen, 1)
     seen.fail("w", 0, 1, code=3)
     rule = f"Container main for pod default/{pod} failed with exit code 3 matching FailJob rule at index 0"
-    assert said(seen) == f"job t-w-0 failed, PodFailurePolicy: {rule}; rank 1 ({pod}) exited 3 on node n"
+    assert said(seen) == f"job t-w-0 failed, PodFailurePolicy: {rule}; rank 1 ({pod}) ended with exit code 3 on node n"
 
 
 def test_a_disrupted_pod_is_said_with_the_rule_that_matched_it() -> None:
@@ -474,4 +474,4 @@ def test_a_disrupted_pod_is_said_with_the_rule_that_matched_it() -> None:
     pod = name_of(seen, 0)
     seen.fail("w", 0, 0, code=1, disruption="EvictionByEvictionAPI")
     rule = f"Pod default/{pod} has condition DisruptionTarget matching FailJob rule at index 0"
-    assert said(seen) == f"job t-w-0 failed, PodFailurePolicy: {rule}; rank 0 ({pod}) exited 1 on node n"
+    assert said(seen) == f"job t-w-0 failed, PodFailurePolicy: {rule}; rank 0 ({pod}) ended with exit code 1 on node n"

@@ -93,31 +93,31 @@ def test_the_image_is_that_of_the_kubelet_and_else_that_of_the_plan(
 OUT_OF_MEMORY = Exit("main", 137, 9, "OOMKilled", "warming up\nhello from 2/4", NOW, False, "hello from 2/4")
 KILLED = Exit("main", 137, 9, "Error", "warming up\nhello from 2/4", NOW, False, "hello from 2/4")
 ENDINGS: list[tuple[dict[str, Any], Said, str]] = [
-    (CRASHED, (Causes.CRASHED, "exited with 1"), f"pod {NAME} on node node-2"),
+    (CRASHED, (Causes.CRASHED, "ended with exit code 1"), f"pod {NAME} on node node-2"),
     (
         CRASHED | {"exit": OUT_OF_MEMORY},
         (Causes.OOM_KILLED, "killed: out of memory"),
-        f"pod {NAME} on node node-2: exited 137 (signal 9, SIGKILL); its last line: hello from 2/4",
+        f'pod {NAME} on node node-2: last line "hello from 2/4"',
     ),
     (
         CRASHED | {"exit": KILLED},
-        (Causes.CRASHED, "exited with 137"),
-        f"pod {NAME} on node node-2: exited 137 (signal 9, SIGKILL); its last line: hello from 2/4",
+        (Causes.CRASHED, "ended with exit code 137 (SIGKILL)"),
+        f'pod {NAME} on node node-2: last line "hello from 2/4"',
     ),
     (
         CRASHED | {"exit": replace(KILLED, code=134, signal=0, message="UNAVAILABLE: gone", explains=True)},
-        (Causes.CRASHED, "exited with 134"),
-        f"pod {NAME} on node node-2: exited 134 (as by signal 6, SIGABRT); UNAVAILABLE: gone",
+        (Causes.CRASHED, "ended with exit code 134 (SIGABRT)"),
+        f"pod {NAME} on node node-2: UNAVAILABLE: gone",
     ),
     (
         CRASHED | {"exit": replace(KILLED, code=1, signal=0, message="ValueError: loss is NaN", explains=True)},
-        (Causes.CRASHED, "exited with 1"),
+        (Causes.CRASHED, "ended with exit code 1"),
         f"pod {NAME} on node node-2: ValueError: loss is NaN",
     ),
     (
         CRASHED | {"exit": replace(KILLED, code=1, signal=0)},
-        (Causes.CRASHED, "exited with 1"),
-        f"pod {NAME} on node node-2: its last line: hello from 2/4",
+        (Causes.CRASHED, "ended with exit code 1"),
+        f'pod {NAME} on node node-2: last line "hello from 2/4"',
     ),
     (
         {"phase": PodPhase.FAILED, "waiting_reason": "UnexpectedAdmissionError", "waiting_message": "no devices"},
@@ -163,7 +163,7 @@ def test_a_pod_that_ends_or_whose_node_is_away_has_the_cause_that_it_shows(
 def test_the_memory_limit_of_a_killed_member_goes_before_what_it_printed_last() -> None:
     limited = plan(groups=(worker_group(4, pod=PodSpec("demo:1", "train", limits={"memory": "6G"})),))
     *_, evidence = said_of(CRASHED | {"exit": replace(OUT_OF_MEMORY, signal=0)}, limited)
-    end = "exited 137 (as by signal 9, SIGKILL); memory limit 6G; its last line: hello from 2/4"
+    end = 'memory limit 6G; last line "hello from 2/4"'
     assert evidence == f"pod {NAME} on node node-2: {end}"
 
 
@@ -296,7 +296,9 @@ def ended(**fields: Any) -> Cause:
     return Cause(epoch=0, reason="Error", exit_code=1, rank=1, pod="run-worker-0-1", **fields)
 
 
-@pytest.mark.parametrize(("cause", "because"), [(None, ""), (ended(), "; rank 1 (run-worker-0-1) exited 1")])
+@pytest.mark.parametrize(
+    ("cause", "because"), [(None, ""), (ended(), "; rank 1 (run-worker-0-1) ended with exit code 1")]
+)
 def test_a_restart_is_held_back_by_its_back_off_and_says_what_ended_the_last_epoch(
     cause: Cause | None, because: str
 ) -> None:

@@ -51,7 +51,7 @@ def test_the_most_decisive_cause_comes_first_and_the_order_does_not_depend_on_th
         found = diagnose(context(*order, wanted=plan(), heard=answer(*[MISSING] * 4)))
         said.add(sentence(found))
     (only,) = said
-    assert only.startswith("rank 3: node n7 is not ready; rank 1: exited with 1; ")
+    assert only.startswith("rank 3: node n7 is not ready; rank 1: ended with exit code 1; ")
 
 
 def test_nothing_is_found_where_every_member_is_there_or_none_is_wanted() -> None:

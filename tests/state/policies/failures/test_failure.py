@@ -102,8 +102,8 @@ def test_a_rule_that_ends_the_experiment_is_named_before_the_failure(name: str, 
     story.end(1, 3)
     story.look()
     assert (story.kept.phase, story.kept.reason) == (Phase.FAILED, "FailureRule")
-    assert story.kept.message.startswith(f"{which} ends the experiment; rank 1 (")
-    assert " exited 3" in story.kept.message
+    assert story.kept.message.endswith(f"; {which} ends the experiment")
+    assert " ended with exit code 3" in story.kept.message
 
 
 def test_a_member_that_is_gone_counts_once_the_live_api_has_said_so() -> None:
@@ -156,11 +156,13 @@ def test_a_disruption_needs_no_live_read() -> None:
     assert isinstance(failure.judge(case(pod(2, terminating=True), looked=None)), Restart)
 
 
-@pytest.mark.parametrize(("limit", "used"), [(0, "no restarts allowed"), (2, "all 2 restarts are used")])
+@pytest.mark.parametrize(
+    ("limit", "used"), [(0, "not restarted (restart limit 0)"), (2, "restart limit reached (2 of 2)")]
+)
 def test_the_end_says_what_was_spent_and_on_what(limit: int, used: str) -> None:
     cause = Cause(0, "Error", "boom", NOW, pod="p-2", rank=2, exit_code=1)
     verdict = failure.spend(case(limit=limit, restarts=limit), cause)
-    assert verdict == Fail("BackoffLimitExceeded", f"{used}; rank 2 (p-2) exited 1: boom", cause)
+    assert verdict == Fail("BackoffLimitExceeded", f"rank 2 (p-2) ended with exit code 1: boom; {used}", cause)
 
 
 def test_survivors_of_a_member_that_is_gone_are_not_the_cause() -> None:

@@ -337,7 +337,7 @@ def test_what_the_gang_waited_for_is_the_cause_of_its_end(row: Row) -> None:
     assert re.search(rf" blocked (the gang )?for \w+, {row.reason}: ", said)
     assert row.says in said
     assert f"rank {rank} (" in cause.evidence
-    assert f"exited {code}" in cause.evidence
+    assert f"ended with exit code {code}" in cause.evidence
     more = len(row.ends) - 1
     assert cause.evidence.endswith(f" and {more} more") is bool(more)
     assert "absl" not in said
@@ -410,7 +410,7 @@ def test_a_kill_a_time_out_and_words_of_a_survivor_are_the_evidence_of_what_was_
     assert before is not None
     cause = finish(story, (3, code, text))
     assert (cause.message, cause.exit_code) == (before.message, None)
-    assert re.match(rf"rank 3 \(run-worker-0-3-\w+\) exited {code} ", cause.evidence)
+    assert re.match(rf"rank 3 \(run-worker-0-3-\w+\) ended with exit code {code} ", cause.evidence)
 
 
 def deadline(story: Story) -> None:

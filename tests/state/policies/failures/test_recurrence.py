@@ -136,8 +136,8 @@ def test_the_second_failure_that_is_the_same_is_named_and_nothing_else_changes()
         other.kept.phase, other.kept.restarts, other.kept.gang_restarts, other.kept.resume_at,
     )  # fmt: skip
     assert gang.kept.message.startswith(
-        "3 failures in a row are the same, with at most 5s of work between them: "
-        "exited 1: ValueError: sample # at # is NaN, raised at train.py:41 in next"
+        "the last 3 failures are the same, with at most 5s of work in between: "
+        "exit code 1: ValueError: sample # at # is NaN, raised at train.py:41 in next"
     )
     assert gang.told.count("Stuck") == 1
 
@@ -192,9 +192,9 @@ def test_an_end_that_says_nothing_cannot_be_known_again(code: int, signal: int) 
 @pytest.mark.parametrize(
     ("code", "signal", "reason", "said"),
     [
-        (78, 0, "Error", "exited 78"),
-        (139, 11, "Error", "exited 139 (signal 11, SIGSEGV)"),
-        (137, 9, "OOMKilled", "exited 137 (signal 9, SIGKILL), OOMKilled"),
+        (78, 0, "Error", "exit code 78"),
+        (139, 11, "Error", "exit code 139 (SIGSEGV)"),
+        (137, 9, "OOMKilled", "exit code 137 (SIGKILL), OOMKilled"),
     ],
 )
 def test_an_exit_code_signal_or_reason_of_its_own_is_enough(code: int, signal: int, reason: str, said: str) -> None:
@@ -282,7 +282,7 @@ def test_a_gang_that_fails_at_one_step_again_and_again_is_named_however_long_it_
         gang.look()
         found.append(gang.named)
     assert found == [False, True, True]
-    assert "with at most 66m of work between them, the best step that was read is 50:" in gang.kept.message
+    assert "with at most 66m of work in between (best step 50):" in gang.kept.message
 
 
 def test_a_gang_whose_best_step_rises_is_never_named() -> None:
@@ -354,7 +354,7 @@ def test_a_daemon_that_takes_over_goes_on_with_the_row() -> None:
 
 @pytest.mark.parametrize(("step", "epoch", "kept"), [(70, 1, False), (50, 1, True), (70, 0, True)])
 def test_steps_of_the_record_stand_for_those_that_a_new_daemon_has_not_read(step: int, epoch: int, kept: bool) -> None:
-    row = SameFailure("f", "exited 3", 2, 0, again=True)
+    row = SameFailure("f", "ended with exit code 3", 2, 0, again=True)
     before = record(
         phase=Phase.RUNNING, epoch=1, best_step=50, same_failure=row, steps=Steps(epoch, step, "1", 4, 0, NOW)
     )
@@ -382,7 +382,7 @@ def test_where_the_spec_says_so_it_ends_the_experiment() -> None:
         gang.run()
         gang.fail()
     assert (gang.kept.phase, gang.kept.reason, gang.kept.epoch, gang.kept.restarts) == (Phase.FAILED, REASON, 2, 2)
-    assert gang.kept.message.startswith("3 failures in a row are the same, with at most 5s of work between them: ")
+    assert gang.kept.message.startswith("the last 3 failures are the same, with at most 5s of work in between: ")
     assert "; rank 1 (" in gang.kept.message
     assert gang.count == 3
     assert gang.condition(ConditionType.STUCK) == (False, "NotStuck")
@@ -412,7 +412,7 @@ def test_different_nodes_point_to_the_program() -> None:
         gang.run()
         gang.fail(rank)
     gang.look()
-    assert gang.kept.message.startswith("2 failures in a row")
+    assert gang.kept.message.startswith("the last 2 failures are the same")
     assert "they were on different nodes (node-1, node-2), which points to the program" in gang.kept.message
 
 
@@ -490,7 +490,7 @@ def test_progress_gives_the_budget_back_where_the_spec_says_so() -> None:
     gang.run(200)
     gang.fail(message="")
     assert (gang.kept.phase, gang.kept.reason) == (Phase.FAILED, "BackoffLimitExceeded")
-    assert gang.kept.message.startswith("the one restart since it last made progress is used")
+    assert gang.kept.message.endswith("restart limit reached (1 of 1 since its last progress)")
 
 
 def test_without_that_word_progress_gives_nothing_back() -> None:

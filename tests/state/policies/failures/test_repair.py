@@ -281,7 +281,7 @@ def test_a_rule_has_a_limit_of_its_own() -> None:
     life.end(1, 3)
     life.look()
     assert (life.kept.phase, life.kept.reason) == (Phase.FAILED, "FailureRuleLimitExceeded")
-    assert "failure rule flaky has applied 2 times" in life.kept.message
+    assert "limit of failure rule flaky reached (2)" in life.kept.message
 
 
 def test_a_pod_of_a_newer_attempt_than_the_records_is_deleted_after_the_record_has_proved_itself() -> None:

@@ -28,8 +28,8 @@ def crashed(rank: int) -> Pod:
     ("ranks", "cause", "sentence"),
     [
         ((), CAUSE, ""),
-        ((1,), CAUSE, "rank 1 (run-1) exited 1"),
-        ((1, 2, 3), CAUSE, "rank 1 (run-1) exited 1, and 2 more"),
+        ((1,), CAUSE, "rank 1 (run-1) ended with exit code 1"),
+        ((1, 2, 3), CAUSE, "rank 1 (run-1) ended with exit code 1, and 2 more"),
         ((1,), None, "a member failed"),
         ((1, 2), Cause(-1, "Error", "of an older epoch", NOW), "a member failed, and 1 more"),
     ],

@@ -73,7 +73,9 @@ def test_a_head_that_was_started_again_is_named_with_its_end() -> None:
     head = pod(0, ready=False, restarts=2, last_exit=Exit("ray-head", 137, 0, "OOMKilled", "", NOW))
     found = said(head, heard=SILENT)
     assert found is not None
-    assert found.message.endswith(": ray-head exited 137 (OOMKilled), started again in its pod 2 times, not ready yet")
+    assert found.message.endswith(
+        ": ray-head ended with exit code 137 (SIGKILL), OOMKilled, started again in its pod 2 times, not ready yet"
+    )
 
 
 # --- its own controller ------------------------------------------------------------------------------------------
@@ -143,7 +145,7 @@ def test_a_member_that_was_started_again_is_named_until_it_is_ready() -> None:
     again = pod(2, name="w", ready=False, restarts=1, last_exit=Exit("ray-worker", 137, 0, "OOMKilled", "", NOW))
     found = said(pod(0), again)
     assert found is not None
-    sentence = "rank 2 (w): ray-worker exited 137 (OOMKilled), started again in its pod once, not ready yet"
+    sentence = "rank 2 (w): ray-worker ended with exit code 137 (SIGKILL), OOMKilled, started again in its pod once, not ready yet"
     assert (found.reason, found.message) == ("RestartedInPlace", sentence)
     assert said(pod(0), pod(2, restarts=1)) is None
     assert said(pod(0), pod(2, restarts=1, ready=False, terminating=True)) is None

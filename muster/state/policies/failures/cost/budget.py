@@ -21,8 +21,7 @@ def refused(plan: Plan, record: Record, rule: FailureRule, cause: Cause) -> Fail
     """Why the rule may not apply once more, if it may not."""
     name = limited(plan, rule)
     if rule.limit is not None and uses(record, name) >= rule.limit:
-        often = "may not apply" if not rule.limit else f"has applied {_times(rule.limit)}, as often as its limit allows"
-        return Fail(LIMIT_REASON, f"failure rule {name} {often}; {sentence(cause)}", cause)
+        return Fail(LIMIT_REASON, f"{sentence(cause)}; limit of failure rule {name} reached ({rule.limit})", cause)
     return None
 
 
@@ -30,7 +29,7 @@ def spent(plan: Plan, record: Record, cause: Cause, now: float) -> Fail | None:
     """The end of the experiment where no counted restart is left."""
     if used(plan, record, now) < plan.restarts.limit:
         return None
-    return Fail("BackoffLimitExceeded", f"{_used(plan)}; {sentence(cause)}", cause)
+    return Fail("BackoffLimitExceeded", f"{sentence(cause)}; {_used(plan)}", cause)
 
 
 def used(plan: Plan, record: Record, now: float) -> int:
@@ -67,16 +66,9 @@ def _in_window(plan: Plan, record: Record, now: float) -> tuple[float, ...]:
 
 
 def _used(plan: Plan) -> str:
-    within = f" of {plan.restarts.window:g} s" if plan.restarts.window is not None else ""
-    if not plan.restarts.limit:
-        return "no restarts allowed"
-    within += " since it last made progress" if plan.restarts.renews else ""
-    return (
-        f"the one restart{within} is used"
-        if plan.restarts.limit == 1
-        else f"all {plan.restarts.limit} restarts{within} are used"
-    )
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
+    limit = plan.restarts.limit
+    if not limit:
+        return "not restarted (restart limit 0)"
+    within = f" within {plan.restarts.window:g} s" if plan.restarts.window is not None else ""
+    within += " since its last progress" if plan.restarts.renews else ""
+    return f"restart limit reached ({limit} of {limit}{within})"

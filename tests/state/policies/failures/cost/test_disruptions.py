@@ -125,7 +125,7 @@ def test_one_disruption_more_than_the_spec_allows_fails_the_experiment(allowed: 
     story.set(1, disruption="PreemptionByScheduler", terminating=True)
     story.look()
     assert (story.kept.phase, story.kept.reason) == (Phase.FAILED, "MaxDisruptionsExceeded")
-    assert story.kept.message.startswith(f"no more than {allowed} disruptions in a row are allowed; rank 1 ")
+    assert story.kept.message.endswith(f"; limit of disruptions in a row reached ({allowed} of {allowed})")
     assert story.condition(ConditionType.STUCK) == (False, "NotStuck")
 
 
