@@ -21,7 +21,7 @@ VERBS = {
     "run": Verb("muster.cli.commands.run:run", "Run an experiment on this machine and show it live."),
     "submit": Verb("muster.cli.commands.submit:submit", "Create an experiment from a manifest."),
     "list": Verb("muster.cli.commands.several.listing:list_experiments", "List experiments."),
-    "top": Verb("muster.cli.commands.several.top:top", "Show experiments by what hurts most."),
+    "top": Verb("muster.cli.commands.several.top:top", "Show experiments, the most urgent first."),
     "incidents": Verb("muster.cli.commands.incidents.incidents:incidents", "List what keeps several runs at once."),
     "get": Verb("muster.cli.commands.get:get", "Show an experiment, its members and what it waits for."),
     "goodput": Verb("muster.cli.commands.goodput.goodput:goodput", "Show where the time of experiments went."),
@@ -88,7 +88,7 @@ def muster() -> None:
     On any cluster that has Muster:
       muster submit manifest.yaml          create the experiment
       muster list                          all experiments; -w watches them
-      muster top -A                        what hurts most, live
+      muster top -A                        the most urgent first, live
       muster explain NAME                  what it waits for, and what happened
       muster logs NAME -f                  the lines of every rank
 

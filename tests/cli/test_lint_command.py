@@ -19,7 +19,7 @@ def good(tmp_path: Path) -> Path:
 
 def test_a_manifest_without_problems(call: Call, good: Path) -> None:
     result = call("lint", good)
-    assert (result.exit_code, result.stdout, result.stderr.splitlines()[-1]) == (0, "", "1 file is in order")
+    assert (result.exit_code, result.stdout, result.stderr.splitlines()[-1]) == (0, "", "1 file OK")
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_every_problem_of_every_file(call: Call, good: Path, tmp_path: Path) -> 
     assert [line.split(": ")[1] for line in lines[:2]] == ["spec.timeout", "spec.types.worker.count"]
     assert lines[0].startswith(f"{bad}:8:12: spec.timeout: ")
     assert lines[2].startswith(f"{worse}:")
-    assert result.stderr.endswith("2 of 3 files cannot be used\n")
+    assert result.stderr.endswith("2 of 3 files are invalid\n")
 
 
 def test_warnings_are_marked_and_harmless(call: Call, tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_what_would_end_as_invalid_spec_is_not_in_order(
     result = call("lint", file)
     assert result.exit_code == 2, result.output
     assert field in result.stdout
-    assert "in order" not in result.output
+    assert " OK" not in result.output
 
 
 def test_standard_input_is_checked(call: Call) -> None:

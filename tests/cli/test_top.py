@@ -1,4 +1,4 @@
-"""``muster top``: what hurts most comes first."""
+"""``muster top``: the most urgent comes first."""
 
 import json
 
@@ -59,7 +59,7 @@ def test_the_table_names_what_it_waits_for() -> None:
     waiting = seen("train", phase="Assembling", roll=ROLL, message="3/4 ranks arrived; missing rank 2")
     count, heading, row = lines([waiting], NOW, everywhere=False)
     assert count == "1 experiment, 1 with a problem"
-    assert heading.split()[:4] == ["NAME", "HURTS", "PHASE", "FOR"]
+    assert heading.split()[:4] == ["NAME", "PROBLEM", "PHASE", "FOR"]
     assert "ranks missing" in row
     assert row.endswith("3/4 ranks arrived; missing rank 2")
 

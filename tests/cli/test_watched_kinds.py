@@ -143,7 +143,7 @@ def test_stacks_of_every_kind_are_read_in_the_container_that_runs(
     plural = next(kind for kind in WATCHED_KINDS if name_of(kind) == run)
     assert asked == {("train-0", WATCHED_KINDS[plural].sample.container)}
     assert "rank 0 in all_reduce at train.py:88" in shown.stdout
-    assert "rank 1: its container does not run" in shown.stderr
+    assert "rank 1: container " in shown.stderr
     assert "rank 2: it has no pod now" in shown.stderr
     assert read_only
 

@@ -76,14 +76,14 @@ def test_get_shows_the_members_of_a_job(call: Call, job: str) -> None:
     assert "1  train-1  Error" in shown.stdout
     assert "rank 1 (train-1) ended with exit code 3" in shown.stdout
     assert "other-0" not in shown.stdout
-    assert "Muster does not run it" in shown.stdout
+    assert "Watched, not run, by Muster" in shown.stdout
     assert json.loads(call("get", "jobs/train", "-o", "json").stdout)["kind"] == "Job"
 
 
 def test_explain_names_the_failed_member_and_the_next_step(call: Call, job: str) -> None:
     shown = call("explain", job)
     assert shown.exit_code == 0, shown.stderr
-    assert "Why members are not at work:" in shown.stdout
+    assert "Ranks that make no progress, and why:" in shown.stdout
     assert "exit code 3" in shown.stdout
     found = json.loads(call("explain", job, "-o", "json").stdout)
     assert [finding["ranks"] for finding in found["findings"]]
@@ -196,7 +196,7 @@ def test_a_jobset_of_its_own_controller_is_shown(call: Call, server: LocalServer
     shown = call("get", "jobset/train")
     assert shown.exit_code == 0, shown.stderr
     assert "default/jobset/train  Running  JobSet, epoch 0, 2/2 ready" in shown.stdout
-    assert "the roll of its coordinator is on musterd's page and in its Events, not here" in shown.stdout
+    assert "; for the roll call see the page of musterd, or the Events" in shown.stdout
     listed = call("list", "--kind", "jobset").stdout.splitlines()[1].split()
     assert listed[:2] == ["jobset/train", "Running"]
     assert "2/2" in listed

@@ -20,7 +20,7 @@ PAGES = {name: ROOT / name for name in ("README.md", "CHANGELOG.md")} | {
 BLOCKS = [(name, block) for name, page in PAGES.items() for block in blocks(page)]
 EXECUTED = sorted({name for name, block in BLOCKS if block.is_executed} - {"researcher.md"})
 SHOWN = {
-    "README.md": ("rank 0 | process 0 of 4", "1 file is in order", "4/4 ranks arrived", "rank 0 | done, loss"),
+    "README.md": ("rank 0 | process 0 of 4", "1 file OK", "4/4 ranks arrived", "rank 0 | done, loss"),
     "other-kinds.md": (
         "dropped (gpu)",
         "rank 0 | job 0 of 2 is here",

@@ -117,7 +117,7 @@ async def test_a_frozen_gcs_and_a_lost_head_are_said_of_a_ray_cluster_that_muste
     print(*events_seen, sep="\n")
     stuck = [each for each in events_seen if each.startswith("Warning Stuck: CoordinatorUnreachable: ")]
     assert any("the GCS does not answer" in each or "comes and goes" in each for each in stuck)
-    assert "Normal NotStuck: CoordinatorUnreachable is over" in events_seen
+    assert "Normal NotStuck: resolved: CoordinatorUnreachable" in events_seen
     assert any(each.startswith("Warning StaleMembers: ") and stale_ranks(each) for each in events_seen)
 
 

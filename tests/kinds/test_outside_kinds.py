@@ -126,7 +126,7 @@ def test_the_chart_grants_the_right_to_read_the_watched_kind(known: dict[str, An
 
 def test_init_writes_a_manifest_that_lint_accepts(known: dict[str, Any]) -> None:
     assert known["starter"].startswith("# An mpi experiment")
-    assert known["lint"] == [0, "1 file is in order\n"]
+    assert known["lint"] == [0, "1 file OK\n"]
 
 
 def test_lint_checks_the_types_and_the_rules_that_the_declaration_states(known: dict[str, Any]) -> None:

@@ -52,7 +52,7 @@ def lines(
     yield from _named("Places:", row.places)
     if row.findings:
         yield ""
-        yield "Why members were not at work:"
+        yield "Ranks that made no progress, and why:"
     for found in row.findings:
         yield f"  {printable(found.sentence)}  ({printable(found.cause)})"
         yield from _named("    seen:", found.evidence, 0)

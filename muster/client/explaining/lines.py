@@ -64,7 +64,7 @@ def _diagnosis(diagnosed: Collection[FindingReport]) -> Iterator[str]:
     if not diagnosed:
         return
     yield ""
-    yield "Why members are not at work:"
+    yield "Ranks that make no progress, and why:"
     for each in diagnosed:
         yield f"  {printable(each.sentence)}  ({each.cause})"
         yield f"    seen: {printable(each.evidence)}"

@@ -111,11 +111,11 @@ def _watched(explanation: Explanation) -> list[str]:
     seen = explanation.experiment.watched
     if seen is None:
         return []
-    lines = ["Muster does not run it: this is what its object and its pods say now"]
+    lines = ["Watched, not run, by Muster"]
     if seen.roll:
-        lines[0] += "; the roll of its coordinator is on musterd's page and in its Events, not here"
+        lines[0] += "; for the roll call see the page of musterd, or the Events"
     if not seen.wanted:
-        lines.append(f"musterd does not watch over it by itself: {NOT_WATCHED}")
+        lines.append(f"Not watched by musterd: {NOT_WATCHED}")
     return lines
 
 

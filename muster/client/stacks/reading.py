@@ -105,7 +105,8 @@ class StacksReader:
     async def _rank(self, member: Member, *, allowed: bool = True) -> RankStacks:
         if not member.running:
             why = f": {printable(member.why, MESSAGE)}" if member.why else ""
-            return RankStacks(member.rank, member.pod, unread=f"its container does not run: {member.state}{why}")
+            what = "container has exited" if member.phase in ("Succeeded", "Failed") else "container does not run"
+            return RankStacks(member.rank, member.pod, unread=f"{what} ({member.state}{why})")
         try:
             async with asyncio.timeout(self._patience):
                 return await self._running(member)

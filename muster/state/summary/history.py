@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 
 from muster.api.gang import MAX_MEMBERS
 from muster.api.values.rank_ranges import from_ranges, to_ranges
+from muster.state.facts.collectives import COLLECTIVE_STUCK
+from muster.state.facts.hang import HUNG
 from muster.state.facts.sentences import NAMED_RANGES, sentence
 from muster.state.policies import edits
 from muster.state.policies.failures import volume
@@ -169,6 +171,11 @@ def _flips(before: Record | None, after: Record) -> Iterator[tuple[str, str, boo
             if new.status:
                 yield "Stuck", f"{new.reason}: {new.message}", True
             elif old and old.status:
-                yield "NotStuck", new.message or f"{old.reason} is over", False
+                yield "NotStuck", new.message or _over(old.reason), False
         elif new.status and not (old and old.status) and new.reason != NO_COORDINATOR:
             yield kind.value, new.message, False
+
+
+def _over(reason: str) -> str:
+    """``progress resumed (was: Hung)``; of what was no hang ``resolved: ImagePullBackOff``."""
+    return f"progress resumed (was: {reason})" if reason in (HUNG, COLLECTIVE_STUCK) else f"resolved: {reason}"

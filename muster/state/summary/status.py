@@ -142,10 +142,10 @@ def _waiting_for(context: Context, assembly: Assembly, conditions: tuple[Conditi
         what = words.suspended.format(kind=context.plan.subject.kind)
         return "Suspended", "; ".join(filter(None, (what, _still_running(context) if words.beside else "")))
     if at_rest and record.phase is Phase.QUEUED:
-        ending = "" if older_pods.clear(context) else f"; waiting for {of_lingering(context)} to end"
+        ending = "" if older_pods.clear(context) else f"; waiting for {of_lingering(context)} to terminate"
         return "Queued", f"{assembly.message}{ending}"
     if not older_pods.clear(context) and not _goes_on_beside(context):
-        return "AwaitingOldPods", f"waiting for {of_lingering(context)} to end{_after(record)}"
+        return "AwaitingOldPods", f"waiting for {of_lingering(context)} to terminate{_after(record)}"
     if at_rest and record.phase is Phase.RESTARTING:
         reason, what = words.restarting
         return reason, f"{what.format(epoch=record.epoch)}{_after(record)}"
@@ -159,9 +159,12 @@ def _waiting_for(context: Context, assembly: Assembly, conditions: tuple[Conditi
         return "AwaitingGroup", "; ".join(filter(None, (waiting, assembly.message)))
     if record.phase is Phase.PENDING:
         if tally.pods < size and tally.scheduled == tally.pods:
-            return "CreatingPods", f"{share(tally.pods, size)} pods are there"
+            return "CreatingPods", f"{share(tally.pods, size)} pods created"
         scheduled = next(each for each in conditions if each.type is ConditionType.SCHEDULED)
-        return "Pending", f"{size} members start" if scheduled.status else scheduled.message
+        return (
+            "Pending",
+            f"starting {size} {'member' if size == 1 else 'members'}" if scheduled.status else scheduled.message,
+        )
     if record.phase is Phase.ASSEMBLING:
         return "AwaitingRanks", assembly.message
     if stale:

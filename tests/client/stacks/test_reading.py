@@ -145,7 +145,7 @@ async def test_a_container_that_does_not_run_is_not_asked(monkeypatch: pytest.Mo
         raise AssertionError
 
     (missing,) = unread(await read(monkeypatch, never, [waiting]))
-    assert missing.sentence == "rank 0: its container does not run: ImagePullBackOff: no such image"
+    assert missing.sentence == "rank 0: container does not run (ImagePullBackOff: no such image)"
 
 
 async def test_without_python_no_process_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,7 +62,7 @@ async def asked(client: ClientSession, params: Mapping[str, str] | Sequence[tupl
         ({"operator": "pytorch"}, ["failed"]),
         ({"engine": "observe"}, ["theirs"]),
         ({"kind": "Experiment"}, ["fine", "hung", "failed", "theirs"]),
-        ({"q": "rank 3 EXITED"}, ["failed"]),
+        ({"q": "rank 3 ENDED"}, ["failed"]),
         ({"q": "thei", "namespace": "vision"}, ["theirs"]),
         ({"hurts": "hung", "namespace": "vision"}, []),
         ({"namespace": "<script>alert(1)</script>\x00\x1b[31m"}, []),

@@ -209,7 +209,7 @@ async def test_a_registry_that_is_slow_is_no_fault(here: Site) -> None:
     async with slow_registry() as answers:
         here.row.happens("the registry does not answer for a while: the image is being pulled")
         await here.submit("run", **image)
-        await here.says("run", "^Pending Pending 2 members start", SLOW)
+        await here.says("run", "^Pending Pending starting 2 members", SLOW)
         said, took = here.row.said, here.row.seconds
         await here.never("run", lambda seen: seen.holds("Stuck"), 30)
         assert "ranks 0-1: the container is being created" in await here.muster("explain", "run")

@@ -238,7 +238,7 @@ def test_a_normal_start_is_no_obstacle() -> None:
         story.set(rank, waiting_reason=reason)
     story.look(AT_ONCE)
     assert story.kept.blocked is None
-    assert (story.kept.reason, story.kept.message) == ("Pending", "4 members start")
+    assert (story.kept.reason, story.kept.message) == ("Pending", "starting 4 members")
 
 
 def test_a_gang_that_never_starts_without_a_word_is_stuck_by_the_starting_clock() -> None:

@@ -114,7 +114,7 @@ def test_stuck_and_its_end_have_story_lines_with_the_reason() -> None:
     free = record(conditions=(condition(ConditionType.STUCK, False, "NotStuck", ""),))
     assert lines(free, stuck) == [("Stuck", "RanksMissing: rank 2", True)]
     assert lines(stuck, other) == [("Stuck", "CoordinatorUnreachable: gone", True)]
-    assert lines(stuck, free) == [("NotStuck", "RanksMissing is over", False)]
+    assert lines(stuck, free) == [("NotStuck", "resolved: RanksMissing", False)]
     assert lines(stuck, stuck) == []
     assert lines(record(), free) == []
     assert lines(free, record(conditions=(condition(ConditionType.STUCK, False, "Fine"),))) == []

@@ -109,7 +109,7 @@ def test_the_line_begins_with_what_the_condition_stuck_says() -> None:
 
 def test_old_pods_are_waited_for_by_name() -> None:
     old = pod(0, epoch=0)
-    waiting = f"waiting for 1 pod of an older epoch ({old.name} on node node-0) to end"
+    waiting = f"waiting for 1 pod of an older epoch ({old.name} on node node-0) to terminate"
     assert words(HERE, old, epoch=1) == ("AwaitingOldPods", waiting)
     after = f"{waiting}; rank 2 (p-2) ended with exit code 1: boom"
     assert words(REST, old, epoch=1, phase=Phase.RESTARTING, cause=CAUSE) == ("AwaitingOldPods", after)
@@ -128,11 +128,11 @@ def test_pods_are_created_then_scheduled_then_started() -> None:
     idle: dict[str, Any] = {"phase": PodPhase.PENDING, "started": False, "ready": False}
     placed = [pod(rank, **idle) for rank in range(4)]
     unplaced = pod(3, scheduled=False, **idle)
-    assert words(HERE) == ("CreatingPods", "0/4 pods are there")
-    assert words(HERE, *placed[:3]) == ("CreatingPods", "3/4 pods are there")
+    assert words(HERE) == ("CreatingPods", "0/4 pods created")
+    assert words(HERE, *placed[:3]) == ("CreatingPods", "3/4 pods created")
     why = f"rank 3 ({unplaced.name}, Pending: not scheduled yet)"
     assert words(HERE, *placed[:2], unplaced) == ("Pending", f"2/4 members have a node; {why}")
-    assert words(HERE, *placed, scheduled_at=NOW) == ("Pending", "4 members start")
+    assert words(HERE, *placed, scheduled_at=NOW) == ("Pending", "starting 4 members")
 
 
 def test_then_ranks_are_awaited_and_the_roll_is_complete() -> None:

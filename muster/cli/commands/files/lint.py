@@ -55,10 +55,10 @@ def lint(ctx: click.Context, chosen: ClusterChoice, files: tuple[str, ...], outp
             say(plain(note))
     bad = {problem.file for severity, problem in found if severity == "error"}
     if bad:
-        say(f"{len(bad)} of {len(files)} files cannot be used")
+        say(f"{len(bad)} of {len(files)} files {'is' if len(bad) == 1 else 'are'} invalid")
         ctx.exit(INVALID)
     if output is None:
-        say(f"{len(files)} {'file is' if len(files) == 1 else 'files are'} in order")
+        say(f"{len(files)} {'file' if len(files) == 1 else 'files'} OK")
 
 
 async def _ask(chosen: ClusterChoice, manifests: Sequence[Manifest]) -> list[tuple[str, Problem]]:

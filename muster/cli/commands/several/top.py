@@ -1,4 +1,4 @@
-"""``muster top``: the experiments by what hurts most, live on a terminal."""
+"""``muster top``: the experiments, the most urgent problem first, live on a terminal."""
 
 import asyncio
 import contextlib
@@ -40,9 +40,9 @@ from muster.client.explaining.times import clock_left, since
 from muster.client.logs.silence import of_steps
 from muster.state.summary.hurt import IDLE, NOTHING, TITLES, Hurt, place, seen_in
 
-HEADINGS = ("NAME", "HURTS", "PHASE", "FOR", "ROLL", "ACCELERATORS", "RESTARTS", "DEADLINE", "WAITS FOR")
+HEADINGS = ("NAME", "PROBLEM", "PHASE", "FOR", "ROLL", "ACCELERATORS", "RESTARTS", "DEADLINE", "WAITS FOR")
 SPARE = ("DEADLINE", "ROLL", "RESTARTS", "ACCELERATORS")
-"""What a narrow screen does without, the first first: HURTS names a near deadline, and WAITS FOR the roll."""
+"""What a narrow screen does without, the first first: PROBLEM names a near deadline, and WAITS FOR the roll."""
 FRAMES_PER_SECOND = 1
 READ_ANEW = 5.0
 """Seconds between two reads of the objects of another kind."""
@@ -64,7 +64,7 @@ ROUGH = frozenset({Hurt.HUNG, Hurt.STUCK, Hurt.FAILED})
 @output_option("name")
 @cluster_options
 def top(chosen: ClusterChoice, everywhere: bool, over: bool, kind: str, contexts: str, output: str | None) -> None:
-    """Show experiments by what hurts most: hung, stuck, ranks missing, restarting, a deadline near, failed, queued.
+    """Show experiments by urgency: hung, stuck, ranks missing, restarting, a deadline near, failed, queued.
 
     On a terminal the table is drawn anew whenever something changes, until q (exit status 0) or Ctrl-C (130).
     Elsewhere, or with -o, it is printed once.

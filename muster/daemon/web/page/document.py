@@ -74,6 +74,8 @@ def steadiness(here: str, query: dict[str, str]) -> Html:
     still = query.get("refresh") == "no"
     rest = {name: value for name, value in query.items() if name != "refresh"}
     other = rest if still else {**rest, "refresh": "no"}
-    link = element("a", "Follow" if still else "Hold still", href=f"{here}?{urlencode(other)}" if other else here)
+    link = element(
+        "a", "Resume updates" if still else "Pause updates", href=f"{here}?{urlencode(other)}" if other else here
+    )
     sign = "held still" if still else f"reloads every {REFRESH} s"
     return element("span", element("span", sign, id="live", role="status"), " ", link, class_="live")

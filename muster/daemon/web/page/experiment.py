@@ -23,6 +23,11 @@ FINE, COARSE = 10, 60
 """Seconds in whose multiples the time of a bucket is shown, below two minutes and above: the part is not sent to each
 reader every second."""
 
+_CONSEQUENCE = {
+    "Fail": "then the experiment fails",
+    "Restart": "then the gang restarts",
+    "Alert": "then an alert",
+}
 _MEANINGS = {
     "total": "from the start to the end",
     "pending": "until every member has a node",
@@ -183,7 +188,7 @@ def _clock(one: DeadlineReport, now: float) -> Html:
         element("th", one.clock, element("small", _MEANINGS.get(one.clock, "")), scope="row"),
         element("td", bar(percent, tone, means=f"{percent} % have passed"), class_="wide"),
         element("td", left(one.until, now), element("small", f" of {age(one.limit)}"), class_="number"),
-        element("td", f"then {one.action}"),
+        element("td", _CONSEQUENCE.get(one.action, f"then {one.action}")),
     )
 
 

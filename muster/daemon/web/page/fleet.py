@@ -171,9 +171,9 @@ def _range(shown: Fleet, count: int, filters: Filters, query: dict[str, str]) ->
     if not shown.matching:
         return ["No experiment passes these filters. ", element("a", "Show all", href=link(Filters(), query))]
     if count == shown.matching:
-        return [f"All {count} are shown, what hurts most first."]
+        return [f"All {count} are shown, most urgent first."]
     end = shown.begin + count
-    parts: list[Child] = [f"{shown.begin + 1} to {end} of {shown.matching}, what hurts most first. "]
+    parts: list[Child] = [f"{shown.begin + 1} to {end} of {shown.matching}, most urgent first. "]
     if shown.begin:
         before = max(0, shown.begin - PAGE)
         parts.append(element("a", "Previous", href=link(filters, query, begin=str(before) if before else "")))

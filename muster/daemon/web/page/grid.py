@@ -107,7 +107,7 @@ def _look(seat: Seat, late: bool, cause: str) -> Look:
     tone, letter, text = _TONES.get(standing, "bad"), LETTERS[standing], standing.value
     if standing in (Standing.ARRIVED, Standing.RUNNING):
         if cause:
-            return "bad", NAMED, f"{text}, {cause}"
+            return "bad", NAMED, cause
         if late:
             return "warn", STRAGGLER, f"{text}, behind the others"
         if seat.again:
@@ -155,6 +155,7 @@ def _legend(counts: Counter[Look], ranks: dict[Look, list[int]]) -> Iterable[Htm
         numbers = sorted(ranks[look])
         shown = to_ranges(numbers, 60)
         whole = to_ranges(numbers)
-        which = "" if len(counts) == 1 else f" ({shown}{'' if shown == whole else ', …'})"
+        noun = "rank" if len(numbers) == 1 else "ranks"
+        which = "" if len(counts) == 1 else f" ({noun} {shown}{'' if shown == whole else ', …'})"
         swatch = element("b", letter, class_=tone, aria_hidden="true")
-        yield element("li", swatch, element("span", f"{counts[look]} {text}"), element("small", which))
+        yield element("li", swatch, element("span", f"{text}: {counts[look]}"), element("small", which))
