@@ -87,7 +87,7 @@ class ProgressReport(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ArrivalReport(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Ranks that the others wait for in collectives while the gang gets on (``state.view.recorder.arrivals``)."""
+    """Ranks that the others wait for in collectives while the gang moves (``state.view.recorder.arrivals``)."""
 
     sentence: Text
     ranks: str

@@ -18,7 +18,7 @@ ACTORS: dict[str, tuple[str, ...]] = {
         "total-passes",
         "run-passes",
     ),
-    "gang that gets on no more": ("progress-stops", "steps-stop", "sent-steps-stop"),
+    "gang that makes no progress": ("progress-stops", "steps-stop", "sent-steps-stop"),
     "program that reports steps, and pauses": ("steps-pause", "steps-come-back", "steps-are-sent"),
     "program that fails, or a gang that aborts": (
         "member-fails",

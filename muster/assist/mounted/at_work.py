@@ -1,7 +1,7 @@
 """Shows whether a process works while its main thread is in one call, and what a question for its stacks has cost it.
 
 The main thread may wait for other threads of the process, for its children, or for a disk: their CPU and the bytes that
-they move are evidence that the process gets on. It is asked for where the main thread itself does not compute, every
+they move are evidence that the process moves. It is asked for where the main thread itself does not compute, every
 ``CHECK`` seconds, and costs 0.5 ms then.
 
 The answer to SIGURG (``muster stacks``) is CPU of the main thread, and no work of the program. It shows in the file

@@ -42,7 +42,7 @@ NOTICE = 20.0
 FASTEST, SLOWEST = 4.0, 20.0
 """Seconds between two values of a rank that stands, in a gang of at most 800 and of at least 4,000 processes."""
 GETS_ON = 10.0
-"""The same of a rank that gets on, where that is longer: each value costs the program as much CPU as 100 reports."""
+"""The same of a rank that moves, where that is longer: each value costs the program as much CPU as 100 reports."""
 VALUES_PER_SECOND = 200
 """How many values of a kind process 0 takes from the whole gang between those sizes."""
 STILL, BUSY = 20e-6, 0.8
@@ -77,12 +77,12 @@ def place_interval(processes: int) -> float:
 
 
 def longest_interval(processes: int) -> float:
-    """The seconds between two values of a rank that gets on."""
+    """The seconds between two values of a rank that makes progress."""
     return max(place_interval(processes), GETS_ON)
 
 
 def next_value(now: float, rank: int, processes: int) -> float:
-    """When a rank that gets on writes next, in monotonic seconds: the ranks of a node take turns.
+    """When a rank that makes progress writes next, in monotonic seconds: the ranks of a node take turns.
 
     What one process writes it writes together, step and place: a call wakes each thread of gRPC a dozen times until
     it rests again, and the next call shares that.
@@ -126,7 +126,7 @@ class PlaceWatch:
         if not asked:
             computes = loops or cpu - self._cpu >= at_work.COMPUTES * seconds
             self._note_work(now, native, frame, same, computes and not in_jax, hash(calls) in self._known)
-        if asked and same:  # what the answer cost is no sign that the program gets on, nor that it does not
+        if asked and same:  # what the answer cost is no sign that the program makes progress, nor that it does not
             self._cpu_since += cpu - self._cpu
             self.since += seconds
             waits = True
@@ -150,7 +150,7 @@ class PlaceWatch:
             del self._known[next(iter(self._known))]
 
     def _note_work(self, now: float, native: int | None, frame: Any, same: bool, computes: bool, known: bool) -> None:
-        """Note what shows that the program gets on, and whether it may wait for other ranks where nothing does."""
+        """Note what shows that the program moves, and whether it may wait for other ranks where nothing does."""
         file, how = frame.f_code.co_filename, ""
         alone = file.endswith(THREADING) or at_work.waits_alone(native)
         self.alone = alone and not any(part in file for part in WAITS_FOR_RANKS)

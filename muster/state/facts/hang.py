@@ -23,7 +23,7 @@ HUNG: Final = "Hung"
 
 
 def hung(context: Context) -> Progress | None:
-    """The progress of a gang that hangs; None where it gets on, ends, or does not report."""
+    """The progress of a gang that hangs; None where it makes progress, ends, or does not report."""
     progress = context.view.progress_of(context.record.epoch)
     if progress is None or not progress.hung or not _at_work(context):
         return None
@@ -31,9 +31,9 @@ def hung(context: Context) -> Progress | None:
 
 
 def still(context: Context) -> Places | None:
-    """The places of a gang whose ranks all stand; None where one gets on, where they end, or do not say it.
+    """The places of a gang whose ranks all stand; None where one makes progress, where they end, or do not say it.
 
-    What a program reports of its steps counts: one that has made a step, or has announced a pause, gets on. Where the
+    What a program reports of its steps counts: one that has made a step, or has announced a pause, moves. Where the
     pod of a rank that stands elsewhere shows more than that, the pod's own cause is said.
     """
     stand, progress = context.view.places_of(context.record.epoch), context.view.progress_of(context.record.epoch)
@@ -72,7 +72,7 @@ def where(context: Context) -> str:
 def known(context: Context) -> Places | None:
     """Where the ranks stand, as far as that is known.
 
-    None while a rank is quiet that got on when it was heard last: it may have been stopped elsewhere since.
+    None while a rank is quiet that made progress when it was heard last: it may have been stopped elsewhere since.
     """
     stand = context.view.places_of(context.record.epoch)
     return None if stand is not None and stand.holds_until is not None and context.now > stand.holds_until else stand

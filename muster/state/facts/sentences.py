@@ -28,7 +28,7 @@ GIVEN_UP: Final = frozenset({"FailedIndexes", "MaxFailedIndexesExceeded"})
 def sentence(cause: Cause) -> str:
     """``rank 2 (gpu-1, run-gpu-0-1-x7k2p) ended with exit code 137 (SIGKILL), OOMKilled on node a``.
 
-    Of a member that did not fail: ``rank 1 (POD) blocked the gang for 4m, Unschedulable: no node fits; then rank 0 …``.
+    Of a member that did not fail: ``rank 1 (POD) blocked the gang (Unschedulable: no node fits); then rank 0 …``.
     """
     who = _who(cause)
     if cause.job:
@@ -47,10 +47,10 @@ def sentence(cause: Cause) -> str:
 
 
 def blocking(cause: Cause) -> str:
-    """``rank 1 (POD) blocked the gang for 4m, Unschedulable: no node fits``: what a gang that has ended waited for."""
+    """``rank 1 (POD) blocked the gang for 4m (Unschedulable: no node fits)``: what a gang that has ended waited for."""
     blocked = f"{_who(cause)} blocked the gang" if cause.rank >= 0 else "the gang was blocked"
     known = f" for {age(cause.known_for)}" if cause.known_for else ""
-    return f"{blocked}{known}, {cause.reason}: {cause.message}"
+    return f"{blocked}{known} ({cause.reason}: {cause.message})"
 
 
 def _who(cause: Cause) -> str:

@@ -17,7 +17,7 @@ one kind of evidence alone. The plan's coordinator states how patient Muster is 
 - ``CollectiveStuck``: ranks wait in a collective that others have not entered (``facts.collectives``);
 - ``Hung``: no rank has reported a step for too long (``policies.hang``);
 - the reason of an obstacle that lasts: no node, no image, no container (``policies.obstacles``);
-- ``DisruptionLoop``: the platform ends epoch after epoch before the gang gets on (``failures.cost.disruptions``);
+- ``DisruptionLoop``: the platform ends epoch after epoch before the gang moves (``failures.cost.disruptions``);
 - ``SameFailureAgain``: the gang fails in the same way and gets no further (``failures.recurrence``), and nothing else
   keeps it;
 - the reason of a passed clock whose action is to alert, or of a refusal by the API server.

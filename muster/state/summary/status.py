@@ -23,7 +23,7 @@ The steps in the status: how far the programs have come that report them, for pe
 
 They move all the time, and a write for each would be a write a second. So they are written with whatever else is, and
 by themselves once a minute at most, from the budget of words; ``Steps.at`` says how old they are. A gang that reports
-nothing, or gets on no more, costs no write.
+nothing, or makes no progress, costs no write.
 """
 
 from itertools import starmap

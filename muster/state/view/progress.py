@@ -25,7 +25,7 @@ Nothing is said of programs that do not report, and nothing before a rank has re
 Reports are *read* from the store of the gang, or *sent* to this daemon (Kubeflow's progress endpoint, and the status of
 a TrainJob). What was sent to another daemon, or while this one could not hear, is lost. So silence of sent reports is
 counted only from when this daemon could hear, and a daemon that takes over has the step and the patience from the
-record (``resumed``): a gang that hangs while daemons change is found, later, and no gang that gets on is called hung.
+record (``resumed``): a gang that hangs while daemons change is found, later, and no gang that moves is called hung.
 """
 
 from collections.abc import Iterable, Mapping
@@ -140,7 +140,7 @@ class Progress(msgspec.Struct, frozen=True):
 
     @property
     def hung(self) -> bool:
-        """No rank gets on."""
+        """No rank makes progress."""
         return self.repeated and self.read_at - self.moved_at >= self.patience
 
 

@@ -125,7 +125,7 @@ def _as_recorded(context: Context) -> dict[int, Diagnosis]:
 def of_hang(context: Context, most: int) -> dict[int, Diagnosis]:
     """The members of a gang that hangs: those that are behind, else those that stand elsewhere, else all that report.
 
-    At most ``most``; none where the gang gets on or does not report.
+    At most ``most``; none where the gang makes progress or does not report.
     """
     progress, stand = hung(context), still(context)
     stands = known(context)

@@ -17,7 +17,7 @@ From ``sameFailureLimit`` of them on, the gang is ``Stuck`` with ``SameFailureAg
 and changes nothing, unless the spec says that it ends the experiment. The record holds the row, so daemons that take
 over go on with it.
 
-The opposite is for gangs that get on: where the spec says ``renewOnProgress``, restarts count no more against the
+The opposite is for gangs that move: where the spec says ``renewOnProgress``, restarts count no more against the
 budget once the gang has worked for 5 minutes and, where it reports steps, has reached a new highest one.
 """
 

@@ -31,7 +31,7 @@ STANDS = 40.0
 within 55 s."""
 SILENT = 30.0
 QUIET = 2
-"""Intervals of its reports for which a rank that gets on is believed to be where it was."""
+"""Intervals of its reports for which a rank that makes progress is believed to be where it was."""
 INTERVALS = 5
 LONGEST = 6 * 3600.0
 """Seconds: the longest standing that is believed."""
@@ -56,11 +56,11 @@ class Places(msgspec.Struct, frozen=True):
     equal: bool = False
     """All ranks stand, with equal stacks."""
     moving: bool = True
-    """A rank is known to get on."""
+    """A rank is known to make progress."""
     holds_until: WallTime | None = None
     """Until when the places may be said; None: for as long as they are known.
 
-    A rank that got on when it was heard last, and is quiet since, may have been stopped somewhere else.
+    A rank that made progress when it was heard last, and is quiet since, may have been stopped somewhere else.
     """
     stacks: Mapping[int, tuple[str, ...]] = {}
     """Stacks that were read, of one rank for each kind, the innermost call first."""

@@ -334,7 +334,7 @@ def test_the_end_that_a_controller_gives_a_run_says_what_blocked_the_gang() -> N
     assert after.cause is not None
     assert (after.cause.rank, after.cause.reason, after.cause.known_for) == (2, "ImagePull", 104)
     assert after.message == (
-        f"{own.message}; rank 2 ({pod(2).name}) blocked the gang for 104s, ImagePull: {KNOWN.message}"
+        f"{own.message}; rank 2 ({pod(2).name}) blocked the gang for 104s (ImagePull: {KNOWN.message})"
     )
     assert follow(context(*map(pod, range(4)), own=own).with_record(after)).record.message == after.message
 
