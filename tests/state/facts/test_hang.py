@@ -218,4 +218,4 @@ def test_steps_are_signs_for_the_clock_progress() -> None:
     assert story.kept.phase is Phase.RUNNING
     story.look(1)
     assert (story.kept.phase, story.kept.reason) == (Phase.FAILED, "ProgressDeadlineExceeded")
-    assert "within 100 s: last step 600; the gang was blocked for 100s, Hung: " in story.kept.message
+    assert "within 100 s: last step 600; the gang was blocked for 100s (Hung: " in story.kept.message

@@ -153,7 +153,7 @@ def test_a_pod_that_shows_nothing_is_a_failed_container() -> None:
          "rank 2 (p-2) ended with exit code 192 (signal 99)"),
         (Cause(0, "Error", "", NOW, pod="p-2", rank=2, exit_code=255), "rank 2 (p-2) ended with exit code 255"),
         (Cause(0, "Hung", "no step", NOW, evidence="rank 0 (p-0) ended with exit code 1", known_for=1740),
-         "the gang was blocked for 29m, Hung: no step; then rank 0 (p-0) ended with exit code 1"),
+         "the gang was blocked for 29m (Hung: no step); then rank 0 (p-0) ended with exit code 1"),
         (Cause(0, "Hung", "no step", NOW, pod="p-2", rank=2, evidence="rank 0 (p-0) ended with exit code 1"),
          "rank 2 (p-2) blocked the gang (Hung: no step); then rank 0 (p-0) ended with exit code 1"),
         (Cause(0, "Error", "boom", NOW, pod="p-2", rank=2, exit_code=1), "rank 2 (p-2) ended with exit code 1: boom"),

@@ -232,15 +232,15 @@ class Row(NamedTuple):
 ROWS = {
     "jax: no node for a rank": Row(
         lambda: no_node(life()), ((0, 134, REGISTER),), 2, "Unschedulable", False,
-        "no node fits; 0/3 nodes are available: 3 Insufficient cpu.; then rank 0 ",
+        "no node fits; 0/3 nodes are available: 3 Insufficient cpu.); then rank 0 ",
     ),
     "jax: no node for the coordinator": Row(
         lambda: no_node(life(), 0), ((1, 134, REGISTER), (3, 134, REGISTER)), 0, "Unschedulable", False,
-        "no node fits; 0/3 nodes are available: 3 Insufficient cpu.; then rank 1 ",
+        "no node fits; 0/3 nodes are available: 3 Insufficient cpu.); then rank 1 ",
     ),
     "jax: a rank never calls the coordinator": Row(
         lambda: never_calls(life()), ((0, 134, REGISTER), (1, 134, REGISTER)), 2, "RanksMissing", True,
-        "running, but not registered with the coordinator; then rank 0 ",
+        "running, but not registered with the coordinator); then rank 0 ",
     ),
     "jax: an image with a typo": Row(
         lambda: no_image(life()), ((0, 134, REGISTER),), 2, "ImagePull", True,
@@ -248,7 +248,7 @@ ROWS = {
     ),
     "jax: a Secret that is missing": Row(
         lambda: no_secret(life()), ((0, 134, REGISTER),), 2, "ContainerCannotStart", True,
-        'the container cannot start: CreateContainerConfigError; secret "token" not found; then',
+        'the container cannot start: CreateContainerConfigError; secret "token" not found); then',
     ),
     "jax: a scheduling gate": Row(
         lambda: gated(life()), ((0, 134, REGISTER),), 2, "Queued", False, "held by scheduling gates of the pod",
@@ -258,19 +258,19 @@ ROWS = {
     ),
     "jax: the coordinator never opens its port": Row(
         lambda: never_serves(life()), ((1, 134, REGISTER), (2, 134, REGISTER)), 0, "CoordinatorNotServing", True,
-        "its port is closed; then rank 1 ",
+        "its port is closed); then rank 1 ",
     ),
     "jax: another number of processes": Row(
         lambda: other_count(life()), ((1, 124, STOPPED),), 0, "ProcessCountMismatch", True,
-        "the coordinator waits for 5 processes, the gang has 4; then rank 1 ",
+        "the coordinator waits for 5 processes, the gang has 4); then rank 1 ",
     ),
     "jax: a frozen coordinator": Row(
         lambda: frozen(life()), ((1, 134, HEARTBEATS), (2, 134, HEARTBEATS), (3, 134, HEARTBEATS)), 0,
-        "CoordinatorLost", False, "the coordinator's process is frozen; then rank 1 ",
+        "CoordinatorLost", False, "the coordinator's process is frozen); then rank 1 ",
     ),
     "jax: a node that is not ready": Row(
         lambda: node_not_ready(life()), ((0, 134, UNHEALTHY), (1, 134, UNHEALTHY)), 2, "NodeNotReady", False,
-        "node b is not ready; then rank 0 ",
+        "node b is not ready); then rank 0 ",
     ),
     "jax: a rank that is behind in a hang": Row(
         lambda: hung(life()), ((0, 1, GLOO), (1, 1, CLOSED), (3, 1, CLOSED)), 2, "Hung", True,
@@ -281,13 +281,13 @@ ROWS = {
     ),
     "jax: a rank ended before the others": Row(
         lambda: ended_early(life()), ((0, 134, BARRIER), (2, 134, BARRIER)), 1, "RanksEnded", True,
-        "ended with exit code 0; then rank 0 ",
+        "ended with exit code 0); then rank 0 ",
     ),
     "torch: no node for a rank": Row(
         lambda: no_node(life("pytorch")), ((0, 1, STORE),), 2, "Unschedulable", False, "no node fits",
     ),
     "torch: members that are counted and not named": Row(
-        lambda: never_calls(life("pytorch")), ((0, 1, STORE),), -1, "RanksMissing", True, "; then rank 0 ",
+        lambda: never_calls(life("pytorch")), ((0, 1, STORE),), -1, "RanksMissing", True, "); then rank 0 ",
     ),
     "torch: a node that is not ready": Row(
         lambda: node_not_ready(life("pytorch")), ((0, 1, CLOSED), (1, 1, CLOSED)), 2, "NodeNotReady", False,
@@ -299,7 +299,7 @@ ROWS = {
     ),
     "ray: a frozen head": Row(
         lambda: frozen(life("kuberay")), ((1, 1, GCS),), 0, "CoordinatorLost", False,
-        "the coordinator's process is frozen; then rank 1 ",
+        "the coordinator's process is frozen); then rank 1 ",
     ),
     "ray: the head's node is not ready": Row(
         lambda: node_not_ready(life("kuberay"), 0), ((1, 1, GCS),), 0, "NodeNotReady", False, "node b is not ready",
@@ -334,7 +334,7 @@ def test_what_the_gang_waited_for_is_the_cause_of_its_end(row: Row) -> None:
     said = sentence(cause)
     assert said.startswith(f"rank {row.rank} " if row.rank >= 0 else "the gang was blocked")
     assert any(said in line.message for line in story.kept.story if line.reason == "GangRestart")
-    assert re.search(rf" blocked (the gang )?for \w+, {row.reason}: ", said)
+    assert re.search(rf" blocked (the gang )?for \w+ \({row.reason}: ", said)
     assert row.says in said
     assert f"rank {rank} (" in cause.evidence
     assert f"ended with exit code {code}" in cause.evidence
