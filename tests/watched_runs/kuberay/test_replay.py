@@ -100,7 +100,8 @@ def test_a_cluster_is_complete_when_its_nodes_have_joined_and_before_its_pods_ar
 
 def test_a_worker_that_was_killed_for_memory_is_named_while_it_starts_again() -> None:
     seen, killed = story("b"), recorded("b").mark("fault: ray container of worker")
-    named = "rank 2 (rc-a-small-worker-x8lzl): ray-worker ended with exit code 137 (SIGKILL), OOMKilled, started again in its pod once"
+    ended = "ray-worker ended with exit code 137 (SIGKILL), OOMKilled"
+    named = f"rank 2 (rc-a-small-worker-x8lzl): {ended}, started again in its pod once"
     assert killed < seen.first(named) <= killed + 2
     assert seen.at(32.5).message == "4/4 ranks arrived"
 

@@ -145,7 +145,8 @@ def test_a_member_that_was_started_again_is_named_until_it_is_ready() -> None:
     again = pod(2, name="w", ready=False, restarts=1, last_exit=Exit("ray-worker", 137, 0, "OOMKilled", "", NOW))
     found = said(pod(0), again)
     assert found is not None
-    sentence = "rank 2 (w): ray-worker ended with exit code 137 (SIGKILL), OOMKilled, started again in its pod once, not ready yet"
+    ended = "ray-worker ended with exit code 137 (SIGKILL), OOMKilled"
+    sentence = f"rank 2 (w): {ended}, started again in its pod once, not ready yet"
     assert (found.reason, found.message) == ("RestartedInPlace", sentence)
     assert said(pod(0), pod(2, restarts=1)) is None
     assert said(pod(0), pod(2, restarts=1, ready=False, terminating=True)) is None
