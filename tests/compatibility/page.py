@@ -3,12 +3,8 @@
 import sys
 from collections.abc import Iterator
 
-from tests.compatibility.aichor import AICHOR
-from tests.compatibility.jaxjob import JAXJOB
-from tests.compatibility.jobset import JOBSET
-from tests.compatibility.row import Row, Section
+from tests.compatibility.row import SECTIONS, Row, Section
 
-SECTIONS = (AICHOR, JOBSET, JAXJOB)
 _INTRODUCTION = """\
 # Compatibility
 

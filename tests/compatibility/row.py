@@ -1,9 +1,16 @@
-"""A row of the table of compatibility: a field or a behaviour, and the test that shows it or the reason against it."""
+"""The tables of compatibility: a field or a behaviour a row, and the test that shows it or the reason against it.
+
+Each kind has a file of YAML. ``$WORD`` in ``test`` and ``set`` is one of the file's ``words``, and ``$WORD*51`` is a
+list of 51 of it.
+"""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import yaml
 
 ROOT: Final = Path(__file__).parents[2]
 
@@ -49,3 +56,16 @@ class Section:
     text: str
     base: str
     rows: tuple[Row, ...]
+
+
+def _section(name: str) -> Section:
+    found = yaml.safe_load(Path(__file__).with_name(f"{name}.yaml").read_text(encoding="utf-8"))
+    rows = tuple(Row(**{key: _filled(text, found["words"]) for key, text in row.items()}) for row in found["rows"])
+    return Section(found["title"], found["text"], found["base"], rows)
+
+
+def _filled(text: str, words: Mapping[str, str]) -> str:
+    return re.sub(r"\$([A-Z]+)(?:\*(\d+))?", lambda word: ", ".join([words[word[1]]] * int(word[2] or 1)), text)
+
+
+AICHOR, JOBSET, JAXJOB = SECTIONS = tuple(map(_section, ("aichor", "jobset", "jaxjob")))

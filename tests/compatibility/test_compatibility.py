@@ -14,11 +14,8 @@ from muster.kinds.declaration.plan_error import PlanError
 from muster.kinds.experiments.planning import plan_of
 from muster.kinds.jax.jaxjob import parse_jaxjob
 from muster.kinds.jobset.parse import parse_jobset
-from tests.compatibility.aichor import AICHOR
-from tests.compatibility.jaxjob import JAXJOB
-from tests.compatibility.jobset import JOBSET
-from tests.compatibility.page import SECTIONS, page
-from tests.compatibility.row import ROOT, Row, Section
+from tests.compatibility.page import page
+from tests.compatibility.row import AICHOR, JAXJOB, JOBSET, ROOT, SECTIONS, Row, Section
 
 ROWS: Final = [(section, row) for section in SECTIONS for row in section.rows]
 
