@@ -14,9 +14,7 @@ from tests.deploy.test_gitops import FLUX as EXPRESSIONS
 from tests.deploy.test_gitops import HEALTH, MOVES, STUCK, status
 from tests.deploy.test_gitops import argo as computed
 from tests.deploy.test_gitops import flux as evaluated
-from tests.tools.argo import ARGO
-from tests.tools.flux import FLUX
-from tests.tools.go_tool import CannotBuild, GoTool
+from tests.tools.go_tool import ARGO, FLUX, CannotBuild, GoTool
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.real import binaries
-from tests.real.binaries import PROGRAMS, CannotBuild
+from tests.real.binaries import PROGRAMS
+from tests.tools.go_tool import CannotBuild
 
 GO = """#!/bin/sh
 echo "$@" >> "$FAKE/calls"
@@ -126,5 +127,5 @@ def test_a_disk_that_is_too_full_is_said_before_anything_is_built(fake: Path, mo
 def test_without_go_it_says_what_to_install(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (fake / "go").unlink()
     monkeypatch.setenv("PATH", str(fake))
-    with pytest.raises(CannotBuild, match="Install Go"):
+    with pytest.raises(CannotBuild, match="install Go"):
         binaries.binaries()

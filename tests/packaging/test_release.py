@@ -13,8 +13,7 @@ import yaml
 import muster
 from deploy.image.locks import LOCKS, ROOT, RUNTIME, Lock
 from tests.flakes.play import ONCE_VARIABLE
-from tests.tools.actionlint import ACTIONLINT
-from tests.tools.go_tool import CannotBuild
+from tests.tools.go_tool import ACTIONLINT, CannotBuild
 
 WORKFLOWS = {path.stem: path for path in (ROOT / ".github" / "workflows").iterdir()}
 MADE = re.compile(r"(?:^|[;&|] *)make ([a-z-]+)", re.MULTILINE)

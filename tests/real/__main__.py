@@ -12,11 +12,12 @@ import time
 from pathlib import Path
 
 from tests.real import rights
-from tests.real.binaries import CANNOT_BUILD, CannotBuild
+from tests.real.binaries import CANNOT_BUILD
 from tests.real.given import NotUsable
 from tests.real.ground import SYSTEM, Ground, ground
 from tests.real.play import Play, chosen, last_line, say
 from tests.real.stopping import REVOKED
+from tests.tools.go_tool import CannotBuild
 
 WORKERS = 6
 """Situations at the same time: most of them wait for clocks."""

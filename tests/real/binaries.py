@@ -26,6 +26,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.tools.go_tool import CannotBuild, usable_go
+
 MODULE = Path(__file__).parent / "control_plane"
 CACHE_VARIABLE = "MUSTER_REAL_CACHE"
 SECONDS_VARIABLE = "MUSTER_REAL_BUILD_SECONDS"
@@ -48,10 +50,6 @@ GO_FILES = ("*.mod", "*.sum", "*/*.go")
 PROGRESS_SECONDS = 15.0
 WANTING = re.compile(r"no space left on device|cannot allocate memory|signal: killed", re.IGNORECASE)
 """What Go says where the machine has too little."""
-
-
-class CannotBuild(Exception):
-    """The control plane is not there, and this machine cannot build it; the text says what is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +160,7 @@ def binaries() -> Binaries:
 
 def build(module: Module, folder: Path, programs: list[str]) -> None:
     """Compile programs into the folder. Each appears there whole or not at all."""
-    go = usable_go(module)
+    go = usable_go(module.go_mod, module.title.partition(" (")[0], "set KUBECONFIG to use a cluster")
     folder.mkdir(parents=True, exist_ok=True)
     with _lock(fcntl.LOCK_EX, folder / "lock"), _lock(fcntl.LOCK_SH, home() / "gocache.lock"):
         programs = [program for program in programs if not (folder / program).is_file()]  # another build
@@ -241,25 +239,6 @@ def needed(module: Module, go: str, package: str, environment: Mapping[str, str]
 
 def _tags(module: Module) -> list[str]:
     return ["-tags", module.tags] if module.tags else []
-
-
-def usable_go(module: Module) -> str:
-    """The path of a Go that is new enough for the module's go.mod."""
-    required = re.search(r"^go (\d+)\.(\d+)", module.go_mod, re.MULTILINE)
-    assert required is not None
-    least = (int(required[1]), int(required[2]))
-    go = shutil.which("go")
-    if go is None:
-        raise CannotBuild(
-            f"there is no Go here. Install Go {least[0]}.{least[1]} or newer, or set KUBECONFIG to use a cluster"
-        )
-    asked = subprocess.run(
-        [go, "env", "GOVERSION"], capture_output=True, text=True, check=True, env={**os.environ, "GOTOOLCHAIN": "local"}
-    )
-    version = re.search(r"go(\d+)\.(\d+)", asked.stdout)
-    if version is None or (int(version[1]), int(version[2])) < least:
-        raise CannotBuild(f"Go {least[0]}.{least[1]} is needed, and {go} is {asked.stdout.strip() or 'unknown'}")
-    return go
 
 
 def compile_one(

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tests.real.ground import Ground
 from tests.real.namespace import Object
-from tests.tools.etcdutl import ETCDUTL
+from tests.tools.go_tool import ETCDUTL
 
 BUMP = 1_000_000_000
 """Revisions between the backup and what is written after it, as etcd's documentation has it."""

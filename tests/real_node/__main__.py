@@ -24,7 +24,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from muster.local import tether
-from tests.real.binaries import CANNOT_BUILD, CannotBuild
+from tests.real.binaries import CANNOT_BUILD
 from tests.real.ground import ROOT
 from tests.real.play import chosen
 from tests.real_node import leftovers
@@ -32,8 +32,7 @@ from tests.real_node.images.build import images
 from tests.real_node.machine.machine import OWNER, PREFIX
 from tests.real_node.programs import programs
 from tests.real_node.requirements import missing
-from tests.tools import go_tool
-from tests.tools.helm import HELM
+from tests.tools.go_tool import HELM, CannotBuild
 
 NAMESPACES = ["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation", "private"]
 
@@ -50,7 +49,7 @@ def main(arguments: list[str]) -> int:
         built = programs()
         HELM.path()
         made = images(built)
-    except (CannotBuild, go_tool.CannotBuild) as error:
+    except CannotBuild as error:
         return _unable(str(error))
     if arguments == ["--build"]:
         return 0

@@ -31,7 +31,7 @@ from tests.real_node.images.build import Images, push
 from tests.real_node.machine.machine import Machine
 from tests.real_node.machine.plan import Plan
 from tests.real_node.programs import Programs
-from tests.tools.helm import HELM
+from tests.tools.go_tool import HELM
 
 POOL = "muster.dev/pool"
 """The label of a node that says what it is for."""

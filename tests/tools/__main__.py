@@ -11,12 +11,7 @@ import os
 import sys
 
 from tests.deploy.prometheus.binaries import Unavailable, program
-from tests.tools.actionlint import ACTIONLINT
-from tests.tools.argo import ARGO
-from tests.tools.etcdutl import ETCDUTL
-from tests.tools.flux import FLUX
-from tests.tools.go_tool import CannotBuild
-from tests.tools.helm import HELM
+from tests.tools.go_tool import ACTIONLINT, ARGO, ETCDUTL, FLUX, HELM, CannotBuild
 
 
 def main() -> int:

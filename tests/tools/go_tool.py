@@ -26,6 +26,24 @@ class CannotBuild(Exception):
     """The program is not there, and this machine cannot build it: no Go, or no way to the modules."""
 
 
+def usable_go(go_mod: str, what: str, otherwise: str) -> str:
+    """The path of a Go that is new enough for that go.mod. CannotBuild says what to install, or to do otherwise."""
+    required = re.search(r"^go (\d+)\.(\d+)", go_mod, re.MULTILINE)
+    assert required is not None
+    least = (int(required[1]), int(required[2]))
+    go = shutil.which("go")
+    if go is None:
+        raise CannotBuild(
+            f"there is no Go here to build {what}: install Go {least[0]}.{least[1]} or newer, or {otherwise}"
+        )
+    environment = {**os.environ, "GOTOOLCHAIN": "local"}
+    asked = subprocess.run([go, "env", "GOVERSION"], capture_output=True, text=True, check=True, env=environment)
+    found = re.search(r"go(\d+)\.(\d+)", asked.stdout)
+    if found is None or (int(found[1]), int(found[2])) < least:
+        raise CannotBuild(f"{what} needs Go {least[0]}.{least[1]}, and {go} is {asked.stdout.strip() or 'unknown'}")
+    return go
+
+
 @dataclass(frozen=True, slots=True)
 class GoTool:
     """A program of a module: ``module`` is the folder of go.mod, ``package`` what `go build` is given."""
@@ -64,30 +82,17 @@ class GoTool:
         """The program, built if it is not there yet, also one that is built on request only."""
         program = self.folder / self.program
         if not program.is_file():
-            go = self._usable_go()
+            go = usable_go(
+                (self.module / "go.mod").read_text(encoding="utf-8"),
+                self.program,
+                f"name a {self.program} in {self.variable}",
+            )
             self.folder.mkdir(parents=True, exist_ok=True)
             with (self.folder / "lock").open("w") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 if not program.is_file():
                     self._build(go, program)
         return program
-
-    def _usable_go(self) -> str:
-        required = re.search(r"^go (\d+)\.(\d+)", (self.module / "go.mod").read_text(encoding="utf-8"), re.MULTILINE)
-        assert required is not None
-        least = (int(required[1]), int(required[2]))
-        go = shutil.which("go")
-        if go is None:
-            raise CannotBuild(
-                f"there is no Go here to build {self.program}: install Go {least[0]}.{least[1]} or newer, or name a "
-                f"{self.program} in {self.variable}"
-            )
-        environment = {**os.environ, "GOTOOLCHAIN": "local"}
-        asked = subprocess.run([go, "env", "GOVERSION"], capture_output=True, text=True, check=True, env=environment)
-        found = re.search(r"go(\d+)\.(\d+)", asked.stdout)
-        if found is None or (int(found[1]), int(found[2])) < least:
-            raise CannotBuild(f"{self.program} needs Go {least[0]}.{least[1]}, and {go} is {asked.stdout.strip()}")
-        return go
 
     def _fetch(self, go: str, environment: dict[str, str]) -> None:
         command = [go, "mod", "download"]
@@ -130,3 +135,21 @@ class GoTool:
             raise RuntimeError(f"go build {self.package} failed:\n{built.stderr.strip()[-2000:]}")
         made.replace(program)
         shutil.rmtree(cache, ignore_errors=True)
+
+
+def _tool(program: str, package: str = ".", name: str = "", **more: str) -> GoTool:
+    name = name or program
+    return GoTool(Path(__file__).parent / name, package, program, f"MUSTER_{name.upper()}", **more)
+
+
+_LATE = "make tools ALL=1"
+_HELM = re.search(r"helm\.sh/helm/v3 (v\S+)", (Path(__file__).parent / "helm" / "go.mod").read_text(encoding="utf-8"))
+assert _HELM is not None
+HELM = _tool(
+    "helm", "helm.sh/helm/v3/cmd/helm", ldflags=f"-s -w -X helm.sh/helm/v3/internal/version.version={_HELM[1]}"
+)
+ACTIONLINT = _tool("actionlint", "github.com/rhysd/actionlint/cmd/actionlint")
+ETCDUTL = _tool("etcdutl", "go.etcd.io/etcd/etcdutl/v3", on_request=_LATE)
+ARGO = _tool("argo-health", name="argo", on_request=_LATE)
+FLUX = _tool("flux-health", name="flux", on_request=_LATE)
+"""What the libraries of Argo CD and Flux say of the health of objects."""

@@ -10,8 +10,7 @@ import pytest
 import yaml
 
 from deploy.helm.manifests import render
-from tests.tools.go_tool import CannotBuild
-from tests.tools.helm import HELM
+from tests.tools.go_tool import HELM, CannotBuild
 
 Object = dict[str, Any]
 Rendered = Callable[..., list[Object]]

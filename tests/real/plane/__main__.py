@@ -7,9 +7,10 @@ import signal
 import sys
 from pathlib import Path
 
-from tests.real.binaries import CANNOT_BUILD, CannotBuild, binaries
+from tests.real.binaries import CANNOT_BUILD, binaries
 from tests.real.plane.servers import Plane
 from tests.real.plane.supervisor import Supervisor
+from tests.tools.go_tool import CannotBuild
 
 DEFAULTS = {
     "kube-apiserver": ["--default-not-ready-toleration-seconds=300", "--default-unreachable-toleration-seconds=300"],

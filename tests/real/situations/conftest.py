@@ -9,8 +9,7 @@ from deploy.helm.copies import CRD
 from tests.deploy.chart.release import Release, release
 from tests.real.site import Site
 from tests.real.stopping import held
-from tests.tools.go_tool import CannotBuild
-from tests.tools.helm import HELM
+from tests.tools.go_tool import HELM, CannotBuild
 
 
 @pytest.fixture

@@ -12,8 +12,7 @@ from tests.real.etcd import BUMPED, COPIED, Backup, member_of, put_back
 from tests.real.namespace import MERGE, Object, eventually
 from tests.real.site import Site
 from tests.real.stopping import api_server_down, held
-from tests.tools.etcdutl import ETCDUTL
-from tests.tools.go_tool import CannotBuild
+from tests.tools.go_tool import ETCDUTL, CannotBuild
 
 pytestmark = [
     pytest.mark.alone,

@@ -18,10 +18,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.real.binaries import CACHE_VARIABLE, CannotBuild
+from tests.real.binaries import CACHE_VARIABLE
 from tests.real.ground import ROOT
 from tests.real_node.addresses import HOST, REGISTRY
 from tests.real_node.programs import Programs
+from tests.tools.go_tool import CannotBuild
 
 HERE = Path(__file__).parent
 DEBIAN = "http://deb.debian.org/debian"
