@@ -13,7 +13,7 @@ from muster.kube.transport import Answer
 from muster.reconcilers.refs import ExperimentRef
 from muster.state.vocabulary.record import StoryLine
 from tests.builders import NOW
-from tests.daemon.stories import as_test, in_virtual_time
+from tests.daemon.virtual_daemon import as_test, in_virtual_time
 
 P = ParamSpec("P")
 

@@ -5,8 +5,7 @@ from random import Random
 
 from muster.api.errors import error_of
 from muster.daemon.app import Daemon
-from muster.daemon.settings import Settings
-from tests.daemon.virtual_daemon import RUN, Cluster, experiment, virtually
+from tests.daemon.virtual_daemon import RUN, Cluster, experiment, started, virtually
 
 FULL = error_of(403, "Forbidden", 'pods "x" is forbidden: exceeded quota: small, used: pods=1')
 
@@ -21,16 +20,7 @@ async def test_stuck_does_not_flap_when_another_daemon_takes_over(cluster: Clust
     daemon.stop()
     await asyncio.sleep(1)
     began = len(cluster.api.history.changes)
-    second = Daemon(
-        cluster,
-        Settings(),
-        clock=cluster.wall,
-        monotonic=cluster.loop.time,
-        random=Random(2),
-        instance="two",
-        version="0",
-    )
-    running = asyncio.create_task(second.run(), name="second")
+    second, running = started(cluster, instance="two", random=Random(2))
     await asyncio.sleep(60)
     statuses = [change.after["status"] for change in cluster.api.history.changes[began:] if change.path == RUN]
     stuck = [each["status"] for status in statuses for each in status["conditions"] if each["type"] == "Stuck"]

@@ -19,7 +19,7 @@ from muster.reconcilers.refs import experiment_path
 from muster.state.view.roll import RollAnswer
 from muster.state.vocabulary.actions import ProbeTarget
 from muster.watchers import experiments
-from tests.daemon.stories import as_test, in_virtual_time
+from tests.daemon.virtual_daemon import as_test, in_virtual_time
 from tests.fakes.api import FakeApi
 from tests.fakes.history import Change
 from tests.fakes.watching import Delivery, Prompt

@@ -4,12 +4,11 @@ import asyncio
 from random import Random
 
 from muster.daemon.app import Daemon
-from muster.daemon.settings import Settings
 from muster.metrics.traces.destination import traces_to
 from muster.metrics.traces.spans import ROOT, span_id, trace_id
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Record
-from tests.daemon.virtual_daemon import RUN, Cluster, beside_a_daemon, experiment
+from tests.daemon.virtual_daemon import RUN, Cluster, beside_a_daemon, experiment, started
 from tests.metrics.traces.collector import collector
 
 SIZE = 2
@@ -36,17 +35,9 @@ def test_a_daemon_that_starts_again_exports_no_second_copy_of_a_span() -> None:
     kept: tuple[Transitions, Transitions, Transitions] = ([], [], [])
 
     async def another(cluster: Cluster, number: int) -> tuple[Daemon, asyncio.Task[bool]]:
-        daemon = Daemon(
-            cluster,
-            Settings(),
-            clock=cluster.wall,
-            monotonic=cluster.loop.time,
-            random=Random(number),
-            instance=str(number),
-            version="0",
-            traced=lambda *one: kept[number].append(one),
+        daemon, running = started(
+            cluster, instance=str(number), random=Random(number), traced=lambda *one: kept[number].append(one)
         )
-        running = asyncio.create_task(daemon.run(), name=str(number))
         await asyncio.sleep(5)
         return daemon, running
 

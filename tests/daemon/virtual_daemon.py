@@ -1,11 +1,17 @@
-"""One whole daemon on an API server in memory, in virtual time, with a cluster that the test plays itself."""
+"""Whole daemons on an API server in memory, in virtual time, with a cluster that the test plays itself.
+
+A test is one story: a decorator of its world plays it.
+"""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
+from functools import partial, wraps
+from inspect import signature
 from random import Random
-from typing import Any, Concatenate, ParamSpec
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from muster.api.errors import ApiError
 from muster.api.names import API_VERSION, KIND, LABEL_EPOCH, LABEL_RANK
 from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings
@@ -14,18 +20,36 @@ from muster.metrics.exposition import look, write
 from muster.metrics.instruments import Traced
 from muster.reconcilers.refs import experiment_path
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
-from muster.state.vocabulary.actions import ProbeTarget
-from tests.daemon.stories import as_test, in_virtual_time
 from tests.fakes.api import FakeApi
 from tests.fakes.history import Change
 from tests.fakes.watching import Delivery, Prompt
+from tests.simulation.world.virtual_loop import VirtualLoop
 
 P = ParamSpec("P")
+Story = Callable[..., Coroutine[Any, Any, None]]
 RUN = experiment_path("team", "run")
 LATENCY = 0.01
 
 Roll = Callable[[float], RollAnswer]
 """What the coordinator answers at that second."""
+
+
+def in_virtual_time(story: Coroutine[Any, Any, None]) -> None:
+    """Run it to its end."""
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        runner.run(story)
+
+
+def as_test(story: Story, play: Callable[[Story], None], *, given: int = 1) -> Callable[..., None]:
+    """The test that lets ``play`` run the story. It gives the first ``given`` arguments, and pytest the others."""
+
+    @wraps(story)
+    def test(**arguments: Any) -> None:
+        play(partial(story, **arguments))
+
+    seen = signature(story)
+    test.__signature__ = seen.replace(parameters=list(seen.parameters.values())[given:])  # type: ignore[attr-defined]
+    return test
 
 
 class Cluster(Prompt):
@@ -39,6 +63,8 @@ class Cluster(Prompt):
         """Seconds by which the wall clock was set; the seconds of the loop go on."""
         self.pods_late_until = 0.0
         """The second of the loop before which the watch of pods shows no change."""
+        self.refused: dict[str, ApiError] = {}
+        """The answer to watches of these kinds, by plural."""
         self.times: list[tuple[float, str]] = []
         """When which write was asked for."""
 
@@ -60,6 +86,8 @@ class Cluster(Prompt):
     def lines(
         self, path: str, *, params: Mapping[str, str], silence: float
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        if (error := self.refused.get(path.rsplit("/", 1)[1])) is not None:
+            raise error
         return self.api.lines(path, params=params, silence=silence, courier=self)
 
     def carry(self, collection: str, change: Change) -> Delivery:
@@ -148,6 +176,63 @@ class Prober:
         """Nothing is open."""
 
 
+class Daemons:
+    """The API server, and the daemons that a story starts and stops."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.cluster = Cluster(loop)
+        self.api = self.cluster.api
+        self.loop = loop
+        self.daemons: list[tuple[Daemon, asyncio.Task[bool]]] = []
+
+    async def start(self, settings: Settings, instance: str = "one", *, after: float = 3.0, **more: Any) -> Daemon:
+        """Start another musterd, and give it the time to have its first lists."""
+        daemon, running = started(self.cluster, settings, instance, **more)
+        self.daemons.append((daemon, running))
+        await asyncio.sleep(after)
+        return daemon
+
+    async def stop(self, number: int = -1) -> None:
+        """End a daemon, the last one by default."""
+        daemon, running = self.daemons.pop(number)
+        daemon.stop()
+        assert await running, "the daemon did not end cleanly"
+
+    def written(self) -> list[str]:
+        """The writes that were asked for, Events left out."""
+        writes = [request for request in self.api.requests if request.method != "GET"]
+        return [str(request) for request in writes if not request.path.endswith("/events")]
+
+
+W = TypeVar("W", bound=Daemons)
+
+
+def started(
+    cluster: Cluster, settings: Settings | None = None, instance: str = "one", **more: Any
+) -> tuple[Daemon, asyncio.Task[bool]]:
+    """A daemon of that cluster, and its task. ``more`` are arguments of the daemon."""
+    usual: dict[str, Any] = {
+        "clock": cluster.wall,
+        "monotonic": cluster.loop.time,
+        "random": Random(1),
+        "make_prober": lambda _target: Prober(cluster),
+    }
+    daemon = Daemon(cluster, settings or Settings(), instance=instance, version="0", **usual | more)
+    return daemon, asyncio.create_task(daemon.run(), name=f"daemon {instance}")
+
+
+def played(make: Callable[[asyncio.AbstractEventLoop], W], story: Callable[[W], Coroutine[None, None, None]]) -> None:
+    """Run a story in virtual time, and end the daemons that it leaves."""
+
+    async def run() -> None:
+        world = make(asyncio.get_running_loop())
+        await story(world)
+        while world.daemons:
+            await world.stop()
+
+    in_virtual_time(run())
+
+
 def experiment(size: int = 4, **spec: Any) -> dict[str, Any]:
     """An experiment of so many members."""
     worker = {"count": size, "resources": {"cpus": 1, "ramRatio": 2}}
@@ -166,31 +251,11 @@ def beside_a_daemon(
 ) -> None:
     """Run a story beside a daemon, in virtual time; ``traced`` gets its transitions."""
 
-    async def run() -> None:
-        loop = asyncio.get_running_loop()
-        cluster = Cluster(loop)
+    async def beside(world: Daemons) -> None:
+        daemon = await world.start(Settings(), after=1.0, traced=traced)
+        await story(world.cluster, daemon)
 
-        def prober(_target: ProbeTarget) -> Prober:
-            return Prober(cluster)
-
-        daemon = Daemon(
-            cluster,
-            Settings(),
-            clock=cluster.wall,
-            monotonic=loop.time,
-            random=Random(1),
-            instance="one",
-            version="0",
-            make_prober=prober,
-            traced=traced,
-        )
-        running = asyncio.create_task(daemon.run(), name="daemon")
-        await asyncio.sleep(1)
-        await story(cluster, daemon)
-        daemon.stop()
-        assert await running, "the daemon did not end cleanly"
-
-    in_virtual_time(run())
+    played(Daemons, beside)
 
 
 def scraped(daemon: Daemon) -> str:

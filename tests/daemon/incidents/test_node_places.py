@@ -6,8 +6,7 @@ from muster.api.errors import error_of
 from muster.daemon.incidents.node_places import STALE
 from muster.daemon.settings import Settings
 from muster.state.facts.incidents.places import Place
-from tests.daemon.daemons import Daemons, played
-from tests.daemon.virtual_daemon import scraped
+from tests.daemon.virtual_daemon import Daemons, played, scraped
 
 RACK = "topology.kubernetes.io/rack"
 DENIED = error_of(403, "Forbidden", 'nodes is forbidden: User "musterd" cannot list resource "nodes"')

@@ -19,8 +19,7 @@ from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod_spec import PodSpec
 from muster.state.vocabulary.record import Condition, ConditionType, Phase, StoryLine
 from tests.builders import NOW, plan, pod, record, view, worker_group
-from tests.daemon.daemons import Daemons, played
-from tests.daemon.virtual_daemon import experiment
+from tests.daemon.virtual_daemon import Daemons, experiment, played
 
 STUCK = Condition(ConditionType.STUCK, True, "NodeNotReady", "", 1, NOW - 5)
 

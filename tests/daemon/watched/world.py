@@ -9,8 +9,7 @@ from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.metrics.collector import Subject
-from tests.daemon.daemons import Daemons, played
-from tests.daemon.stories import as_test
+from tests.daemon.virtual_daemon import Daemons, as_test, played
 from tests.fakes.history import Object
 
 P = ParamSpec("P")

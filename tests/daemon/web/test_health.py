@@ -9,8 +9,8 @@ import pytest
 
 from muster.api.errors import ApiError, Unreachable, error_of
 from muster.daemon.web.health import BLIND
-from tests.daemon.stories import as_test
 from tests.daemon.test_leader_daemon import LEASE, RUN, Musterd, pair, run, until, with_lease
+from tests.daemon.virtual_daemon import as_test
 from tests.fakes import watching
 from tests.fakes.api import FakeApi
 from tests.fakes.watching import Courier

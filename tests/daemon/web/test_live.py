@@ -16,9 +16,8 @@ from muster.daemon.web.page.document import version
 from muster.daemon.web.page.html import Part, element, part
 from muster.daemon.web.page.runbooks import Runbooks
 from muster.daemon.web.pages import Pages
-from tests.daemon.stories import as_test, in_virtual_time
 from tests.daemon.test_leader_daemon import Musterd, until
-from tests.daemon.virtual_daemon import RUN, Cluster, experiment, virtually
+from tests.daemon.virtual_daemon import RUN, Cluster, as_test, experiment, in_virtual_time, virtually
 from tests.fakes.api import FakeApi
 from tests.simulation.world.virtual_loop import VirtualLoop
 

@@ -5,19 +5,16 @@ import json
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from random import Random
 from typing import Any, NamedTuple
 
 from muster.api.values.timestamps import seconds_of
-from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings
 from muster.rollcall.arrivals import arrivals
 from muster.state.vocabulary.actions import ProbeTarget
 from muster.state.vocabulary.coordinator import AGENT, DASHBOARD
 from muster.state.vocabulary.record import ConditionType, Record
 from muster.watchers.probes.ray import RayProbe
-from tests.daemon.virtual_daemon import Cluster
-from tests.simulation.world.virtual_loop import VirtualLoop
+from tests.daemon.virtual_daemon import Cluster, in_virtual_time, started
 from tests.watched_runs.kuberay.recorded import Change, Recorded, RecordedRay, recorded
 
 PLURALS = {
@@ -108,17 +105,8 @@ def replay(name: str, title: str) -> Story:
         cluster, began = Cluster(loop), loop.time() + LEAD
         cluster.set_by = wall - began
         _serve(cluster)
-        daemon = Daemon(
-            cluster,
-            Settings(watch_kinds="rayjobs,rayclusters"),
-            clock=cluster.wall,
-            monotonic=loop.time,
-            random=Random(1),
-            instance="one",
-            version="0",
-            make_prober=_prober(scenario, began, cluster.wall),
-        )
-        running = asyncio.create_task(daemon.run(), name="daemon")
+        settings = Settings(watch_kinds="rayjobs,rayclusters")
+        daemon, running = started(cluster, settings, make_prober=_prober(scenario, began, cluster.wall))
         player = asyncio.create_task(_play(scenario, cluster, began), name="scenario")
         end = began + scenario.changes[-1].at + 5.0
         while loop.time() < end:
@@ -142,8 +130,7 @@ def replay(name: str, title: str) -> Story:
         daemon.stop()
         assert await running
 
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        runner.run(run())
+    in_virtual_time(run())
     return Story(tuple(seen), tuple(story), tuple(written), tuple(arrived))
 
 
