@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.outcomes.outcome import why
-from tests.real.core import CORE, mark
 from tests.real.ground import VARIABLE, Ground
 from tests.real.rows import FAILED, OK, Row, save
 from tests.real.site import Site, site
@@ -23,12 +22,6 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "alone: stops or starves what other situations need, so it runs by itself")
     config.addinivalue_line("markers", "core: what CI plays at each change; see core.py")
     config.addinivalue_line("markers", "labels(mapping): labels of the test's namespace")
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the core, before pytest deselects by marks."""
-    mark(items, "tests/real", CORE)
 
 
 if os.environ.get("KUBECONFIG"):

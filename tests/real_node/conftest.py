@@ -6,10 +6,8 @@ from collections.abc import AsyncIterator, Generator
 import pytest
 
 from tests.real import conftest as real
-from tests.real.core import mark
 from tests.real.ground import Ground
 from tests.real.rows import Row
-from tests.real_node.core import CORE
 from tests.real_node.ground import NODES_VARIABLE, Nodes
 from tests.real_node.site import Site, site
 
@@ -25,12 +23,6 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def connections_are_watched() -> None:
     """Watch none: a run is in a network namespace of its own, from which nothing leaves the machine."""
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the core, before pytest deselects by marks."""
-    mark(items, "tests/real_node", CORE)
 
 
 @pytest.fixture

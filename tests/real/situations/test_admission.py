@@ -142,6 +142,7 @@ ASKED: dict[str, tuple[str, Object, str]] = {
 """Operator, types, and what is said of them; nothing where they are taken."""
 
 
+@pytest.mark.core
 async def test_the_most_accelerators_of_an_experiment_are_counted_over_all_forms_of_types(here: Site) -> None:
     here.row.happens("experiments that ask for more accelerators than a policy of deploy/admission allows")
 
@@ -166,6 +167,7 @@ async def test_the_most_accelerators_of_an_experiment_are_counted_over_all_forms
     here.row.says(said["one too many"].partition("denied request: ")[2])
 
 
+@pytest.mark.core
 async def test_labels_are_needed_and_an_older_experiment_can_still_be_cancelled(here: Site) -> None:
     await here.submit("older")
     await here.phase("older", "Running")
@@ -180,6 +182,7 @@ async def test_labels_are_needed_and_an_older_experiment_can_still_be_cancelled(
     await here.says("older", "^Failed Cancelled")
 
 
+@pytest.mark.core
 async def test_images_of_other_registries_are_refused_in_the_experiment_and_in_its_pods(here: Site) -> None:
     here.row.happens("images of a registry that a policy of deploy/admission does not allow")
 

@@ -18,6 +18,7 @@ from deploy.helm.manifests import SYSTEM, render
 from tests.deploy.chart.matrix import MATRIX
 from tests.deploy.chart.release import NAME, Release
 from tests.deploy.chart.shapes import OPERATOR
+from tests.real.core import with_core
 from tests.real.namespace import SLOW, WITHIN, Object, Refused, eventually
 from tests.real.site import Site
 from tests.real.situations.test_readers import read
@@ -60,7 +61,7 @@ def definitions() -> list[Path]:
     return [Path(folder) / f"monitoring.coreos.com_{plural}.yaml" for plural in ("servicemonitors", "prometheusrules")]
 
 
-@pytest.mark.parametrize("operator", ["with our fields", OF_A_RELEASE], indirect=True)
+@pytest.mark.parametrize("operator", with_core(["with our fields", OF_A_RELEASE], "with our fields"), indirect=True)
 @pytest.mark.usefixtures("operator")
 async def test_the_api_server_accepts_every_rendering_strictly(here: Site, helm: Path) -> None:
     names = [each for each in NAMESPACES if await here.get(f"/api/v1/namespaces/{each}") is None]
@@ -106,7 +107,7 @@ async def admitted(here: Site, items: list[Object]) -> None:
     await here.kubectl("create", "--dry-run=server", "--namespace", NEW, "--filename", "-", body=pod)
 
 
-@pytest.mark.parametrize("scope", ["all namespaces", "one namespace"])
+@pytest.mark.parametrize("scope", with_core(["all namespaces", "one namespace"], "one namespace"))
 @pytest.mark.usefixtures("operator")
 async def test_a_release_runs_an_experiment_under_its_rights(here: Site, ours: Release, scope: str) -> None:
     namespace = f",settings.namespace={here.namespace}" if scope == "one namespace" else ""
@@ -140,6 +141,7 @@ async def test_a_release_runs_an_experiment_under_its_rights(here: Site, ours: R
     here.row.says(f"Succeeded {seen.reason}; no right was missing; /metrics answered the account of the values only")
 
 
+@pytest.mark.core
 async def test_view_edit_and_admin_reach_experiments(here: Site, ours: Release) -> None:
     here.row.happens("people with the roles view, edit and admin in a namespace, after helm install")
     await ours.install()

@@ -101,6 +101,7 @@ def rules(node: Any, place: str = "") -> Iterator[tuple[str, str]]:
         yield from rules(node["items"], f"{place}[0]")
 
 
+@pytest.mark.core
 async def test_every_cel_rule_refuses_through_kubectl_what_it_should(here: Site) -> None:
     crd = yaml.safe_load((ROOT / "deploy/crds/experiments.muster.dev.yaml").read_text())
     found = list(rules(crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]))
@@ -124,6 +125,7 @@ async def test_every_cel_rule_refuses_through_kubectl_what_it_should(here: Site)
     here.row.says("each refused with its rule's message")
 
 
+@pytest.mark.core
 async def test_kubectl_prints_and_explains_experiments(here: Site) -> None:
     here.row.happens("kubectl get, explain and describe on the kind")
     await here.submit("run")
@@ -139,6 +141,7 @@ async def test_kubectl_prints_and_explains_experiments(here: Site) -> None:
     here.row.says(" ".join(line.split()[:5]))
 
 
+@pytest.mark.core
 async def test_a_status_cannot_be_written_through_the_spec(here: Site) -> None:
     body = here.experiment("run")
     body["status"] = {"phase": "Succeeded", "reason": "Forged"}

@@ -21,6 +21,7 @@ async def test_out_of_memory_is_named(here: Site) -> None:
     await here.says("run", rf"^Failed BackoffLimitExceeded {killed}.*; not restarted \(restart limit 0\)")
 
 
+@pytest.mark.core
 async def test_a_name_used_again_is_another_experiment(here: Site) -> None:
     await here.submit("run")
     await here.phase("run", "Running")

@@ -84,6 +84,7 @@ async def test_a_pod_whose_label_was_removed_is_named_and_no_rank_runs_twice(her
     await here.says("run", "^Running RollComplete 2/2")
 
 
+@pytest.mark.core
 async def test_a_pod_without_its_owner_reference_goes_with_its_experiment(here: Site) -> None:
     await here.submit("run")
     await here.phase("run", "Running")
@@ -148,6 +149,7 @@ async def test_pods_of_another_namespace_decide_nothing(here: Site) -> None:
         await here.request("DELETE", f"/api/v1/namespaces/{other}")
 
 
+@pytest.mark.core
 async def test_the_gang_ends_while_a_finalizer_holds_its_deleted_experiment(here: Site) -> None:
     await here.submit("run", metadata={"finalizers": ["example.test/hold"]})
     await here.phase("run", "Running")
@@ -206,6 +208,7 @@ async def test_pods_stay_for_their_logs_after_a_deadline(here: Site) -> None:
     assert [pod["metadata"]["labels"][LABEL_EPOCH] for pod in left] == ["0", "0"]
 
 
+@pytest.mark.core
 async def test_a_reader_of_experiments_sees_what_he_may(here: Site) -> None:
     await here.submit("run")
     await here.phase("run", "Running")

@@ -11,6 +11,7 @@ pytestmark = pytest.mark.timeout(600)
 ONCE = {"backoffLimit": 0}
 
 
+@pytest.mark.core
 async def test_an_unschedulable_member_is_said_in_the_schedulers_words(here: Site) -> None:
     here.row.happens("no node has the label that the members select")
     await here.submit("run", on={"muster.dev/nowhere": "true"}, clocks={"pending": {"after": "12s", "action": "Fail"}})
@@ -49,6 +50,7 @@ async def test_a_container_that_cannot_be_configured_is_said(here: Site) -> None
     await here.says("run", r"^Pending CreateContainerConfigError .*ranks? [01].*runAsNonRoot and image will run as")
 
 
+@pytest.mark.core
 async def test_a_lost_node_is_a_disruption_and_its_return_lets_the_gang_start(here: Site) -> None:
     taints = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
     soon = {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 10}  # five minutes by default
@@ -98,6 +100,7 @@ async def test_a_node_that_is_not_ready_is_named(here: Site) -> None:
             await here.cut_off("b", cut=False)
 
 
+@pytest.mark.core
 async def test_an_evicted_pod_is_a_disruption(here: Site) -> None:
     await here.submit("run")
     await here.phase("run", "Running")
@@ -121,6 +124,7 @@ async def test_a_deleted_pod_is_a_disruption(here: Site) -> None:
     assert (seen.status.restarts, seen.status.epoch) == (0, 1)
 
 
+@pytest.mark.core
 async def test_a_preempted_member_is_a_disruption(here: Site) -> None:
     name = here.namespace
     priority = {

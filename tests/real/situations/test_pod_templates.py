@@ -68,6 +68,7 @@ TEMPLATE: dict[str, Any] = {
 }
 
 
+@pytest.mark.core
 async def test_a_pod_with_a_full_template_is_admitted_as_rendered(here: Site) -> None:
     here.row.happens("an experiment with a full pod template")
     await here.submit("full", template=TEMPLATE)
@@ -84,6 +85,7 @@ async def test_a_pod_with_a_full_template_is_admitted_as_rendered(here: Site) ->
         assert [init["name"] for init in pod["spec"]["initContainers"]] == ["fetch", "metrics"]
 
 
+@pytest.mark.core
 async def test_a_template_cannot_be_added_changed_or_removed(here: Site) -> None:
     here.row.happens("a pod template is added, changed, removed")
     await here.submit("plain")
@@ -95,6 +97,7 @@ async def test_a_template_cannot_be_added_changed_or_removed(here: Site) -> None
     await here.change("with", suspend=True)
 
 
+@pytest.mark.core
 async def test_a_misspelt_field_deep_in_a_template_rejects_the_pod(here: Site) -> None:
     here.row.happens("a pod template with affinity.nodeAfinity")
     await here.submit("typo", template={"spec": {"affinity": {"nodeAfinity": {}}}})
@@ -157,6 +160,7 @@ ORDER = ("privileged", "baseline", "restricted")
     "level",
     [pytest.param(level, marks=pytest.mark.labels({"pod-security.kubernetes.io/enforce": level})) for level in ORDER],
 )
+@pytest.mark.core
 async def test_pod_security_admits_what_the_page_says(here: Site, level: str) -> None:
     here.row.happens(f"pods of {len(LEVELS)} templates in a namespace of level {level}")
     admitted = 0

@@ -100,6 +100,7 @@ async def serving(here: Site) -> int:
     return port
 
 
+@pytest.mark.core
 async def test_a_port_of_a_member_is_carried_through_the_api_server(here: Site) -> None:
     if not here.ground.kubelet:
         pytest.skip("the API server of the cluster that is given does not reach the node agent of these tests")

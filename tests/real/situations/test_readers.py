@@ -48,6 +48,7 @@ async def account(here: Site, name: str) -> str:
     return (await here.kubectl("create", "token", name)).strip()
 
 
+@pytest.mark.core
 async def test_pages_and_metrics_are_for_readers_with_the_rights(here: Site) -> None:
     await here.kubectl("apply", "-f", str(ROOT / "deploy/readers.yaml"))
     stranger, viewer, scraper = [await account(here, name) for name in ("stranger", "viewer", "scraper")]

@@ -43,6 +43,7 @@ async def refused(here: Site, words: str, **container: object) -> None:
     await eventually(is_refused)
 
 
+@pytest.mark.core
 async def test_a_quota_is_said_and_its_raise_lets_the_gang_in(here: Site) -> None:
     quota = {
         "apiVersion": "v1",
@@ -87,6 +88,7 @@ async def test_a_limit_range_is_said(here: Site) -> None:
 
 
 @pytest.mark.labels({"pod-security.kubernetes.io/enforce": "restricted"})
+@pytest.mark.core
 async def test_pod_security_restricted_is_said(here: Site) -> None:
     here.row.happens("a namespace that enforces Pod Security `restricted`")
     await here.submit("run")

@@ -50,7 +50,9 @@ async def written(here: Site, times: int) -> None:
         await here.request("PATCH", path, {"data": {"number": str(number)}}, MERGE)
 
 
-@pytest.mark.parametrize("way", [COPIED, BUMPED], ids=["copied back", "bumped"])
+@pytest.mark.parametrize(
+    "way", [pytest.param(COPIED, id="copied back", marks=pytest.mark.core), pytest.param(BUMPED, id="bumped")]
+)
 async def test_etcd_is_restored_and_each_run_goes_on_from_what_the_backup_says(
     here: Site, tmp_path: Path, way: Backup
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from muster.kube.paths import core
 from muster.reconcilers.refs import experiment_path
+from tests.real.core import with_core
 from tests.real.namespace import Refused, eventually
 from tests.real.site import Site
 from tests.scenarios.catalogue import scenarios
@@ -66,7 +67,9 @@ async def stopped(here: Site) -> bool:
     return all(pod["status"]["phase"] not in ("Pending", "Running") for pod in await here.pods("run"))
 
 
-@pytest.mark.parametrize("name", [each.name for each in scenarios().values() if each.sentences(SIZE)])
+@pytest.mark.parametrize(
+    "name", with_core([each.name for each in scenarios().values() if each.sentences(SIZE)], "member-fails")
+)
 async def test_a_scenario_is_said_and_charged_as_it_states(here: Site, name: str) -> None:
     scenario = scenarios()[name]
     here.row.happens(f"scenario {name}")

@@ -70,6 +70,7 @@ async def test_missing_rights_to_read_pods_are_said(here: Site) -> None:
         await here.says("run", "RightsMissing .*cannot list resource")
 
 
+@pytest.mark.core
 async def test_without_the_right_on_finalizers_pods_are_refused(here: Site) -> None:
     async with without_rights(here, "experiments/finalizers"):
         here.row.happens("without the right on finalizers (OwnerReferencesPermissionEnforcement)")
@@ -226,6 +227,7 @@ async def test_slow_admission_in_one_namespace_does_not_hold_up_another(here: Si
         await here.request("DELETE", f"/api/v1/namespaces/{other}")
 
 
+@pytest.mark.core
 async def test_the_api_server_is_away_while_a_rank_fails(here: Site) -> None:
     await here.submit("run", FAILS_LATER)
     await here.phase("run", "Running")
@@ -259,6 +261,7 @@ async def test_a_person_who_watches_sees_the_server_come_back(here: Site) -> Non
     assert waits is None or float(waits[1]) < 5, line  # an answer ends the back-off of attempts without one
 
 
+@pytest.mark.core
 async def test_history_is_compacted_while_musterd_cannot_reach_the_server(here: Site) -> None:
     relay = Relay(int(here.ground.server.rpartition(":")[2]))
     await relay.serve()
@@ -287,6 +290,7 @@ async def test_history_is_compacted_while_musterd_cannot_reach_the_server(here: 
         await relay.refuse()
 
 
+@pytest.mark.core
 async def test_a_terminating_namespace_is_said(here: Site) -> None:
     await here.submit("run")
     await here.phase("run", "Running")

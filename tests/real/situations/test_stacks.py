@@ -36,6 +36,7 @@ async def of_role(here: Site, role: str) -> str:
         return str(refused)
 
 
+@pytest.mark.core
 async def test_stacks_need_the_right_to_execute_commands_which_edit_has_and_view_has_not(here: Site) -> None:
     """With the right the commands run in the containers: the API server passes them on to the node."""
     await here.kubectl("create", "role", "reader", "--verb=get,list,watch", "--resource=experiments.muster.dev")

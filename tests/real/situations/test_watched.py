@@ -50,6 +50,7 @@ async def said(here: Site, name: str, reason: str, kind: str = "Job") -> str:
     return str(await eventually(found))
 
 
+@pytest.mark.core
 async def test_jobs_of_the_real_controller_are_watched_over_and_only_the_one_that_asks_is_ended(
     here: Site, ours: Release
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.real.core import with_core
 from tests.real.namespace import SLOW
 from tests.real.situations.test_port_forward import forwarded
 from tests.real_node.registry import pull_secret
@@ -27,6 +28,7 @@ async def ended(here: Site, command: str, pattern: str, *, members: int = 2, **c
     assert re.search(pattern, text), text
 
 
+@pytest.mark.core
 async def test_members_find_each_other_through_the_clusters_dns(here: Site) -> None:
     here.row.happens("each of 4 members on 2 nodes finds the addresses of all others by the name of the gang")
     look = (
@@ -76,6 +78,7 @@ async def test_fs_group_and_user_are_applied(here: Site) -> None:
     await ended(here, "id; stat -c %g /data; touch /data/file", r"uid=1000[\s\S]*2000", template=template)
 
 
+@pytest.mark.core
 async def test_a_container_has_no_more_rights_than_it_needs(here: Site) -> None:
     here.row.happens("capabilities, seccomp and no_new_privs of a container without a template")
     await ended(
@@ -112,6 +115,7 @@ async def test_a_native_sidecar_ends_after_its_program(here: Site) -> None:
     )
 
 
+@pytest.mark.core
 async def test_exec_and_logs_go_through_the_kubelet(here: Site) -> None:
     await here.submit("run", "echo hello from $MUSTER_RANK; sleep 600")
     await here.phase("run", "Running")
@@ -149,6 +153,7 @@ async def test_readiness_is_the_kubelets(here: Site) -> None:
     here.row.said = f"{first}; then: {here.row.said}"
 
 
+@pytest.mark.core
 async def test_an_image_is_pulled_with_the_right_secret(here: Site) -> None:
     here.row.happens("the registry wants a pull secret, and the pod has it")
     await here.apply(pull_secret("pull"))
@@ -183,7 +188,7 @@ SPIN = python(
 )
 
 
-@pytest.mark.parametrize("way", ["py-spy", "assist"])
+@pytest.mark.parametrize("way", with_core(["py-spy", "assist"], "py-spy"))
 async def test_stacks_of_containers(here: Site, way: str) -> None:
     """By py-spy of the image `train`; the image `base` has none."""
     change = {"image": here.nodes.images["train"]} if way == "py-spy" else {"assist": True}

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.real.core import with_core
 from tests.real.namespace import SLOW, Object
 from tests.real_node.addresses import HOST, PRIVATE_REGISTRY, REGISTRY, SLOW_REGISTRY
 from tests.real_node.registry import pull_secret
@@ -188,7 +189,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", with_core(FAULTS, "tag", "secret", "init"))
 async def test_a_member_that_cannot_start_is_said_in_the_kubelets_words(here: Site, fault: str) -> None:
     what = FAULTS[fault]
     if what.before:
@@ -263,7 +264,7 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("fault", ENDS)
+@pytest.mark.parametrize("fault", with_core(ENDS, "shell", "hook"))
 async def test_a_start_that_fails_is_charged_to_the_experiment(here: Site, fault: str) -> None:
     what = ENDS[fault]
     here.row.happens(what.happens)

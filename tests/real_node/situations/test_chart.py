@@ -43,6 +43,7 @@ async def led_by_another(here: Site, before: str) -> None:
     await eventually(changed)
 
 
+@pytest.mark.core
 async def test_two_replicas_run_as_the_strictest_profile_wants(here: Site) -> None:
     here.row.happens("the chart's pods: user, root file system, rights, as the kernel shows them")
     one = await led_by(here)
@@ -81,6 +82,7 @@ async def test_a_leader_that_is_lost_is_replaced(here: Site, way: str) -> None:
     await here.kubectl(*OF, "rollout", "status", "deployment/musterd", f"--timeout={SLOW:g}s")
 
 
+@pytest.mark.core
 async def test_the_page_and_the_metrics_are_for_those_with_a_token(here: Site) -> None:
     """From a pod of a namespace that the policy admits, and from one that it does not."""
     await here.submit("run")

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from tests.real.core import with_core
 from tests.real.namespace import SLOW, Object
 from tests.real_node.site import Site, python
 from tests.real_node.situations.test_cannot_start import main, volume
@@ -95,7 +96,7 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("end", with_core(ENDS, "oom", "liveness"))
 async def test_the_end_of_a_rank_is_named_and_charged(here: Site, end: str) -> None:
     what = ENDS[end]
     here.row.happens(what.happens)
@@ -106,6 +107,7 @@ async def test_the_end_of_a_rank_is_named_and_charged(here: Site, end: str) -> N
     here.charges(seen, what.charged)
 
 
+@pytest.mark.core
 async def test_a_checkpoint_is_saved_within_the_grace_period(here: Site) -> None:
     """SIGTERM reaches the program; what it writes within its grace period is there for the next epoch."""
     path = f"{here.ground.folder}/{here.namespace}"

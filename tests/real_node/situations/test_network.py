@@ -27,6 +27,7 @@ async def address(here: Site, pod: str) -> str:
     return (await here.kubectl("get", "pod", pod, "--output=jsonpath={.status.podIP}")).strip()
 
 
+@pytest.mark.core
 async def test_a_policy_keeps_a_foreign_pod_out(here: Site) -> None:
     """The agent, by itself: a policy that admits pods with a label only."""
     here.row.happens("a NetworkPolicy that admits friends; a friend and a stranger connect")
@@ -50,6 +51,7 @@ async def test_a_policy_keeps_a_foreign_pod_out(here: Site) -> None:
     here.row.says("the friend connects, the stranger does not")
 
 
+@pytest.mark.core
 async def test_a_policy_that_forbids_the_coordinators_port_is_said(here: Site) -> None:
     """Members reach each other, and musterd does not reach the coordinator."""
     image = here.nodes.images["train"]
@@ -62,6 +64,7 @@ async def test_a_policy_that_forbids_the_coordinators_port_is_said(here: Site) -
     await here.says("run", r"CoordinatorNotServing .*port timeout.*NetworkPolicy", 400)
 
 
+@pytest.mark.core
 async def test_a_policy_that_forbids_members_to_meet(here: Site) -> None:
     image = here.nodes.images["train"]
     rule = {"from": [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": SYSTEM}}}]}

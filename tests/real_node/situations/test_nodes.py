@@ -60,6 +60,7 @@ async def test_a_node_that_loses_power_for_a_moment(here: Site) -> None:
         await here.goes_on()
 
 
+@pytest.mark.core
 async def test_a_kubelet_that_is_started_again_disturbs_nothing(here: Site) -> None:
     async with here.machines(1) as (one,):
         await here.submit("run", on=here.own)
@@ -115,6 +116,7 @@ async def test_disk_pressure_evicts(here: Site) -> None:
         await here.goes_on()
 
 
+@pytest.mark.core
 async def test_drain_is_a_disruption(here: Site) -> None:
     async with here.machines(2) as (_, other):
         await here.submit("run", on=here.own, **spread())
