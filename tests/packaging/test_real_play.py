@@ -30,7 +30,7 @@ FAILS_WITHOUT_A_ROW = "def test_d(): assert not 'rowless'"
 @pytest.fixture
 def ground(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ground:
     values: dict[str, object] = {each.name: "" for each in fields(Ground)}
-    made = Ground(**{**values, "folder": str(tmp_path), "rows": str(tmp_path / "rows.jsonl")})  # type: ignore[arg-type]
+    made = Ground(**{**values, "folder": str(tmp_path)})  # type: ignore[arg-type]
     described = tmp_path / "ground.json"
     described.write_text(json.dumps({each: getattr(made, each) for each in values}))
     monkeypatch.setenv(VARIABLE, str(described))

@@ -12,7 +12,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -53,22 +53,24 @@ class Ground:
     kubectl: str
     admin: str
     """kubeconfig of an administrator."""
-    musterd: str
-    """kubeconfig of the service account of deploy/musterd.yaml."""
-    token: str
-    daemon_url: str
-    rows: str
     server: str
     own: bool
     """The control plane is ours: it may be stopped, and its audit log read."""
-    audit_log: str
-    etcd_url: str
-    etcd_pair: tuple[str, str, str]
+    musterd: str = ""
+    """kubeconfig of the service account of deploy/musterd.yaml, where musterd runs beside the cluster."""
+    token: str = ""
+    daemon_url: str = ""
+    audit_log: str = ""
+    etcd_url: str = ""
+    etcd_pair: tuple[str, str, str] = ("", "", "")
     """Authority, certificate and key for etcd."""
-    kubelet: tuple[str, ...]
+    kubelet: tuple[str, ...] = ()
     """The same for the node whose pods are processes; empty where the API server would not know them."""
-    processes: bool
-    """The project's node agent has joined: pods can be real processes."""
+
+    @property
+    def rows(self) -> str:
+        """The file of the rows."""
+        return f"{self.folder}/rows.jsonl"
 
     @classmethod
     def read(cls) -> "Ground":
@@ -130,14 +132,12 @@ def _own(folder: Path, supervisor: Supervisor, more: Mapping[str, Sequence[str]]
         musterd=str(daemon),
         token=str(token),
         daemon_url=f"http://127.0.0.1:{free_port()}",
-        rows=str(folder / "rows.jsonl"),
         server=f"Kubernetes {found.kubernetes}, etcd {found.etcd}, at {plane.url}",
         own=True,
         audit_log=str(plane.audit_log),
         etcd_url=plane.etcd_url,
         etcd_pair=(str(plane.authority.file), str(user.certificate), str(user.key)),
         kubelet=(str(plane.authority.file), str(node.certificate), str(node.key)),
-        processes=True,
     )
 
 
@@ -155,21 +155,15 @@ def _given(folder: Path) -> Ground:
         musterd=str(daemon),
         token=str(token),
         daemon_url=f"http://127.0.0.1:{free_port()}",
-        rows=str(folder / "rows.jsonl"),
         server=f"Kubernetes {cluster.version}, at {cluster.url}",
         own=False,
-        audit_log="",
-        etcd_url="",
-        etcd_pair=("", "", ""),
-        kubelet=(),
-        processes=True,
     )
 
 
 def install(kubectl: Kubectl) -> None:
     """Apply deploy/ as a person would; of the Deployment no replica, for musterd runs beside the cluster here."""
     kubectl("apply", "--filename", str(ROOT / "deploy/crds/experiments.muster.dev.yaml"))
-    _until_established(kubectl)
+    wait(kubectl, "--for=condition=Established", "crd/experiments.muster.dev")
     items = [each for each in yaml.safe_load_all((ROOT / "deploy/musterd.yaml").read_text()) if each]
     for each in items:
         if each["kind"] == "Deployment":
@@ -177,12 +171,12 @@ def install(kubectl: Kubectl) -> None:
     kubectl("apply", "--filename", "-", body={"apiVersion": "v1", "kind": "List", "items": items})
 
 
-def _until_established(kubectl: Kubectl) -> None:
-    """kubectl wait fails on an object that has no conditions yet, so it is asked again."""
-    deadline = time.monotonic() + READY_SECONDS
+def wait(kubectl: Kubectl, *what: str, seconds: float = READY_SECONDS) -> None:
+    """`kubectl wait`, which fails on an object that has no conditions yet: it is asked again."""
+    deadline = time.monotonic() + seconds
     while True:
         try:
-            kubectl("wait", "--for=condition=Established", "crd/experiments.muster.dev", "--timeout=30s")
+            kubectl("wait", *what, "--timeout=30s")
         except ProgramFailed:
             if time.monotonic() > deadline:
                 raise
@@ -207,34 +201,32 @@ def _nodes(kubectl: Kubectl, built: Ground, supervisor: Supervisor) -> None:
         environment={"PYTHONPATH": str(ROOT)},
     )
     supervisor.add(standin)
-    names = list(PRETENDED)
-    for name in names:
+    for name in PRETENDED:
         metadata = {"name": name, "labels": STAND_IN}
         body = {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {"taints": [TAINT]}}
         kubectl("apply", "--filename", "-", body=body)
-    if built.processes:
-        options = ["--state", str(folder / "node"), "--workspace", str(ROOT)]
-        if built.kubelet:
-            options += ["--certificates", *built.kubelet]
-        agent = Program(
-            "agent",
-            module("tests.real.nodes.agent", "--kubeconfig", built.admin, *options),
-            folder / "agent.log",
-            environment={"PYTHONPATH": str(ROOT)},
-            death=signal.SIGTERM,
-        )
-        supervisor.add(agent)
-        _until_line(agent, "ready")
-        kubectl("taint", "node", PROCESS_NODE, f"{TAINT['key']}=:{TAINT['effect']}", "--overwrite")
-        names.append(PROCESS_NODE)
-    kubectl("wait", "--for=condition=Ready", *(f"node/{name}" for name in names), "--timeout=60s")
+    options = ["--state", str(folder / "node"), "--workspace", str(ROOT)]
+    if built.kubelet:
+        options += ["--certificates", *built.kubelet]
+    agent = Program(
+        "agent",
+        module("tests.real.nodes.agent", "--kubeconfig", built.admin, *options),
+        folder / "agent.log",
+        environment={"PYTHONPATH": str(ROOT)},
+        death=signal.SIGTERM,
+    )
+    supervisor.add(agent)
+    _until(agent, lambda: "ready" in agent.log.read_text())
+    kubectl("taint", "node", PROCESS_NODE, f"{TAINT['key']}=:{TAINT['effect']}", "--overwrite")
+    names = [f"node/{name}" for name in (*PRETENDED, PROCESS_NODE)]
+    kubectl("wait", "--for=condition=Ready", *names, "--timeout=60s")
 
 
 def _daemon(built: Ground, supervisor: Supervisor) -> None:
     """One musterd, with the flags of deploy/musterd.yaml and the name of a kubeconfig."""
     program = daemon_program("musterd", built, built.daemon_url)
     supervisor.add(program)
-    _until_ready(program, built.daemon_url)
+    _until(program, lambda: _answers(f"{built.daemon_url}/readyz"))
 
 
 def daemon_program(name: str, built: Ground, url: str, *flags: str, config: str = "") -> Program:
@@ -252,25 +244,18 @@ def daemon_program(name: str, built: Ground, url: str, *flags: str, config: str 
     )
 
 
-def _until_line(program: Program, word: str) -> None:
+def _until(program: Program, ready: Callable[[], bool]) -> None:
     deadline = time.monotonic() + READY_SECONDS
-    while word not in program.log.read_text():
+    while not ready():
         program.check()
         if time.monotonic() > deadline:
             raise ProgramFailed(f"{program.name} was not ready after {READY_SECONDS:g} s; {program.last_lines()}")
         time.sleep(0.1)
 
 
-def _until_ready(program: Program, url: str) -> None:
-    deadline = time.monotonic() + READY_SECONDS
-    while True:
-        try:
-            with urllib.request.urlopen(f"{url}/readyz", timeout=2) as answer:
-                if answer.status == 200:
-                    return
-        except (urllib.error.URLError, OSError):
-            pass
-        program.check()
-        if time.monotonic() > deadline:
-            raise ProgramFailed(f"musterd was not ready after {READY_SECONDS:g} s; {program.last_lines()}")
-        time.sleep(0.1)
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=2) as answer:
+            return bool(answer.status == 200)
+    except (urllib.error.URLError, OSError):
+        return False

@@ -26,6 +26,10 @@ PROCESSES = {"muster.dev/local": "true"}
 class Site(Namespace):
     """A namespace, the experiments that a person has in it, and the screen on which that person watches them."""
 
+    command, image, cpus = "*: run 600", "registry.example/train:1", 0.1
+    """What members run without more words: pretended members until they are deleted."""
+    on: Mapping[str, str] = STAND_IN
+
     def __init__(self, ground: Ground, client: Client, screen: Screen, namespace: str, row: Row) -> None:
         super().__init__(ground, client, namespace)
         self.screen = screen
@@ -34,33 +38,34 @@ class Site(Namespace):
     def experiment(
         self,
         name: str,
-        command: str = "*: run 600",
+        command: str = "",
         *,
         members: int = 2,
         operator: str = "jobset",
-        on: Mapping[str, str] = STAND_IN,
-        cpus: float = 0.1,
+        on: Mapping[str, str] | None = None,
+        cpus: float | None = None,
         metadata: Object | None = None,
         **spec: Any,
     ) -> Object:
-        """An Experiment. Without more words it has two pretended members that run until they are deleted."""
+        """An Experiment of two members."""
         count = {"completions": members, "parallelisms": members} if operator == "jobset" else {"count": members}
         tolerations = [{"key": TAINT["key"], "operator": "Exists"}]
-        resources = {"cpus": cpus, "ramRatio": 2, "extraSelectors": dict(on), "extraTolerations": tolerations}
+        nodes = {"extraSelectors": dict(self.on if on is None else on), "extraTolerations": tolerations}
+        resources = {"cpus": self.cpus if cpus is None else cpus, "ramRatio": 2, **nodes}
         return {
             "apiVersion": API_VERSION,
             "kind": KIND,
             "metadata": {"name": name, "namespace": self.namespace, **(metadata or {})},
             "spec": {
                 "operator": operator,
-                "image": "registry.example/train:1",
-                "command": command,
+                "image": self.image,
+                "command": command or self.command,
                 "types": {"worker": {**count, "resources": resources}},
                 **spec,
             },
         }
 
-    async def submit(self, name: str, command: str = "*: run 600", **more: Any) -> None:
+    async def submit(self, name: str, command: str = "", **more: Any) -> None:
         """Create an Experiment."""
         body = self.experiment(name, command, **more)
         await self.request("POST", f"/apis/{API_VERSION}/namespaces/{self.namespace}/experiments", body)

@@ -19,7 +19,7 @@ import yaml
 
 from deploy.helm.copies import CHART
 from tests.real.binaries import Binaries
-from tests.real.ground import READY_SECONDS, SYSTEM, TAINT, VARIABLE, Ground
+from tests.real.ground import READY_SECONDS, SYSTEM, TAINT, VARIABLE, Ground, wait
 from tests.real.plane import kubeconfig
 from tests.real.plane.kubectl import Kubectl
 from tests.real.plane.programs import ProgramFailed
@@ -39,6 +39,7 @@ SYSTEM_POOL, WORK_POOL = "system", "work"
 WORKERS = 2
 NODES_VARIABLE = "MUSTER_NODE_GROUND"
 RELEASE = "musterd"
+READY = 3 * READY_SECONDS
 FLAGS = {
     "kube-apiserver": ["--authorization-mode=Node", "--enable-admission-plugins=NodeRestriction"],
 }
@@ -122,11 +123,11 @@ def ground(folder: Path, programs: Programs, images: Images, say: Any) -> Iterat
         for machine in machines:
             stack.callback(machine.power_off)
         list(starting.map(Machine.start, machines))
-        wait(kubectl, "--for=condition=Ready", *(f"node/{each.plan.name}" for each in machines))
+        wait(kubectl, "--for=condition=Ready", *(f"node/{each.plan.name}" for each in machines), seconds=READY)
         say(f"{len(machines)} nodes ready after {time.monotonic() - began:.1f} s")
-        wait(kubectl, "--namespace", "kube-system", "--for=condition=Available", "deployment/coredns")
+        wait(kubectl, "--namespace", "kube-system", "--for=condition=Available", "deployment/coredns", seconds=READY)
         install(plane, folder, images)
-        wait(kubectl, "--namespace", SYSTEM, "--for=condition=Available", "deployment/musterd")
+        wait(kubectl, "--namespace", SYSTEM, "--for=condition=Available", "deployment/musterd", seconds=READY)
         say(f"CoreDNS and musterd ready after {time.monotonic() - began:.1f} s; logs in {folder}")
         built = _described(folder, supervisor, plane, programs)
         (folder / "ground.json").write_text(json.dumps(asdict(built)))
@@ -170,20 +171,6 @@ def _cluster(kubectl: Kubectl, folder: Path, images: Images) -> None:
     kubeconfig.replace(folder / f"{name}.token", token.strip())
 
 
-def wait(kubectl: Kubectl, *what: str) -> None:
-    """`kubectl wait`, which fails on an object that has no conditions yet: it is asked again."""
-    deadline = time.monotonic() + 3 * READY_SECONDS
-    while True:
-        try:
-            kubectl("wait", *what, "--timeout=30s")
-        except ProgramFailed:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.2)
-        else:
-            return
-
-
 def helm(plane_admin: str, folder: Path, *arguments: str) -> str:
     """Run helm as an administrator. Raises ProgramFailed with what it printed."""
     homes = {f"HELM_{each}_HOME": str(folder / "helm") for each in ("CACHE", "CONFIG", "DATA")}
@@ -216,15 +203,8 @@ def _described(folder: Path, supervisor: Supervisor, plane: Plane, programs: Pro
         run=str(supervisor.folder),
         kubectl=plane.kubectl,
         admin=str(plane.admin),
-        musterd="",
-        token="",
-        daemon_url="",
-        rows=str(folder / "rows.jsonl"),
         server=f"Kubernetes {programs.kubernetes}, at {plane.url}",
         own=True,
         audit_log=str(plane.audit_log),
         etcd_url=plane.etcd_url,
-        etcd_pair=("", "", ""),
-        kubelet=(),
-        processes=False,
     )

@@ -24,39 +24,15 @@ LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 
 
 class Site(RealSite):
-    """A namespace on real nodes."""
+    """A namespace on real nodes, with members that run a command of a shell in the image `base`."""
+
+    command, cpus = "sleep 600", 0.05
+    on = WORK
 
     def __init__(self, ground: Ground, nodes: Nodes, client: Client, screen: Screen, namespace: str, row: Row) -> None:
         super().__init__(ground, client, screen, namespace, row)
         self.nodes = nodes
-
-    def experiment(
-        self,
-        name: str,
-        command: str = "sleep 600",
-        *,
-        members: int = 2,
-        operator: str = "jobset",
-        on: Mapping[str, str] = WORK,
-        cpus: float = 0.05,
-        metadata: Object | None = None,
-        **spec: Any,
-    ) -> Object:
-        """An Experiment whose members run a command of a shell in the image `base`."""
-        return super().experiment(
-            name,
-            command,
-            members=members,
-            operator=operator,
-            on=on,
-            cpus=cpus,
-            metadata=metadata,
-            **{"image": self.nodes.images["base"], **spec},
-        )
-
-    async def submit(self, name: str, command: str = "sleep 600", **more: Any) -> None:
-        """Create an Experiment."""
-        await super().submit(name, command, **more)
+        self.image = nodes.images["base"]
 
     async def goes_on(self, *, charged: bool = False, seconds: float = SLOW) -> None:
         """The gang `run` runs again; whether its restart was charged goes into the row."""
