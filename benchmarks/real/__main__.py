@@ -20,10 +20,11 @@ from benchmarks.harness.result import Result
 from benchmarks.real import jobset, requests
 from benchmarks.real.processes import PROGRAMS
 from benchmarks.real.starts import Figures, Gangs, Names, bare, muster, site
-from tests.real.binaries import CANNOT_BUILD, CannotBuild
+from tests.real.binaries import CANNOT_BUILD
 from tests.real.ground import Ground, ground
 from tests.real.jobset import why_not
 from tests.real.plane.supervisor import Supervisor
+from tests.tools.go_tool import CannotBuild
 
 OUT = Path(__file__).parents[1] / "real.json"
 ROUNDS = 3

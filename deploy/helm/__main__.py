@@ -12,8 +12,7 @@ from deploy.helm.kinds import kinds_template
 from deploy.helm.manifests import manifests, render
 from deploy.helm.pages import values_file, with_table
 from deploy.helm.schema import schema
-from tests.tools.go_tool import CannotBuild
-from tests.tools.helm import HELM
+from tests.tools.go_tool import HELM, CannotBuild
 
 PAGE = ROOT / "docs/chart.md"
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from muster.watchers.pods.image_pull import words_of
-from tests.daemon.daemons import played
+from tests.daemon.virtual_daemon import played
 from tests.daemon.watched.world import World
 
 IMAGE = "registry.example.org/team/train:typo"
