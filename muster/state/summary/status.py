@@ -87,7 +87,8 @@ def summarize(context: Context, assembly: Assembly) -> Record:
         reason, message = _waiting_for(context, assembly, conditions)
         beside = _still_running(context) if _goes_on_beside(context) else ""
         slow = "" if stuck else at_work.advice(context) or collectives.advice(context)
-        again = "" if reason in in_place.NAMED_BY else in_place.said(restarts, record.epoch)
+        named = reason in in_place.NAMED_BY or not record.gathering
+        again = "" if named else in_place.said(restarts, record.epoch)
         edited = edits.sentence(record, plan.edits.remark)
         more = again, slow, beside, plan.said(record.epoch), edited, volume.sentence(record)
         message = "; ".join(filter(None, (message, *more)))

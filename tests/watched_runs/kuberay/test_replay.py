@@ -103,7 +103,7 @@ def test_a_worker_that_was_killed_for_memory_is_named_while_it_starts_again() ->
     ended = "ray-worker ended with exit code 137 (SIGKILL), OOMKilled"
     named = f"rank 2 (rc-a-small-worker-x8lzl): {ended}, started again in its pod once"
     assert killed < seen.first(named) <= killed + 2
-    assert seen.at(32.5).message == "4/4 ranks arrived"
+    assert seen.at(32.5).message.startswith("4/4 ranks arrived; rank 2 ")
 
 
 def test_an_eviction_that_shows_for_13_milliseconds_is_kept_as_an_event() -> None:
@@ -142,7 +142,7 @@ def test_workers_of_a_head_whose_pod_was_deleted_are_named_while_kuberay_calls_a
     cluster = [change.object["status"] for change in recorded("c2").of("RayCluster") if change.at < 30.0][-1]
     head = next(each for each in cluster["conditions"] if each["type"] == "HeadPodReady")
     assert (cluster["state"], cluster["readyWorkerReplicas"], head["status"]) == ("ready", 3, "True")
-    assert seen.seen[-1].message == "4/4 ranks arrived"
+    assert seen.seen[-1].message.startswith("4/4 ranks arrived; rank 3 ")
 
 
 def test_a_frozen_gcs_is_stuck_within_ten_seconds() -> None:
@@ -151,7 +151,7 @@ def test_a_frozen_gcs_is_stuck_within_ten_seconds() -> None:
     assert reason == "CoordinatorUnreachable"
     assert frozen < at <= frozen + 10
     assert "the GCS does not answer: 503" in seen.at(at).message
-    assert seen.at(recorded("c3").mark("fault ends") + 4.5).message == "4/4 ranks arrived"
+    assert seen.at(recorded("c3").mark("fault ends") + 4.5).message.startswith("4/4 ranks arrived; rank 3 ")
 
 
 def test_while_the_gcs_is_frozen_it_is_not_known_who_has_arrived() -> None:
@@ -182,7 +182,7 @@ def test_a_suspension_says_which_pods_still_run_and_a_resumption_begins_anew() -
     assert "the RayCluster is suspended; 4 pods still run" in seen.at(3.9).message
     assert seen.at(11.0).message == "the RayCluster is suspended"
     assert not seen.at(20.0).message.startswith("4/4"), "what the head before the suspension said is forgotten"
-    assert seen.seen[-1].message == "4/4 ranks arrived"
+    assert seen.seen[-1].message.startswith("4/4 ranks arrived; rank 3 ")
 
 
 # --- jobs --------------------------------------------------------------------------------------------------------
