@@ -44,7 +44,7 @@ SCENARIOS = (
         sizes=(1, 4),
         spec={"restartPolicy": {"backoffLimit": 1}},
         incidents=(Fails(rank=-1, epochs=EVERY_EPOCH),),
-        says=(r"^Failed BackoffLimitExceeded .*restart.* used; rank LAST .* ended with exit code 1",),
+        says=(r"^Failed BackoffLimitExceeded rank LAST .* ended with exit code 1 .*; restart limit reached",),
     ),
     # Two experiments run at the same time: one fails and is restarted, the other is not affected.
     Scenario(

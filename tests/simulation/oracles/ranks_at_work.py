@@ -23,7 +23,7 @@ def said_to_compute(world: World) -> Iterator[str]:
         stuck = [each for each in status.get("conditions", ()) if each["type"] == "Stuck" and each["status"] == "True"]
         if any(each["reason"] in ("CollectiveStuck", "Hung") for each in stuck):
             yield f"at {at:.0f} s the gang is {stuck[0]['reason']}, and its rank computes"
-        said = said or f"is computing in {PLACE}; 3 ranks wait for it" in status.get("message", "")
+        said = said or f"is computing {PLACE}; 3 ranks wait for it" in status.get("message", "")
     late = sum(fault.seconds for fault in world.plan.faults)
     if not said and found[0].seconds > WITHIN + late and not world.plan.has(*CRASHES, *TAKEOVERS):
         yield "a rank computes while the others wait for it, and that is not said"
