@@ -195,7 +195,7 @@ def progress_in_turns(
         reporting=len(ranks),
         longest=longest,
         pause=min(max(rank.report.pause for rank in ranks.values()), LONGEST_INTERVAL),
-        repeated=any(rank.report.calls > 1 for rank in ranks.values()),
+        repeated=any(rank.report.calls > 1 for rank in ranks.values()) or (earlier is not None and earlier.repeated),
         moved=(moved and earlier is not None) or (earlier is not None and earlier.moved),
         scalars=said.scalars,
         lead=lead,

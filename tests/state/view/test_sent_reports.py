@@ -194,3 +194,12 @@ def test_what_shows_work_in_an_epoch_that_is_over_shows_nothing_of_the_next() ->
     view.hear(record(epoch=1), NOW + 5, 0.0)
     assert view.progress is not None
     assert not view.progress.workers
+
+
+def test_one_report_after_a_takeover_and_then_none_is_a_hang() -> None:
+    view = View()
+    taken_over = record(steps=Steps(epoch=0, step=400, reporting=1, hung_after=60))
+    view.hear(taken_over, NOW, 0.0)
+    view.send(StepReport(0, 408, 0), 0, NOW + 2)
+    assert not heard(view, NOW + 3, of=taken_over).hung
+    assert heard(view, NOW + 2 + HANG_SECONDS + 1, of=taken_over).hung
