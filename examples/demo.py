@@ -99,7 +99,7 @@ class Demo:
         for finding in said["findings"]:
             say(f"   {finding['sentence']}")
             say(f"   {finding['evidence']}")
-        return f"rank {HANGING_RANK} in next_batch (train.py:" in said["message"]
+        return f"rank {HANGING_RANK} is in next_batch (train.py:" in said["message"]
 
     async def _watch_over(self) -> bool:
         """Make labelled pods, and show what Muster says of them; True if it names the one that does not come."""

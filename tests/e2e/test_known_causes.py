@@ -116,7 +116,7 @@ async def test_a_rank_that_never_calls_is_the_cause_and_charged(tmp_path: Path) 
     said = sentence(cause)
     assert said in seen.message
     assert f"Epoch 0 ended because {said}" in explained
-    assert re.search(r"ended with exit code 134 \((as by )?signal 6, SIGABRT\)", cause.evidence)
+    assert "ended with exit code 134 (SIGABRT)" in cause.evidence
     assert "DEADLINE_EXCEEDED" in cause.evidence
     assert "absl" not in line
 

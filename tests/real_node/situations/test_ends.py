@@ -39,7 +39,7 @@ ENDS = {
     "segfault": End(
         "rank 1 dies of SIGSEGV",
         f"exec {python('import os, signal; os.kill(os.getpid(), signal.SIGSEGV)')}",
-        r"rank 1 .* ended with exit code 139 \(as by signal 11, SIGSEGV\)",
+        r"rank 1 .* ended with exit code 139 \(SIGSEGV\)",
         charged=True,
     ),
     "oom": End(
