@@ -14,7 +14,7 @@ SHOWN = (
     "Stuck=True",
     "missing rank 2 (missing-rank",
     "missing rank 2 (",
-    "rank 1 in next_batch (train.py:",
+    "rank 1 is in next_batch (train.py:",
     "next_batch",
     "muster_experiment_ranks_expected{",
 )
