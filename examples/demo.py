@@ -45,8 +45,10 @@ HANGS, HANGING_RANK = "jax/hangs.yaml", 1
 KILL_STEP = 70
 ENVIRONMENT = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ.get('PATH', os.defpath)}"}
 """The pods run on the Python of this program, which has jax, whether its virtual environment is active or not."""
-SHOWN_METRICS = re.compile(r"^muster_(experiment_|gang_restarts|outcomes|experiments\{)(?!.* 0(\.0)?$)")
+METRICS = re.compile(r"^muster_(experiment_|gang_restarts|outcomes|experiments\{)(?!.* 0(\.0)?$)")
 """Metrics of experiments that are not zero."""
+SHOWN_METRICS = re.compile(r"^muster_(experiment_(ranks_|stuck|hang_info)|gang_restarts|outcomes)")
+"""Those that are shown at the end, while the gang hangs."""
 
 
 def headline(number: int, title: str, write: Callable[[str], None] = say) -> None:
@@ -63,6 +65,8 @@ class Demo:
         self._client = client
         self._interrupts = interrupts
         self._display = choose_display()
+        self.metrics: list[str] = []
+        """What Prometheus sees of the experiments while one of them hangs."""
 
     async def run(self) -> bool:
         """Run both experiments; True if both ended as the titles say."""
@@ -71,7 +75,9 @@ class Demo:
         with write_caller(self._cluster.callers, "default", name, Caller(ENVIRONMENT, Path.cwd())):
             await self._client.submit(hanging, name=name, namespace="default", filename=HANGS)
             try:
-                return await self._others() and await self._show_hang(name)
+                named = await self._others() and await self._show_hang(name)
+                self.metrics = [line for line in await scrape(self._cluster.daemon_url) if SHOWN_METRICS.match(line)]
+                return named
             finally:
                 await self._client.delete(name, namespace="default")
 
@@ -187,7 +193,7 @@ async def stuck(url: str) -> dict[str, Any]:
 async def scrape(url: str) -> list[str]:
     """The lines of ``/metrics`` about experiments."""
     async with aiohttp.ClientSession() as session, session.get(f"{url}/metrics") as answer:
-        return [line for line in (await answer.text()).splitlines() if SHOWN_METRICS.match(line)]
+        return [line for line in (await answer.text()).splitlines() if METRICS.match(line)]
 
 
 async def main() -> int:
@@ -204,7 +210,7 @@ async def main() -> int:
             if interrupts.count:
                 return INTERRUPTED
             headline(6, f"what Prometheus sees   ({cluster.daemon_url}/metrics)")
-            for line in await scrape(cluster.daemon_url):
+            for line in demo.metrics:
                 say(f"   {line}")
             say("")
             say("Where to look next (after `. .venv/bin/activate`):")
