@@ -250,7 +250,7 @@ COURSE = (
         "in their pods are counted beside them.",
         {
             "{{reason}}": f"max by (reason) (muster_experiment_restarts_total{{{ONE}}}) > 0",
-            "container in its pod": f"{_max('container_restarts_total')} > 0",
+            "container in its pod": _max("container_restarts_total"),
         },
         stacked=True,
         stepped=True,

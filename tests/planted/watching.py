@@ -103,7 +103,7 @@ def found_by_name_alone() -> Swaps:
 def old_answer_credited() -> Swaps:
     """A probe's answer counts for the epoch that the record has by then, and not for the one that was probed."""
 
-    def heard(self: Controller, uid: str, epoch: int, answer: RollAnswer) -> None:
+    async def heard(self: Controller, uid: str, epoch: int, answer: RollAnswer) -> None:
         entry = self._index.get(uid)
         if entry is None:
             return
