@@ -41,9 +41,7 @@ async def test_a_killed_jax_process_is_named_and_the_gang_goes_on_from_its_check
     here.row.happens("rank 2 of 4 JAX processes is killed (SIGKILL) while it trains")
     here.kill(victim)
     name = victim["metadata"]["name"]
-    await here.says(
-        "train", rf"^Restarting \S+ .*rank 2 \({name}\) ended with exit code 137 \(SIGKILL\)"
-    )
+    await here.says("train", rf"^Restarting \S+ .*rank 2 \({name}\) ended with exit code 137 \(SIGKILL\)")
     seen = await here.until("train", lambda seen: seen.finished, LONG)
     assert (seen.phase, seen.status.restarts, seen.status.epoch) == ("Succeeded", 1, 1)
     assert {pod["metadata"]["labels"][LABEL_EPOCH] for pod in await here.pods("train")} <= {"0", "1"}
