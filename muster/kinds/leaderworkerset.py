@@ -41,6 +41,7 @@ LABEL: Final = f"{LWS}name"
 GROUP_INDEX: Final = f"{LWS}group-index"
 INDEX: Final = f"{LWS}worker-index"
 GROUP: Final = "group"
+MAKER: Final = "StatefulSet"
 OWN_LEADERS: Final = (
     "each of the {} groups meets at its own leader, so no coordinator is asked, and a member has arrived when its pod "
     "is ready"
@@ -60,9 +61,9 @@ class _Shape(msgspec.Struct, frozen=True):
 
 
 def place_of(pod: PodFacts) -> Place | None:
-    """The place of a pod of a LeaderWorkerSet."""
+    """The place of a pod of a LeaderWorkerSet, whose StatefulSets make its pods."""
     name = pod.labels.get(LABEL)
-    if not name or not pod.labels.get(GROUP_INDEX):
+    if not name or not pod.labels.get(GROUP_INDEX) or pod.kind != MAKER:
         return None
     group, index = small_number(pod.labels.get(GROUP_INDEX)), small_number(pod.labels.get(INDEX))
     return Place(f"leaderworkerset/{word(name)}", GROUP, group, index)
@@ -108,6 +109,6 @@ DECLARED: Final = (
         level=1,
         about="all LeaderWorkerSets",
         members="by group and worker index; the leader of a group comes first",
-        sample=Sample(_sample, by_index(INDEX, **{LABEL: "train", GROUP_INDEX: "0"})),
+        sample=Sample(_sample, by_index(INDEX, **{LABEL: "train", GROUP_INDEX: "0"}), controller=MAKER),
     ),
 )

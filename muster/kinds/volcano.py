@@ -179,6 +179,6 @@ DECLARED: Final = (
         level=1,
         about="all Jobs of Volcano (`batch.volcano.sh`)",
         members="by task, in their order, and index; with the plugin `pytorch` the master comes first",
-        sample=Sample(_sample, by_index(INDEX, **{LABEL: "train", TASK: "worker"}), owned=True),
+        sample=Sample(_sample, by_index(INDEX, **{LABEL: "train", TASK: "worker"}), controller=VCJOB.kind),
     ),
 )

@@ -43,8 +43,8 @@ def run(request: pytest.FixtureRequest, server: LocalServer, monkeypatch: pytest
         uid = made["metadata"]["uid"]
         if wanted.status:
             server.put(subject.api_version, subject.plural, "default", {**obj, "status": wanted.status}, "status")
-        if wanted.owned:
-            known = {"apiVersion": subject.api_version, "kind": subject.kind, "name": "train", "uid": uid}
+        if wanted.controller:
+            known = {"apiVersion": subject.api_version, "kind": wanted.controller, "name": "train", "uid": uid}
             owner = [{**known, "controller": True}]
     for rank, status in enumerate((running(), ended(3, "no such file"))):
         labels = {**wanted.pods[rank]} | ({wanted.uid_label: uid} if wanted.uid_label else {})

@@ -38,7 +38,8 @@ def labels(group: int, index: int) -> dict[str, str]:
 
 def pod(world: World, group: int, index: int, **more: Any) -> str:
     name = f"llm-{group}-{index}" if index else f"llm-{group}"
-    world.pod(name, ip=f"10.0.{group}.{index + 1}", labels=labels(group, index), **more)
+    maker = [{"kind": "StatefulSet", "name": "llm", "uid": "s-1", "controller": True}]
+    world.pod(name, ip=f"10.0.{group}.{index + 1}", labels=labels(group, index), ownerReferences=maker, **more)
     return name
 
 
@@ -49,6 +50,7 @@ def test_the_leader_of_each_group_has_a_place_of_its_own() -> None:
         Place("leaderworkerset/llm", "group", 1, 0),
     ]
     assert leaderworkerset.place_of(PodFacts("web-0", "team", {}, {}, kind="StatefulSet")) is None
+    assert leaderworkerset.place_of(PodFacts("llm-0", "team", labels(0, 0), {})) is None, "anybody can write labels"
 
 
 def test_one_group_is_asked_at_its_leader_and_of_several_none_is() -> None:

@@ -67,7 +67,7 @@ def test_each_kind_plans_the_run_that_it_declares_as_its_sample(name: str) -> No
 def test_the_pods_of_a_kind_are_its_own_though_every_kind_is_watched(name: str) -> None:
     """Pods of several kinds bear the same labels. The first watch that has a place for one keeps it."""
     kind = WATCHED_KINDS[name]
-    metadata, owner = {"name": "train", "namespace": "team", "uid": "u"}, kind.subject.kind if kind.sample.owned else ""
+    metadata, owner = {"name": "train", "namespace": "team", "uid": "u"}, kind.sample.controller
     obj = {"metadata": metadata, "spec": kind.sample.spec(3), "status": dict(kind.sample.status)}
     sources = [source for each in WATCHED_KINDS.values() for source in each.pods]
     for labels in kind.sample.pods:

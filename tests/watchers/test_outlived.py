@@ -115,7 +115,8 @@ async def test_it_is_named_in_a_run_of_every_kind(world: World, kind: str) -> No
         world.api.put(path, {"kind": subject.kind, "metadata": metadata, "spec": wanted.spec(2)})
     for rank, labels in enumerate(wanted.pods):
         own = {**labels, **({wanted.uid_label: "u-1"} if wanted.uid_label else {})}
-        more: dict[str, Any] = {"ownerReferences": [{**owner, "controller": True}]} if wanted.owned else {}
+        maker = {**owner, "kind": wanted.controller, "controller": True}
+        more: dict[str, Any] = {"ownerReferences": [maker]} if wanted.controller else {}
         world.pod(f"train-{rank}", labels=own, ip=f"10.0.0.{rank + 1}", **more)
     if kind == "mpijobs":  # both are workers: the launcher comes last, with a Job of its own
         job = {"kind": "Job", "name": "train-launcher", "uid": "j", "controller": True}

@@ -18,7 +18,7 @@ LABELS: dict[str, dict[str, str]] = {
     "rayjobs": {"ray.io/originated-from-crd": "RayJob", "ray.io/originated-from-cr-name": "t"},  # its submitter
 }
 """What the pods of each source bear at least."""
-CONTROLLERS = {name: each.subject.kind for name, each in NAMED.items() if each.sample.owned}
+CONTROLLERS = {name: each.sample.controller for name, each in NAMED.items() if each.sample.controller}
 """The kind of the controller, where a place follows from it."""
 PAIRS = [pytest.param(*pair, id="-".join(each.name for each in pair)) for pair in combinations(SOURCES, 2)]
 

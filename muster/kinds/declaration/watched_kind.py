@@ -125,8 +125,8 @@ class Sample:
     status: Mapping[str, Any] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
     """Of the pods."""
-    owned: bool = False
-    """The object itself is the controller of the pods."""
+    controller: str = ""
+    """The kind of the pods' controller, where a place follows from it."""
     uid_label: str = ""
     """Label of the pods that holds the uid of the object."""
 

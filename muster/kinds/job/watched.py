@@ -137,7 +137,7 @@ DECLARED: Final = (
         sample=Sample(
             _sample,
             by_index(INDEX, **{NAME: "train"}),
-            owned=True,
+            controller=JOB.kind,
             uid_label=LABEL,
         ),
         wanted=wanted,

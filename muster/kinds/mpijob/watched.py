@@ -99,7 +99,7 @@ DECLARED: Final = (
         sample=Sample(
             _sample,
             tuple({LABEL: "train", OPERATOR: NAME, ROLE: WORKER, INDEX: str(rank)} for rank in range(2)),
-            owned=True,
+            controller=MPIJOB.kind,
         ),
         suspend=SUSPEND,
     ),

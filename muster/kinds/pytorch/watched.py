@@ -71,7 +71,7 @@ DECLARED: Final = (
             _sample,
             ({LABEL: "train", TYPE: MASTER, INDEX: "0"}, {LABEL: "train", TYPE: WORKER, INDEX: "0"}),
             container=CONTAINER,
-            owned=True,
+            controller=PYTORCHJOB.kind,
         ),
         suspend=SUSPEND,
         handed=SUBMITTED,

@@ -199,7 +199,7 @@ RAYCLUSTERS: Final = WatchedKind(
     level=1,
     about="all RayClusters",
     members="by group and replica index",
-    sample=Sample(sample_of, sample_pods("train"), container="ray-head", owned=True),
+    sample=Sample(sample_of, sample_pods("train"), container="ray-head", controller=RAYCLUSTER.kind),
     suspend={"spec": {"suspend": True}},
     handed=SUBMITTED,
 )

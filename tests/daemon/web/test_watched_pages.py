@@ -35,8 +35,8 @@ async def run(world: World, kind: str, *, image: bool = True) -> str:
     for rank in range(2):
         labels = {**wanted.pods[rank]} | ({wanted.uid_label: owner[0]["uid"]} if wanted.uid_label else {})
         own: dict[str, Any] = {"labels": labels, "annotations": dict(wanted.annotations)}
-        if wanted.owned:
-            own["ownerReferences"] = owner
+        if wanted.controller:
+            own["ownerReferences"] = [{**owner[0], "kind": wanted.controller}]
         world.pod(f"train-{rank}", ip=f"10.0.0.{rank + 1}", **own)
     waiting(world, "train-1", wanted.container)
     await asyncio.sleep(400)
