@@ -72,6 +72,8 @@ async def test_the_container_that_keeps_the_pods_of_ended_programs_is_named(worl
         behind(world, f"run-{rank}", restart=restart)
     await asyncio.sleep(60)
     assert stuck(world, "pods/run") == "", "one still runs"
+    message = world.found("pods/run").record.message
+    assert message.startswith("1/3 members are ready; ranks 0-1: ended with exit code 0, but container istio-proxy")
     behind(world, "run-2", restart=restart)
     await asyncio.sleep(45)
     said = "all 3 programs have ended with exit code 0, but container istio-proxy of rank 0 (run-0), and 2 more run on"

@@ -111,10 +111,12 @@ def _by_readiness(context: Context) -> Assembly:
     done = 0 < context.plan.size <= tally.succeeded
     message = all_succeeded(context.plan.size) if done else f"{share(here, size)} members are ready"
     if here < size and size <= EXACT:
+        over = len(tally.outlived) + tally.succeeded >= context.plan.size  # an obstacle says it of all of them
         absent = [
-            rank for rank, pod in sorted(tally.members.items()) if pod.live and not pod.ready and not pod.outlived_by
+            rank
+            for rank, pod in sorted(tally.members.items())
+            if pod.live and not pod.ready and rank not in tally.done and not (over and pod.outlived_by)
         ]
-        absent = [rank for rank in absent if rank not in tally.done]
         message += f"; {grouping.named(context, absent, len(absent))}" if absent else ""
     return Assembly(here >= size, here > 0, here, (), message, None, None)
 
