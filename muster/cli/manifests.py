@@ -58,7 +58,7 @@ class Manifest:
         loaded = self.loaded
         if isinstance(loaded, LoadedObject):
             if wanted:
-                raise ManifestError([Problem(self.file, 0, 0, "kind", f"a {loaded.kind} has no spec.assist")])
+                raise ManifestError([Problem(self.file, 0, 0, "kind", f"{loaded.kind} has no spec.assist")])
             return self
         if wanted is None and (not default or "assist" in loaded.spec.model_fields_set):
             return self

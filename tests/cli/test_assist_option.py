@@ -69,7 +69,7 @@ def test_an_object_of_another_kind_stays_as_it_is_and_a_wish_for_it_is_refused(t
     file.write_text(JOBSET)
     manifest = read_manifest(str(file))
     assert manifest.assisted(None, default=True) is manifest
-    with pytest.raises(ManifestError, match=r"a JobSet has no spec\.assist"):
+    with pytest.raises(ManifestError, match=r"JobSet has no spec\.assist"):
         manifest.assisted(True, default=False)
 
 

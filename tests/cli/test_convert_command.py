@@ -50,14 +50,14 @@ def test_a_manifest_that_cannot_become_an_experiment_is_an_error(call: Call, tmp
     file.write_text("apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\n")
     result = call("convert", file)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert f"{file}:2:7: kind: a Job of batch/v1 cannot be converted" in result.stderr
+    assert f"{file}:2:7: kind: Job of batch/v1 cannot be converted" in result.stderr
 
 
 def test_the_other_verbs_take_every_kind(call: Call) -> None:
     lint = call("lint", CORPUS / "raycluster.yaml", CORPUS / "xgboostjob.yaml", CORPUS / "rayjob.yaml")
     assert lint.exit_code == 0, lint.output
     assert "warning: spec.rayClusterSpec.enableInTreeAutoscaling: not carried over" in lint.stdout
-    assert "a RayJob is run as an Experiment" in lint.stderr
+    assert "this RayJob is run as an Experiment" in lint.stderr
     rendered = call("render", CORPUS / "xgboostjob.yaml")
     objects = [each["kind"] for each in yaml.safe_load_all(rendered.stdout)]
     assert objects == ["Experiment", "Service", "Pod", "Pod", "Pod"]

@@ -33,7 +33,7 @@ def refusal(node: Node, filename: str, what: str) -> ManifestError | None:
     same = [each for each, converter in CONVERTERS.items() if converter.api_version == version]
     if close := get_close_matches(kind, same, n=1, cutoff=ALIKE):
         return report.refuse(("kind",), f"{version} has no {kind} that is known here", f"did you mean {close[0]}?")
-    return report.refuse(("kind",), f"a {kind} of {version} {what}", f"{_watched(kind, group)}; {WRITE}")
+    return report.refuse(("kind",), f"{kind} of {version} {what}", f"{_watched(kind, group)}; {WRITE}")
 
 
 def _watched(kind: str, group: str) -> str:

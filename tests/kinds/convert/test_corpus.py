@@ -68,7 +68,7 @@ def test_a_manifest_of_any_kind_can_be_loaded_as_what_it_becomes(path: Path) -> 
     assert loaded.spec == load_manifest(yaml.safe_dump(found.document)).spec or found.kind == "AIchorManifest"
     if found.kind in CONVERTERS:
         assert loaded.warnings == found.losses
-        assert f"a {found.kind} is run as an Experiment" in str(loaded.notes[0])
+        assert f"this {found.kind} is run as an Experiment" in str(loaded.notes[0])
 
 
 def test_groups_of_a_jobset_keep_their_size_their_lines_and_what_they_wait_for() -> None:

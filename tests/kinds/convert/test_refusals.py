@@ -35,7 +35,7 @@ _OTHER = "tree:4\n                  command: [python3, w"
         ("rayjob", "rayClusterSpec:", "clusterSelector:", "an Experiment brings its own cluster"),
         ("trainjob", "jax-distributed", "in-house", "its name says no framework"),
         ("trainjob", "image: registry.example.org/fit:1", "numProcPerNode: 1", "image or command is the runtime's"),
-        ("trainjob", "TrainJob", "TFJob", "a TFJob of trainer.kubeflow.org/v1alpha1 cannot be"),
+        ("trainjob", "TrainJob", "TFJob", "TFJob of trainer.kubeflow.org/v1alpha1 cannot be"),
     ],
 )  # fmt: skip
 def test_a_manifest_that_cannot_become_an_experiment(name: str, old: str, new: str, said: str) -> None:

@@ -37,8 +37,8 @@ def test_the_table_has_the_kinds_that_are_watched_and_not_converted() -> None:
 def test_a_kind_that_can_be_watched_is_said_to_be(kind: str) -> None:
     run, converted = said(kind)
     version, name = kind.split()
-    assert run.startswith(f"a {name} of {version} is not run by Muster, musterd watches over it")
-    assert converted.startswith(f"a {name} of {version} cannot be converted, musterd watches over it")
+    assert run.startswith(f"{name} of {version} is not run by Muster, musterd watches over it")
+    assert converted.startswith(f"{name} of {version} cannot be converted, musterd watches over it")
     assert f"--watch-kinds {WATCHED[kind]};" in run
     assert "did you mean" not in run + converted
 
