@@ -261,7 +261,7 @@ WHY = (
 
 TRENDS = (
     Graph(
-        (20, 12, "Experiments by phase"),
+        (20, 8, "Experiments by phase"),
         "All experiments that exist, finished ones too until they are deleted.",
         {"{{phase}}": "sum by (phase) (muster_experiments)"},
         stacked=True,
@@ -269,9 +269,16 @@ TRENDS = (
         links=(ABOUT_PHASES,),
     ),
     Graph(
-        (21, 12, "Outcomes per hour"),
+        (21, 8, "Outcomes per hour"),
         "Experiments that ended within the hour before each point, by outcome and reason.",
         {"{{outcome}}: {{reason}}": _risen("muster_outcomes_total", "outcome, reason")},
+        stacked=True,
+    ),
+    Graph(
+        (32, 8, "Failures per hour, by namespace"),
+        "Experiments that failed within the hour before each point. musterd counts 100 namespaces, those that it meets "
+        "first; _other are all others together.",
+        {"{{@cluster}} {{namespace}}": _risen('muster_namespace_outcomes_total{outcome="Failed"}', "namespace")},
         stacked=True,
     ),
     Graph(

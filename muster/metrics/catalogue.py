@@ -6,7 +6,8 @@ on counters, ``_info`` on constants.
 
 Cardinality is decided here too. Labels that name an experiment appear only on the rows of ``rows.experiment``: those
 are read from the state at every scrape, so a deleted experiment leaves no series behind. Other counters and histograms
-live as long as the process, and carry labels from small closed sets only.
+live as long as the process, and carry labels from small closed sets only; the one that names namespaces has as many as
+``NAMESPACES``.
 """
 
 from muster.api.manifest.operators import operators
@@ -19,6 +20,9 @@ SERIES = 224_000
 LABEL_SETS = 80 * len(operators())
 """Label sets per counter or histogram, by the operators that are declared: the closed sets need a quarter of them."""
 
+NAMESPACES = 100
+"""Values of the label namespace of a counter: each holds two series per operator, for as long as the process lives."""
+
 LONGEST = 253
 """Characters of a label value: the longest name Kubernetes allows (a DNS subdomain, RFC 1123)."""
 
@@ -26,7 +30,7 @@ INVALID = "_invalid"
 """The operator of experiments that cannot be planned: their spec may name any."""
 
 OTHER = "_other"
-"""Overflow label value, used once a metric has LABEL_SETS label sets."""
+"""Overflow label value, used once a metric has LABEL_SETS label sets, and a counter NAMESPACES namespaces."""
 
 SECTIONS = (
     Section("All experiments", "Sums that stay small however many experiments there are.", fleet.ROWS),

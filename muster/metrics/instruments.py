@@ -20,6 +20,7 @@ from prometheus_client import (
 )
 
 from muster.metrics import closed_sets
+from muster.metrics.by_namespace import NamespaceOutcomes
 from muster.metrics.catalogue import INVALID
 from muster.metrics.exposition import Bounded, label
 from muster.metrics.member_restarts import member_restarts
@@ -59,6 +60,9 @@ class Instruments:
         self._container_restarts = self._bounded_counter(fleet.CONTAINER_RESTARTS, closed_sets.CONTAINER_RESTARTS)
         self._verdicts = self._bounded_counter(fleet.RESTART_VERDICTS, closed_sets.VERDICTS)
         self._outcomes = self._bounded_counter(fleet.OUTCOMES, closed_sets.OUTCOMES)
+        self._by_namespace = NamespaceOutcomes(
+            self._counter(fleet.NAMESPACE_OUTCOMES), self._folded.labels(fleet.NAMESPACE_OUTCOMES.name)
+        )
         self._refusals = self._bounded_counter(fleet.REFUSALS, closed_sets.REFUSALS)
         self._requests = self._bounded_histogram(daemon.API_REQUEST_DURATION)
         self._retries = self._bounded_counter(daemon.API_RETRIES, closed_sets.RETRIED)
@@ -77,14 +81,15 @@ class Instruments:
         for of_the_process in (ProcessCollector, PlatformCollector, GCCollector):
             of_the_process(registry=self.registry)
 
-    def transition(self, plan: Plan | None, old: Record | None, new: Record) -> None:
+    def transition(self, plan: Plan | None, old: Record | None, new: Record, namespace: str = "") -> None:
         """A record was persisted in the place of ``old`` (None: there was none). Call once per successful write.
 
-        The times of both are of one clock. Without a plan the experiment has ended as InvalidSpec.
+        The times of both are of one clock. Without a plan the experiment has ended as InvalidSpec, in ``namespace``.
         """
         trace = self._traced(plan, old, new) if plan is not None else None
         example = {"trace_id": trace} if trace else None
         operator = plan.operator if plan else INVALID
+        self._by_namespace.transition(plan.namespace if plan else namespace, operator, old, new)
         if new.finished and not (old and old.finished):
             self._outcomes.at(operator, new.phase, new.reason).inc()
         if old is None:

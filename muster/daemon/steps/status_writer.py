@@ -110,7 +110,7 @@ class StatusWriter:
     def _record_story(self, entry: Entry, written: Unanswered) -> None:
         entry.step -= written.moved
         before = None if written.before is None else moved(written.before, written.moved)
-        self._instruments.transition(entry.plan, before, written.after)
+        self._instruments.transition(entry.plan, before, written.after, entry.seen.namespace)
         _log_story(entry, written.after, written.story)
         self._recorder.record(ref_of(entry), written.story)
 

@@ -81,6 +81,14 @@ OUTCOMES = Metric(
     "Experiments that ended, by how (outcome is the final phase) and why.",
     ("operator", "outcome", "reason"),
 )
+NAMESPACE_OUTCOMES = Metric(
+    "muster_namespace_outcomes_total",
+    Type.COUNTER,
+    "Experiments that ended, by namespace and by how (outcome is the final phase). The first 100 namespaces that the "
+    "process meets have series of their own, from the first record of an experiment, at 0; those of all others have "
+    "the namespace _other. muster_outcomes_total has the reasons.",
+    ("namespace", "operator", "outcome"),
+)
 REFUSALS = Metric(
     "muster_refusals_total",
     Type.COUNTER,
@@ -101,5 +109,6 @@ ROWS = (
     CONTAINER_RESTARTS,
     RESTART_VERDICTS,
     OUTCOMES,
+    NAMESPACE_OUTCOMES,
     REFUSALS,
 )
