@@ -75,6 +75,7 @@ class BlockingClient:
     submit = _blocking(Client.submit)
     get = _blocking(Client.get)
     list = _blocking(Client.list)
+    list_stuck = _blocking(Client.list_stuck)
     watch = _stepping(Client.watch)
     wait = _blocking(Client.wait)
     members = _blocking(Client.members)

@@ -17,7 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from muster.api.errors import ApiError, Conflict
+from muster.api.errors import ApiError, Conflict, Forbidden
 from muster.api.names import ANNOTATION_CANCELLED, ANNOTATION_RESTART
 from muster.client.errors import OnlyWatched
 from muster.client.events import EventSummary, events_of
@@ -154,6 +154,17 @@ class Client:
         from muster.client import watching
 
         return await watching.list_all(self.resources, subject, space)
+
+    async def list_stuck(self, *, namespace: str | None = None, everywhere: bool = False) -> Sequence[Snapshot]:
+        """The runs of other controllers that are Stuck, as musterd's Events say: they are kept for an hour by default.
+
+        None where Events may not be read; kinds that may not be read are left out.
+        """
+        from muster.client import watching
+
+        with contextlib.suppress(Forbidden):
+            return await watching.list_stuck(self.resources, None if everywhere else namespace or self.namespace)
+        return []
 
     async def watch(
         self, name: str | None = None, *, namespace: str | None = None, everywhere: bool = False

@@ -52,13 +52,20 @@ def oldest_first(found: Iterable[EventSummary]) -> tuple[EventSummary, ...]:
     return tuple(sorted(found, key=lambda event: event.at or 0.0))
 
 
+def uids_of(seen: Snapshot) -> set[str]:
+    """The uids of the objects that its Events are about: of labelled pods those of its pods."""
+    if seen.subject != PODS:
+        return {seen.uid}
+    return {member.uid for member in seen.watched.all_members} if seen.watched is not None else set()
+
+
 async def events_of(resources: ResourceClient, seen: Snapshot) -> Sequence[EventSummary]:
     """The Events about an object, oldest first. Those of labelled pods are on the pods."""
     if seen.subject != PODS:
         chosen = f"involvedObject.kind={seen.subject.kind},involvedObject.uid={seen.uid}"
         found = await resources.list(core(seen.namespace, "events"), {"fieldSelector": chosen})
         return list(oldest_first(map(event_summary, found)))
-    members = {member.uid for member in seen.watched.all_members} if seen.watched is not None else set()
+    members = uids_of(seen)
     found = await resources.list(core(seen.namespace, "events"), {"fieldSelector": "involvedObject.kind=Pod"})
     about = [each for each in found if text(mapping(each.get("involvedObject")), "uid") in members]
     return list(oldest_first(map(event_summary, about)))

@@ -1,33 +1,39 @@
 """Reads runs of other controllers: their object, their pods by label, and what musterd has said of them in Events."""
 
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
 import msgspec
 from msgspec import structs
 
+from muster.api.conditions import Condition, ConditionType
 from muster.api.errors import ApiError, Forbidden
 from muster.api.names import MANAGER
 from muster.api.status import ExperimentStatus
-from muster.client.errors import NoSuchExperiment
-from muster.client.events import EventSummary, events_of
+from muster.client.errors import NoSuchExperiment, NotInstalled
+from muster.client.events import EventSummary, event_summary, events_of, uids_of
 from muster.client.snapshot import Snapshot, known_kind, snapshot_of
 from muster.client.subjects import collection_path, object_path
 from muster.client.watched import ReadPod, WatchedSnapshot, kind_of, look, read, selectors, sets_of
 from muster.kinds.declaration.watched_kind import WatchedKind
 from muster.kinds.planning.metadata import local_queue_of
 from muster.kinds.pods.watched import LABELLED_PODS, OBSERVE
+from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.kube.paths import core, custom
 from muster.kube.resources import ResourceClient
 from muster.kube.unstructured import Json, items, mapping, text
+from muster.state.facts.incidents.announcement import REASON as INCIDENT
 from muster.state.view.stale_members import STALE_MEMBERS
 from muster.state.vocabulary.subject import PODS, Subject
 from muster.state.vocabulary.workload import Workload
 from muster.watchers import workloads
 
-LASTING: Final = frozenset({"Stuck", STALE_MEMBERS})
+STUCK: Final = "Stuck"
+LASTING: Final = frozenset({STUCK, STALE_MEMBERS})
 """Reasons of Events that say how a run is until another Event takes it back."""
 
 
@@ -86,6 +92,47 @@ async def list_all(resources: ResourceClient, subject: Subject, namespace: str |
             own = [pod for claim in kind.claims(obj) for pod in found.get((space, claim.owner), ())]
             seen.append(_snapshot(kind, obj, None if refused else own, refused, made=parts.get(_uid(obj))))
     return seen
+
+
+async def list_stuck(resources: ResourceClient, namespace: str | None) -> list[Snapshot]:
+    """The watched runs of a namespace, or of all (None), of which musterd's last Event says that they are Stuck.
+
+    Kinds that the caller may not read, or that the cluster does not have, are left out. Where nothing is Stuck it costs
+    one request. Raises ``ApiError`` where Events may not be read.
+    """
+    path = core(namespace, "events")
+    kinds = {text(_about(each), "kind") for each in await resources.list(path, {"fieldSelector": f"reason={STUCK}"})}
+    if "Pod" in kinds:
+        kinds.add(PODS.kind)
+    watched = [kind for kind in WATCHED_KINDS.values() if kind.subject.kind in kinds]
+    if not watched:
+        return []
+    said: defaultdict[str, list[EventSummary]] = defaultdict(list)
+    for each in await resources.list(path, {"fieldSelector": f"reportingComponent={MANAGER}"}):
+        said[text(_about(each), "uid")].append(event_summary(each))
+    found = []
+    for kind in watched:
+        with suppress(ApiError, NotInstalled):
+            found += await list_all(resources, kind.subject, namespace)
+    judged = (_judged(seen, [event for uid in uids_of(seen) for event in said[uid]]) for seen in found)
+    return [seen for seen in judged if seen is not None]
+
+
+def _about(event: Json) -> Json:
+    return mapping(event.get("involvedObject"))
+
+
+def _judged(seen: Snapshot, events: Sequence[EventSummary]) -> Snapshot | None:
+    """The run with what musterd has said of it, if it is watched and Stuck."""
+    if seen.watched is None:
+        return None
+    status = as_musterd_said(seen.status, seen.watched, events)
+    if status.reason != STUCK:  # its pods have changed since the Event, and may show it still
+        return seen if seen.holds(STUCK) else None
+    since = max(event.at or 0.0 for event in events if event.reason == STUCK)
+    stuck = Condition(ConditionType.STUCK, True, STUCK, status.message, 0, since)
+    others = (each for each in status.conditions if each.type is not ConditionType.STUCK)
+    return replace(seen, status=structs.replace(status, conditions=(*others, stuck)))
 
 
 async def _made(resources: ResourceClient, namespace: str | None, kind: WatchedKind) -> dict[str, Json]:
@@ -157,9 +204,10 @@ def as_musterd_said(
 
     musterd knows the roll, and how long a run has been as it is. A verdict of the object's own controller stands. An
     Event of what happened once, such as the end of a member that was replaced, is no sentence of how the run is now.
+    That a Stuck run is part of an incident is said beside that, and takes nothing back.
     Events have whole seconds: of those of one second the one that says what lasts counts.
     """
-    said = [each for each in events if each.source == MANAGER and each.at is not None]
+    said = [each for each in events if each.source == MANAGER and each.at is not None and each.reason != INCIDENT]
     last = max(said, key=lambda each: (each.at or 0.0, each.reason in LASTING), default=None)
     if (
         last is None

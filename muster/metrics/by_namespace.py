@@ -1,7 +1,7 @@
 """Outcomes by namespace: a counter whose namespaces are limited, because each series lives as long as the process.
 
-The places go to the namespaces that are met first. An experiment of any other namespace is counted under ``OTHER``, with
-its operator and its outcome, so the sum over all namespaces is always that of all experiments.
+The places go to the namespaces that are met first. An experiment of any other namespace is counted under ``OTHER``,
+with its operator and its outcome, so the sum over all namespaces is always that of all experiments.
 """
 
 from prometheus_client import Counter

@@ -248,3 +248,64 @@ def test_nothing_is_done_to_it(call: Call, job: str) -> None:
     assert "delete it with kubectl" in refused.stderr
     assert call("get", job).exit_code == 0
     assert "`muster get` shows how it is now" in call("get", job, "--watch").stderr
+
+
+def test_a_stuck_run_of_another_controller_is_in_the_table_of_the_experiments(
+    call: Call, server: LocalServer, job: str, mine: str
+) -> None:
+    assert "job/train" not in call("list").stdout
+    uid = json.loads(call("get", job, "-o", "json").stdout)["metadata"]["uid"]
+    event(server, uid, "Job", "2099-01-01T00:00:00Z", message="PodsMissing: 2/3 pods are there")
+    for line in (["list"], ["list", "-A", "-o", "wide"], ["get"], ["top"], ["top", "-A"]):
+        shown = call(*line)
+        assert shown.exit_code == 0, shown.stderr
+        (row,) = [row for row in shown.stdout.splitlines() if "job/train" in row]
+        assert "PodsMissing: 2/3 pods are there" in row
+        assert " mine " in shown.stdout or "\nmine " in shown.stdout
+    table = call("top").stdout.splitlines()
+    assert table[0] == "2 experiments, 1 with a problem"
+    assert table[2].split()[:2] == ["job/train", "stuck"]
+
+
+@pytest.mark.parametrize("output", ["name", "json", "yaml"])
+@pytest.mark.parametrize("verb", ["list", "top"])
+def test_what_other_commands_read_has_experiments_alone(
+    verb: str, output: str, call: Call, server: LocalServer, job: str, mine: str
+) -> None:
+    """``muster list -o name`` may be the list of what is deleted."""
+    uid = json.loads(call("get", job, "-o", "json").stdout)["metadata"]["uid"]
+    event(server, uid, "Job", "2099-01-01T00:00:00Z")
+    shown = call(verb, "-o", output).stdout
+    assert "mine" in shown
+    assert "Job" not in shown
+    assert "job/train" not in shown
+
+
+def test_a_run_that_goes_on_or_has_ended_is_in_no_table_of_experiments(
+    call: Call, server: LocalServer, job: str, mine: str
+) -> None:
+    uid = json.loads(call("get", job, "-o", "json").stdout)["metadata"]["uid"]
+    event(server, uid, "Job", "2098-01-01T00:00:00Z")
+    event(server, uid, "Job", "2099-01-01T00:00:00Z", reason="NotStuck", message="it goes on")
+    assert "job/train" not in call("list").stdout + call("top").stdout
+    event(server, uid, "Job", "2100-01-01T00:00:00Z")
+    assert "job/train" in call("list").stdout
+    done = [{"type": "Complete", "status": "True", "reason": "CompletionsReached"}]
+    found = {"kind": "Job", "metadata": {"name": "train"}, "status": {"conditions": done}}
+    server.put("batch/v1", "jobs", "default", found, "status")
+    assert "job/train" not in call("list").stdout + call("top").stdout
+
+
+def test_stuck_labelled_pods_are_found_by_the_events_of_their_pods_and_are_part_of_incidents(
+    call: Call, server: LocalServer, pods: Callable[..., None]
+) -> None:
+    pods("loose", {"muster.dev/observe": "loose"}, running(), running())
+    found = json.loads(call("explain", "pods/loose", "-o", "json").stdout)["members"][0]["uid"]
+    event(server, found, "Pod", "2098-01-01T00:00:00Z")
+    assert "pods/loose" in call("list").stdout
+    part = "part of an incident: node n7: NodeNotReady"
+    event(server, found, "Pod", "2099-01-01T00:00:00Z", reason="Incident", message=part)
+    (found_incident,) = json.loads(call("incidents", "-o", "json").stdout)["incidents"]
+    assert found_incident["runs"] == ["default/pods/loose"]
+    assert call("top").stdout.startswith("incident: node n7: NodeNotReady keeps 1 run, since ")
+    assert "(musterd's last Event)" in call("get", "pods/loose").stdout, "the incident takes nothing back"

@@ -169,7 +169,7 @@ def test_names_follow_the_conventions() -> None:
         assert row.help.endswith(".")
         if row.type in (Type.COUNTER, Type.HISTOGRAM) and row not in each.ROWS:
             assert not {"experiment", "pod"} & set(row.labels), "a series per experiment would never end"
-            assert "namespace" not in row.labels or row is NAMESPACE_OUTCOMES, "its namespaces are limited by NAMESPACES"
+            assert "namespace" not in row.labels or row is NAMESPACE_OUTCOMES, "NAMESPACES limits them"
 
 
 def test_two_watches_of_one_resource_report_the_worse() -> None:

@@ -17,8 +17,8 @@ from muster.rollcall.document import IncidentListing
 
 LONGEST_TOKEN = 8192
 FROM_EVENTS = (
-    "read from the Events of Experiments that are Stuck: a run whose Event has expired (an hour, by default), and runs "
-    "that musterd only watches over, are left out; --page asks musterd itself"
+    "read from the Events of runs that are Stuck: one whose Event has expired (an hour, by default) is left out; --page "
+    "asks musterd itself"
 )
 
 
@@ -41,7 +41,7 @@ def incidents(
     Each has a line: the subject, the runs, the accelerators that they hold, since when, and what to do.
 
     With --page they are what that musterd knows now, of all runs that you may see, or of those in the namespace of -n.
-    On the local cluster its musterd is asked by itself. Elsewhere they are read from the Events of Experiments, in the
+    On the local cluster its musterd is asked by itself. Elsewhere they are read from the Events of runs, in the
     namespace or, with -A, in all.
     """
     if token_file is not None and not page:
@@ -75,7 +75,8 @@ async def _found(
         if local := local_page(chosen, client):
             return _within(await patient(from_page(local), "asking musterd"), namespace), False
         listed = await patient(client.list(namespace=namespace, everywhere=everywhere), "listing experiments")
-        read = await patient(from_events(client, listed, namespace), "reading Events")
+        watched = await patient(client.list_stuck(namespace=namespace, everywhere=everywhere), "listing watched runs")
+        read = await patient(from_events(client, [*listed, *watched], namespace), "reading Events")
         return IncidentListing(incidents=read, hidden=0, looked=True), True
 
 

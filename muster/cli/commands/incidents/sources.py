@@ -19,7 +19,7 @@ from muster.api.values.printable import printable
 from muster.cli.commands.incidents.lines import above
 from muster.cli.options import ClusterChoice
 from muster.client import Client, Snapshot
-from muster.client.events import EventSummary, event_summary
+from muster.client.events import EventSummary, event_summary, uids_of
 from muster.kube.paths import core
 from muster.kube.unstructured import mapping, text
 from muster.rollcall.document import IncidentListing, IncidentReport, stamp
@@ -86,13 +86,14 @@ async def from_events(client: Client, found: Iterable[Snapshot], namespace: str 
     ``namespace`` None: Events of all namespaces. Raises ``ApiError``.
     """
     stuck = {seen.uid: seen for seen in found if not seen.finished and seen.holds("Stuck")}
+    subjects = {uid: seen for seen in stuck.values() for uid in uids_of(seen)}
     if not stuck:
         return []
     events = await client.resources.list(core(namespace, "events"), {"fieldSelector": f"reason={REASON}"})
     last: dict[str, EventSummary] = {}
     for each in events:
         about, event = mapping(each.get("involvedObject")), event_summary(each)
-        seen = stuck.get(text(about, "uid"))
+        seen = subjects.get(text(about, "uid"))
         if seen is None or event.reason != REASON or text(mapping(each.get("metadata")), "namespace") != seen.namespace:
             continue
         if _of_now(event, seen) and (event.at or 0) >= ((last[seen.uid].at or 0) if seen.uid in last else 0):

@@ -61,14 +61,33 @@ def choices(chosen: ClusterChoice, contexts: str) -> dict[str, ClusterChoice]:
     return {name: replace(chosen, context=name, quiet=True) for name in names}
 
 
+async def listed(
+    client: Client, choice: ClusterChoice, *, everywhere: bool, kind: str = "", stuck: bool = False
+) -> Sequence[Snapshot]:
+    """The experiments of one cluster, or its objects of a kind.
+
+    With ``stuck``, and without a kind, also the watched runs that are Stuck.
+    """
+    found = await client.list(namespace=choice.namespace, everywhere=everywhere, kind=kind)
+    if not stuck or kind:
+        return found
+    return [*found, *await client.list_stuck(namespace=choice.namespace, everywhere=everywhere)]
+
+
 async def ask(
-    name: str, choice: ClusterChoice, *, everywhere: bool, kind: str = "", incidents: Incidents | None = None
+    name: str,
+    choice: ClusterChoice,
+    *,
+    everywhere: bool,
+    kind: str = "",
+    stuck: bool = False,
+    incidents: Incidents | None = None,
 ) -> Answer:
-    """The experiments of one cluster, and its incidents if they are asked for."""
+    """The experiments of one cluster (see ``listed``), and its incidents if they are asked for."""
     lines: Sequence[str] = ()
     try:
         async with asyncio.timeout(PATIENCE), choice.client() as client:
-            found = await client.list(namespace=choice.namespace, everywhere=everywhere, kind=kind)
+            found = await listed(client, choice, everywhere=everywhere, kind=kind, stuck=stuck)
             if incidents is not None:
                 lines = await incidents(client, found, None if everywhere else choice.namespace or client.namespace)
     except TimeoutError:
@@ -83,11 +102,17 @@ async def ask(
 
 
 async def ask_all(
-    chosen: dict[str, ClusterChoice], *, everywhere: bool, kind: str = "", incidents: Incidents | None = None
+    chosen: dict[str, ClusterChoice],
+    *,
+    everywhere: bool,
+    kind: str = "",
+    stuck: bool = False,
+    incidents: Incidents | None = None,
 ) -> list[Answer]:
     """The same of each, all at once, in the order in which they are named."""
     asked = (
-        ask(name, choice, everywhere=everywhere, kind=kind, incidents=incidents) for name, choice in chosen.items()
+        ask(name, choice, everywhere=everywhere, kind=kind, stuck=stuck, incidents=incidents)
+        for name, choice in chosen.items()
     )
     return list(await asyncio.gather(*asked))
 

@@ -11,7 +11,7 @@ import click
 from muster.api.status import Phase
 from muster.api.values.accelerators import USUAL, words
 from muster.api.values.printable import printable
-from muster.cli.commands.several.contexts import ask_all, choices, conclude, contexts_option
+from muster.cli.commands.several.contexts import ask_all, choices, conclude, contexts_option, listed
 from muster.cli.options import ClusterChoice, cluster_options, json_text, output_option, show
 from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.patience import patient
@@ -23,6 +23,8 @@ from muster.client.explaining.times import clock_left, since
 HEADINGS = ("NAME", "PHASE", "REASON", "READY", "RESTARTS", "DEADLINE", "AGE", "MESSAGE")
 WIDE = ("OPERATOR", "ACCELERATORS", "EPOCH", "STEP")
 """What stands before the message with ``-o wide``."""
+TABLES = (None, "wide")
+"""The outputs that are tables. Only they have watched runs: the names of the others are handed to other commands."""
 SUBMITTED = "Submitted"
 """What an experiment is called that musterd has not processed yet; it has no phase."""
 PHASES = (SUBMITTED, *(phase.value for phase in Phase))
@@ -72,6 +74,9 @@ def list_experiments(
 ) -> None:
     """List experiments. `muster get` without a NAME is the same command.
 
+    Runs of other controllers that are Stuck, as Events of the last hour say, stand below the experiments in the table;
+    they are not in the other outputs.
+
     With --kind it lists the objects of another kind, which Muster runs or can watch over. Their names, such as
     jobset/train, are understood by other commands, too. A kind that is only watched over cannot be watched here.
 
@@ -81,7 +86,9 @@ def list_experiments(
     if contexts and watch:
         raise click.UsageError("--watch follows one cluster: muster top --contexts follows several")
     if contexts:
-        answers = asyncio.run(ask_all(choices(chosen, contexts), everywhere=everywhere, kind=kind))
+        answers = asyncio.run(
+            ask_all(choices(chosen, contexts), everywhere=everywhere, kind=kind, stuck=output in TABLES)
+        )
         found = [seen for each in answers for seen in each.found if in_phase(seen, phases)]
         _print(found, everywhere, phases, output, kind, clustered=True)
         conclude(answers)
@@ -105,8 +112,8 @@ def run_list(
             if watch:
                 await watch_experiments(client, chosen, f"{kind}/" if kind else None, everywhere, phases, output)
                 return
-            listed = client.list(namespace=chosen.namespace, everywhere=everywhere, kind=kind)
-            found = await patient(listed, "listing experiments")
+            asked = listed(client, chosen, everywhere=everywhere, kind=kind, stuck=output in TABLES)
+            found = await patient(asked, "listing experiments")
             _print([seen for seen in found if in_phase(seen, phases)], everywhere, phases, output, kind)
 
     asyncio.run(run())
@@ -175,7 +182,7 @@ def _print(
     if output == "name":
         for seen in found:
             data(printable(f"{seen.context}/{seen.name}" if clustered else seen.name))
-    elif output not in (None, "wide"):
+    elif output not in TABLES:
         show(documents(found), output)
     elif not found:
         which = f" in phase {', '.join(phases)}" if phases else ""
@@ -211,7 +218,7 @@ async def watch_experiments(
             shown.add(seen.uid)
             if not in_phase(seen, phases) or change.kind == "DELETED":
                 shown.discard(seen.uid)
-            if output not in (None, "wide"):
+            if output not in TABLES:
                 _stream(seen.raw, seen.name, output)
                 continue
             cells = row(seen, time.time(), namespaced=everywhere, wide=output == "wide")

@@ -25,6 +25,7 @@ from muster.cli.commands.several.contexts import (
     choices,
     conclude,
     contexts_option,
+    listed,
     problems,
 )
 from muster.cli.commands.several.listing import SUBMITTED, documents, held, place_of, placed
@@ -72,6 +73,9 @@ def top(chosen: ClusterChoice, everywhere: bool, over: bool, kind: str, contexts
     Incidents, as the Events of Experiments name them, stand above the table, with their context where several clusters
     are shown.
 
+    Runs of other controllers that are Stuck, as Events of the last hour say, are in the table, too, and not in the other
+    outputs.
+
     With --kind it shows the objects of another kind, those that Muster only watches over, too. On a terminal they, and
     those of several clusters, are read every 5 s.
     """
@@ -83,8 +87,8 @@ def top(chosen: ClusterChoice, everywhere: bool, over: bool, kind: str, contexts
                 watching = _watch if not kind else partial(_read_anew, kind=kind)
                 await follow(partial(watching, client, chosen), everywhere=everywhere, over=over)
                 return
-            listed = client.list(namespace=chosen.namespace, everywhere=everywhere, kind=kind)
-            found = await patient(listed, "listing experiments")
+            asked = listed(client, chosen, everywhere=everywhere, kind=kind, stuck=output is None)
+            found = await patient(asked, "listing experiments")
             if output is None:
                 namespace = None if everywhere else chosen.namespace or client.namespace
                 for line in await patient(lines_above(client, found, namespace), "reading Events"):
@@ -95,7 +99,10 @@ def top(chosen: ClusterChoice, everywhere: bool, over: bool, kind: str, contexts
         if live:
             await follow(partial(_read_all, clusters, kind=kind), everywhere=everywhere, over=over, clustered=True)
             return
-        asking = ask_all(clusters, everywhere=everywhere, kind=kind, incidents=lines_above if output is None else None)
+        table = output is None
+        asking = ask_all(
+            clusters, everywhere=everywhere, kind=kind, stuck=table, incidents=lines_above if table else None
+        )
         answers = await patient(asking, "asking the clusters")
         if output is None:
             for line in (line for each in answers for line in each.incidents):
@@ -107,9 +114,9 @@ def top(chosen: ClusterChoice, everywhere: bool, over: bool, kind: str, contexts
 
 
 def _print(
-    listed: Iterable[Snapshot], over: bool, everywhere: bool, output: str | None, *, clustered: bool = False
+    known: Iterable[Snapshot], over: bool, everywhere: bool, output: str | None, *, clustered: bool = False
 ) -> None:
-    found = worst_first(listed, time.time(), over=over)
+    found = worst_first(known, time.time(), over=over)
     if output == "name":
         for seen in found:
             data(printable(f"{seen.context}/{seen.name}" if clustered else seen.name))
@@ -194,6 +201,8 @@ class Screen:
         self._clustered = clustered
         self.seen: dict[str, Snapshot] = {}
         """By uid, or by namespace and name."""
+        self.watched: Sequence[Snapshot] = ()
+        """Runs of other controllers that are Stuck."""
         self.incidents: Sequence[str] = ()
         """Their lines."""
         self.answers: dict[str, Answer] = {}
@@ -202,7 +211,7 @@ class Screen:
     def __rich__(self) -> Group:
         """The table as it is now; rich asks for it at every frame."""
         now, size = time.time(), self._console.size
-        known = [*self.seen.values(), *(seen for each in self.answers.values() for seen in each.found)]
+        known = [*self.seen.values(), *self.watched, *(seen for each in self.answers.values() for seen in each.found)]
         found = worst_first(known, now, over=self._over)
         room = max(3, size.height - 1)
         shown = [
@@ -242,13 +251,14 @@ async def follow(
 
 
 async def _watch(client: Client, chosen: ClusterChoice, screen: Screen, everywhere: bool) -> None:
-    """Keep the experiments of the screen up to date, and read the Events of those that are Stuck every 5 s."""
+    """Keep the experiments of the screen up to date. Every 5 s read the watched runs and the incidents from Events."""
 
     async def read_incidents() -> None:
         namespace = None if everywhere else chosen.namespace or client.namespace
         await begun.wait()
         while True:
-            screen.incidents = await lines_above(client, list(screen.seen.values()), namespace)
+            screen.watched = await client.list_stuck(namespace=namespace, everywhere=everywhere)
+            screen.incidents = await lines_above(client, [*screen.seen.values(), *screen.watched], namespace)
             await asyncio.sleep(READ_ANEW)
 
     begun = asyncio.Event()
@@ -271,7 +281,7 @@ async def _read_all(clusters: dict[str, ClusterChoice], screen: Screen, everywhe
 
     async def read(name: str, choice: ClusterChoice) -> None:
         while True:
-            answer = await ask(name, choice, everywhere=everywhere, kind=kind, incidents=lines_above)
+            answer = await ask(name, choice, everywhere=everywhere, kind=kind, stuck=True, incidents=lines_above)
             if answer.problem and (before := screen.answers.get(name)):
                 said = f"{answer.problem}; what it said before is shown"
                 answer = replace(before, problem=said)
