@@ -17,8 +17,8 @@ from muster.rollcall.document import IncidentListing
 
 LONGEST_TOKEN = 8192
 FROM_EVENTS = (
-    "read from the Events of runs that are Stuck: one whose Event has expired (an hour, by default) is left out; --page "
-    "asks musterd itself"
+    "read from the Events of runs that are Stuck: one whose Event has expired (an hour, by default) is left out; "
+    "--page asks musterd itself"
 )
 
 
