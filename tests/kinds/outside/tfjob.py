@@ -50,7 +50,7 @@ DECLARED: Final = (
             lambda size: {FIELD: {"Chief": {}, "Worker": {"replicas": size - 1}}},
             ({LABEL: "train", TYPE: "chief", INDEX: "0"}, {LABEL: "train", TYPE: "worker", INDEX: "0"}),
             container="tensorflow",
-            owned=True,
+            controller=TFJOB.kind,
         ),
         suspend=SUSPEND,
     ),
