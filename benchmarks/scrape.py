@@ -18,6 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from benchmarks.harness.gangs import gang, pod, roll, seen
 from benchmarks.harness.measuring import ROUNDS
 from benchmarks.harness.result import Result
+from muster.api.goodput import Bucket, Goodput
 from muster.metrics.collector import ExperimentCollector, Subject
 from muster.metrics.exposition import Seen, look, write
 from muster.state.policies import deadline
@@ -61,12 +62,15 @@ def subjects(running: int, finished: int) -> list[Subject]:
         size=SIZE,
         conditions=(stuck,),
         story=story,
+        goodput=Goodput(NOW, Bucket.ASSEMBLY),
     )
     over = Record(phase=Phase.SUCCEEDED, phase_at=NOW)
     view = seen([pod(plan, rank) for rank in range(SIZE)], roll(SIZE, NOW, absent=frozenset({5})))
     return [
         Subject(
-            replace(plan, namespace=f"team-{n % 50}", name=f"experiment-{n:06}"), going if n < running else over, view
+            replace(plan, namespace=f"team-{n % 50}", name=f"experiment-{n:06}", uid=f"uid-{n}"),
+            going if n < running else over,
+            view,
         )
         for n in range(running + finished)
     ]

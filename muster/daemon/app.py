@@ -103,7 +103,13 @@ class Daemon:
         self.accelerators = Accelerators.of_list(settings.accelerators)
         self.owners = OwnerLabels.of_list(settings.owner_labels)
         clock = self._wall_clock = WallClock(clock, monotonic, self._clock_stepped)
-        self.instruments = Instruments(version, lambda: self.index.pods, lambda: len(self.queue), traced)
+        self.instruments = Instruments(
+            version,
+            lambda: self.index.pods,
+            lambda: len(self.queue),
+            traced,
+            lambda *change: self.runs.changed(*change),
+        )
         self.denials = Denials(monotonic)
         transport = MeasuredTransport(transport, self.instruments.request, monotonic, self._answered)
         self.unfenced = transport
@@ -173,15 +179,14 @@ class Daemon:
             heard_since=self._heard_since,
         )
         self.health = DaemonHealth(self.informers, self.denials, self.elector, self.loop_lag, monotonic)
-        self.instruments.registry.register(
-            ExperimentCollector(
-                lambda: self.index if self.leading else (),
-                clock,
-                deadlines=deadline.ends,
-                invalid=lambda: self.invalid() if self.leading else (),
-                accelerators=self.accelerators,
-            )
+        self.runs = ExperimentCollector(
+            lambda: self.index if self.leading else (),
+            clock,
+            deadlines=deadline.ends,
+            invalid=lambda: self.invalid() if self.leading else (),
+            accelerators=self.accelerators,
         )
+        self.instruments.registry.register(self.runs)
         self.node_places = NodePlaces(self.informers.reflector, monotonic) if settings.node_labels else None
         self.instruments.registry.register(WatchCollector(self._watches, monotonic, self.index.foreign_pods))
         self.instruments.registry.register(RightsCollector(self.denials.lasting))

@@ -7,7 +7,7 @@ with its operator and its outcome, so the sum over all namespaces is always that
 from prometheus_client import Counter
 
 from muster.metrics.catalogue import NAMESPACES, OTHER
-from muster.metrics.exposition import label
+from muster.metrics.exposition import Places
 from muster.state.vocabulary.record import FINISHED, Record
 
 
@@ -17,13 +17,12 @@ class NamespaceOutcomes:
     def __init__(self, outcomes: Counter, folded: Counter) -> None:
         self._outcomes = outcomes
         self._folded = folded
-        self._known: dict[str, str] = {}
-        """Label values by namespace, of those that have a place."""
+        self._namespaces = Places(NAMESPACES)
         self._begun: set[tuple[str, str]] = set()
 
     def transition(self, namespace: str, operator: str, old: Record | None, new: Record) -> None:
         """Count an experiment that has ended. Its series begin at 0 with its first record: an end is an increase."""
-        place = self._place(namespace)
+        place = self._namespaces.of(namespace)
         if (place, operator) not in self._begun:
             self._begun.add((place, operator))
             for phase in sorted(FINISHED):
@@ -32,11 +31,3 @@ class NamespaceOutcomes:
             self._outcomes.labels(place, operator, new.phase).inc()
             if place == OTHER:
                 self._folded.inc()
-
-    def _place(self, namespace: str) -> str:
-        found = self._known.get(namespace)
-        if found is None:
-            if len(self._known) >= NAMESPACES:
-                return OTHER
-            found = self._known[namespace] = label(namespace)
-        return found

@@ -9,17 +9,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain, product
-from types import MappingProxyType
 from typing import Protocol
 
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
+from muster.api.goodput import micros
 from muster.api.values.accelerators import USUAL, Accelerators
+from muster.api.values.devices import Devices, total
 from muster.api.values.owners import Owners
 from muster.metrics.catalogue import INVALID, OTHER, SERIES
 from muster.metrics.exposition import Families, label
 from muster.metrics.rows import fleet
+from muster.metrics.run_time import NOTHING, RunTime
 from muster.metrics.series import FEWEST, OF_FINISHED, Deadlines, Facts, Finished, Series
 from muster.rollcall.arrivals import arrivals
 from muster.state.facts.accelerators import held
@@ -95,7 +97,6 @@ class Known(Protocol):
         """Whose it is, for its info."""
 
 
-_NOTHING: Mapping[str, int] = MappingProxyType({})
 _Running = tuple[Plan, Record, Known, Mapping[str, int]]
 
 
@@ -123,6 +124,12 @@ class ExperimentCollector(Collector):
         self._accelerators = accelerators
         self._resources: dict[str, None] = {}
         """Names met, in the order in which they were."""
+        self._times = RunTime()
+
+    def changed(self, plan: Plan, old: Record | None, new: Record) -> None:
+        """A record was persisted in the place of ``old``: where its time went is counted, also between two scrapes."""
+        parts = ((plan.devices.get(group.name, ()), group.size) for group in plan.groups) if new.finished else ()
+        self._times.changed(plan, old, new, self._named(total(parts)))
 
     def collect(self) -> Iterable[Family]:
         """The sums, and the series of as many experiments as fit."""
@@ -134,6 +141,8 @@ class ExperimentCollector(Collector):
         ends: list[Phase] = []
         owners: list[Owners] = []
         most_running, most_finished = self._cap // FEWEST + 1, self._cap // OF_FINISHED + 1
+        self._times.begin()
+        micros_now = micros(self._clock())
         for each in self._known():
             plan, record = each.plan, each.record
             if plan is None or record is None:
@@ -147,13 +156,19 @@ class ExperimentCollector(Collector):
                     ends.append(phase)
                     owners.append(each.owners)
                 continue
-            accelerators = self._held(plan, each.view)
+            accelerators = self._named(held(plan, each.view))
             if accelerators:
                 self._sum(devices, record, accelerators)
+            if each.step:
+                record = moved(record, each.step)
+            if record.goodput is not None:
+                until = micros_now if each.pending_at is None else min(micros_now, micros(each.pending_at))
+                self._times.count(plan, record.goodput, until, accelerators)
             if len(running) < most_running:
-                running.append((plan, moved(record, each.step), each, accelerators))
+                running.append((plan, record, each, accelerators))
             elif len(beyond) < most_running and _is_stuck(record):
-                beyond.append((plan, moved(record, each.step), each, accelerators))
+                beyond.append((plan, record, each, accelerators))
+        self._times.end()
         refused: list[Finished] = []
         for invalid in self._invalid():
             phases[INVALID, invalid.record.phase] += 1
@@ -162,19 +177,22 @@ class ExperimentCollector(Collector):
         # Of more than fit, those that are stuck come first: without series an experiment has no alert.
         running = sorted([*running, *beyond], key=lambda one: not _is_stuck(one[1]))[:most_running]
         noted = [_facts(*one, self._clock()) for one in running]
-        families = Families([fleet.EXPERIMENTS, fleet.ACCELERATORS])
+        families = Families(
+            [fleet.EXPERIMENTS, fleet.ACCELERATORS, fleet.NAMESPACE_SECONDS, fleet.NAMESPACE_ACCELERATOR_SECONDS]
+        )
         _sum_up(phases, families)
         for resource, state in product((*self._resources, *([OTHER] if (OTHER, HELD) in devices else ())), STATES):
             families.add(fleet.ACCELERATORS, {"resource": resource, "state": state}, devices[resource, state])
+        for row, labels, seconds in self._times.read():
+            families.add(row, labels, seconds)
         ended = chain(map(_finished, plans, ends, owners), refused)
         series = Series(noted, ended, phases.total(), now=self._clock(), deadlines=self._deadlines, cap=self._cap)
         return [*families.collected(), series]
 
-    def _held(self, plan: Plan, view: View) -> Mapping[str, int]:
-        """The accelerators it holds, by a name that few have."""
-        devices = held(plan, view)
+    def _named(self, devices: Devices) -> Mapping[str, int]:
+        """The accelerators among devices, by a name that few have."""
         if not devices:
-            return _NOTHING
+            return NOTHING
         found: Counter[str] = Counter()
         for resource, number in self._accelerators.of(devices).items():
             name = label(resource)
@@ -204,8 +222,8 @@ def _facts(plan: Plan, record: Record, known: Known, accelerators: Mapping[str, 
         causes = by_cause(plan, record, view, roll.missing) if roll and roll.missing else {}
         counts = (roll.arrived, roll.missing, causes) if roll else None
         progress = view.progress_of(record.epoch) if record.gathering else None
-        ready, probe, at = view.of(record.epoch).ready, view.probe_result_of(record.epoch), known.pending_at
-        until = None if at is None else min(at, now)
+        ready, probe = view.of(record.epoch).ready, view.probe_result_of(record.epoch)
+        until = None if known.pending_at is None else min(known.pending_at, now)
         come = view.arrivals_of(record.epoch) if record.phase is Phase.RUNNING else None
         last = len(come.members) if come is not None and come.hold(now) else None
         return Facts(plan, record, ready, counts, probe, progress, accelerators, until, known.owners, last)

@@ -146,6 +146,23 @@ def quoted(value: str) -> str:
     return text if text.isalnum() else text.replace("\\", r"\\").replace('"', r"\"")
 
 
+class Places:
+    """Label values for names that are met: the first ``limit`` have their own, and all others share ``OTHER``."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._known: dict[str, str] = {}
+
+    def of(self, name: str) -> str:
+        """The label value of a name."""
+        found = self._known.get(name)
+        if found is None:
+            if len(self._known) >= self._limit:
+                return OTHER
+            found = self._known[name] = label(name)
+        return found
+
+
 class Bounded(Generic[_Instrument]):
     """An instrument with labels that stops taking new label sets when it has ``limit`` of them.
 

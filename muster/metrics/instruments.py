@@ -45,9 +45,10 @@ class Instruments:
         tracked_pods: Callable[[], float],
         queue_depth: Callable[[], float],
         traced: Traced = lambda _plan, _old, _new: None,
+        changed: Callable[[Plan, Record | None, Record], None] = lambda _plan, _old, _new: None,
     ) -> None:
-        """``traced`` is called with each transition, to make spans of it."""
-        self._traced = traced
+        """``traced`` is called with each transition, to make spans of it, and ``changed`` to count its time."""
+        self._traced, self._changed = traced, changed
         self.registry = CollectorRegistry()
         self._folded = self._counter(daemon.LABEL_SETS_FOLDED)
         self._phases = self._bounded_histogram(fleet.PHASE_DURATION, closed_sets.PHASES)
@@ -88,6 +89,8 @@ class Instruments:
         """
         trace = self._traced(plan, old, new) if plan is not None else None
         example = {"trace_id": trace} if trace else None
+        if plan is not None:
+            self._changed(plan, old, new)
         operator = plan.operator if plan else INVALID
         self._by_namespace.transition(plan.namespace if plan else namespace, operator, old, new)
         if new.finished and not (old and old.finished):

@@ -89,6 +89,23 @@ NAMESPACE_OUTCOMES = Metric(
     "the namespace _other. muster_outcomes_total has the reasons.",
     ("namespace", "operator", "outcome"),
 )
+NAMESPACE_SECONDS = Metric(
+    "muster_namespace_seconds_total",
+    Type.COUNTER,
+    "Time of all runs of a namespace by what it went into: each second of a run counts once, also of runs that have no "
+    "series of their own. The buckets are productive and those of muster_experiment_badput_seconds_total; taken_back "
+    "is the part of productive that has turned out to be of another one. Counted since this daemon leads; suspended "
+    "time is in none. Namespaces share _other as in muster_namespace_outcomes_total.",
+    ("namespace", "operator", "bucket"),
+    "seconds",
+)
+NAMESPACE_ACCELERATOR_SECONDS = Metric(
+    "muster_namespace_accelerator_seconds_total",
+    Type.COUNTER,
+    "The same for each accelerator that a run held then: a second of a run with 4,096 counts 4,096 times.",
+    ("namespace", "operator", "resource", "bucket"),
+    "seconds",
+)
 REFUSALS = Metric(
     "muster_refusals_total",
     Type.COUNTER,
@@ -110,5 +127,7 @@ ROWS = (
     RESTART_VERDICTS,
     OUTCOMES,
     NAMESPACE_OUTCOMES,
+    NAMESPACE_SECONDS,
+    NAMESPACE_ACCELERATOR_SECONDS,
     REFUSALS,
 )

@@ -1,0 +1,165 @@
+"""Where the time of all runs went: counters by namespace, operator and bucket, and the same by accelerators held.
+
+A run's own sums (``muster.api.goodput``) only grow, and follow from its record and the second. Whenever the runs are
+walked over, what the sums of each have grown by is added to the counters of its namespace, and for each accelerator
+that it holds to those of the accelerators. So no figure of a namespace depends on which runs have series of their own,
+and a run of 4,096 accelerators that ended yesterday counts by what it held then.
+
+- A run that is met for the first time with a past begins at what its sums are then: another daemon has counted them.
+- One that ends is counted to its end when that is persisted, so the time between two walks is not lost with it.
+- What is taken back from the productive time (``taken_back``) is a counter beside it, because no counter falls.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from operator import attrgetter
+from types import MappingProxyType
+from typing import Final
+
+from muster.api.goodput import BADPUT, Bucket, Goodput, micros
+from muster.metrics.catalogue import NAMESPACES
+from muster.metrics.exposition import Places
+from muster.metrics.rows import fleet
+from muster.metrics.rows.row import Metric
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Record
+
+OPERATORS: Final = 32
+"""Values of the label operator; there are five operators and a few other kinds."""
+TAKEN_BACK: Final = "taken_back"
+SUMS: Final = (Bucket.PRODUCTIVE.value, TAKEN_BACK, *(each.value for each in BADPUT))
+"""The sums of a run, which are values of the label bucket."""
+
+_figures_of = attrgetter(*SUMS)
+_AT: Final = {name: at for at, name in enumerate(SUMS)}
+_WITHOUT_NODES: Final = frozenset((_AT[Bucket.QUEUED], _AT[Bucket.SCHEDULING]))
+"""Buckets in which the pods of a new run have no nodes yet."""
+_NEVER: Final = 1 << 62
+NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
+Key = tuple[str, str]
+"""Namespace and operator."""
+
+
+class _Counted:
+    """How far one run is counted: the sums that were read last, and what is counted of each."""
+
+    __slots__ = ("at", "base", "figures", "held", "key", "since", "sums", "walk")
+
+    def __init__(self, key: Key, walk: int) -> None:
+        self.key = key
+        self.walk = walk
+        """The walk in which it was met last."""
+        self.held: Mapping[str, int] | None = None
+        """None until the run is walked over."""
+        self.figures = [0] * len(SUMS)
+        self.sums: Goodput | None = None
+        self.at = 0
+        """Which of the figures grows by itself, because ``sums`` is in that bucket."""
+        self.base = 0
+        """What ``sums`` has of that bucket."""
+        self.since = 0
+        """Up to when that is, in microseconds; more than any time where nothing is counted since."""
+
+    def read(self, sums: Goodput) -> None:
+        """Keep the sums that the next look may find again."""
+        self.sums, self.at = sums, _AT.get(sums.bucket, _AT[Bucket.OTHER])
+        self.base = getattr(sums, SUMS[self.at])
+        self.since = micros(sums.counted_at) if sums.bucket else _NEVER
+
+
+class RunTime:
+    """The counters of the runs that this daemon looks after."""
+
+    def __init__(self, namespaces: int = NAMESPACES) -> None:
+        self._namespaces = Places(namespaces)
+        self._operators = Places(OPERATORS)
+        self._runs: dict[str, _Counted] = {}
+        self._walk = 0
+        self._met = 0
+        self._ms: Counter[tuple[Key, int]] = Counter()
+        self._held_ms: Counter[tuple[Key, str, int]] = Counter()
+
+    def begin(self) -> None:
+        """The runs are walked over now."""
+        self._walk += 1
+        self._met = 0
+
+    def count(self, plan: Plan, sums: Goodput, now: int, held: Mapping[str, int]) -> None:
+        """Count a run until now, in microseconds. ``held`` is what it holds: it weighs the time until the next walk."""
+        run = self._runs.get(plan.uid)
+        if run is None:
+            run = self._runs[plan.uid] = _Counted(self._key(plan), self._walk)
+            run.figures = _figures(sums, now)
+            run.read(sums)
+        elif run.sums is not sums:
+            self._compare(run, sums, now, held if run.held is None else run.held)
+        elif (ms := run.base + (now - run.since) // 1000) > run.figures[run.at]:
+            self._grow(run, run.at, ms, held if run.held is None else run.held)
+        run.held, run.walk = held, self._walk
+        self._met += 1
+
+    def end(self) -> None:
+        """Forget the runs that were not met: they were deleted, or another daemon leads now."""
+        if self._met < len(self._runs):
+            for uid in [uid for uid, run in self._runs.items() if run.walk != self._walk]:
+                del self._runs[uid]
+
+    def changed(self, plan: Plan, old: Record | None, new: Record, asked: Mapping[str, int] = NOTHING) -> None:
+        """A record was persisted. A new run counts from its beginning, and one that has ended to its end.
+
+        ``asked`` is what all of its pods ask for: it weighs a run that begins and ends between two walks.
+        """
+        sums, run = new.goodput, self._runs.get(plan.uid)
+        if sums is None:
+            return
+        if new.finished:
+            if run is not None:
+                self._compare(run, sums, 0, run.held, asked)
+                del self._runs[plan.uid]
+        elif run is None and old is None:
+            run = self._runs[plan.uid] = _Counted(self._key(plan), self._walk)
+            run.read(sums)
+
+    def read(self) -> Iterator[tuple[Metric, dict[str, str], float]]:
+        """Each series, with its labels, in seconds."""
+        for ((namespace, operator), at), ms in self._ms.items():
+            labels = {"namespace": namespace, "operator": operator, "bucket": SUMS[at]}
+            yield fleet.NAMESPACE_SECONDS, labels, ms / 1000
+        for ((namespace, operator), resource, at), ms in self._held_ms.items():
+            labels = {"namespace": namespace, "operator": operator, "resource": resource, "bucket": SUMS[at]}
+            yield fleet.NAMESPACE_ACCELERATOR_SECONDS, labels, ms / 1000
+
+    def _compare(
+        self,
+        run: _Counted,
+        sums: Goodput,
+        now: int,
+        held: Mapping[str, int] | None,
+        asked: Mapping[str, int] = NOTHING,
+    ) -> None:
+        for at, ms in enumerate(_figures(sums, now)):
+            weights = held if held is not None else NOTHING if at in _WITHOUT_NODES else asked
+            self._grow(run, at, ms, weights)
+        run.read(sums)
+
+    def _grow(self, run: _Counted, at: int, ms: int, held: Mapping[str, int]) -> None:
+        """One sum of a run has so many milliseconds now. What was counted too early is not counted again."""
+        more = ms - run.figures[at]
+        if more <= 0:
+            return
+        run.figures[at] = ms
+        self._ms[run.key, at] += more
+        for resource, number in held.items():
+            self._held_ms[run.key, resource, at] += more * number
+
+    def _key(self, plan: Plan) -> Key:
+        return self._namespaces.of(plan.namespace), self._operators.of(plan.operator)
+
+
+def _figures(sums: Goodput, now: int) -> list[int]:
+    """The sums at that microsecond."""
+    figures = list(_figures_of(sums))
+    if sums.bucket:
+        passed = max(0, now - micros(sums.counted_at)) // 1000
+        figures[_AT.get(sums.bucket, _AT[Bucket.OTHER])] += passed
+    return figures

@@ -1,0 +1,140 @@
+"""Where the time of all runs went: what the counters have of runs that begin, change, end and are forgotten."""
+
+from collections.abc import Mapping
+
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from muster.api.goodput import Bucket, Goodput, micros
+from muster.metrics.catalogue import OTHER
+from muster.metrics.run_time import NOTHING, SUMS, RunTime
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Phase, Record
+from tests.builders import NOW, edited, plan, record
+
+GPUS: Mapping[str, int] = {"nvidia.com/gpu": 8}
+
+
+def having(
+    bucket: Bucket | str = Bucket.PRODUCTIVE, at: float = NOW, phase: Phase = Phase.RUNNING, **ms: int
+) -> Record:
+    return record(phase=phase, goodput=replace(Goodput(counted_at=at, bucket=bucket), **ms))
+
+
+def run(name: str = "run", namespace: str = "team") -> Plan:
+    return edited(plan(), name=name, namespace=namespace, uid=f"uid-{name}")
+
+
+def look(times: RunTime, mine: Plan, now: Record, passed: float, held: Mapping[str, int] = NOTHING) -> None:
+    """Walk over the one run, so many seconds later."""
+    assert now.goodput is not None
+    times.begin()
+    times.count(mine, now.goodput, micros(NOW + passed), held)
+    times.end()
+
+
+def seconds(times: RunTime, namespace: str = "team") -> dict[str, float]:
+    found = (each for each in times.read() if each[0].name == "muster_namespace_seconds_total")
+    return {labels["bucket"]: value for _, labels, value in found if labels["namespace"] == namespace and value}
+
+
+def held(times: RunTime) -> dict[str, float]:
+    found = (each for each in times.read() if each[0].name == "muster_namespace_accelerator_seconds_total")
+    return {labels["bucket"]: value for _, labels, value in found if value}
+
+
+def begun(times: RunTime, bucket: Bucket = Bucket.PRODUCTIVE) -> Plan:
+    times.changed(run(), None, having(bucket))
+    return run()
+
+
+def test_a_second_of_a_run_counts_once_however_often_it_is_looked_at() -> None:
+    times = RunTime()
+    mine = begun(times)
+    for passed in (1, 1, 5, 10):
+        look(times, mine, having(), passed)
+    assert seconds(times) == {"productive": 10}
+
+
+def test_a_change_of_the_bucket_counts_the_time_before_it_as_the_record_says() -> None:
+    times = RunTime()
+    mine = begun(times)
+    look(times, mine, having(), 10)
+    stuck = having(Bucket.STUCK, NOW + 30, productive=30_000, taken_back=25_000, stuck=25_000)
+    look(times, mine, stuck, 40)
+    assert seconds(times) == {"productive": 30, "taken_back": 25, "stuck": 35}
+
+
+def test_a_run_that_another_daemon_has_counted_counts_from_now_on() -> None:
+    times = RunTime()
+    look(times, run(), having(productive=900_000), 100)
+    assert seconds(times) == {}
+    look(times, run(), having(productive=900_000), 115)
+    assert seconds(times) == {"productive": 15}
+
+
+def test_a_run_that_begins_and_ends_between_two_looks_counts_whole_by_what_it_asks_for() -> None:
+    times = RunTime()
+    mine = begun(times, Bucket.SCHEDULING)
+    ended = having("", NOW + 9, Phase.SUCCEEDED, scheduling=2_000, assembly=1_000, productive=6_000)
+    times.changed(mine, having(), ended, GPUS)
+    assert seconds(times) == {"scheduling": 2, "assembly": 1, "productive": 6}
+    assert held(times) == {"assembly": 8, "productive": 48}, "nothing was held before it had nodes"
+
+
+def test_time_is_weighed_by_what_the_run_held_then() -> None:
+    """A run of many accelerators that ended yesterday counts by what it held yesterday."""
+    times = RunTime()
+    mine = begun(times)
+    look(times, mine, having(), 10, GPUS)
+    look(times, mine, having(), 20, {"nvidia.com/gpu": 2})
+    look(times, mine, having(), 30)
+    times.changed(mine, having(), having("", NOW + 40, Phase.SUCCEEDED, productive=40_000), GPUS)
+    assert held(times) == {"productive": 80 + 80 + 20}
+    assert seconds(times) == {"productive": 40}
+
+
+def test_what_was_counted_too_early_is_not_counted_again() -> None:
+    """A status that was decided before, and is persisted now, has put a second into another bucket."""
+    times = RunTime()
+    mine = begun(times)
+    look(times, mine, having(), 10)
+    later = having(Bucket.PRODUCTIVE, NOW + 20, productive=15_000, stuck=5_000)
+    look(times, mine, having(Bucket.STUCK, NOW + 9, productive=9_000), 10)
+    look(times, mine, later, 20)
+    assert seconds(times) == {"productive": 15, "stuck": 5}
+
+
+def test_a_run_that_is_gone_is_forgotten_and_its_time_stays() -> None:
+    times = RunTime()
+    mine = begun(times)
+    look(times, mine, having(), 10)
+    times.begin()
+    times.end()
+    look(times, mine, having(), 500)
+    assert seconds(times) == {"productive": 10}, "another daemon led meanwhile"
+
+
+def test_namespaces_without_end_are_counted_together() -> None:
+    times = RunTime(namespaces=2)
+    for name in "abcd":
+        times.changed(run(name, name), None, having())
+        look(times, run(name, name), having(), 1)
+    assert (seconds(times, "a"), seconds(times, "b")) == ({"productive": 1}, {"productive": 1})
+    assert seconds(times, OTHER) == {"productive": 2}
+
+
+@given(st.lists(st.tuples(st.sampled_from(Bucket), st.integers(0, 9_000), st.booleans()), max_size=12))
+def test_at_its_end_a_run_has_counted_what_its_status_says(moves: list[tuple[Bucket, int, bool]]) -> None:
+    times, now, sums = RunTime(), NOW, Goodput(counted_at=NOW, bucket=Bucket.QUEUED)
+    times.changed(run(), None, having(Bucket.QUEUED))
+    for bucket, ms, looked in moves:
+        now += ms / 1000
+        if looked:
+            look(times, run(), record(phase=Phase.RUNNING, goodput=sums), now - NOW)
+        sums = replace(sums.at(now), bucket=bucket)
+    end = replace(sums.at(now + 1), bucket="")
+    times.changed(run(), having(), record(phase=Phase.FAILED, goodput=end))
+    wanted = {name: getattr(end, name) / 1000 for name in SUMS}
+    assert seconds(times) == {name: value for name, value in wanted.items() if value}
