@@ -136,6 +136,11 @@ class Watch(Strict):
         description="let musterd suspend or delete a watched object whose own annotations ask for that "
         "(muster.dev/on-deadline)",
     )
+    events: bool = Field(
+        True,
+        description="let musterd list Events of a watched object whose controller does not make its pods; without it "
+        "the sentence does not say why they are missing",
+    )
 
 
 class ServiceAccount(Strict):

@@ -41,6 +41,7 @@ from muster.daemon.tasks import Tasks
 from muster.daemon.wall_clock import TICK, WallClock
 from muster.daemon.watched.index import WatchedIndex
 from muster.daemon.watched.recording import ref_of as ref_of_watched
+from muster.daemon.watched.remarks import RemarkReader
 from muster.daemon.watched.watches import WatchedWatches
 from muster.daemon.web.health import DaemonHealth
 from muster.daemon.web.live import Changes
@@ -163,6 +164,7 @@ class Daemon:
         )
         self._hearing = Hearing(clock, monotonic)
         self._intake = SentIntake(self.index, clock, self.queue.add_in)
+        self._remarks = RemarkReader(transport, self.queue.add_in, clock)
         self.controller = Controller(
             transport=writing,
             share=others,
@@ -177,6 +179,7 @@ class Daemon:
             monotonic=monotonic,
             watched_synced=self.watched.synced,
             heard_since=self._heard_since,
+            remarks=self._remarks,
         )
         self.health = DaemonHealth(self.informers, self.denials, self.elector, self.loop_lag, monotonic)
         self.runs = ExperimentCollector(
@@ -275,7 +278,8 @@ class Daemon:
 
     def others(self) -> Mapping[str, Coroutine[Any, Any, None]]:
         """What measures this process and its clock."""
-        return {"loop_lag": self.loop_lag.run(), "wall_clock": self._watch_clock(), "incidents": self.incidents.run()}
+        work = {"loop_lag": self.loop_lag.run(), "wall_clock": self._watch_clock(), "incidents": self.incidents.run()}
+        return work | ({"remarks": self._remarks.run()} if self.settings.watched else {})
 
     def steps(self) -> Coroutine[Any, Any, None]:
         """The steps of the experiments in the queue."""
@@ -298,6 +302,7 @@ class Daemon:
         """Lead no more: forget what only the leader does."""
         stand_by(self.index, self.queue)
         self.controller.stand_by()
+        self._remarks.forget()
         self.incidents.stand_by()
         self.changes.everything()
 
@@ -308,8 +313,8 @@ class Daemon:
             yield "nodes", self.node_places.reflector
 
     def _answered(self, verb: str, resource: str, error: ApiError | None) -> None:
-        """A request was answered. Reviews of readers and the labels of nodes are left out: no decision needs them."""
-        if resource not in ("tokenreviews", "subjectaccessreviews", "nodes"):
+        """A request was answered. What no decision needs is left out: reviews of readers, nodes, reads of Events."""
+        if resource not in ("tokenreviews", "subjectaccessreviews", "nodes") and (verb, resource) != ("list", "events"):
             self.denials.observe(verb, resource, error)
 
     async def _watch_clock(self) -> None:

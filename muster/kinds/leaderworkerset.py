@@ -109,6 +109,7 @@ DECLARED: Final = (
         level=1,
         about="all LeaderWorkerSets",
         members="by group and worker index; the leader of a group comes first",
+        makes=("statefulset/{name}", "statefulset/{name}-{job}", "podgroup/{name}-{job}"),
         sample=Sample(_sample, by_index(INDEX, **{LABEL: "train", GROUP_INDEX: "0"}), controller=MAKER),
     ),
 )

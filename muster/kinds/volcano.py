@@ -179,6 +179,7 @@ DECLARED: Final = (
         level=1,
         about="all Jobs of Volcano (`batch.volcano.sh`)",
         members="by task, in their order, and index; with the plugin `pytorch` the master comes first",
+        makes=("podgroup/{name}-{uid}",),
         sample=Sample(_sample, by_index(INDEX, **{LABEL: "train", TASK: "worker"}), controller=VCJOB.kind),
     ),
 )

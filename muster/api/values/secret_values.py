@@ -22,6 +22,8 @@ LONGEST: Final = 4_096
 """Characters of a value that are looked for: a text that is looked through has no more."""
 MOST: Final = 256
 """Forms of values that are looked for."""
+MOST_NODES: Final = 10_000
+"""Mappings and lists of a spec that are looked through."""
 _USUAL: Final = re.compile(
     r"(?i:[a-z]{1,15}|[0-9.,:_-]{1,15}|[./~][\w./-]*|[\w-]{1,60}\.(?:json|ya?ml|toml|txt|pem|key))"
 )
@@ -44,6 +46,22 @@ def secrets_of(spec: Any) -> tuple[str, ...]:
         if isinstance(one, dict)
     ]
     return secrets_in((name, value) for name, value in pairs if isinstance(name, str) and isinstance(value, str))
+
+
+def secrets_within(spec: Any) -> tuple[str, ...]:
+    """The values of secrets in every environment in a spec of any kind, wherever its pod templates are."""
+    pairs: list[tuple[str, str]] = []
+    waits, seen = [spec], 0
+    while waits and seen < MOST_NODES:
+        each, seen = waits.pop(), seen + 1
+        if isinstance(each, dict):
+            name, value = each.get("name"), each.get("value")
+            if isinstance(name, str) and isinstance(value, str):
+                pairs.append((name, value))
+            waits += [inner for inner in each.values() if isinstance(inner, dict | list)]
+        elif isinstance(each, list):
+            waits += [inner for inner in each[:MOST_NODES] if isinstance(inner, dict | list)]
+    return secrets_in(pairs)
 
 
 def secrets_in(environment: Iterable[tuple[str, str]]) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from muster.daemon.steps.live_reads import LiveReads
 from muster.daemon.steps.outcomes import Outcomes
 from muster.daemon.steps.status_writer import StatusWriter
 from muster.daemon.steps.watched import WatchedSteps
+from muster.daemon.watched.remarks import RemarkReader
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Transport
 from muster.kube.workqueue import WorkQueue
@@ -67,6 +68,7 @@ class Controller:
         monotonic: Callable[[], float],
         watched_synced: Callable[[str], bool] = lambda _kind: True,
         heard_since: Callable[[Entry], float] = lambda _entry: 0.0,
+        remarks: RemarkReader | None = None,
     ) -> None:
         """``watched_synced`` says whether objects and pods of a watched kind have had their first list.
 
@@ -95,6 +97,7 @@ class Controller:
             clock=clock,
             decide=self._decide,
             await_next=self._await_next,
+            remarks=remarks,
         )
         self._live_reads = LiveReads(share, informers, queue, self._outcomes, clock)
         self._leftovers = Leftovers(index, queue, engine, monotonic)

@@ -12,6 +12,7 @@ from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.watched_run import WatchedRun
 from muster.daemon.steps.outcomes import Outcomes
 from muster.daemon.watched.recording import WatchedRecorder, ref_of
+from muster.daemon.watched.remarks import RemarkReader
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Transport
 from muster.metrics.instruments import Instruments
@@ -39,6 +40,7 @@ class WatchedSteps:
         clock: Callable[[], float],
         decide: Callable[[Entry, Plan], Decision],
         await_next: Callable[[Plan, Decision], None],
+        remarks: RemarkReader | None = None,
     ) -> None:
         self._transport = transport
         self._share = share
@@ -48,6 +50,7 @@ class WatchedSteps:
         self._clock = clock
         self._decide = decide
         self._await_next = await_next
+        self._remarks = remarks
 
     def step(self, entry: Entry, run: WatchedRun) -> Coroutine[Any, Any, None] | None:
         """The decision of one step; returns the request that ends the run, where one is due."""
@@ -59,6 +62,8 @@ class WatchedSteps:
         if decision.write:
             self._records.keep(entry, decision)
         self._await_next(entry.plan, decision)
+        if self._remarks is not None:
+            self._remarks.follow(entry, run)
         for action in decision.actions:
             if isinstance(action, EndRun):
                 now = self._clock()

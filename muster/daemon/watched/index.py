@@ -15,6 +15,7 @@ import structlog
 
 from muster.api.errors import MusterError
 from muster.api.manifest.yaml.reader import MAX_BYTES
+from muster.api.values.secret_values import secrets_within
 from muster.api.values.timestamps import seconds_of
 from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.index import ExperimentIndex
@@ -22,6 +23,7 @@ from muster.daemon.experiments.watched_run import WatchedRun
 from muster.daemon.watched.labelled import Key, LabelledSets
 from muster.daemon.watched.made import MadeObjects
 from muster.kinds.declaration.watched_kind import Object, WatchedKind
+from muster.kinds.planning.complaints import state_of
 from muster.kinds.planning.watched_plan import ON_DEADLINE, metadata_of
 from muster.state.view.membership import Membership
 from muster.state.vocabulary.plan import Plan
@@ -113,9 +115,11 @@ class WatchedIndex:
                 run.pod = min(there.values(), key=lambda pod: (pod.created, pod.name), default=None)
             return
         run.alone, entry.problem = plan, ""
-        run.members.view.own, claims = run.attempts.follow(run.kind.own_state(obj), run.kind.claims(obj))
+        run.members.view.own, claims = run.attempts.follow(state_of(run.kind, obj), run.kind.claims(obj))
         self._claim(entry, run, {each.owner: each for each in claims})
         self._follow(entry, run, plan)
+        counted = sum(tally.pods for tally in run.members.view.epochs.values())
+        run.secrets = secrets_within(obj.get("spec")) if counted < plan.size else ()
 
     def _follow(self, entry: Entry, run: WatchedRun, alone: Plan) -> None:
         """Judge its pods by its plan, with what its controller has made of it."""

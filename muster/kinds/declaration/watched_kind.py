@@ -161,6 +161,9 @@ class WatchedKind:
     wanted: Callable[[Object], bool] = every
     suspend: Mapping[str, Any] | None = None
     """The merge patch that suspends an object; None where the kind has no such field."""
+    makes: tuple[str, ...] = ()
+    """Owner keys of what its controller makes before there are pods, which Events may be about. They may hold the
+    ``{name}`` and ``{uid}`` of the object, and the ``{group}`` and ``{job}`` of a member without a pod."""
     made: Made | None = None
     """Where the object leaves to its controller which pods there are: what that makes of it."""
     handed: str = "write an Experiment for it: muster init begins one"

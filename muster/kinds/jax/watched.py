@@ -58,6 +58,7 @@ DECLARED: Final = (
         level=1,
         about="all JAXJobs that Muster does not run",
         members="by replica index",
+        makes=("podgroup/{name}",),
         sample=Sample(_sample, by_index(INDEX, **{LABEL: "train"}), container="jax", controller=JAXJOB.kind),
         suspend=SUSPEND,
         handed=SUBMITTED,

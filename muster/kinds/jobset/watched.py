@@ -207,6 +207,7 @@ DECLARED: Final = (
         about="all JobSets that Muster does not run",
         members="by replicated job, job index and completion index",
         epochs="its restarts",
+        makes=("job/{name}-{group}-{job}",),
         sample=Sample(_sample, pods_of("w"), uid_label=f"{PREFIX}jobset-uid"),
         suspend={"spec": {"suspend": True}},
         handed=f"set spec.managedBy: {MANAGED_BY}, or {SUBMITTED}",

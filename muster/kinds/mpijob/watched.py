@@ -96,6 +96,7 @@ DECLARED: Final = (
         level=1,
         about="all MPIJobs of version v2beta1",
         members="the workers by the number in their names, then the launcher",
+        makes=("podgroup/{name}", "job/{name}-launcher"),
         sample=Sample(
             _sample,
             tuple({LABEL: "train", OPERATOR: NAME, ROLE: WORKER, INDEX: str(rank)} for rank in range(2)),

@@ -67,6 +67,7 @@ DECLARED: Final = (
         level=1,
         about="all PyTorchJobs",
         members="the Master first, then the workers by replica index",
+        makes=("podgroup/{name}",),
         sample=Sample(
             _sample,
             ({LABEL: "train", TYPE: MASTER, INDEX: "0"}, {LABEL: "train", TYPE: WORKER, INDEX: "0"}),

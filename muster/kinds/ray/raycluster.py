@@ -92,7 +92,7 @@ def own_state(obj: Mapping[str, Any]) -> OwnState:
     at = seconds_of(str(metadata_of(obj).get("creationTimestamp") or "")) or None
     if isinstance(spec, Mapping) and spec.get("suspend") is True:
         return OwnState(Said.SUSPENDED, "Suspended", "suspended by spec.suspend of the RayCluster", started_at=at)
-    failure = _condition(status, "ReplicaFailure")
+    failure = _condition(status, "ReplicaFailure") or _condition(status, "RayClusterReplicaFailure")
     if failure is None:
         return OwnState(started_at=at)
     why = clean(str(failure.get("message") or ""), MAX_MESSAGE)
@@ -199,6 +199,7 @@ RAYCLUSTERS: Final = WatchedKind(
     level=1,
     about="all RayClusters",
     members="by group and replica index",
+    makes=("podgroup/ray-{name}-pg",),
     sample=Sample(sample_of, sample_pods("train"), container="ray-head", controller=RAYCLUSTER.kind),
     suspend={"spec": {"suspend": True}},
     handed=SUBMITTED,

@@ -192,6 +192,7 @@ RAYJOBS: Final = WatchedKind(
     about="all RayJobs",
     members="by group and replica index",
     epochs="its attempts",
+    makes=("job/{name}",),
     sample=Sample(
         _sample,
         sample_pods("train-aaaaa"),

@@ -87,7 +87,7 @@ def track(context: Context, obstacle: Obstacle | None) -> Record:
         return record if before is None else replace(record, blocked=_lingering(context, before))
     if before and before.reason == obstacle.reason:
         return record if before.gone_at is None else replace(record, blocked=Blocked(before.reason, before.since))
-    since = before.since if before and same_kind else now
+    since = before.since if before and same_kind else min(obstacle.dated or now, now)
     return replace(record, blocked=Blocked(obstacle.reason, since))
 
 

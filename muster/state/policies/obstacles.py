@@ -91,6 +91,8 @@ class Obstacle(msgspec.Struct, frozen=True):
     """The member that the message names first."""
     begins: float = 0.0
     """The wall second before which it does not count."""
+    dated: float = 0.0
+    """The wall second since which it has been there, where that is known without having seen it."""
 
 
 def current(context: Context) -> Obstacle | None:
@@ -161,8 +163,10 @@ def _watched(context: Context) -> Obstacle | None:
         return Obstacle(of_watched.MEMBER_FAILED, what, of_watched.PATIENCE, name, since[uid])
     if found := unsaid(context):
         return Obstacle(found.reason, found.message, found.patience, found.message, found.begins)
-    what = of_watched.missing(context)
-    return Obstacle(of_watched.PODS_MISSING, what, of_watched.PATIENCE, what) if what else None
+    if not (what := of_watched.missing(context)):
+        return None
+    message = "; ".join(filter(None, (what, of_watched.why_missing(context))))
+    return Obstacle(of_watched.PODS_MISSING, message, of_watched.PATIENCE, what, dated=of_watched.never_made(context))
 
 
 def called_stuck(record: Record, obstacle: Blocked) -> bool:

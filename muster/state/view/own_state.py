@@ -5,6 +5,7 @@ from enum import StrEnum
 import msgspec
 
 from muster.state.view.progress import StepReport
+from muster.state.view.remark import Remark
 
 
 class Said(StrEnum):
@@ -49,3 +50,5 @@ class OwnState(msgspec.Struct, frozen=True, gc=False):
     """When, in the program's words: another one is another report."""
     clearing: str = ""
     """What becomes of its pods after its end, where its controller does not delete them at once."""
+    remark: Remark | None = None
+    """What a condition complains of, where that is no verdict."""

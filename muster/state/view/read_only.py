@@ -13,6 +13,7 @@ from muster.state.view.probe_result import ProbeResult
 from muster.state.view.progress import Progress
 from muster.state.view.recorder.arrivals import Arrivals
 from muster.state.view.recorder.collectives import Collectives
+from muster.state.view.remark import Remark
 from muster.state.view.tally import Tally
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.workload import Placement, Workload
@@ -100,3 +101,7 @@ class ReadOnlyView(Protocol):
     def admission(self) -> Workload | None: ...
     @property
     def own(self) -> OwnState | None: ...
+    @property
+    def remark(self) -> Remark | None: ...
+    @property
+    def remark_problem(self) -> str: ...

@@ -21,6 +21,7 @@ from muster.state.view.recorder.arrivals import Arrivals, arrivals_in_turns, who
 from muster.state.view.recorder.collectives import CollectiveReport, Collectives, collectives_in_turns
 from muster.state.view.recorder.judgement import judged_in_turns
 from muster.state.view.recorder.ras import RasSeen, ras_in_turns
+from muster.state.view.remark import Remark
 from muster.state.view.roll import RollAnswer, joined
 from muster.state.view.sent_reports import SentReports
 from muster.state.view.stale_members import StaleMembers
@@ -69,6 +70,9 @@ class View:
     """The Workload that Kueue has made for an object that it suspends and resumes itself."""
     own: OwnState | None = None
     """Of a watched object: what its own controller says of it."""
+    remark: Remark | None = None
+    remark_problem: str = ""
+    """Of a watched object whose pods are missing: the newest Event that says why, and why none can be read."""
     _remembered: tuple[object, ...] | None = None
     _in_time: tuple[object, object, float] | None = None
     """A plan, the record that had no time in the future under it, and when: it has none later."""
@@ -338,11 +342,9 @@ class View:
         """Take in where the ranks stand; True if that is news for a decision."""
         if answer.places is None:
             return False
-        before = self.places_of(epoch)
-        size = len(answer.states)
-        self.places = after = yield from places_in_turns(
-            answer.places, dict(answer.stacks), epoch, answer.at, before, size, self.progress_of(epoch)
-        )
+        before, size, stacks = self.places_of(epoch), len(answer.states), dict(answer.stacks)
+        turns = places_in_turns(answer.places, stacks, epoch, answer.at, before, size, self.progress_of(epoch))
+        self.places = after = yield from turns
         return (before.news if before else ()) != (after.news if after else ())
 
     def forget_coordinator(self) -> None:

@@ -98,7 +98,19 @@ def test_all_watched_kinds_have_their_rights(rendered: Rendered) -> None:
     assert role["kind"] == "ClusterRole"
     granted = {(rule["apiGroups"][0], rule["resources"][0]) for rule in role["rules"]}
     subjects = [kind.subject for kind in WATCHED_KINDS.values() if not kind.virtual]
-    assert granted == {(each.api_version.partition("/")[0], each.plural) for each in subjects}
+    assert granted == {(each.api_version.partition("/")[0], each.plural) for each in subjects} | {("", "events")}
+
+
+@pytest.mark.parametrize("namespace", [CLUSTER, "lab"])
+def test_events_are_listed_only_where_objects_are_watched_and_that_is_not_switched_off(
+    rendered: Rendered, namespace: str
+) -> None:
+    values = (("watch.kinds=jobs", True), ("observe.kinds=jobs", True), ("watch.kinds=pods", False))
+    for value, wanted in (*values, ("watch.kinds=", False), ("watch.kinds=jobs,watch.events=false", False)):
+        objects = rendered("--set", f"{value},settings.namespace={namespace}")
+        found = {(where, right) for where, right, _ in grants(objects, "musterd") if right[1] == "events"}
+        listed = {(namespace, ("", "events", "list"))} if wanted else set()
+        assert found == {(namespace, ("", "events", "create"))} | listed
 
 
 def test_in_its_own_namespace_it_has_its_lease_by_name() -> None:

@@ -66,6 +66,11 @@
   verbs: [get, list, watch{{ if $ends }}, patch, delete{{ end }}]
 {{- end }}
 {{- end }}
+{{- if and .Values.watch.events .Values.observe.events (include "muster.watchKinds" .) (ne (include "muster.watchKinds" .) "pods") }}
+- apiGroups: [""]
+  resources: [events] # why the controller of a watched object does not make its pods
+  verbs: [list]
+{{- end }}
 {{- end }}
 
 {{/* Of the namespaces that musterd looks after, with kueue.enabled. */}}

@@ -7,13 +7,16 @@ had the time in which it would have acted.
 from itertools import islice
 from typing import Final
 
+from muster.api.values.humanize import age
 from muster.api.values.rank_ranges import to_ranges
 from muster.state.facts import gates
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import was_deleted
 from muster.state.facts.sentences import EXACT, NAMED_RANGES, sentence, share
 from muster.state.view.own_state import Said
+from muster.state.view.remark import Remark
 from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.record import Phase
 
 MEMBER_FAILED: Final = "MemberFailed"
 PODS_MISSING: Final = "PodsMissing"
@@ -66,3 +69,31 @@ def missing(context: Context) -> str:
     place = plan.place(named[0]) if group is not None and group.named else ""
     first = f" ({'first: ' if len(named) > 1 else ''}{place})" if place else ""
     return f"{message}; {who} {to_ranges(named, NAMED_RANGES)}{first} {have} no pod"
+
+
+def never_made(context: Context) -> float:
+    """Since when no pod has been made of a run that is looked at for the first time; 0 where some may have been.
+
+    A daemon that takes over has not seen how long that lasts, but the object says when its controller was to begin.
+    """
+    record, tally = context.record, context.tally
+    new = record.phase is Phase.PENDING and record.phase_at == context.now and not record.epoch
+    return record.started_at or 0.0 if new and not tally.pods and not tally.collected else 0.0
+
+
+def why_missing(context: Context) -> str:
+    """What the controller itself has said last of pods that it does not make, as a quotation with its age."""
+    own, event = context.view.own, context.view.remark
+    found = [each for each in (event, own.remark if own is not None else None) if each is not None]
+    if found:
+        return quoted(max(found, key=lambda each: each.at), context.now)
+    return context.view.remark_problem
+
+
+def quoted(remark: Remark, now: float) -> str:
+    """``FailedCreate of Job llm-w-0 (job-controller, 40s ago): "exceeded quota"``."""
+    about = f" of {remark.about}" if remark.about else ""
+    ago = f"{age(max(0.0, now - remark.at))} ago" if remark.at else ""
+    where = ", ".join(filter(None, (remark.source, ago)))
+    message = f': "{remark.message}"' if remark.message else ""
+    return f"{remark.reason}{about}{f' ({where})' if where else ''}{message}"

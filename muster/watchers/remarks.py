@@ -1,0 +1,93 @@
+"""Events in which controllers say why they do not make pods: one short list for each object, and never a watch.
+
+Only Warnings are asked for, by the name of the object they are about. An Event of another kind of object with that
+name, of a deleted one, or of Muster itself is left out. What is kept is bounded, and free of what looks like a
+credential or is a secret of the object's own.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from muster.api.names import MANAGER
+from muster.api.values.credentials import without_credentials
+from muster.api.values.printable import clean, word
+from muster.api.values.secret_values import without_values
+from muster.kinds.planning.parts import Part
+from muster.kube.paths import core
+from muster.kube.transport import Transport
+from muster.kube.unstructured import Json, items, mapping, moment, text
+from muster.state.view.remark import Remark
+
+PAGE: Final = 100
+"""Events of one list. The API server keeps them for an hour, and controllers count repeats in one Event."""
+LARGEST: Final = 2**20
+"""Bytes of an answer that is read: an Event has a message of 1,024 characters at most."""
+SECONDS: Final = 5.0
+"""Within which a list is answered."""
+LONGEST: Final = 512
+"""Characters of a message that are kept."""
+
+
+async def read_remark(
+    transport: Transport, namespace: str, parts: Sequence[Part], *, since: float, secrets: Sequence[str] = ()
+) -> Remark | None:
+    """The newest Warning about one of these, from ``since`` on; None without any. Raises ``ApiError``."""
+    path, found = core(namespace, "events"), list[Json]()
+    for name in dict.fromkeys(part.name for part in parts):
+        params = {"fieldSelector": f"involvedObject.name={name},type=Warning", "limit": str(PAGE)}
+        answer = await transport.request("GET", path, params=params, timeout=SECONDS)
+        found += _items(answer.body)
+    return newest(found, parts, since=since, secrets=secrets)
+
+
+def newest(
+    events: Iterable[Json], parts: Sequence[Part], *, since: float, secrets: Sequence[str] = ()
+) -> Remark | None:
+    """The newest of the Warnings about one of these. Of those of one second the one about the innermost counts."""
+    order = {(part.kind, part.name): number for number, part in enumerate(parts)}
+    best: tuple[float, int, Json] | None = None
+    for event in events:
+        about = mapping(event.get("involvedObject"))
+        number = order.get((text(about, "kind").lower(), text(about, "name")))
+        if number is None or text(event, "type") != "Warning" or not text(event, "reason"):
+            continue
+        uid, at = parts[number].uid, _last_at(event)
+        if (uid and text(about, "uid") not in ("", uid)) or _source(event) == MANAGER or 0.0 < at < int(since):
+            continue
+        if best is None or (at, number) > best[:2]:
+            best = at, number, event
+    return None if best is None else _remark(best[2], own=best[1] == 0, at=best[0], secrets=secrets)
+
+
+def _remark(event: Mapping[str, Any], *, own: bool, at: float, secrets: Sequence[str]) -> Remark:
+    about = mapping(event.get("involvedObject"))
+    said = without_credentials(without_values(text(event, "message")[: 2 * LONGEST], secrets))
+    return Remark(
+        reason=word(text(event, "reason")),
+        message=clean(said, LONGEST),
+        at=at,
+        source=word(_source(event)),
+        about="" if own else f"{word(text(about, 'kind'))} {word(text(about, 'name'))}",
+    )
+
+
+def _source(event: Mapping[str, Any]) -> str:
+    return text(mapping(event.get("source")), "component") or text(event, "reportingComponent")
+
+
+def _last_at(event: Mapping[str, Any]) -> float:
+    series, metadata = mapping(event.get("series")), mapping(event.get("metadata"))
+    times = (series.get("lastObservedTime"), *(event.get(name) for name in ("lastTimestamp", "eventTime")))
+    found = (moment(each) for each in (*times, event.get("firstTimestamp"), metadata.get("creationTimestamp")))
+    return next((at for at in found if at is not None), 0.0)
+
+
+def _items(body: bytes) -> list[Json]:
+    if len(body) > LARGEST:
+        return []
+    try:
+        return items(mapping(msgspec.json.decode(body)).get("items"))[:PAGE]
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return []
