@@ -20,23 +20,27 @@ from muster.client.member import Member, member_of
 from muster.kinds.declaration.watched_kind import Claim, Said, WatchedKind
 from muster.kinds.places.attempts import Attempts
 from muster.kinds.places.membership import WatchedMembership
+from muster.kinds.planning.complaints import state_of
 from muster.kinds.pods.watched import OBSERVE, counts
 from muster.kinds.registry import run_kinds as kinds
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.kube.unstructured import Json, items, mapping, moment, text
 from muster.state.decide.machine import decide
 from muster.state.policies.watched import ends
+from muster.state.policies.watched.obstacles import PODS_MISSING
+from muster.state.view.remark import Remark
 from muster.state.view.view import View
 from muster.state.vocabulary.coordinator import ProbeKind
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
-from muster.state.vocabulary.record import Record
+from muster.state.vocabulary.record import Condition, ConditionType, Record
 from muster.state.vocabulary.subject import PODS
 from muster.state.vocabulary.workload import Workload
 from muster.watchers.watched import PodDocument, pod_reader_of
 
 UNKNOWN: Final = "Unknown"
 """The phase of a run whose pods may not be read."""
+LASTS: Final = "musterd calls it Stuck where that lasts"
 SETTLED_WITHIN: Final = 8
 """Decisions in a row; each moves a run at most one phase on."""
 
@@ -65,6 +69,8 @@ class WatchedSnapshot:
     """musterd asks a coordinator who has arrived."""
     wanted: bool = True
     """musterd would watch over it, where its kind is one of ``--watch-kinds``."""
+    pods_missing: bool = False
+    """Its controller has not made all pods, and that is what it waits for."""
     news_at: float = 0.0
     """When something last changed in its pods, in wall seconds, as far as pods say."""
 
@@ -138,11 +144,13 @@ def look(
     unreadable: Sequence[str] = (),
     admission: Workload | None = None,
     made: Json | None = None,
+    remark: Remark | None = None,
+    remark_problem: str = "",
 ) -> tuple[ExperimentStatus, WatchedSnapshot]:
     """What can be said of one object and its pods; ``pods`` is None where they may not be read.
 
     ``admission`` is the Workload that Kueue has made for the object, and ``made`` what its controller has made of it;
-    None where none was read.
+    None where none was read. ``remark`` is what its controllers have said of pods that they do not make.
     """
     members, wanted = WatchedMembership(), kind.wanted(obj)
     try:
@@ -155,8 +163,9 @@ def look(
     if plan.coordinator is not None:
         plan = replace(plan, coordinator=replace(plan.coordinator, probe=ProbeKind.NONE))
     members.view.admission = admission
+    members.view.remark, members.view.remark_problem = remark, remark_problem
     members.view.queue_problem = "" if admission is not None else "no Workload was read"
-    members.view.own, claims = Attempts().follow(kind.own_state(obj), kind.claims(obj))
+    members.view.own, claims = Attempts().follow(state_of(kind, obj), kind.claims(obj))
     claimed: Mapping[str, Claim] = {each.owner: each for each in claims}
     own = [each for each in pods or () if each.record.owner in claimed and each.record.namespace == plan.namespace]
     members.follow(plan, claimed, (each.record for each in own))
@@ -173,9 +182,10 @@ def look(
         unreadable=tuple(unreadable),
         roll=roll,
         wanted=wanted,
+        pods_missing=record.blocked is not None and record.blocked.reason == PODS_MISSING and not kind.virtual,
         news_at=max((_news(each.raw, now) for each in own), default=0.0),
     )
-    conditions = tuple(structs.replace(each, since=0.0) for each in record.conditions)
+    conditions = tuple(_of_one_moment(each, record) for each in record.conditions)
     status: ExperimentStatus = structs.replace(record, roll=None, story=(), conditions=conditions)
     said = members.view.own.said if members.view.own is not None else Said.NOTHING
     if pods is None and said in (Said.NOTHING, Said.ASK_PODS):
@@ -184,6 +194,15 @@ def look(
         )
         status = structs.replace(status, phase=UNKNOWN, reason="PodsForbidden", message=message, ready=0, size=0)
     return status, seen
+
+
+def _of_one_moment(condition: Condition, record: Record) -> Condition:
+    """The condition without the times that one moment cannot show: whether an obstacle lasts is not known."""
+    condition = structs.replace(condition, since=0.0)
+    blocked = record.blocked
+    if condition.type != ConditionType.STUCK or condition.status or blocked is None or blocked.gone_at is not None:
+        return condition
+    return structs.replace(condition, status=None, reason=blocked.reason, message=LASTS)
 
 
 def _settled(plan: Plan, view: View, now: float) -> Record:

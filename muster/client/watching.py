@@ -14,6 +14,7 @@ from muster.api.conditions import Condition, ConditionType
 from muster.api.errors import ApiError, Forbidden
 from muster.api.names import MANAGER
 from muster.api.status import ExperimentStatus
+from muster.api.values.secret_values import secrets_within
 from muster.client.errors import NoSuchExperiment, NotInstalled
 from muster.client.events import EventSummary, event_summary, events_of, uids_of
 from muster.client.snapshot import Snapshot, known_kind, snapshot_of
@@ -21,20 +22,26 @@ from muster.client.subjects import collection_path, object_path
 from muster.client.watched import ReadPod, WatchedSnapshot, kind_of, look, read, selectors, sets_of
 from muster.kinds.declaration.watched_kind import WatchedKind
 from muster.kinds.planning.metadata import local_queue_of
+from muster.kinds.planning.parts import parts_of
 from muster.kinds.pods.watched import LABELLED_PODS, OBSERVE
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.kube.paths import core, custom
 from muster.kube.resources import ResourceClient
-from muster.kube.unstructured import Json, items, mapping, text
+from muster.kube.unstructured import Json, items, mapping, moment, text
 from muster.state.facts.incidents.announcement import REASON as INCIDENT
+from muster.state.view.remark import Remark
 from muster.state.view.stale_members import STALE_MEMBERS
 from muster.state.vocabulary.subject import PODS, Subject
 from muster.state.vocabulary.workload import Workload
 from muster.watchers import workloads
+from muster.watchers.remarks import read_remark
 
 STUCK: Final = "Stuck"
 LASTING: Final = frozenset({STUCK, STALE_MEMBERS})
 """Reasons of Events that say how a run is until another Event takes it back."""
+LOOKED_AT: Final = 4_096
+"""Ranks among which a member without a pod is looked for."""
+UNREADABLE: Final = "why may be in its Events, which you may not list"
 
 
 async def get(resources: ResourceClient, subject: Subject, namespace: str, name: str) -> Snapshot:
@@ -60,7 +67,11 @@ async def get(resources: ResourceClient, subject: Subject, namespace: str, name:
         return _snapshot(watched, obj, None, (error.message,))
     admission = await _admission(resources, namespace, obj)
     made = (await _made(resources, namespace, watched)).get(_uid(obj))
-    return await _with_events(resources, _snapshot(watched, obj, pods, admission=admission, made=made))
+    seen = _snapshot(watched, obj, pods, admission=admission, made=made)
+    if seen.watched is not None and seen.watched.pods_missing:
+        heard = await _remark(resources, watched, obj, seen.watched)
+        seen = _snapshot(watched, obj, pods, admission=admission, made=made, heard=heard)
+    return await _with_events(resources, seen)
 
 
 async def list_all(resources: ResourceClient, subject: Subject, namespace: str | None) -> list[Snapshot]:
@@ -162,6 +173,24 @@ async def _with_events(resources: ResourceClient, seen: Snapshot) -> Snapshot:
     return replace(seen, status=as_musterd_said(seen.status, seen.watched, events))
 
 
+async def _remark(
+    resources: ResourceClient, kind: WatchedKind, obj: Json, seen: WatchedSnapshot
+) -> tuple[Remark | None, str]:
+    """What controllers have said of the pods that they do not make, or why that cannot be read."""
+    assert seen.plan is not None
+    absent = set(range(seen.plan.size)[:LOOKED_AT]) - {member.rank for member in seen.members}
+    claims = [each.owner for each in kind.claims(obj)]
+    parts = parts_of(kind, seen.plan, claims, min(absent, default=0))
+    since = moment(mapping(obj.get("metadata")).get("creationTimestamp")) or 0.0
+    secrets = secrets_within(obj.get("spec"))
+    try:
+        return await read_remark(resources.transport, seen.plan.namespace, parts, since=since, secrets=secrets), ""
+    except Forbidden:
+        return None, UNREADABLE
+    except ApiError:
+        return None, ""
+
+
 async def _admission(resources: ResourceClient, namespace: str, obj: Json) -> Workload | None:
     """The Workload that Kueue has made for an object with a queue label; None where it cannot be read."""
     meta = mapping(obj.get("metadata"))
@@ -190,10 +219,11 @@ def _snapshot(
     unreadable: tuple[str, ...] = (),
     admission: Workload | None = None,
     made: Json | None = None,
+    heard: tuple[Remark | None, str] = (None, ""),
 ) -> Snapshot:
     """The snapshot of an object of another controller."""
     obj = {**obj, "kind": kind.subject.word}  # lists of built-in kinds leave it out
-    status, seen = look(kind, obj, pods, time.time(), unreadable, admission, made)
+    status, seen = look(kind, obj, pods, time.time(), unreadable, admission, made, *heard)
     return replace(snapshot_of(obj), status=status, watched=seen)
 
 
@@ -215,6 +245,16 @@ def as_musterd_said(
         or seen.record is None
         or not seen.record.gathering
         or (last.at or 0.0) < seen.news_at
+        or (seen.pods_missing and seen.view.remark is not None)  # it is what musterd quotes, and newer
     ):
         return status
-    return structs.replace(status, reason=last.reason, message=f"{last.message} (musterd's last Event)")
+    conditions = tuple(_stuck_since(each, last) for each in status.conditions)
+    message = f"{last.message} (musterd's last Event)"
+    return structs.replace(status, reason=last.reason, message=message, conditions=conditions)
+
+
+def _stuck_since(condition: Condition, said: EventSummary) -> Condition:
+    """Stuck as that Event says, which knows how long it lasts."""
+    if condition.type != ConditionType.STUCK or said.reason != ConditionType.STUCK or condition.status:
+        return condition
+    return structs.replace(condition, status=True, since=said.at or 0.0, message=said.message)
