@@ -10,11 +10,8 @@ from typing import Any
 
 import aiohttp
 
-from muster.cli.processes.child import Child
 from muster.cli.processes.stack import free_port
-from tests.deploy.prometheus.binaries import program
-
-READY_SECONDS = 30.0
+from tests.deploy.prometheus.live.pipeline import serve
 
 Labels = Mapping[str, str]
 Points = Sequence[tuple[float, float]]
@@ -85,46 +82,17 @@ async def prometheus(
     It evaluates the files of ``rules``, and has the ``features`` that its flag turns on. ``more`` are settings of the
     scrape. Raises ``Unavailable`` where this machine has no Prometheus and cannot fetch one.
     """
-    binary = await asyncio.to_thread(program, "prometheus")
-    config = folder / "prometheus.json"
     scrape = {"job_name": "musterd", "honor_labels": True, "static_configs": [{"targets": [target]}], **more}
     settings = {
         "global": {"scrape_interval": interval, "scrape_timeout": interval},
         "scrape_configs": [scrape],
         "rule_files": [str(path) for path in rules],
     }
-    await asyncio.to_thread(_write, config, json.dumps(settings))  # JSON is YAML
+    await asyncio.to_thread(_write, folder / "prometheus.yaml", json.dumps(settings))  # JSON is YAML
     port = free_port()
-    command = (
-        str(binary),
-        f"--config.file={config}",
-        f"--storage.tsdb.path={folder / 'data'}",
-        f"--web.listen-address=127.0.0.1:{port}",
-        *((f"--enable-feature={features}",) if features else ()),
-        "--log.level=warn",
-    )
-    child = await Child.start("prometheus", command, folder / "prometheus.log")
-    try:
-        async with aiohttp.ClientSession() as session:
-            server = Prometheus(f"http://127.0.0.1:{port}", session)
-            await _ready(server, child)
-            yield server
-    finally:
-        await child.stop()
-
-
-async def _ready(server: Prometheus, child: Child) -> None:
-    async with asyncio.timeout(READY_SECONDS):
-        while True:
-            if child.process.returncode is not None:
-                await child.watch()
-            try:
-                async with server.session.get(f"{server.url}/-/ready") as answer:
-                    if answer.status == 200:
-                        return
-            except aiohttp.ClientConnectionError:
-                pass
-            await asyncio.sleep(0.1)
+    options = (*((f"--enable-feature={features}",) if features else ()), "--log.level=warn")
+    async with serve("prometheus", folder, port, *options), aiohttp.ClientSession() as session:
+        yield Prometheus(f"http://127.0.0.1:{port}", session)
 
 
 def _point(pair: Sequence[Any]) -> tuple[float, float]:

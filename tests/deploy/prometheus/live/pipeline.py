@@ -85,7 +85,7 @@ async def pipeline(folder: Path, target: str) -> AsyncIterator[Pipeline]:
 
 
 @asynccontextmanager
-async def serve(name: Program, folder: Path, port: int) -> AsyncIterator[None]:
+async def serve(name: Program, folder: Path, port: int, *options: str) -> AsyncIterator[None]:
     """Prometheus or Alertmanager on a port of loopback, with its configuration and its data in ``folder``."""
     command = (
         str(await asyncio.to_thread(program, name)),
@@ -93,6 +93,7 @@ async def serve(name: Program, folder: Path, port: int) -> AsyncIterator[None]:
         f"--storage.{'tsdb.' if name == 'prometheus' else ''}path={folder / name}",
         f"--web.listen-address=127.0.0.1:{port}",
         *(("--cluster.listen-address=",) if name == "alertmanager" else ()),
+        *options,
     )
     child = await Child.start(name, command, folder / f"{name}.log")
     try:
