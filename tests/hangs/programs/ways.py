@@ -1,6 +1,7 @@
 """The ways in which a rank comes to a halt for ever: each is a function, and what it waits in is a line of it."""
 
 import asyncio
+import ctypes
 import fcntl
 import hashlib
 import multiprocessing
@@ -15,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+from itertools import repeat
 from pathlib import Path
 
 from tests.hangs.programs import AGAIN
@@ -71,9 +73,13 @@ def lock_until_told() -> None:
 
 
 def loop_in_c() -> None:
-    """A loop in C that keeps the interpreter's lock. Nice, as all that compute: many gangs share this machine."""
+    """A loop in C that keeps the interpreter's lock: it computes for a while, and rests in C for most of the time.
+
+    All that compute are nice, too: many gangs share this machine.
+    """
     os.nice(19)
-    sum(range(10**15))
+    rests = map(ctypes.PyDLL(None).usleep, repeat(200_000))  # PyDLL: the lock is kept during the call
+    all(zip(map(sum, repeat(range(500_000))), rests, strict=False))
 
 
 def regular_expression() -> None:
