@@ -2,7 +2,8 @@
 
 The RayCluster and the pods are those that the real operator wrote (tests/watched_runs/kuberay/traces, scenario a):
 names, labels, owner reference, environment, init container, ``ray start`` command lines, probes. Changed is what
-belongs to the machine of the recording: node selector, tolerations, resources. PATH stands for the image.
+belongs to the machine of the recording: node selector, tolerations, resources. PATH stands for the image. No program
+runs on this cluster, so its nodes start without what would run it and read its logs.
 """
 
 import copy
@@ -19,6 +20,7 @@ NAMESPACE: Final = "ray"
 CLUSTER: Final = "rc-a"
 GROUPS: Final = ("headgroup", "small")
 """The groups of the recorded cluster that are run: the head and two workers."""
+WITH, WITHOUT = "--num-cpus=1", "--num-cpus=0 --include-log-monitor=false"
 CLUSTER_PATH: Final = custom(RAYCLUSTER.api_version, NAMESPACE, RAYCLUSTER.plural, CLUSTER)
 CRDS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
@@ -62,6 +64,7 @@ def _pods(cluster: Object, path: str) -> Iterator[Object]:
             spec.pop(field, None)
         for container in (*spec.get("initContainers", ()), *spec["containers"]):
             container["resources"] = {"requests": {"cpu": "100m"}}
+            container["args"] = [each.replace(WITH, WITHOUT) for each in container["args"]]
             container.setdefault("env", []).append({"name": "PATH", "value": path})
         kept = {key: found[key] for key in ("name", "labels", "annotations") if key in found}
         yield _object("Pod", {**kept, "ownerReferences": _owned(cluster)}, spec)

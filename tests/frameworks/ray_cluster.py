@@ -1,6 +1,8 @@
 """A local cluster whose pods find the interpreter that has Ray, and the processes of its pods."""
 
+import contextlib
 import os
+import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -49,6 +51,13 @@ def processes_of(pod: str) -> list[int]:
             except OSError:  # it has ended, or is another user's
                 continue
     return found
+
+
+def kill(pod: str) -> None:
+    """Kill every process of a pod's container, as the out-of-memory killer may."""
+    for pid in processes_of(pod):
+        with contextlib.suppress(ProcessLookupError):  # Ray's processes end with the one that started them
+            os.kill(pid, signal.SIGKILL)
 
 
 async def log_of(env: Environment, seen: Snapshot, rank: int) -> list[str]:

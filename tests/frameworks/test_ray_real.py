@@ -6,7 +6,6 @@ Each begins once that program works, so that it can be asked alone. That the fil
 """
 
 import asyncio
-import contextlib
 import os
 import re
 import signal
@@ -28,7 +27,7 @@ from muster.kube.paths import core
 from tests.deploy.prometheus.binaries import Unavailable, program
 from tests.deploy.prometheus.live.pipeline import Notification, pipeline
 from tests.e2e.environment import Environment
-from tests.frameworks.ray_cluster import FILE, NAME, log_of, processes_of, ray_ground
+from tests.frameworks.ray_cluster import FILE, NAME, kill, log_of, processes_of, ray_ground
 
 pytestmark = [
     pytest.mark.cluster,
@@ -93,9 +92,7 @@ class Run:
     async def kill(self, rank: int) -> str:
         """Kill every process of that rank's container, as the out-of-memory killer may; the pod's name."""
         name = await self.pod_of(rank)
-        for pid in processes_of(name):
-            with contextlib.suppress(ProcessLookupError):  # Ray's processes end with the one that started them
-                os.kill(pid, signal.SIGKILL)
+        kill(name)
         return name
 
     async def further(self, seen: Snapshot, step: int) -> list[str]:
@@ -132,7 +129,10 @@ def manifest(run: Run) -> str:
     variables = [{"name": name, "value": value} for name, value in TOKEN.items()]
     spec["template"] = {"spec": {"containers": [{"name": "main", "env": variables}]}}
     wait = {"name": "held", "image": "x", "command": ["sh", "-c", f"while [ -e {run.held} ]; do sleep 0.2; done"]}
-    spec["types"]["Workers"][1]["template"] = {"spec": {"initContainers": [wait]}}
+    types = spec["types"]
+    types["Workers"][1]["template"] = {"spec": {"initContainers": [wait]}}
+    for node in (types["Head"], *types["Workers"]):  # the driver's log is asked for, those of its tasks are not
+        node["rayStartParams"]["include-log-monitor"] = "false"
     del spec["timeout"]
     return yaml.safe_dump({"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": NAME}, "spec": spec})
 

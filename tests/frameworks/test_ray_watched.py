@@ -24,7 +24,7 @@ import pytest
 from muster.kube.paths import core
 from tests.e2e.environment import Environment, environment
 from tests.frameworks.kuberay_stand_in import CLUSTER, CLUSTER_PATH, NAMESPACE, create_cluster, create_pods, install
-from tests.frameworks.ray_cluster import processes_of, search_path
+from tests.frameworks.ray_cluster import kill, processes_of, search_path
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900), pytest.mark.xdist_group("frameworks")]
 
@@ -145,12 +145,14 @@ async def frozen_gcs(page: Page, head: str) -> None:
 
 
 async def lost_head(env: Environment, page: Page, head: str, workers: list[str]) -> None:
-    """Every process of the head's container is killed; the container starts again, with a GCS that knows no node."""
+    """Every process of the head's container is killed; the container starts again, with a GCS that knows no node.
+
+    A raylet that this GCS does not know ends after 45 s. Until then it and the GCS compute for all that they can, so
+    what is to be seen of stale members is seen, and then they are ended.
+    """
     before = {name: (await restarts(env, name), set(processes_of(name))) for name in workers}
     page.mark("SIGKILL to all processes of the head")
-    for pid in processes_of(head):
-        with contextlib.suppress(ProcessLookupError):  # Ray's processes end with the one that started them
-            os.kill(pid, signal.SIGKILL)
+    kill(head)
     # a head that starts slowly answers now and then at first, and is called unreachable with the same words behind
     stale = await page.until(lambda each: each.reason == "StaleMembers" and bool(stale_ranks(each.message)))
     named = [workers[rank - 1] for rank in stale_ranks(stale.message)]
@@ -158,6 +160,9 @@ async def lost_head(env: Environment, page: Page, head: str, workers: list[str])
     assert stale.phase == "Running"
     assert running, "it still runs the processes that joined the head before"
     assert {name: await restarts(env, name) for name in running} == {name: before[name][0] for name in running}
+    page.mark("SIGKILL to all processes of the workers")
+    for name in workers:
+        kill(name)
     again = await page.until(complete, 300)
     assert (again.phase, again.message.split("; ")[0]) == ("Running", COMPLETE)
 
