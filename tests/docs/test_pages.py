@@ -114,6 +114,7 @@ def test_every_python_block_compiles() -> None:
 
 @pytest.mark.cluster
 @pytest.mark.timeout(600)
+@pytest.mark.xdist_group("pages")
 @pytest.mark.parametrize("name", EXECUTED)
 def test_every_command_of_the_page_works(name: str, shell: Shell) -> None:
     found = list(blocks(PAGES[name]))

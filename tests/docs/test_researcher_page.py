@@ -20,6 +20,7 @@ def test_every_block_is_executed_or_a_file_or_says_why_not() -> None:
 
 @pytest.mark.cluster
 @pytest.mark.timeout(600)
+@pytest.mark.xdist_group("pages")
 def test_every_command_of_the_page_works(shell: Shell) -> None:
     write_files(BLOCKS, shell.folder)
     shown = shell.run(script(BLOCKS))

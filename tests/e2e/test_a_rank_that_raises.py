@@ -2,14 +2,16 @@
 
 import os
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from muster.cli.processes.child import module
 from tests.processes import forked
+from tests.processes.local_up import local_up
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240), pytest.mark.xdist_group("a rank that raises")]
 
 WITH_MUSTER = "from muster.jax import initialize\ninitialize()\n"
 PLAIN = """
@@ -39,10 +41,21 @@ for step in range(1_000_000):
 RAISES = "raise ValueError('loss is NaN')"
 
 
-def run(folder: Path, join: str, *options: str, hangs: bool = False, fails: str = RAISES) -> tuple[str, list[str]]:
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, str]]:
+    """That of commands which find the one cluster of these tests."""
+    pytest.importorskip("jax")
+    home = tmp_path_factory.mktemp("cluster")
+    made = {name: value for name, value in os.environ.items() if name != "KUBECONFIG"}
+    made |= {"MUSTER_HOME": str(home / "home"), "JAX_PLATFORMS": "cpu"}
+    with local_up(made, home):
+        yield made
+
+
+def run(
+    environment: Mapping[str, str], folder: Path, join: str, *options: str, hangs: bool = False, fails: str = RAISES
+) -> tuple[str, list[str]]:
     (folder / "train.py").write_text(PROGRAM.format(join=join, hangs=hangs, fails=fails))
-    environment = {name: value for name, value in os.environ.items() if name != "KUBECONFIG"}
-    environment |= {"MUSTER_HOME": str(folder / "home"), "JAX_PLATFORMS": "cpu"}
     program = module("muster.cli", "run", *options, "-n", "3", "--", sys.executable, "-u", "train.py")
     done = forked.run(program, env=environment, cwd=folder)
     assert done.returncode == 1, done.stderr
@@ -56,10 +69,9 @@ def run(folder: Path, join: str, *options: str, hangs: bool = False, fails: str 
     ids=["initialize", "assisted", "plain"],
 )
 def test_the_rank_that_raised_is_named_with_its_exception(
-    tmp_path: Path, join: str, options: list[str], hangs: bool
+    environment: Mapping[str, str], tmp_path: Path, join: str, options: list[str], hangs: bool
 ) -> None:
-    pytest.importorskip("jax")
-    out, err = run(tmp_path, join, *options, hangs=hangs)
+    out, err = run(environment, tmp_path, join, *options, hangs=hangs)
     assert "rank 1 | ValueError: loss is NaN\n" in out
     assert "the traceback of rank 1 was:" in err
     assert "  ValueError: loss is NaN" in err
@@ -77,10 +89,9 @@ def test_the_rank_that_raised_is_named_with_its_exception(
     ids=["initialize, the others are busy", "assisted, the others gather"],
 )
 def test_the_rank_that_exited_with_a_code_is_named_with_it(
-    tmp_path: Path, join: str, options: list[str], hangs: bool
+    environment: Mapping[str, str], tmp_path: Path, join: str, options: list[str], hangs: bool
 ) -> None:
-    pytest.importorskip("jax")
-    _, err = run(tmp_path, join, *options, hangs=hangs, fails="raise SystemExit(3)")
+    _, err = run(environment, tmp_path, join, *options, hangs=hangs, fails="raise SystemExit(3)")
     cause = err[-1].partition("; not restarted (restart limit 0)")[0].partition(": ")[2]
     assert cause.startswith("rank 1 (")
     assert "ended with exit code 3 on node local" in cause

@@ -16,6 +16,11 @@ from muster.state.vocabulary.subject import EXPERIMENT, JAXJOB, JOBSET, Subject
 from tests.frameworks.interpreters import python_of, reason_without
 
 ROOT = Path(__file__).parents[2]
+JAX_ON_CPU = {
+    "JAX_PLATFORMS": "cpu",
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false --xla_backend_optimization_level=0",
+}
+"""For programs of jax that run once: XLA compiles them in less time, and starts no threads that wait for work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +108,7 @@ EXAMPLES = (
         (r"4 processes, 4 devices, from step 0", r"done, loss \d"),
         module="jax",
         arguments="--steps 40 --pace 0 --checkpoints {scratch}",
-        environment={"JAX_PLATFORMS": "cpu"},
+        environment=JAX_ON_CPU,
     ),
     Example(
         "pytorch",
@@ -166,7 +171,7 @@ EXAMPLES = (
         2,
         (r"round 4: the sum over 2 processes is 9", r"\bdone$"),
         module="jax",
-        environment={"JAX_PLATFORMS": "cpu"},
+        environment=JAX_ON_CPU,
         subject=JAXJOB,
     ),
 )

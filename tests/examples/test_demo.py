@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.examples.table import JAX_ON_CPU, ROOT
+
 SHOWN = (
     "ended with exit code 137 (SIGKILL)",
     "from step",
@@ -27,7 +28,7 @@ one that hangs, with its calls."""
 def test_the_demo_names_the_killed_rank_resumes_and_names_the_missing_ones(tmp_path: Path) -> None:
     pytest.importorskip("jax")
     environment = {name: value for name, value in os.environ.items() if name != "KUBECONFIG"}
-    environment |= {"MUSTER_HOME": str(tmp_path / "home"), "JAX_PLATFORMS": "cpu"}
+    environment |= {"MUSTER_HOME": str(tmp_path / "home"), **JAX_ON_CPU}
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     done = subprocess.run(
         [sys.executable, ROOT / "examples" / "demo.py"],

@@ -15,6 +15,7 @@ import yaml
 from muster.cli.processes.child import module
 from tests.examples.table import BY_NAME, EXAMPLES, ROOT, Example
 from tests.processes.forked import Forked, run
+from tests.processes.local_up import local_up
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300), pytest.mark.xdist_group("examples")]
 
@@ -32,15 +33,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     environment = environment_of(home)
     for example in EXAMPLES:
         environment |= example.environment  # pods of other kinds have the environment of the cluster
-    program = module("muster.cli", "local", "up")
-    with Forked(program, env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True) as up:
-        try:
-            assert up.stdout is not None
-            assert "kubeconfig" in up.stdout.readline()
-            yield home
-        finally:
-            up.terminate()
-            up.communicate(timeout=60)
+    with local_up(environment, ROOT):
+        yield home
 
 
 def command_of(
