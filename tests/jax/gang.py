@@ -1,4 +1,4 @@
-"""Four real jax processes that join with ``muster.jax.initialize`` and gather for ever; one of them may fail."""
+"""Two real jax processes that join with ``muster.jax.initialize`` and gather for ever; one of them may fail."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from muster.cli.processes.stack import free_port
 
-SIZE = 4
+SIZE = 2
 PROGRAM = """
 import os
 import sys
@@ -24,7 +24,7 @@ muster.jax.initialize()
 from jax.experimental import multihost_utils
 
 for step in range(1_000_000):
-    multihost_utils.process_allgather(jnp.arange(4) + rank)
+    multihost_utils.process_allgather(jnp.arange(3) + rank)
     if step == 20 and rank == int(os.environ["FAILS"]):
         exec(os.environ["FAILURE"])
 """
