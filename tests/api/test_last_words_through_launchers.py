@@ -318,7 +318,7 @@ LAUNCHERS: dict[str, Launcher] = {
 
 
 IN_AN_EXCEPTION = ("a script in Python", "torch.multiprocessing.spawn")
-STEPS = {"torch's hook": STEP.strip(), "wandb": "wandb: Find logs at: ./wandb/offline-run-1/logs"}
+STEPS = {"torch's hook": STEP.strip()}
 """What the last line is where it is not one of a launcher."""
 
 
@@ -393,10 +393,16 @@ def test_the_end_of_a_process_is_a_sentence(child: Child, said: str) -> None:
         "/app/x.py:12: FutureWarning: x will go\n  y = x.of(3)",
         "/app/x.py:12: FutureWarning: x will go",
         "  warnings.warn(",
+        "wandb: View this run in the terminal with `wandb leet`",
+        "wandb: ",
     ],
 )
 def test_a_banner_and_a_warning_of_a_library_are_no_last_line(line: str) -> None:
     assert words(f"{STEP}{line}\n").last_line == ""
+
+
+def test_an_error_of_a_tracker_is_a_last_line() -> None:
+    assert words(f"{STEP}wandb: ERROR api_key not configured\n").last_line == "wandb: ERROR api_key not configured"
 
 
 @pytest.mark.parametrize(

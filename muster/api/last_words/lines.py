@@ -14,6 +14,7 @@ _NOISE = re.compile(
     r"|^\[Gloo\] Rank \d+ is connected to "
     r"|thus NOT reported|terminate unexpectedly|until terminated by a signal|check your firewall settings"
     r"|^\s*ray stop$|^--block$"  # the banner with which ``ray start`` ends
+    r"|^wandb: (?!ERROR)"  # the banner with which it begins and ends
     r"|^ERROR conda\.cli\.main_run:"
     r"|^\S{1,253}:\d{1,9}: \w{0,80}Warning: |^\s*warnings\.warn\("  # a warning of Python, and its line of source
 )
