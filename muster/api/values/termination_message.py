@@ -88,7 +88,7 @@ def words(text: str | None, reason: str | None = "", secrets: Iterable[str] = ()
     raised, child = end_of(lines)
     shown = clean(last_of(lines), LAST_LINE) if child == NONE else ""  # else the launcher's
     if raised:
-        return Words(clean(raised.exception, MESSAGE), True, shown, _place(raised), child)
+        return Words(clean(raised.exception, MESSAGE), True, shown, place_of(raised), child)
     text = _GREETING.sub("", text)
     if status := _STATUS.search(text):
         return Words(clean(_NATIVE_STACK.sub("", text[status.end() :]), MESSAGE), True, shown, child=child)
@@ -97,7 +97,7 @@ def words(text: str | None, reason: str | None = "", secrets: Iterable[str] = ()
     return Words(clean(end, MESSAGE), False, shown, child=child)
 
 
-def _place(raised: Traceback) -> str:
+def place_of(raised: Traceback) -> str:
     """``train.py:41 in next``."""
     file = _PLACE.fullmatch(raised.path)
     if file is None:

@@ -83,6 +83,7 @@ def document(found: Explanation, now: float) -> dict[str, object]:
         "members": found.members if found.members_read else None,
         "unreadable": found.unreadable,
         "lastLines": found.last_lines,
+        "tracebacks": found.tracebacks,
         "events": found.events,
     }
 

@@ -11,6 +11,7 @@ from muster.api.errors import ApiError, Forbidden
 from muster.client.events import EventSummary, events_of
 from muster.client.logs.gang_log import newest
 from muster.client.logs.last_lines import LastLine, read_last_lines
+from muster.client.logs.tracebacks import Tracebacks, read_tracebacks
 from muster.client.member import Member, member_of, read_pods
 from muster.client.snapshot import Snapshot
 from muster.kube.resources import ResourceClient
@@ -35,6 +36,8 @@ class Explanation:
     """The pods could be read; without them ``members`` is empty whatever runs."""
     last_lines: tuple[LastLine, ...] = ()
     """What each rank logged last, where that was asked for and may be read."""
+    tracebacks: tuple[Tracebacks, ...] = ()
+    """The tracebacks of ranks that run, where the last lines were asked for."""
     pods: tuple[Json, ...] = ()
     """The pods of every epoch as the API server has them."""
 
@@ -76,8 +79,11 @@ async def explain(
         wanted = (each for each in every if epoch is None or each.epoch == epoch)
         members = None if pods is None else tuple(newest(wanted).values())
     lines: Sequence[LastLine] | None = ()
+    printed: Sequence[Tracebacks] = ()
     if last_lines:
         lines = await _readable(read_last_lines(resources, experiment, members or ()), unreadable)
+        if lines and not experiment.finished:
+            printed = await read_tracebacks(resources, experiment.namespace, members or ())
     events: Sequence[EventSummary] | None = ()
     with suppress(ApiError):  # Events are kept for an hour only; an explanation does without them
         events = await _readable(events_of(resources, experiment), unreadable)
@@ -88,6 +94,7 @@ async def explain(
         tuple(unreadable),
         members_read=members is not None,
         last_lines=tuple(lines or ()),
+        tracebacks=tuple(printed),
         pods=tuple(pods or ()),
     )
 

@@ -10,6 +10,7 @@ from muster.client.explaining.last_lines import rows
 from muster.client.explaining.style import PLAIN, Style
 from muster.client.explaining.times import of_day, since
 from muster.client.explaining.tree import tree
+from muster.client.logs.tracebacks import Tracebacks
 from muster.rollcall.document import FindingReport
 from muster.state.facts.sentences import of_last_failure
 
@@ -32,6 +33,10 @@ def lines(found: Explanation, now: float, style: Style = PLAIN) -> Iterator[str]
         yield ""
         yield "Last line of each rank:"
         yield from (f"  {line}" for line in rows(found.last_lines, now, status.finished_at))
+    if found.tracebacks:
+        yield ""
+        yield "Tracebacks of ranks that still run, which may be a loop in their containers:"
+        yield from (f"  {printable(_tracebacks(each, now))}" for each in found.tracebacks)
     if status.coordinator:
         yield ""
         yield f"Coordinator: {printable(status.coordinator)}"
@@ -57,6 +62,14 @@ def lines(found: Explanation, now: float, style: Style = PLAIN) -> Iterator[str]
             age = f" for {ago}" if ago else ""
             why = printable(": ".join(part for part in (condition.reason, condition.message) if part))
             yield f"  {printable(condition.type)} {condition.status_text}{age}" + (f"  ({why})" if why else "")
+
+
+def _tracebacks(found: Tracebacks, now: float) -> str:
+    """``rank 0 printed 22 tracebacks in 4m; the last one 40s ago: ValueError: x, raised at train.py:7 in step``."""
+    within, ago = since(found.first_at, found.last_at or now), since(found.last_at, now)
+    said = f"rank {found.rank} printed {found.count} tracebacks" + (f" in {within}" if within else "")
+    raised = f", raised at {found.raised_at}" if found.raised_at else ""
+    return f"{said}; the last one{f' {ago} ago' if ago else ''}: {found.exception}{raised}"
 
 
 def _diagnosis(diagnosed: Collection[FindingReport]) -> Iterator[str]:
