@@ -33,7 +33,7 @@ HANGS: tuple[Row, ...] = (
     jax(ASSIST, "polls_a_file", Shown.HINT),
     jax(REPORT, "one_lock", Shown.PLACES, core=True),
     jax(REPORT, "polls_a_file", Shown.STEPS),
-    jax(REPORT, "numpy_loop", Shown.STEPS),
+    jax(REPORT, "numpy_loop", Shown.AT_WORK),
     jax(REPORT, "stopped", Shown.STEPS, core=True),
     *(jax(REPORT, "stopped", Shown.STEPS, core=True, other=str(python)) for python in sorted(OTHER_JAX)),
     jax(REPORT, "lock_until_told", Shown.STEPS, core=True, again=True),

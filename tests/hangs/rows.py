@@ -112,9 +112,7 @@ class Row:
             *(rf"{each} stopped reporting" for each in (waits, apart)),
         )
         step = rf"\brank {victim} at \d+\)"
-        return {Shown.PLACES: (place,), Shown.STEPS: (step, place), Shown.RECORDER: entered}.get(
-            self.shown, (step, place, *entered)
-        )
+        return {Shown.PLACES: (place,), Shown.RECORDER: entered}.get(self.shown, (step, place, *entered))
 
 
 def named(sentence: str) -> set[int]:

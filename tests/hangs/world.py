@@ -23,7 +23,7 @@ from tests.e2e.environment import ROOT, Environment, environment
 from tests.e2e.progress import endpoint
 from tests.frameworks.interpreters import python_of
 from tests.hangs.programs import AGAIN, DONE, GATE, HALTED, STEPS
-from tests.hangs.rows import PROGRAMS, VERDICTS, Channel, Row
+from tests.hangs.rows import PROGRAMS, VERDICTS, Channel, Row, Shown
 
 MINUTE = 60.0
 BESIDE = 6
@@ -227,8 +227,9 @@ def steps(gang: Gang) -> bool:
 
 
 def was_said(gang: Gang) -> bool:
-    """A verdict or a hint, or nothing more will be."""
-    return gang.ended or bool(gang.verdicts) or gang.hint_at is not None
+    """The verdict that is wanted, or the hint where none is; or nothing more will be said."""
+    hinted = gang.hint_at is not None and gang.row.shown in (Shown.HINT, Shown.AT_WORK)
+    return gang.ended or bool(gang.verdicts) or hinted
 
 
 def is_over(gang: Gang) -> bool:
