@@ -17,6 +17,7 @@ from muster.state.facts.causes.cause import MissingCause
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.finding import Finding
+from muster.state.facts.incidents.scheduler import unfit
 
 NAME: Final = 120
 """Characters of the name of a subject."""
@@ -219,16 +220,16 @@ SUBJECTS: Final = (
     ),
     Subject(
         "device",
-        "the extended resource that nodes lack",
+        "the extended resource that most nodes lack",
         (Causes.UNSCHEDULABLE,),
-        _searched(r"Insufficient ([a-z0-9.-]{1,100}/[A-Za-z0-9._-]{0,62}[A-Za-z0-9])"),
+        lambda seen: sentence.device if (sentence := unfit(seen.text)) else "",
         "add nodes that have it, or see whether its device plugin runs on those that should: kubectl describe nodes",
     ),
     Subject(
         "taint",
-        "the taint that no toleration fits",
+        "the taint that keeps pods off most nodes",
         (Causes.UNSCHEDULABLE,),
-        _searched(r"untolerated taint \{([^{}\s:]{1,200})"),
+        lambda seen: sentence.taint if (sentence := unfit(seen.text)) else "",
         "take the taint from the nodes, or tolerate it in the manifests: kubectl describe nodes",
     ),
     Subject(

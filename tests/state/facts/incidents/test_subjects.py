@@ -33,7 +33,12 @@ CASES = [
     ("Unschedulable", 'storageclass.storage.k8s.io "fast" not found', "storage class", "fast"),
     ("Unschedulable", "pod has unbound immediate PersistentVolumeClaims", "storage class", "slow"),
     ("Unschedulable", "0/9 nodes are available: 9 Insufficient nvidia.com/gpu.", "device", "nvidia.com/gpu"),
-    ("Unschedulable", "9 node(s) had untolerated taint {maintenance: }", "taint", "maintenance"),
+    (
+        "Unschedulable",
+        "0/9 nodes are available: 9 node(s) had taint {maintenance: }.",
+        "taint",
+        "maintenance",
+    ),
     ("ContainerCannotStart", 'secret "token" not found', "config", 'team/secret "token"'),
     ("CoordinatorNotServing", "connections are refused", "coordinator image", "example.org/train:1"),
 ]
