@@ -33,6 +33,20 @@ PROGRAMS: Final[Mapping[str, tuple[str, Program]]] = dict(
 """By the name that the command line has for it: the operator of the manifest, and the experiment that it makes."""
 
 
+class OperatorName(click.Choice[str]):
+    """The name of an operator; that of the manifest and that of the command line mean the same: kuberay and ray."""
+
+    def __init__(self, *, of_manifests: bool = False) -> None:
+        names = {name: operator for name, (operator, _) in PROGRAMS.items()}
+        others = names if of_manifests else {operator: name for name, operator in names.items()}
+        super().__init__([*operators()] if of_manifests else [*names])
+        self._others = {other: name for other, name in others.items() if other not in self.choices}
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name that this place has for the operator. Raises ``click.BadParameter``."""
+        return super().convert(self._others.get(value, value), param, ctx)
+
+
 def choices() -> str:
     """The operators and what each does for the program, for the help."""
     rows = PROGRAMS.items()

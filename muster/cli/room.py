@@ -62,7 +62,7 @@ class Room:
             return
         steps = []
         if all(lack.need <= lack.most for lack in lacks):
-            steps = [_deletion(holder, plan.namespace) for holder in lacks[0].held if holder.kind != "Pod"][:1]
+            steps = [_waiting(holder, plan.namespace) for holder in lacks[0].held if holder.kind != "Pod"][:1]
         if cut:
             steps.append("--ignore-resources cuts them" if not steps else "--ignore-resources")
         raise MusterError("; ".join(filter(None, (sentence(who, lacks, plan.namespace), ", or ".join(steps)))))
@@ -88,6 +88,6 @@ async def read_room(client: Client) -> Room:
     return Room(Ledger(capacity, (pod for pod in pods if objects.node_name(pod) and not objects.finished(pod))), BESIDE)
 
 
-def _deletion(holder: Holder, namespace: str) -> str:
+def _waiting(holder: Holder, namespace: str) -> str:
     place = "" if holder.namespace == namespace else f" -n {holder.namespace}"
-    return f"muster delete {title(holder.kind, holder.name)}{place}"
+    return f"wait for it: muster wait {title(holder.kind, holder.name)}{place}"

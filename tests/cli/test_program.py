@@ -11,7 +11,7 @@ from muster.api.manifest.changes.lighten import Share
 from muster.api.manifest.problems import ManifestError
 from muster.cli.commands.run import run
 from muster.cli.manifests import Manifest
-from muster.cli.program import program_manifest, program_name, program_words, shell_line
+from muster.cli.program import OperatorName, program_manifest, program_name, program_words, shell_line
 from muster.local.node.sources.environment import arguments, expand
 from muster.reconcilers.render.pod import render_pod
 from tests.cli.conftest import Call
@@ -174,3 +174,12 @@ def test_a_wrong_command_line_is_a_usage_error(call: Call, words: list[str], mes
     result = call("run", *words)
     assert (result.exit_code, result.stdout) == (click.UsageError.exit_code, "")
     assert message in result.stderr
+
+
+@pytest.mark.parametrize(("of_manifests", "word", "meant"), [(False, "kuberay", "ray"), (True, "ray", "kuberay")])
+def test_the_operator_of_ray_has_one_name_in_manifests_and_another_here_and_each_place_takes_both(
+    of_manifests: bool, word: str, meant: str
+) -> None:
+    choice = OperatorName(of_manifests=of_manifests)
+    assert choice.convert(word, None, None) == choice.convert(meant, None, None) == meant
+    assert word not in choice.choices

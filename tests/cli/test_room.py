@@ -55,7 +55,7 @@ def test_where_nearly_nothing_is_free_a_worker_is_refused_and_not_starved() -> N
     assert room.share(2) == LEAST
     assert refusal(room, plan_with(2, room.share(2))) == (
         "2 workers need 0.1 CPU, 0.02 are free: experiment hang holds 1.98, "
-        "and 0.5 GB of memory, 0.1 are free: experiment hang holds 7.9; muster delete hang"
+        "and 0.5 GB of memory, 0.1 are free: experiment hang holds 7.9; wait for it: muster wait hang"
     )
 
 
@@ -64,7 +64,7 @@ def test_what_does_not_fit_names_what_holds_the_rest_and_what_to_do() -> None:
     room = Room(Ledger(CAPACITY, pods), BESIDE)
     assert refusal(room, plan_with(2, Share(1.0, 1.0)), cut=True) == (
         "2 workers need 2 CPU, 1.3 are free: experiment hang holds 0.6, experiment far of namespace team holds 0.1; "
-        "muster delete hang, or --ignore-resources"
+        "wait for it: muster wait hang, or --ignore-resources"
     )
 
 

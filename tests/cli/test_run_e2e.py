@@ -344,8 +344,8 @@ def test_a_run_beside_another_gets_a_share_of_what_is_free_or_is_refused(
     refused = muster("run", "-n", 2, "--cpus", whole / 2, "--", "true")
     _, err = refused.communicate()
     assert refused.returncode == 1
-    sentence = f"2 workers need {whole} CPU, {whole - 0.2:g} are free: experiment hang holds 0.2; muster delete hang"
-    assert err.splitlines()[-1] == f"muster: {sentence}"
+    sentence = f"2 workers need {whole} CPU, {whole - 0.2:g} are free: experiment hang holds 0.2"
+    assert err.splitlines()[-1] == f"muster: {sentence}; wait for it: muster wait hang"
     refused = muster("run", manifest("true"), "--set", f"types.worker.resources.cpus={whole}")
     assert "this machine has" in refused.communicate()[1]
     assert muster("local", "down").wait() == 0

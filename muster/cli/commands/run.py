@@ -22,7 +22,7 @@ from muster.cli.processes.follow_run import RunFollower
 from muster.cli.processes.interrupts import Interrupts
 from muster.cli.processes.local_cluster import local_cluster
 from muster.cli.processes.missing_muster import hint
-from muster.cli.program import PROGRAMS, ProgramCommand, choices, program_manifest, program_words
+from muster.cli.program import PROGRAMS, OperatorName, ProgramCommand, choices, program_manifest, program_words
 from muster.cli.room import Room, read_room
 from muster.cli.terminal.colours import plain, say
 from muster.cli.terminal.display import choose_display
@@ -44,7 +44,7 @@ from muster.state.vocabulary.plan import Plan
 @click.option("-n", "--workers", type=click.IntRange(1), default=None, help="Run PROGRAM in N workers.")
 @click.option(
     "--operator",
-    type=click.Choice(list(PROGRAMS)),
+    type=OperatorName(),
     default=None,
     help=f"How the workers find each other: {choices()}. [jax]",
 )

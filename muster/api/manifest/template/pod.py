@@ -128,6 +128,7 @@ class PodSpec(Shape):
     share_process_namespace: bool = False
     enable_service_links: bool = False
     os: Opaque = Field({})
+    scheduling_group: Opaque = Field({})
     hostname: Annotated[Any, _HOSTNAME] = None
     hostname_override: Annotated[Any, _HOSTNAME] = None
     subdomain: Annotated[Any, _HOSTNAME] = None

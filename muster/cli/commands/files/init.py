@@ -7,6 +7,7 @@ import click
 
 from muster.api.errors import MusterError
 from muster.api.manifest.operators import operators
+from muster.cli.program import OperatorName
 from muster.cli.terminal.colours import data, say
 
 
@@ -16,7 +17,10 @@ from muster.cli.terminal.colours import data, say
 )
 @click.argument("file", default="manifest.yaml")
 @click.option(
-    "--operator", type=click.Choice([*operators()]), default="jax", help="The framework that runs the experiment. [jax]"
+    "--operator",
+    type=OperatorName(of_manifests=True),
+    default="jax",
+    help="The framework that runs the experiment. [jax]",
 )
 def init(file: str, operator: str) -> None:
     """Write a commented manifest to FILE, by default manifest.yaml (- is standard output).
