@@ -1,13 +1,12 @@
 """musterd asks the RAS of a gang's pods where their template opens it, and names the rank that holds the others up."""
 
-import json
 import sys
 from pathlib import Path
 
 import pytest
 
 from muster.client import Snapshot
-from tests.e2e.environment import ROOT, environment
+from tests.e2e.environment import ROOT, environment, manifest
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(400)]
 
@@ -15,22 +14,10 @@ SAYS = "2 of 3 GPUs have entered AllReduce #121 (communicator 0xae94423cfbb2ef00
 
 
 def experiment(folder: Path) -> str:
-    program = f"{sys.executable} -u -m tests.e2e.ras_gang {folder}"
+    command = f"cd {ROOT} && JAX_PLATFORMS=cpu exec {sys.executable} -u -m tests.e2e.ras_gang {folder}"
     env = [{"name": "NCCL_RAS_ADDR", "value": "$(MUSTER_POD_IP):28028"}]
-    return json.dumps(
-        {
-            "apiVersion": "muster.dev/v1alpha1",
-            "kind": "Experiment",
-            "metadata": {"name": "run"},
-            "spec": {
-                "operator": "jax",
-                "image": "none",
-                "command": f"cd {ROOT} && JAX_PLATFORMS=cpu exec {program}",
-                "types": {"worker": {"count": 3, "resources": {"cpus": 0.1, "memory": 0.2}}},
-                "template": {"spec": {"containers": [{"name": "main", "env": env}]}},
-            },
-        }
-    )
+    template = {"spec": {"containers": [{"name": "main", "env": env}]}}
+    return manifest("run", command, count=3, template=template)
 
 
 def stuck(seen: Snapshot) -> str:
