@@ -127,10 +127,10 @@ def free_restarts_uncounted() -> Swaps:
     """The counter of gang restarts misses those that are charged to no account."""
     transition = Instruments.transition
 
-    def charged(self: Instruments, plan: Any, old: Record | None, new: Record) -> None:
+    def charged(self: Instruments, plan: Any, old: Record | None, new: Record, namespace: str = "") -> None:
         if old is not None and (new.restarts, new.disruptions) == (old.restarts, old.disruptions):
             return
-        transition(self, plan, old, new)
+        transition(self, plan, old, new, namespace)
 
     return [swap(Instruments, "transition", charged)]
 
