@@ -3,21 +3,17 @@
 The settings of musterd are taken from ``muster.daemon.settings``, so each has the bounds that the program checks.
 """
 
-from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import Field, create_model
 from pydantic.alias_generators import to_camel
 
+from deploy.helm.monitoring import Dashboards, PrometheusRule, ServiceMonitor
+from deploy.helm.shapes import LABEL, NAME, Object, Port, Strict, listed
 from muster.api.values.durations import PATTERN
 from muster.daemon.older_names import OLDER
 from muster.daemon.settings import CAN_RUN, Settings
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
-
-LABEL = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
-"""A DNS label (RFC 1123)."""
-NAME = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
-"""A DNS subdomain (RFC 1123)."""
 
 NOT_IN_THE_CHART = {
     "kubeconfig": "in a cluster musterd is its service account, and has the rights that the chart grants to it",
@@ -37,25 +33,6 @@ NOT_IN_THE_CHART = {
     "alone": "it is for muster local: other controllers may run in a cluster",
 }
 """Settings that are no value, and why. The environment reaches them all the same: extraEnv, MUSTER_KUBECONFIG."""
-
-Port = Annotated[int, Field(ge=1, le=65535)]
-Object = dict[str, Any]
-"""What Kubernetes itself checks."""
-Create = Literal["auto", "always", "never"]
-AUTO = "auto: where the cluster serves monitoring.coreos.com/v1, as the Prometheus operator's does"
-DURATION = r"^([0-9]+(ms|[smhdwy]))+$"
-
-
-def listed(names: Iterable[str], *more: str) -> str:
-    """The pattern of a list of these names, separated by commas."""
-    one = f"({'|'.join((*names, *more))})"
-    return f"{one}(,{one})*"
-
-
-class Strict(BaseModel):
-    """A mapping that refuses keys it does not know."""
-
-    model_config = ConfigDict(extra="forbid", alias_generator=to_camel, populate_by_name=True)
 
 
 class PullSecret(Strict):
@@ -251,61 +228,6 @@ class PodDisruptionBudget(Strict):
     create: bool = Field(True, description="create the PodDisruptionBudget")
     max_unavailable: int = Field(1, ge=1, description="replicas that may be missing at the same time")
     min_available: int | None = Field(None, ge=0, description="replicas that must be there, in place of maxUnavailable")
-
-
-class ServiceMonitor(Strict):
-    """How the Prometheus operator scrapes musterd."""
-
-    create: Create = Field("auto", description=AUTO)
-    namespace: str = Field("", description="its namespace; the release's by default")
-    labels: dict[str, str] = Field({}, description="more labels, where your Prometheus selects by them")
-    interval: str = Field("5s", pattern=DURATION, description="time between two scrapes; the alerts are made for 5s")
-    scrape_timeout: Annotated[str, Field(pattern=DURATION)] | None = Field(
-        None, description="patience of a scrape; at most interval"
-    )
-    authorization: Object = Field(
-        {}, description="authorization of the endpoint, in place of the token of Prometheus' own service account"
-    )
-    tls_config: Object = Field(
-        {},
-        description="tlsConfig of the endpoint where tls.secretName is set; by default ca.crt of that Secret, and the "
-        "name NAME.NAMESPACE.svc of the Service",
-    )
-    relabelings: list[Object] = Field([], description="relabelings of the endpoint")
-    metric_relabelings: list[Object] = Field([], description="metricRelabelings of the endpoint")
-
-
-class PrometheusRule(Strict):
-    """The recording rules and alerts; what the rules themselves read is declared in deploy/prometheus/values.py."""
-
-    create: Create = Field("auto", description=AUTO)
-    namespace: str = Field("", description="its namespace; the release's by default")
-    labels: dict[str, str] = Field({}, description="more labels, where your Prometheus selects by them")
-
-
-class DashboardLink(Strict):
-    """A link to another system, for one experiment."""
-
-    title: str = Field(min_length=1, max_length=40, description="what the link is called")
-    url: str = Field(
-        pattern=r"^(https?://|/)",
-        description="its address, in which Grafana replaces ${namespace} and ${experiment}; one that begins with / is "
-        "of Grafana itself",
-    )
-
-
-class Dashboards(Strict):
-    """The Grafana dashboards, as ConfigMaps."""
-
-    create: Create = Field("auto", description=AUTO)
-    namespace: str = Field("", description="their namespace, where the sidecar looks in one only; else the release's")
-    labels: dict[str, str] = Field(
-        {"grafana_dashboard": "1"}, min_length=1, description="labels by which the sidecar finds them"
-    )
-    annotations: dict[str, str] = Field({"grafana_folder": "Muster"}, description="their annotations")
-    links: list[DashboardLink] = Field(
-        [], description="links of the dashboard Experiment to your logs, traces and whatever else: title and url"
-    )
 
 
 SETTINGS: dict[str, Any] = {

@@ -1,0 +1,31 @@
+"""What the values of the chart are made of: types, patterns, and a mapping that refuses unknown keys."""
+
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+LABEL = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+"""A DNS label (RFC 1123)."""
+NAME = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+"""A DNS subdomain (RFC 1123)."""
+
+Port = Annotated[int, Field(ge=1, le=65535)]
+Object = dict[str, Any]
+"""What Kubernetes itself checks."""
+Create = Literal["auto", "always", "never"]
+AUTO = "auto: where the cluster serves monitoring.coreos.com/v1, as the Prometheus operator's does"
+DURATION = r"^([0-9]+(ms|[smhdwy]))+$"
+
+
+def listed(names: Iterable[str], *more: str) -> str:
+    """The pattern of a list of these names, separated by commas."""
+    one = f"({'|'.join((*names, *more))})"
+    return f"{one}(,{one})*"
+
+
+class Strict(BaseModel):
+    """A mapping that refuses keys it does not know."""
+
+    model_config = ConfigDict(extra="forbid", alias_generator=to_camel, populate_by_name=True)
