@@ -156,7 +156,7 @@ class Client:
         return await watching.list_all(self.resources, subject, space)
 
     async def list_stuck(self, *, namespace: str | None = None, everywhere: bool = False) -> Sequence[Snapshot]:
-        """The runs of other controllers that are Stuck, as musterd's Events say: they are kept for an hour by default.
+        """The runs of other controllers whose Event of musterd is Stuck. Events are kept for an hour by default.
 
         None where Events may not be read; kinds that may not be read are left out.
         """

@@ -28,7 +28,7 @@ from muster.kube.unstructured import Json, items, mapping, moment, text
 from muster.state.decide.machine import decide
 from muster.state.policies.watched import ends
 from muster.state.policies.watched.obstacles import PODS_MISSING
-from muster.state.view.remark import Remark
+from muster.state.view.own.remark import Remark
 from muster.state.view.view import View
 from muster.state.vocabulary.coordinator import ProbeKind
 from muster.state.vocabulary.plan import Plan
@@ -150,7 +150,7 @@ def look(
     """What can be said of one object and its pods; ``pods`` is None where they may not be read.
 
     ``admission`` is the Workload that Kueue has made for the object, and ``made`` what its controller has made of it;
-    None where none was read. ``remark`` is what its controllers have said of pods that they do not make.
+    None where none was read. ``remark`` is the reason that a controller gives for pods that it does not make.
     """
     members, wanted = WatchedMembership(), kind.wanted(obj)
     try:

@@ -14,7 +14,7 @@ from muster.api.conditions import Condition, ConditionType
 from muster.api.errors import ApiError, Forbidden
 from muster.api.names import MANAGER
 from muster.api.status import ExperimentStatus
-from muster.api.values.secret_values import secrets_within
+from muster.api.values.secrets.secret_values import secrets_within
 from muster.client.errors import NoSuchExperiment, NotInstalled
 from muster.client.events import EventSummary, event_summary, events_of, uids_of
 from muster.client.snapshot import Snapshot, known_kind, snapshot_of
@@ -29,7 +29,7 @@ from muster.kube.paths import core, custom
 from muster.kube.resources import ResourceClient
 from muster.kube.unstructured import Json, items, mapping, moment, text
 from muster.state.facts.incidents.announcement import REASON as INCIDENT
-from muster.state.view.remark import Remark
+from muster.state.view.own.remark import Remark
 from muster.state.view.stale_members import STALE_MEMBERS
 from muster.state.vocabulary.subject import PODS, Subject
 from muster.state.vocabulary.workload import Workload
@@ -106,7 +106,7 @@ async def list_all(resources: ResourceClient, subject: Subject, namespace: str |
 
 
 async def list_stuck(resources: ResourceClient, namespace: str | None) -> list[Snapshot]:
-    """The watched runs of a namespace, or of all (None), of which musterd's last Event says that they are Stuck.
+    """The watched runs of a namespace, or of all (None), whose last Event of musterd is Stuck.
 
     Kinds that the caller may not read, or that the cluster does not have, are left out. Where nothing is Stuck it costs
     one request. Raises ``ApiError`` where Events may not be read.
@@ -134,7 +134,7 @@ def _about(event: Json) -> Json:
 
 
 def _judged(seen: Snapshot, events: Sequence[EventSummary]) -> Snapshot | None:
-    """The run with what musterd has said of it, if it is watched and Stuck."""
+    """The run with the sentence of musterd's Event, if it is watched and Stuck."""
     if seen.watched is None:
         return None
     status = as_musterd_said(seen.status, seen.watched, events)
@@ -176,7 +176,7 @@ async def _with_events(resources: ResourceClient, seen: Snapshot) -> Snapshot:
 async def _remark(
     resources: ResourceClient, kind: WatchedKind, obj: Json, seen: WatchedSnapshot
 ) -> tuple[Remark | None, str]:
-    """What controllers have said of the pods that they do not make, or why that cannot be read."""
+    """The reason that a controller gives for pods that it does not make, or why that cannot be read."""
     assert seen.plan is not None
     absent = set(range(seen.plan.size)[:LOOKED_AT]) - {member.rank for member in seen.members}
     claims = [each.owner for each in kind.claims(obj)]
@@ -234,7 +234,7 @@ def as_musterd_said(
 
     musterd knows the roll, and how long a run has been as it is. A verdict of the object's own controller stands. An
     Event of what happened once, such as the end of a member that was replaced, is no sentence of how the run is now.
-    That a Stuck run is part of an incident is said beside that, and takes nothing back.
+    The Event that names the incident of a Stuck run takes nothing back.
     Events have whole seconds: of those of one second the one that says what lasts counts.
     """
     said = [each for each in events if each.source == MANAGER and each.at is not None and each.reason != INCIDENT]

@@ -7,7 +7,7 @@ with its operator and its outcome, so the sum over all namespaces is always that
 from prometheus_client import Counter
 
 from muster.metrics.catalogue import NAMESPACES, OTHER
-from muster.metrics.exposition import Places
+from muster.metrics.exposition import LabelValues
 from muster.state.vocabulary.record import FINISHED, Record
 
 
@@ -17,7 +17,7 @@ class NamespaceOutcomes:
     def __init__(self, outcomes: Counter, folded: Counter) -> None:
         self._outcomes = outcomes
         self._folded = folded
-        self._namespaces = Places(NAMESPACES)
+        self._namespaces = LabelValues(NAMESPACES)
         self._begun: set[tuple[str, str]] = set()
 
     def transition(self, namespace: str, operator: str, old: Record | None, new: Record) -> None:

@@ -146,7 +146,7 @@ def quoted(value: str) -> str:
     return text if text.isalnum() else text.replace("\\", r"\\").replace('"', r"\"")
 
 
-class Places:
+class LabelValues:
     """Label values for names that are met: the first ``limit`` have their own, and all others share ``OTHER``."""
 
     def __init__(self, limit: int) -> None:

@@ -18,7 +18,7 @@ from typing import Final
 
 from muster.api.goodput import BADPUT, Bucket, Goodput, micros
 from muster.metrics.catalogue import NAMESPACES
-from muster.metrics.exposition import Places
+from muster.metrics.exposition import LabelValues
 from muster.metrics.rows import fleet
 from muster.metrics.rows.row import Metric
 from muster.state.vocabulary.plan import Plan
@@ -71,8 +71,8 @@ class RunTime:
     """The counters of the runs that this daemon looks after."""
 
     def __init__(self, namespaces: int = NAMESPACES) -> None:
-        self._namespaces = Places(namespaces)
-        self._operators = Places(OPERATORS)
+        self._namespaces = LabelValues(namespaces)
+        self._operators = LabelValues(OPERATORS)
         self._runs: dict[str, _Counted] = {}
         self._walk = 0
         self._met = 0

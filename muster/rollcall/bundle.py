@@ -13,7 +13,7 @@ import tarfile
 from collections.abc import Mapping
 from typing import Any, Final
 
-from muster.api.values.credentials import without_credentials
+from muster.api.values.secrets.credentials import without_credentials
 
 MOST_BYTES: Final = 2**20
 """Bytes of one file."""

@@ -11,14 +11,14 @@ from typing import Any, Final
 import msgspec
 
 from muster.api.names import MANAGER
-from muster.api.values.credentials import without_credentials
 from muster.api.values.printable import clean, word
-from muster.api.values.secret_values import without_values
+from muster.api.values.secrets.credentials import without_credentials
+from muster.api.values.secrets.secret_values import without_values
 from muster.kinds.planning.parts import Part
 from muster.kube.paths import core
 from muster.kube.transport import Transport
 from muster.kube.unstructured import Json, items, mapping, moment, text
-from muster.state.view.remark import Remark
+from muster.state.view.own.remark import Remark
 
 PAGE: Final = 100
 """Events of one list. The API server keeps them for an hour, and controllers count repeats in one Event."""
@@ -63,10 +63,10 @@ def newest(
 
 def _remark(event: Mapping[str, Any], *, own: bool, at: float, secrets: Sequence[str]) -> Remark:
     about = mapping(event.get("involvedObject"))
-    said = without_credentials(without_values(text(event, "message")[: 2 * LONGEST], secrets))
+    words = without_credentials(without_values(text(event, "message")[: 2 * LONGEST], secrets))
     return Remark(
         reason=word(text(event, "reason")),
-        message=clean(said, LONGEST),
+        message=clean(words, LONGEST),
         at=at,
         source=word(_source(event)),
         about="" if own else f"{word(text(about, 'kind'))} {word(text(about, 'name'))}",

@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from muster.api.values import credentials
-from muster.api.values.credentials import REMOVED, without_credentials
+from muster.api.values.secrets import credentials
+from muster.api.values.secrets.credentials import REMOVED, without_credentials
 from muster.api.values.termination_message import words
 
 VALUE = "abcdEFGH12345678"

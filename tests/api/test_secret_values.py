@@ -4,8 +4,8 @@ from urllib.parse import quote
 
 import pytest
 
-from muster.api.values.credentials import REMOVED
-from muster.api.values.secret_values import LONGEST, MOST, SHORTEST, secrets_in, secrets_of, without_values
+from muster.api.values.secrets.credentials import REMOVED
+from muster.api.values.secrets.secret_values import LONGEST, MOST, SHORTEST, secrets_in, secrets_of, without_values
 from muster.api.values.termination_message import words
 from tests.bounds.test_bounds import steps
 

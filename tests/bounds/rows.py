@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from muster.api.collectives import MAX_GROUPS, MAX_SHARES
-from muster.api.values.credentials import without_credentials
+from muster.api.values.secrets.credentials import without_credentials
 from muster.api.values.termination_message import words
 from muster.state.facts.incidents.grouping import assigned, groups
 from muster.state.facts.incidents.places import Places

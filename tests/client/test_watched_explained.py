@@ -1,4 +1,4 @@
-"""What is said of a watched run agrees: its first line, and its condition Stuck."""
+"""The first line of a watched run and its condition Stuck agree."""
 
 from dataclasses import replace
 from typing import Any
@@ -10,7 +10,7 @@ from muster.client.events import EventSummary
 from muster.client.watched import LASTS, WatchedSnapshot, look
 from muster.client.watching import as_musterd_said
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
-from muster.state.view.remark import Remark
+from muster.state.view.own.remark import Remark
 from muster.state.vocabulary.record import Condition
 
 CREATED = 1_767_225_600.0

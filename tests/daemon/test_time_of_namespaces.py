@@ -30,8 +30,8 @@ async def test_the_seconds_of_a_run_are_those_of_its_status(cluster: Cluster, da
     for rank in range(2):
         cluster.end(rank)
     await asyncio.sleep(5)
-    told = cluster.status["goodput"]
+    sums = cluster.status["goodput"]
     seconds = counted(daemon, "muster_namespace_seconds_total")
-    assert seconds["productive"] == told["productive"] / 1000
+    assert seconds["productive"] == sums["productive"] / 1000
     weighed = counted(daemon, "muster_namespace_accelerator_seconds_total")
     assert weighed["productive"] == 8 * seconds["productive"]

@@ -1,4 +1,4 @@
-"""Which Event says why a controller makes no pods, and what of its text is kept."""
+"""Which Event has the reason for which a controller makes no pods, and what of its text is kept."""
 
 import asyncio
 import json
@@ -9,7 +9,7 @@ import pytest
 
 from muster.kinds.planning.parts import Part
 from muster.kube.transport import Answer
-from muster.state.view.remark import Remark
+from muster.state.view.own.remark import Remark
 from muster.watchers import remarks
 from muster.watchers.remarks import newest, read_remark
 

@@ -25,9 +25,9 @@ from muster.api.last_words.ending import end_of
 from muster.api.last_words.launchers import NONE, Child
 from muster.api.last_words.lines import last_of
 from muster.api.last_words.tracebacks import Traceback
-from muster.api.values.credentials import without_credentials
 from muster.api.values.printable import MESSAGE, clean, uncoloured
-from muster.api.values.secret_values import without_values
+from muster.api.values.secrets.credentials import without_credentials
+from muster.api.values.secrets.secret_values import without_values
 
 LAST_LINE: Final = 200
 """Characters that are kept of the last line."""

@@ -14,8 +14,8 @@ import msgspec
 
 import muster
 from muster.api.names import API_VERSION
-from muster.api.values.credentials import REMOVED, without_credentials
 from muster.api.values.printable import WORD, printable
+from muster.api.values.secrets.credentials import REMOVED, without_credentials
 from muster.api.values.timestamps import whole_time
 from muster.client.explaining.explanation import Explanation
 from muster.client.explaining.lines import explained

@@ -67,9 +67,9 @@ def lines(found: Explanation, now: float, style: Style = PLAIN) -> Iterator[str]
 def _tracebacks(found: Tracebacks, now: float) -> str:
     """``rank 0 printed 22 tracebacks in 4m; the last one 40s ago: ValueError: x, raised at train.py:7 in step``."""
     within, ago = since(found.first_at, found.last_at or now), since(found.last_at, now)
-    said = f"rank {found.rank} printed {found.count} tracebacks" + (f" in {within}" if within else "")
+    printed = f"rank {found.rank} printed {found.count} tracebacks" + (f" in {within}" if within else "")
     raised = f", raised at {found.raised_at}" if found.raised_at else ""
-    return f"{said}; the last one{f' {ago} ago' if ago else ''}: {found.exception}{raised}"
+    return f"{printed}; the last one{f' {ago} ago' if ago else ''}: {found.exception}{raised}"
 
 
 def _diagnosis(diagnosed: Collection[FindingReport]) -> Iterator[str]:

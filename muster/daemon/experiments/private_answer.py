@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from muster.api.values.credentials import without_credentials
-from muster.api.values.secret_values import secrets_of, without_values
+from muster.api.values.secrets.credentials import without_credentials
+from muster.api.values.secrets.secret_values import secrets_of, without_values
 from muster.state.view.roll import RollAnswer
 from muster.state.vocabulary.plan import Plan
 

@@ -15,7 +15,7 @@ import structlog
 
 from muster.api.errors import MusterError
 from muster.api.manifest.yaml.reader import MAX_BYTES
-from muster.api.values.secret_values import secrets_within
+from muster.api.values.secrets.secret_values import secrets_within
 from muster.api.values.timestamps import seconds_of
 from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.index import ExperimentIndex

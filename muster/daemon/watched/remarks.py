@@ -1,4 +1,4 @@
-"""Reads what controllers say of pods that they do not make, while these are missing.
+"""Reads the reasons that controllers give for pods that they do not make, while these are missing.
 
 One request is under way at a time, and each run is asked about at most once in ``PACE`` seconds. Muster works without
 the right to list Events: a namespace that refuses it is asked again after ``REFUSED`` seconds, and the sentence of the
@@ -18,7 +18,7 @@ from muster.daemon.experiments.watched_run import WatchedRun
 from muster.kinds.planning.parts import Part, parts_of
 from muster.kube.transport import Transport
 from muster.state.policies.watched.obstacles import PODS_MISSING
-from muster.state.view.remark import Remark
+from muster.state.view.own.remark import Remark
 from muster.state.vocabulary.plan import Plan
 from muster.watchers.remarks import read_remark
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from muster.state.view.own_state import OwnState, Said
+from muster.state.view.own.own_state import OwnState, Said
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.subject import Subject, title
 

@@ -16,7 +16,7 @@ from muster.kinds.declaration.plan_error import PlanError
 from muster.kinds.declaration.watched_kind import Place, PodFacts
 from muster.kinds.planning.statuses import read, started_of, verdict_of
 from muster.kinds.planning.watched_plan import MOST
-from muster.state.view.own_state import OwnState, Said
+from muster.state.view.own.own_state import OwnState, Said
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.pod_spec import PodSpec
 from muster.state.vocabulary.subject import Subject

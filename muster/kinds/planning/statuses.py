@@ -8,7 +8,7 @@ import msgspec
 from muster.api.values.printable import MESSAGE, clean, word
 from muster.api.values.timestamps import seconds_of
 from muster.kinds.declaration.plan_error import PlanError
-from muster.state.view.own_state import OwnState, Said
+from muster.state.view.own.own_state import OwnState, Said
 
 MAX_MESSAGE = 512
 """Characters of what another controller says that are kept."""

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Set
 from typing import Protocol
 
 from muster.state.view.engine_facts import LiveRead, Refusal, Refused
-from muster.state.view.own_state import OwnState
+from muster.state.view.own.own_state import OwnState
+from muster.state.view.own.remark import Remark
 from muster.state.view.places.standstill import Places
 from muster.state.view.probe_result import ProbeResult
 from muster.state.view.progress import Progress
 from muster.state.view.recorder.arrivals import Arrivals
 from muster.state.view.recorder.collectives import Collectives
-from muster.state.view.remark import Remark
 from muster.state.view.tally import Tally
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.workload import Placement, Workload

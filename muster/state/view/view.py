@@ -13,7 +13,8 @@ from msgspec import structs
 
 from muster.api.values.rank_ranges import from_ranges
 from muster.state.view.engine_facts import EngineFacts
-from muster.state.view.own_state import OwnState
+from muster.state.view.own.own_state import OwnState
+from muster.state.view.own.remark import Remark
 from muster.state.view.places.standstill import Places, places_in_turns
 from muster.state.view.probe_result import ProbeResult, probe_result
 from muster.state.view.progress import Progress, StepReport, progress_in_turns, resumed, steps_progress
@@ -21,7 +22,6 @@ from muster.state.view.recorder.arrivals import Arrivals, arrivals_in_turns, who
 from muster.state.view.recorder.collectives import CollectiveReport, Collectives, collectives_in_turns
 from muster.state.view.recorder.judgement import judged_in_turns
 from muster.state.view.recorder.ras import RasSeen, ras_in_turns
-from muster.state.view.remark import Remark
 from muster.state.view.roll import RollAnswer, joined
 from muster.state.view.sent_reports import SentReports
 from muster.state.view.stale_members import StaleMembers

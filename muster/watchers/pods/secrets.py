@@ -2,7 +2,7 @@
 
 import msgspec
 
-from muster.api.values import secret_values
+from muster.api.values.secrets import secret_values
 from muster.watchers.pods.document import Spec
 
 

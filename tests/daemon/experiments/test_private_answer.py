@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.api.values.credentials import REMOVED
+from muster.api.values.secrets.credentials import REMOVED
 from muster.daemon.experiments.private_answer import private
 from muster.state.view.roll import CoordinatorState, RankError, RollAnswer, Work
 from tests.builders import plan

@@ -1,4 +1,4 @@
-"""Why pods are not made, as the controller has said it, on a whole daemon."""
+"""Why pods are not made, in the words of the controller, on a whole daemon."""
 
 import asyncio
 from typing import Any

@@ -6,7 +6,7 @@ import pytest
 
 from muster.kinds.planning.complaints import complaint, state_of
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
-from muster.state.view.own_state import Said
+from muster.state.view.own.own_state import Said
 
 TIME = "2026-01-01T00:00:00Z"
 

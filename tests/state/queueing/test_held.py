@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.state.view.own_state import OwnState, Said
+from muster.state.view.own.own_state import OwnState, Said
 from muster.state.vocabulary.coordinator import ProbeKind
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.record import ConditionType, Phase

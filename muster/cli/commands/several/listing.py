@@ -74,8 +74,8 @@ def list_experiments(
 ) -> None:
     """List experiments. `muster get` without a NAME is the same command.
 
-    Runs of other controllers that are Stuck, as Events of the last hour say, stand below the experiments in the table;
-    they are not in the other outputs.
+    Runs of other controllers whose Event Stuck is not older than an hour follow the experiments in the table; they are
+    not in the other outputs.
 
     With --kind it lists the objects of another kind, which Muster runs or can watch over. Their names, such as
     jobset/train, are understood by other commands, too. A kind that is only watched over cannot be watched here.

@@ -73,8 +73,8 @@ def top(chosen: ClusterChoice, everywhere: bool, over: bool, kind: str, contexts
     Incidents, as the Events of Experiments name them, stand above the table, with their context where several clusters
     are shown.
 
-    Runs of other controllers that are Stuck, as Events of the last hour say, are in the table, too; they are not in the
-    other outputs.
+    Runs of other controllers whose Event Stuck is not older than an hour are in the table, too, and not in the other
+    outputs.
 
     With --kind it shows the objects of another kind, those that Muster only watches over, too. On a terminal they, and
     those of several clusters, are read every 5 s.

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from muster.api.values.printable import word
 from muster.state.facts.context import Context
 from muster.state.facts.sentences import still_running
-from muster.state.view.own_state import OwnState, Said
+from muster.state.view.own.own_state import OwnState, Said
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Phase

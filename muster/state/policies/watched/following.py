@@ -19,7 +19,7 @@ from muster.state.policies.ending import success
 from muster.state.policies.failures import failure, known
 from muster.state.policies.watched import ends, obstacles
 from muster.state.policies.watched.ends import End
-from muster.state.view.own_state import OwnState, Said
+from muster.state.view.own.own_state import OwnState, Said
 from muster.state.view.read_only import ReadOnlyView
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Cause, Phase, Record

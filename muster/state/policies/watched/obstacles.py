@@ -13,8 +13,8 @@ from muster.state.facts import gates
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import was_deleted
 from muster.state.facts.sentences import EXACT, NAMED_RANGES, sentence, share
-from muster.state.view.own_state import Said
-from muster.state.view.remark import Remark
+from muster.state.view.own.own_state import Said
+from muster.state.view.own.remark import Remark
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Phase
 
@@ -82,7 +82,7 @@ def never_made(context: Context) -> float:
 
 
 def why_missing(context: Context) -> str:
-    """What the controller itself has said last of pods that it does not make, as a quotation with its age."""
+    """The last reason that a controller gave for pods that it does not make, as a quotation with its age."""
     own, event = context.view.own, context.view.remark
     found = [each for each in (event, own.remark if own is not None else None) if each is not None]
     if found:

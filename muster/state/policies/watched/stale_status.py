@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
 from muster.state.facts.sentences import all_succeeded, how_ended, often, why_idle
-from muster.state.view.own_state import Said
+from muster.state.view.own.own_state import Said
 from muster.state.vocabulary.pod import Pod
 
 COORDINATOR_GONE: Final = "CoordinatorGone"

@@ -8,7 +8,7 @@ from muster.state.decide.machine import decide
 from muster.state.facts.context import Context
 from muster.state.policies.watched.ends import DELETED, HELD_AFTER, SETTLED_WITHIN, held
 from muster.state.policies.watched.following import follow
-from muster.state.view.own_state import OwnState, Said
+from muster.state.view.own.own_state import OwnState, Said
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.pod import Exit, Pod, PodPhase
 from muster.state.vocabulary.record import ConditionType, Phase, Record

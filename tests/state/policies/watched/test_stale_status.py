@@ -6,7 +6,7 @@ import pytest
 
 from muster.state.facts.context import Context
 from muster.state.policies.watched.stale_status import FOLLOWED_WITHIN, NAMED, Unsaid, unsaid
-from muster.state.view.own_state import OwnState, Said
+from muster.state.view.own.own_state import OwnState, Said
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer, Work
 from muster.state.vocabulary.coordinator import ProbeKind
 from muster.state.vocabulary.plan import Engine

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from muster.state.decide.machine import decide
 from muster.state.facts.context import Context
 from muster.state.policies.watched import times
-from muster.state.view.own_state import OwnState
+from muster.state.view.own.own_state import OwnState
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Phase

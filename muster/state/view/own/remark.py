@@ -1,4 +1,4 @@
-"""What a controller has said of pods that it does not make: in an Event, or in a condition of the object."""
+"""The reason that a controller gives for pods that it does not make: in an Event, or in a condition of the object."""
 
 import msgspec
 
@@ -9,7 +9,7 @@ class Remark(msgspec.Struct, frozen=True, gc=False):
     reason: str
     message: str = ""
     at: float = 0.0
-    """When it was last said, in wall seconds by the clock of the controller; 0 where that is not known."""
+    """When it was recorded last, in wall seconds by the clock of the controller; 0 where that is not known."""
     source: str = ""
     """The controller: ``job-controller``; of a condition empty."""
     about: str = ""

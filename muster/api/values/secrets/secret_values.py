@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 from urllib.parse import quote, unquote, urlsplit
 
-from muster.api.values.credentials import REMOVED, is_secret_name
+from muster.api.values.secrets.credentials import REMOVED, is_secret_name
 
 SHORTEST: Final = 8
 """Characters: a shorter value may be a part of any text."""

@@ -4,8 +4,8 @@ from enum import StrEnum
 
 import msgspec
 
+from muster.state.view.own.remark import Remark
 from muster.state.view.progress import StepReport
-from muster.state.view.remark import Remark
 
 
 class Said(StrEnum):

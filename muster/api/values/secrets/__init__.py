@@ -1,0 +1,1 @@
+"""Finds secrets in what programs and controllers say, and takes them out."""

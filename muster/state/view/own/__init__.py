@@ -1,0 +1,1 @@
+"""What the controller of a watched object says of it."""
