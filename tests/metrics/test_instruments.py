@@ -102,9 +102,10 @@ def test_members_that_run_again_are_counted_by_their_cause_and_are_no_gang_resta
     assert read(instruments, "muster_gang_restarts_total", operator="jax", reason="OOMKilled") == 0
 
 
-def test_pods_that_a_job_replaces_are_counted_though_the_record_holds_no_reason(instruments: Instruments) -> None:
-    instruments.transition(plan(), record(), record(attempts=(Attempts("0-2", 1),)))
-    assert read(instruments, "muster_member_restarts_total", operator="jax", reason="PodReplaced") == 3
+def test_pods_that_a_job_replaces_at_once_are_counted_by_the_reason_of_the_first(instruments: Instruments) -> None:
+    deleted = Cause(0, "PodDeleted", "", NOW, rank=1, disruption=True)
+    instruments.transition(plan(), record(), record(attempts=(Attempts("0-2", 1),), cause=deleted))
+    assert read(instruments, "muster_member_restarts_total", operator="jax", reason="PodDeleted") == 3
 
 
 def test_the_roll_of_an_epoch_is_timed_from_its_launch_and_from_what_broke_the_one_before(

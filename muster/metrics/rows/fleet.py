@@ -56,8 +56,8 @@ DISRUPTIONS = Metric(
 MEMBER_RESTARTS = Metric(
     "muster_member_restarts_total",
     Type.COUNTER,
-    "Members that were run again while their epoch went on, by the reason of the failure. Of a Job of a JobSet that "
-    "replaces its pods, the reason is PodReplaced. muster_gang_restarts_total does not count them.",
+    "Members that were run again while their epoch went on, by the reason of the failure. Of pods that a Job of a "
+    "JobSet replaces at once, it is the reason of the first. muster_gang_restarts_total does not count them.",
     ("operator", "reason"),
 )
 CONTAINER_RESTARTS = Metric(

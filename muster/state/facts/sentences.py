@@ -35,15 +35,18 @@ def sentence(cause: Cause) -> str:
         return f"job {cause.job} failed, {cause.reason}: {cause.message}{_led_to(cause, who)}"
     if cause.evidence:
         return f"{blocking(cause)}; then {cause.evidence}"
-    if cause.exit_code:
-        label = f", {cause.reason}" if cause.reason not in ("Error", "ContainerFailed", "") else ""
-        what = f"ended with {of_exit(cause.exit_code, cause.signal)}{label}"
-    elif cause.reason == RANK_FAILED:
-        what = f"was lost to the others, {cause.reason}"
-    else:
-        what = f"ended: {cause.reason}"
     why = f": {cause.message}" if cause.message else ""
-    return f"{who} {what}{_where(cause)}{why}{_last_line(cause)}"
+    return f"{who} {_ended(cause, cause.reason)}{_where(cause)}{why}{_last_line(cause)}"
+
+
+def _ended(cause: Cause, reason: str) -> str:
+    """How the pod ended: ``ended with exit code 137 (SIGKILL), OOMKilled``, ``ended: PodDeleted``."""
+    if cause.exit_code:
+        label = f", {reason}" if reason not in ("Error", "ContainerFailed", "") else ""
+        return f"ended with {of_exit(cause.exit_code, cause.signal)}{label}"
+    if reason == RANK_FAILED:
+        return f"was lost to the others, {reason}"
+    return f"ended: {reason}" if reason else "ended"
 
 
 def blocking(cause: Cause) -> str:
@@ -60,11 +63,10 @@ def _who(cause: Cause) -> str:
 
 
 def _led_to(cause: Cause, who: str) -> str:
-    """``; rank 1 (run-w-0-1-x7k2p) ended with exit code 3 on node a``: the pod that led to the failure of a job."""
+    """``; rank 1 (run-w-0-1-x7k2p) ended: PodDeleted on node a``: the pod that led to the failure of a job."""
     if not cause.pod:
         return f"; {who} was given up" if cause.reason in GIVEN_UP else ""
-    what = f"ended with {of_exit(cause.exit_code, cause.signal)}" if cause.exit_code else "ended"
-    return f"; {who} {what}{_where(cause)}{_last_line(cause)}"
+    return f"; {who} {_ended(cause, cause.pod_reason)}{_where(cause)}{_last_line(cause)}"
 
 
 def _where(cause: Cause) -> str:

@@ -233,6 +233,6 @@ def _cause(context: Context, job: JobView, reason: str, message: str, end: End |
     """The failure of a job, with the pod that led to it where there is one."""
     name = context.plan.job_name(job.group.name, job.index)
     if end is not None:
-        return replace(end.cause, reason=reason, message=message, job=name)
+        return replace(end.cause, reason=reason, message=message, job=name, pod_reason=end.cause.reason)
     rank = job.first_rank if job.first_given_up is None else job.first_given_up
     return Cause(context.record.epoch, reason, message, context.now, group=job.group.name, rank=rank, job=name)

@@ -131,6 +131,7 @@ def _repaired(context: Context, found: Findings) -> Record:
             job = group.first_job + (rank - group.first_rank) // group.completions
             at = context.now + backoff(group.job, counts.get(job, NO_RESTARTS).failures)
             waits.setdefault(at, []).append(rank)
+    record = replace(record, cause=found.first or record.cause)
     for at, ranks in waits.items():
         record = run_again(record, ranks, at)
     return record

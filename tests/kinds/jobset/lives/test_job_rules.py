@@ -1,5 +1,6 @@
 """What a Job would do with its pods: replace them, fail, or succeed early. The messages are the Job controller's."""
 
+import re
 from typing import Any
 
 import pytest
@@ -385,7 +386,7 @@ def test_a_job_that_failed_because_a_pod_was_lost_names_pod_and_node() -> None:
     seen.run()
     pod = name_of(seen, 1)
     seen.lose("w", 0, 1)
-    assert said(seen) == f"{BACKOFF}; rank 1 ({pod}) ended on node n"
+    assert said(seen) == f"{BACKOFF}; rank 1 ({pod}) ended: PodDeleted on node n"
 
 
 def test_a_pod_that_was_lost_unseen_is_named_without_its_node() -> None:
@@ -393,7 +394,7 @@ def test_a_pod_that_was_lost_unseen_is_named_without_its_node() -> None:
     seen.run()
     pod = name_of(seen, 1)
     seen.lose_unseen("w", 0, 1)
-    assert said(seen) == f"{BACKOFF}; rank 1 ({pod}) ended"
+    assert said(seen) == f"{BACKOFF}; rank 1 ({pod}) ended: PodDeleted"
 
 
 def test_of_several_jobs_the_place_of_the_member_is_named() -> None:
@@ -474,4 +475,64 @@ def test_a_disrupted_pod_is_said_with_the_rule_that_matched_it() -> None:
     pod = name_of(seen, 0)
     seen.fail("w", 0, 0, code=1, disruption="EvictionByEvictionAPI")
     rule = f"Pod default/{pod} has condition DisruptionTarget matching FailJob rule at index 0"
-    assert said(seen) == f"job t-w-0 failed, PodFailurePolicy: {rule}; rank 0 ({pod}) ended with exit code 1 on node n"
+    ended = "ended with exit code 1, EvictionByEvictionAPI on node n"
+    assert said(seen) == f"job t-w-0 failed, PodFailurePolicy: {rule}; rank 0 ({pod}) {ended}"
+
+
+def lines(seen: Cluster, reason: str) -> list[str]:
+    """What the story says of that reason."""
+    return [line.message for line in seen.kept.story if line.reason == reason]
+
+
+def test_a_pod_that_is_deleted_is_named_as_deleted_where_its_job_replaces_it() -> None:
+    seen = cluster(backoffLimit=3)
+    seen.run()
+    seen.delete("w", 0, 1)
+    (said,) = lines(seen, "MemberRestart")
+    assert re.fullmatch(
+        r"rank 1 runs again \(attempt 1\): rank 1 \(t-w-0-1-\w{5}\) ended with exit code 143 \(SIGTERM\), PodDeleted "
+        r"on node n: the pod was deleted while its gang was at work",
+        said,
+    )
+    assert seen.kept.cause is not None
+    assert (seen.kept.cause.reason, seen.kept.cause.job, seen.kept.cause.disruption) == ("PodDeleted", "", True)
+
+
+@pytest.mark.parametrize(("how", "said"), [("delete", "exit code 143 (SIGTERM), PodDeleted"), ("lose", "PodDeleted")])
+def test_a_pod_that_is_deleted_is_named_as_deleted_where_its_job_fails_by_it(how: str, said: str) -> None:
+    seen = cluster(backoffLimit=0)
+    seen.run()
+    getattr(seen, how)("w", 0, 1)
+    (ended,) = lines(seen, "GangRestart")
+    assert f"{said} on node n" in ended
+    assert "BackoffLimitExceeded: Job has reached the specified backoff limit; rank 1" in ended
+    assert seen.kept.cause is not None
+    assert (seen.kept.cause.reason, seen.kept.cause.pod_reason) == ("BackoffLimitExceeded", "PodDeleted")
+
+
+@pytest.mark.parametrize(
+    ("end", "reason", "said"),
+    [
+        ({"code": 1}, "Error", "ended with exit code 1 on node n"),
+        ({"code": 143, "disruption": "EvictionByEvictionAPI"}, "EvictionByEvictionAPI", ", EvictionByEvictionAPI on"),
+    ],
+)
+def test_a_program_that_fails_and_a_pod_that_is_evicted_are_not_called_deleted(
+    end: dict[str, Any], reason: str, said: str
+) -> None:
+    seen = cluster(backoffLimit=0)
+    seen.run()
+    seen.fail("w", 0, 1, **end)
+    (ended,) = lines(seen, "GangRestart")
+    assert said in ended
+    assert "PodDeleted" not in ended
+    assert seen.kept.cause is not None
+    assert seen.kept.cause.pod_reason == reason
+
+
+def test_a_pod_that_its_job_replaces_is_said_whatever_it_ended_by() -> None:
+    seen = cluster(backoffLimit=3)
+    seen.run()
+    seen.fail("w", 0, 0, code=7)
+    (said,) = lines(seen, "MemberRestart")
+    assert "ended with exit code 7 on node n" in said
