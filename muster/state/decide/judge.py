@@ -17,6 +17,7 @@ from muster.state.facts.context import (
     Verdict,
     Wait,
 )
+from muster.state.facts.sentences import repeated
 from muster.state.policies import deadline, refusal, request
 from muster.state.policies.ending import success, suspension
 from muster.state.policies.failures import avoidance, failure, known, recurrence, restart_reasons
@@ -72,10 +73,11 @@ def apply(context: Context, verdict: Succeed | Fail | Restart | Repair | Requeue
         case Fail():
             end = known.remembered(context, verdict)
             record = recurrence.ended(context, verdict.cause) if verdict.cause is not None else record
-            cause = end.cause or record.cause
-            return enter(
-                record, Phase.FAILED, now, finished_at=now, reason=end.reason, message=end.message, cause=cause
-            )
+            cause, message = end.cause or record.cause, end.message
+            row = record.same_failure
+            if verdict.cause is not None and row is not None and not row.again:  # else SameFailureAgain says it
+                message += repeated(replace(record, cause=verdict.cause))
+            return enter(record, Phase.FAILED, now, finished_at=now, reason=end.reason, message=message, cause=cause)
         case Repair(repaired):
             return repaired
         case Restart(cause, counted, rule, requested):

@@ -8,6 +8,7 @@ so this is the whole decision for a watched run, but for the end that it asks fo
 
 from collections.abc import Callable, Mapping
 from enum import Enum
+from functools import partial
 from itertools import islice
 from typing import Final
 
@@ -203,7 +204,7 @@ def count_time(seen: Observation) -> Observation:
 
 def tell(seen: Observation) -> Observation:
     """Add to the story what is persisted now, and was not before."""
-    return _told(seen, history.turns)
+    return _told(seen, partial(history.turns, seen.plan, seen.now))
 
 
 def tell_of_watched(seen: Observation) -> Observation:

@@ -49,6 +49,19 @@ def _ended(cause: Cause, reason: str) -> str:
     return f"ended: {reason}" if reason else "ended"
 
 
+def of_failure(status: ExperimentStatus) -> str:
+    """The sentence of the last failure, and how often in a row it was the same; empty where nothing has failed."""
+    return f"{sentence(status.cause)}{repeated(status)}" if status.cause is not None else ""
+
+
+def repeated(status: ExperimentStatus) -> str:
+    """``; the same failure 3 times``; empty where the last failure is not that of the one before."""
+    row, cause = status.same_failure, status.cause
+    if row is None or cause is None or row.count < 2 or cause.disruption:
+        return ""
+    return f"; the same failure {often(row.count)}"
+
+
 def blocking(cause: Cause) -> str:
     """``rank 1 (POD) blocked the gang for 4m (Unschedulable: no node fits)``: what a gang that has ended waited for."""
     blocked = f"{_who(cause)} blocked the gang" if cause.rank >= 0 else "the gang was blocked"
@@ -117,7 +130,7 @@ def of_last_failure(status: ExperimentStatus) -> str:
     said = sentence(cause)
     failed = status.phase == Phase.FAILED and said in status.message
     if cause.epoch != status.epoch or failed:
-        return f"epoch {cause.epoch} ended because {said}"
+        return f"epoch {cause.epoch} ended because {said}{'' if failed else repeated(status)}"
     if cause.rank in attempts_of(status.attempts):
         return f"{said}; it runs again, and the others go on"
     return f"{said}; it is not run again" if cause.rank in from_ranges(status.ignored, MAX_MEMBERS) else said

@@ -10,12 +10,14 @@ from muster.api.gang import MAX_MEMBERS
 from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.state.facts.collectives import COLLECTIVE_STUCK
 from muster.state.facts.hang import HUNG
-from muster.state.facts.sentences import NAMED_RANGES, sentence
+from muster.state.facts.sentences import NAMED_RANGES, of_failure, sentence
 from muster.state.policies import edits
 from muster.state.policies.failures import volume
+from muster.state.policies.failures.cost import budget
 from muster.state.summary import in_place, resumption
 from muster.state.summary.conditions import NO_COORDINATOR
 from muster.state.view.stale_members import STALE_MEMBERS
+from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import STORY_LINES, Cause, ConditionType, Phase, Record, StoryLine, attempts_of
 
 KEPT_FIRST = 8
@@ -41,7 +43,7 @@ def append(story: tuple[StoryLine, ...], lines: tuple[StoryLine, ...]) -> tuple[
     return lengthened[:KEPT_FIRST] + lengthened[KEPT_FIRST - STORY_LINES :]
 
 
-def turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, bool]]:
+def turns(plan: Plan, now: float, before: Record | None, after: Record) -> Iterator[tuple[str, str, bool]]:
     """What happened to a run of our own."""
     if before is None:
         if after.phase is Phase.SUSPENDED:
@@ -51,8 +53,8 @@ def turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, bool
         else:
             yield "Started", f"starting {after.size} member{'' if after.size == 1 else 's'}", False
     elif before.epoch != after.epoch and after.cause is not None and after.phase is Phase.RESTARTING:
-        kind = _kind(before, after, disruption=after.cause.disruption)
-        yield "GangRestart", f"epoch {before.epoch} ended, {kind}: {sentence(after.cause)}", True
+        kind = _kind(before, after, budget.share(plan, after, now), disruption=after.cause.disruption)
+        yield "GangRestart", f"epoch {before.epoch} ended, {kind}: {of_failure(after)}", True
     elif before.epoch != after.epoch and after.cause is not None and after.phase is Phase.QUEUED:
         yield "Evicted", f"epoch {before.epoch} ended, disruption, not counted: {sentence(after.cause)}", True
     elif before.phase is not after.phase and not after.finished:
@@ -73,9 +75,9 @@ def turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, bool
         yield from _flips(before, after)
 
 
-def _kind(before: Record, after: Record, *, disruption: bool) -> str:
+def _kind(before: Record, after: Record, share: str, *, disruption: bool) -> str:
     """What a gang restart was, and whether it took one of the budget: failure rules may decide that otherwise."""
-    counted = f"restart {after.restarts}" if after.restarts > before.restarts else "not counted"
+    counted = f"restart {share}" if after.restarts > before.restarts else "not counted"
     if after.restart_request != before.restart_request:
         return f"as requested, {counted}"
     return f"disruption, {counted}" if disruption else counted
@@ -89,15 +91,16 @@ def turns_of_watched(before: Record | None, after: Record) -> Iterator[tuple[str
     elif before.finished and not after.finished:
         yield "Watching", f"watching over {after.size} members of another run", False
     elif before.epoch != after.epoch and before.phase is not Phase.SUSPENDED:
-        why = f": {sentence(after.cause)}" if after.cause else ""
-        yield "RestartedByController", f"its controller ended epoch {before.epoch}{why}", True
+        why = f": {of_failure(after)}" if after.cause else ""
+        number = f", restart {after.restarts}" if after.restarts > 1 else ""
+        yield "RestartedByController", f"its controller ended epoch {before.epoch}{number}{why}", True
     elif before.phase is not after.phase and after.phase is Phase.SUSPENDED:
         yield "Suspended", "its controller suspended it", False
     elif before.phase is not after.phase and not after.finished:
         yield from _phase(before, after)
     cause, known = after.cause, before.cause if before is not None else None
     if cause is not None and cause.epoch == after.epoch and (known is None or _other(known, cause)):
-        yield ("MemberFailed", sentence(cause), True) if cause.pod else (cause.reason, cause.message, True)
+        yield ("MemberFailed", of_failure(after), True) if cause.pod else (cause.reason, cause.message, True)
     if before is not None and after.reason == STALE_MEMBERS != before.reason:
         yield STALE_MEMBERS, after.message, True
     yield from in_place.turns(before, after)

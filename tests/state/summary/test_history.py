@@ -1,16 +1,27 @@
 """The story: one line per turn, from the difference of two records, and never more than sixty-four."""
 
+from functools import partial
+
 import pytest
 
 from muster.state.summary.history import KEPT_FIRST, append, new_lines, turns, turns_of_watched
-from muster.state.vocabulary.record import STORY_LINES, Cause, Condition, ConditionType, Phase, Record, StoryLine
-from tests.builders import NOW, record
+from muster.state.vocabulary.record import (
+    STORY_LINES,
+    Cause,
+    Condition,
+    ConditionType,
+    Phase,
+    Record,
+    SameFailure,
+    StoryLine,
+)
+from tests.builders import NOW, plan, record
 
 RAN = record(phase=Phase.RUNNING)
 
 
 def lines(before: Record | None, after: Record) -> list[tuple[str, str, bool]]:
-    told = new_lines(before, after, NOW + 3, turns)
+    told = new_lines(before, after, NOW + 3, partial(turns, plan(), NOW))
     assert all((line.at, line.epoch) == (NOW + 3, after.epoch) for line in told)
     return [(line.reason, line.message, line.warning) for line in told]
 
@@ -40,10 +51,10 @@ def test_nothing_happened_is_no_line() -> None:
 @pytest.mark.parametrize(
     ("disruption", "counted", "kind"),
     [
-        (False, True, "restart 3"),
+        (False, True, "restart 3 of 3"),
         (True, False, "disruption, not counted"),
         (False, False, "not counted"),  # a failure rule decides that
-        (True, True, "disruption, restart 3"),
+        (True, True, "disruption, restart 3 of 3"),
     ],
 )
 def test_a_restart_names_its_cause_and_says_whether_it_counts(disruption: bool, counted: bool, kind: str) -> None:
@@ -159,3 +170,16 @@ def test_members_of_an_earlier_life_of_the_coordinator_are_an_event_of_a_watched
     ]
     assert new_lines(stale, stale, NOW, turns_of_watched) == ()
     assert new_lines(stale, RAN, NOW, turns_of_watched) == ()
+
+
+def test_a_failed_member_of_a_watched_run_is_said_with_how_often_its_failure_was_the_same() -> None:
+    cause = Cause(0, "Error", "no route to host", NOW, pod="l-3", uid="l-3", rank=2, exit_code=1)
+    after = record(phase=Phase.RUNNING, cause=cause, same_failure=SameFailure("f", "no route", 3, 0))
+    (line,) = new_lines(RAN, after, NOW, turns_of_watched)
+    assert (line.reason, line.message) == (
+        "MemberFailed", "rank 2 (l-3) ended with exit code 1: no route to host; the same failure 3 times",
+    )  # fmt: skip
+    again = record(phase=Phase.RESTARTING, epoch=3, restarts=3, cause=cause, same_failure=after.same_failure)
+    (line,) = new_lines(after, again, NOW, turns_of_watched)
+    assert line.message.startswith("its controller ended epoch 0, restart 3: rank 2")
+    assert line.message.endswith("; the same failure 3 times")

@@ -34,7 +34,7 @@ from muster.api.progress import report_interval
 from muster.api.restart_counts import MAX_PLACES, SameFailure
 from muster.api.values.humanize import age
 from muster.state.facts.context import Context, Fail
-from muster.state.facts.failure_cause import KILLED, OUT_OF_MEMORY, RANK_FAILED
+from muster.state.facts.failure_cause import KILLED, OUT_OF_MEMORY, RANK_FAILED, cause_of
 from muster.state.facts.sentences import of_exit, sentence
 from muster.state.policies.failures.cost import disruptions
 from muster.state.policies.failures.culprit import is_survivor
@@ -89,6 +89,15 @@ def ends(context: Context, cause: Cause) -> Fail | None:
     if after.same_failure is None or not after.same_failure.again or cause.disruption:
         return None
     return Fail(REASON, f"{said(after)}; {sentence(cause)}", cause)
+
+
+def met(context: Context, cause: Cause) -> Record:
+    """The record of a watched run with one more failure. What it did in between is not counted, nor an advance."""
+    mark, row = _mark(context, cause), context.record.same_failure
+    if mark is None:
+        return replace(context.record, same_failure=None)
+    count = row.count + 1 if row is not None and row.fingerprint == mark.fingerprint else 1
+    return replace(context.record, same_failure=SameFailure(mark.fingerprint, mark.failure, count, cause.epoch))
 
 
 def track(context: Context) -> Record:
@@ -148,9 +157,9 @@ def _where(row: SameFailure) -> str:
 
 
 def _counted(context: Context, cause: Cause, row: SameFailure | None) -> SameFailure | None:
-    """The row after one more failure; None where the spec wants none."""
+    """The row after one more failure; None where too little is known of it to know it again."""
     limit = context.plan.restarts.same_failure_limit
-    mark = _mark(context, cause) if limit else None
+    mark = _mark(context, cause)
     if mark is None:
         return None
     work = _work(context, cause)
@@ -165,13 +174,15 @@ def _counted(context: Context, cause: Cause, row: SameFailure | None) -> SameFai
         ranks=_with(row.ranks, cause.rank) if cause.rank >= 0 else row.ranks,
         nodes=_with(row.nodes, cause.node) if cause.node else row.nodes,
         spread=row.spread and bool(cause.node) and _has_other_nodes(context, cause.node),
-        again=count >= limit,
+        again=0 < limit <= count,
     )
 
 
 def _mark(context: Context, cause: Cause) -> _Mark | None:
     """What that failure is known again by; None where too little is known of it."""
     pod = context.tally.failed.get(cause.uid)
+    if cause.job and pod is not None:  # the words of the cause are those of the Job
+        cause = cause_of(context, pod)
     if not cause.exit_code or cause.evidence or cause.reason == RANK_FAILED:
         return None
     if pod is not None and is_survivor(context.plan, pod):

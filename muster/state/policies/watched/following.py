@@ -16,7 +16,7 @@ from muster.state.facts.context import Context, Fail
 from muster.state.facts.failure_cause import cause_of, was_deleted
 from muster.state.facts.sentences import blocking, sentence
 from muster.state.policies.ending import success
-from muster.state.policies.failures import failure, known
+from muster.state.policies.failures import failure, known, recurrence
 from muster.state.policies.watched import ends, obstacles
 from muster.state.policies.watched.ends import End
 from muster.state.view.own.own_state import OwnState, Said
@@ -92,7 +92,11 @@ def _restarted(context: Context, epoch: int) -> Record:
     if record.phase is Phase.SUSPENDED:  # it is resumed as its next attempt: nothing has failed
         return replace(record, epoch=epoch)
     known = record.cause if record.cause is not None and record.cause.epoch == record.epoch else None
-    cause = known or _first_failure(context)[0] or Cause(record.epoch, "RestartedByController", "", now)
+    cause = known
+    if cause is None:
+        failed = _first_failure(context)[0]
+        record = recurrence.met(context, failed) if failed is not None else record
+        cause = failed or Cause(record.epoch, "RestartedByController", "", now)
     if record.phase is Phase.RESTARTING:
         after = replace(record, epoch=epoch)
     else:
@@ -119,7 +123,7 @@ def _with_cause(context: Context) -> Followed:
     cause, due = _first_failure(context)
     if cause is None or (record.cause is not None and record.cause.uid == cause.uid):
         return Followed(record, due)
-    return Followed(replace(record, cause=cause))
+    return Followed(replace(recurrence.met(context, cause), cause=cause))
 
 
 def _first_failure(context: Context) -> tuple[Cause | None, float | None]:

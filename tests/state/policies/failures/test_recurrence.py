@@ -533,3 +533,48 @@ def test_a_suspension_forgets_the_row() -> None:
         gang.do(action)
     kept: Record = gang.kept
     assert (kept.phase, kept.same_failure, kept.best_step) == (Phase.SUSPENDED, None, None)
+
+
+def restarts(gang: Gang) -> list[str]:
+    """What the story says of each restart of the gang."""
+    return [line.message.partition(": ")[0] + "|" + line.message.rpartition("; ")[2] for line in gang.kept.story
+            if line.reason == "GangRestart"]  # fmt: skip
+
+
+@pytest.mark.parametrize("same_failure_limit", [0, 3])
+def test_a_restart_says_which_of_how_many_it_is_and_how_often_the_failure_was_the_same(same_failure_limit: int) -> None:
+    gang = Gang(wanted(limit=6, same_failure_limit=same_failure_limit))
+    gang.run()
+    gang.fail(message="OSError: disk quota exceeded")
+    for _ in range(3):
+        gang.run()
+        gang.fail()
+    assert [said.partition("|")[0] for said in restarts(gang)] == [
+        f"epoch {n} ended, restart {n + 1} of 6" for n in range(4)
+    ]
+    assert [said.partition("|")[2].startswith("the same failure") for said in restarts(gang)] == [False] * 2 + [
+        True
+    ] * 2
+    assert restarts(gang)[-1].endswith("|the same failure 3 times")
+    assert gang.kept.same_failure is not None
+    assert gang.kept.same_failure.count == 3
+
+
+def test_the_end_says_how_often_the_failure_was_the_same() -> None:
+    gang = Gang(wanted(limit=2, same_failure_limit=0))
+    for _ in range(3):
+        gang.run()
+        gang.fail()
+    assert gang.kept.message.endswith("restart limit reached (2 of 2); the same failure 3 times")
+
+
+def test_a_disruption_is_no_failure_that_was_the_same() -> None:
+    gang = Gang(wanted(limit=6))
+    for _ in range(2):
+        gang.run()
+        gang.fail()
+    gang.run()
+    gang.preempt()
+    said = next(line.message for line in reversed(gang.kept.story) if line.reason == "GangRestart")
+    assert "disruption, not counted" in said
+    assert "the same failure" not in said

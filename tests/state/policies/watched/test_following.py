@@ -144,6 +144,19 @@ def test_a_restart_has_the_member_that_failed_as_its_cause() -> None:
     assert (after.cause.epoch, after.cause.rank, after.cause.reason) == (1, 1, "Error")
 
 
+def test_of_a_watched_run_failures_that_are_the_same_are_counted_and_another_one_begins_anew() -> None:
+    kept = record(phase=Phase.RUNNING)
+    counts = []
+    for number, code in enumerate((7, 7, 7, 8)):
+        end = Exit("main", code, 0, "Error", "ssh: no route to host", NOW + number)
+        failed = pod(2, uid=f"launcher-{number}", phase=PodPhase.FAILED, ready=False, exit=end)
+        seen = view(pod(0), pod(1), failed, pod(3))
+        kept = follow(Context.at(FOUR, kept, seen, NOW + number)).record
+        assert kept.same_failure is not None
+        counts.append((kept.same_failure.count, kept.cause.uid if kept.cause else ""))
+    assert counts == [(1, "launcher-0"), (2, "launcher-1"), (3, "launcher-2"), (1, "launcher-3")]
+
+
 def test_a_second_restart_before_the_run_goes_on_is_counted_and_broken_since_the_first() -> None:
     after = followed(own=OwnState(epoch=2), phase=Phase.RESTARTING, epoch=1, restarts=1, broken_at=EARLIER)
     assert (after.phase, after.phase_at, after.epoch, after.restarts) == (Phase.RESTARTING, NOW, 2, 2)

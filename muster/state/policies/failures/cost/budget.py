@@ -37,6 +37,11 @@ def used(plan: Plan, record: Record, now: float) -> int:
     return record.restarts - record.renewed if plan.restarts.window is None else len(_in_window(plan, record, now))
 
 
+def share(plan: Plan, record: Record, now: float) -> str:
+    """``4 of 6``, ``1 of 3 within 3600 s``: the counted restarts that count now, of those that are allowed."""
+    return f"{used(plan, record, now)} of {plan.restarts.limit}{_span(plan)}"
+
+
 def charged(plan: Plan, record: Record, *, counted: bool, rule: str, now: float) -> Record:
     """The record after one more restart. ``rule`` names the failure rule, if that has a limit."""
     if rule:
@@ -69,6 +74,9 @@ def _used(plan: Plan) -> str:
     limit = plan.restarts.limit
     if not limit:
         return "not restarted (restart limit 0)"
+    return f"restart limit reached ({limit} of {limit}{_span(plan)})"
+
+
+def _span(plan: Plan) -> str:
     within = f" within {plan.restarts.window:g} s" if plan.restarts.window is not None else ""
-    within += " since its last progress" if plan.restarts.renews else ""
-    return f"restart limit reached ({limit} of {limit}{within})"
+    return f"{within} since its last progress" if plan.restarts.renews else within
