@@ -126,7 +126,11 @@ def rank_missing(now: float) -> Subject:
         StoryLine(now - 1440, 0, "Assembling", "the first process runs"),
         StoryLine(now - 1380, 0, "Running", "64/64 ranks arrived"),
         StoryLine(
-            now - 640, 1, "GangRestart", "epoch 0 ended, restart 1 of 3: rank 5 ended with exit code 137, OOMKilled", True
+            now - 640,
+            1,
+            "GangRestart",
+            "epoch 0 ended, restart 1 of 3: rank 5 ended with exit code 137, OOMKilled",
+            True,
         ),
         StoryLine(now - 600, 1, "Restarted", "epoch 1 begins"),
         StoryLine(now - 540, 1, "Assembling", "the first process runs"),
