@@ -1,5 +1,7 @@
 """JobSet objects whose Jobs run in turn, in order, in part, or end early: fields of a Job, and success policies."""
 
+from dataclasses import replace
+
 from tests.scenarios.incidents import Ends, Fails
 from tests.scenarios.jobsets import COMPLETED, twice
 from tests.scenarios.objects import job, jobset
@@ -112,7 +114,7 @@ SCENARIOS = (
     # The pods work off a queue: the first success winds it up, and a pod that fails then is not replaced.
     Scenario(
         "jobset-work-queue",
-        SUCCEEDED,
+        replace(SUCCEEDED, cause=("Error", -1)),
         sizes=(4,),
         operators=JOBSETS,
         spec=jobset(job("w", 4, job={"completions": None, "completionMode": "NonIndexed"})),

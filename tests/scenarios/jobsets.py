@@ -38,7 +38,7 @@ SCENARIOS = (
     # A pod fails, and its Job replaces it after 10 s: the JobSet does not notice.
     Scenario(
         "jobset-pod-replaced",
-        End("Succeeded", "AllMembersSucceeded", own={"restarts": 0, "conditions": COMPLETED}),
+        End("Succeeded", "AllMembersSucceeded", cause=("Error", -1), own={"restarts": 0, "conditions": COMPLETED}),
         sizes=(4,),
         operators=JOBSETS,
         incidents=(Fails(rank=-1),),
@@ -47,7 +47,7 @@ SCENARIOS = (
     # The same pod fails twice: the second one waits for 20 s.
     Scenario(
         "jobset-pod-replaced-twice",
-        End("Succeeded", "AllMembersSucceeded", own={"restarts": 0, "conditions": COMPLETED}),
+        End("Succeeded", "AllMembersSucceeded", cause=("Error", -1), own={"restarts": 0, "conditions": COMPLETED}),
         sizes=(4,),
         operators=JOBSETS,
         incidents=(Fails(rank=-1, attempts=range(2), after=4.0),),
@@ -136,7 +136,12 @@ SCENARIOS = (
     # A preempted pod is replaced, and the rule of its Job says that it is not counted.
     Scenario(
         "jobset-disruption-ignored",
-        End("Succeeded", "AllMembersSucceeded", own={"restarts": 0, "conditions": COMPLETED}),
+        End(
+            "Succeeded",
+            "AllMembersSucceeded",
+            cause=("PreemptionByScheduler", -1),
+            own={"restarts": 0, "conditions": COMPLETED},
+        ),
         sizes=(4,),
         operators=JOBSETS,
         spec=twice(backoffLimit=0, podFailurePolicy=FAILED_ON_CODE),
