@@ -32,7 +32,6 @@ JAX = "jax._src.distributed"
 PLACES, STACKS = "muster/places", "muster/stacks"
 """Directories of the store: where each rank stands, and the stack of a rank that stands."""
 NAME = "muster place watch"
-"""Name of the thread."""
 LAST_CHANCE = 1.0
 """Seconds for which the end of the program waits for a value that is being written."""
 LOOK = 2.0
@@ -107,7 +106,7 @@ class PlaceWatch:
         """It waits, and for no other rank."""
         self._others, self._question = at_work.Others(), at_work.Question()
         self._calls: tuple[object, ...] = ()
-        self._cpu_since = self._ran = self._cpu = 0.0
+        self._cpu_since = self._ran = self._cpu = self._unsure = 0.0
         self._came_back = False
         self._known: dict[int, None] = {}
 
@@ -128,15 +127,16 @@ class PlaceWatch:
             self._note_work(now, native, frame, same, computes and not in_jax, hash(calls) in self._known)
         if asked and same:  # what the answer cost is no sign that the program makes progress, nor that it does not
             self._cpu_since += cpu - self._cpu
-            self.since += seconds
+            self._unsure += seconds
             waits = True
         stands = same and (waits or loops)
-        if loops:
-            self._cpu_since = cpu
+        if not (asked and stands):  # where it stands now, it stood meanwhile
+            self._unsure = 0.0
+        self._cpu_since = cpu if loops else self._cpu_since
         self.at, self._ran, self._cpu, self._calls = now, ran, cpu, calls
         if stands:
             if any(file.endswith(COMPILES) for _, file, _ in self.frames):
-                self.since = now
+                self.since = now - self._unsure
             return
         if (self._came_back or self.returns >= RETURNS) and not announced():
             self.longest = max(self.longest, now - self.since)  # a start waits for others and for compilers, and once
@@ -166,8 +166,8 @@ class PlaceWatch:
 
     @property
     def stood(self) -> float:
-        """Seconds for which the program has been in one call, as of the last look."""
-        return self.at - self.since
+        """Seconds for which the program has been in one call, as of the last look that no question disturbed."""
+        return self.at - self.since - self._unsure
 
     def _working(self) -> tuple[int, Any]:
         """The thread that works, and its innermost call: another one where this one waits for it to end."""
@@ -188,7 +188,7 @@ class PlaceWatch:
         return json.dumps(
             {
                 "at": round(self.at, 1),
-                "since": round(self.since, 1),
+                "since": round(self.since + self._unsure, 1),
                 "longest": round(self.longest, 1),
                 "returns": min(self.returns, RETURNS),
                 "in": function,
@@ -374,8 +374,7 @@ class Writer:
     """Writes where the program stands, at the pace of the gang's size."""
 
     def __init__(self, watched: PlaceWatch, rank: int, processes: int) -> None:
-        self._watched = watched
-        self._rank, self._processes = rank, processes
+        self._watched, self._rank, self._processes = watched, rank, processes
         self._due = self._due_standing = 0.0
         self._stack = ""
 
