@@ -7,7 +7,6 @@ are cut as a kubelet cuts them.
 import itertools
 import signal
 import time
-from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -16,8 +15,22 @@ from hypothesis import strategies as st
 from muster.api.last_words.launchers import NONE, Child, sentence
 from muster.api.values.printable import MESSAGE
 from muster.api.values.termination_message import Words, are_a_reason, words
+from tests.fakes.launchers import (
+    TAIL,
+    WARNING,
+    Launcher,
+    Printed,
+    accelerate,
+    bash,
+    called_process,
+    deepspeed,
+    mpirun,
+    own_traceback,
+    prefixed,
+    shell,
+    torchrun,
+)
 
-TAIL = 2_048
 RAISED = """Traceback (most recent call last):
   File "/app/train.py", line 31, in <module>
     batch = next(loader)
@@ -27,34 +40,7 @@ RAISED = """Traceback (most recent call last):
 RuntimeError: shard 17 is empty
 """
 STEP = "step 12: loss 0.31\n"
-WARNING = (
-    "[W1128 05:56:20.482 socket.cpp:207] [c10d] The hostname of the client socket cannot be retrieved. err=-3\n"
-    "/usr/lib/python3/site-packages/x/y.py:12: UserWarning: no accelerator\n  warnings.warn(\n"
-)
 ENDS = {"an exception": 1, "SIGKILL": -signal.SIGKILL, "killed for memory": -signal.SIGKILL, "exit 3": 3}
-
-Printed = tuple[str, int]
-"""The end of a log and the exit code of the container."""
-Launcher = Callable[[str, int], Printed]
-"""From what the program prints and how it ends to what the launcher makes of it."""
-
-
-def shell(code: int) -> int:
-    return code if code >= 0 else 128 - code
-
-
-def prefixed(front: str, text: str) -> str:
-    return "".join(f"{front}{line}\n" for line in text.splitlines())
-
-
-def named(code: int) -> str:
-    return f"  ({signal.Signals(-code).name})" if code < 0 else " "
-
-
-def own_traceback(error: str, *files: str) -> str:
-    home = "/opt/conda/lib/python3.12/site-packages"
-    frames = "".join(f'  File "{home}/{file}", line 91{at}, in main\n    run(args)\n' for at, file in enumerate(files))
-    return f"Traceback (most recent call last):\n{frames}{error}\n"
 
 
 def plain(said: str, code: int) -> Printed:
@@ -63,32 +49,6 @@ def plain(said: str, code: int) -> Printed:
 
 def with_torchs_hook(said: str, code: int) -> Printed:
     return STEP + prefixed("[rank1]: ", said), shell(code)
-
-
-def torchrun(said: str, code: int, front: str = "[rank1]: ", recorded: bool = False) -> Printed:
-    why = (
-        f"Signal {-code} ({signal.Signals(-code).name}) received by PID 99"
-        if code < 0
-        else "To enable traceback see: x"
-    )
-    if recorded and said:
-        why = RAISED.replace("\n", "\n  ")
-    rule, line = "=" * 60, "-" * 60
-    block = (
-        f"{rule}\ntrain.py FAILED\n{line}\nFailures:\n[1]:\n  time      : 2026-11-28_05:00:00\n  host      : worker-1\n"
-        "  rank      : 0 (local_rank: 0)\n  exitcode  : -15 (pid: 98)  (SIGTERM)\n  error_file: <N/A>\n"
-        f"  traceback : Signal 15 (SIGTERM) received by PID 98\n{line}\nRoot Cause (first observed failure):\n[0]:\n"
-        "  time      : 2026-11-28_05:00:00\n  host      : worker-1\n  rank      : 1 (local_rank: 1)\n"
-        f"  exitcode  : {code} (pid: 99){named(code)}\n  error_file: <N/A>\n  traceback : {why}\n{rule}\n"
-    )
-    agent = (
-        "W1128 05:00:00.1 77 torch/distributed/elastic/multiprocessing/api.py:900] Sending process 98 closing signal "
-        "SIGTERM\nE1128 05:00:00.2 77 torch/distributed/elastic/multiprocessing/api.py:874] failed "
-        f"(exitcode: {code}) local_rank: 1 (pid: 99) of binary: /usr/bin/python3\n"
-    )
-    error = "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: "
-    own = own_traceback(error, "torch/distributed/launcher/api.py")
-    return prefixed(front, said) + agent + own + block, 1
 
 
 def of_two_ranks(said: str, code: int) -> Printed:
@@ -107,47 +67,14 @@ def rendezvous_that_fails_after_it(said: str, code: int) -> Printed:
     return agent + own_traceback(error, "torch/distributed/elastic/rendezvous/c10d_rendezvous_backend.py"), 1
 
 
-def called_process(code: int, command: str = "['/usr/bin/python3', 'train.py']") -> str:
-    how = f"died with <Signals.{signal.Signals(-code).name}: {-code}>." if code < 0 else ""
-    how = how or f"returned non-zero exit status {code}."
-    return f"subprocess.CalledProcessError: Command '{command}' {how}"
-
-
-def accelerate(said: str, code: int) -> Printed:
-    return said + own_traceback(called_process(code), "accelerate/commands/launch.py"), 1
-
-
 def accelerate_with_trackers(said: str, code: int) -> Printed:
     trailer = "wandb: \nwandb: You can sync this run to the cloud by running:\nwandb: wandb sync /app/wandb/run-1\n"
     return said + trailer + own_traceback(called_process(code), "accelerate/commands/launch.py"), 1
 
 
-def deepspeed(said: str, code: int) -> Printed:
-    at = "[2026-11-28 05:00:00,123]"
-    return (
-        f"{said}{at} [INFO] [launch.py:319:sigkill_handler] Killing subprocess 98\n"
-        f"{at} [ERROR] [launch.py:325:sigkill_handler] ['/usr/bin/python3', '-u', 'train.py', '--local_rank=1'] "
-        f"exits with return code = {code}\n"
-    ), 1
-
-
 def deepspeed_over_pdsh(said: str, code: int) -> Printed:
     log, _ = deepspeed(said, code)
     return prefixed("worker-1: ", log) + f"pdsh@launcher: worker-1: ssh exited with exit code {shell(code)}\n", 1
-
-
-def mpirun(said: str, code: int) -> Printed:
-    rule = "-" * 74
-    if code < 0:
-        word = "mpirun noticed that process rank 1 with PID 0 on node worker-1 exited on signal 9 (Killed)."
-        return f"{prefixed('[1,1]<stderr>:', said)}{rule}\n{word}\n{rule}\n", 137
-    return (
-        f"{prefixed('[1,1]<stderr>:', said)}{rule}\nPrimary job  terminated normally, but 1 process returned\n"
-        f"a non-zero exit code. Per user-direction, the job has been aborted.\n{rule}\n{rule}\n"
-        "mpirun detected that one or more processes exited with non-zero status, thus causing\n"
-        f"the job to be terminated. The first process to do so was:\n\n  Process name: [[12345,1],1]\n"
-        f"  Exit code:    {code}\n{rule}\n"
-    ), code
 
 
 def mpiexec_of_mpich(said: str, code: int) -> Printed:
@@ -195,11 +122,6 @@ def srun_out_of_memory(said: str, code: int) -> Printed:
         return srun(said, code)
     found = "slurmstepd: error: Detected 1 oom_kill event in StepId=7.0. Some of the step tasks have been OOM Killed.\n"
     return f"{found}srun: error: node-1: task 1: Out Of Memory\n", 137
-
-
-def bash(said: str, code: int) -> Printed:
-    killed = "/app/run.sh: line 3:    42 Killed                  python3 train.py\n" if code < 0 else ""
-    return said + killed, shell(code)
 
 
 def make(said: str, code: int) -> Printed:
@@ -286,7 +208,7 @@ LAUNCHERS: dict[str, Launcher] = {
     "torch's hook": with_torchs_hook,
     "torchrun": torchrun,
     "torchrun --tee": lambda said, code: torchrun(said, code, "[default0]:[rank1]: "),
-    "torchrun with recorded errors": lambda said, code: torchrun(said, code, recorded=True),
+    "torchrun with recorded errors": lambda said, code: torchrun(said, code, recorded=RAISED),
     "torchrun of two ranks": of_two_ranks,
     "torchrun whose rendezvous fails after it": rendezvous_that_fails_after_it,
     "accelerate launch": accelerate,
