@@ -7,8 +7,43 @@ seconds from the instant the gang is assembled (``start=True``: from the start o
 from dataclasses import dataclass
 from math import inf
 
+from tests.fakes.launchers import TAIL, WARNING, Launcher, Printed, shell
+
 EVERY_EPOCH = range(1_000_000)
 """Every epoch."""
+
+
+OLDER = "1970-01-12 13:46:42,003 INFO loading the model\n" + WARNING
+"""What a member has printed before its gang was assembled."""
+RAISED = """Traceback (most recent call last):
+  File "/app/train.py", line {line}, in next
+    batch = next(loader)
+            ^^^^^^^^^^^^
+{raises}
+"""
+LOST_PEER = "RuntimeError: [gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.1]:1234"
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """How the process ends that is the first to fail, of those that a launcher has started."""
+
+    raises: str = ""
+    """Its exception; ``EPOCH`` in it stands for the number of the epoch."""
+    line: int = 41
+    code: int = 1
+    """Its exit code; of a signal the negative number."""
+    launcher: Launcher | None = None
+
+    def printed(self, epoch: int) -> Printed:
+        """The end of the container's log, as a kubelet keeps it, and its exit code."""
+        said = RAISED.format(line=self.line, raises=self.raised(epoch)) if self.raises else ""
+        log, code = (self.launcher or (lambda text, code: (text, shell(code))))(said, self.code)
+        return (OLDER + log)[-TAIL:], code
+
+    def raised(self, epoch: int) -> str:
+        """Its exception in that epoch."""
+        return self.raises.replace("EPOCH", str(epoch))
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +59,12 @@ class Fails:
     experiment: str = "run"
     says: str = ""
     """The end of its log; ``EPOCH`` in it stands for the number of the epoch."""
+    child: Child | None = None
+    """What ends so, in place of ``code`` and ``says``; the other members have the same launcher."""
+    reason: str = "Error"
+    """The kubelet's word for it."""
+    lives: range = range(1)
+    """In which lives of its container: the kubelet starts it again in its pod, where the pod asks for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +216,11 @@ class Pauses:
     epochs: range = EVERY_EPOCH
     experiment: str = "run"
 
+    @property
+    def computes(self) -> bool:
+        """It waits for a lock meanwhile."""
+        return False
+
 
 @dataclass(frozen=True, slots=True)
 class Slow:
@@ -191,14 +237,20 @@ class Slow:
 
 @dataclass(frozen=True, slots=True)
 class Evaluates:
-    """A member computes for ``seconds``, once, before it enters a collective: the first one ``after`` so many seconds
-    of work. The others wait in it."""
+    """A member computes for ``seconds``, or writes, once, before it enters a collective: the first one ``after`` so
+    many seconds of work. The others wait in it."""
 
     after: float
     seconds: float
     rank: int = -1
+    writes: bool = False
     epochs: range = EVERY_EPOCH
     experiment: str = "run"
+
+    @property
+    def computes(self) -> bool:
+        """It uses CPU meanwhile; one that writes waits for a disk."""
+        return not self.writes
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,6 +102,11 @@ class Alters(UserAction):
 
 
 @dataclass(frozen=True, slots=True)
+class Asks(UserAction):
+    """A user asks for the stacks of all ranks (``muster stacks``)."""
+
+
+@dataclass(frozen=True, slots=True)
 class Refusal:
     """From ``start`` to ``end`` the API server refuses to create pods in a namespace, or is slow to.
 
@@ -190,8 +195,10 @@ class Scenario:
     sends: bool = False
     """Rank 0 sends them to the daemon that leads, every five seconds, as transformers does; nothing is in a store."""
     collectives: float = 0.0
-    """Seconds between two collectives of the gang, whose processes publish how long they wait in them
-    (``spec.assist``, of a store of PyTorch); 0: they publish nothing."""
+    """Seconds between two collectives of the gang, whose processes have ``spec.assist``: those of PyTorch publish how
+    long they wait in them, those of jax where their programs are; 0: they publish nothing."""
+    watched: int = 0
+    """Members of a gang of jax beside it that no experiment owns (``gang`` in incidents); 0: there is none."""
     survivors: str = "abort"
     """What members do when another one is gone: ``abort`` (within milliseconds) or ``hang``. Where the members of an
     operator do not meet, they go on."""

@@ -8,11 +8,14 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from tests.scenarios.incidents import ContainerWaits, CoordinatorFlaps, NeverArrives, Pauses
 from tests.simulation.oracles.courses import course
 from tests.simulation.plans.masks import cause_may_differ, stalled, unrecorded_epochs
 from tests.simulation.plans.plan import FOREIGN_CHANGES
 from tests.simulation.world.world import World
 
+BLOCKS = (Pauses, NeverArrives, ContainerWaits, CoordinatorFlaps)
+"""What keeps all others waiting: who gives up names that member."""
 GONE = "PodDeleted"
 """The reason where nothing of a pod is left but that it is gone."""
 
@@ -26,6 +29,8 @@ def truly_named(world: World) -> Iterator[str]:
         doubtful = unrecorded_epochs(world, name)
         for before, turn in pairwise(course(world, name)):
             hit = {rank for _, _, run, epoch, rank in world.incident_log if (run, epoch) == (name, before.epoch)}
+            blocks = [each for each in world.scenario.incidents if isinstance(each, BLOCKS) and each.experiment == name]
+            hit |= {each.rank % world.plan.size for each in blocks if hit and before.epoch in each.epochs}
             cause = turn.status.get("cause") or {}
             if turn.epoch == before.epoch or not hit or before.epoch in doubtful or cause.get("reason") == GONE:
                 continue

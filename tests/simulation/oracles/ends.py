@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
+from tests.scenarios.incidents import CoordinatorFlaps
 from tests.scenarios.scenario import End, path_of
 from tests.simulation.oracles.invariants import OVER
 from tests.simulation.oracles.repairs import repairs
 from tests.simulation.plans.masks import (
+    MOST_EPOCHS,
     PROMPT,
     acted_on_before_seen,
     ahead,
@@ -118,6 +120,8 @@ def accounted_for(world: World, name: str, status: dict[str, Any] | None) -> Ite
     incidents = [(kind, epoch) for _, kind, experiment, epoch, _ in world.incident_log if experiment == name]
     failed = doubtful | {epoch for kind, epoch in incidents if kind == "failure"}
     disrupted = doubtful | {epoch for kind, epoch in incidents if kind in DISRUPTIONS}
+    frozen = [each for each in world.scenario.incidents if isinstance(each, CoordinatorFlaps)]
+    disrupted |= {epoch for each in frozen for epoch in failed & set(each.epochs[:MOST_EPOCHS])}  # lost by the platform
     others = world.scenario.ends[name].other_ends
     ended = range(status["epoch"])
     causeless = [epoch for epoch in ended if epoch not in failed | disrupted]

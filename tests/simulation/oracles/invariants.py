@@ -235,6 +235,8 @@ class Invariants:
         if self.world.operator.of_run_kind:
             return  # its status has no story
         uid = event["involvedObject"]["uid"]
+        if event["involvedObject"]["kind"] == "Pod":
+            return  # of a watched gang, whose record is in memory
         if event["reason"] == "Incident":  # of several runs, so it is in the status of none
             if uid not in self.stuck or len(self.stuck) < GROUPED:
                 self._violate(f"an incident explains a run that is not one of {GROUPED} Stuck ones: {event['message']}")

@@ -16,11 +16,12 @@ from tests.simulation.oracles.departures import lingering
 from tests.simulation.oracles.ends import accounted_for, ended, ends_as_stated
 from tests.simulation.oracles.histories import history
 from tests.simulation.oracles.isolation import Course, courses, unmoved
+from tests.simulation.oracles.last_words import as_it_ended
 from tests.simulation.oracles.objects import same_objects
-from tests.simulation.oracles.ranks_at_work import said_to_compute
 from tests.simulation.oracles.recurrences import recurring
 from tests.simulation.oracles.repairs import repaired
 from tests.simulation.oracles.rest import at_rest, findable, nothing_kept, repeated
+from tests.simulation.oracles.restarts_in_place import counted_in_place
 from tests.simulation.oracles.result import Result, summarize
 from tests.simulation.oracles.retention import retained
 from tests.simulation.oracles.run_kinds import (
@@ -33,6 +34,7 @@ from tests.simulation.oracles.slow_ranks import named_as_slow
 from tests.simulation.oracles.stories import told_once
 from tests.simulation.oracles.sums import added_up
 from tests.simulation.oracles.troubles import said_in_turn, troubled
+from tests.simulation.oracles.verdicts import computing_said, lasting, remembered
 from tests.simulation.plans.plan import Plan
 from tests.simulation.world.world import HORIZON, World
 
@@ -70,8 +72,12 @@ def _judge(world: World, summary: dict[str, Any], clean: Result | None) -> Itera
     yield from repaired(world)
     yield from recurring(world)
     yield from named_as_slow(world)
-    yield from said_to_compute(world)
     yield from troubled(world)
+    yield from lasting(world)
+    yield from remembered(world)
+    yield from computing_said(world)
+    yield from as_it_ended(world)
+    yield from counted_in_place(world)
     yield from said_in_turn(world)
     yield from within_budget(world)
     yield from added_up(world)

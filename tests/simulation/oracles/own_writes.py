@@ -10,6 +10,7 @@ import msgspec
 
 from muster.kube.metadata import Metadata, Object
 from muster.kube.transport import Answer
+from tests.simulation.world.process import WATCHED
 
 if TYPE_CHECKING:
     from tests.simulation.world.world import World
@@ -40,6 +41,7 @@ class OwnWrites:
                     and self._made.get(made) == there["metadata"]["uid"]
                     and _owner_of(there) == _owner_of(msgspec.json.decode(body or b"{}"))  # else of an earlier life
                 )
+                known = known and f"/events/{WATCHED}-" not in made  # what happens to it again has the same name
                 if known and not self._world.plan.has("drop"):  # (no watch may have shown the pod)
                     self._world.violate(f"{made} is created again although its create was answered")
             case "DELETE" if (path, body or b"") in self._deleted:

@@ -10,6 +10,7 @@ from tests.simulation.oracles.histories import history
 from tests.simulation.oracles.result import UNCOMPARED, Result
 from tests.simulation.plans.masks import CONVERGE
 from tests.simulation.plans.plan import FOREIGN_CHANGES
+from tests.simulation.world.process import WATCHED
 from tests.simulation.world.world import EPOCH, World
 
 
@@ -43,6 +44,8 @@ def nothing_kept(world: World) -> Iterator[str]:
     daemon = world.runs[-1].daemon
     assert daemon is not None
     existing = {obj["metadata"]["uid"] for obj in world.experiments()}
+    if (gang := daemon.find("team", f"pods/{WATCHED}")) is not None:
+        existing.add(gang.plan.uid)
     views = {uid for _, uid in daemon.index.members}
     for what, kept in (("entries", set(daemon.index.entries)), ("views", views)):
         if left := kept - existing:

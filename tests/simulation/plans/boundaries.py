@@ -30,6 +30,7 @@ class Boundaries:
         self.versions = choose(changes)
         self.stages = _first_of_stage(changes)
         self.entries = _first_of_stage(writes)
+        self.numbers = _all(writes)
 
     @property
     def ranks(self) -> Sequence[int]:

@@ -92,12 +92,13 @@ def _expired_pages(places: Boundaries) -> Iterator[tuple[Fault, ...]]:
 
 
 def _takeovers(places: Boundaries) -> Iterator[tuple[Fault, ...]]:
-    """In each phase the leader is killed, and a standby with caches of its own takes over.
+    """In each phase the leader is killed, and a standby with caches of its own takes over; where a gang may hang, after
+    each write, since no phase begins with a hang.
 
     Core scenarios: also one whose clock is ahead, and one that takes over while the leader is cut off.
     """
     core = places.scenario.core or places.everywhere
-    for number in places.entries:
+    for number in places.numbers if places.scenario.collectives else places.entries:
         yield (Fault("failover", number),)
         if core:
             yield (Fault("failover", number, "20"),)

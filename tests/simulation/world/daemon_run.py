@@ -68,6 +68,7 @@ class DaemonRun:
                 update={
                     "leader_elect": world.plan.has(*TAKEOVERS),
                     "kueue": bool(world.scenario.quota),
+                    "watch_kinds": "pods" if world.scenario.watched else "",
                     "run_kinds": world.operator.subject.plural if world.operator.of_run_kind else "none",
                 }
             ),

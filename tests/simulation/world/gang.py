@@ -5,6 +5,7 @@ Probe answers are made from the same facts as the pods, so the two never contrad
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from muster.state.view.progress import StepReport
@@ -12,6 +13,8 @@ from muster.state.view.recorder.collectives import CollectiveReport
 from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer, of_rank
 from muster.state.vocabulary.actions import ProbeTarget
 from tests.scenarios.incidents import (
+    LOST_PEER,
+    Child,
     CoordinatorFlaps,
     Ends,
     Evaluates,
@@ -26,7 +29,7 @@ from tests.scenarios.incidents import (
 )
 from tests.scenarios.operators import SIGABRT
 from tests.simulation.world.collectives import Collectives
-from tests.simulation.world.process import Process
+from tests.simulation.world.process import WATCHED, Process
 from tests.simulation.world.steps import Steps
 
 if TYPE_CHECKING:
@@ -53,7 +56,7 @@ class Gang:
         self._callers: list[Process] = []
         self._steps: dict[tuple[str, int], Steps] = {}
         """By experiment and epoch."""
-        self._collectives: dict[tuple[str, int], Collectives] = {}
+        self.collectives: dict[tuple[str, int], Collectives] = {}
         self._changed_event = asyncio.Event()
 
     def started(self, process: Process) -> None:
@@ -76,10 +79,11 @@ class Gang:
             return
         code = self.world.operator.survivor_exit
         signal = 6 if code == SIGABRT else 0
+        child = replace(process.child, raises=LOST_PEER, code=1) if process.child and process.child.launcher else None
         for other in self.world.kubelet.processes.values():
             same = (other.experiment, other.epoch) == (process.experiment, process.epoch)
             if same and other.running and other.assembled and not other.left:
-                self.world.later(ABORT + other.rank * 0.003, self.world.kubelet.exit, other, code, signal)
+                self.world.later(ABORT + other.rank * 0.003, self._exit, other, code, child, signal)
 
     def _call(self, process: Process) -> None:
         if not process.running or self.world.incidents_of(process, NeverArrives):
@@ -193,9 +197,16 @@ class Gang:
 
     def _fail(self, process: Process, failure: Fails) -> None:
         if process.running and not process.left:
-            self.world.record_incident("failure", process)
+            if not process.again:  # else its member goes on in the pod
+                self.world.record_incident("failure", process)
+            process.reason = failure.reason
             process.said = failure.says.replace("EPOCH", str(process.epoch))
-            self.world.kubelet.exit(process, failure.code)
+            self._exit(process, failure.code, failure.child)
+
+    def _exit(self, process: Process, code: int, child: Child | None, signal: int = 0) -> None:
+        if process.running and child is not None:
+            process.child, (process.said, code), signal = child, child.printed(process.epoch), 0
+        self.world.kubelet.exit(process, code, signal)
 
     def _at(self, host: str) -> Process | None:
         """The process that serves under that host name now."""
@@ -220,8 +231,9 @@ class Gang:
             return RollAnswer(at=at, coordinator=CoordinatorState.TIMEOUT, latency=PROBE)
         if not process.running or not process.serving:
             return RollAnswer(at=at, coordinator=CoordinatorState.REFUSED, latency=PROBE)
-        if self.world.operator.counted:
-            return _counted(process, at, self._published(process))
+        loop, now = self._loop(process), self.world.loop.time()
+        if self.world.operator.counted and process.experiment != WATCHED:
+            return _counted(process, at, loop.reports(now) if loop else None)
         if self.world.operator.cluster:
             return _of_cluster(process, at)
         ranks = tuple(_state(process.arrived.get(rank)) for rank in range(process.size))
@@ -234,6 +246,7 @@ class Gang:
             incarnation=int(process.uid[-12:]),
             protocol="v2",
             reports=self._reports(process),
+            places=loop.places(now) if loop else None,
         )
 
     def _send(self, process: Process, before: int = -1) -> None:
@@ -259,18 +272,25 @@ class Gang:
             self._steps[key] = Steps(self.world.scenario.reports, process.size, pauses)
         return self._steps[key].reports(self.world.loop.time() - process.worked_at)
 
-    def _published(self, process: Process) -> tuple[CollectiveReport, ...] | None:
-        """What the members have written of their collectives: nothing before all are at work."""
+    def _loop(self, process: Process) -> Collectives | None:
+        """What the members show of their loop: nothing before all are at work."""
         if not self.world.scenario.collectives or not process.assembled:
             return None
         key = (process.experiment, process.epoch)
-        if key not in self._collectives:
-            slow: list[Slow | Evaluates] = []
+        if key not in self.collectives:
+            found: list[Slow | Evaluates | Pauses] = []
             for member in process.arrived.values():
-                slow += self.world.incidents_of(member, Slow)
-                slow += self.world.incidents_of(member, Evaluates)
-            self._collectives[key] = Collectives(self.world.scenario.collectives, process.size, slow)
-        return self._collectives[key].reports(self.world.loop.time() - process.worked_at)
+                found += self.world.incidents_of(member, Slow)
+                found += self.world.incidents_of(member, Evaluates)
+                found += self.world.incidents_of(member, Pauses)
+            every, operator = self.world.scenario.collectives, self.world.plan.operator
+            self.collectives[key] = Collectives(every, process.size, found, process.worked_at, operator)
+        return self.collectives[key]
+
+    def ask(self) -> None:
+        """The stacks of all ranks at work are asked for."""
+        for loop in self.collectives.values():
+            loop.ask(self.world.loop.time())
 
 
 def _counted(process: Process, at: float, published: tuple[CollectiveReport, ...] | None) -> RollAnswer:

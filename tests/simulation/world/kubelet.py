@@ -19,7 +19,7 @@ from tests.scenarios.incidents import (
     Unkillable,
     Unschedulable,
 )
-from tests.simulation.world.process import Process, Stage, forged, process_of
+from tests.simulation.world.process import Process, Stage, forged, process_of, watched
 
 if TYPE_CHECKING:
     from tests.simulation.world.world import World
@@ -35,6 +35,8 @@ UNSEEN = 255
 SIGTERM_EXIT = 0.5
 """Seconds from SIGTERM to the end of a program that handles it."""
 REMOVE = 0.1
+FIRST_RESTART, LONGEST_RESTART = 10.0, 300.0
+"""Seconds from the end of a container to its next life in the pod: twice as long each time."""
 SAID_BY_SCHEDULER = {
     "Unschedulable": "0/8 nodes are available: insufficient nvidia.com/gpu",
     "SchedulingGated": "Scheduling is blocked due to non-empty scheduling gates",
@@ -72,7 +74,8 @@ class Kubelet:
             self._stop(process, change.after["spec"].get("terminationGracePeriodSeconds", 30))
 
     def _process(self, change: Change) -> Process:
-        return process_of(change.path, change.after, self.world.operator, self.world.plan.size, change.at)
+        size = self.world.scenario.watched if watched(change.after) else self.world.plan.size
+        return process_of(change.path, change.after, self.world.operator, size, change.at)
 
     # From creation to start
 
@@ -128,9 +131,23 @@ class Kubelet:
                 self.world.later(late, self._end_sidecar, process, sidecar.code)
         if process.terminating and not process.has_sidecar:
             self.world.later(REPORT + REMOVE, self._remove, process)
+        if code and process.again and not (process.terminating or process.stopping):
+            wait = min(FIRST_RESTART * 2**process.restarts, LONGEST_RESTART)
+            self.world.later(wait, self._start_again, process)
         if not code:
             for collected in self.world.incidents_of(process, Collected):
                 self.world.later(collected.after, self._collect_ended, process)
+
+    def _start_again(self, process: Process) -> None:
+        """The container begins another life in its pod."""
+        if process.running or process.terminating or process.stopping or not self._exists(process):
+            return
+        process.last_end, process.restarts = self._ended(process), process.restarts + 1
+        process.stage, process.started_at, process.said, process.reason = Stage.RUNNING, self.world.clock(), "", "Error"
+        process.serving = process.assembled = False
+        process.arrived = {}
+        self.world.gang.started(process)
+        self.world.later(REPORT, self.report, process)
 
     def _end_sidecar(self, process: Process, code: int) -> None:
         """The injected container ends, and with it the pod."""
@@ -274,13 +291,9 @@ class Kubelet:
             state = {"running": {"startedAt": self.world.api.now(process.started_at - self.world.clock())}}
             running = _document(process, "Running", scheduled, not process.unready, state)
             return _with_sidecar(running, {"running": {}}) if process.has_sidecar else running
-        ended = {
-            "exitCode": process.code,
-            "reason": "Unknown" if process.unseen else "Error" if process.code else "Completed",
-            "finishedAt": self.world.api.now(process.ended_at - self.world.clock()),
-            **({"signal": process.signal} if process.signal > 0 else {}),
-            **({"message": process.said} if process.said else {}),
-        }
+        ended = self._ended(process)
+        if process.code and process.again and not process.stopping:
+            return _document(process, "Running", scheduled, False, {"terminated": ended})
         if process.busy:
             return _with_sidecar(
                 _document(process, "Running", scheduled, False, {"terminated": ended}), {"running": {}}
@@ -291,10 +304,22 @@ class Kubelet:
             return document
         return _with_sidecar(document, {"terminated": {**ended, "exitCode": process.sidecar, "reason": "Error"}})
 
+    def _ended(self, process: Process) -> Object:
+        """How its container ended."""
+        return {
+            "exitCode": process.code,
+            "reason": "Unknown" if process.unseen else process.reason if process.code else "Completed",
+            "finishedAt": self.world.api.now(process.ended_at - self.world.clock()),
+            **({"signal": process.signal} if process.signal > 0 else {}),
+            **({"message": process.said} if process.said else {}),
+        }
+
 
 def _document(process: Process, phase: str, scheduled: Object, ready: bool, state: dict[str, Any]) -> Object:
     conditions = [scheduled, {"type": "Ready", "status": str(ready)}]
     container = {"name": process.container, "ready": ready, "state": state}
+    if process.restarts:
+        container |= {"restartCount": process.restarts, "lastState": {"terminated": process.last_end}}
     address = {"podIP": process.ip} if process.ip else {}
     return {"phase": phase, "conditions": conditions, "containerStatuses": [container], **address}
 

@@ -4,7 +4,18 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from muster.api.names import LABEL_ATTEMPT, LABEL_EPOCH, LABEL_EXPERIMENT, LABEL_GROUP, LABEL_JOB, LABEL_RANK, LABEL_UID
+from muster.api.names import (
+    JAX_PORT,
+    LABEL_ATTEMPT,
+    LABEL_EPOCH,
+    LABEL_EXPERIMENT,
+    LABEL_GROUP,
+    LABEL_JOB,
+    LABEL_RANK,
+    LABEL_UID,
+)
+from muster.kinds.pods.watched import OBSERVE
+from tests.scenarios.incidents import Child
 from tests.scenarios.operators import Operator
 from tests.scenarios.scenario import name_of
 
@@ -52,10 +63,19 @@ class Process:
     terminating: bool = False
     stopping: bool = False
     """Its deadline is over: the kubelet ends it, and the pod stays."""
+    again: bool = False
+    """The kubelet starts its container again in the pod when it fails."""
+    restarts: int = 0
+    """How often it has."""
+    last_end: dict[str, Any] | None = None
+    """How its container had ended before that."""
     code: int = 0
     signal: int = 0
+    reason: str = "Error"
     said: str = ""
     """The end of its log, where it says why it failed."""
+    child: Child | None = None
+    """What really ended, where its launcher says it."""
     started_at: float = 0.0
     ended_at: float = 0.0
     removed_at: float = 0.0
@@ -105,7 +125,7 @@ class Process:
 def process_of(path: str, pod: dict[str, Any], operator: Operator, size: int, now: float) -> Process:
     """The process that a new pod describes."""
     metadata, spec = pod["metadata"], pod["spec"]
-    labels = metadata["labels"]
+    labels = metadata["labels"] if not watched(pod) else _member_of_a_watched_gang(pod)
     container = spec["containers"][0]
     variables = {env["name"]: env.get("value", "") for env in container.get("env", ())}
     return Process(
@@ -122,11 +142,37 @@ def process_of(path: str, pod: dict[str, Any], operator: Operator, size: int, no
         attempt=int(labels[LABEL_ATTEMPT]),
         host=f"{spec.get('hostname', '')}.{spec['subdomain']}",
         coordinator_host=variables.get(operator.host_variable, ""),
-        port=operator.port,
+        port=JAX_PORT if watched(pod) else operator.port,
         size=size,
         created_at=now,
         left_out=kept_off(pod),
+        again=spec["restartPolicy"] != "Never",
     )
+
+
+WATCHED = "gang"
+"""The name of the watched gang."""
+
+
+def watched(pod: dict[str, Any]) -> bool:
+    """Whether it is one of a gang of jax that no experiment owns, and that Muster only watches over."""
+    return OBSERVE in pod["metadata"].get("labels", {})
+
+
+def watched_pod(rank: int, size: int) -> dict[str, Any]:
+    """A member of it, whose container is started again in its pod."""
+    variables = [{"name": "JAXOPERATOR_COORDINATOR_HOST", "value": f"{WATCHED}-0.{WATCHED}"}]
+    container = {"name": "main", "image": "demo", "env": variables}
+    name, asks = f"{WATCHED}-{rank}", {"muster.dev/operator": "jax", "muster.dev/size": str(size)}
+    metadata = {"namespace": "team", "name": name, "labels": {OBSERVE: WATCHED}, "annotations": asks}
+    spec = {"hostname": name, "subdomain": WATCHED, "restartPolicy": "OnFailure", "containers": [container]}
+    return {"kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+def _member_of_a_watched_gang(pod: dict[str, Any]) -> dict[str, str]:
+    rank = pod["metadata"]["name"].rpartition("-")[2]
+    labels = {LABEL_UID: WATCHED, LABEL_EXPERIMENT: WATCHED, LABEL_GROUP: "", LABEL_RANK: rank}
+    return labels | {LABEL_JOB: "0", LABEL_EPOCH: "0", LABEL_ATTEMPT: "0"}
 
 
 def kept_off(pod: dict[str, Any]) -> frozenset[str]:

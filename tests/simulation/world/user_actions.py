@@ -26,6 +26,7 @@ from tests.scenarios.scenario import (
     AddsFinalizer,
     Alteration,
     Alters,
+    Asks,
     DeletesNamespace,
     Forges,
     Serves,
@@ -37,7 +38,7 @@ from tests.scenarios.scenario import (
 )
 from tests.simulation.oracles.invariants import OVER
 from tests.simulation.plans.plan import ALTERED_FOR, Fault
-from tests.simulation.world.process import Process
+from tests.simulation.world.process import Process, watched_pod
 
 if TYPE_CHECKING:
     from tests.simulation.world.world import World
@@ -76,6 +77,10 @@ class Users:
         """Submit all experiments, always in the same order: it decides the uids, and through them the names of pods."""
         for name in self.world.scenario.ends:
             self.submit(name)
+        size = self.world.scenario.watched
+        for rank in range(size):
+            pod = watched_pod(rank, size)
+            self.world.api.put(core(NAMESPACE, "pods", pod["metadata"]["name"]), pod)
 
     def submit(self, name: str, uid: str = "") -> None:
         """Submit an experiment of that name with the scenario's spec. Without ``uid`` it gets the next one."""
@@ -134,6 +139,9 @@ class Users:
                 return
             case SubmitsOthers():
                 self._submit_others(step)
+                return
+            case Asks():
+                self.world.gang.ask()
                 return
         path = self.world.object_path(step.experiment)
         obj = self.world.api.objects.get(path)

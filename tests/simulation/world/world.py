@@ -18,6 +18,7 @@ from muster.reconcilers.native import live_pods
 from tests.fakes.api import FakeApi
 from tests.fakes.history import Change, Object
 from tests.scenarios.catalogue import scenarios
+from tests.scenarios.incidents import EVERY_EPOCH
 from tests.scenarios.operators import OPERATORS
 from tests.scenarios.scenario import Refusal, Scenario, path_of
 from tests.simulation.oracles.invariants import Invariants
@@ -36,9 +37,10 @@ from tests.simulation.world.faulty_transport import FaultyTransport
 from tests.simulation.world.gang import Gang
 from tests.simulation.world.garbage_collector import GarbageCollector
 from tests.simulation.world.kubelet import Kubelet
-from tests.simulation.world.process import Process, forged
+from tests.simulation.world.process import Process, forged, watched
 from tests.simulation.world.queue import QueueActor
 from tests.simulation.world.records import Records
+from tests.simulation.world.threads import no_real_thread
 from tests.simulation.world.user_actions import SUBMITTED, Users
 from tests.simulation.world.virtual_loop import VirtualLoop
 
@@ -149,7 +151,7 @@ class World:
     def play(self) -> None:
         """Play the plan to its end."""
         asyncio.set_event_loop(self.loop)
-        with error_log(self), patch.object(live_pods, "PAGE", PAGE_SIZE):
+        with error_log(self), no_real_thread(), patch.object(live_pods, "PAGE", PAGE_SIZE):
             try:
                 self.loop.run_until_complete(self._play())
             except AssertionError as error:
@@ -212,6 +214,7 @@ class World:
             and event.experiment == process.experiment_name
             and process.epoch in event.epochs
             and process.attempt in getattr(event, "attempts", range(1))
+            and process.restarts in getattr(event, "lives", EVERY_EPOCH)
             and event.rank % process.size == process.rank
         ]
 
@@ -354,7 +357,7 @@ class World:
 
     def members(self) -> list[Object]:
         """The pods that the daemon has made."""
-        return [pod for pod in self.objects("pods") if not forged(pod)]
+        return [pod for pod in self.objects("pods") if not (forged(pod) or watched(pod))]
 
     def object_path(self, name: str) -> str:
         """The path of the object that the scenario calls by that name: an Experiment, or one of another kind."""
