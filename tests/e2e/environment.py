@@ -2,19 +2,16 @@
 
 import asyncio
 import contextlib
-import json
 import os
 import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 import msgspec
 from click.testing import CliRunner
 
-from muster.api.names import API_VERSION, KIND
 from muster.cli.main import muster
 from muster.cli.processes.child import Child, module
 from muster.cli.processes.stack import free_port
@@ -100,15 +97,6 @@ async def environment(folder: Path, *options: str) -> AsyncIterator[Environment]
                 await built.stop_daemon()
     finally:
         await cluster.stop()
-
-
-def manifest(
-    name: str, command: str, *, operator: str = "jax", count: int = 2, memory: float = 0.2, **spec: Any
-) -> str:
-    """An Experiment whose members run that command with what this machine has."""
-    types = {"worker": {"count": count, "resources": {"cpus": 0.1, "memory": memory}}}
-    whole = {"operator": operator, "image": "none", "command": command, "types": types, **spec}
-    return json.dumps({"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": whole})
 
 
 def children_of(pid: int) -> list[int]:

@@ -14,7 +14,7 @@ SIZE = 16
 
 
 class Rows(torch.utils.data.Dataset):  # type: ignore[type-arg, misc, unused-ignore]
-    """Random rows of tokens, a quarter of a second each."""
+    """Random rows of tokens, a tenth of a second each."""
 
     read = 0
 
@@ -22,7 +22,7 @@ class Rows(torch.utils.data.Dataset):  # type: ignore[type-arg, misc, unused-ign
         return 100_000
 
     def __getitem__(self, index: int) -> dict[str, torch.Tensor]:
-        time.sleep(0.25)
+        time.sleep(0.1)
         Rows.read += 1
         if Rows.read == HANGS_AT:
             time.sleep(3600)
@@ -35,7 +35,7 @@ arguments = TrainingArguments(
     output_dir=os.environ["OUT"],
     max_steps=int(os.environ.get("STEPS", "1000000")),
     per_device_train_batch_size=1,
-    logging_steps=4,
+    logging_steps=10,
     save_strategy="no",
     use_cpu=True,
     disable_tqdm=True,

@@ -163,7 +163,7 @@ class Life:
         """Scrape until that is true."""
         async with asyncio.timeout(100):
             while not holds(found := await self.scrape()):  # noqa: ASYNC110 - the daemon is another process
-                await asyncio.sleep(1.0)  # to write and to read a page takes a tenth of that
+                await asyncio.sleep(0.2)
         return found
 
 

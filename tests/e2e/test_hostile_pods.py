@@ -11,7 +11,8 @@ import aiohttp
 import pytest
 
 from muster.client import Client
-from tests.e2e.environment import Environment, environment, manifest
+from tests.e2e.environment import Environment, environment
+from tests.e2e.test_short_runs import experiment
 from tests.watchers.probes.floods import FLOODS
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
@@ -112,7 +113,7 @@ async def sent_by(here: Environment, number: int) -> float:
 
 
 async def run(client: Client, here: Environment, name: str) -> None:
-    await client.submit(manifest(name, "true", restartPolicy={"backoffLimit": 0}))
+    await client.submit(experiment(name, "jax", "true"))
     assert (await here.until(name, lambda seen: seen.finished, LONG)).phase == "Succeeded"
 
 

@@ -6,6 +6,7 @@ table of such endings, decision for decision, is ``tests/state/policies/failures
 
 import asyncio
 import contextlib
+import json
 import os
 import re
 import signal
@@ -19,7 +20,7 @@ from muster.api.causes import Cause
 from muster.client import Snapshot
 from muster.client.explaining.lines import lines
 from muster.state.facts.sentences import sentence
-from tests.e2e.environment import Environment, children_of, environment, manifest
+from tests.e2e.environment import Environment, children_of, environment
 from tests.frameworks.interpreters import python_of, reason_without
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
@@ -66,9 +67,21 @@ torch.distributed.init_process_group("gloo", timeout=datetime.timedelta(seconds=
 
 def experiment(folder: Path, program: str, *, operator: str = "jax", python: str = sys.executable) -> str:
     (folder / "train.py").write_text(program)
-    policy = {"backoffLimit": 1, "backoff": {"initial": "10m", "max": "10m"}}
-    command = f"JAX_PLATFORMS=cpu {python} -u {folder / 'train.py'}"
-    return manifest("run", command, operator=operator, count=3, restartPolicy=policy)
+    worker = {"count": 3, "resources": {"cpus": 0.1, "memory": 0.2}}
+    return json.dumps(
+        {
+            "apiVersion": "muster.dev/v1alpha1",
+            "kind": "Experiment",
+            "metadata": {"name": "run"},
+            "spec": {
+                "operator": operator,
+                "image": "none",
+                "command": f"JAX_PLATFORMS=cpu {python} -u {folder / 'train.py'}",
+                "restartPolicy": {"backoffLimit": 1, "backoff": {"initial": "10m", "max": "10m"}},
+                "types": {"worker": worker},
+            },
+        }
+    )
 
 
 def broken(seen: Snapshot) -> bool:

@@ -1,12 +1,13 @@
 """musterd asks the RAS of a gang's pods where their template opens it, and names the rank that holds the others up."""
 
+import json
 import sys
 from pathlib import Path
 
 import pytest
 
 from muster.client import Snapshot
-from tests.e2e.environment import ROOT, environment, manifest
+from tests.e2e.environment import ROOT, environment
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(400)]
 
@@ -14,10 +15,22 @@ SAYS = "2 of 3 GPUs have entered AllReduce #121 (communicator 0xae94423cfbb2ef00
 
 
 def experiment(folder: Path) -> str:
-    command = f"cd {ROOT} && JAX_PLATFORMS=cpu exec {sys.executable} -u -m tests.e2e.ras_gang {folder}"
+    program = f"{sys.executable} -u -m tests.e2e.ras_gang {folder}"
     env = [{"name": "NCCL_RAS_ADDR", "value": "$(MUSTER_POD_IP):28028"}]
-    template = {"spec": {"containers": [{"name": "main", "env": env}]}}
-    return manifest("run", command, count=3, template=template)
+    return json.dumps(
+        {
+            "apiVersion": "muster.dev/v1alpha1",
+            "kind": "Experiment",
+            "metadata": {"name": "run"},
+            "spec": {
+                "operator": "jax",
+                "image": "none",
+                "command": f"cd {ROOT} && JAX_PLATFORMS=cpu exec {program}",
+                "types": {"worker": {"count": 3, "resources": {"cpus": 0.1, "memory": 0.2}}},
+                "template": {"spec": {"containers": [{"name": "main", "env": env}]}},
+            },
+        }
+    )
 
 
 def stuck(seen: Snapshot) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from muster.cli.exits import FAILED, PARTIAL, SUCCEEDED
 from muster.cli.processes.child import module
-from tests.e2e.environment import Environment, environment, manifest
+from tests.e2e.environment import Environment, environment
 from tests.processes.forked import run
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
@@ -44,8 +44,21 @@ SIZE = 3
 
 
 def experiment(name: str, folder: Path, *, assist: bool) -> str:
-    command = f"JAX_PLATFORMS=cpu {sys.executable} -u {folder / 'train.py'} {folder / 'raise'}"
-    return manifest(name, command, count=SIZE, assist=assist, restartPolicy={"backoffLimit": 0})
+    return json.dumps(
+        {
+            "apiVersion": "muster.dev/v1alpha1",
+            "kind": "Experiment",
+            "metadata": {"name": name},
+            "spec": {
+                "operator": "jax",
+                "image": "none",
+                "command": f"JAX_PLATFORMS=cpu {sys.executable} -u {folder / 'train.py'} {folder / 'raise'}",
+                "assist": assist,
+                "restartPolicy": {"backoffLimit": 0},
+                "types": {"worker": {"count": SIZE, "resources": {"cpus": 0.1, "ramRatio": 2}}},
+            },
+        }
+    )
 
 
 async def stacks(env: Environment, *words: str) -> tuple[int, list[str], list[str]]:
@@ -103,21 +116,21 @@ async def test_a_bare_initialize_joins_and_the_odd_rank_is_named(tmp_path: Path)
 async def test_ranks_without_a_way_are_named_with_the_reason(tmp_path: Path) -> None:
     async with environment(tmp_path / "home") as env:
         await env.start_daemon()
-        plain = json.loads(experiment("plain", tmp_path, assist=False))
-        plain["spec"] |= {"command": f"{sys.executable} -c 'import time; time.sleep(600)'", "operator": "xgboost"}
-        await env.client.submit(json.dumps(plain))
+        manifest = json.loads(experiment("plain", tmp_path, assist=False))
+        manifest["spec"] |= {"command": f"{sys.executable} -c 'import time; time.sleep(600)'", "operator": "xgboost"}
+        await env.client.submit(json.dumps(manifest))
         await env.until("plain", lambda seen: seen.status.ready == SIZE)
         code, out, err = await stacks(env, "plain")
         assert (code, out) == (FAILED, [])
         assert len(err) == 1
         assert err[0].startswith("3 ranks (0-2): no py-spy in the image and spec.assist is off: set spec.assist")
 
-        plain["metadata"]["name"] = "some"
-        plain["spec"] |= {
+        manifest["metadata"]["name"] = "some"
+        manifest["spec"] |= {
             "assist": True,
-            "command": '[ "$RANK" = 2 ] && export MUSTER_ASSIST=off\n' + plain["spec"]["command"],
+            "command": '[ "$RANK" = 2 ] && export MUSTER_ASSIST=off\n' + manifest["spec"]["command"],
         }
-        await env.client.submit(json.dumps(plain))
+        await env.client.submit(json.dumps(manifest))
         await env.until("some", lambda seen: seen.status.ready == SIZE)
         code, out, err = await stacks(env, "some")
         assert (code, out[0]) == (PARTIAL, "2 ranks (0-1) in <module> at <string>:1")
