@@ -7,8 +7,16 @@ Every oracle judges every plan. So a cell holds the oracle of its column, unless
 
 import sys
 from collections.abc import Iterator
+from types import ModuleType
 
+from tests.scenarios import hangs, launched, restarts_in_place
 from tests.simulation.plans.families import FAMILIES
+
+
+def names(file: ModuleType, *begins: str) -> tuple[str, ...]:
+    """The scenarios of a file whose names begin so, or all."""
+    return tuple(each.name for each in file.SCENARIOS if each.name.startswith(begins or ""))
+
 
 ACTORS: dict[str, tuple[str, ...]] = {
     "program that runs, or is still starting": (
@@ -75,7 +83,15 @@ ACTORS: dict[str, tuple[str, ...]] = {
         "slow-rank-restarts",
         "ranks-vary",
     ),
-    "rank that computes while the others wait for it": ("rank-evaluates",),
+    "rank that computes or writes while the others wait for it": (
+        "rank-evaluates",
+        *names(hangs, "evaluation", "checkpoint"),
+    ),
+    "gang that hangs or waits for a member, and whoever ends it": names(
+        hangs, *(f"{block}-" for block in hangs.BLOCKS)
+    ),
+    "launcher with words of its own, and a program that it starts": names(launched),
+    "kubelet that starts a container again in its pod": names(restarts_in_place),
     "budgets of restarts: in a window, without progress, with jitter": (
         "window-forgets",
         "window-is-full",
@@ -216,7 +232,9 @@ QUESTIONS: dict[str, str] = {
     "attempts only grow, wait, and keep their limits?": "repairs",
     "SameFailureAgain only where it is?": "recurrences",
     "only a rank that is slow named as slow?": "slow_ranks",
-    "a rank at work never stuck, and said to work?": "ranks_at_work",
+    "a hang called so only where it is, for as long, and at the end?": "verdicts",
+    "a cause without a launcher's words?": "last_words",
+    "each restart in a pod counted and said?": "restarts_in_place",
     "clocks within 1 s?": "ends",
     "Stuck and its sentence true and in time?": "troubles",
     "writes and Events bounded?": "budgets",
