@@ -74,8 +74,8 @@ def apply(context: Context, verdict: Succeed | Fail | Restart | Repair | Requeue
             end = known.remembered(context, verdict)
             record = recurrence.ended(context, verdict.cause) if verdict.cause is not None else record
             cause, message = end.cause or record.cause, end.message
-            row = record.same_failure
-            if verdict.cause is not None and row is not None and not row.again:  # else SameFailureAgain says it
+            same = record.same_failure
+            if verdict.cause is not None and same is not None and not same.again:  # else SameFailureAgain says it
                 message += repeated(replace(record, cause=verdict.cause))
             return enter(record, Phase.FAILED, now, finished_at=now, reason=end.reason, message=message, cause=cause)
         case Repair(repaired):
