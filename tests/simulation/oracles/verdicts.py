@@ -7,6 +7,7 @@ over nothing that anyone asks, and no daemon that takes over, makes that another
 import json
 import re
 from collections.abc import Iterator
+from datetime import datetime
 from math import inf
 
 from tests.fakes.history import Object
@@ -87,7 +88,7 @@ def remembered(world: World) -> Iterator[str]:
         stuck = _stuck(before)
         ended = before.get("phase") not in OVER and status["phase"] == "Failed"
         ended = ended or (status["epoch"] > before.get("epoch", inf) and status["phase"] == "Restarting")
-        if ended and stuck is not None and stuck["reason"] not in OTHERS:
+        if ended and stuck is not None and stuck["reason"] not in OTHERS and not _effect(world, before["epoch"], stuck):
             cause, reason = status.get("cause") or {}, str(stuck["reason"])
             said = f"{status.get('message')} {json.dumps(cause)} {status.get('reason')}"
             rank = (before.get("known") or {}).get("ranks", "")
@@ -95,6 +96,12 @@ def remembered(world: World) -> Iterator[str]:
             if not named or (reason not in said and CHARGED.get(reason, reason) not in said):
                 yield f"at {at:.0f} s it ends {status.get('reason')} and forgets {reason} of rank {rank}"
         before = status
+
+
+def _effect(world: World, epoch: int, stuck: Object) -> bool:
+    """Whether a member of that epoch had failed before: what blocked the gang was then an effect of that failure."""
+    since = datetime.fromisoformat(stuck["lastTransitionTime"]).timestamp()
+    return any(run == "run" and of == epoch and at <= since for at, _, run, of, _ in world.incident_log)
 
 
 def _pause(world: World, epoch: int, at: float) -> tuple[float, float, float]:
