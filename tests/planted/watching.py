@@ -45,7 +45,7 @@ def own_writes_unread() -> Swaps:
     ]
 
 
-@bug(Hunt("drop", "survivors-hang"), Hunt("drop", "member-fails"))
+@bug(Hunt("drop", "edited"), Hunt("drop", "never-arrives-restarts"))
 def old_generation() -> Swaps:
     """Events are queued per watch; a new list does not empty the queue, and their age is not checked."""
     apply = SinkFeed.apply
