@@ -331,7 +331,7 @@ ROWS = (
     Row("incidents: grouping", ("state.facts.incidents.grouping",), 4000, _grouping),
     Row("incidents: tracking", ("state.facts.incidents.tracking",), 4000, _tracking),
     Row("last words of a container", ("api.values.termination_message",), 4096, _last_words),
-    Row("credentials in a text", ("api.values.credentials",), 4096, _credentials),
+    Row("credentials in a text", ("api.values.secrets.credentials",), 4096, _credentials),
     Row("a status that was sent", ("watchers.trainer_status",), 256, _status),
 )
 
