@@ -231,6 +231,7 @@ class ConditionReport(Struct, frozen=True, kw_only=True, rename="camel"):
     reason: Word
     message: Text
     since: Time
+    reason_since: Time
 
 
 class StoryReport(Struct, frozen=True, kw_only=True, rename="camel"):

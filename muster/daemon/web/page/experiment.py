@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
+from muster.api.conditions import ConditionType
 from muster.api.goodput import BY_PHASE, WASTED, Basis, Bucket
 from muster.api.values.humanize import age
 from muster.api.values.printable import WORD, printable
@@ -91,8 +92,8 @@ def story(
 def _sentence(one: Detail, now: float, runbooks: Runbooks) -> Part:
     tone = "bad" if one.stuck or one.phase == "Failed" else TONES.get(one.phase, "soon")
     words = one.message or one.reason or "Nothing is known yet."
-    since = (" for ", ago(one.since, now)) if one.since else ()
-    lines = [element("p", state(one, runbooks), *since, class_="state"), element("p", dated(words), class_="words")]
+    lasts = element("p", state(one, runbooks), *_lasts(one, now), class_="state")
+    lines = [lasts, element("p", dated(words), class_="words")]
     if one.phase == "Failed" and one.cause and one.cause.exit_code is not None:
         log = f"muster logs {one.name} -n {one.namespace} --rank {one.cause.rank}"
         lines.append(element("p", "the last lines of its log: ", element("code", log), class_="next"))
@@ -103,6 +104,15 @@ def _sentence(one: Detail, now: float, runbooks: Runbooks) -> Part:
         class_=f"sentence {tone}",
         aria_label="What it waits for",
     )
+
+
+def _lasts(one: Detail, now: float) -> Iterable[Child]:
+    """How long the phase has lasted, and the reason of Stuck, each by its name where there are both."""
+    stuck = next((each for each in one.conditions if each.type == ConditionType.STUCK and each.status), None)
+    if one.since:
+        yield from (f" {one.phase} for ", ago(one.since, now))
+    if stuck:
+        yield from (f", {stuck.reason} for ", ago(stuck.reason_since, now))
 
 
 def _numbers(one: Detail) -> Part:
@@ -276,7 +286,7 @@ def _conditions(one: Detail, now: float) -> Part:
             "tr",
             element("th", c.type, scope="row"),
             element("td", "yes" if c.status else "no"),
-            element("td", c.reason),
+            element("td", c.reason, *((" for ", ago(c.reason_since, now)) if c.reason_since != c.since else ())),
             element("td", c.message),
             element("td", ago(c.since, now), class_="number"),
         )
