@@ -254,11 +254,16 @@ class DeadlineReport(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class TimeReport(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Where the time went since the start, in whole seconds by bucket; those without time are left out."""
+    """Where the time went since the start, in whole seconds by bucket; those without time are left out.
+
+    They add up to the rounded sum.
+    """
 
     basis: str
     """``steps`` where programs report them; with ``phase`` lost work, pauses and their startup are not known."""
     seconds: dict[str, int]
+    counting: str = ""
+    """The bucket that the present counts to; empty where it counts to none."""
 
 
 class GroupReport(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from muster.api.goodput import Basis, Bucket
+from muster.api.goodput import Basis, Bucket, whole_seconds
 from muster.api.values.printable import WORD, printable
 from muster.api.values.rank_ranges import to_ranges
 from muster.rollcall.arrivals import arrivals
@@ -96,9 +96,10 @@ def _time(case: Context) -> TimeReport | None:
     if case.record.goodput is None:
         return None
     sums = case.record.goodput.at(case.now)
-    seconds = {bucket.value: sums.of(bucket) // 1000 for bucket in Bucket}
+    seconds = whole_seconds({bucket: sums.of(bucket) for bucket in Bucket}, sums.bucket)
     basis = Basis.PHASE if case.record.steps is None else Basis.STEPS
-    return TimeReport(basis=basis.value, seconds={name: passed for name, passed in seconds.items() if passed})
+    passed = {bucket.value: whole for bucket, whole in seconds.items() if whole}
+    return TimeReport(basis=basis.value, seconds=passed, counting=sums.bucket)
 
 
 def _finding(found: Finding) -> FindingReport:

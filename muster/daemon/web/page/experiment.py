@@ -21,8 +21,8 @@ from muster.state.summary.invalid_spec import REASON as INVALID_SPEC
 NEAR = 0.9
 """The share of a clock from which its bar warns."""
 FINE, COARSE = 10, 60
-"""Seconds in whose multiples the time of a bucket is shown, below two minutes and above: the part is not sent to each
-reader every second."""
+"""Seconds in whose multiples the time of the bucket that grows is shown, below two minutes and above: the part is not
+sent to each reader every second."""
 
 _CONSEQUENCE = {
     "Fail": "then the experiment fails",
@@ -205,7 +205,11 @@ def _clock(one: DeadlineReport, now: float) -> Html:
 def goodput(one: TimeReport) -> Part:
     """One row for each bucket that has any time, in the order in which a run goes through them."""
     wall = sum(one.seconds.values())
-    rows = [_bucket(each, one.seconds[each.value], wall) for each in Bucket if one.seconds.get(each.value)]
+    rows = [
+        _bucket(each, one.seconds[each.value], wall, grows=each == one.counting)
+        for each in Bucket
+        if one.seconds.get(each.value)
+    ]
     table = element("table", element("tbody", *rows), class_="clocks")
     lines = [table]
     if one.basis == Basis.PHASE:
@@ -214,11 +218,12 @@ def goodput(one: TimeReport) -> Part:
     return part("section", "goodput", title, *lines, aria_labelledby="goodput-title")
 
 
-def _bucket(bucket: Bucket, seconds: int, wall: int) -> Html:
+def _bucket(bucket: Bucket, seconds: int, wall: int, *, grows: bool) -> Html:
     percent = round(100 * seconds / wall)
     tone = "ok" if bucket is Bucket.PRODUCTIVE else "bad" if bucket in WASTED else "warn"
     step = COARSE if seconds >= 2 * COARSE else FINE
-    shown = age(seconds - seconds % step) if seconds >= FINE else f"less than {FINE}s"
+    coarse = age(seconds - seconds % step) if seconds >= FINE else f"less than {FINE}s"
+    shown = coarse if grows else age(seconds)
     return element(
         "tr",
         element("th", bucket.value.replace("_", " "), scope="row"),
