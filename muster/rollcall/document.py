@@ -124,6 +124,8 @@ class Summary(Struct, frozen=True, kw_only=True, rename="camel"):
     """None where no program reports, and while the gang does not run."""
     hurts: list[str]
     """What hurts, the worst first (``muster.rollcall.hurts``)."""
+    hint: str
+    """For how long no rank has made a step, where that is longer than usual and the run is not Stuck. No verdict."""
 
 
 class Listing(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -36,6 +36,7 @@ from muster.state.facts.diagnosis.finding import Finding
 from muster.state.facts.incidents.tracking import Incident
 from muster.state.facts.sentences import sentence
 from muster.state.policies import silence
+from muster.state.summary import quiet
 from muster.state.view.probe_result import SHOWN_RANKS, ProbeResult
 from muster.state.view.progress import Progress
 from muster.state.view.progress import sentence as progress_sentence
@@ -129,6 +130,7 @@ def _row(case: Context, clocks: Clocks) -> dict[str, Any]:
         "clocks": {name.value: round(end - now, 3) for name, end in clocks.items()},
         "devices": {} if record.finished else {printable(name, WORD): count for name, count in held(plan, view)},
         "progress": _progress(progress, case) if progress else None,
+        "hint": "" if stuck and stuck.status else quiet.seen(case),
         "hurts": [each.value for each in hurts(plan, record, view, clocks, now)],
     }
 

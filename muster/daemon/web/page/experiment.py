@@ -94,6 +94,8 @@ def _sentence(one: Detail, now: float, runbooks: Runbooks) -> Part:
     words = one.message or one.reason or "Nothing is known yet."
     lasts = element("p", state(one, runbooks), *_lasts(one, now), class_="state")
     lines = [lasts, element("p", dated(words), class_="words")]
+    if one.hint:
+        lines.append(element("p", one.hint, class_="words"))
     if one.phase == "Failed" and one.cause and one.cause.exit_code is not None:
         log = f"muster logs {one.name} -n {one.namespace} --rank {one.cause.rank}"
         lines.append(element("p", "the last lines of its log: ", element("code", log), class_="next"))
