@@ -37,6 +37,20 @@ class Condition(msgspec.Struct, frozen=True, gc=False):
         Time,
         Wire("When status last changed.", name="lastTransitionTime", summary=True, stays="no clock counts from it"),
     ]
+    reason_at: Annotated[
+        Time | None,
+        Wire(
+            "When reason last changed, where status had changed before.",
+            name="reasonTime",
+            summary=True,
+            stays="no clock counts from it",
+        ),
+    ] = None
+
+    @property
+    def reason_since(self) -> float:
+        """Since when it has this status for this reason."""
+        return self.since if self.reason_at is None else self.reason_at
 
     @property
     def status_text(self) -> str:

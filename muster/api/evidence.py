@@ -63,7 +63,7 @@ class EpochEvidence(msgspec.Struct, frozen=True, gc=False):
     waited_for: Annotated[Message, Wire("What it waited for, in a sentence.")] = ""
     stuck: Annotated[Reason, Wire("Reason of its condition Stuck, where that was true.")] = ""
     stuck_at: Annotated[
-        Time | None, Wire("Since when that condition was true.", name="stuckTime", stays="it is over")
+        Time | None, Wire("Since when it was true for that reason.", name="stuckTime", stays="it is over")
     ] = None
     stuck_by: Annotated[Message, Wire("The sentence of that condition.")] = ""
     known: Annotated[Message, Wire("Which members were known to keep the gang while it was Stuck.")] = ""

@@ -8,7 +8,7 @@ The time since ``counted_at`` belongs to ``bucket``. What a status says at any s
 second alone, whichever daemon, or command, reads it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from operator import attrgetter
 from typing import Annotated, Final
@@ -145,6 +145,22 @@ class Goodput(msgspec.Struct, frozen=True, gc=False):
         if ms <= 0:
             return self
         return replace(self, taken_back=self.taken_back + ms, **{bucket.value: getattr(self, bucket.value) + ms})
+
+
+def whole_seconds(milliseconds: Mapping[Bucket, float], counting: str = "") -> Mapping[Bucket, int]:
+    """Whole seconds that add up to the rounded sum: the buckets with the largest fractions are rounded up.
+
+    Of a sum that grows, each other bucket than ``counting`` is rounded by itself, so that it does not change with it.
+    """
+    others = {bucket: round(ms / 1000) for bucket, ms in milliseconds.items() if bucket != counting}
+    left = round(sum(milliseconds.values()) / 1000) - sum(others.values())
+    if left >= 0 and (grows := next((bucket for bucket in milliseconds if bucket == counting), None)) is not None:
+        return {**others, grows: left}
+    seconds = {bucket: int(ms // 1000) for bucket, ms in milliseconds.items()}
+    rest = round(sum(milliseconds.values()) / 1000) - sum(seconds.values())
+    for bucket in sorted(milliseconds, key=lambda each: -(milliseconds[each] % 1000))[: max(0, rest)]:
+        seconds[bucket] += 1
+    return seconds
 
 
 def micros(seconds: float) -> int:

@@ -25,8 +25,7 @@ from muster.metrics.rows.row import Metric
 from muster.state.facts.audience import of_reason
 from muster.state.facts.causes.cause import MissingCause
 from muster.state.facts.causes.table import COUNTED
-from muster.state.facts.collectives import COLLECTIVE_STUCK
-from muster.state.facts.hang import HUNG
+from muster.state.facts.collectives import HANGS
 from muster.state.policies.failures.restart_reasons import EXPORTED as RESTART_REASONS
 from muster.state.policies.failures.restart_reasons import by_reason
 from muster.state.view.probe_result import ProbeResult
@@ -45,8 +44,6 @@ REASONS = ("cap", "duplicate", "unreadable")
 FEWEST, OF_FINISHED = 18 + len(RESTART_REASONS) + len(BADPUT) + len(Basis), 2
 """An unfinished experiment has at least so many lines, and a finished one its info and the phase in which it ended."""
 
-HANGS = HUNG, COLLECTIVE_STUCK
-"""Reasons of Stuck whose message is exported: it has names out of the program, and no age."""
 _HARMLESS = str.maketrans({"<": "(", ">": ")", "&": "+", "@": " ", "`": "'", "*": " ", "/": " "})
 """What chats take for mentions, links and markup, in the names of a program's functions and files."""
 
@@ -283,7 +280,7 @@ def _stuck(text: _Text, record: Record) -> None:
     text.add(rows.STUCK, holds)
     if holds and stuck is not None:
         text.add(rows.STUCK_SINCE, stuck.since)
-        if stuck.reason in HANGS:
+        if stuck.reason in HANGS:  # the message has names out of the program, and no age
             said = quoted(stuck.message.translate(_HARMLESS))
             text.add_one(rows.HANG, "", f',message="{said}"', 1.0)
     for said in _reasons(record, stuck if holds else None):

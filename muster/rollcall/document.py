@@ -124,6 +124,8 @@ class Summary(Struct, frozen=True, kw_only=True, rename="camel"):
     """None where no program reports, and while the gang does not run."""
     hurts: list[str]
     """What hurts, the worst first (``muster.rollcall.hurts``)."""
+    hint: str
+    """For how long no rank has made a step, where that is longer than usual and the run is not Stuck. No verdict."""
 
 
 class Listing(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -231,6 +233,7 @@ class ConditionReport(Struct, frozen=True, kw_only=True, rename="camel"):
     reason: Word
     message: Text
     since: Time
+    reason_since: Time
 
 
 class StoryReport(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -253,11 +256,16 @@ class DeadlineReport(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class TimeReport(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Where the time went since the start, in whole seconds by bucket; those without time are left out."""
+    """Where the time went since the start, in whole seconds by bucket; those without time are left out.
+
+    They add up to the rounded sum.
+    """
 
     basis: str
     """``steps`` where programs report them; with ``phase`` lost work, pauses and their startup are not known."""
     seconds: dict[str, int]
+    counting: str = ""
+    """The bucket that the present counts to; empty where it counts to none."""
 
 
 class GroupReport(Struct, frozen=True, kw_only=True, rename="camel"):

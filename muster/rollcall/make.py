@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from muster.api.goodput import Basis, Bucket
+from muster.api.goodput import Basis, Bucket, whole_seconds
 from muster.api.values.printable import WORD, printable
 from muster.api.values.rank_ranges import to_ranges
 from muster.rollcall.arrivals import arrivals
@@ -36,6 +36,7 @@ from muster.state.facts.diagnosis.finding import Finding
 from muster.state.facts.incidents.tracking import Incident
 from muster.state.facts.sentences import sentence
 from muster.state.policies import silence
+from muster.state.summary import quiet
 from muster.state.view.probe_result import SHOWN_RANKS, ProbeResult
 from muster.state.view.progress import Progress
 from muster.state.view.progress import sentence as progress_sentence
@@ -96,9 +97,10 @@ def _time(case: Context) -> TimeReport | None:
     if case.record.goodput is None:
         return None
     sums = case.record.goodput.at(case.now)
-    seconds = {bucket.value: sums.of(bucket) // 1000 for bucket in Bucket}
+    seconds = whole_seconds({bucket: sums.of(bucket) for bucket in Bucket}, sums.bucket)
     basis = Basis.PHASE if case.record.steps is None else Basis.STEPS
-    return TimeReport(basis=basis.value, seconds={name: passed for name, passed in seconds.items() if passed})
+    passed = {bucket.value: whole for bucket, whole in seconds.items() if whole}
+    return TimeReport(basis=basis.value, seconds=passed, counting=sums.bucket)
 
 
 def _finding(found: Finding) -> FindingReport:
@@ -128,6 +130,7 @@ def _row(case: Context, clocks: Clocks) -> dict[str, Any]:
         "clocks": {name.value: round(end - now, 3) for name, end in clocks.items()},
         "devices": {} if record.finished else {printable(name, WORD): count for name, count in held(plan, view)},
         "progress": _progress(progress, case) if progress else None,
+        "hint": "" if stuck and stuck.status else quiet.seen(case),
         "hurts": [each.value for each in hurts(plan, record, view, clocks, now)],
     }
 

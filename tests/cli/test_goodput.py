@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.api.goodput import Bucket
-from muster.cli.commands.goodput.account import COLUMNS, Account, bar, percent, together, whole_seconds
+from muster.api.goodput import Bucket, whole_seconds
+from muster.cli.commands.goodput.account import COLUMNS, Account, bar, percent, together
 from muster.cli.commands.goodput.weeks import selector, weeks
 from tests.cli.conftest import Call
 from tests.client.localserver import MANIFEST, LocalServer

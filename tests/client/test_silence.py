@@ -6,9 +6,10 @@ import pytest
 
 from muster.api.errors import Unreachable
 from muster.api.values.timestamps import whole_time
-from muster.client.logs.silence import LATE, LEAST, MOST_READ, of_gang, of_steps
+from muster.client.logs.silence import MOST_READ, of_gang
 from muster.client.snapshot import Snapshot, snapshot_of
 from muster.kube.resources import ResourceClient
+from muster.state.summary.quiet import LATE, LEAST, of_steps
 from tests.client.test_last_lines import Logs, members
 
 NOW = 1_000_000_000.0

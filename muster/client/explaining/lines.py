@@ -60,7 +60,9 @@ def lines(found: Explanation, now: float, style: Style = PLAIN) -> Iterator[str]
         for condition in status.conditions:
             ago = since(condition.since or None, now)
             age = f" for {ago}" if ago else ""
-            why = printable(": ".join(part for part in (condition.reason, condition.message) if part))
+            own = since(condition.reason_at, now)
+            reason = f"{condition.reason}{f' for {own}' if own else ''}"
+            why = printable(": ".join(part for part in (reason, condition.message) if part))
             yield f"  {printable(condition.type)} {condition.status_text}{age}" + (f"  ({why})" if why else "")
 
 

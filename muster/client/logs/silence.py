@@ -1,8 +1,8 @@
 """Says how long no rank of a running gang has printed a line or made a step, where that is longer than usual.
 
 It is a hint and no verdict: programs that print rarely are silent while they work. Lines are read with the caller's
-rights, so ``muster get`` says it; the daemon reads no log (ADR 42), and where only the status is known, as in
-``muster top``, it is said of steps alone.
+rights, so ``muster get`` says it; the daemon reads no log (ADR 42), so its page has it of steps alone, as has
+``muster top``, which knows the status only.
 """
 
 import asyncio
@@ -12,8 +12,7 @@ from itertools import pairwise
 
 from muster.api.errors import ApiError
 from muster.api.names import CONTAINER
-from muster.api.status import ExperimentStatus, Phase
-from muster.api.values.humanize import age
+from muster.api.status import Phase
 from muster.client.logs.last_lines import LONGEST, PATIENCE
 from muster.client.logs.lines import LogStart
 from muster.client.logs.pod_log import PodLog
@@ -21,30 +20,16 @@ from muster.client.member import Member
 from muster.client.snapshot import Snapshot
 from muster.kube.resources import ResourceClient
 from muster.kube.unstructured import moment
+from muster.state.summary.quiet import LEAST, hint, of_steps
 
 MOST_READ = 32
 """Ranks of the largest gang whose logs are read for this."""
 LINES = 20
 """The last lines of each, whose times say what is usual."""
-LEAST = 45.0
-"""Seconds of silence of which nothing is said."""
-LONGER = 5
-"""How many times longer than usual a silence is that is said."""
-LATE = 60.0
-"""Seconds by which the status may be late with a step."""
-
-
-def of_steps(status: ExperimentStatus, now: float) -> str:
-    """``no rank has made a step for 12m (usual: 4 s)``; empty where steps come as usual, or are not reported."""
-    steps = status.steps
-    if status.phase is not Phase.RUNNING or steps is None or steps.epoch != status.epoch or not steps.at:
-        return ""
-    rate = float(steps.per_second or 0)
-    return _said("made a step", now - steps.at, 1 / rate if rate else None, LEAST + LATE)
 
 
 async def of_gang(resources: ResourceClient, seen: Snapshot, members: Sequence[Member], now: float) -> str:
-    """The same with the lines of its ranks; empty where a log cannot be read, or there are too many."""
+    """``no rank has printed a line for 12m (usual: 4 s)``; that of steps where a log cannot be read."""
     status, running = seen.status, [member for member in members if member.running]
     if status.phase is not Phase.RUNNING or not running or len(running) < len(members) or len(running) > MOST_READ:
         return of_steps(status, now)
@@ -61,7 +46,7 @@ async def of_gang(resources: ResourceClient, seen: Snapshot, members: Sequence[M
     if stepping and status.steps is not None:
         last = max(last, status.steps.at)
     what = "printed a line or made a step" if stepping else "printed a line"
-    return _said(what, now - last, _usual(filter(None, times)), LEAST)
+    return hint(what, now - last, _usual(filter(None, times)), LEAST)
 
 
 async def _times(resources: ResourceClient, namespace: str, member: Member) -> list[float] | None:
@@ -78,10 +63,3 @@ def _usual(times: Iterable[Sequence[float]]) -> float | None:
     """The longest time but one between two lines of a rank: one pause, as of its start, is not usual."""
     gaps = sorted(later - earlier for found in times for earlier, later in pairwise(found))
     return gaps[-2] if len(gaps) > 2 else None
-
-
-def _said(what: str, silent: float, usual: float | None, least: float) -> str:
-    if silent < max(least, LONGER * (usual or 0.0)):
-        return ""
-    known = "" if usual is None else f" (usual: {usual:.2g} s)" if usual < 100 else f" (usual: {age(usual)})"
-    return f"no rank has {what} for {age(silent)}{known}"

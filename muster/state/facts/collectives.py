@@ -19,6 +19,8 @@ from muster.state.vocabulary.record import ConditionType, Phase
 
 COLLECTIVE_STUCK: Final = "CollectiveStuck"
 """The reason of a condition Stuck in which ranks wait for others in a collective."""
+HANGS: Final = (hang.HUNG, COLLECTIVE_STUCK)
+"""The reasons of a condition Stuck whose programs make no progress: one hang may have either, as evidence comes."""
 SHOWN: Final = 3
 """Collectives that a sentence names, and ways in which ranks are not in one of them."""
 NAMED: Final = 80

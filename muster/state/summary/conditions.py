@@ -1,11 +1,13 @@
 """Conditions: what is true of an experiment, each with a reason and a message, as ``kubectl wait`` reads them.
 
 They are computed whole from the record, the assembly and the plan at every step, and keep the time of their last flip.
+A reason that changes while the status stays has a time of its own. The reasons of a hang share one: they are evidence.
 """
 
 from itertools import chain
 from typing import Final
 
+from muster.state.facts.collectives import HANGS
 from muster.state.facts.context import Context
 from muster.state.facts.sentences import EXACT, placed, sentence, share, why_idle
 from muster.state.policies.rendezvous import Assembly
@@ -26,7 +28,7 @@ Row = tuple[bool, str, str]
 
 
 def renew(context: Context, assembly: Assembly, coordinator: str) -> tuple[Condition, ...]:
-    """All conditions as they are now; ``since`` moves only where the status flipped.
+    """All conditions as they are now; ``since`` moves only where the status flipped, ``reason_at`` with the reason.
 
     ``coordinator`` is its address. In most decisions they are as they were.
     """
@@ -36,7 +38,7 @@ def renew(context: Context, assembly: Assembly, coordinator: str) -> tuple[Condi
         return record.conditions
     before = map(record.condition, TYPES)  # another version of Muster may have written others
     return tuple(
-        Condition(kind, status, reason, message, generation, _since(old, status, context.now))
+        Condition(kind, status, reason, message, generation, *_times(old, status, reason, context.now))
         for kind, old, (status, reason, message) in zip(TYPES, before, rows, strict=True)
     )
 
@@ -51,8 +53,12 @@ def _are(conditions: tuple[Condition, ...], rows: tuple[Row, ...], generation: i
     return len(conditions) == len(TYPES)
 
 
-def _since(old: Condition | None, status: bool, now: float) -> float:
-    return now if old is None or old.status != status else old.since
+def _times(old: Condition | None, status: bool, reason: str, now: float) -> tuple[float, float | None]:
+    """When the status last changed, and when the reason did since."""
+    if old is None or old.status != status:
+        return now, None
+    same = old.reason == reason or (old.reason in HANGS and reason in HANGS)
+    return old.since, old.reason_at if same else now
 
 
 def unseen(context: Context) -> bool:

@@ -58,7 +58,7 @@ def taken(seen: Context, assembly: Assembly, after: Record) -> EpochEvidence:
         began_at=before.epoch_at,
         waited_for=now.message,
         stuck=stuck.reason if stuck else "",
-        stuck_at=stuck.since if stuck else None,
+        stuck_at=stuck.reason_since if stuck else None,
         stuck_by=stuck.message if stuck else "",
         known=known.message if known else "",
         roll=now.roll or before.roll,

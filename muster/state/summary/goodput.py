@@ -5,7 +5,7 @@ as they change. What is known only later is taken back from the productive time 
 
 - *lost*: the time between the step from which an epoch resumed and the end of the epoch before. The step is the first
   one that the new epoch reports; its place in the productive time is kept as a mark.
-- *stuck*: a hang began with the last report, and is said a minute later.
+- *stuck*: a hang began with the last report, or when the last process came to where it stands, and is seen later.
 - *program_startup*, *checkpoint_save*, *checkpoint_restore*, *other*: by the program's own clock, which its reports
   carry. So they cost no write when they begin or end, and no daemon has to be there. Those that are first read while
   the gang is Stuck count as far as the hang, whose length the program knows, leaves time for them.
@@ -19,13 +19,14 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from muster.api.goodput import MAX_MARKS, Bucket, EpochSteps, Goodput, StepMark, micros
+from muster.state.facts.collectives import HANGS, behind
 from muster.state.facts.context import Context
+from muster.state.facts.hang import HUNG, still
 from muster.state.policies import blocked
 from muster.state.policies.failures import recurrence
 from muster.state.view.lead import Lead, Point, between, thinned
 from muster.state.vocabulary.record import ConditionType, Phase, Record
 
-HUNG: Final = "Hung"
 ROUNDED: Final = 1.0
 """Seconds by which the end of a container, in whole seconds, may be too early."""
 HELD: Final = 25_000
@@ -79,9 +80,9 @@ def account(context: Context, before: Record | None, after: Record) -> Record:
         sums = replace(sums.at(min(until, before.assembling_at or until)), bucket=Bucket.PRODUCTIVE)
     if (bucket or "") != sums.bucket:
         sums = _turned(sums, bucket, until, ran=ran)
-        hung = after.condition(ConditionType.STUCK)
-        if bucket is Bucket.STUCK and not leaves and lead is not None and hung is not None and hung.reason == HUNG:
-            sums = _stuck(sums, _ms(now - lead.reported_at))
+        found = after.condition(ConditionType.STUCK)
+        if bucket is Bucket.STUCK and ran and not leaves and found is not None and found.reason in HANGS:
+            sums = _hung(sums, context, lead, found.reason)
     if after.phase is Phase.RUNNING and (not ran or leaves):
         sums = _of_epoch(sums, after.epoch)
     return replace(after, goodput=sums)
@@ -112,12 +113,21 @@ def _turned(sums: Goodput, bucket: Bucket | None, until: float, *, ran: bool) ->
     return counted
 
 
-def _stuck(sums: Goodput, ms: int) -> Goodput:
-    """The sums with a hang counted from the last report on."""
+def _hung(sums: Goodput, context: Context, lead: Lead | None, reason: str) -> Goodput:
+    """The sums with a hang counted from the last report on, else from when the processes have stood."""
+    if lead is not None and reason == HUNG:
+        return _stuck(sums, _ms(context.now - lead.reported_at), HELD)
+    seen, stand = behind(context), still(context)
+    since = seen.moved_at if seen is not None else stand.still_since if stand is not None else None
+    return sums if since is None else _stuck(sums, _ms(context.now - since), 0)
+
+
+def _stuck(sums: Goodput, ms: int, held: int) -> Goodput:
+    """The sums with that time of a hang counted as such, but for ``held``, which is counted when it is over."""
     assert sums.steps is not None
     steps, ms = sums.steps, max(0, min(ms, sums.net - sums.steps.base))
-    held = min(ms, HELD)
-    steps = replace(steps, stuck=steps.stuck + ms - held, hang=ms - held, held=held)
+    held = min(ms, held)
+    steps = replace(steps, stuck=steps.stuck + ms - held, hang=ms - held if held else 0, held=held)
     return replace(sums.taken(Bucket.STUCK, ms - held), steps=steps)
 
 

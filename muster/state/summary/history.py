@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 
 from muster.api.gang import MAX_MEMBERS
 from muster.api.values.rank_ranges import from_ranges, to_ranges
-from muster.state.facts.collectives import COLLECTIVE_STUCK
-from muster.state.facts.hang import HUNG
+from muster.state.facts.collectives import HANGS
 from muster.state.facts.sentences import NAMED_RANGES, of_failure, sentence
 from muster.state.policies import edits
 from muster.state.policies.failures import volume
@@ -181,4 +180,4 @@ def _flips(before: Record | None, after: Record) -> Iterator[tuple[str, str, boo
 
 def _over(reason: str) -> str:
     """``progress resumed (was: Hung)``; of what was no hang ``resolved: ImagePullBackOff``."""
-    return f"progress resumed (was: {reason})" if reason in (HUNG, COLLECTIVE_STUCK) else f"resolved: {reason}"
+    return f"progress resumed (was: {reason})" if reason in HANGS else f"resolved: {reason}"

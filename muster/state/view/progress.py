@@ -139,6 +139,12 @@ class Progress(msgspec.Struct, frozen=True):
         return self.moved_at + self.patience if self.sent and self.repeated else None
 
     @property
+    def interval(self) -> float | None:
+        """Seconds between two steps while they came; None before a rank has reported two."""
+        rate = _rate(self.ranks.values(), 0.0)
+        return 1 / rate if rate else None
+
+    @property
     def hung(self) -> bool:
         """No rank makes progress."""
         return self.repeated and self.read_at - self.moved_at >= self.patience

@@ -1,6 +1,7 @@
 """The roll call of the SDK is the document of musterd's page, from what the caller may read."""
 
 from muster.client import Client, Explanation
+from muster.client.explaining.lines import lines
 from muster.client.snapshot import snapshot_of
 from tests.client.localserver import MANIFEST, LocalServer, labels, running
 
@@ -50,3 +51,23 @@ async def test_there_is_none_of_what_musterd_has_not_seen_or_of_pods_that_may_no
     assert Explanation(seen, (), (), members_read=False).roll_call(NOW) is None
     strange = snapshot_of({**seen.raw, "spec": {"operator": 7}})
     assert Explanation(strange, (), ()).roll_call(NOW) is None
+
+
+async def test_a_reason_that_changed_later_than_its_status_has_its_own_time(
+    client: Client, server: LocalServer
+) -> None:
+    await client.submit(MANIFEST, name="mine")
+    times = {"lastTransitionTime": "2027-01-15T07:59:47Z", "reasonTime": "2027-01-15T07:59:59Z"}
+    stuck = {"type": "Stuck", "status": "True", "reason": "CoordinatorUnreachable", "message": "it is silent", **times}
+    ready = {
+        "type": "Scheduled",
+        "status": "True",
+        "reason": "AllScheduled",
+        "message": "",
+        **times,
+        "reasonTime": None,
+    }
+    server.status("mine", phase="Running", size=2, conditions=[stuck, ready])
+    shown = "\n".join(lines(await client.explain("mine"), NOW))
+    assert "  Stuck True for 13s  (CoordinatorUnreachable for 1s: it is silent)" in shown
+    assert "  Scheduled True for 13s  (AllScheduled)" in shown

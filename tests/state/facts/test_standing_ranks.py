@@ -235,3 +235,16 @@ def test_what_was_known_of_the_hang_is_the_cause_when_the_others_give_up() -> No
     assert (story.kept.cause.reason, story.kept.cause.rank) == ("Hung", 2)
     assert "in next (data.py:41)" in story.kept.cause.message
     assert story.kept.phase is Phase.RESTARTING or story.kept.epoch == 1
+
+
+def test_the_time_since_which_no_rank_makes_progress_is_not_productive() -> None:
+    story = Standing()
+    story.assemble()
+    story.run(60, standing=False)
+    story.places[2], began = NEXT, story.now
+    story.run(80, standing=True)
+    assert story.stuck == (True, "Hung")
+    assert story.kept.goodput is not None
+    sums = story.kept.goodput.at(story.now)
+    assert sums.stuck == pytest.approx(1000 * (story.now - began), abs=1)
+    assert sums.productive - sums.taken_back == pytest.approx(60_000, abs=1)

@@ -118,9 +118,40 @@ def test_the_time_moves_only_where_the_status_flips() -> None:
 
 def test_what_is_said_is_renewed_though_the_status_stays() -> None:
     kept = Condition(ConditionType.SUSPENDED, False, "NotSuspended", "", 7, NOW - 9)
-    for before in (kept, replace(kept, reason="Old"), replace(kept, message="old words"), replace(kept, generation=6)):
+    for before in (kept, replace(kept, message="old words"), replace(kept, generation=6)):
         case = Context.at(plan(generation=7), record(conditions=(before,)), view(), NOW)
         assert renewed(case, QUIET)[0] == kept
+
+
+def stuck_next(before: Condition, reason: str, now: float = NOW) -> Condition:
+    """The condition Stuck after one more decision, in which it has that reason."""
+    case = Context.at(plan(generation=7), record(conditions=(before,)), view(), now)
+    assembly = replace(QUIET, stuck=(reason, "words of now"))
+    return {each.type: each for each in renewed(case, assembly)}[ConditionType.STUCK]
+
+
+def test_a_reason_that_changes_has_a_time_of_its_own() -> None:
+    began = Condition(ConditionType.STUCK, True, "RanksMissing", "rank 2", 7, NOW - 13)
+    assert began.reason_since == NOW - 13
+    other = stuck_next(began, "CoordinatorUnreachable", NOW - 1)
+    assert (other.since, other.reason_at, other.reason_since) == (NOW - 13, NOW - 1, NOW - 1)
+    same = stuck_next(other, "CoordinatorUnreachable")
+    assert (same.since, same.reason_since) == (NOW - 13, NOW - 1)
+    again = stuck_next(same, "RanksMissing", NOW + 4)
+    assert (again.since, again.reason_since) == (NOW - 13, NOW + 4)
+
+
+def test_a_status_that_changes_has_one_time_with_its_reason() -> None:
+    over = Condition(ConditionType.STUCK, False, "NotStuck", "", 7, NOW - 13, NOW - 5)
+    assert (stuck_next(over, "Hung").since, stuck_next(over, "Hung").reason_at) == (NOW, None)
+
+
+@pytest.mark.parametrize(("old", "new"), [("Hung", "CollectiveStuck"), ("CollectiveStuck", "Hung")])
+def test_a_hang_keeps_its_time_while_its_evidence_changes(old: str, new: str) -> None:
+    began = Condition(ConditionType.STUCK, True, old, "rank 2", 7, NOW - 13)
+    assert stuck_next(began, new).reason_since == NOW - 13
+    assert stuck_next(replace(began, reason_at=NOW - 4), new).reason_since == NOW - 4
+    assert stuck_next(began, "CoordinatorFrozen").reason_since == NOW
 
 
 def test_who_needs_no_coordinator_has_it_ready() -> None:

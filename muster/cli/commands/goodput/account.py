@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import click
 
-from muster.api.goodput import WASTED, Bucket
+from muster.api.goodput import WASTED, Bucket, whole_seconds
 from muster.api.values.humanize import age
 from muster.api.values.printable import printable
 from muster.client.explaining.style import BAD, BUSY, DIM, GOOD
@@ -100,15 +100,6 @@ def together(title: str, accounts: Iterable[Account]) -> Account:
         by_steps=sum(each.by_steps for each in found),
         holding=sum(each.holding for each in found),
     )
-
-
-def whole_seconds(milliseconds: Mapping[Bucket, float]) -> Mapping[Bucket, int]:
-    """Whole seconds that add up to the rounded sum: the buckets with the largest fractions are rounded up."""
-    seconds = {bucket: int(ms // 1000) for bucket, ms in milliseconds.items()}
-    rest = round(sum(milliseconds.values()) / 1000) - sum(seconds.values())
-    for bucket in sorted(milliseconds, key=lambda each: -(milliseconds[each] % 1000))[: max(0, rest)]:
-        seconds[bucket] += 1
-    return seconds
 
 
 def share(of: Mapping[Bucket, float], bucket: Bucket) -> float | None:

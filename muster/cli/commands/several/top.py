@@ -38,8 +38,8 @@ from muster.cli.terminal.table import Table, fitted
 from muster.client import Client, Snapshot
 from muster.client.explaining.style import BAD
 from muster.client.explaining.times import clock_left, since
-from muster.client.logs.silence import of_steps
 from muster.state.summary.hurt import IDLE, NOTHING, TITLES, Hurt, place, seen_in
+from muster.state.summary.quiet import of_steps
 
 HEADINGS = ("NAME", "PROBLEM", "PHASE", "FOR", "ROLL", "ACCELERATORS", "RESTARTS", "DEADLINE", "WAITS FOR")
 SPARE = ("DEADLINE", "ROLL", "RESTARTS", "ACCELERATORS")

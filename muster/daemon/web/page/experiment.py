@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
+from muster.api.conditions import ConditionType
 from muster.api.goodput import BY_PHASE, WASTED, Basis, Bucket
 from muster.api.values.humanize import age
 from muster.api.values.printable import WORD, printable
@@ -20,8 +21,8 @@ from muster.state.summary.invalid_spec import REASON as INVALID_SPEC
 NEAR = 0.9
 """The share of a clock from which its bar warns."""
 FINE, COARSE = 10, 60
-"""Seconds in whose multiples the time of a bucket is shown, below two minutes and above: the part is not sent to each
-reader every second."""
+"""Seconds in whose multiples the time of the bucket that grows is shown, below two minutes and above: the part is not
+sent to each reader every second."""
 
 _CONSEQUENCE = {
     "Fail": "then the experiment fails",
@@ -91,8 +92,10 @@ def story(
 def _sentence(one: Detail, now: float, runbooks: Runbooks) -> Part:
     tone = "bad" if one.stuck or one.phase == "Failed" else TONES.get(one.phase, "soon")
     words = one.message or one.reason or "Nothing is known yet."
-    since = (" for ", ago(one.since, now)) if one.since else ()
-    lines = [element("p", state(one, runbooks), *since, class_="state"), element("p", dated(words), class_="words")]
+    lasts = element("p", state(one, runbooks), *_lasts(one, now), class_="state")
+    lines = [lasts, element("p", dated(words), class_="words")]
+    if one.hint:
+        lines.append(element("p", one.hint, class_="words"))
     if one.phase == "Failed" and one.cause and one.cause.exit_code is not None:
         log = f"muster logs {one.name} -n {one.namespace} --rank {one.cause.rank}"
         lines.append(element("p", "the last lines of its log: ", element("code", log), class_="next"))
@@ -103,6 +106,15 @@ def _sentence(one: Detail, now: float, runbooks: Runbooks) -> Part:
         class_=f"sentence {tone}",
         aria_label="What it waits for",
     )
+
+
+def _lasts(one: Detail, now: float) -> Iterable[Child]:
+    """How long the phase has lasted, and the reason of Stuck, each by its name where there are both."""
+    stuck = next((each for each in one.conditions if each.type == ConditionType.STUCK and each.status), None)
+    if one.since:
+        yield from (f" {one.phase} for ", ago(one.since, now))
+    if stuck:
+        yield from (f", {stuck.reason} for ", ago(stuck.reason_since, now))
 
 
 def _numbers(one: Detail) -> Part:
@@ -195,7 +207,11 @@ def _clock(one: DeadlineReport, now: float) -> Html:
 def goodput(one: TimeReport) -> Part:
     """One row for each bucket that has any time, in the order in which a run goes through them."""
     wall = sum(one.seconds.values())
-    rows = [_bucket(each, one.seconds[each.value], wall) for each in Bucket if one.seconds.get(each.value)]
+    rows = [
+        _bucket(each, one.seconds[each.value], wall, grows=each == one.counting)
+        for each in Bucket
+        if one.seconds.get(each.value)
+    ]
     table = element("table", element("tbody", *rows), class_="clocks")
     lines = [table]
     if one.basis == Basis.PHASE:
@@ -204,11 +220,12 @@ def goodput(one: TimeReport) -> Part:
     return part("section", "goodput", title, *lines, aria_labelledby="goodput-title")
 
 
-def _bucket(bucket: Bucket, seconds: int, wall: int) -> Html:
+def _bucket(bucket: Bucket, seconds: int, wall: int, *, grows: bool) -> Html:
     percent = round(100 * seconds / wall)
     tone = "ok" if bucket is Bucket.PRODUCTIVE else "bad" if bucket in WASTED else "warn"
     step = COARSE if seconds >= 2 * COARSE else FINE
-    shown = age(seconds - seconds % step) if seconds >= FINE else f"less than {FINE}s"
+    coarse = age(seconds - seconds % step) if seconds >= FINE else f"less than {FINE}s"
+    shown = coarse if grows else age(seconds)
     return element(
         "tr",
         element("th", bucket.value.replace("_", " "), scope="row"),
@@ -276,7 +293,7 @@ def _conditions(one: Detail, now: float) -> Part:
             "tr",
             element("th", c.type, scope="row"),
             element("td", "yes" if c.status else "no"),
-            element("td", c.reason),
+            element("td", c.reason, *((" for ", ago(c.reason_since, now)) if c.reason_since != c.since else ())),
             element("td", c.message),
             element("td", ago(c.since, now), class_="number"),
         )

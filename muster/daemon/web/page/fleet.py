@@ -145,8 +145,9 @@ def _row(one: Summary, now: float, runbooks: Runbooks, accelerators: Accelerator
 
 
 def _steps(one: Summary) -> list[Html]:
-    """How far the programs are, where they report it."""
-    return [element("small", one.progress.sentence)] if one.progress else []
+    """How far the programs are, where they report it, and how long they have made no step."""
+    said = [one.progress.sentence] if one.progress else []
+    return [element("small", each) for each in (*said, *filter(None, (one.hint,)))]
 
 
 def _arrived(one: Summary) -> Html:

@@ -143,13 +143,12 @@ def _of(context: Context, known: Known, charge: Charge) -> Cause:
 
 def _of_condition(context: Context, stuck: Condition) -> Cause:
     """The cause that the condition Stuck has: it names no rank by itself."""
-    since = context.now if stuck.since is None else stuck.since
     return Cause(
         epoch=context.record.epoch,
         reason=stuck.reason,
         message=stuck.message,
         at=context.now,
-        known_for=max(0, int(context.now - since)),
+        known_for=max(0, int(context.now - stuck.reason_since)),
     )
 
 

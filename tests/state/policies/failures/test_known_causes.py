@@ -14,7 +14,7 @@ import pytest
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.values.termination_message import words
 from muster.kinds.experiments.planning import plan_of
-from muster.state.facts.context import Context
+from muster.state.facts.context import Context, Fail
 from muster.state.facts.sentences import sentence
 from muster.state.policies.failures import culprit, known, restart_reasons
 from muster.state.view.engine_facts import Refusal
@@ -23,8 +23,8 @@ from muster.state.view.roll import CoordinatorState
 from muster.state.vocabulary.clocks import CLOCKS
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Exit, PodPhase
-from muster.state.vocabulary.record import Cause, Known, Phase
-from tests.builders import edited
+from muster.state.vocabulary.record import Cause, Condition, ConditionType, Known, Phase
+from tests.builders import NOW, edited, plan, record, view
 from tests.state.story import Story
 
 MINUTES = 250.0
@@ -559,3 +559,11 @@ def test_the_epoch_that_begins_knows_nothing_of_the_one_before() -> None:
     assert isinstance(story.kept.known, Known)
     finish(story, (0, 134, REGISTER))
     assert story.kept.known is None
+
+
+def test_a_gang_whose_reason_of_stuck_changed_was_blocked_by_the_last_one_for_its_own_time() -> None:
+    stuck = Condition(ConditionType.STUCK, True, "ProgressDeadline", "its clock has passed", 1, NOW - 13, NOW - 2)
+    case = Context.at(plan(), record(phase=Phase.RUNNING, conditions=(stuck,)), view(), NOW)
+    end = known.remembered(case, Fail("DeadlineExceeded", "the experiment did not finish within 130 s"))
+    assert end.cause is not None
+    assert (end.cause.reason, end.cause.known_for) == ("ProgressDeadline", 2)

@@ -1,0 +1,44 @@
+"""Quiet gangs: for how long no rank of a running gang has made a step, where that is longer than usual.
+
+It is a hint and no verdict: programs that report rarely are silent while they work.
+"""
+
+from typing import Final
+
+from muster.api.status import ExperimentStatus
+from muster.api.values.humanize import age
+from muster.state.facts.context import Context
+from muster.state.vocabulary.record import Phase
+
+LEAST: Final = 45.0
+"""Seconds of silence of which nothing is said."""
+LONGER: Final = 5
+"""How many times longer than usual a silence is that is said."""
+LATE: Final = 60.0
+"""Seconds by which the status may be late with a step."""
+
+
+def of_steps(status: ExperimentStatus, now: float) -> str:
+    """``no rank has made a step for 12m (usual: 4 s)``; empty where steps come as usual, or are not reported."""
+    steps = status.steps
+    if status.phase != Phase.RUNNING or steps is None or steps.epoch != status.epoch or not steps.at:
+        return ""
+    rate = float(steps.per_second or 0)
+    return hint("made a step", now - steps.at, 1 / rate if rate else None, LEAST + LATE)
+
+
+def seen(context: Context) -> str:
+    """The same of what this daemon has read, which is not late; empty while the gang is in a pause, or ends."""
+    record, progress = context.record, context.view.progress_of(context.record.epoch)
+    if record.phase is not Phase.RUNNING or progress is None or context.tally.succeeded:
+        return ""
+    silent = (context.now if progress.sent else progress.read_at) - progress.moved_at
+    return "" if silent < progress.pause else hint("made a step", silent, progress.interval, LEAST)
+
+
+def hint(what: str, silent: float, usual: float | None, least: float) -> str:
+    """The sentence; empty where the silence is shorter than that, or not much longer than usual."""
+    if silent < max(least, LONGER * (usual or 0.0)):
+        return ""
+    known = "" if usual is None else f" (usual: {usual:.2g} s)" if usual < 100 else f" (usual: {age(usual)})"
+    return f"no rank has {what} for {age(silent)}{known}"
