@@ -6,12 +6,10 @@ The settings of musterd are taken from ``muster.daemon.settings``, so each has t
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, create_model
-from pydantic.alias_generators import to_camel
 
 from deploy.helm.monitoring import Dashboards, PrometheusRule, ServiceMonitor
 from deploy.helm.shapes import LABEL, NAME, Object, Port, Strict, listed
 from muster.api.values.durations import PATTERN
-from muster.daemon.older_names import OLDER
 from muster.daemon.settings import CAN_RUN, Settings
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 
@@ -268,9 +266,6 @@ def _settings() -> type[Strict]:
         default = "" if ours else f" (musterd's default: {shown(field.default)})"
         described = f"{DESCRIPTIONS.get(name, field.description)}{default}"
         fields[name] = (kind if name in SETTINGS else kind | None, Field(SETTINGS.get(name), description=described))
-    for older, new in OLDER.items():
-        if new in fields:
-            fields[older] = fields[new][0], Field(None, description=f"older name of {to_camel(new)}")
     return create_model("MusterdSettings", __base__=Strict, __doc__="Settings of musterd.", **fields)
 
 
@@ -296,7 +291,6 @@ class Values(Strict):
     crds: Crds = Field(Crds(), description="the custom resource definition")
     kueue: Kueue = Field(Kueue(), description="Experiments in the queues of Kueue")
     watch: Watch = Field(Watch(), description="runs of other controllers that are watched over")
-    observe: Watch = Field(Watch(), description="older name of watch")
     rbac: Rbac = Field(Rbac(), description="roles and bindings")
     service_account: ServiceAccount = Field(ServiceAccount(), description="the identity of musterd")
     service: Service = Field(Service(), description="the Service of the roll-call page and the metrics")

@@ -12,6 +12,7 @@ from pydantic_settings import (
     CliSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
+    YamlConfigSettingsSource,
 )
 
 from muster.api.values.accelerators import DEFAULT, PATTERN
@@ -19,7 +20,6 @@ from muster.api.values.owners import PATTERN as OWNERS
 from muster.api.values.owners import OwnerLabels
 from muster.api.values.retention import LONGEST as LONGEST_RETENTION
 from muster.api.values.retention import Retention
-from muster.daemon.older_names import Environment, File, new_flags
 from muster.kinds.declaration.watched_kind import WatchedKind
 from muster.kinds.registry.run_kinds import RUN_KINDS
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
@@ -277,18 +277,18 @@ class Settings(BaseSettings):
         cls,
         settings_cls: type[BaseSettings],
         init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - passed by name
+        env_settings: PydanticBaseSettingsSource,
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - passed by name
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - passed by name
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Flags, environment, file."""
         file = os.environ.get("MUSTER_CONFIG")
-        sources = (init_settings, Environment(settings_cls))
-        return (*sources, File(settings_cls, yaml_file=file)) if file else sources
+        sources = (init_settings, env_settings)
+        return (*sources, YamlConfigSettingsSource(settings_cls, yaml_file=file)) if file else sources
 
 
 def from_command_line(arguments: list[str] | None = None) -> Settings:
     """Settings with flags on top. Exits with 2 and a usage message for a flag that is wrong, 0 after ``--help``."""
-    given = new_flags(sys.argv[1:] if arguments is None else arguments)
-    source: CliSettingsSource[Any] = CliSettingsSource(Settings, cli_parse_args=[*given])
+    given = sys.argv[1:] if arguments is None else arguments
+    source: CliSettingsSource[Any] = CliSettingsSource(Settings, cli_parse_args=given)
     return Settings(_cli_settings_source=source)

@@ -105,7 +105,7 @@ def test_all_watched_kinds_have_their_rights(rendered: Rendered) -> None:
 def test_events_are_listed_only_where_objects_are_watched_and_that_is_not_switched_off(
     rendered: Rendered, namespace: str
 ) -> None:
-    values = (("watch.kinds=jobs", True), ("observe.kinds=jobs", True), ("watch.kinds=pods", False))
+    values = (("watch.kinds=jobs", True), ("watch.kinds=pods", False))
     for value, wanted in (*values, ("watch.kinds=", False), ("watch.kinds=jobs,watch.events=false", False)):
         objects = rendered("--set", f"{value},settings.namespace={namespace}")
         found = {(where, right) for where, right, _ in grants(objects, "musterd") if right[1] == "events"}

@@ -9,7 +9,6 @@ from pydantic.alias_generators import to_camel
 
 from deploy.helm.schema import schema
 from deploy.helm.values import NOT_IN_THE_CHART, SETTINGS
-from muster.daemon.older_names import OLDER
 from muster.daemon.settings import Settings, from_command_line
 from muster.daemon.web.readers import Refused, check_host, is_loopback
 from muster.metrics.runbooks import SERVED
@@ -57,18 +56,7 @@ def test_every_setting_is_a_value_or_has_a_reason_why_not() -> None:
     missing = {name for name in Settings.model_fields if to_camel(name) not in values}
     assert missing == set(NOT_IN_THE_CHART)
     assert all(NOT_IN_THE_CHART.values())
-    assert set(values) <= {to_camel(name) for name in (*Settings.model_fields, *OLDER)}
-
-
-@pytest.mark.parametrize("new", [("--run-kinds=jaxjobs", "--watch-kinds=jobs"), ()])
-def test_values_by_their_older_names_hold_where_the_new_ones_are_not_set(
-    rendered: Rendered, new: tuple[str, ...]
-) -> None:
-    older = "settings.foreignKinds=none,observe.kinds=pods,observe.deadlines=true"
-    more = "settings.runKinds=jaxjobs,watch.kinds=jobs" if new else "replicas=2"
-    found = arguments(rendered("--set", older, "--set", more))
-    kinds = tuple(each for each in found if "kinds" in each)
-    assert kinds == (new or ("--run-kinds=none", "--watch-kinds=pods"))
+    assert set(values) <= {to_camel(name) for name in Settings.model_fields}
 
 
 def test_by_default_only_what_the_chart_needs_differs_from_the_program(rendered: Rendered) -> None:

@@ -1,6 +1,6 @@
 {{/* The flags of musterd: each key of `settings` that has a value, in kebab case. */}}
 {{- define "muster.arguments" -}}
-{{- range $key, $value := omit .Values.settings "httpNames" "leaseName" "runKinds" "foreignKinds" }}
+{{- range $key, $value := omit .Values.settings "httpNames" "leaseName" "runKinds" }}
 {{- $flag := kebabcase $key }}
 {{- if kindIs "bool" $value }}
 - --{{ if not $value }}no-{{ end }}{{ $flag }}
@@ -22,7 +22,7 @@
 - --progress-tls-key=/etc/musterd/progress/tls.key
 - --progress-ca=/etc/musterd/progress/ca.crt
 {{- end }}
-{{- with coalesce .Values.settings.runKinds .Values.settings.foreignKinds }}
+{{- with .Values.settings.runKinds }}
 - --run-kinds={{ . }}
 {{- end }}
 {{- with include "muster.watchKinds" . }}

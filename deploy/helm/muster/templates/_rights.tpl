@@ -39,12 +39,12 @@
 
 {{/* The kinds that musterd runs beside Experiments, separated by commas, by the value or its older name. */}}
 {{- define "muster.runKinds" -}}
-{{- coalesce .Values.settings.runKinds .Values.settings.foreignKinds "jobsets" -}}
+{{- .Values.settings.runKinds | default "jobsets" -}}
 {{- end }}
 
 {{/* The kinds that musterd watches over, by the value or its older name; empty: none. */}}
 {{- define "muster.watchKinds" -}}
-{{- .Values.watch.kinds | default .Values.observe.kinds -}}
+{{- .Values.watch.kinds -}}
 {{- end }}
 
 {{/* Of the namespaces that musterd looks after, with watch.kinds. Pods are read with the rights for experiments. */}}
@@ -57,16 +57,15 @@
 {{- range $kind, $made := fromYaml (include "muster.madeForWatchedKinds" .) }}
 {{- if has $kind $kinds }}{{ $kinds = append $kinds $made | uniq }}{{ end }}
 {{- end }}
-{{- $deadlines := or .Values.watch.deadlines .Values.observe.deadlines }}
 {{- range $kind := $kinds }}
-{{- $ends := and $deadlines (has $kind $asked) }}
+{{- $ends := and $.Values.watch.deadlines (has $kind $asked) }}
 {{- with get $groups $kind }}
 - apiGroups: [{{ . }}]
   resources: [{{ get $names $kind | default $kind }}]{{ if $ends }} # patch, delete: where an annotation of the object asks for a deadline{{ end }}
   verbs: [get, list, watch{{ if $ends }}, patch, delete{{ end }}]
 {{- end }}
 {{- end }}
-{{- if and .Values.watch.events .Values.observe.events (include "muster.watchKinds" .) (ne (include "muster.watchKinds" .) "pods") }}
+{{- if and .Values.watch.events (include "muster.watchKinds" .) (ne (include "muster.watchKinds" .) "pods") }}
 - apiGroups: [""]
   resources: [events] # why the controller of a watched object does not make its pods
   verbs: [list]
