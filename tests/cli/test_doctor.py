@@ -437,7 +437,7 @@ def findings_of_this_machine() -> dict[str, Finding]:
 
 def test_what_this_machine_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda _: None)
-    monkeypatch.setattr(machine, "choose_isolation", lambda: Choice(Isolation.NSS, {}))
+    monkeypatch.setattr(machine, "choose_isolation", lambda: Choice(Isolation.REWRITE, {}))
 
     def none_left(_: object) -> Iterator[socket.socket]:
         raise OSError("Address already in use")

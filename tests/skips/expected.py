@@ -10,7 +10,6 @@ import shutil
 import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from muster.local.node.isolation.levels import Isolation, refusal
 from tests.real_node import requirements
@@ -28,7 +27,6 @@ class Machine:
     nodes: bool = True
     """`make real-node` can run."""
     linux: bool = True
-    nss_wrapper: bool = True
 
 
 PROGRAMS = ("apt-get", "buildah", "debootstrap", "dpkg-deb", "go", "kubectl")
@@ -43,7 +41,6 @@ def this_machine() -> Machine:
         namespaces=refusal(Isolation.MNT) is None and (os.geteuid() != 0 or refusal(Isolation.NETNS) is None),
         nodes=not requirements.missing(),
         linux=sys.platform == "linux",
-        nss_wrapper=any(Path("/usr/lib").glob("**/libnss_wrapper.so")),
     )
 
 
@@ -80,7 +77,6 @@ EXPECTED = (
     Expected(r"^no netns on this machine", lambda machine: not (machine.root and machine.namespaces)),
     Expected(r"^no (mnt|pid namespace) on this machine", lambda machine: not machine.namespaces),
     Expected(r"in a mount namespace only", lambda machine: not machine.namespaces),
-    Expected(r"^no nss on this machine", lambda machine: not machine.nss_wrapper),
     Expected(r"^the image cannot be built here", lambda m: program("buildah", "debootstrap")(m) or not m.root),
     Expected(r"it needs what `make real-node` needs", lambda machine: not machine.nodes),
     Expected(r"^PROMETHEUS_OPERATOR_CRDS names no", variable("PROMETHEUS_OPERATOR_CRDS")),

@@ -12,7 +12,7 @@ from muster.local.node import objects
 from muster.local.node.containers.images import repository
 from muster.local.node.context import PodContext
 from muster.local.node.isolation.cgroups import Group
-from muster.local.node.isolation.levels import Isolation, nss_wrapper
+from muster.local.node.isolation.levels import Isolation
 from muster.local.node.isolation.sandbox import ProcessSpec
 from muster.local.node.network.name_rewriting import rewrite
 from muster.local.node.objects import Object
@@ -33,7 +33,6 @@ async def prepare(context: PodContext, container: Object) -> ProcessSpec:
     if caller is not None:
         base |= caller.environment
     base |= service_variables(node.network.host_address, node.api_port)
-    base |= _names(context, base.get("LD_PRELOAD", ""))
     if not node.isolation.namespaces:
         base |= volume_variables(context.volumes)
     environment = await container_environment(container, context.placement, node.sources, base)
@@ -71,19 +70,6 @@ def limit_memory(context: PodContext, container: Object, run: int) -> tuple[Grou
     name = re.sub(r"[^A-Za-z0-9-]", "-", f"{objects.uid(context.placement.pod)}-{container['name']}-{run}")
     group = context.node.cgroups.make(name, memory)
     return (group, {}) if group is not None else (None, {"data": memory})
-
-
-def _names(context: PodContext, preloaded: str) -> dict[str, str]:
-    """The variables that make names of pods resolve without namespaces, for isolation `nss`."""
-    library = nss_wrapper()
-    if context.node.isolation is not Isolation.NSS or library is None:
-        return {}
-    return {
-        "LD_PRELOAD": f"{library}:{preloaded}" if preloaded else library,
-        "NSS_WRAPPER_HOSTS": str(context.hosts_file),
-        "NSS_WRAPPER_HOSTNAME": objects.hostname(context.placement.pod),
-        "GRPC_DNS_RESOLVER": "native",  # gRPC's own resolver (c-ares) reads /etc/hosts past the preloaded library
-    }
 
 
 def _rewritten(text: str, context: PodContext) -> str:

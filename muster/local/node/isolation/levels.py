@@ -6,8 +6,7 @@ From best to worst:
   and mount and pid namespaces. Needs root (CAP_NET_ADMIN and CAP_SYS_ADMIN) and pyroute2.
 * `mnt`: the same without the network namespace; each pod has a loopback address of its own. Without root it needs
   unprivileged user namespaces.
-* `nss`: no namespaces; names are resolved by Debian's libnss_wrapper (LD_PRELOAD).
-* `rewrite`: neither; the names of other pods in env, command and args are replaced by their addresses.
+* `rewrite`: no namespaces; the names of other pods in env, command and args are replaced by their addresses.
 """
 
 from __future__ import annotations
@@ -22,20 +21,13 @@ from pathlib import Path
 
 LAUNCHER = Path(__file__).parents[1] / "launcher" / "__main__.py"
 PROBE_SECONDS = 10.0
-_NSS_WRAPPER = (
-    "/usr/lib/x86_64-linux-gnu/libnss_wrapper.so",
-    "/usr/lib/aarch64-linux-gnu/libnss_wrapper.so",
-    "/usr/lib64/libnss_wrapper.so",
-    "/usr/lib/libnss_wrapper.so",
-)
 
 
 class Isolation(enum.StrEnum):
-    """How pods are kept apart, best first: network namespaces, mount namespaces, NSS, rewritten names."""
+    """How pods are kept apart, best first: network namespaces, mount namespaces, rewritten names."""
 
     NETNS = "netns"
     MNT = "mnt"
-    NSS = "nss"
     REWRITE = "rewrite"
 
     @property
@@ -56,11 +48,6 @@ class Choice:
         return f"{self.isolation}{f' ({why})' if why else ''}"
 
 
-def nss_wrapper() -> str | None:
-    """The path of libnss_wrapper; None if it is not installed."""
-    return next((path for path in _NSS_WRAPPER if Path(path).exists()), None)
-
-
 def refusal(isolation: Isolation) -> str | None:
     """Why this machine does not permit an isolation; None if it does. Takes tens of milliseconds."""
     match isolation:
@@ -68,8 +55,6 @@ def refusal(isolation: Isolation) -> str | None:
             return _refuses_bridge() or _refuses_namespaces(isolation)
         case Isolation.MNT:
             return _refuses_namespaces(isolation)
-        case Isolation.NSS:
-            return None if nss_wrapper() else "libnss_wrapper is not installed (Debian: apt install libnss-wrapper)"
         case Isolation.REWRITE:
             return None
 

@@ -101,7 +101,7 @@ def addresses(service: Object, pods: Iterable[PodNames]) -> list[str]:
 
 
 def render(own: PodNames, shared: Sequence[str], aliases: Iterable[Object] = (), machine: str = LOOPBACK) -> str:
-    """The hosts file of a pod. `aliases` are its hostAliases. libnss_wrapper refuses a file with comments."""
+    """The hosts file of a pod. `aliases` are its hostAliases."""
     head = [
         f"{own.address} {' '.join([*own.names, own.hostname])}",
         f"{LOOPBACK} localhost",
