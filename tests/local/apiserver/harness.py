@@ -137,10 +137,7 @@ WIDGET_SCHEMA: Json = {
             "properties": {
                 "size": {"type": "integer", "minimum": 1, "maximum": 10, "description": "How big the widget is."},
                 "colour": {"type": "string", "default": "red", "enum": ["red", "green"]},
-                "owner": {
-                    "type": "string",
-                    "x-kubernetes-validations": [{"rule": "self == oldSelf", "message": "owner is immutable"}],
-                },
+                "owner": {"type": "string"},
                 "amount": {"x-kubernetes-int-or-string": True},
                 "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
                 "parts": {
@@ -154,9 +151,6 @@ WIDGET_SCHEMA: Json = {
                     },
                 },
             },
-            "x-kubernetes-validations": [
-                {"rule": "self.size < 5 || self.colour == 'green'", "message": "big widgets are green"}
-            ],
         },
         "status": {"type": "object", "properties": {"phase": {"type": "string"}, "count": {"type": "integer"}}},
     },

@@ -17,14 +17,13 @@ ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "up
 class CrdVersion:
     """What a CRD declares for one version.
 
-    `check` validates an object by the schema, `rules` by the CEL rules (with the old object, None on create).
+    `check` validates an object by the schema. Nothing evaluates CEL rules here: `muster lint` has what they say.
     """
 
     schema: Json
     columns: tuple[Json, ...]
     crd_name: str
     check: Callable[[Json], list[Cause]]
-    rules: Callable[[Json, Json | None], list[Cause]]
 
 
 @dataclass(frozen=True, slots=True)

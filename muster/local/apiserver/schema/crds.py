@@ -73,13 +73,7 @@ def _check_version(version: Json, where: str) -> list[Cause]:
         message = "must be object at the root"
         causes.append(wrong(f"{where}.schema.openAPIV3Schema.type", schema.get("type", ""), message))
     else:
-        found = schema_faults(schema, f"{where}.schema.openAPIV3Schema")
-        if not found:
-            try:
-                _rules(schema)
-            except (ValueError, KeyError, TypeError, AttributeError) as failure:
-                found = [wrong(f"{where}.schema.openAPIV3Schema", "...", str(failure))]
-        causes += found
+        causes += schema_faults(schema, f"{where}.schema.openAPIV3Schema")
     for index, declared in enumerate(version.get("additionalPrinterColumns") or ()):
         try:
             value_of(declared.get("jsonPath") or "")
@@ -88,12 +82,6 @@ def _check_version(version: Json, where: str) -> list[Cause]:
                 wrong(f"{where}.additionalPrinterColumns[{index}].jsonPath", declared.get("jsonPath"), str(failure))
             )
     return causes
-
-
-def _rules(schema: Json) -> Any:
-    from muster.local.apiserver.schema.cel_rules import make_validator
-
-    return make_validator(schema)
 
 
 def set_accepted_status(crd: Json, now: str) -> None:
@@ -144,7 +132,6 @@ def resources(crd: Json) -> list[Resource]:
                     columns=tuple(version.get("additionalPrinterColumns") or ()),
                     crd_name=crd["metadata"]["name"],
                     check=make_schema_validator(schema),
-                    rules=_rules(schema),
                 ),
             )
         )
