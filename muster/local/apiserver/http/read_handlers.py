@@ -16,7 +16,7 @@ from muster.local.apiserver.http.watch import Watch, WatchRequest
 from muster.local.apiserver.objects.object_store import ObjectStore
 from muster.local.apiserver.storage.selectors import Selector, parse_fields, parse_labels
 from muster.local.apiserver.storage.stored_objects import SELECTABLE, Json, StoredObject, encode
-from muster.local.apiserver.tables.table import TableBuilder
+from muster.local.apiserver.tables import TableBuilder
 
 _WATCH_SECONDS = 1800.0
 _WRITE_SECONDS = 30.0

@@ -17,7 +17,7 @@ from muster.local.apiserver.kinds.resources import Resource
 from muster.local.apiserver.storage.selectors import Selector
 from muster.local.apiserver.storage.stored_objects import Change, StoredObject, encode
 from muster.local.apiserver.storage.versioned_store import VersionedStore
-from muster.local.apiserver.tables.table import TableBuilder
+from muster.local.apiserver.tables import TableBuilder
 
 Write = Callable[[bytes], Awaitable[None]]
 _CHUNK = 64

@@ -8,7 +8,7 @@ from muster.local.apiserver.errors import Cause, required, unsupported, wrong
 from muster.local.apiserver.kinds.metadata_validation import label_1035, subdomain
 from muster.local.apiserver.kinds.resources import CrdVersion, Resource
 from muster.local.apiserver.schema.structural_schemas import make_schema_validator, schema_faults
-from muster.local.apiserver.tables.table import value_of
+from muster.local.apiserver.tables import value_of
 
 Json = dict[str, Any]
 CRD_RESOURCE = ("apiextensions.k8s.io", "customresourcedefinitions")

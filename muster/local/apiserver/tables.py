@@ -1,19 +1,48 @@
-"""meta.k8s.io/v1 Tables: what `kubectl get` prints is made by the server."""
+"""meta.k8s.io/v1 Tables: what `kubectl get` prints is made by the server.
+
+A kind has the columns NAME and AGE, and one that a CRD defines has those of its CRD.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
+from muster.api.values import humanize as ages
+from muster.api.values.timestamps import seconds_of
 from muster.local.apiserver.kinds.resources import Resource, converted
-from muster.local.apiserver.storage.stored_objects import StoredObject, encode
-from muster.local.apiserver.tables.columns import BUILT_IN, DEFAULT, NAME, Column, age
+from muster.local.apiserver.storage.stored_objects import StoredObject, encode, value_at
 
 Json = dict[str, Any]
 
-
 _STEP = re.compile(r"\.([A-Za-z_][\w-]*)|\[(-?\d{1,9})\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column. `cell` computes its value from an object and the current time. Priority 1 is shown with -o wide."""
+
+    name: str
+    cell: Callable[[Json, float], Any]
+    kind: str = "string"
+    priority: int = 0
+    format: str = ""
+
+
+def age(value: Any, now: float) -> str:
+    """The time since an RFC 3339 timestamp, as kubectl shows ages."""
+    if not isinstance(value, str) or not value:
+        return "<unknown>"
+    then = seconds_of(value)
+    if not then or then - now >= 2:  # HumanDuration, too, shows a future time as invalid
+        return "<invalid>"
+    return ages.age(max(now - then, 0.0))
+
+
+NAME = Column("Name", lambda obj, _now: obj["metadata"].get("name", ""), format="name")
+AGE = Column("Age", lambda obj, now: age(value_at(obj, "metadata.creationTimestamp"), now))
 
 
 def value_of(path: str) -> Callable[[Json], Any]:
@@ -59,7 +88,7 @@ def _custom_cell(declared: Json) -> Callable[[Json, float], Any]:
 def columns_of(resource: Resource) -> tuple[Column, ...]:
     """The columns of a resource."""
     if resource.custom is None or not resource.custom.columns:
-        return BUILT_IN.get(resource.kind, DEFAULT)
+        return (NAME, AGE)
     return (
         NAME,
         *(
