@@ -12,7 +12,6 @@ MAX_ATTEMPTS: Final = 256
 """Different attempts that a status holds."""
 MAX_JOB_COUNTS: Final = 1_024
 MAX_RULES: Final = 64
-MAX_RESTART_TIMES: Final = 256
 MAX_NODES: Final = 64
 MAX_PLACES: Final = 8
 """Different ranks, and nodes, of failures that are the same."""

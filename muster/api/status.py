@@ -27,7 +27,6 @@ from muster.api.restart_counts import (
     MAX_JOB_COUNTS,
     MAX_NODES,
     MAX_RESTART_REASONS,
-    MAX_RESTART_TIMES,
     MAX_RULES,
     Attempts,
     JobRestarts,
@@ -147,24 +146,6 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
     rule_uses: Annotated[
         tuple[RuleUse, ...], Wire("Uses of failure rules that have a limit.", most=MAX_RULES, sparse=True)
     ] = ()
-    restarted_at: Annotated[
-        tuple[Time, ...],
-        Wire(
-            "Times of the restarts that count in restartPolicy.window, oldest first.",
-            name="restartTimes",
-            most=MAX_RESTART_TIMES,
-            newest=True,
-            sparse=True,
-            moves=True,
-        ),
-    ] = ()
-    without_progress: Annotated[
-        Count,
-        Wire(
-            "Gang restarts since the gang last made progress, where restartPolicy.noProgressLimit is set.",
-            life=Life.START,
-        ),
-    ] = 0
     renewed: Annotated[
         Count,
         Wire(

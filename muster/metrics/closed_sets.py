@@ -23,7 +23,6 @@ CLOCK_REASONS = tuple(clock.reason for clock in CLOCKS)
 FAILURES = (
     "BackoffLimitExceeded",
     "MaxDisruptionsExceeded",
-    "NoProgress",
     "SameFailureAgain",
     "FailureRule",
     "FailureRuleLimitExceeded",

@@ -49,8 +49,6 @@ VALUES: dict[str, tuple[Any, Any]] = {
 }
 RESTARTS: dict[str, tuple[Any, Any]] = {
     "backoffLimit": (3, 7),
-    "window": ("1h", "2h"),
-    "noProgressLimit": (2, 3),
     "sameFailureLimit": (2, 0),
     "sameFailureAction": ("Alert", "Fail"),
     "renewOnProgress": (False, True),

@@ -87,16 +87,14 @@ def test_a_ray_head_cannot_be_replaced_alone(targets: tuple[str, ...], refused: 
         assert spec("kuberay", types, **rules({"action": "RestartMember", "targetGroups": list(targets)}))
 
 
-def test_the_restart_policy_has_a_window_jitter_and_nodes_to_avoid() -> None:
+def test_the_restart_policy_has_jitter_and_nodes_to_avoid() -> None:
     stated = {
         "backoffLimit": 5,
-        "window": "1h",
         "backoff": {"jitter": 0.2},
-        "noProgressLimit": 3,
         "avoidNodes": {},
     }
     policy = spec("jax", WORKERS, restartPolicy=stated).restart_policy
-    assert (policy.window_seconds, policy.backoff.jitter, policy.no_progress_limit) == (3600, 0.2, 3)
+    assert policy.backoff.jitter == 0.2
     assert policy.avoid_nodes is not None
     assert (policy.avoid_nodes.after_failures, policy.avoid_nodes.most) == (2, 16)
 
@@ -104,8 +102,8 @@ def test_the_restart_policy_has_a_window_jitter_and_nodes_to_avoid() -> None:
 @pytest.mark.parametrize(
     ("stated", "said"),
     [
-        ({"window": "0s"}, "restartPolicy.window: a duration of zero"),
-        ({"window": "1h", "backoffLimit": 257}, "at most 256 times are remembered, lower backoffLimit to 256"),
+        ({"window": "1h"}, "restartPolicy.window: unknown field, write renewOnProgress: true"),
+        ({"noProgressLimit": 2}, "restartPolicy.noProgressLimit: unknown field, write renewOnProgress: true"),
         ({"backoff": {"jitter": 2}}, "restartPolicy.backoff.jitter: "),
         ({"avoidNodes": {"afterFailures": 0}}, "restartPolicy.avoidNodes.afterFailures: "),
         ({"avoidNodes": True}, "restartPolicy.avoidNodes: "),

@@ -29,7 +29,7 @@ COMMON: dict[str, Any] = {
     "startup": {"order": "CoordinatorFirst"},
     "restartPolicy": {
         "backoffLimit": 3,
-        "window": "1h",
+        "renewOnProgress": True,
         "backoff": {"initial": "5s", "max": "5m", "factor": 2, "jitter": 0.1},
     },
     "failurePolicy": {

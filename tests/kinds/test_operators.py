@@ -467,16 +467,14 @@ def test_a_rule_of_the_spec_comes_before_the_operators_and_counts_failures_only(
 
 def test_the_restart_policy_is_in_the_plan() -> None:
     stated = {
-        "window": "10m",
         "backoff": {"jitter": 0.5},
-        "noProgressLimit": 2,
         "avoidNodes": {"most": 3},
         "sameFailureLimit": 3,
         "sameFailureAction": "Fail",
         "renewOnProgress": True,
     }
     found = planned(restartPolicy=stated)
-    assert (found.restarts.window, found.restarts.jitter, found.restarts.no_progress_limit) == (600, 0.5, 2)
+    assert found.restarts.jitter == 0.5
     assert (found.restarts.same_failure_limit, found.restarts.same_failure_ends, found.restarts.renews) == (
         3,
         True,

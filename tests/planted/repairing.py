@@ -6,7 +6,7 @@ from typing import Any
 from muster.reconcilers.native import confirm
 from muster.state.facts.context import Context
 from muster.state.policies.failures import avoidance, recurrence, repair
-from muster.state.policies.failures.cost import backoff, budget, disruptions
+from muster.state.policies.failures.cost import backoff, budget
 from muster.state.policies.failures.repair import Repairs
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
@@ -36,7 +36,7 @@ def member_without_a_wait() -> Swaps:
 )
 def budget_of_gangs_only() -> Swaps:
     """Members run again as often as they fail: the budget is asked for restarts of the gang only."""
-    return [swap(budget, "spent", lambda plan, record, cause, now: None)]
+    return [swap(budget, "spent", lambda plan, record, cause: None)]
 
 
 @bug(Hunt("clean", "rule-gives-up", operator="jobset", most=20))
@@ -60,18 +60,6 @@ def only_the_failed_member_of_a_job() -> Swaps:
 def bad_node_taken_again() -> Swaps:
     """Nodes that the gang failed on are named and not left out."""
     return [swap(avoidance, "avoided", lambda record: ())]
-
-
-@bug(Hunt("clean", "window-forgets"))
-def window_never_forgets() -> Swaps:
-    """Restarts that have left the window are counted as well."""
-    return [swap(budget, "_in_window", lambda plan, record, now: record.restarted_at)]
-
-
-@bug(Hunt("clean", "no-progress"))
-def fruitless_for_ever() -> Swaps:
-    """A gang that never gets to work is restarted until its budget is used."""
-    return [swap(disruptions, "fruitless", lambda plan, record: False)]
 
 
 @bug(Hunt("clean", "jitter"), shown_by="before its back-off")

@@ -69,8 +69,6 @@ CAUGHT = [
     (repairing.rule_limit_ignored, Hunt("clean", "rule-gives-up", operator="jobset")),
     (repairing.only_the_failed_member_of_a_job, Hunt("clean", "job-runs-again", operator="jobset")),
     (repairing.bad_node_taken_again, Hunt("clean", "node-avoided")),
-    (repairing.window_never_forgets, Hunt("clean", "window-forgets")),
-    (repairing.fruitless_for_ever, Hunt("clean", "no-progress")),
     (repairing.jitter_takes_all_of_the_wait, Hunt("clean", "jitter")),
     (repairing.each_failure_is_the_same, Hunt("clean", "failures-differ")),
     (repairing.steps_are_no_advance, Hunt("clean", "same-failure-later")),

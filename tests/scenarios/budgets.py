@@ -11,41 +11,12 @@ TWO_GROUPS = {
 """Types of a jobset of four jobs: ranks 0 and 1, 2 and 3."""
 
 SCENARIOS = (
-    # Three failures with one restart allowed per half minute: each is forgotten before the next one.
-    Scenario(
-        "window-forgets",
-        End("Succeeded", "AllMembersSucceeded", epoch=3, restarts=3, cause=("Error", -1)),
-        sizes=(4,),
-        spec={"restartPolicy": {"backoffLimit": 1, "window": "30s", "backoff": {"initial": "1s", "factor": 1}}},
-        incidents=(Fails(rank=-1, epochs=range(3), after=40.0),),
-        run=60.0,
-        families=(
-            "clean",
-            "crash",
-            "error",
-            "late-write",
-            "slow-answer",
-            "hold",
-            "drop",
-            "double",
-            "relist",
-            "takeover",
-        ),
-    ),
-    # The same failures come faster than the window forgets.
-    Scenario(
-        "window-is-full",
-        End("Failed", "BackoffLimitExceeded", epoch=2, restarts=2, cause=("Error", -1)),
-        sizes=(4,),
-        spec={"restartPolicy": {"backoffLimit": 2, "window": "1h"}},
-        incidents=(Fails(rank=-1, epochs=EVERY_EPOCH),),
-    ),
-    # A gang that fails again and again before it gets to work ends, whatever its budget.
+    # A gang that fails again and again before it gets to work is no progress, which alone renews its budget.
     Scenario(
         "no-progress",
-        End("Failed", "NoProgress", epoch=2, restarts=2, cause=("Error", -1)),
+        End("Failed", "BackoffLimitExceeded", epoch=2, restarts=2, cause=("Error", -1)),
         sizes=(1, 4),
-        spec={"restartPolicy": {"backoffLimit": 20, "noProgressLimit": 2}},
+        spec={"restartPolicy": {"backoffLimit": 2, "renewOnProgress": True}},
         incidents=(Fails(rank=-1, epochs=EVERY_EPOCH, after=0.5, start=True),),
     ),
     # A restart waits for a part of its back-off that differs from gang to gang.

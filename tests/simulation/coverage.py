@@ -92,12 +92,7 @@ ACTORS: dict[str, tuple[str, ...]] = {
     ),
     "launcher with words of its own, and a program that it starts": names(launched),
     "kubelet that starts a container again in its pod": names(restarts_in_place),
-    "budgets of restarts: in a window, without progress, with jitter": (
-        "window-forgets",
-        "window-is-full",
-        "no-progress",
-        "jitter",
-    ),
+    "budgets of restarts: renewed by progress, with jitter": ("no-progress", "jitter"),
     "survivors that hang, ignore SIGTERM, or cannot be killed": ("survivors-hang", "unkillable"),
     "scheduler: no node, preemption, again and again": (
         "unschedulable-restarts",

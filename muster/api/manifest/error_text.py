@@ -22,7 +22,10 @@ from muster.api.values.fields import MEANING, Wrong
 Loc = tuple[str | int, ...]
 
 _IN_TEMPLATE: Final = "in kind: Experiment, it belongs in spec.template.spec"
+_RENEWED: Final = "write renewOnProgress: true: backoffLimit then counts the restarts since the last progress"
 ELSEWHERE: Final = {
+    "window": _RENEWED,
+    "noProgressLimit": _RENEWED,
     "suspend": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
     "startup": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
     "clocks": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
@@ -208,10 +211,11 @@ class _Models:
         """The hint for the unknown field at ``loc``."""
         name = str(loc[-1])
         known = list(self.fields(loc[:-1]))
-        close = nearest(name, known)
-        if close:
+        if hint := ELSEWHERE.get(name):
+            return hint
+        if close := nearest(name, known):
             return f"did you mean {close}?"
-        if hint := ELSEWHERE.get(name) or self._elsewhere(name):
+        if hint := self._elsewhere(name):
             return hint
         return f"known here: {', '.join(known)}" if 0 < len(known) <= _MANY else "remove it"
 

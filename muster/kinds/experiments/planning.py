@@ -82,8 +82,6 @@ def plan_of(experiment: Experiment) -> Plan:
             max_disruptions=spec.restart_policy.max_disruptions,
             backoff=Backoff(backoff.initial_seconds, backoff.max_seconds, backoff.factor),
             jitter=backoff.jitter,
-            window=spec.restart_policy.window_seconds,
-            no_progress_limit=spec.restart_policy.no_progress_limit,
             same_failure_limit=spec.restart_policy.same_failure_limit,
             same_failure_ends=spec.restart_policy.same_failure_action == "Fail",
             renews=spec.restart_policy.renew_on_progress,

@@ -82,18 +82,16 @@ def apply(context: Context, verdict: Succeed | Fail | Restart | Repair | Requeue
             return repaired
         case Restart(cause, counted, rule, requested):
             plan, record = context.plan, recurrence.ended(context, None if requested else cause)
-            record = budget.charged(plan, record, counted=counted, rule=rule, now=now)
+            record = budget.charged(record, counted=counted, rule=rule)
             record = avoidance.failed_on(plan, record, cause)
             row = record.consecutive_disruptions + (not counted and not requested)
-            number = budget.used(plan, record, now) if counted else row
+            number = budget.used(record) if counted else row
             wait = (backoff.counted if counted else backoff.disrupted)(plan, number, record.epoch + 1)
             return replace(
                 next_epoch(record, Phase.RESTARTING, now),
                 gang_restarts=record.gang_restarts + 1,
                 disruptions=record.disruptions + cause.disruption,
                 consecutive_disruptions=row,
-                without_progress=record.without_progress
-                + (plan.restarts.no_progress_limit is not None and not requested),
                 restart_reasons=restart_reasons.counted(record.restart_reasons, cause.reason),
                 cause=cause,
                 resume_at=now if requested else now + wait,

@@ -204,7 +204,7 @@ def count_time(seen: Observation) -> Observation:
 
 def tell(seen: Observation) -> Observation:
     """Add to the story what is persisted now, and was not before."""
-    return _told(seen, partial(history.turns, seen.plan, seen.now))
+    return _told(seen, partial(history.turns, seen.plan))
 
 
 def tell_of_watched(seen: Observation) -> Observation:
@@ -298,7 +298,7 @@ def _progress(seen: Observation, begins: Callable[[Observation], bool], begins_a
         record = jobs.started(seen.with_record(record))
     progressed = disruptions.progress_at(seen.with_record(record))
     if progressed is not None and now >= progressed:
-        record = replace(record, consecutive_disruptions=0, without_progress=0)
+        record = replace(record, consecutive_disruptions=0)
     record = recurrence.track(seen.with_record(record))
     return blocked.track(seen.with_record(record), seen.assembly.obstacle)
 

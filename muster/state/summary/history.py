@@ -42,7 +42,7 @@ def append(story: tuple[StoryLine, ...], lines: tuple[StoryLine, ...]) -> tuple[
     return lengthened[:KEPT_FIRST] + lengthened[KEPT_FIRST - STORY_LINES :]
 
 
-def turns(plan: Plan, now: float, before: Record | None, after: Record) -> Iterator[tuple[str, str, bool]]:
+def turns(plan: Plan, before: Record | None, after: Record) -> Iterator[tuple[str, str, bool]]:
     """What happened to a run of our own."""
     if before is None:
         if after.phase is Phase.SUSPENDED:
@@ -52,7 +52,7 @@ def turns(plan: Plan, now: float, before: Record | None, after: Record) -> Itera
         else:
             yield "Started", f"starting {after.size} member{'' if after.size == 1 else 's'}", False
     elif before.epoch != after.epoch and after.cause is not None and after.phase is Phase.RESTARTING:
-        kind = _kind(before, after, budget.share(plan, after, now), disruption=after.cause.disruption)
+        kind = _kind(before, after, budget.share(plan, after), disruption=after.cause.disruption)
         yield "GangRestart", f"epoch {before.epoch} ended, {kind}: {of_failure(after)}", True
     elif before.epoch != after.epoch and after.cause is not None and after.phase is Phase.QUEUED:
         yield "Evicted", f"epoch {before.epoch} ended, disruption, not counted: {sentence(after.cause)}", True

@@ -31,16 +31,12 @@ class RestartPolicy:
     limit: int = 3
     max_disruptions: int | None = None
     """Disruptions in a row, without progress between them, that the experiment survives; None: any number."""
-    no_progress_limit: int | None = None
-    """Gang restarts in a row, of whatever cause, that the experiment survives without progress between them."""
     same_failure_limit: int = 0
     """Failures in a row that are the same, without an advance, from which it is called SameFailureAgain; 0: never."""
     same_failure_ends: bool = False
     """That ends the experiment; else it is only said."""
     renews: bool = False
     """Restarts count no more against ``limit`` once the gang has made progress since."""
-    window: float | None = None
-    """Seconds for which a restart counts against ``limit``; None: for the life of the experiment."""
     backoff: Backoff = DEFAULT_BACKOFF
     jitter: float = 0.0
     """Up to which share of itself a wait is shortened (0 to 1), so that not all gangs of a broken node come at once."""

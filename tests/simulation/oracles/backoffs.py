@@ -41,8 +41,6 @@ def backed_off(world: World) -> Iterator[str]:
             row = 0 if counted else row + 1
             if not counted and before.phase == "Running" and turn.at - before.at >= PROGRESS:
                 row = 1
-            if "window" in _policy(world) and counted:
-                continue  # what has left the window is not counted: the scenario states the end
             renewed = turn.status.get("renewedRestarts", 0)
             wanted = 0.0 if world.operator.jobs else _delay(turn.restarts - renewed if counted else row - 1)
             yield from _waited(world, name, turn, wanted)

@@ -67,7 +67,7 @@ def _only_grows(name: str, before: Object, after: Object) -> Iterator[str]:
 def _within_limits(world: "World", name: str, status: Object) -> Iterator[str]:
     limit = world.scenario.spec.get("restartPolicy", {}).get("backoffLimit")
     counted = status["restarts"] - status.get("renewedRestarts", 0)
-    if limit is not None and "window" not in world.scenario.spec["restartPolicy"] and counted > limit:
+    if limit is not None and counted > limit:
         yield f"{name}: {counted} restarts are counted, {limit} are allowed"
     used = {each["name"]: each["used"] for each in status.get("ruleUses", ())}
     for rule in _rules(world.scenario):

@@ -112,6 +112,6 @@ def test_of_a_large_gang_a_few_members_are_looked_at_and_all_are_counted() -> No
 def test_each_growth_of_the_count_is_an_event_of_both_engines() -> None:
     before = record(phase=Phase.RUNNING)
     after = record(phase=Phase.RUNNING, in_place=tracked(None, again(1, 1)))
-    for lines in (partial(turns, plan(), NOW), turns_of_watched):
+    for lines in (partial(turns, plan()), turns_of_watched):
         assert [line[0] for line in lines(before, after)] == ["RestartedInPlace"]
         assert list(lines(after, after)) == []

@@ -21,7 +21,7 @@ RAN = record(phase=Phase.RUNNING)
 
 
 def lines(before: Record | None, after: Record) -> list[tuple[str, str, bool]]:
-    told = new_lines(before, after, NOW + 3, partial(turns, plan(), NOW))
+    told = new_lines(before, after, NOW + 3, partial(turns, plan()))
     assert all((line.at, line.epoch) == (NOW + 3, after.epoch) for line in told)
     return [(line.reason, line.message, line.warning) for line in told]
 

@@ -73,7 +73,7 @@ RECORDS = st.builds(
         tuple
     ),
     job_restarts=st.lists(st.builds(JobRestarts, st.sampled_from(["0", "1-2"]), COUNTS, COUNTS, COUNTS)).map(tuple),
-    restarted_at=st.lists(TIMES, max_size=3).map(tuple), ignored=st.sampled_from(["", "1-2"]), gang_restarts=COUNTS,
+    ignored=st.sampled_from(["", "1-2"]), gang_restarts=COUNTS,
     conditions=st.lists(
         st.builds(
             Condition, type=st.sampled_from(ConditionType), status=st.booleans(), reason=WORDS, message=WORDS,
@@ -92,8 +92,8 @@ FULL = Record(
                     program_startup=5, checkpoint_save=6, checkpoint_restore=7, stuck=8, recovery=9, lost=10, other=11,
                     steps=EpochSteps(1, 3_000, 7), marks=(StepMark(7, 3_000),)),
     blocked=Blocked("ImagePullBackOff", 3.5, 4.5), attempts=(Attempts("0-1", 2, 6.25), Attempts("3", 1)), ignored="2",
-    job_restarts=(JobRestarts("0", 2, 1, 3),), gang_restarts=2, rule_uses=(RuleUse("oom", 1),), restarted_at=(5.25,),
-    without_progress=1, renewed=1, best_step=90,
+    job_restarts=(JobRestarts("0", 2, 1, 3),), gang_restarts=2, rule_uses=(RuleUse("oom", 1),),
+    renewed=1, best_step=90,
     same_failure=SameFailure("0a1b", "exit code 3", 2, 1, 60, (1, 2), ("node-a",), spread=True, again=True),
     node_failures=(NodeFailures("node-a", 2, True),),
     progressed_at=5.5, delete_at=7.5, retention=86_400, volume_at=8.5, volume_lost_at=9.5,
@@ -161,8 +161,6 @@ WIRE: dict[str, Any] = {
     "jobRestarts": [{"jobs": "0", "restarts": 2, "counted": 1, "failures": 3}],
     "gangRestarts": 2,
     "ruleUses": [{"name": "oom", "used": 1}],
-    "restartTimes": ["1970-01-01T00:00:05.250000Z"],
-    "withoutProgress": 1,
     "renewedRestarts": 1,
     "bestStep": 90,
     "sameFailure": {"fingerprint": "0a1b", "failure": "exit code 3", "count": 2, "sinceEpoch": 1, "workSeconds": 60,

@@ -5,9 +5,9 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from muster.api.manifest.aichor import BackoffLimit
-from muster.api.restart_counts import MAX_NODES, MAX_RESTART_TIMES
+from muster.api.restart_counts import MAX_NODES
 from muster.api.values.durations import parse_duration
-from muster.api.values.fields import Count, Duration, Number, Shape, Wait, Wrong, null_is_empty
+from muster.api.values.fields import Count, Number, Shape, Wait, Wrong, null_is_empty
 
 
 class Backoff(Shape):
@@ -54,15 +54,6 @@ class AvoidNodes(Shape):
 class RestartPolicy(BackoffLimit):
     """How often, and how fast, the whole gang is restarted after a failure."""
 
-    window: Duration | None = Field(
-        None,
-        description="Only the restarts of so long ago count against backoffLimit. Absent: those of the whole life.",
-    )
-    no_progress_limit: Count | None = Field(
-        None,
-        description="Gang restarts in a row, of whatever cause, without 5 minutes of work between them, before the "
-        "experiment fails. Absent: any number.",
-    )
     same_failure_limit: Annotated[int, Field(ge=0, le=100)] = Field(
         2,
         description="Failures of the gang in a row that are the same, without an advance between them, from which it "
@@ -92,21 +83,7 @@ class RestartPolicy(BackoffLimit):
     )
 
     @model_validator(mode="after")
-    def _remembered(self) -> Self:
-        if self.window is not None and self.backoff_limit > MAX_RESTART_TIMES:
-            message = (
-                f"backoffLimit {self.backoff_limit} with a window: at most {MAX_RESTART_TIMES} times are remembered"
-            )
-            raise Wrong(message, f"lower backoffLimit to {MAX_RESTART_TIMES}, or remove window")
-        return self
-
-    @model_validator(mode="after")
     def _more_than_one(self) -> Self:
         if self.same_failure_limit == 1:
             raise Wrong("sameFailureLimit 1: one failure is not the same again", "write 2 or more, or 0 for never")
         return self
-
-    @property
-    def window_seconds(self) -> int | None:
-        """Seconds for which a restart counts; None: for the life of the experiment."""
-        return None if self.window is None else parse_duration(self.window)

@@ -219,10 +219,6 @@ def _end_epoch(context: Context, rule: FailureRule, cause: Cause) -> Restart | F
         return Fail("FailureRule", f"{sentence(cause)}; {which} ends the experiment", cause)
     if again := recurrence.ends(context, cause):
         return again
-    if disruptions.fruitless(plan, record):
-        limit = plan.restarts.no_progress_limit
-        row = f"{limit} of {limit} restarts in a row, each with less than {disruptions.PROGRESS:g} s of work"
-        return Fail("NoProgress", f"{sentence(cause)}; limit reached ({row})", cause)
     name = budget.limited(plan, rule)
     if not rule.counted:
         if disruptions.exhausted(plan, record):
@@ -230,4 +226,4 @@ def _end_epoch(context: Context, rule: FailureRule, cause: Cause) -> Restart | F
             reached = f"limit of disruptions in a row reached ({limit} of {limit})"
             return Fail("MaxDisruptionsExceeded", f"{sentence(cause)}; {reached}", cause)
         return Restart(cause, counted=False, rule=name)
-    return budget.spent(plan, record, cause, context.now) or Restart(cause, counted=True, rule=name)
+    return budget.spent(plan, record, cause) or Restart(cause, counted=True, rule=name)

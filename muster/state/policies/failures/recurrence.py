@@ -115,7 +115,7 @@ def _tracked(context: Context, until: float) -> Record:
     if record.same_failure is not None and (worked if advanced is None else advanced):
         record = replace(record, same_failure=None)
     if renews and worked and (advanced or (advanced is None and record.best_step is None)):
-        record = replace(record, renewed=record.restarts, restarted_at=())
+        record = replace(record, renewed=record.restarts)
     return record
 
 
@@ -244,7 +244,7 @@ def _reached(context: Context) -> _Reached | None:
 
 def _renewable(context: Context) -> bool:
     record = context.record
-    return context.plan.restarts.renews and (record.renewed < record.restarts or bool(record.restarted_at))
+    return context.plan.restarts.renews and record.renewed < record.restarts
 
 
 def _has_other_nodes(context: Context, node: str) -> bool:

@@ -47,17 +47,17 @@ class Repairs:
 
     def add(self, rule: FailureRule, cause: Cause) -> Fail | None:
         """Do what the rule says of a failed member; why that may not be done, if it may not."""
-        plan, now, rank = self._context.plan, self._context.now, cause.rank
+        plan, rank = self._context.plan, cause.rank
         group = plan.group_of(rank)
         if group is None or rank in self._begun or rank in self._ignored:
             return None  # its job runs again already
         if refused := budget.refused(plan, self._totals, rule, cause):
             return refused
         restarts = rule.action is not FailureAction.IGNORE
-        if restarts and rule.counted and (over := budget.spent(plan, self._totals, cause, now)):
+        if restarts and rule.counted and (over := budget.spent(plan, self._totals, cause)):
             return over
         name = budget.limited(plan, rule)
-        self._totals = budget.charged(plan, self._totals, counted=restarts and rule.counted, rule=name, now=now)
+        self._totals = budget.charged(self._totals, counted=restarts and rule.counted, rule=name)
         if restarts:
             self._totals = replace(
                 self._totals,

@@ -514,15 +514,6 @@ def test_a_gang_that_works_without_a_new_step_gets_nothing_back() -> None:
     assert gang.kept.renewed == 1
 
 
-def test_the_times_of_a_window_are_forgotten_with_progress() -> None:
-    gang = Gang(wanted(limit=2, renews=True, window=10_000.0))
-    gang.run()
-    gang.fail(message="")
-    assert len(gang.kept.restarted_at) == 1
-    gang.run(310)
-    assert gang.kept.restarted_at == ()
-
-
 def test_a_suspension_forgets_the_row() -> None:
     gang = Gang(wanted())
     for _ in range(2):

@@ -1,9 +1,9 @@
 """Budget: how often the experiment may be restarted, and how often a failure rule with a limit may apply.
 
-A counted restart, of the gang or of a job or member, uses one unit of ``restartPolicy.backoffLimit``. With a ``window``
-only the restarts of the last ``window`` seconds count, and with ``renewOnProgress`` only those since the gang made
-progress (``recurrence``). A rule with a ``limit`` applies so many times in the life of the
-experiment, whatever the budget has left; then the failure ends the experiment, and the message names the rule.
+A counted restart, of the gang or of a job or member, uses one unit of ``restartPolicy.backoffLimit``. With
+``renewOnProgress`` only the restarts since the gang made progress count (``recurrence``). A rule with a ``limit``
+applies so many times in the life of the experiment, whatever the budget has left; then the failure ends the experiment,
+and the message names the rule.
 """
 
 from msgspec.structs import replace
@@ -25,33 +25,29 @@ def refused(plan: Plan, record: Record, rule: FailureRule, cause: Cause) -> Fail
     return None
 
 
-def spent(plan: Plan, record: Record, cause: Cause, now: float) -> Fail | None:
+def spent(plan: Plan, record: Record, cause: Cause) -> Fail | None:
     """The end of the experiment where no counted restart is left."""
-    if used(plan, record, now) < plan.restarts.limit:
+    if used(record) < plan.restarts.limit:
         return None
     return Fail("BackoffLimitExceeded", f"{sentence(cause)}; {_used(plan)}", cause)
 
 
-def used(plan: Plan, record: Record, now: float) -> int:
+def used(record: Record) -> int:
     """The counted restarts that count now."""
-    return record.restarts - record.renewed if plan.restarts.window is None else len(_in_window(plan, record, now))
+    return record.restarts - record.renewed
 
 
-def share(plan: Plan, record: Record, now: float) -> str:
-    """``4 of 6``, ``1 of 3 within 3600 s``: the counted restarts that count now, of those that are allowed."""
-    return f"{used(plan, record, now)} of {plan.restarts.limit}{_span(plan)}"
+def share(plan: Plan, record: Record) -> str:
+    """``4 of 6``, ``1 of 3 since its last progress``: the counted restarts that count now, of those allowed."""
+    return f"{used(record)} of {plan.restarts.limit}{_span(plan)}"
 
 
-def charged(plan: Plan, record: Record, *, counted: bool, rule: str, now: float) -> Record:
+def charged(record: Record, *, counted: bool, rule: str) -> Record:
     """The record after one more restart. ``rule`` names the failure rule, if that has a limit."""
     if rule:
         rest = tuple(each for each in record.rule_uses if each.name != rule)
         record = replace(record, rule_uses=(*rest, RuleUse(rule, uses(record, rule) + 1)))
-    if counted:
-        record = replace(record, restarts=record.restarts + 1)
-        if plan.restarts.window is not None:
-            record = replace(record, restarted_at=(*_in_window(plan, record, now), now))
-    return record
+    return replace(record, restarts=record.restarts + 1) if counted else record
 
 
 def limited(plan: Plan, rule: FailureRule) -> str:
@@ -66,10 +62,6 @@ def uses(record: Record, name: str) -> int:
     return next((each.used for each in record.rule_uses if each.name == name), 0)
 
 
-def _in_window(plan: Plan, record: Record, now: float) -> tuple[float, ...]:
-    return tuple(at for at in record.restarted_at if plan.restarts.window is None or at > now - plan.restarts.window)
-
-
 def _used(plan: Plan) -> str:
     limit = plan.restarts.limit
     if not limit:
@@ -78,5 +70,4 @@ def _used(plan: Plan) -> str:
 
 
 def _span(plan: Plan) -> str:
-    within = f" within {plan.restarts.window:g} s" if plan.restarts.window is not None else ""
-    return f"{within} since its last progress" if plan.restarts.renews else within
+    return " since its last progress" if plan.restarts.renews else ""

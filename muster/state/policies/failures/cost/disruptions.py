@@ -5,9 +5,6 @@ gang gets anywhere (a node that kills its pods, a controller that deletes them) 
 So the gang waits from the second disruption in a row, as long as for counted restarts, is called stuck from the third,
 and fails after ``maxDisruptions`` of them where the spec says so.
 
-The same row is counted for restarts of every cause where the spec sets ``noProgressLimit``: a gang that never gets to
-work is ended before its budget, or a budget per window, lets it go on for days.
-
 Progress ends the row: the gang was assembled and then ran for ``PROGRESS`` seconds. Where the coordinator was never
 heard in this epoch (it cannot be reached, or the program has none), nobody can say whether the gang is assembled. There
 it is progress that all programs run ``UNSEEN_PROGRESS`` seconds after the first one began.
@@ -29,9 +26,8 @@ REASON = "DisruptionLoop"
 
 
 def progress_at(context: Context) -> float | None:
-    """When the row of disruptions, and of restarts, will have ended, if the gang goes on running."""
-    record = context.record
-    return worked_at(context) if record.consecutive_disruptions or record.without_progress else None
+    """When the row of disruptions will have ended, if the gang goes on running."""
+    return worked_at(context) if context.record.consecutive_disruptions else None
 
 
 def worked_at(context: Context) -> float | None:
@@ -54,11 +50,6 @@ def _runs_unseen(context: Context) -> bool:
 def exhausted(plan: Plan, record: Record) -> bool:
     """One more disruption is more than the spec allows."""
     return plan.restarts.max_disruptions is not None and record.consecutive_disruptions >= plan.restarts.max_disruptions
-
-
-def fruitless(plan: Plan, record: Record) -> bool:
-    """One more gang restart in a row, of whatever cause, is more than the spec allows."""
-    return plan.restarts.no_progress_limit is not None and record.without_progress >= plan.restarts.no_progress_limit
 
 
 def loop(context: Context) -> tuple[str, str] | None:
