@@ -16,7 +16,6 @@ from benchmarks.harness.result import Result
 
 BENCHMARKS = (
     "decode",
-    "pod_create",
     "decision",
     "writes",
     "latency",
@@ -25,13 +24,9 @@ BENCHMARKS = (
     "commands",
     "scrape",
     "pages.page",
-    "pages.page_in_browser",
     "pages.page_of_fleet",
-    "top",
     "incidents",
     "looks",
-    "progress",
-    "refused",
     "beside_training",
 )
 """The modules with a ``run() -> list[Result]``, in the order they run."""

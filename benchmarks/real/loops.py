@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
-from benchmarks.pod_create import IN_FLIGHT
-
+IN_FLIGHT = 32
 Item = TypeVar("Item")
 
 

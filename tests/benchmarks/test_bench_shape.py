@@ -86,7 +86,7 @@ def test_a_benchmark_nobody_knows_is_refused_with_the_names_of_those_there_are(
         bench.main(["--only", "nonsense"])
 
     assert refused.value.code == 2
-    assert "pod_create" in capsys.readouterr().err
+    assert "decision" in capsys.readouterr().err
 
 
 def test_every_benchmark_in_the_list_is_a_module_beside_it() -> None:
