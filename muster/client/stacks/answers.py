@@ -1,10 +1,8 @@
 """What the script that asks for stacks has printed, process by process; and why a rank has none.
 
-Reads what ``faulthandler`` writes (cpython: Python/traceback.c, _Py_DumpTracebackThreads).
-
-Its text was written by the process that is looked at, so every line of it may be anything.
-
-Reads what ``py-spy dump --json`` writes (py-spy: src/dump.rs and src/stack_trace.rs), and what it says instead.
+A process answers with the text of ``faulthandler`` (cpython: Python/traceback.c, _Py_DumpTracebackThreads), or with the
+JSON of ``py-spy dump --json`` (py-spy: src/dump.rs and src/stack_trace.rs) or its error. The process that is looked at
+wrote the text, so every line of it may be anything.
 """
 
 import re

@@ -18,7 +18,7 @@ class Readiness(StrEnum):
     WAIT = "wait"
     """A cache is behind our own writes: come back when it has advanced."""
     READ_PODS = "read-pods"
-    """The cached pods are older than an record of another kind: read them from the live API first."""
+    """The cached pods are older than a record of another kind: read them from the live API first."""
     DECIDE = "decide"
 
 

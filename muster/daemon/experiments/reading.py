@@ -1,8 +1,7 @@
-"""Reads an Experiment: the plan that its spec asks for, and the record in its status.
+"""Reads an object: the plan that its spec asks for, and its record.
 
-An object may hold anything that its schema allows, so what is wrong with it is a result and not an exception.
-
-Reads an object of another kind: its plan, the record in its condition, and its own status as it is persisted.
+The record of an Experiment is its status. That of a JobSet or a JAXJob is in a condition. An object may hold anything
+that its schema allows, so what is wrong with it is a result and not an exception.
 """
 
 import json

@@ -1,13 +1,11 @@
 """Feeds a sink from lists and a watch, so that it never goes back to an older state of an object.
 
 One stream is read at a time, so an older watch cannot follow a newer list. States that are older than the last list, or
-than their object's deletion, are dropped (``Tombstones``).
+than their object's deletion, are dropped. A change that arrives after its object's deletion would put the object into
+the cache again for ever, and a barrier that waits for its end would never open.
 
-Remembers deleted objects, so that a late event does not bring one back.
-
-A change that arrives after its object's deletion would put the object into the cache again for ever, and a barrier
-that waits for its end would never open. The number of tombstones is bounded: one that is dropped raises ``floor``, up
-to which every event counts as late (a watch delivers in order of resourceVersion, so hardly any is).
+``Tombstones`` remembers deleted objects, and their number is bounded: one that is dropped raises ``floor``, up to which
+every event counts as late (a watch delivers in order of resourceVersion, so hardly any is).
 """
 
 from collections.abc import Callable, Iterable, Mapping

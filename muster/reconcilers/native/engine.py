@@ -3,12 +3,10 @@
 The engine decides nothing. It carries out the actions of a decision after the record of that decision is persisted, and
 returns what it learnt. Every action may be carried out twice.
 
-DeleteSubject: deletes the object of a finished experiment, as it was decided on and no other.
-
-The request carries the uid and the resourceVersion of the decision, so an object that was edited meanwhile, or created
-again under the same name, is left alone. The garbage collector and ``collect_pods`` take what it owned.
-
-EnsureService: creates the headless Service unless the Experiment owns one already.
+``DeleteSubject`` deletes the object of a finished experiment. The request carries the uid and the resourceVersion of
+the decision, so an object that was edited meanwhile, or created again under the same name, is left alone. The garbage
+collector and ``collect_pods`` delete what it owned. ``EnsureService`` creates the headless Service unless the
+Experiment owns one already.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator

@@ -1,11 +1,8 @@
-"""The record: the status of an Experiment as the daemon decides with it.
+"""The record: the status of an Experiment as the daemon decides with it, as it is written and read.
 
-Every field is declared in ``muster.api.status``; here is what decisions ask of them.
-
-The record as an Experiment's ``status``, and back.
-
-Reading gives exactly the record that was written, to the microsecond. An empty status is no record; one that cannot be
-read is an error for people and never a fresh start: forgetting an epoch would run two of them at once.
+Every field is declared in ``muster.api.status``; here is what decisions ask of them. Reading gives exactly the record
+that was written, to the microsecond. An empty status is no record; one that cannot be read is an error for people and
+never a fresh start: forgetting an epoch would run two of them at once.
 """
 
 from collections.abc import Mapping

@@ -1,9 +1,8 @@
 """The pods that are bound to this node: starts and stops their workers when the watch reports changes.
 
-The final status of a pod that an earlier run of the node agent started.
-
-The launcher ends all processes with the agent, so such a pod has ended. Its status is that of a pod whose node was
-rebooted: the end of its containers was not observed, and it has the condition DisruptionTarget.
+The launcher ends all processes with the agent, so a pod that an earlier run of the agent started has ended. Its final
+status is that of a pod whose node was rebooted: the end of its containers was not observed, and it has the condition
+DisruptionTarget.
 """
 
 from __future__ import annotations

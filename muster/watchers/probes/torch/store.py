@@ -1,6 +1,4 @@
-"""One connection to a TCPStore: it finds the dialect, and then checks and gets keys.
-
-The only queries that the probe can send to a TCPStore: those that read, and none that waits or writes.
+"""One connection to a TCPStore: it finds the dialect, and then checks and gets keys. No query waits or writes.
 
 A store has no authentication, and a store before libuv serves one query at a time: half a query holds up every worker
 until its connection closes. So a query is encoded whole, and there is no code here for SET, ADD, WAIT, DELETE_KEY or
