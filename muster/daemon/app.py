@@ -92,7 +92,7 @@ class Daemon:
         make_prober: Callable[[ProbeTarget], Prober] | None = None,
         cpu: Callable[[], float] = lambda: 0.0,
         settle: Callable[[], None] = lambda: None,
-        traced: Traced = lambda _plan, _old, _new: None,
+        traced: Traced | None = None,
     ) -> None:
         """Call this on the event loop that will run the daemon.
 

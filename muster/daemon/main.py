@@ -9,7 +9,6 @@ import socket
 import ssl
 import sys
 import time
-import warnings
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from random import SystemRandom
@@ -38,7 +37,6 @@ from muster.daemon.web.reviews import Reviews
 from muster.daemon.web.server import HttpServer
 from muster.kube.authentication.kubeconfig import SERVICE_ACCOUNT
 from muster.kube.connection import Connection
-from muster.metrics.traces.destination import traces_to
 from muster.watchers import nodes
 
 log = structlog.get_logger()
@@ -50,17 +48,13 @@ UNUSABLE = 2
 def main() -> None:
     """Run musterd with the settings of the command line, the environment and the file."""
     try:
-        with warnings.catch_warnings(record=True) as renamed:
-            warnings.simplefilter("always", DeprecationWarning)
-            settings = from_command_line()
+        settings = from_command_line()
     except ValidationError as error:
         for problem in error.errors():
             where = ".".join(str(part) for part in problem["loc"]) or "settings"
             sys.stderr.write(f"musterd: {where}: {problem['msg']}; `musterd --help` lists every setting\n")
         sys.exit(UNUSABLE)
     logs.configure(settings.log_format, settings.log_level)
-    for each in renamed:
-        log.warning("setting by an older name", what=str(each.message))
     sys.exit(_runner(settings)(serve(settings)))
 
 
@@ -82,7 +76,11 @@ async def serve(settings: Settings) -> int:
         await connection.aclose()
         return UNUSABLE
     instance = f"{socket.gethostname()}-{os.getpid()}"
-    traces = traces_to(settings.otlp_endpoint, version=muster.__version__, instance=instance)
+    traces = None
+    if settings.otlp_endpoint:
+        from muster.metrics.traces import TraceExport
+
+        traces = TraceExport(settings.otlp_endpoint, version=muster.__version__, instance=instance)
     daemon = Daemon(
         connection,
         settings.model_copy(update={"lease_namespace": settings.lease_namespace or own_namespace(SERVICE_ACCOUNT)}),
@@ -93,7 +91,7 @@ async def serve(settings: Settings) -> int:
         version=muster.__version__,
         cpu=time.thread_time,
         settle=settle_memory,
-        traced=traces.transition,
+        traced=traces.transition if traces else None,
     )
     connection.retried = daemon.retried
     connection.metadata_alone = (nodes.PATH,)
@@ -139,7 +137,8 @@ async def serve(settings: Settings) -> int:
     finally:
         for _, listener in listeners:
             await listener.stop()
-        await traces.aclose()
+        if traces:
+            await traces.aclose()
         await connection.aclose()
     log.info("musterd has ended", clean=clean)
     return 0 if clean else 1

@@ -44,7 +44,7 @@ class Instruments:
         version: str,
         tracked_pods: Callable[[], float],
         queue_depth: Callable[[], float],
-        traced: Traced = lambda _plan, _old, _new: None,
+        traced: Traced | None = None,
         changed: Callable[[Plan, Record | None, Record], None] = lambda _plan, _old, _new: None,
     ) -> None:
         """``traced`` is called with each transition, to make spans of it, and ``changed`` to count its time."""
@@ -87,7 +87,7 @@ class Instruments:
 
         The times of both are of one clock. Without a plan the experiment has ended as InvalidSpec, in ``namespace``.
         """
-        trace = self._traced(plan, old, new) if plan is not None else None
+        trace = self._traced(plan, old, new) if self._traced and plan is not None else None
         example = {"trace_id": trace} if trace else None
         if plan is not None:
             self._changed(plan, old, new)

@@ -4,12 +4,11 @@ import asyncio
 from random import Random
 
 from muster.daemon.app import Daemon
-from muster.metrics.traces.destination import traces_to
-from muster.metrics.traces.spans import ROOT, span_id, trace_id
+from muster.metrics.traces import TraceExport, context
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Record
 from tests.daemon.virtual_daemon import RUN, Cluster, beside_a_daemon, experiment, started
-from tests.metrics.traces.collector import collector
+from tests.metrics.collector import collector
 
 SIZE = 2
 Transitions = list[tuple[Plan, Record | None, Record]]
@@ -21,7 +20,7 @@ async def exported(*daemons: Transitions) -> list[list[tuple[str, bytes, bytes]]
     async with collector() as (address, received):
         for number, transitions in enumerate(daemons):
             received.clear()
-            traces = traces_to(address, version="1", instance=f"daemon-{number}")
+            traces = TraceExport(address, version="1", instance=f"daemon-{number}")
             for one in transitions:
                 traces.transition(*one)
             await traces.aclose()
@@ -77,14 +76,18 @@ def test_a_daemon_that_starts_again_exports_no_second_copy_of_a_span() -> None:
     spans = one + two
     ids = {name: own.to_bytes(8) for name, own in wanted(uid).items()}
     assert {name: own for name, _, own in spans if name in ids} == ids
-    assert {trace for _, trace, _ in spans} == {trace_id(uid).to_bytes(16)}
+    assert {trace for _, trace, _ in spans} == {context(uid).trace_id.to_bytes(16)}
     assert len({own for _, _, own in spans}) == len(spans)
     assert "epoch 0" in names(one)
     assert {"epoch 1", "jobset run"} <= names(two)
 
 
 def wanted(uid: str) -> dict[str, int]:
-    return {"epoch 0": span_id(uid, "epoch", 0), "epoch 1": span_id(uid, "epoch", 1), "jobset run": span_id(uid, ROOT)}
+    return {
+        "epoch 0": context(uid, "epoch", 0).span_id,
+        "epoch 1": context(uid, "epoch", 1).span_id,
+        "jobset run": context(uid).span_id,
+    }
 
 
 def names(spans: list[tuple[str, bytes, bytes]]) -> set[str]:

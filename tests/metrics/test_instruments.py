@@ -11,7 +11,7 @@ from muster.metrics.catalogue import LABEL_SETS
 from muster.metrics.exposition import OPENMETRICS, Bounded, label, look, write
 from muster.metrics.instruments import Instruments
 from muster.metrics.rows.row import Metric, Type
-from muster.metrics.traces.spans import trace_id
+from muster.metrics.traces import context
 from muster.state.vocabulary.record import Attempts, Cause, ContainerRestarts, Phase, Record, RestartReason
 from tests.builders import NOW, plan, record
 
@@ -35,7 +35,7 @@ def test_leaving_a_phase_observes_how_long_it_lasted(instruments: Instruments) -
 
 
 def test_a_duration_has_the_trace_of_its_experiment_for_those_who_ask_for_openmetrics() -> None:
-    ours = Instruments("1", lambda: 0, lambda: 0, traced=lambda plan, _old, _new: f"{trace_id(plan.uid):032x}")
+    ours = Instruments("1", lambda: 0, lambda: 0, traced=lambda plan, _old, _new: f"{context(plan.uid).trace_id:032x}")
     pending = record(phase=Phase.ASSEMBLING, phase_at=NOW, epoch_at=NOW, broken_at=NOW)
     ours.transition(plan(), pending, record(phase=Phase.RUNNING, phase_at=NOW + 4, epoch_at=NOW, assembled_at=NOW + 4))
     seen = write(look(ours.registry), OPENMETRICS)[0].decode()
@@ -45,7 +45,7 @@ def test_a_duration_has_the_trace_of_its_experiment_for_those_who_ask_for_openme
         for sample in family.samples
         if sample.exemplar is not None
     }
-    expected = {"trace_id": f"{trace_id(plan().uid):032x}"}
+    expected = {"trace_id": f"{context(plan().uid).trace_id:032x}"}
     names = ("muster_phase_duration", "muster_time_to_assembled", "muster_restart_downtime")
     assert found == {(f"{name}_seconds_bucket", 4.0): expected for name in names}
     assert b"trace_id" not in write(look(ours.registry), "text/plain")[0]
