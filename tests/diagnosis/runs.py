@@ -151,7 +151,7 @@ RUNS = (
     Situation(
         "the GCS of Ray is frozen",
         "kuberay",
-        falls_silent(CoordinatorState.TIMEOUT, "the GCS does not answer: Deadline Exceeded"),
+        falls_silent(CoordinatorState.SILENT, "the GCS does not answer: Deadline Exceeded"),
         Cause.COORDINATOR_FROZEN,
         (0,),
         within=LOST_AFTER,

@@ -27,7 +27,7 @@ class CoordinatorState(StrEnum):
     TIMEOUT = "timeout"
     """No connection, or no answer to a call, within the deadline: network, overload, or a service that hangs."""
     SILENT = "silent"
-    """The port accepts and then says nothing: a stopped process, or a listener that is no coordinator."""
+    """Nothing follows a connection, or its dashboard reports so: a stopped process, or not a coordinator."""
     TLS = "tls"
     """The port wants TLS, which the probe does not have."""
     OTHER_PROTOCOL = "other-protocol"

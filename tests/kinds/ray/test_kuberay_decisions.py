@@ -289,7 +289,7 @@ def test_a_worker_that_never_starts_is_charged_in_the_end() -> None:
 
 def test_workers_that_give_up_while_the_head_is_known_not_to_serve_end_with_it_as_the_cause() -> None:
     story = running()
-    frozen = replace(answer(), coordinator=CoordinatorState.TIMEOUT, detail="the GCS does not answer: 503")
+    frozen = replace(answer(), coordinator=CoordinatorState.SILENT, detail="the GCS does not answer: 503")
     for _ in range(30):
         story.look(5)
         story.view.observe_probe(replace(frozen, at=story.now), 0)

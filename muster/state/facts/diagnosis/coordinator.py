@@ -15,14 +15,12 @@ from muster.state.vocabulary.record import ConditionType
 
 HEARTBEAT = 14
 """The gRPC code (UNAVAILABLE) with which a JAX coordinator gives a member up whose heartbeats stopped."""
-_FROZEN = "GCS does not answer"
-"""What the prober of Ray says of a GCS whose dashboard lives."""
 _OF_RECORD = {
     cause.stuck_as: cause
     for cause in (Causes.COORDINATOR_UNREACHABLE, Causes.COORDINATOR_NOT_SERVING, Causes.PROCESS_COUNT)
 }
 """Reasons of Stuck that are about the coordinator's port (``policies.rendezvous``)."""
-_OF_PORT = frozenset((*BY_PORT.values(), Causes.COORDINATOR_FROZEN))
+_OF_PORT = frozenset(BY_PORT.values())
 """What can be wrong with that port."""
 
 
@@ -47,7 +45,7 @@ def of_coordinator(context: Context, coordinator: Coordinator) -> Diagnosis | No
         return Diagnosis(Causes.PROCESS_COUNT, what, f"pod {pod.name} at {address} lists {answer.expected}")
     if _ending(probe, coordinator) or probe.present(context.now):
         return None
-    cause = Causes.COORDINATOR_FROZEN if _FROZEN in answer.detail else BY_PORT[answer.coordinator]
+    cause = BY_PORT[answer.coordinator]
     before = "; it served before in this epoch" if probe.last_served_at else ""
     evidence = with_message(f"pod {pod.name} runs; at {address}: {answer.coordinator}{before}", answer.detail)
     return _said(cause, evidence)

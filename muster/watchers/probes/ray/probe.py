@@ -229,6 +229,7 @@ class RayProbe:
             what = "the GCS is healthy, but the dashboard does not list the nodes"
         elif gcs.status == 503 or agent.status == 503:
             what = f"the GCS does not answer: {printable(bytes(gcs.body or agent.body), 200)}"
+            return Reply(0, state=CoordinatorState.SILENT, detail=what)
         elif nodes.status:
             return Reply(0, state=CoordinatorState.OTHER_PROTOCOL, detail=f"the list of nodes: HTTP {nodes.status}")
         else:

@@ -55,7 +55,6 @@ def recorded(reason: str, message: str, holds: bool | None = True, **fields: Any
     [
         (CoordinatorState.REFUSED, "", Causes.COORDINATOR_NOT_SERVING),
         (CoordinatorState.TIMEOUT, "", Causes.COORDINATOR_UNREACHABLE),
-        (CoordinatorState.TIMEOUT, "the GCS does not answer: Deadline Exceeded", Causes.COORDINATOR_FROZEN),
         (CoordinatorState.SILENT, "", Causes.COORDINATOR_FROZEN),
         (CoordinatorState.TLS, "", Causes.WRONG_PROTOCOL),
         (CoordinatorState.OTHER_PROTOCOL, "HTTP/1.1 400", Causes.WRONG_PROTOCOL),

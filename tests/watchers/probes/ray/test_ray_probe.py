@@ -213,7 +213,7 @@ async def test_nothing_listens() -> None:
     ("answers", "state", "detail"),
     [
         ({NODES: hang, GCS: 503, AGENT: 503}, "silent", "the GCS does not answer: RPC error: Deadline Exceeded"),
-        ({NODES: 500, GCS: 503, AGENT: 503}, "timeout", "the GCS does not answer: RPC error: Deadline Exceeded"),
+        ({NODES: 500, GCS: 503, AGENT: 503}, "silent", "the GCS does not answer: RPC error: Deadline Exceeded"),
         ({NODES: hang, GCS: hang}, "silent", "the GCS is healthy, but the dashboard does not list the nodes"),
         ({NODES: hang, GCS: hang, AGENT: hang}, "silent", "no answer within 0.3 s"),
         ({NODES: 404, GCS: 404, AGENT: 404}, "other-protocol", "the list of nodes: HTTP 404"),
