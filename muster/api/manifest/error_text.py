@@ -23,9 +23,9 @@ Loc = tuple[str | int, ...]
 
 _IN_TEMPLATE: Final = "in kind: Experiment, it belongs in spec.template.spec"
 _RENEWED: Final = "write renewOnProgress: true: backoffLimit then counts the restarts since the last progress"
+REMOVED: Final = {"window": _RENEWED, "noProgressLimit": _RENEWED}
+"""Hints for field names that were fields once."""
 ELSEWHERE: Final = {
-    "window": _RENEWED,
-    "noProgressLimit": _RENEWED,
     "suspend": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
     "startup": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
     "clocks": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
@@ -211,11 +211,11 @@ class _Models:
         """The hint for the unknown field at ``loc``."""
         name = str(loc[-1])
         known = list(self.fields(loc[:-1]))
-        if hint := ELSEWHERE.get(name):
+        if hint := REMOVED.get(name):
             return hint
         if close := nearest(name, known):
             return f"did you mean {close}?"
-        if hint := self._elsewhere(name):
+        if hint := ELSEWHERE.get(name) or self._elsewhere(name):
             return hint
         return f"known here: {', '.join(known)}" if 0 < len(known) <= _MANY else "remove it"
 

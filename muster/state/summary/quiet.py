@@ -3,12 +3,15 @@
 It is a hint and no verdict: programs that report rarely are silent while they work.
 """
 
-from typing import Final
+from __future__ import annotations
 
-from muster.api.status import ExperimentStatus
+from typing import TYPE_CHECKING, Final
+
+from muster.api.status import ExperimentStatus, Phase
 from muster.api.values.humanize import age
-from muster.state.facts.context import Context
-from muster.state.vocabulary.record import Phase
+
+if TYPE_CHECKING:  # commands import this, and not what decisions are made of
+    from muster.state.facts.context import Context
 
 LEAST: Final = 45.0
 """Seconds of silence of which nothing is said."""
