@@ -31,9 +31,17 @@ class Problem:
     hint: str = ""
 
     def __str__(self) -> str:
-        where = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
-        what = f"{self.message}, {self.hint}" if self.hint else self.message
-        return ": ".join(part for part in (where, self.field, what) if part)
+        return ": ".join(filter(None, (self.where, self.what)))
+
+    @property
+    def where(self) -> str:
+        """File, line and column, as far as they are known."""
+        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+
+    @property
+    def what(self) -> str:
+        """The field, and what is wrong with it."""
+        return ": ".join(filter(None, (self.field, f"{self.message}, {self.hint}" if self.hint else self.message)))
 
 
 class ProblemsError(MusterError, ValueError):

@@ -101,7 +101,7 @@ def lines(found: Sequence[RankStacks]) -> Iterator[str]:
     yield from (printable(group.sentence) for group in groups)
     for group in groups:
         yield ""
-        yield printable(f"{group.sentence.partition(' in ')[0]}, the innermost call first:")
+        yield printable(f"{group.who}, the innermost call first:")
         yield from (f"  {_call(frame)}" for frame in group.frames[:DEEPEST])
         if len(group.frames) > DEEPEST:
             yield f"  and {len(group.frames) - DEEPEST} more"

@@ -180,8 +180,9 @@ class Block:
             "  ",
             (printable(seen.phase) or "Submitted", PHASE_COLOURS.get(seen.phase, "")),
         )
-        if reason := stuck_because(seen).partition(":")[0]:
-            head.append(f"  stuck ({reason})", BAD)
+        stuck = seen.condition("Stuck")
+        if stuck is not None and stuck.status:
+            head.append(f"  stuck ({printable(stuck.reason)})", BAD)
         facts = [f"epoch {status.epoch_begun}"]
         if restarts := status.restarts_begun:
             facts.append(f"{restarts} restart{'s' if restarts > 1 else ''}")

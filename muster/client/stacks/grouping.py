@@ -34,7 +34,12 @@ class StackGroup:
     @property
     def sentence(self) -> str:
         """``rank 37 in next at data.py:41``, or ``510 ranks (0-36, 38-510) in all_reduce at train.py:88``."""
-        return f"{ranks_text(self.ranks, self.processes)} {self.activity}"
+        return f"{self.who} {self.activity}"
+
+    @property
+    def who(self) -> str:
+        """``rank 37``, or ``510 ranks (0-36, 38-510)``."""
+        return ranks_text(self.ranks, self.processes)
 
     @property
     def activity(self) -> str:

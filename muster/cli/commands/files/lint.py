@@ -49,8 +49,7 @@ def lint(ctx: click.Context, chosen: ClusterChoice, files: tuple[str, ...], outp
     else:
         for severity, problem in found:
             word = click.style(severity, fg=BAD if severity == "error" else BUSY)
-            where, separator, what = _split(problem)
-            data(f"{where}{separator}{word}: {what}" if severity == "warning" else str(problem))
+            data(f"{problem.where}: {word}: {problem.what}" if severity == "warning" else str(problem))
         for note in notes:
             say(plain(note))
     bad = {problem.file for severity, problem in found if severity == "error"}
@@ -88,11 +87,6 @@ def _check(file: str) -> tuple[list[tuple[str, Problem]], list[str], Manifest | 
         return warnings, [f"note: {each}" for each in said], manifest
     except ManifestError as error:
         return [*warnings, *(("error", problem) for problem in error.problems)], [], None
-
-
-def _split(problem: Problem) -> tuple[str, str, str]:
-    where = f"{problem.file}:{problem.line}:{problem.column}" if problem.line else problem.file
-    return where, ": ", str(problem).removeprefix(f"{where}: ")
 
 
 def _fields(problem: Problem) -> dict[str, object]:
