@@ -127,6 +127,22 @@ def test_the_line_of_the_late_rank_is_named_where_its_process_publishes_it(
     assert f", {doing.place}; no collective has started or finished since " in found.evidence
 
 
+def test_the_time_since_which_a_collective_waits_is_not_productive() -> None:
+    story = hanging()
+    seen = story.view.collectives_of(0)
+    assert seen is not None
+    began = seen.moved_at
+    assert story.now - began > STILL_SECONDS
+    story.run(60)
+    assert story.kept.goodput is not None
+    sums = story.kept.goodput.at(story.now)
+    assert sums.stuck == pytest.approx(1000 * (story.now - began), abs=1)
+    story.entered[2] += 1
+    story.run(30, moving=True)
+    after = story.kept.goodput.at(story.now)
+    assert after.stuck == pytest.approx(1000 * (story.now - 30 + LOOK - began), abs=1)
+
+
 def test_a_rank_inside_of_the_collective_before_is_no_culprit_beside_the_rank_that_is_stopped() -> None:
     """The all_reduce in which rank 1 was stopped has ended for ranks 0 and 3, and not for rank 2."""
     story = Publishing()
