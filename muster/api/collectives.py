@@ -7,7 +7,7 @@ same pod under ``KEYS/<member>.<n>``. Each value is a JSON object::
      "groups": [["0", "default_pg", "gloo", 4, "0-3", 6, "all_reduce", 1]],
      "shares": [["0", "default_pg", "gloo", 4, "0-3", 6, 120, 95, 0]],
      "in": "next", "file": "data.py", "line": 41, "worked": 12.1, "how": "computing", "alone": 1,
-     "pause": 600.0}
+     "meets": 0, "pause": 600.0}
 
 ``beat`` counts the values. ``moves`` is another number once the process has entered or ended a collective or has sent
 or received. ``still`` is for how many seconds it is the same, by the monotonic clock of the process, and ``longest``
@@ -18,6 +18,8 @@ not over. ``shares`` has, of groups of gloo that have no other collectives than 
 counts that only grow: collectives entered, random moments at which the process has looked, at how many of them it was
 in a collective of the group, and at how many it was not and in one of another group. ``in``, ``file``, ``line``,
 ``how``, ``alone`` and ``pause`` are those of ``muster.api.places``; ``worked`` is how many seconds ago it was at work.
+``meets`` is 1 where its line of the program has called torch.distributed, also to send or to receive: the record of
+gloo has none of those.
 
 ``muster.assist.mounted.torch_recorder`` has the same numbers: it imports nothing of Muster.
 """

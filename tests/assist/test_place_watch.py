@@ -173,6 +173,9 @@ def test_frames_of_libraries_are_not_the_programs() -> None:
     ]
     assert activity(frames) == ("all_reduce", "train.py", 88)
     assert activity(frames[:1]) == ("_value", "array.py", 9)
+    wrapped = [("recv", "/venv/lib/python3.12/site-packages/torch/distributed/distributed_c10d.py", 9)]
+    wrapped += [("wrapper", "/venv/lib/python3.12/site-packages/torch/distributed/c10d_logger.py", 83), frames[2]]
+    assert activity(wrapped) == ("recv", "train.py", 88)
     assert activity([]) == ("", "", 0)
     assert digest(frames) == digest(list(frames)) != digest(frames[1:])
 

@@ -21,17 +21,11 @@ from muster.state.view.places.sentence import sentence as places_sentence
 from muster.state.view.places.standstill import places_in_turns, places_seen
 from muster.state.view.progress import StepReport, progress_in_turns, steps_progress
 from muster.state.view.recorder.arrivals import arrivals_in_turns, arrivals_seen
-from muster.state.view.recorder.collectives import (
-    CollectiveReport,
-    Collectives,
-    GroupCount,
-    Share,
-    collectives_in_turns,
-    collectives_seen,
-)
+from muster.state.view.recorder.collectives import Collectives, collectives_in_turns, collectives_seen
 from muster.state.view.recorder.judgement import judged_in_turns
 from muster.state.view.recorder.ras import ras_in_turns, ras_seen
 from muster.state.view.recorder.ras_answer import Communicator, RasAnswer, RasRank
+from muster.state.view.recorder.report import CollectiveReport, GroupCount, Share
 from muster.state.view.turns import Turns
 from muster.watchers.probes.bounded.parts import MOST_PARTS, parts_of
 from muster.watchers.probes.jax.generations import Generation
@@ -353,5 +347,6 @@ ELSEWHERE = {
     f"{PROBES}.stated.probe": "one byte, one head or one small message",
     f"{PROBES}.torch.probe": "it asks; its answers are read by collectives and reports",
     f"{PROBES}.torch.store": "one number, or values whose size is granted",
+    "state.view.recorder.report": "fields alone, which collectives, arrivals and ras read",
 }
 """Modules of the probes without a row, and why."""

@@ -36,6 +36,20 @@ def test_the_traceback_of_the_cause_is_shown_whole() -> None:
     assert shown(found) == ["the traceback of rank 2 was:", f"  {HEAD}", f"  {FRAME}", "  ValueError: loss is NaN"]
 
 
+def test_the_ranks_that_raised_the_same_are_counted_and_not_shown() -> None:
+    missing = "ModuleNotFoundError: No module named 'torhc'"
+    found = tracebacks(r0=missing, r1="ValueError: other", r2=missing, r3=missing)
+    assert shown(found) == [
+        "the traceback of rank 2 (its last line is the same in 2 more ranks: 0, 3) was:",
+        f"  {HEAD}",
+        f"  {FRAME}",
+        f"  {missing}",
+    ]
+    assert of_end(None, tracebacks(r1=LOST, r2=LOST), {}, SURVIVOR_TEXT)[0] == (
+        "the traceback of rank 1 (its last line is the same in 1 more rank: 2) was:"
+    )
+
+
 def test_the_traceback_of_a_victim_is_one_line_that_says_so() -> None:
     assert shown(tracebacks(r1=LOST), r2=Printed("hello from 2/4", False, 998.0)) == [
         "the last line of rank 2, 2s before its end: hello from 2/4",

@@ -267,6 +267,18 @@ async def test_a_traceback_of_any_rank_is_shown_at_once_and_again_at_the_end(run
     assert run.follower.traceback() == ["the traceback of rank 1 was:", *(f"  {line}" for line in TRACEBACK)]
 
 
+async def test_why_a_run_has_ended_is_said_once_at_the_end(run: Run, capfd: pytest.CaptureFixture[str]) -> None:
+    await run.start()
+    cause = {"epoch": 0, "pod": "pod-1", "rank": 1, "node": "local", "exitCode": 1, "reason": "Error"}
+    await run.status(phase="Failed", reason="BackoffLimitExceeded", message="rank 1 failed: boom", cause=cause)
+    await run.last()
+    assert not any("ended because" in words for words in run.said.words)
+    printed = capfd.readouterr().err
+    assert "Failed" in printed
+    assert "boom" not in printed
+    assert run.follower.outcome().endswith("rank 1 failed: boom")
+
+
 async def test_a_rank_that_runs_on_after_its_traceback_is_named_and_so_is_its_exception_at_the_end(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

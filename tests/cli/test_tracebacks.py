@@ -29,8 +29,18 @@ def test_of_further_tracebacks_the_last_line_is_shown_even_where_they_are_mixed(
 
 def test_a_program_that_logs_every_exception_is_not_shown_for_ever() -> None:
     tracebacks = Tracebacks()
-    lines = [shown(tracebacks, 1, traceback("KeyError: 'x'")) for _ in range(SHOWN + 5)]
+    lines = [shown(tracebacks, 1, traceback(f"KeyError: {number}")) for number in range(SHOWN + 5)]
     assert sum(map(len, lines)) == len(traceback("")) + SHOWN - 1
+
+
+def test_an_exception_that_several_ranks_raise_is_shown_of_the_first_alone() -> None:
+    tracebacks, missing = Tracebacks(), "ModuleNotFoundError: No module named 'torhc'"
+    assert shown(tracebacks, 2, traceback(missing)) == traceback(missing)
+    assert shown(tracebacks, 0, traceback(missing)) == []
+    assert shown(tracebacks, 3, traceback("ValueError: other")) == ["ValueError: other"]
+    assert shown(tracebacks, 5, traceback(missing)) == []
+    assert (tracebacks.same_as(2), tracebacks.same_as(0), tracebacks.same_as(3)) == ([0, 5], [2, 5], [])
+    assert tracebacks.same_as(7) == []
 
 
 def test_the_last_traceback_of_a_rank_is_kept() -> None:

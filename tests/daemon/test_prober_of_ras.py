@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from muster.daemon.prober_pool import ProberPool
-from muster.state.view.recorder.collectives import CollectiveReport
 from muster.state.view.recorder.ras_answer import RasAnswer
+from muster.state.view.recorder.report import CollectiveReport
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.vocabulary.actions import ProbeTarget
 from muster.state.vocabulary.coordinator import ProbeKind

@@ -18,7 +18,7 @@ from muster.state.policies.failures.restart_reasons import EXPORTED
 from muster.state.summary.invalid_spec import refuse
 from muster.state.view.probe_result import LOST_AFTER
 from muster.state.view.progress import StepReport
-from muster.state.view.recorder.collectives import CollectiveReport, Share
+from muster.state.view.recorder.report import CollectiveReport, Share
 from muster.state.view.roll import CoordinatorState, RankState
 from muster.state.view.view import View
 from muster.state.vocabulary.coordinator import ProbeKind

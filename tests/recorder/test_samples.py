@@ -4,7 +4,8 @@ import json
 from types import SimpleNamespace
 from typing import Any
 
-from muster.assist.mounted.torch_recorder import CHECK, FASTEST, Recorder
+from muster.assist.mounted.place_watch import LIBRARIES
+from muster.assist.mounted.torch_recorder import CHECK, FASTEST, Recorder, meets
 
 
 class Native:
@@ -82,3 +83,23 @@ def test_nothing_is_read_while_the_process_does_not_move() -> None:
     native.ran(0, "all_reduce")
     one.check(FASTEST + 1)
     assert one.checked == -1
+
+
+TORCH = "/venv/lib/python3.12/site-packages/torch"
+OWN = ("train", "/app/train.py", 88)
+C10D = ("recv", f"{TORCH}/distributed/distributed_c10d.py", 2400)
+
+
+def test_a_program_meets_others_where_its_line_has_called_torch_distributed() -> None:
+    through = [C10D, ("wrapper", f"{TORCH}/distributed/c10d_logger.py", 83), OWN]
+    stages = [("_wait_batch_p2p", f"{TORCH}/distributed/pipelining/schedules.py", 5), OWN]
+    assert meets(through, LIBRARIES)
+    assert meets(stages, LIBRARIES)
+
+
+def test_a_line_of_the_program_that_a_library_has_called_meets_no_other_rank() -> None:
+    hook = [("sleeps", "/app/hooks.py", 3), C10D, OWN]
+    saves = [("save", f"{TORCH}/distributed/checkpoint/state_dict_saver.py", 9), OWN]
+    assert not meets(hook, LIBRARIES)
+    assert not meets(saves, LIBRARIES)
+    assert not meets([], LIBRARIES)

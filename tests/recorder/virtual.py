@@ -10,7 +10,8 @@ import random
 from dataclasses import dataclass, field
 
 from muster.assist.mounted.torch_recorder import FASTEST, STILL, WARM
-from muster.state.view.recorder.collectives import CollectiveReport, Collectives, GroupCount, collectives_seen
+from muster.state.view.recorder.collectives import Collectives, collectives_seen
+from muster.state.view.recorder.report import CollectiveReport, GroupCount
 
 SIZE = 4
 LOOK = 3.0

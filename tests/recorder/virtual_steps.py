@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from muster.assist.mounted.torch_recorder import FASTEST, SAMPLE
 from muster.state.view.recorder.arrivals import Arrivals, arrivals_seen
-from muster.state.view.recorder.collectives import CollectiveReport, Share
+from muster.state.view.recorder.report import CollectiveReport, Share
 
 SIZE = 4
 LOOK = 3.0

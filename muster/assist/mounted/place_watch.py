@@ -270,10 +270,10 @@ def activity(frames: list[tuple[str, str, int]]) -> tuple[str, str, int]:
     """The innermost line of the program, and the function that it called: ``all_reduce``, ``train.py``, 88."""
     if not frames:
         return "", "", 0
-    own = (index for index, (_, file, _) in enumerate(frames) if not any(part in file for part in LIBRARIES))
-    index = next(own, 0)
+    index = next((at for at, (_, file, _) in enumerate(frames) if not any(part in file for part in LIBRARIES)), 0)
+    inside = [name for name, file, _ in frames[:index] if not file.endswith("/c10d_logger.py")]  # torch wraps its calls
     _, file, line = frames[index]
-    return frames[max(0, index - 1)][0], file.rpartition("/")[2], line
+    return (inside or [frames[0][0]])[-1], file.rpartition("/")[2], line
 
 
 def digest(frames: list[tuple[str, str, int]]) -> str:

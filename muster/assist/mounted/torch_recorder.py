@@ -24,6 +24,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from itertools import takewhile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # `typing` would be an import of every process
@@ -44,6 +45,8 @@ LOAD = 0.001
 """The part of a CPU that reading the record may cost."""
 WARM = 16
 """Collectives after which ``longest`` begins: before that programs prepare data and compile, for any time."""
+MEETS = ("/torch/distributed/distributed_c10d.py", "/torch/distributed/pipelining/")
+"""Files of torch in whose calls a program waits for other ranks."""
 BACKENDS = ("gloo", "nccl")
 """Backends that record."""
 MAX_TEXT, MAX_RANKS = 60, 120
@@ -133,6 +136,7 @@ class Recorder:
             said["in"], said["file"], said["line"] = self.places.activity(self.watch.frames)
             said["worked"], said["how"] = round(now - self.watch.worked, 1), self.watch.how
             said["alone"] = int(self.watch.alone)
+            said["meets"] = int(meets(self.watch.frames, self.places.LIBRARIES))
         return said
 
     def look(self, now: float) -> None:
@@ -234,6 +238,12 @@ def together(entry: Any) -> bool:
     """No member leaves the operation before all have entered it."""
     operation = entry["profiling_name"].rpartition(":")[2].lstrip("_")
     return not entry["is_p2p"] and operation.startswith(TOGETHER)
+
+
+def meets(frames: list[tuple[str, str, int]], libraries: tuple[str, ...]) -> bool:
+    """The innermost line of the program has called what exchanges with other ranks."""
+    inside = takewhile(lambda frame: any(part in frame[1] for part in libraries), frames)
+    return any(part in file for _, file, _ in inside for part in MEETS)
 
 
 def ranges(ranks: list[int]) -> str:

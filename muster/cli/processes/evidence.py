@@ -11,12 +11,15 @@ from muster.api.causes import Cause
 from muster.api.last_words.lines import is_noise
 from muster.api.values.humanize import age
 from muster.api.values.printable import printable
+from muster.api.values.rank_ranges import to_ranges
 from muster.cli.processes.tracebacks import Tracebacks
 
 RUNS_ON: Final = 10.0
 """Seconds after which a rank that has printed a traceback, and nothing since, is said to run on."""
 STATE_DUMP: Final = "[state-dump]"
 """Begins each of some thirty lines that raylet prints when a node of Ray is lost."""
+NAMED: Final = 60
+"""Characters of the ranks that have raised the same."""
 _ABORTED: Final = 134
 
 
@@ -32,10 +35,10 @@ def of_end(cause: Cause | None, tracebacks: Tracebacks, last: Mapping[int, Print
     """The lines to print after a failure. ``last`` has the last line of each rank."""
     failed = -1 if cause is None or (cause.job and not cause.pod) else cause.rank  # a Job may fail without a pod
     if own := tracebacks.of(failed):
-        return _titled(f"the traceback of rank {failed} was:", own)
+        return _titled(f"the traceback of rank {failed}{_and_more(tracebacks, failed)} was:", own)
     rank, lines = tracebacks.first()
     if cause is None or failed < 0:
-        return _titled(f"the traceback of rank {rank} was:", lines)
+        return _titled(f"the traceback of rank {rank}{_and_more(tracebacks, rank)} was:", lines)
     said = []
     if (line := last.get(failed)) is not None and not is_noise(line.text):
         end = "its end" if cause.exit_code else "the end of the gang"
@@ -64,6 +67,15 @@ def runs_on(rank: int, exception: str, *, assisted: bool) -> str:
         f"rank {rank} has raised {raised} and has neither ended nor printed anything for {age(RUNS_ON)}: "
         f"unless the program caught it, it waits for the others{ends}"
     )
+
+
+def _and_more(tracebacks: Tracebacks, rank: int) -> str:
+    """Which other ranks have raised the same."""
+    others = tracebacks.same_as(rank)
+    if not others:
+        return ""
+    ranks = f"rank{'s' if len(others) > 1 else ''}: {to_ranges(others, NAMED).replace(',', ', ')}"
+    return f" (its last line is the same in {len(others)} more {ranks})"
 
 
 def _titled(title: str, lines: list[str]) -> list[str]:

@@ -238,7 +238,8 @@ class RunFollower:
         cause = seen.status.cause
         if cause is not None and cause != self._cause:
             self._cause = cause
-            self._display.say(printable(of_last_failure(seen.status)))
+            if not seen.finished:  # then the outcome has it
+                self._display.say(printable(of_last_failure(seen.status)))
             if cause.rank is not None and cause.rank not in self._shown:
                 self._shown.add(cause.rank)
                 for line in self._recent.get(cause.rank, ()):

@@ -2,8 +2,8 @@
 
 An exception in one rank often stops the others without a word, and its traceback is in a log that is not shown. So the
 first traceback of an epoch is shown whole as it is written, and of the following ones, which are mostly of ranks that
-lost their peer, the last line. A program may also log exceptions that it has handled: after ``SHOWN`` of them nothing
-more is shown.
+lost their peer, the last line, unless that was shown of another rank. A program may also log exceptions that it has
+handled: after ``SHOWN`` of them nothing more is shown.
 """
 
 from collections import deque
@@ -43,6 +43,8 @@ class Tracebacks:
     _first: int | None = None
     """The rank of the first traceback, while that is written."""
     _count: int = 0
+    _shown: set[str] = field(default_factory=set)
+    """The last lines that were shown, at most ``SHOWN``."""
 
     def take(self, rank: int, line: str) -> bool:
         """Keep a line that belongs to a traceback. Whether it is worth showing."""
@@ -59,8 +61,10 @@ class Tracebacks:
         found.lines.append(line)
         text = line[len(found.front) :]
         ended = not head and bool(text) and not text[:1].isspace()
-        shown = rank == self._first or (ended and self._count <= SHOWN)
+        shown = rank == self._first or (ended and self._count <= SHOWN and text not in self._shown)
         if ended:
+            if shown and len(self._shown) < SHOWN:
+                self._shown.add(text)
             self._end(rank, found)
         return shown
 
@@ -76,6 +80,11 @@ class Tracebacks:
         """The last traceback of that rank; empty where it has none."""
         found = self._last.get(rank) or self._open.get(rank)
         return found.plain() if found else []
+
+    def same_as(self, rank: int) -> list[int]:
+        """The other ranks whose last traceback has the same last line."""
+        own = self.of(rank)[-1:]
+        return sorted(other for other in self._last if own and other != rank and self.of(other)[-1:] == own)
 
     def first(self) -> tuple[int, list[str]]:
         """The rank that was the first to have a traceback, and its last one; -1 where none has."""

@@ -2,7 +2,7 @@
 
 On a terminal: a block at the bottom that is drawn anew in place, with phase, message, roll call and clocks; log lines
 scroll above it. Elsewhere: one plain line per change. Both show the same facts; the log lines are data and go to
-standard output.
+standard output. Neither shows why it ended: that is the command's last line.
 """
 
 import sys
@@ -83,7 +83,7 @@ class Lines:
     """The display where standard error is no terminal."""
 
     def __init__(self) -> None:
-        self._printer = ChangePrinter()
+        self._printer = ChangePrinter(says_end=False)
 
     def __enter__(self) -> "Lines":
         return self
@@ -150,7 +150,8 @@ class Block:
         if before is not None and seen.holds("Stuck") and not before.holds("Stuck"):
             self.say(f"Stuck: {stuck_because(seen)}")
         if before is not None and seen.phase and seen.phase != before.phase:
-            self.say(printable(f"{seen.phase}: {seen.message or seen.reason}").rstrip(": "))
+            words = "" if seen.finished else seen.message or seen.reason
+            self.say(printable(f"{seen.phase}: {words}").rstrip(": "))
 
     def show_roll(self, roll: RollSummary) -> None:
         """Show the roll call at the next frame."""

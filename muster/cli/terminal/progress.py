@@ -19,16 +19,18 @@ class ChangePrinter:
     """Prints each change once. ``_printed`` is the last line without its time."""
 
     _printed: str = ""
+    says_end: bool = True
+    """Print the message of the end, too."""
 
     def print(self, seen: Snapshot) -> None:
         """Print a line if phase, reason or message changed."""
-        line = summary(seen)
+        line = summary(seen, message=self.says_end or not seen.finished)
         if line != self._printed:
             self._printed = line
             say(f"{of_day(time.time())} {line}")
 
 
-def summary(seen: Snapshot) -> str:
+def summary(seen: Snapshot, *, message: bool = True) -> str:
     """Phase, readiness, restarts and message on one line."""
     status = seen.status
     parts = [TERMINAL.phase(seen.phase or "Submitted")]
@@ -38,8 +40,8 @@ def summary(seen: Snapshot) -> str:
         parts.append(f"{restarts} restart{'s' if restarts > 1 else ''}")
     if (stuck := seen.condition("Stuck")) is not None and stuck.status:
         parts.append(click.style(f"stuck ({printable(stuck.reason or '')})", fg=BAD))
-    message = seen.message or seen.reason
-    return " ".join(parts) + (f": {printable(message)}" if message else "")
+    words = (seen.message or seen.reason) if message else ""
+    return " ".join(parts) + (f": {printable(words)}" if words else "")
 
 
 async def watch_to_end(client: Client, name: str, namespace: str | None = None) -> Snapshot:

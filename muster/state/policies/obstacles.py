@@ -25,6 +25,7 @@ the scheduler's own  no node fits a member (``Unschedulable``)                  
                      say so
 ===================  ===================================================================  ========
 
+A submitter ends when its program has: that is wanted, and no ``RanksEnded``, though head and workers run on.
 A further end begins the 300 s of ``RanksEnded`` anew, for ``ENDS_FOR`` seconds after the first, and never once Stuck is
 true: it is no evidence that the others work.
 """
@@ -117,9 +118,14 @@ def current(context: Context) -> Obstacle | None:
         return theirs
     if context.record.phase is Phase.PENDING and (slow := _slow_start(context)):
         return slow
-    if tally.succeeded and tally.working and context.plan.coordinator and not context.plan.sequential:
-        return _ended(context)
+    if tally.working and context.plan.coordinator and not context.plan.sequential and (count := _ended_early(context)):
+        return _ended(context, count)
     return _unmet(context)
+
+
+def _ended_early(context: Context) -> int:
+    """How many members have ended with 0 although others may need them."""
+    return context.tally.succeeded - (context.plan.submitter in context.tally.done)
 
 
 def _slow_start(context: Context) -> Obstacle | None:
@@ -233,19 +239,18 @@ def _outlived(context: Context, pods: Mapping[str, Pod]) -> Obstacle:
     return Obstacle(CONTAINER_RUNS_ON, sentence, OUTLIVED_PATIENCE, first.name)
 
 
-def _ended(context: Context) -> Obstacle:
+def _ended(context: Context, count: int) -> Obstacle:
     tally, coordinator = context.tally, context.plan.coordinator
-    ended = list(islice(tally.done, NAMED))
-    named = _ranks(sorted(ended)) + (" and others" if len(tally.done) > len(ended) else "")
+    ended = list(islice((rank for rank in tally.done if rank != context.plan.submitter), NAMED))
+    named = _ranks(sorted(ended)) + (" and others" if count > len(ended) else "")
     meeting = coordinator and coordinator.rank in tally.done
     which = f"{named}, among them the coordinator" if meeting and len(ended) > 1 else named
     which = f"{named}, the coordinator" if meeting and len(ended) == 1 else which
     if context.plan.size > EXACT:
         which = ", among them the coordinator," if meeting else ""
-        count = share(tally.succeeded, context.plan.size)
-        sentence = f"{count} members ended with exit code 0{which} while others run on"
+        sentence = f"{share(count, context.plan.size)} members ended with exit code 0{which} while others run on"
     else:
-        members = "1 member" if tally.succeeded == 1 else f"{tally.succeeded} members"
+        members = "1 member" if count == 1 else f"{count} members"
         sentence = f"{members} ended with exit code 0 ({which}) while {tally.working} run on"
     at = tally.ended_at if tally.ended_at <= context.now else 0.0  # a kubelet whose clock is ahead
     pod = tally.members.get(ended[0]) if ended else None

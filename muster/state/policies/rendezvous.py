@@ -109,7 +109,8 @@ def _by_readiness(context: Context) -> Assembly:
     tally, size = context.tally, context.plan.together
     here = min(tally.ready + tally.succeeded, size)
     done = 0 < context.plan.size <= tally.succeeded
-    message = all_succeeded(context.plan.size) if done else f"{share(here, size)} members are ready"
+    well = "are ready, or have ended with exit code 0" if here > tally.ready else "are ready"
+    message = all_succeeded(context.plan.size) if done else f"{share(here, size)} members {well}"
     if here < size and size <= EXACT:
         over = len(tally.outlived) + tally.succeeded >= context.plan.size  # an obstacle says it of all of them
         absent = [

@@ -33,6 +33,8 @@ class Doing(NamedTuple):
     """What it did then: one of the words of ``muster.api.places``."""
     alone: bool = False
     """It waits, and for no other rank."""
+    meets: bool = False
+    """It is in a call of torch.distributed, in which a program waits for other ranks."""
 
     @property
     def works(self) -> bool:

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from muster.api.gang import MAX_MEMBERS
 from muster.state.view.places.report import PlaceReport
 from muster.state.view.progress import StepReport
-from muster.state.view.recorder.collectives import CollectiveReport
 from muster.state.view.recorder.ras_answer import RasAnswer
+from muster.state.view.recorder.report import CollectiveReport
 from muster.state.vocabulary.wall_time import WallTime
 
 

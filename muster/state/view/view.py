@@ -19,9 +19,10 @@ from muster.state.view.places.standstill import Places, places_in_turns
 from muster.state.view.probe_result import ProbeResult, probe_result
 from muster.state.view.progress import Progress, StepReport, progress_in_turns, resumed, steps_progress
 from muster.state.view.recorder.arrivals import Arrivals, arrivals_in_turns, who
-from muster.state.view.recorder.collectives import CollectiveReport, Collectives, collectives_in_turns
+from muster.state.view.recorder.collectives import Collectives, collectives_in_turns
 from muster.state.view.recorder.judgement import judged_in_turns
 from muster.state.view.recorder.ras import RasSeen, ras_in_turns
+from muster.state.view.recorder.report import CollectiveReport
 from muster.state.view.roll import RollAnswer, joined
 from muster.state.view.sent_reports import SentReports
 from muster.state.view.stale_members import StaleMembers

@@ -9,7 +9,8 @@ from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.facts.diagnosis.finding import Finding
 from muster.state.view.at_work import Doing
-from muster.state.view.recorder.collectives import STILL_SECONDS, CollectiveReport, GroupCount
+from muster.state.view.recorder.collectives import STILL_SECONDS
+from muster.state.view.recorder.report import CollectiveReport, GroupCount
 from muster.state.view.view import View
 from muster.state.vocabulary.record import ConditionType, Phase
 from tests.builders import plan
@@ -27,6 +28,8 @@ class Publishing(Story):
         self.entered = dict.fromkeys(range(4), 100)
         self.member = {rank: rank for rank in range(4)}
         self.doing: dict[int, Doing] = {}
+        self.inside: set[int] = set()
+        self.uncounted = -1
         self.beat = 0
         self.still = 0.0
         self.decisions = 0
@@ -44,7 +47,13 @@ class Publishing(Story):
             CollectiveReport(
                 self.member[rank], rank, 1, 1 if rank == silent else self.beat, sum(self.entered.values()), 1.0,
                 self.still,
-                (GroupCount("0", "default_pg", "gloo", 4, "0-3", count, "all_reduce", count == top),),
+                None
+                if rank == self.uncounted
+                else (
+                    GroupCount(
+                        "0", "default_pg", "gloo", 4, "0-3", count, "all_reduce", count == top or rank in self.inside
+                    ),
+                ),
                 doing=self.doing.get(rank, Doing()),
             )
             for rank, count in self.entered.items()
@@ -116,6 +125,42 @@ def test_the_line_of_the_late_rank_is_named_where_its_process_publishes_it(
     assert stuck.message.endswith(said)
     (found,) = story.findings()
     assert f", {doing.place}; no collective has started or finished since " in found.evidence
+
+
+def test_the_time_since_which_a_collective_waits_is_not_productive() -> None:
+    story = hanging()
+    seen = story.view.collectives_of(0)
+    assert seen is not None
+    began = seen.moved_at
+    assert story.now - began > STILL_SECONDS
+    story.run(60)
+    assert story.kept.goodput is not None
+    sums = story.kept.goodput.at(story.now)
+    assert sums.stuck == pytest.approx(1000 * (story.now - began), abs=1)
+    story.entered[2] += 1
+    story.run(30, moving=True)
+    after = story.kept.goodput.at(story.now)
+    assert after.stuck == pytest.approx(1000 * (story.now - 30 + LOOK - began), abs=1)
+
+
+def test_a_rank_inside_of_the_collective_before_is_no_culprit_beside_the_rank_that_is_stopped() -> None:
+    """The all_reduce in which rank 1 was stopped has ended for ranks 0 and 3, and not for rank 2."""
+    story = Publishing()
+    story.assemble()
+    story.doing = dict.fromkeys((0, 2, 3), Doing("in all_reduce (train.py:88)", meets=True))
+    story.run(30)
+    story.entered |= {0: 101, 3: 101}
+    story.inside, story.uncounted = {2}, 1
+    story.run(LOOK, moving=True)
+    story.run(STILL_SECONDS + 2 * LOOK)
+    assert story.stuck == (False, "NotStuck")
+    story.run(30, silent=1)
+    assert story.stuck == (True, "CollectiveStuck")
+    stuck = story.kept.condition(STUCK)
+    assert stuck is not None
+    assert stuck.message.endswith(": 2 of 4 ranks wait in all_reduce #101 (default_pg); rank 1 has stopped reporting")
+    (found,) = story.findings()
+    assert found.ranks == (1,)
 
 
 def test_it_is_written_once_and_ends_with_the_next_move() -> None:

@@ -3,9 +3,11 @@
 from typing import Any
 
 from muster.state.facts.causes.cannot_start import NODE_PATIENCE
+from muster.state.facts.context import Context
+from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.policies import obstacles
 from muster.state.vocabulary.coordinator import ProbeKind
-from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.group import Group, Role
 from muster.state.vocabulary.pod_spec import PodSpec
 from muster.state.vocabulary.record import ConditionType, Phase
 from tests.builders import plan
@@ -96,6 +98,54 @@ def test_a_coordinator_that_ended_is_called_one() -> None:
         story.look(obstacles.ENDED_PATIENCE)
         assert story.condition(STUCK) == (True, "RanksEnded")
         assert f"({named})" in story.kept.message
+
+
+def ray_like() -> Story:
+    """A head, two workers, and the submitter of their program, whose own controller has not ended it yet."""
+    nodes = Group("nodes", 1, 3, PodSpec(), 0)
+    submitter = Group("submitter", 1, 1, PodSpec(), 3, role=Role.SUBMITTER)
+    story = Story(plan(probe=ProbeKind.NONE, groups=(nodes, submitter)))
+    story.launch()
+    story.start()
+    story.look(1)
+    assert story.kept.phase is Phase.RUNNING
+    assert story.kept.message == "4/4 members are ready"
+    return story
+
+
+def test_a_submitter_that_has_ended_is_wanted_though_head_and_workers_run_on() -> None:
+    story = ray_like()
+    story.end(3)
+    for _ in range(3):
+        story.look(obstacles.ENDED_PATIENCE)
+        assert story.condition(STUCK) == (False, "NotStuck")
+        assert (story.kept.reason, story.kept.blocked) == ("RollComplete", None)
+    assert "while" not in story.kept.message
+
+
+def test_a_worker_that_has_ended_beside_the_submitter_is_named_alone() -> None:
+    story = ray_like()
+    story.end(3)
+    story.end(1)
+    story.look(obstacles.ENDS_TOGETHER)
+    story.look(obstacles.ENDED_PATIENCE)
+    assert story.condition(STUCK) == (True, "RanksEnded")
+    assert story.kept.message == (
+        "1 member ended with exit code 0 (rank 1) while 2 run on; 4/4 members are ready, or have ended with exit code 0"
+    )
+    assert [found.ranks for found in diagnose(Context.at(story.plan, story.kept, story.view, story.now))] == [(1,)]
+
+
+def test_members_that_have_ended_are_not_called_ready() -> None:
+    story = Story(plan(probe=ProbeKind.NONE))
+    story.launch()
+    story.start()
+    story.look(1)
+    story.end(2)
+    story.set(1, ready=False)
+    story.look(obstacles.ENDS_TOGETHER)
+    assert story.kept.message.startswith("1 member ended with exit code 0 (rank 2) while 3 run on")
+    assert "; 3/4 members are ready, or have ended with exit code 0; rank 1 (" in story.kept.message
 
 
 def test_a_further_end_does_not_clear_stuck() -> None:

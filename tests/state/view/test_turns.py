@@ -4,7 +4,7 @@ import asyncio
 
 from muster.state.view.places.report import PlaceReport
 from muster.state.view.progress import StepReport
-from muster.state.view.recorder.collectives import CollectiveReport
+from muster.state.view.recorder.report import CollectiveReport
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.view.turns import A_TURN, Turns, at_once, batches, finished
 from muster.state.view.view import View

@@ -26,6 +26,8 @@ def test_a_value_is_the_report_of_a_process_with_its_pod() -> None:
     assert (group.described, group.entered, group.operation, group.waits) == ("default_pg", 6, "all_reduce", True)
     assert read(groups=None)[0].groups is None
     assert report.shares == ()
+    assert not report.doing.meets
+    assert read(meets=1)[0].doing.meets
     (share,) = read(shares=[["\x1b" + "x" * 99, *SHARE[1:]]])[0].shares
     assert (share.group, share.size, share.entered, share.samples, share.inside) == ("default_pg", 3, 6, 120, 95)
     assert len(share.name) <= 60
@@ -51,6 +53,7 @@ def test_a_value_is_the_report_of_a_process_with_its_pod() -> None:
         {"shares": [[*SHARE[:7], 0.5, 0]]},
         {"shares": [SHARE[:8]]},
         {"shares": None},
+        {"meets": 2},
     ],
 )
 def test_a_value_that_is_not_as_agreed_is_left_out(changes: dict[str, Any]) -> None:

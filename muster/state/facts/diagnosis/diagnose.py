@@ -76,7 +76,7 @@ def _away(context: Context) -> Iterator[int]:
                 yield rank
     yield from (pod.rank for pod in tally.restarted.values() if not pod.ready)
     if record.blocked is not None and record.blocked.reason == RANKS_ENDED:
-        yield from sorted(tally.done)
+        yield from sorted(rank for rank in tally.done if rank != context.plan.submitter)
 
 
 def _from_roll(context: Context) -> Iterator[int]:

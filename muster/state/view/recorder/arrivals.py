@@ -29,7 +29,7 @@ import msgspec
 
 from muster.api.collectives import beat_interval
 from muster.api.values.rank_ranges import to_ranges
-from muster.state.view.recorder.collectives import CollectiveReport, Share
+from muster.state.view.recorder.report import CollectiveReport, Share
 from muster.state.view.turns import A_TURN, Turns, at_once
 from muster.state.vocabulary.wall_time import WallTime
 

@@ -14,7 +14,8 @@ not counted, and count as a move. Words:
 - A process is *silent* if it has published before, and its value has stayed the same for ``LOOKS`` looks and
   ``SILENT_SECONDS`` while others publish: it is stopped, or its C code keeps the interpreter's lock. In a group of
   which it is a member, and in which others wait, it is named with the count that it said last, if any.
-- A process that is behind, and waits in a collective itself, waits for others: it is named only where all wait.
+- A process that is behind, and is in a call of torch.distributed itself, waits for others: it is named only where no
+  other one is late, and where each member of all groups that any process waits in has said what it has entered.
 
 All of it are claims of programs. A program that lies harms its own run, and costs a bounded time: nothing is said of
 more than ``MOST_STATES`` different claims, and each look names about ``MOST_LATE`` processes at most.
@@ -30,7 +31,8 @@ import msgspec
 
 from muster.api.collectives import beat_interval
 from muster.api.values.rank_ranges import spans
-from muster.state.view.at_work import Awaited, Doing
+from muster.state.view.at_work import Awaited
+from muster.state.view.recorder.report import CollectiveReport, GroupCount, group_words
 from muster.state.view.turns import A_TURN, Turns, at_once, batches
 from muster.state.vocabulary.wall_time import WallTime
 
@@ -51,74 +53,6 @@ MOST_PAIRS = 4 * MOST_LATE
 """Processes and collectives that they have not entered. Nothing is said where there are more."""
 MOST_SPANS = 16_384
 """Spans of ranks that one look reads to find the groups of silent processes."""
-
-
-class GroupCount(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
-    """Where one process stands in one process group. Processes with the same state may share one object."""
-
-    name: str
-    described: str
-    backend: str
-    size: int
-    ranks: str
-    """As ``0-3,8``; a check sum of it, after ``#``, where it is long."""
-    entered: int
-    """Collectives entered; -1 where that is not known."""
-    operation: str
-    waits: bool
-    """The last one is not over."""
-    asked: bool = False
-    """NCCL says so (``state.view.recorder.ras``): ``waits`` follows from what others lack."""
-
-    @property
-    def words(self) -> str:
-        """``all_reduce #6 (default_pg)``."""
-        return f"{self.operation} #{self.entered} ({group_words(self.name, self.described)})"
-
-
-class Share(NamedTuple):
-    """At how many moments one process was in the collectives of one group (``state.view.recorder.arrivals``)."""
-
-    name: str
-    described: str
-    backend: str
-    size: int
-    ranks: str
-    entered: int
-    samples: int
-    inside: int
-    """Samples in which it was in a collective of this group."""
-    elsewhere: int
-    """Samples in which it was not, and was in one of another group."""
-
-    @property
-    def group(self) -> str:
-        """The group, by its description where it has one."""
-        return group_words(self.name, self.described)
-
-
-class CollectiveReport(NamedTuple):
-    """What one process has published last. It is a claim of the program."""
-
-    member: int
-    """The rank of its pod."""
-    rank: int
-    """Its own, among all processes."""
-    life: int
-    beat: int
-    moves: int
-    longest: float
-    still: float
-    """Seconds without a move; below 0 where that is not known yet."""
-    groups: tuple[GroupCount, ...] | None = None
-    """None until it has been still for a while, and where NCCL does not say enough."""
-    shares: tuple[Share, ...] = ()
-    """How long it is in collectives; of no group where other operations than those that wait for all are used."""
-    device: int = -1
-    """Of several GPUs of its pod, the number of its own, where that is how it is known; else -1."""
-    doing: Doing = Doing()
-    pause: float = 0.0
-    """Seconds of a pause that the program has announced, and that is not over."""
 
 
 class _Process(NamedTuple):
@@ -171,11 +105,6 @@ class Behind(NamedTuple):
     def group(self) -> str:
         """The group, by its description where it has one."""
         return group_words(self.name, self.described)
-
-
-def group_words(name: str, described: str) -> str:
-    """A process group, by its description where it has one."""
-    return described if described not in ("", "undefined") else f"process group {name}"
 
 
 class Collectives(msgspec.Struct, frozen=True):
@@ -276,9 +205,7 @@ def _who_is_behind(processes: Mapping[tuple[int, int], _Process]) -> Turns[tuple
                 counted[each.report.life].update(each.report.groups)
         if sum(map(len, counted.values())) > MOST_STATES:
             return ()
-    waits: dict[int, dict[GroupCount, _Wait]] = {}
-    for life, states in counted.items():
-        waits[life] = _waits(states, silent)
+    waits = {life: _waits(states, silent) for life, states in counted.items()}
     pairs = 0
     for group in batches((report, waits[life]) for life, reports in lives.items() for report in reports):
         yield
@@ -288,7 +215,8 @@ def _who_is_behind(processes: Mapping[tuple[int, int], _Process]) -> Turns[tuple
     yield
     found = [wait for of_life in waits.values() for wait in dict.fromkeys(of_life.values())]
     found.sort(key=lambda each: (-each.waiting, each.at.name))
-    return tuple(_named(found, silent, alone=True)) or tuple(_named(found, silent, alone=False))
+    late = tuple(_named(found, silent, alone=True))
+    return late or (tuple(_named(found, silent, alone=False)) if all(map(_whole, counted.values())) else ())
 
 
 @dataclass(slots=True, eq=False)
@@ -332,7 +260,7 @@ def _waits(counted: Mapping[GroupCount, int], silent: _Silent) -> dict[GroupCoun
     """
     groups: dict[tuple[object, ...], list[GroupCount]] = defaultdict(list)
     for state in counted:
-        groups[state.name, state.backend, state.size, state.ranks].append(state)
+        groups[state.of].append(state)
     found: dict[GroupCount, _Wait] = {}
     for states in groups.values():
         top = max(each.entered for each in states)
@@ -346,12 +274,21 @@ def _waits(counted: Mapping[GroupCount, int], silent: _Silent) -> dict[GroupCoun
     return found
 
 
+def _whole(counted: Mapping[GroupCount, int]) -> bool:
+    """All members of each group that any process waits in have said what they have entered."""
+    missing: dict[tuple[object, ...], int] = {}
+    for each, count in counted.items():
+        known = count if each.entered >= 0 else 0
+        missing[each.of] = missing.get(each.of, each.size) - known
+    return not any(each.waits and missing[each.of] > 0 for each in counted)
+
+
 def _find_late(report: CollectiveReport, waits: Mapping[GroupCount, _Wait]) -> int:
     """Add the process to each collective that it has not entered; return to how many."""
     groups, pairs = report.groups or (), 0
     if waits.keys().isdisjoint(groups):
         return 0
-    busy = any(each.waits for each in groups)
+    busy = report.doing.meets or any(each.waits for each in groups)
     for state in groups:
         wait = waits.get(state)
         if wait is not None and state.entered < wait.at.entered:
@@ -366,7 +303,10 @@ def _named(found: Iterable[_Wait], silent: _Silent, *, alone: bool) -> Iterator[
     for wait in found:
         one = wait.at
         pairs = wait.alone if alone else wait.alone + wait.others
-        late = [_late(report, state) for report, state in pairs]
+        late = [
+            Late(each.member, each.rank, state.entered, silent=False, waits=_waits_in(each), device=each.device)
+            for each, state in pairs
+        ]
         late += [_silenced(each, one, one.entered) for each in silent.at(wait.silent)]
         if not late:
             continue
@@ -377,10 +317,6 @@ def _named(found: Iterable[_Wait], silent: _Silent, *, alone: bool) -> Iterator[
         left -= len(late)
         if left <= 0:
             return
-
-
-def _late(report: CollectiveReport, state: GroupCount) -> Late:
-    return Late(report.member, report.rank, state.entered, silent=False, waits=_waits_in(report), device=report.device)
 
 
 def _silenced(process: _Process, wanted: GroupCount, top: int) -> Late:

@@ -21,12 +21,11 @@ from muster.state.view.recorder.collectives import (
     MOST_STATES,
     STILL_SECONDS,
     Behind,
-    CollectiveReport,
     Collectives,
-    GroupCount,
     Late,
     _Process,
 )
+from muster.state.view.recorder.report import CollectiveReport, GroupCount
 from muster.state.view.turns import Turns, at_once, batches
 
 _Call = tuple[str, str, int, str, int]

@@ -23,8 +23,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from muster.state.view.recorder.collectives import CollectiveReport, GroupCount
 from muster.state.view.recorder.ras_answer import OPERATIONS, Communicator, RasAnswer
+from muster.state.view.recorder.report import CollectiveReport, GroupCount
 from muster.state.view.turns import Turns, at_once, batches
 from muster.state.vocabulary.wall_time import WallTime
 

@@ -16,8 +16,9 @@ from muster.api.places import MAX_NAME, WORK, located
 from muster.api.values.printable import bare
 from muster.api.values.rank_ranges import check_ranges
 from muster.state.view.at_work import Doing
-from muster.state.view.recorder.collectives import LONGEST, MOST_STATES, CollectiveReport, GroupCount
-from muster.state.view.recorder.collectives import Share as SeenShare
+from muster.state.view.recorder.collectives import LONGEST, MOST_STATES
+from muster.state.view.recorder.report import CollectiveReport, GroupCount
+from muster.state.view.recorder.report import Share as SeenShare
 from muster.watchers.probes.reports import IDLE, rest_after
 from muster.watchers.probes.torch.store import Store
 
@@ -77,6 +78,7 @@ class Value(msgspec.Struct):
     worked: float = -1.0
     how: str = ""
     alone: Annotated[int, msgspec.Meta(ge=0, le=1)] = 0
+    meets: Annotated[int, msgspec.Meta(ge=0, le=1)] = 0
     pause: _Seconds = 0.0
 
 
@@ -169,7 +171,8 @@ def decoded(key: str, value: bytes) -> tuple[CollectiveReport | None, int]:
 def _doing(said: Value) -> Doing:
     place = located(bare(said.function, MAX_NAME), bare(said.file, MAX_NAME), said.line)
     quiet = said.worked if said.worked >= 0 else inf
-    return Doing(place if said.function else "", quiet, said.how if said.how in WORK else "", bool(said.alone))
+    how = said.how if said.how in WORK else ""
+    return Doing(place if said.function else "", quiet, how, bool(said.alone), bool(said.meets))
 
 
 def _group(each: Group) -> GroupCount:

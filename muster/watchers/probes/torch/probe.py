@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 
 from muster.api.values.printable import printable
 from muster.state.view.progress import StepReport
-from muster.state.view.recorder.collectives import CollectiveReport
+from muster.state.view.recorder.report import CollectiveReport
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.watchers.probes.bounded.connection import Address
 from muster.watchers.probes.torch.collectives import StoredCollectives

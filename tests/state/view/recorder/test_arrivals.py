@@ -1,7 +1,7 @@
 """Who comes last to collectives, by how often each process is seen to wait in them."""
 
 from muster.state.view.recorder.arrivals import FEWEST, SAMPLES, WINDOW, Arrivals, arrivals_seen, sentence
-from muster.state.view.recorder.collectives import CollectiveReport, Share
+from muster.state.view.recorder.report import CollectiveReport, Share
 
 LOOK = 3.0
 PER_LOOK = 6

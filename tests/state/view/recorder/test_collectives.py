@@ -2,16 +2,16 @@
 
 import pytest
 
+from muster.state.view.at_work import Doing
 from muster.state.view.recorder.collectives import (
     FIRST_SECONDS,
     LOOKS,
     STILL_SECONDS,
     Behind,
-    CollectiveReport,
     Collectives,
-    GroupCount,
     collectives_seen,
 )
+from muster.state.view.recorder.report import CollectiveReport, GroupCount
 
 LOOK = 3.0
 WORLD = "0-3"
@@ -31,6 +31,7 @@ class Gang:
         self.groups: dict[int, list[GroupCount]] = {rank: [world(100, waits=False)] for rank in range(size)}
         self.member = {rank: rank for rank in range(size)}
         self.pause = 0.0
+        self.meets: set[int] = set()
 
     def run(self, seconds: float, *, moving: tuple[int, ...] = (), silent: tuple[int, ...] = ()) -> None:
         """Time passes; ranks that are ``silent`` write nothing."""
@@ -56,6 +57,7 @@ class Gang:
                 self.longest,
                 self.still[rank],
                 tuple(self.groups[rank]) if self.still[rank] >= 10.0 else None,
+                doing=Doing(meets=rank in self.meets),
             )
             for rank in self.beats
         ]
@@ -155,6 +157,59 @@ def test_where_all_wait_for_each_other_all_are_said_to_wait() -> None:
         ("broadcast #8 (a)", [(1, "all_reduce #6")]),
         ("all_reduce #6 (b)", [(0, "broadcast #8")]),
     ]
+
+
+def one_behind(victim: int) -> Gang:
+    """A rank is stopped while an all_reduce ends: one rank waits for it in this one, and two in the next."""
+    gang = at_work()
+    gang.stand(101, 101, 101, 101)
+    gang.groups[(victim + 1) % 4] = [world(100, waits=True)]
+    return gang
+
+
+@pytest.mark.parametrize("victim", range(4))
+def test_a_rank_one_behind_that_waits_in_the_collective_itself_waits_for_the_silent_one(victim: int) -> None:
+    gang = one_behind(victim)
+    gang.run(90, silent=(victim,))
+    assert gang.named == [victim]
+
+
+@pytest.mark.parametrize("victim", range(4))
+def test_a_rank_that_waits_is_not_named_before_all_members_of_its_group_are_known(victim: int) -> None:
+    """On a busy machine few looks are made: the rank that is stopped has said no count, and is not silent yet."""
+    gang = one_behind(victim)
+    gang.still[victim] = -1e9
+    gang.run(STILL_SECONDS + 4 * LOOK)
+    assert gang.named == []
+    gang.run(30, silent=(victim,))
+    assert gang.named == [victim]
+
+
+def test_a_rank_that_waits_is_not_named_where_a_member_of_its_group_publishes_nothing() -> None:
+    gang = one_behind(2)
+    for known in (gang.beats, gang.moves, gang.still):
+        del known[2]
+    gang.run(600)
+    assert gang.named == []
+
+
+def test_a_rank_in_a_receive_waits_for_the_silent_one_and_is_named_where_no_other_is_late() -> None:
+    """The record of gloo has no sends and receives."""
+    gang = at_work()
+    gang.stand(101, 101, 100, 100)
+    gang.meets = {2}
+    gang.run(60, silent=(3,))
+    assert gang.named == [3]
+    gang = at_work()
+    gang.stand(101, 101, 100, 100)
+    gang.meets = {2}
+    gang.run(60)
+    assert gang.named == [3]
+    gang = at_work()
+    gang.stand(101, 101, 100, 101)
+    gang.meets = {2}
+    gang.run(60)
+    assert gang.named == [2]
 
 
 def test_a_silent_rank_is_named_where_others_wait_in_a_group_of_which_it_is_a_member() -> None:
