@@ -32,8 +32,8 @@ from muster.metrics.runbooks import PUBLISHED
 
 _TEMPLATE = re.compile(r"\{\{.*?\}\}")
 _AT = re.compile(r"@\w+")
-_WHERE = "{{ with $labels.@cluster }}{{ . }}: {{ end }}"
-"""Begins each summary: the cluster, where the alert has one."""
+_WHERE = "{{ with $labels.@cluster }}{{ . }}: {{ end }}{{ with $labels.shard }}shard {{ . }}: {{ end }}"
+"""Begins each summary: the cluster and the shard, where the alert has them."""
 _KNOWN = (
     '{{- range $values.clusters }} or absent(muster_build_info{job="{{ $job }}",{{ $cluster }}="{{ . }}"}){{- end }}'
 )
@@ -205,7 +205,7 @@ def _group(group: Group, target: Target) -> Iterator[str]:
             expr = fill(kept(rule.expr, "@cluster"), lambda name: target.value(None, name))
             yield from target.recording(rule, list(_item({"record": rule.name, "expr": expr})))
         else:
-            yield from target.rule(rule, list(_item(_fields(rule, group.keep, target))))
+            yield from target.rule(rule, list(_item(_fields(rule, rule.keep or group.keep, target))))
 
 
 def _join(target: Target, names: str) -> str:
