@@ -173,7 +173,7 @@ and
     ),
     Alert(
         "MusterSameFailureEnded",
-        "sum by (verdict) (max by (job, namespace, instance, operator, verdict)"
+        "sum by (verdict) (max by (job, namespace, instance, verdict)"
         f' (increase(muster_restart_verdicts_total{{verdict="{AGAIN}",enforced="true"}}[@window]))) > 0',
         Severity.WARNING,
         "Experiments that ended within @window because their gang failed in the same way again: "

@@ -451,7 +451,7 @@ groups:
 {{- with $values.alerts.MusterSameFailureEnded }}
 {{- if .enabled }}
   - alert: MusterSameFailureEnded
-    expr: sum by ({{ $cluster }}, shard, verdict) (max by ({{ $cluster }}, shard, job, namespace, instance, operator, verdict) (increase(muster_restart_verdicts_total{verdict="SameFailureAgain",enforced="true"}[{{ .window }}]))) > 0
+    expr: sum by ({{ $cluster }}, shard, verdict) (max by ({{ $cluster }}, shard, job, namespace, instance, verdict) (increase(muster_restart_verdicts_total{verdict="SameFailureAgain",enforced="true"}[{{ .window }}]))) > 0
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
