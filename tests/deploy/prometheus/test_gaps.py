@@ -104,17 +104,17 @@ def test_through_a_gap_an_incident_goes_on_and_keeps_its_runs_back(
             lost = shard == shards[-1]
             written = broken(values, samples, stale=how == "scrapes fail") if lost else values
             series[with_audience(of_shard(name, shard))] = written
-    lost = f'shard="{shards[-1]}"'
+    of_lost = f'shard="{shards[-1]}"'
     end = (BEFORE + samples + 60) * 5
-    firing = 'ALERTS{alertstate="firing",alertname="%s",' + lost + "}"
+    firing = 'ALERTS{alertstate="firing",alertname="%s",' + of_lost + "}"
     incident, explained, missing = (firing % f"Muster{name}" for name in ("Incident", "RunExplained", "RankMissing"))
     window = f"[{end - 240}s:5s]"
     by = "namespace, experiment"
-    queries: Mapping[str, list[float]] = {
+    queries: dict[str, list[float]] = {
         f"count(count_over_time(({incident}){window}) < {(end - 240) // 5})": [],
         f"count(max_over_time((max by ({by}) ({missing}) unless on ({by}) max by ({by}) ({explained})){window}))": [],
         f"count({incident} and on () {explained} and on () {missing})": [1],
-        f'count(max_over_time(ALERTS{{alertstate="firing",alertname="MusterDaemonDown",{lost}}}{window}))': [1]
+        f'count(max_over_time(ALERTS{{alertstate="firing",alertname="MusterDaemonDown",{of_lost}}}{window}))': [1]
         if length == "ten minutes"
         else [],
     }
@@ -129,7 +129,7 @@ def of_shard(name: str, shard: str) -> str:
     return name.replace("{", f'{{shard="{shard}",', 1) if shard else name
 
 
-def promtool(series: Mapping[str, str], queries: Mapping[str, list[float]], at: int, folder: Path) -> str:
+def promtool(series: Mapping[str, str], queries: dict[str, list[float]], at: int, folder: Path) -> str:
     """What `promtool test rules` says against these answers at that second; empty if all hold."""
     try:
         tool = program("promtool")
