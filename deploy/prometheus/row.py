@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from deploy.prometheus.clusters import LABEL
+from deploy.prometheus.clusters import ALONE, AMONG, LABEL
 from muster.state.facts.audience import Audience
 
 JOB = "job"
@@ -19,6 +19,7 @@ KNOWN = "known"
 OBJECTIVE = "objective"
 WEIGHT, WHOSE = "weight", "whose"
 GIVEN = {JOB: "musterd", REPLICAS: "2", CLUSTER: LABEL, KNOWN: "", OBJECTIVE: "0.95", WEIGHT: "", WHOSE: "runs"}
+GIVEN |= {ALONE: "", AMONG: "{"}
 """What every alert may use, with defaults: the job label of musterd's scrape, how many replicas run, the label that
 names the cluster, the clusters of the chart's list in which none is scraped, the share of time not to be wasted, what
 the names of the series have in them that weigh it, and whose time that is."""

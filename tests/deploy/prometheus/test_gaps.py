@@ -1,18 +1,16 @@
 """What keeps other alerts back goes on for longer than they do, whatever gap there is in what Prometheus hears."""
 
 import re
-import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 from deploy.prometheus.groups import GROUPS
-from tests.deploy.prometheus.binaries import Unavailable, program
+from tests.deploy.prometheus.binaries import Unavailable
 from tests.deploy.prometheus.case import DAEMON, EXPERIMENT, ONE, reason, with_audience
-from tests.deploy.prometheus.promtool import RULES
+from tests.deploy.prometheus.promtool import RULES, answered
 
 INHIBITIONS = yaml.safe_load(RULES.with_name("alertmanager.yaml").read_text())["inhibit_rules"]
 SHIPPED = {
@@ -131,26 +129,9 @@ def of_shard(name: str, shard: str) -> str:
 
 def promtool(series: Mapping[str, str], queries: dict[str, list[float]], at: int, folder: Path) -> str:
     """What `promtool test rules` says against these answers at that second; empty if all hold."""
+    order = [group.name for group in GROUPS if not group.option]
+    expected = {expr: dict(zip(["{}"], values, strict=False)) for expr, values in queries.items()}
     try:
-        tool = program("promtool")
+        return answered([RULES], order, series, expected, at, folder)
     except Unavailable as reason:
         pytest.skip(str(reason))
-    expected: list[dict[str, Any]] = [
-        {"expr": expr, "eval_time": f"{at}s", "exp_samples": [{"labels": "{}", "value": value} for value in values]}
-        for expr, values in queries.items()
-    ]
-    test = {
-        "interval": "5s",
-        "input_series": [{"series": name, "values": values} for name, values in series.items()],
-        "promql_expr_test": expected,
-    }
-    document = {
-        "rule_files": [str(RULES)],
-        "evaluation_interval": "5s",
-        "group_eval_order": [group.name for group in GROUPS if not group.option],
-        "tests": [test],
-    }
-    file = folder / "test.yaml"
-    file.write_text(yaml.safe_dump(document, width=10_000), encoding="utf-8")
-    done = subprocess.run([str(tool), "test", "rules", str(file)], capture_output=True, text=True, check=False)
-    return "" if done.returncode == 0 else done.stdout + done.stderr

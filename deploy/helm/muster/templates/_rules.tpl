@@ -11,6 +11,10 @@
 {{- $weight := ternary "_accelerators" "" $weighed -}}
 {{- $whose := ternary "accelerators" "runs" $weighed -}}
 {{- $replicas := .Values.replicas -}}
+{{- $and := "{" -}}{{- $only := "" -}}
+{{- with .Values.settings.shard -}}
+{{- $and = printf `{shard="%s",` . -}}{{- $only = printf `{shard="%s"}` . -}}
+{{- end -}}
 {{- $runbooks := include "muster.runbooks" . -}}
 {{- $namespace := .Release.Namespace -}}
 {{- $owners := include "muster.owners" . -}}
@@ -19,50 +23,50 @@ groups:
   interval: 30s
   rules:
   - record: experiment:muster_gang_restarts:max
-    expr: max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_gang_restarts_total)
+    expr: max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_gang_restarts_total{{ $only }})
   - record: experiment:muster_failures:max
-    expr: sum by ({{ $cluster }}, shard, namespace, experiment) (max by ({{ $cluster }}, shard, namespace, experiment, reason) (muster_experiment_restarts_total{reason!~"PreemptionByScheduler|EvictionByEvictionAPI|DeletionByTaintManager|DeletionByPodGC|TerminationByKubelet|NodeLost|PodDeleted|PodAltered|Refused|NodeNotReady|Unschedulable|CoordinatorLost|Queued|RanksNotStarted|Preempted|FlavorMigration|PodsReadyTimeout|AdmissionCheck|ClusterQueueStopped|LocalQueueStopped|NodeFailures|EvictedOnManagerCluster|WorkloadSliceReplaced|Deactivated|QueueUnavailable|WorkloadOutdated|NotAdmitted|WorkloadDeleted|WorkloadFinished|AdmissionLost|Requested"})) or max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_gang_restarts_total) * 0
+    expr: sum by ({{ $cluster }}, shard, namespace, experiment) (max by ({{ $cluster }}, shard, namespace, experiment, reason) (muster_experiment_restarts_total{{ $and }}reason!~"PreemptionByScheduler|EvictionByEvictionAPI|DeletionByTaintManager|DeletionByPodGC|TerminationByKubelet|NodeLost|PodDeleted|PodAltered|Refused|NodeNotReady|Unschedulable|CoordinatorLost|Queued|RanksNotStarted|Preempted|FlavorMigration|PodsReadyTimeout|AdmissionCheck|ClusterQueueStopped|LocalQueueStopped|NodeFailures|EvictedOnManagerCluster|WorkloadSliceReplaced|Deactivated|QueueUnavailable|WorkloadOutdated|NotAdmitted|WorkloadDeleted|WorkloadFinished|AdmissionLost|Requested"})) or max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_gang_restarts_total{{ $only }}) * 0
   - record: experiment:muster_disruptions:max
-    expr: max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_disruptions_total)
+    expr: max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_disruptions_total{{ $only }})
   - record: experiment:muster_wall_seconds:max
-    expr: max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_wall_seconds_total)
+    expr: max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_wall_seconds_total{{ $only }})
   - record: experiment:muster_productive_seconds:max
-    expr: max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_productive_seconds_total)
+    expr: max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_productive_seconds_total{{ $only }})
   - record: experiment:muster_taken_back_seconds:max
-    expr: max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_taken_back_seconds_total)
+    expr: max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_taken_back_seconds_total{{ $only }})
   - record: experiment:muster_goodput:ratio
-    expr: (experiment:muster_productive_seconds:max - experiment:muster_taken_back_seconds:max) / (experiment:muster_wall_seconds:max > 0)
+    expr: (experiment:muster_productive_seconds:max{{ $only }} - experiment:muster_taken_back_seconds:max{{ $only }}) / (experiment:muster_wall_seconds:max{{ $only }} > 0)
   - record: experiment:muster_goodput:ratio_rate1h
-    expr: clamp_min(rate(experiment:muster_productive_seconds:max[1h]) - rate(experiment:muster_taken_back_seconds:max[1h]), 0) / (rate(experiment:muster_wall_seconds:max[1h]) > 0)
+    expr: clamp_min(rate(experiment:muster_productive_seconds:max{{ $only }}[1h]) - rate(experiment:muster_taken_back_seconds:max{{ $only }}[1h]), 0) / (rate(experiment:muster_wall_seconds:max{{ $only }}[1h]) > 0)
   - record: namespace:muster_goodput:ratio_rate1h
-    expr: clamp_min(sum by ({{ $cluster }}, shard, namespace) (rate(experiment:muster_productive_seconds:max[1h])) - sum by ({{ $cluster }}, shard, namespace) (rate(experiment:muster_taken_back_seconds:max[1h])), 0) / (sum by ({{ $cluster }}, shard, namespace) (rate(experiment:muster_wall_seconds:max[1h])) > 0)
+    expr: clamp_min(sum by ({{ $cluster }}, shard, namespace) (rate(experiment:muster_productive_seconds:max{{ $only }}[1h])) - sum by ({{ $cluster }}, shard, namespace) (rate(experiment:muster_taken_back_seconds:max{{ $only }}[1h])), 0) / (sum by ({{ $cluster }}, shard, namespace) (rate(experiment:muster_wall_seconds:max{{ $only }}[1h])) > 0)
   - record: namespace:muster_ranks_missing:sum
-    expr: sum by ({{ $cluster }}, shard, namespace) (max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_ranks_missing))
+    expr: sum by ({{ $cluster }}, shard, namespace) (max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_ranks_missing{{ $only }}))
   - record: namespace:muster_experiments_stuck:sum
-    expr: sum by ({{ $cluster }}, shard, namespace) (max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_stuck))
+    expr: sum by ({{ $cluster }}, shard, namespace) (max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_stuck{{ $only }}))
   - record: operator:muster_time_to_assembled_seconds:p95_rate1h
-    expr: histogram_quantile(0.95, sum by ({{ $cluster }}, shard, operator, le) (rate(muster_time_to_assembled_seconds_bucket[1h])))
+    expr: histogram_quantile(0.95, sum by ({{ $cluster }}, shard, operator, le) (rate(muster_time_to_assembled_seconds_bucket{{ $only }}[1h])))
   - record: operator:muster_restart_downtime_seconds:p95_rate1h
-    expr: histogram_quantile(0.95, sum by ({{ $cluster }}, shard, operator, le) (rate(muster_restart_downtime_seconds_bucket[1h])))
+    expr: histogram_quantile(0.95, sum by ({{ $cluster }}, shard, operator, le) (rate(muster_restart_downtime_seconds_bucket{{ $only }}[1h])))
 - name: muster-experiments
   interval: {{ $values.interval }}
   rules:
 {{- if $owners }}
   - record: experiment:muster_owners:info
     expr: |-
-      topk by ({{ $cluster }}, shard, namespace, experiment) (1, 2 * muster_experiment_info or last_over_time(muster_experiment_info[5m])) ^ 0
+      topk by ({{ $cluster }}, shard, namespace, experiment) (1, 2 * muster_experiment_info{{ $only }} or last_over_time(muster_experiment_info{{ $only }}[5m])) ^ 0
       or
-        experiment:muster_owners:info unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info[15m]))
+        experiment:muster_owners:info{{ $only }} unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
 {{- end }}
 {{- with $values.alerts.MusterIncident }}
 {{- if .enabled }}
   - alert: MusterIncident
     expr: |-
-      max by ({{ $cluster }}, shard, kind, subject, cause, scope, audience) (muster_incident_runs) > 0
+      max by ({{ $cluster }}, shard, kind, subject, cause, scope, audience) (muster_incident_runs{{ $only }}) > 0
       or
-        max by ({{ $cluster }}, shard, kind, subject, cause, scope, audience) (last_over_time(muster_incident_runs[15m]))
+        max by ({{ $cluster }}, shard, kind, subject, cause, scope, audience) (last_over_time(muster_incident_runs{{ $only }}[15m]))
       and on ({{ $cluster }}, shard, kind, subject, cause, scope, audience)
-        max by ({{ $cluster }}, shard, kind, subject, cause, scope, audience) (ALERTS{alertname="MusterIncident",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info[15m]))
+        max by ({{ $cluster }}, shard, kind, subject, cause, scope, audience) (ALERTS{{ $and }}alertname="MusterIncident",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
     for: '{{ .for }}'
     keep_firing_for: 3m
     labels:
@@ -84,12 +88,12 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_explained) == 1
+      max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_explained{{ $only }}) == 1
       or
-        max by ({{ $cluster }}, shard, namespace, experiment) (ALERTS{alertname="MusterRunExplained",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info[15m]))
+        max by ({{ $cluster }}, shard, namespace, experiment) (ALERTS{{ $and }}alertname="MusterRunExplained",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
       ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 3m
@@ -112,22 +116,22 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"CoordinatorUnreachable"} or last_over_time(muster_experiment_stuck_reason{reason=~"CoordinatorUnreachable"}[30s])) == 1
+      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{{ $and }}reason=~"CoordinatorUnreachable"} or last_over_time(muster_experiment_stuck_reason{{ $and }}reason=~"CoordinatorUnreachable"}[30s])) == 1
       unless on ({{ $cluster }}, shard, namespace, experiment)
         (
-          max by ({{ $cluster }}, shard, namespace, experiment) (last_over_time(muster_experiment_coordinator_state{state="refused"}[30s])) == 1
+          max by ({{ $cluster }}, shard, namespace, experiment) (last_over_time(muster_experiment_coordinator_state{{ $and }}state="refused"}[30s])) == 1
         unless
           (
-            max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_coordinator_state{state="refused"}) == 1
+            max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_coordinator_state{{ $and }}state="refused"}) == 1
           and
-            max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_coordinator_state{state="refused"} offset {{ .closing }}) == 1
+            max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_coordinator_state{{ $and }}state="refused"} offset {{ .closing }}) == 1
           )
         )
       or
-        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{alertname="MusterCoordinatorStuck",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info[15m]))
+        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{{ $and }}alertname="MusterCoordinatorStuck",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
       ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 90s
@@ -149,12 +153,12 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"CoordinatorNotServing|DashboardNotServing"} or last_over_time(muster_experiment_stuck_reason{reason=~"CoordinatorNotServing|DashboardNotServing"}[30s])) == 1
+      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{{ $and }}reason=~"CoordinatorNotServing|DashboardNotServing"} or last_over_time(muster_experiment_stuck_reason{{ $and }}reason=~"CoordinatorNotServing|DashboardNotServing"}[30s])) == 1
       or
-        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{alertname="MusterCoordinatorNotServing",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info[15m]))
+        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{{ $and }}alertname="MusterCoordinatorNotServing",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
       ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
@@ -176,12 +180,12 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_stuck_reason{reason=~"RanksMissing|RankFailed|ProcessCountMismatch"} or last_over_time(muster_experiment_stuck_reason{reason=~"RanksMissing|RankFailed|ProcessCountMismatch"}[30s])) == 1
+      max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_stuck_reason{{ $and }}reason=~"RanksMissing|RankFailed|ProcessCountMismatch"} or last_over_time(muster_experiment_stuck_reason{{ $and }}reason=~"RanksMissing|RankFailed|ProcessCountMismatch"}[30s])) == 1
       or
-        max by ({{ $cluster }}, shard, namespace, experiment) (ALERTS{alertname="MusterRankMissing",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info[15m]))
+        max by ({{ $cluster }}, shard, namespace, experiment) (ALERTS{{ $and }}alertname="MusterRankMissing",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
       ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 2m
@@ -204,20 +208,20 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, shard, namespace, experiment) (max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"StartingDeadlineExceeded|AssemblyDeadlineExceeded"} or last_over_time(muster_experiment_stuck_reason{reason=~"StartingDeadlineExceeded|AssemblyDeadlineExceeded"}[30s])) == 1)
+      max by ({{ $cluster }}, shard, namespace, experiment) (max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{{ $and }}reason=~"StartingDeadlineExceeded|AssemblyDeadlineExceeded"} or last_over_time(muster_experiment_stuck_reason{{ $and }}reason=~"StartingDeadlineExceeded|AssemblyDeadlineExceeded"}[30s])) == 1)
       or
-        max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_phase{phase="Assembling"}) == 1
+        max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_phase{{ $and }}phase="Assembling"}) == 1
       and
-        max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_wall_seconds_total) > {{ .seconds }}
+        max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_wall_seconds_total{{ $only }}) > {{ .seconds }}
       and
-        max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_phase{phase="Assembling"} offset {{ .seconds }}s) == 1
+        max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_phase{{ $and }}phase="Assembling"} offset {{ .seconds }}s) == 1
       and
-        min by ({{ $cluster }}, shard, namespace, experiment) (min_over_time(muster_experiment_phase{phase="Assembling"}[{{ .seconds }}s])) == 1
+        min by ({{ $cluster }}, shard, namespace, experiment) (min_over_time(muster_experiment_phase{{ $and }}phase="Assembling"}[{{ .seconds }}s])) == 1
       or
-        max by ({{ $cluster }}, shard, namespace, experiment) (ALERTS{alertname="MusterAssemblyOverdue",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info[15m]))
+        max by ({{ $cluster }}, shard, namespace, experiment) (ALERTS{{ $and }}alertname="MusterAssemblyOverdue",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
       ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
@@ -240,12 +244,12 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed"} or last_over_time(muster_experiment_stuck_reason{reason=~"ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed"}[30s])) == 1
+      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{{ $and }}reason=~"ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed"} or last_over_time(muster_experiment_stuck_reason{{ $and }}reason=~"ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed"}[30s])) == 1
       or
-        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{alertname="MusterImageNotPulled",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info[15m]))
+        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{{ $and }}alertname="MusterImageNotPulled",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
       ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
@@ -267,12 +271,12 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"Unschedulable|SchedulerError|PendingDeadlineExceeded"} or last_over_time(muster_experiment_stuck_reason{reason=~"Unschedulable|SchedulerError|PendingDeadlineExceeded"}[30s])) == 1
+      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{{ $and }}reason=~"Unschedulable|SchedulerError|PendingDeadlineExceeded"} or last_over_time(muster_experiment_stuck_reason{{ $and }}reason=~"Unschedulable|SchedulerError|PendingDeadlineExceeded"}[30s])) == 1
       or
-        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{alertname="MusterUnschedulable",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info[15m]))
+        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{{ $and }}alertname="MusterUnschedulable",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
       ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
@@ -294,12 +298,12 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)"} or last_over_time(muster_experiment_stuck_reason{reason=~"WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)"}[30s])) == 1
+      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{{ $and }}reason=~"WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)"} or last_over_time(muster_experiment_stuck_reason{{ $and }}reason=~"WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)"}[30s])) == 1
       or
-        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{alertname="MusterCreateRefused",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info[15m]))
+        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{{ $and }}alertname="MusterCreateRefused",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
       ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
@@ -321,12 +325,12 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason!~"CoordinatorUnreachable|CoordinatorNotServing|DashboardNotServing|RanksMissing|RankFailed|ProcessCountMismatch|Hung|CollectiveStuck|StartingDeadlineExceeded|AssemblyDeadlineExceeded|ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed|Unschedulable|SchedulerError|PendingDeadlineExceeded|WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)|DisruptionLoop|SameFailureAgain|CoordinatorGone|MemberFailed|RestartedInPlace|PodsMissing|StatusIsFalse|FailureReported"} or last_over_time(muster_experiment_stuck_reason{reason!~"CoordinatorUnreachable|CoordinatorNotServing|DashboardNotServing|RanksMissing|RankFailed|ProcessCountMismatch|Hung|CollectiveStuck|StartingDeadlineExceeded|AssemblyDeadlineExceeded|ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed|Unschedulable|SchedulerError|PendingDeadlineExceeded|WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)|DisruptionLoop|SameFailureAgain|CoordinatorGone|MemberFailed|RestartedInPlace|PodsMissing|StatusIsFalse|FailureReported"}[30s])) == 1
+      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{{ $and }}reason!~"CoordinatorUnreachable|CoordinatorNotServing|DashboardNotServing|RanksMissing|RankFailed|ProcessCountMismatch|Hung|CollectiveStuck|StartingDeadlineExceeded|AssemblyDeadlineExceeded|ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed|Unschedulable|SchedulerError|PendingDeadlineExceeded|WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)|DisruptionLoop|SameFailureAgain|CoordinatorGone|MemberFailed|RestartedInPlace|PodsMissing|StatusIsFalse|FailureReported"} or last_over_time(muster_experiment_stuck_reason{{ $and }}reason!~"CoordinatorUnreachable|CoordinatorNotServing|DashboardNotServing|RanksMissing|RankFailed|ProcessCountMismatch|Hung|CollectiveStuck|StartingDeadlineExceeded|AssemblyDeadlineExceeded|ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed|Unschedulable|SchedulerError|PendingDeadlineExceeded|WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)|DisruptionLoop|SameFailureAgain|CoordinatorGone|MemberFailed|RestartedInPlace|PodsMissing|StatusIsFalse|FailureReported"}[30s])) == 1
       or
-        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{alertname="MusterExperimentStuck",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info[15m]))
+        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{{ $and }}alertname="MusterExperimentStuck",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
       ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
@@ -348,12 +352,12 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"Hung|CollectiveStuck"} or last_over_time(muster_experiment_stuck_reason{reason=~"Hung|CollectiveStuck"}[30s])) == 1
+      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{{ $and }}reason=~"Hung|CollectiveStuck"} or last_over_time(muster_experiment_stuck_reason{{ $and }}reason=~"Hung|CollectiveStuck"}[30s])) == 1
       or
-        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{alertname="MusterHung",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info[15m]))
+        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{{ $and }}alertname="MusterHung",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
       ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 90s
@@ -375,12 +379,12 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"DisruptionLoop"} or last_over_time(muster_experiment_stuck_reason{reason=~"DisruptionLoop"}[30s])) == 1
+      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{{ $and }}reason=~"DisruptionLoop"} or last_over_time(muster_experiment_stuck_reason{{ $and }}reason=~"DisruptionLoop"}[30s])) == 1
       or
-        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{alertname="MusterDisruptionLoop",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info[15m]))
+        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{{ $and }}alertname="MusterDisruptionLoop",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
       ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
@@ -402,10 +406,10 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      increase(experiment:muster_failures:max[{{ .window }}]) >= {{ .restarts }}
+      increase(experiment:muster_failures:max{{ $only }}[{{ .window }}]) >= {{ .restarts }}
       {{- if $owners }}
       ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
@@ -428,12 +432,12 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"SameFailureAgain"} or last_over_time(muster_experiment_stuck_reason{reason=~"SameFailureAgain"}[30s])) == 1
+      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{{ $and }}reason=~"SameFailureAgain"} or last_over_time(muster_experiment_stuck_reason{{ $and }}reason=~"SameFailureAgain"}[30s])) == 1
       or
-        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{alertname="MusterSameFailureAgain",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info[15m]))
+        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{{ $and }}alertname="MusterSameFailureAgain",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
       ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
@@ -451,7 +455,7 @@ groups:
 {{- with $values.alerts.MusterSameFailureEnded }}
 {{- if .enabled }}
   - alert: MusterSameFailureEnded
-    expr: sum by ({{ $cluster }}, shard, verdict) (max by ({{ $cluster }}, shard, job, namespace, instance, verdict) (increase(muster_restart_verdicts_total{verdict="SameFailureAgain",enforced="true"}[{{ .window }}]))) > 0
+    expr: sum by ({{ $cluster }}, shard, verdict) (max by ({{ $cluster }}, shard, job, namespace, instance, verdict) (increase(muster_restart_verdicts_total{{ $and }}verdict="SameFailureAgain",enforced="true"}[{{ .window }}]))) > 0
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -474,15 +478,15 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_clock_remaining_seconds{clock="total"}) < {{ .seconds }}
+      max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_clock_remaining_seconds{{ $and }}clock="total"}) < {{ .seconds }}
       and
-        max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_clock_remaining_seconds{clock="total"})
+        max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_clock_remaining_seconds{{ $and }}clock="total"})
       /
-        max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_clock_limit_seconds{clock="total"})
+        max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_clock_limit_seconds{{ $and }}clock="total"})
       < {{ .share }}
       {{- if $owners }}
       ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
@@ -505,12 +509,12 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"CoordinatorGone"} or last_over_time(muster_experiment_stuck_reason{reason=~"CoordinatorGone"}[30s])) == 1
+      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{{ $and }}reason=~"CoordinatorGone"} or last_over_time(muster_experiment_stuck_reason{{ $and }}reason=~"CoordinatorGone"}[30s])) == 1
       or
-        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{alertname="MusterCoordinatorGone",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info[15m]))
+        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{{ $and }}alertname="MusterCoordinatorGone",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
       ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 90s
@@ -532,12 +536,12 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"MemberFailed|RestartedInPlace"} or last_over_time(muster_experiment_stuck_reason{reason=~"MemberFailed|RestartedInPlace"}[30s])) == 1
+      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{{ $and }}reason=~"MemberFailed|RestartedInPlace"} or last_over_time(muster_experiment_stuck_reason{{ $and }}reason=~"MemberFailed|RestartedInPlace"}[30s])) == 1
       or
-        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{alertname="MusterMemberNotReplaced",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info[15m]))
+        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{{ $and }}alertname="MusterMemberNotReplaced",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
       ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
@@ -559,12 +563,12 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"PodsMissing"} or last_over_time(muster_experiment_stuck_reason{reason=~"PodsMissing"}[30s])) == 1
+      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{{ $and }}reason=~"PodsMissing"} or last_over_time(muster_experiment_stuck_reason{{ $and }}reason=~"PodsMissing"}[30s])) == 1
       or
-        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{alertname="MusterPodsMissing",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info[15m]))
+        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{{ $and }}alertname="MusterPodsMissing",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
       ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
@@ -586,12 +590,12 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"StatusIsFalse|FailureReported"} or last_over_time(muster_experiment_stuck_reason{reason=~"StatusIsFalse|FailureReported"}[30s])) == 1
+      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{{ $and }}reason=~"StatusIsFalse|FailureReported"} or last_over_time(muster_experiment_stuck_reason{{ $and }}reason=~"StatusIsFalse|FailureReported"}[30s])) == 1
       or
-        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{alertname="MusterStatusIsFalse",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info[15m]))
+        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{{ $and }}alertname="MusterStatusIsFalse",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
       ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
@@ -613,25 +617,25 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      (max by ({{ $cluster }}, shard, namespace, experiment, audience) (muster_experiment_stuck_reason) == 1)
+      (max by ({{ $cluster }}, shard, namespace, experiment, audience) (muster_experiment_stuck_reason{{ $only }}) == 1)
       * on ({{ $cluster }}, shard, namespace, experiment) group_left ()
-      (max by ({{ $cluster }}, shard, namespace, experiment) (-(muster_experiment_stuck_since_timestamp_seconds - on ({{ $cluster }}, shard) group_left () min by ({{ $cluster }}, shard) (muster_clock_timestamp_seconds))) > {{ .seconds }})
+      (max by ({{ $cluster }}, shard, namespace, experiment) (-(muster_experiment_stuck_since_timestamp_seconds{{ $only }} - on ({{ $cluster }}, shard) group_left () min by ({{ $cluster }}, shard) (muster_clock_timestamp_seconds{{ $only }}))) > {{ .seconds }})
       and on ({{ $cluster }}, shard, namespace, experiment)
-        max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_info{engine="observe"}) == 1
+        max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_info{{ $and }}engine="observe"}) == 1
       unless on ({{ $cluster }}, shard, namespace, experiment)
-        max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_clock_remaining_seconds > 0
-          and on ({{ $cluster }}, shard, namespace, experiment, clock) muster_experiment_clock_action{action!="Alert"} == 1)
+        max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_clock_remaining_seconds{{ $only }} > 0
+          and on ({{ $cluster }}, shard, namespace, experiment, clock) muster_experiment_clock_action{{ $and }}action!="Alert"} == 1)
       unless on ({{ $cluster }}, shard, namespace, experiment)
-        max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_stuck_reason{reason=~"CoordinatorUnreachable|RanksMissing|RankFailed|ProcessCountMismatch|Hung|CollectiveStuck|CoordinatorGone"}) == 1
+        max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_stuck_reason{{ $and }}reason=~"CoordinatorUnreachable|RanksMissing|RankFailed|ProcessCountMismatch|Hung|CollectiveStuck|CoordinatorGone"}) == 1
       or
-        max by ({{ $cluster }}, shard, namespace, experiment, audience) (last_over_time(muster_experiment_stuck_reason[15m]))
+        max by ({{ $cluster }}, shard, namespace, experiment, audience) (last_over_time(muster_experiment_stuck_reason{{ $only }}[15m]))
       * on ({{ $cluster }}, shard, namespace, experiment) group_left ()
-        max by ({{ $cluster }}, shard, namespace, experiment) (-(last_over_time(muster_experiment_stuck_since_timestamp_seconds[15m]) - on ({{ $cluster }}, shard) group_left () max by ({{ $cluster }}, shard) (last_over_time(muster_clock_timestamp_seconds[15m]))))
+        max by ({{ $cluster }}, shard, namespace, experiment) (-(last_over_time(muster_experiment_stuck_since_timestamp_seconds{{ $only }}[15m]) - on ({{ $cluster }}, shard) group_left () max by ({{ $cluster }}, shard) (last_over_time(muster_clock_timestamp_seconds{{ $only }}[15m]))))
       and on ({{ $cluster }}, shard, namespace, experiment, audience)
-        max by ({{ $cluster }}, shard, namespace, experiment, audience) (ALERTS{alertname="MusterObservedRunStuck",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info[15m]))
+        max by ({{ $cluster }}, shard, namespace, experiment, audience) (ALERTS{{ $and }}alertname="MusterObservedRunStuck",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
       ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
@@ -653,12 +657,12 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, shard, namespace, experiment, clock) (-muster_experiment_clock_remaining_seconds) > {{ .seconds }}
+      max by ({{ $cluster }}, shard, namespace, experiment, clock) (-muster_experiment_clock_remaining_seconds{{ $only }}) > {{ .seconds }}
       unless on ({{ $cluster }}, shard, namespace, experiment)
-        max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_stuck) == 1
+        max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_stuck{{ $only }}) == 1
       {{- if $owners }}
       ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
@@ -681,11 +685,11 @@ groups:
 {{- if .enabled }}
   - alert: MusterDaemonDown
     expr: |-
-      absent(muster_build_info{job="{{ $job }}"}){{- range $values.clusters }} or absent(muster_build_info{job="{{ $job }}",{{ $cluster }}="{{ . }}"}){{- end }}
+      absent(muster_build_info{{ $and }}job="{{ $job }}"}){{- range $values.clusters }} or absent(muster_build_info{{ $and }}job="{{ $job }}",{{ $cluster }}="{{ . }}"}){{- end }}
       or
-        group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{job="{{ $job }}"}[{{ .seen }}]))
+        group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $and }}job="{{ $job }}"}[{{ .seen }}]))
       unless
-        group by ({{ $cluster }}, shard, job) (muster_build_info{job="{{ $job }}"})
+        group by ({{ $cluster }}, shard, job) (muster_build_info{{ $and }}job="{{ $job }}"})
     for: '{{ .for }}'
     keep_firing_for: 3m
     labels:
@@ -704,7 +708,7 @@ groups:
 {{- with $values.alerts.MusterScrapesFail }}
 {{- if .enabled }}
   - alert: MusterScrapesFail
-    expr: avg by ({{ $cluster }}, shard, job) (avg_over_time(up{job="{{ $job }}"}[{{ .window }}])) < {{ .share }}
+    expr: avg by ({{ $cluster }}, shard, job) (avg_over_time(up{{ $and }}job="{{ $job }}"}[{{ .window }}])) < {{ .share }}
     for: '{{ .for }}'
     labels:
       {{- with .labels }}
@@ -722,7 +726,7 @@ groups:
 {{- with $values.alerts.MusterReplicaMissing }}
 {{- if .enabled }}
   - alert: MusterReplicaMissing
-    expr: count by ({{ $cluster }}, shard, job) (group by ({{ $cluster }}, shard, job, instance) (muster_build_info{job="{{ $job }}"})) < {{ $replicas }}
+    expr: count by ({{ $cluster }}, shard, job) (group by ({{ $cluster }}, shard, job, instance) (muster_build_info{{ $and }}job="{{ $job }}"})) < {{ $replicas }}
     for: '{{ .for }}'
     labels:
       {{- with .labels }}
@@ -740,7 +744,7 @@ groups:
 {{- with $values.alerts.MusterLeaderChanges }}
 {{- if .enabled }}
   - alert: MusterLeaderChanges
-    expr: count by ({{ $cluster }}, shard, job, namespace) (max by ({{ $cluster }}, shard, job, namespace, instance, identity) (max_over_time(muster_leader[{{ .window }}])) == 1) > {{ .leaders }}
+    expr: count by ({{ $cluster }}, shard, job, namespace) (max by ({{ $cluster }}, shard, job, namespace, instance, identity) (max_over_time(muster_leader{{ $only }}[{{ .window }}])) == 1) > {{ .leaders }}
     for: '{{ .for }}'
     labels:
       {{- with .labels }}
@@ -758,9 +762,9 @@ groups:
 {{- if .enabled }}
   - alert: MusterNoLeader
     expr: |-
-      max by ({{ $cluster }}, shard, job, namespace) (muster_leader) == 0
+      max by ({{ $cluster }}, shard, job, namespace) (muster_leader{{ $only }}) == 0
       unless on ({{ $cluster }}, shard, job)
-        max by ({{ $cluster }}, shard, job) (muster_leader_seen) == 1
+        max by ({{ $cluster }}, shard, job) (muster_leader_seen{{ $only }}) == 1
     for: '{{ .for }}'
     keep_firing_for: 3m
     labels:
@@ -778,7 +782,7 @@ groups:
 {{- with $values.alerts.MusterWatchStale }}
 {{- if .enabled }}
   - alert: MusterWatchStale
-    expr: max by ({{ $cluster }}, shard, job, namespace, instance, resource) (muster_watch_staleness_seconds{resource!="nodes"}) > {{ .seconds }} unless on ({{ $cluster }}, shard, job, instance) max by ({{ $cluster }}, shard, job, instance) (muster_leader) == 0
+    expr: max by ({{ $cluster }}, shard, job, namespace, instance, resource) (muster_watch_staleness_seconds{{ $and }}resource!="nodes"}) > {{ .seconds }} unless on ({{ $cluster }}, shard, job, instance) max by ({{ $cluster }}, shard, job, instance) (muster_leader{{ $only }}) == 0
     for: '{{ .for }}'
     keep_firing_for: 3m
     labels:
@@ -796,7 +800,7 @@ groups:
 {{- with $values.alerts.MusterStandbyStale }}
 {{- if .enabled }}
   - alert: MusterStandbyStale
-    expr: max by ({{ $cluster }}, shard, job, namespace, instance, resource) (muster_watch_staleness_seconds{resource!="nodes"}) > {{ .seconds }} and on ({{ $cluster }}, shard, job, instance) max by ({{ $cluster }}, shard, job, instance) (muster_leader) == 0
+    expr: max by ({{ $cluster }}, shard, job, namespace, instance, resource) (muster_watch_staleness_seconds{{ $and }}resource!="nodes"}) > {{ .seconds }} and on ({{ $cluster }}, shard, job, instance) max by ({{ $cluster }}, shard, job, instance) (muster_leader{{ $only }}) == 0
     for: '{{ .for }}'
     labels:
       {{- with .labels }}
@@ -813,7 +817,7 @@ groups:
 {{- with $values.alerts.MusterRightsMissing }}
 {{- if .enabled }}
   - alert: MusterRightsMissing
-    expr: max by ({{ $cluster }}, shard, job, namespace, verb, resource) (muster_rights_missing) == 1
+    expr: max by ({{ $cluster }}, shard, job, namespace, verb, resource) (muster_rights_missing{{ $only }}) == 1
     for: '{{ .for }}'
     keep_firing_for: 3m
     labels:
@@ -831,7 +835,7 @@ groups:
 {{- with $values.alerts.MusterScrapeCapReached }}
 {{- if .enabled }}
   - alert: MusterScrapeCapReached
-    expr: max by ({{ $cluster }}, shard, job, namespace) (muster_experiments_unreported{reason="cap"}) > 0
+    expr: max by ({{ $cluster }}, shard, job, namespace) (muster_experiments_unreported{{ $and }}reason="cap"}) > 0
     for: '{{ .for }}'
     labels:
       {{- with .labels }}
@@ -848,7 +852,7 @@ groups:
 {{- with $values.alerts.MusterInternalErrors }}
 {{- if .enabled }}
   - alert: MusterInternalErrors
-    expr: max by ({{ $cluster }}, shard, job, namespace, place) (increase(muster_internal_errors_total[{{ .window }}])) > 0
+    expr: max by ({{ $cluster }}, shard, job, namespace, place) (increase(muster_internal_errors_total{{ $only }}[{{ .window }}])) > 0
     for: '{{ .for }}'
     labels:
       {{- with .labels }}
@@ -867,52 +871,52 @@ groups:
   interval: 30s
   rules:
   - record: experiment:muster_wasted_seconds:max
-    expr: sum by ({{ $cluster }}, shard, namespace, experiment) (max by ({{ $cluster }}, shard, namespace, experiment, source) (muster_experiment_badput_seconds_total{source=~"lost|recovery|stuck"}))
+    expr: sum by ({{ $cluster }}, shard, namespace, experiment) (max by ({{ $cluster }}, shard, namespace, experiment, source) (muster_experiment_badput_seconds_total{{ $and }}source=~"lost|recovery|stuck"}))
   - record: namespace:muster_wasted_seconds:rate5m
-    expr: sum by ({{ $cluster }}, shard, namespace) (rate(experiment:muster_wasted_seconds:max[5m]))
+    expr: sum by ({{ $cluster }}, shard, namespace) (rate(experiment:muster_wasted_seconds:max{{ $only }}[5m]))
   - record: namespace:muster_wall_seconds:rate5m
-    expr: sum by ({{ $cluster }}, shard, namespace) (rate(experiment:muster_wall_seconds:max[5m]))
+    expr: sum by ({{ $cluster }}, shard, namespace) (rate(experiment:muster_wall_seconds:max{{ $only }}[5m]))
   - record: experiment:muster_accelerators:max5m
-    expr: sum by ({{ $cluster }}, shard, namespace, experiment) (max by ({{ $cluster }}, shard, namespace, experiment, resource) (max_over_time(muster_experiment_accelerators[5m])))
+    expr: sum by ({{ $cluster }}, shard, namespace, experiment) (max by ({{ $cluster }}, shard, namespace, experiment, resource) (max_over_time(muster_experiment_accelerators{{ $only }}[5m])))
   - record: namespace:muster_wasted_accelerator_seconds:rate5m
-    expr: sum by ({{ $cluster }}, shard, namespace) (rate(experiment:muster_wasted_seconds:max[5m]) * on ({{ $cluster }}, shard, namespace, experiment) experiment:muster_accelerators:max5m)
+    expr: sum by ({{ $cluster }}, shard, namespace) (rate(experiment:muster_wasted_seconds:max{{ $only }}[5m]) * on ({{ $cluster }}, shard, namespace, experiment) experiment:muster_accelerators:max5m{{ $only }})
   - record: namespace:muster_wall_accelerator_seconds:rate5m
-    expr: sum by ({{ $cluster }}, shard, namespace) (rate(experiment:muster_wall_seconds:max[5m]) * on ({{ $cluster }}, shard, namespace, experiment) experiment:muster_accelerators:max5m)
+    expr: sum by ({{ $cluster }}, shard, namespace) (rate(experiment:muster_wall_seconds:max{{ $only }}[5m]) * on ({{ $cluster }}, shard, namespace, experiment) experiment:muster_accelerators:max5m{{ $only }})
   - record: namespace:muster_wasted:ratio_rate5m
-    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m[5m]) / (sum_over_time(namespace:muster_wall_seconds:rate5m[5m]) > 0)
+    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m{{ $only }}[5m]) / (sum_over_time(namespace:muster_wall_seconds:rate5m{{ $only }}[5m]) > 0)
   - record: namespace:muster_wasted:ratio_rate30m
-    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m[30m]) / (sum_over_time(namespace:muster_wall_seconds:rate5m[30m]) > 0)
+    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m{{ $only }}[30m]) / (sum_over_time(namespace:muster_wall_seconds:rate5m{{ $only }}[30m]) > 0)
   - record: namespace:muster_wasted:ratio_rate1h
-    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m[1h]) / (sum_over_time(namespace:muster_wall_seconds:rate5m[1h]) > 0)
+    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m{{ $only }}[1h]) / (sum_over_time(namespace:muster_wall_seconds:rate5m{{ $only }}[1h]) > 0)
   - record: namespace:muster_wasted:ratio_rate2h
-    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m[2h]) / (sum_over_time(namespace:muster_wall_seconds:rate5m[2h]) > 0)
+    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m{{ $only }}[2h]) / (sum_over_time(namespace:muster_wall_seconds:rate5m{{ $only }}[2h]) > 0)
   - record: namespace:muster_wasted:ratio_rate6h
-    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m[6h]) / (sum_over_time(namespace:muster_wall_seconds:rate5m[6h]) > 0)
+    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m{{ $only }}[6h]) / (sum_over_time(namespace:muster_wall_seconds:rate5m{{ $only }}[6h]) > 0)
   - record: namespace:muster_wasted:ratio_rate1d
-    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m[1d]) / (sum_over_time(namespace:muster_wall_seconds:rate5m[1d]) > 0)
+    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m{{ $only }}[1d]) / (sum_over_time(namespace:muster_wall_seconds:rate5m{{ $only }}[1d]) > 0)
   - record: namespace:muster_wasted:ratio_rate3d
-    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m[3d]) / (sum_over_time(namespace:muster_wall_seconds:rate5m[3d]) > 0)
+    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m{{ $only }}[3d]) / (sum_over_time(namespace:muster_wall_seconds:rate5m{{ $only }}[3d]) > 0)
   - record: namespace:muster_wasted_accelerators:ratio_rate5m
-    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m[5m]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m[5m]) > 0)
+    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m{{ $only }}[5m]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m{{ $only }}[5m]) > 0)
   - record: namespace:muster_wasted_accelerators:ratio_rate30m
-    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m[30m]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m[30m]) > 0)
+    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m{{ $only }}[30m]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m{{ $only }}[30m]) > 0)
   - record: namespace:muster_wasted_accelerators:ratio_rate1h
-    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m[1h]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m[1h]) > 0)
+    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m{{ $only }}[1h]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m{{ $only }}[1h]) > 0)
   - record: namespace:muster_wasted_accelerators:ratio_rate2h
-    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m[2h]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m[2h]) > 0)
+    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m{{ $only }}[2h]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m{{ $only }}[2h]) > 0)
   - record: namespace:muster_wasted_accelerators:ratio_rate6h
-    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m[6h]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m[6h]) > 0)
+    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m{{ $only }}[6h]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m{{ $only }}[6h]) > 0)
   - record: namespace:muster_wasted_accelerators:ratio_rate1d
-    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m[1d]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m[1d]) > 0)
+    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m{{ $only }}[1d]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m{{ $only }}[1d]) > 0)
   - record: namespace:muster_wasted_accelerators:ratio_rate3d
-    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m[3d]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m[3d]) > 0)
+    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m{{ $only }}[3d]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m{{ $only }}[3d]) > 0)
 {{- with $values.alerts.MusterGoodputBurnsFast }}
 {{- if .enabled }}
   - alert: MusterGoodputBurnsFast
     expr: |-
-      (namespace:muster_wasted{{ $weight }}:ratio_rate1h > 14.4 * (1 - {{ $objective }}) and namespace:muster_wasted{{ $weight }}:ratio_rate5m > 14.4 * (1 - {{ $objective }}) and sum_over_time(namespace:muster_wasted_seconds:rate5m[1h:1m]) > 60 * 14.4 * (1 - {{ $objective }}))
+      (namespace:muster_wasted{{ $weight }}:ratio_rate1h{{ $only }} > 14.4 * (1 - {{ $objective }}) and namespace:muster_wasted{{ $weight }}:ratio_rate5m{{ $only }} > 14.4 * (1 - {{ $objective }}) and sum_over_time(namespace:muster_wasted_seconds:rate5m{{ $only }}[1h:1m]) > 60 * 14.4 * (1 - {{ $objective }}))
       or
-      (namespace:muster_wasted{{ $weight }}:ratio_rate6h > 6 * (1 - {{ $objective }}) and namespace:muster_wasted{{ $weight }}:ratio_rate30m > 6 * (1 - {{ $objective }}) and sum_over_time(namespace:muster_wasted_seconds:rate5m[6h:1m]) > 360 * 6 * (1 - {{ $objective }}))
+      (namespace:muster_wasted{{ $weight }}:ratio_rate6h{{ $only }} > 6 * (1 - {{ $objective }}) and namespace:muster_wasted{{ $weight }}:ratio_rate30m{{ $only }} > 6 * (1 - {{ $objective }}) and sum_over_time(namespace:muster_wasted_seconds:rate5m{{ $only }}[6h:1m]) > 360 * 6 * (1 - {{ $objective }}))
     for: '{{ .for }}'
     labels:
       {{- with .labels }}
@@ -930,9 +934,9 @@ groups:
 {{- if .enabled }}
   - alert: MusterGoodputBurnsSlowly
     expr: |-
-      (namespace:muster_wasted{{ $weight }}:ratio_rate1d > 3 * (1 - {{ $objective }}) and namespace:muster_wasted{{ $weight }}:ratio_rate2h > 3 * (1 - {{ $objective }}) and sum_over_time(namespace:muster_wasted_seconds:rate5m[1d:1m]) > 1440 * 3 * (1 - {{ $objective }}))
+      (namespace:muster_wasted{{ $weight }}:ratio_rate1d{{ $only }} > 3 * (1 - {{ $objective }}) and namespace:muster_wasted{{ $weight }}:ratio_rate2h{{ $only }} > 3 * (1 - {{ $objective }}) and sum_over_time(namespace:muster_wasted_seconds:rate5m{{ $only }}[1d:1m]) > 1440 * 3 * (1 - {{ $objective }}))
       or
-      (namespace:muster_wasted{{ $weight }}:ratio_rate3d > 1 * (1 - {{ $objective }}) and namespace:muster_wasted{{ $weight }}:ratio_rate6h > 1 * (1 - {{ $objective }}) and sum_over_time(namespace:muster_wasted_seconds:rate5m[3d:1m]) > 4320 * 1 * (1 - {{ $objective }}))
+      (namespace:muster_wasted{{ $weight }}:ratio_rate3d{{ $only }} > 1 * (1 - {{ $objective }}) and namespace:muster_wasted{{ $weight }}:ratio_rate6h{{ $only }} > 1 * (1 - {{ $objective }}) and sum_over_time(namespace:muster_wasted_seconds:rate5m{{ $only }}[3d:1m]) > 4320 * 1 * (1 - {{ $objective }}))
     for: '{{ .for }}'
     labels:
       {{- with .labels }}
