@@ -15,7 +15,7 @@ from deploy.grafana.links import runbook
 from deploy.grafana.marks import SOURCE
 from deploy.grafana.palette import CALM, Steps
 from deploy.grafana.row import HEIGHT, STAT_HEIGHT, Board, Choice, Column, Graph, Panel, Queries, Stat, Table, Timeline
-from deploy.prometheus.clusters import LABEL
+from deploy.prometheus.clusters import LABEL, SHARD
 
 TAG = "muster"
 OWNER = "label_"
@@ -47,6 +47,9 @@ def _board(board: Board, cluster: str) -> model.Dashboard:
     )
     clusters = Choice(CHOICE, "Cluster", f"label_values(muster_build_info, {cluster})", many=board.many)
     built.with_variable(_variable(clusters, whatever=".*" if board.many else ""))
+    if board.many:
+        known = f'label_values(muster_build_info{{{cluster}=~"${CHOICE}"}}, {SHARD})'
+        built.with_variable(_variable(Choice(SHARD, "Shard", known, many=True), whatever=".*"))
     for choice in board.choices:
         built.with_variable(_variable(replace(choice, values=keep(choice.values))))
     built.with_variable(
@@ -65,16 +68,16 @@ def _board(board: Board, cluster: str) -> model.Dashboard:
     for place, (heading, panels) in enumerate(board.rows.items()):
         built.with_row(dashboard.Row(heading).id(1000 + place))
         for panel in panels:
-            built.with_panel(_panel(_in_clusters(panel, keep, cluster)))
+            built.with_panel(_panel(_in_clusters(panel, keep, cluster, (cluster, SHARD) if board.many else (cluster,))))
     return built.build()
 
 
-def _in_clusters(panel: Panel, keep: Callable[[str], str], cluster: str) -> Panel:
-    """The panel with the cluster in its queries, and as the first column of a table of what is of one cluster."""
+def _in_clusters(panel: Panel, keep: Callable[[str], str], cluster: str, columns_before: tuple[str, ...]) -> Panel:
+    """The panel with cluster and shard in its queries, and as first columns of a table of what is of one cluster."""
     match panel:
         case Table():
             columns = [replace(column, expr=keep(column.expr)) for column in panel.columns]
-            first = (cluster,) if "namespace" in panel.labels else ()
+            first = columns_before if "namespace" in panel.labels else ()
             links = {name: [link.of(cluster) for link in links] for name, links in panel.cell_links.items()}
             return replace(panel, columns=columns, labels=(*first, *panel.labels), cell_links=links)
         case Stat() | Graph() | Timeline():

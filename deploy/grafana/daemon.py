@@ -43,9 +43,9 @@ def _line(value: float, color: str) -> tuple[tuple[float | None, str], ...]:
 NOW = (
     Stat(
         (1, 3, "Leaders"),
-        "Exactly one in each cluster with --leader-elect; zero for a few seconds while another daemon takes over. "
-        "Without an election there is none, and one daemon must run.",
-        {"{{@cluster}}": "sum by (@cluster) (muster_leader)"},
+        "Exactly one in each shard of a cluster with --leader-elect; zero for a few seconds while another daemon takes "
+        "over. Without an election there is none, and one daemon must run.",
+        {"{{@cluster}} {{shard}}": "sum by (@cluster, shard) (muster_leader)"},
         steps=((None, GREY), (0, RED), (1, GREEN), (2, RED)),
         empty="no election",
         links=("MusterNoLeader", "MusterDaemonDown", "MusterReplicaMissing", "MusterScrapesFail", SILENT),

@@ -253,7 +253,7 @@ WHY = (
     Graph(
         (12, 8, "Goodput by namespace"),
         "Share of the time since the point before in which gangs ran assembled and not Stuck.",
-        {"{{@cluster}} {{namespace}}": goodput(CHOSEN, SPAN, "namespace")},
+        {"{{@cluster}} {{shard}} {{namespace}}": goodput(CHOSEN, SPAN, "namespace")},
         "percentunit",
         top=1,
     ),
@@ -278,7 +278,11 @@ TRENDS = (
         (32, 8, "Failures per hour, by namespace"),
         "Experiments that failed within the hour before each point. musterd counts 100 namespaces, those that it meets "
         "first; _other are all others together.",
-        {"{{@cluster}} {{namespace}}": _risen('muster_namespace_outcomes_total{outcome="Failed"}', "namespace")},
+        {
+            "{{@cluster}} {{shard}} {{namespace}}": _risen(
+                'muster_namespace_outcomes_total{outcome="Failed"}', "namespace"
+            )
+        },
         stacked=True,
     ),
     Graph(

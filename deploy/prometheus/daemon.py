@@ -1,8 +1,10 @@
 """The alerts about musterd: without it the alerts about experiments say nothing."""
 
+from deploy.prometheus.held import KEEPS_ALL_BACK
 from deploy.prometheus.row import Alert, Severity, Threshold
 
 STANDS_BY = "on (job, instance) max by (job, instance) (muster_leader) == 0"
+WATCHES = 'max by (job, namespace, instance, resource) (muster_watch_staleness_seconds{resource!="nodes"})'
 STALE = (
     "The watch of {{ $labels.resource }} has heard nothing for {{ $value | humanizeDuration }}"
     " ({{ $labels.instance }})."
@@ -31,6 +33,7 @@ unless
             ),
         ),
         placed=False,
+        keep=KEEPS_ALL_BACK,
     ),
     Alert(
         "MusterScrapesFail",
@@ -48,7 +51,7 @@ unless
     ),
     Alert(
         "MusterReplicaMissing",
-        'count by (job) (muster_build_info{job="@job"}) < @replicas',
+        'count by (job) (group by (job, instance) (muster_build_info{job="@job"})) < @replicas',
         Severity.WARNING,
         "Of @replicas musterd of job {{ $labels.job }} {{ $value }} can be scraped.",
         "Nothing is lost as long as the other one leads; when that one ends, none takes over.",
@@ -57,7 +60,8 @@ unless
     ),
     Alert(
         "MusterLeaderChanges",
-        "count by (job, namespace) (max_over_time(muster_leader[@window]) == 1) > @leaders",
+        "count by (job, namespace)"
+        " (max by (job, namespace, instance, identity) (max_over_time(muster_leader[@window])) == 1) > @leaders",
         Severity.WARNING,
         "{{ $value }} processes of musterd, job {{ $labels.job }}, have led within @window.",
         "The leader ends or loses its Lease again and again. Each takeover takes up to 20 s, in which no experiment is"
@@ -69,25 +73,30 @@ unless
     ),
     Alert(
         "MusterNoLeader",
-        "sum by (job, namespace) (muster_leader) == 0",
+        """max by (job, namespace) (muster_leader) == 0
+unless on (job)
+  max by (job) (muster_leader_seen) == 1""",
         Severity.CRITICAL,
         "No musterd of job {{ $labels.job }} leads.",
-        "Each one stands by, so no experiment is started, restarted or ended. A takeover takes up to 20 s.",
+        "Each one stands by and sees no other one renew the Lease, so no experiment is started, restarted or ended. A"
+        " takeover takes up to 20 s.",
         hold="1m",
+        keep=KEEPS_ALL_BACK,
     ),
     Alert(
         "MusterWatchStale",
-        f'muster_watch_staleness_seconds{{resource!="nodes"}} > @seconds unless {STANDS_BY}',
+        f"{WATCHES} > @seconds unless {STANDS_BY}",
         Severity.CRITICAL,
         STALE,
         "The cache from which this musterd decides is this old. A watch that is silent for 90 s is opened anew, so the"
         " API server does not answer.",
         hold="30s",
         thresholds=(TOO_OLD,),
+        keep=KEEPS_ALL_BACK,
     ),
     Alert(
         "MusterStandbyStale",
-        f'muster_watch_staleness_seconds{{resource!="nodes"}} > @seconds and {STANDS_BY}',
+        f"{WATCHES} > @seconds and {STANDS_BY}",
         Severity.WARNING,
         STALE,
         "This musterd stands by. When it leads, it lists everything anew before it decides, which an API server that"
@@ -102,6 +111,7 @@ unless
         "The API server does not let musterd {{ $labels.verb }} {{ $labels.resource }}.",
         "A right of deploy/musterd.yaml is not granted, or the credentials of musterd are not accepted.",
         hold="1m",
+        keep=KEEPS_ALL_BACK,
     ),
     Alert(
         "MusterScrapeCapReached",
@@ -113,7 +123,7 @@ unless
     ),
     Alert(
         "MusterInternalErrors",
-        "sum by (job, namespace, place) (increase(muster_internal_errors_total[@window])) > 0",
+        "max by (job, namespace, place) (increase(muster_internal_errors_total[@window])) > 0",
         Severity.WARNING,
         "musterd had an unexpected exception in {{ $labels.place }}.",
         "It is a bug of Muster. The experiment that caused it is tried again with a growing delay; the others go on.",

@@ -5,7 +5,8 @@ the daemon calls Stuck has lasted already (docs/failure-model.md has the times),
 those that a healthy run with a slow start could meet do.
 """
 
-from deploy.prometheus.reasons import GAP, stuck, stuck_otherwise, stuck_whatever
+from deploy.prometheus.held import KEEPS_BACK, KEEPS_THOSE_BACK
+from deploy.prometheus.reasons import GAP, or_held, stuck, stuck_now, stuck_otherwise, stuck_whatever
 from deploy.prometheus.row import (
     CAUSES,
     FIRST,
@@ -28,7 +29,7 @@ REFUSED = 'muster_experiment_coordinator_state{state="refused"}'
 EXPERIMENTS = (
     Alert(
         "MusterCoordinatorStuck",
-        f"""{stuck("MusterCoordinatorStuck")}
+        f"""{stuck_now("MusterCoordinatorStuck")}
 unless on (namespace, experiment)
   (
     max by (namespace, experiment) (last_over_time({REFUSED}[{GAP}])) == 1
@@ -38,7 +39,8 @@ unless on (namespace, experiment)
     and
       max by (namespace, experiment) ({REFUSED} offset @closing) == 1
     )
-  )""",
+  )
+{or_held("MusterCoordinatorStuck")}""",
         Severity.CRITICAL,
         f"{ONE}: the coordinator stopped responding ({REASON}).",
         "Its process is frozen or cut off, or has closed its port for longer than @closing, while its pod runs. No rank"
@@ -51,6 +53,7 @@ unless on (namespace, experiment)
             ),
         ),
         audience=OF_REASON,
+        keep=KEEPS_BACK,
     ),
     Alert(
         "MusterCoordinatorNotServing",
@@ -65,14 +68,15 @@ unless on (namespace, experiment)
         "MusterRankMissing",
         stuck_whatever("MusterRankMissing"),
         Severity.CRITICAL,
-        f"{ONE}: the roll is not complete: {MISSING}{FIRST}{CAUSES}reason {WHY}the others wait.",
+        f"{ONE}: the roll is not complete: {MISSING}{FIRST}{CAUSES}{WHY}the others wait.",
         "The ranks that have arrived hold their machines and wait for the others.",
         hold="2m",
         audience=Audience.RESEARCHER,
+        keep=KEEPS_THOSE_BACK,
     ),
     Alert(
         "MusterAssemblyOverdue",
-        f"""max by (namespace, experiment) ({stuck("MusterAssemblyOverdue")})
+        f"""max by (namespace, experiment) ({stuck_now("MusterAssemblyOverdue")})
 or
   max by (namespace, experiment) (muster_experiment_phase{{phase="Assembling"}}) == 1
 and
@@ -80,7 +84,8 @@ and
 and
   max by (namespace, experiment) (muster_experiment_phase{{phase="Assembling"}} offset @{{seconds}}s) == 1
 and
-  min by (namespace, experiment) (min_over_time(muster_experiment_phase{{phase="Assembling"}}[@{{seconds}}s])) == 1""",
+  min by (namespace, experiment) (min_over_time(muster_experiment_phase{{phase="Assembling"}}[@{{seconds}}s])) == 1
+{or_held("MusterAssemblyOverdue", "namespace, experiment")}""",
         Severity.WARNING,
         f"{ONE}: the gang is not complete in time.",
         "A clock of the experiment (starting, assembly) has run out, or it has been Assembling for @seconds s.",
@@ -116,7 +121,7 @@ and
     ),
     Alert(
         "MusterExperimentStuck",
-        stuck_otherwise(),
+        stuck_otherwise("MusterExperimentStuck"),
         Severity.WARNING,
         f"{ONE}: the experiment does not go on ({REASON}).",
         "The message of its condition Stuck says what stands in the way.",
@@ -133,6 +138,7 @@ and
         " as far as they are known. `muster explain` and the page have the innermost calls of that rank.",
         hold="10m",
         audience=OF_REASON,
+        keep=KEEPS_BACK,
     ),
     Alert(
         "MusterDisruptionLoop",
@@ -167,7 +173,8 @@ and
     ),
     Alert(
         "MusterSameFailureEnded",
-        f'sum by (verdict) (increase(muster_restart_verdicts_total{{verdict="{AGAIN}",enforced="true"}}[@window])) > 0',
+        "sum by (verdict) (max by (job, namespace, instance, verdict)"
+        f' (increase(muster_restart_verdicts_total{{verdict="{AGAIN}",enforced="true"}}[@window]))) > 0',
         Severity.WARNING,
         "Experiments that ended within @window because their gang failed in the same way again: "
         '{{ $value | printf "%.0f" }}.',

@@ -2,6 +2,7 @@
 
 from deploy.prometheus.daemon import DAEMON
 from deploy.prometheus.experiments import EXPERIMENTS
+from deploy.prometheus.held import TAKEOVER
 from deploy.prometheus.incidents import INCIDENTS
 from deploy.prometheus.owners import OWNERS
 from deploy.prometheus.recordings import RECORDINGS
@@ -10,10 +11,6 @@ from deploy.prometheus.slo import OPTION, SLO, SLO_RECORDINGS
 from deploy.prometheus.watched import WATCHED
 
 ALERTS: tuple[Alert, ...] = (*INCIDENTS, *EXPERIMENTS, *WATCHED, *DAEMON, *SLO)
-
-TAKEOVER = "1m"
-"""Longer than no daemon exports experiments while another one takes over (20 s, and a scrape). An alert that ended then
-would page a second time."""
 
 GROUPS = (
     Group("muster-recordings", RECORDINGS, interval="30s"),

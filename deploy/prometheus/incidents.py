@@ -4,14 +4,22 @@ The second keeps back the alerts of its run (``alertmanager.yaml``). It is an al
 another alert changes when an incident begins or ends: that would end it and page anew.
 """
 
+from deploy.prometheus.held import HELD, KEEPS_ALL_BACK, held
+from deploy.prometheus.reasons import or_held
 from deploy.prometheus.row import OF_REASON, Alert, Severity
 
 EXPLAINED = "MusterRunExplained"
 
+_ITS = "kind, subject, cause, scope, audience"
+
 INCIDENTS = (
     Alert(
         "MusterIncident",
-        "max by (kind, subject, cause, scope, audience) (muster_incident_runs) > 0",
+        f"""max by ({_ITS}) (muster_incident_runs) > 0
+or
+  max by ({_ITS}) (last_over_time(muster_incident_runs[{HELD}]))
+and on ({_ITS})
+  {held("MusterIncident", _ITS)}""",
         Severity.CRITICAL,
         "{{ $labels.kind }} {{ $labels.subject }}: {{ $labels.cause }} keeps {{ $value }} runs"
         " (scope {{ $labels.scope }}).",
@@ -19,13 +27,16 @@ INCIDENTS = (
         " accelerators that they hold.",
         placed=False,
         audience=OF_REASON,
+        keep=KEEPS_ALL_BACK,
     ),
     Alert(
         EXPLAINED,
-        "max by (namespace, experiment) (muster_experiment_explained) == 1",
+        "max by (namespace, experiment) (muster_experiment_explained) == 1\n"
+        + or_held(EXPLAINED, "namespace, experiment"),
         Severity.INFO,
         "{{ $labels.namespace }}/{{ $labels.experiment }}: an incident explains why it is stuck.",
         "The alert MusterIncident stands for those of this run, which are kept back. It is for Alertmanager, and"
         " no receiver gets it.",
+        keep=KEEPS_ALL_BACK,
     ),
 )

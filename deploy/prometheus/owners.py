@@ -5,12 +5,14 @@ two daemons say different things for a scrape, and for the five minutes in which
 at, what is scraped now comes first. musterd exports all series of a run or none, so no alert is without it.
 """
 
+from deploy.prometheus.held import kept_on
 from deploy.prometheus.row import Recording
 
 INFO = "muster_experiment_info"
+NAME = "experiment:muster_owners:info"
 OWNERS = Recording(
-    "experiment:muster_owners:info",
-    f"topk by (namespace, experiment) (1, 2 * {INFO} or last_over_time({INFO}[5m])) ^ 0",
+    NAME,
+    f"topk by (namespace, experiment) (1, 2 * {INFO} or last_over_time({INFO}[5m])) ^ 0\nor\n  {kept_on(NAME)}",
     "Always 1, with the labels of owners of each run; only where `settings.ownerLabels` has some.",
     owners=True,
 )

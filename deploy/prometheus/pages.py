@@ -39,6 +39,8 @@ A coordinator that is frozen or cut off is reported within 30 s with these files
 
 An alert about an experiment goes on for a minute after its cause is gone (`keep_firing_for`, Prometheus 2.42 or newer):
 while another `musterd` takes over, no series of experiments are exported, and the alert must not end and page again.
+One that fires goes on while no leader is heard at all, for 15 minutes: through scrapes that fail, an upgrade, or a
+remote write that stalls. What keeps other alerts back goes on for longer than they do.
 
 With the usual 30 s of `group_wait` and 15 s of both intervals it is 70 s. `honor_labels: true` is needed: without it
 the label `namespace` is that of musterd's pod.

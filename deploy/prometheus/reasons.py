@@ -2,11 +2,13 @@
 
 A series that is not there is looked back at for ``GAP``, as one scrape that fails ends it: the time of an alert
 (``for``) would begin anew with each of them. The last value counts, so a condition that is false for one sample ends
-all the same. Where scrapes are further apart than that, Prometheus' own five minutes hold.
+all the same. Where scrapes are further apart than that, Prometheus' own five minutes hold. An alert that fires already
+goes on through longer gaps (``held``).
 """
 
 from itertools import chain
 
+from deploy.prometheus.held import held
 from muster.metrics.runbooks import REASONS
 
 GAP = "30s"
@@ -16,22 +18,35 @@ CLAIMED = tuple(chain.from_iterable(REASONS.values()))
 """Every reason that has an alert of its own."""
 
 
+_OF_REASON, _OF_RUN = "namespace, experiment, reason, audience", "namespace, experiment"
+
+
 def stuck(alert: str) -> str:
     """The experiments that are stuck for one of the reasons of that alert; each is one regular expression."""
-    return _stuck("=~", REASONS[alert])
+    return f"{stuck_now(alert)}\n{or_held(alert)}"
 
 
-def stuck_otherwise() -> str:
+def stuck_otherwise(alert: str) -> str:
     """The experiments that are stuck for a reason that has no alert of its own."""
-    return _stuck("!~", CLAIMED)
+    return f"{_stuck('!~', CLAIMED)}\n{or_held(alert)}"
 
 
 def stuck_whatever(alert: str) -> str:
     """The same without the reason in the labels, so that one reason of that alert may follow another one."""
-    return _stuck("=~", REASONS[alert], "namespace, experiment")
+    return f"{_stuck('=~', REASONS[alert], _OF_RUN)}\n{or_held(alert, _OF_RUN)}"
 
 
-def _stuck(operator: str, reasons: tuple[str, ...], by: str = "namespace, experiment, reason, audience") -> str:
+def stuck_now(alert: str) -> str:
+    """The same for an expression that goes on: ``or_held`` belongs to its end."""
+    return _stuck("=~", REASONS[alert])
+
+
+def or_held(alert: str, by: str = _OF_REASON) -> str:
+    """The end of an expression: the alert goes on while no leader is heard."""
+    return f"or\n  {held(alert, by)}"
+
+
+def _stuck(operator: str, reasons: tuple[str, ...], by: str = _OF_REASON) -> str:
     pattern = "|".join(reasons)
     selected = f'muster_experiment_stuck_reason{{reason{operator}"{pattern}"}}'
     return f"max by ({by}) ({selected} or last_over_time({selected}[{GAP}])) == 1"

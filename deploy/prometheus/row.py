@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from deploy.prometheus.clusters import LABEL
+from deploy.prometheus.clusters import ALONE, AMONG, LABEL
 from muster.state.facts.audience import Audience
 
 JOB = "job"
@@ -19,6 +19,7 @@ KNOWN = "known"
 OBJECTIVE = "objective"
 WEIGHT, WHOSE = "weight", "whose"
 GIVEN = {JOB: "musterd", REPLICAS: "2", CLUSTER: LABEL, KNOWN: "", OBJECTIVE: "0.95", WEIGHT: "", WHOSE: "runs"}
+GIVEN |= {ALONE: "", AMONG: "{"}
 """What every alert may use, with defaults: the job label of musterd's scrape, how many replicas run, the label that
 names the cluster, the clusters of the chart's list in which none is scraped, the share of time not to be wasted, what
 the names of the series have in them that weigh it, and whose time that is."""
@@ -30,12 +31,12 @@ OF_REASON = None
 
 ONE = "{{ $labels.namespace }}/{{ $labels.experiment }}"
 REASON = "{{ $labels.reason }}"
-_OF_IT = "{@cluster=%q,namespace=%q,experiment=%q}"
+_OF_IT = "{@cluster=%q,shard=%q,namespace=%q,experiment=%q}"
 
 
 def _query(promql: str, then: str) -> str:
     """A template that queries the alert's experiment and prints something of what was found."""
-    labels = "$labels.@cluster $labels.namespace $labels.experiment"
+    labels = "$labels.@cluster $labels.shard $labels.namespace $labels.experiment"
     return f'{{{{ range query (printf "{promql}" {labels}) }}}}{then}{{{{ end }}}}'
 
 
@@ -45,7 +46,7 @@ CAUSES = _query(
     f"sort_desc(max by (cause) (muster_experiment_ranks_missing_by_cause{_OF_IT}) > 0)",
     "{{ .Value }} {{ .Labels.cause }}, ",
 )
-WHY = _query(f"max by (reason) (muster_experiment_stuck_reason{_OF_IT}) == 1", "{{ .Labels.reason }}, ")
+WHY = _query(f"max by (reason) (muster_experiment_stuck_reason{_OF_IT}) == 1", "reason {{ .Labels.reason }}, ")
 WHERE = _query(f"max by (message) (muster_experiment_hang_info{_OF_IT})", ": {{ .Labels.message }}")
 
 _PLACEHOLDER = re.compile(r"@\{?([a-z]+)\}?")
@@ -87,6 +88,9 @@ class Alert:
     """Who is to see it; None (``OF_REASON``) where the series say so in their label ``audience``."""
     placed: bool = True
     """What the expression gives has the label namespace. Where not, the chart adds that of its release."""
+    keep: str = ""
+    """How long it goes on after its expression was true last (``keep_firing_for``), where not as long as its group's
+    alerts do."""
 
     @property
     def about_run(self) -> bool:

@@ -12,7 +12,7 @@ from typing import Protocol
 import yaml
 
 from deploy.prometheus import owners
-from deploy.prometheus.clusters import kept
+from deploy.prometheus.clusters import ALONE, AMONG, kept, of_shard
 from deploy.prometheus.row import (
     CLUSTER,
     GIVEN,
@@ -32,10 +32,11 @@ from muster.metrics.runbooks import PUBLISHED
 
 _TEMPLATE = re.compile(r"\{\{.*?\}\}")
 _AT = re.compile(r"@\w+")
-_WHERE = "{{ with $labels.@cluster }}{{ . }}: {{ end }}"
-"""Begins each summary: the cluster, where the alert has one."""
+_WHERE = "{{ with $labels.@cluster }}{{ . }}: {{ end }}{{ with $labels.shard }}shard {{ . }}: {{ end }}"
+"""Begins each summary: the cluster and the shard, where the alert has them."""
 _KNOWN = (
-    '{{- range $values.clusters }} or absent(muster_build_info{job="{{ $job }}",{{ $cluster }}="{{ . }}"}){{- end }}'
+    '{{- range $values.clusters }} or absent(muster_build_info{{ $and }}job="{{ $job }}",'
+    '{{ $cluster }}="{{ . }}"}){{- end }}'
 )
 
 _IF_OWNED, _END = "{{- if $owners }}", "{{- end }}"
@@ -127,6 +128,7 @@ class Chart:
     def value(self, alert: Alert | None, name: str) -> str:  # noqa: ARG002 - the protocol's
         """The Go template that reads it."""
         given = {JOB: "{{ $job }}", REPLICAS: "{{ $replicas }}", CLUSTER: "{{ $cluster }}", KNOWN: _KNOWN}
+        given |= {ALONE: "{{ $only }}", AMONG: "{{ $and }}"}
         given |= {OBJECTIVE: "{{ $objective }}", WEIGHT: "{{ $weight }}", WHOSE: "{{ $whose }}"}
         return given.get(name, f"{{{{ .{name} }}}}")
 
@@ -183,6 +185,10 @@ def chart(groups: tuple[Group, ...]) -> str:
         '{{- $weight := ternary "_accelerators" "" $weighed -}}',
         '{{- $whose := ternary "accelerators" "runs" $weighed -}}',
         "{{- $replicas := .Values.replicas -}}",
+        '{{- $and := "{" -}}{{- $only := "" -}}',
+        "{{- with .Values.settings.shard -}}",
+        """{{- $and = printf `{shard="%s",` . -}}{{- $only = printf `{shard="%s"}` . -}}""",
+        "{{- end -}}",
         '{{- $runbooks := include "muster.runbooks" . -}}',
         "{{- $namespace := .Release.Namespace -}}",
         '{{- $owners := include "muster.owners" . -}}',
@@ -202,14 +208,19 @@ def _group(group: Group, target: Target) -> Iterator[str]:
     yield "  rules:"
     for rule in group.rules:
         if isinstance(rule, Recording):
-            expr = fill(kept(rule.expr, "@cluster"), lambda name: target.value(None, name))
+            expr = fill(_selected(rule.expr), lambda name: target.value(None, name))
             yield from target.recording(rule, list(_item({"record": rule.name, "expr": expr})))
         else:
-            yield from target.rule(rule, list(_item(_fields(rule, group.keep, target))))
+            yield from target.rule(rule, list(_item(_fields(rule, rule.keep or group.keep, target))))
+
+
+def _selected(expr: str) -> str:
+    """With the labels of cluster and shard, and a place for the selector of the shard."""
+    return of_shard(kept(expr, "@cluster"))
 
 
 def _join(target: Target, names: str) -> str:
-    return fill(kept(owners.after(names), "@cluster"), lambda name: target.value(None, name))
+    return fill(_selected(owners.after(names)), lambda name: target.value(None, name))
 
 
 def labels_of(alert: Alert) -> tuple[str, ...]:
@@ -221,7 +232,7 @@ def _fields(alert: Alert, keep: str, target: Target) -> dict[str, object]:
     def filled(text: str) -> str:
         return fill(target.literal(text), lambda name: target.value(alert, name))
 
-    expr = filled(kept(alert.expr, "@cluster"))
+    expr = filled(_selected(alert.expr))
     return {
         "alert": alert.name,
         "expr": target.owned(expr) if alert.about_run else expr,

@@ -5,6 +5,7 @@ creates nothing for them and ends none of them, so it is for a person where the 
 """
 
 from deploy.prometheus.experiments import EXPERIMENTS
+from deploy.prometheus.held import HELD, KEEPS_BACK, held
 from deploy.prometheus.reasons import stuck
 from deploy.prometheus.row import OF_REASON, ONE, REASON, WHY, Alert, Severity, Threshold
 from muster.metrics.runbooks import REASONS
@@ -17,6 +18,7 @@ UNMENDED = (
         f"{ONE}: the pod of the coordinator is gone or not at work ({REASON}).",
         "Its own controller has not brought it back for a minute. Members of a Ray cluster run on in no cluster.",
         audience=OF_REASON,
+        keep=KEEPS_BACK,
     ),
     Alert(
         "MusterMemberNotReplaced",
@@ -56,22 +58,36 @@ PAGED = tuple(
 )
 """The reasons of alerts for which a person is called already."""
 
+_ITS = "namespace, experiment, audience"
+_SINCE, _CLOCK = "muster_experiment_stuck_since_timestamp_seconds", "muster_clock_timestamp_seconds"
+_STUCK_FOR = f"-({_SINCE} - on () group_left () min by () ({_CLOCK}))"
+"""By musterd's clock, which wrote since when. That of Prometheus may be a quarter of an hour off."""
+_WAS_STUCK_FOR = (
+    f"-(last_over_time({_SINCE}[{HELD}]) - on () group_left () max by () (last_over_time({_CLOCK}[{HELD}])))"
+)
+
 WATCHED = (
     *UNMENDED,
     Alert(
         "MusterObservedRunStuck",
-        f"""(max by (namespace, experiment, audience) (muster_experiment_stuck_reason) == 1)
+        f"""(max by ({_ITS}) (muster_experiment_stuck_reason) == 1)
 * on (namespace, experiment) group_left ()
-(max by (namespace, experiment) (time() - muster_experiment_stuck_since_timestamp_seconds) > @seconds)
+(max by (namespace, experiment) ({_STUCK_FOR}) > @seconds)
 and on (namespace, experiment)
   max by (namespace, experiment) (muster_experiment_info{{engine="observe"}}) == 1
 unless on (namespace, experiment)
   max by (namespace, experiment) (muster_experiment_clock_remaining_seconds > 0
     and on (namespace, experiment, clock) muster_experiment_clock_action{{action!="Alert"}} == 1)
 unless on (namespace, experiment)
-  max by (namespace, experiment) (muster_experiment_stuck_reason{{reason=~"{"|".join(PAGED)}"}}) == 1""",
+  max by (namespace, experiment) (muster_experiment_stuck_reason{{reason=~"{"|".join(PAGED)}"}}) == 1
+or
+  max by ({_ITS}) (last_over_time(muster_experiment_stuck_reason[{HELD}]))
+* on (namespace, experiment) group_left ()
+  max by (namespace, experiment) ({_WAS_STUCK_FOR})
+and on ({_ITS})
+  {held("MusterObservedRunStuck", _ITS)}""",
         Severity.CRITICAL,
-        f"{ONE}: stuck for {{{{ $value | humanizeDuration }}}}, and nothing will end it: reason {WHY}"
+        f"{ONE}: stuck for {{{{ $value | humanizeDuration }}}}, and nothing will end it: {WHY}"
         "its controller does not act.",
         "Muster only watches over it, and no clock will end it: it holds its machines until a person acts. Where its"
         " reason has a critical alert of its own, that one calls the person.",

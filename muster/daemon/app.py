@@ -110,6 +110,7 @@ class Daemon:
             lambda: len(self.queue),
             traced,
             lambda *change: self.runs.changed(*change),
+            clock,
         )
         self.denials = Denials(monotonic)
         transport = MeasuredTransport(transport, self.instruments.request, monotonic, self._answered)

@@ -111,6 +111,7 @@ async def serve(settings: Settings) -> int:
         accelerators=daemon.accelerators,
         tracking=lambda: daemon.incidents.tracking,
         bundles=Bundles(connection.credentials.with_token),
+        shard=settings.shard,
     )
     listeners: list[tuple[str, Listener]] = [("http", http)]
     if settings.progress_port is not None:

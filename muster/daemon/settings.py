@@ -31,6 +31,8 @@ Seconds = Annotated[float, Field(gt=0)]
 
 _NAME = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 """A DNS subdomain (RFC 1123), as names of Kubernetes objects are."""
+_SHARD = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$"
+"""A DNS label, or nothing: it is written into PromQL, YAML and HTML."""
 
 
 CAN_RUN = frozenset(each.subject.plural for each in RUN_KINDS.values())
@@ -59,6 +61,13 @@ class Settings(BaseSettings):
     )
     context: str | None = Field(None, description="context of the kubeconfig; its current one by default")
     namespace: str = Field("", description="look after this namespace only; empty for all")
+    shard: str = Field(
+        "",
+        pattern=_SHARD,
+        max_length=63,
+        description="name of this musterd among several of one cluster, each for namespaces of its own: its "
+        "pages show it, and the chart gives its series and alerts the label shard; none if empty",
+    )
     http_host: str = Field(
         "127.0.0.1", description="address of the server of metrics and the roll-call page; 0.0.0.0 in a pod"
     )

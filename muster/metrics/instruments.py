@@ -7,6 +7,7 @@ the state instead of being counted is not here but in ``muster.metrics.collector
 import platform
 from collections.abc import Callable, Iterable
 from math import isfinite
+from time import time
 
 from prometheus_client import (
     CollectorRegistry,
@@ -46,8 +47,12 @@ class Instruments:
         queue_depth: Callable[[], float],
         traced: Traced | None = None,
         changed: Callable[[Plan, Record | None, Record], None] = lambda _plan, _old, _new: None,
+        clock: Callable[[], float] = time,
     ) -> None:
-        """``traced`` is called with each transition, to make spans of it, and ``changed`` to count its time."""
+        """``traced`` is called with each transition, to make spans of it, and ``changed`` to count its time.
+
+        ``clock`` gives wall seconds.
+        """
         self._traced, self._changed = traced, changed
         self.registry = CollectorRegistry()
         self._folded = self._counter(daemon.LABEL_SETS_FOLDED)
@@ -75,6 +80,7 @@ class Instruments:
         self._lag = self._histogram(daemon.LOOP_LAG)
         self._steps = self._counter(daemon.CLOCK_STEPS)
         self._failures = self._bounded_counter(daemon.INTERNAL_ERRORS, closed_sets.ERRORS)
+        self._reading(daemon.CLOCK, clock)
         self._reading(daemon.TRACKED_PODS, tracked_pods)
         self._reading(daemon.QUEUE_DEPTH, queue_depth)
         build = Info(daemon.BUILD.family, daemon.BUILD.help, registry=self.registry)
@@ -181,7 +187,7 @@ class Instruments:
         return Bounded(row, self._histogram(row), self._folded, known)
 
     def _reading(self, row: Metric, read: Callable[[], float]) -> None:
-        Gauge(row.family, row.help, registry=self.registry).set_function(read)
+        Gauge(row.family, row.help, registry=self.registry, unit=row.unit).set_function(read)
 
 
 def _seconds(value: float) -> float:

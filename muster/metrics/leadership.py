@@ -9,7 +9,7 @@ from prometheus_client.registry import Collector
 from muster.metrics.exposition import Families, label
 from muster.metrics.rows import daemon as rows
 
-_ROWS = (rows.LEADER, rows.LEADER_TRANSITIONS, rows.LEASE_RENEWAL_AGE)
+_ROWS = (rows.LEADER, rows.LEADER_SEEN, rows.LEADER_TRANSITIONS, rows.LEASE_RENEWAL_AGE)
 
 
 class Leadership(Protocol):
@@ -22,6 +22,10 @@ class Leadership(Protocol):
     @property
     def leading(self) -> bool:
         """Whether it leads."""
+
+    @property
+    def sees_leader(self) -> bool:
+        """Whether another daemon holds the Lease and renews it."""
 
     @property
     def transitions(self) -> Mapping[str, int]:
@@ -42,6 +46,7 @@ class LeadershipCollector(Collector):
         """This daemon's part in the election."""
         elector, families = self._leadership, Families(_ROWS)
         families.add(rows.LEADER, {"identity": label(elector.identity)}, float(elector.leading))
+        families.add(rows.LEADER_SEEN, {}, float(elector.sees_leader))
         for event, count in elector.transitions.items():
             families.add(rows.LEADER_TRANSITIONS, {"event": label(event)}, count)
         if (age := elector.renewal_age) is not None:

@@ -61,13 +61,14 @@ class Leader:
 
     def __init__(self, leading: bool = True, renewal_age: float | None = 1.5) -> None:
         self.leading = leading
+        self.sees_leader = not leading
         self.transitions = Counter(acquired=2, expired=1)
         self.renewal_age = renewal_age
 
 
 def everything() -> Instruments:
     """A daemon to which everything that is measured has happened once."""
-    instruments = Instruments("1.2.3", tracked_pods=lambda: 4, queue_depth=lambda: 1)
+    instruments = Instruments("1.2.3", tracked_pods=lambda: 4, queue_depth=lambda: 1, clock=lambda: NOW)
     cause = Cause(0, "Evicted", "", NOW, disruption=True)
     instruments.transition(plan(), record(), record(phase=Phase.RESTARTING, disruptions=1, cause=cause))
     instruments.transition(plan(), record(), record(phase=Phase.SUCCEEDED, reason="Completed"))
@@ -194,7 +195,7 @@ def test_two_watches_of_one_resource_report_the_worse() -> None:
 def test_a_standby_reports_0_and_no_renewal() -> None:
     standby = Leader(leading=False, renewal_age=None)
     samples = {s.name: s.value for family in LeadershipCollector(standby).collect() for s in family.samples}
-    assert samples == {"muster_leader": 0, "muster_leader_transitions_total": 1}
+    assert samples == {"muster_leader": 0, "muster_leader_seen": 1, "muster_leader_transitions_total": 1}
 
 
 def test_a_right_that_is_missing_is_1_and_0_once_it_is_there() -> None:

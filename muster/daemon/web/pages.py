@@ -40,7 +40,7 @@ class ExperimentIndex(Protocol):
 class Pages:
     """``role`` says whether this daemon leads; ``clock`` gives wall seconds; ``runbooks`` are linked to.
 
-    ``bundles``: a reader can have the bundle of a run.
+    ``bundles``: a reader can have the bundle of a run. ``shard`` is the name of this daemon among several.
     """
 
     def __init__(
@@ -53,8 +53,10 @@ class Pages:
         tracking: Callable[[], Tracking] = Tracking,
         *,
         bundles: bool = False,
+        shard: str = "",
     ) -> None:
         self._bundles = bundles
+        self._shard = shard
         self._tracking = tracking
         self._accelerators = accelerators
         self._index = index
@@ -119,6 +121,7 @@ class Pages:
             runbooks=self._runbooks,
             accelerators=self._accelerators,
             found=await self.incidents(reader),
+            shard=self._shard,
         )
 
     def document(self, subject: Subject) -> Detail:
@@ -139,6 +142,7 @@ class Pages:
             now=now,
             runbooks=self._runbooks,
             bundles=self._bundles,
+            shard=self._shard,
         )
 
 

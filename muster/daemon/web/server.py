@@ -107,13 +107,14 @@ class HttpServer(Listener):
         accelerators: Accelerators = USUAL,
         tracking: Callable[[], Tracking] = Tracking,
         bundles: Bundles | None = None,
+        shard: str = "",
     ) -> None:
         """``authenticator`` decides who may read (None: everyone).
 
         ``bundles`` makes those of runs; pages lead to them where readers send tokens.
 
         ``names`` are Host names beside addresses and ``localhost``; ``streams`` serves the live pages; ``runbooks`` is
-        where those are published.
+        where those are published; ``shard`` is the name of this daemon among several.
         """
         super().__init__(self._respond, host, port, limits, tls)
         self._registry = registry
@@ -123,7 +124,9 @@ class HttpServer(Listener):
         self._authenticator = authenticator or Anyone()
         self._bundles = bundles
         offered = bundles is not None and not isinstance(self._authenticator, Anyone)
-        self._pages = Pages(index, health.role, clock, Runbooks(runbooks), accelerators, tracking, bundles=offered)
+        self._pages = Pages(
+            index, health.role, clock, Runbooks(runbooks), accelerators, tracking, bundles=offered, shard=shard
+        )
         self._streams = streams or Streams(Changes())
         self._names = names
         self._scrape = asyncio.Lock()

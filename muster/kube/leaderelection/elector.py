@@ -76,6 +76,11 @@ class Elector:
         return clean(lease.address, WORD) if lease and lease.holder else ""
 
     @property
+    def sees_leader(self) -> bool:
+        """Another daemon holds the Lease and renews it: it changed less than a duration ago, as last read."""
+        return self._state.ousted and self._monotonic() < self._state.free_at
+
+    @property
     def problem(self) -> str:
         """Why the last attempt at the Lease failed; empty if it did not."""
         return self._problem

@@ -99,6 +99,12 @@ LEADER = Metric(
     "1 while this daemon leads, 0 while it stands by. Over all daemons the sum is 1, or 0 during a take-over.",
     ("identity",),
 )
+LEADER_SEEN = Metric(
+    "muster_leader_seen",
+    Type.GAUGE,
+    "1 while another daemon holds the Lease and renews it, as this one reads it: it leads, whether or not it is "
+    "scraped.",
+)
 LEADER_TRANSITIONS = Metric(
     "muster_leader_transitions_total",
     Type.COUNTER,
@@ -113,6 +119,12 @@ LEASE_RENEWAL_AGE = Metric(
     unit="seconds",
 )
 
+CLOCK = Metric(
+    "muster_clock_timestamp_seconds",
+    Type.GAUGE,
+    "The wall clock by which this daemon writes times, such as since when a run is Stuck.",
+    unit="seconds",
+)
 CLOCK_STEPS = Metric(
     "muster_clock_steps_total",
     Type.COUNTER,
@@ -145,5 +157,15 @@ WATCHES = (
     FOREIGN_PODS,
 )
 REQUESTS = (API_REQUEST_DURATION, API_RETRIES, RIGHTS_MISSING, PROBE_REQUESTS, PROBE_DURATION, PROGRESS_POSTS)
-PROCESS = (QUEUE_DEPTH, QUEUE_WAIT, DECISION_DURATION, LOOP_LAG, CLOCK_STEPS, INTERNAL_ERRORS, LABEL_SETS_FOLDED, BUILD)
-ELECTION = (LEADER, LEADER_TRANSITIONS, LEASE_RENEWAL_AGE)
+PROCESS = (
+    QUEUE_DEPTH,
+    QUEUE_WAIT,
+    DECISION_DURATION,
+    LOOP_LAG,
+    CLOCK,
+    CLOCK_STEPS,
+    INTERNAL_ERRORS,
+    LABEL_SETS_FOLDED,
+    BUILD,
+)
+ELECTION = (LEADER, LEADER_SEEN, LEADER_TRANSITIONS, LEASE_RENEWAL_AGE)

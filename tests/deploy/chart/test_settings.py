@@ -18,6 +18,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
 OTHER: dict[str, Any] = {
     "namespace": "lab",
+    "shard": "vision",
     "http_host": "10.0.0.1",
     "http_port": 9000,
     "http_authentication": "always",

@@ -20,7 +20,7 @@ ALL = dashboards()
 UNITS = {"none", "short", "s", "dtdurations", "percentunit", "reqps", "ops", "bytes"}
 """Units of Grafana's own list that these dashboards use; Grafana shows one it does not know as a suffix."""
 
-OF_THE_SCRAPE = {"cluster", "instance", "job", "le"}
+OF_THE_SCRAPE = {"cluster", "shard", "instance", "job", "le"}
 OF_ALERTS = {"alertname", "alertstate", "severity"}
 
 each_dashboard = pytest.mark.parametrize("dashboard", ALL, ids=lambda dashboard: dashboard.path.stem)
@@ -95,15 +95,26 @@ def _properties(panel: dict[str, Any], name: str) -> list[dict[str, Any]]:
 
 @each_dashboard
 def test_every_query_selects_the_chosen_cluster_and_keeps_it_beside_what_is_of_one(dashboard: Dashboard) -> None:
-    """Two clusters in one Prometheus may have the same namespaces, names, instances and jobs."""
+    """Two clusters in one Prometheus may have the same namespaces, names, instances and jobs.
+
+    So may two shards of one cluster, where a dashboard is not of one experiment, which is of one shard.
+    """
+    several = "experiment" not in dashboard.variables
+    chosen = r'\{cluster=~"\$cluster",shard=~"\$shard"[,}]' if several else r'\{cluster="\$cluster"[,}]'
+    kept = {"cluster", "shard"} if several else {"cluster"}
     for query in dashboard.queries:
-        named = re.findall(r"\b((?:muster|process|python)_[a-z0-9_]+|ALERTS\w*)\b(\{cluster=)?", query.expr)
+        named = re.findall(rf"\b((?:muster|process|python)_[a-z0-9_]+|ALERTS\w*)\b({chosen})?", query.expr)
         assert named, query
         assert all(selected for _, selected in named), query
         for listed in re.findall(r"\b(?:by|on) \(([^)]*)\)", query.expr):
             labels = set(listed.split(", "))
-            assert "cluster" in labels or not labels & {"namespace", "experiment", "instance", "job"}, query
+            assert kept <= labels or not labels & {"namespace", "experiment", "instance", "job"}, query
     assert dashboard.variables["cluster"]["query"]["query"] == "label_values(muster_build_info, cluster)"
+    if several:
+        shards = dashboard.variables["shard"]
+        assert shards["query"]["query"] == 'label_values(muster_build_info{cluster=~"$cluster"}, shard)'
+        assert shards["allValue"] == ".*", "a label that no series has has no values"
+    assert several == ("shard" in dashboard.variables)
     for url in dashboard.links:
         if "${__data.fields.experiment}" in url:
             assert "cluster=${__data.fields.cluster}" in url
@@ -223,7 +234,8 @@ def test_restarts_and_changes_of_the_leader_are_marked_and_can_be_switched_off(
 def test_alerts_that_fire_are_listed_for_what_is_chosen(name: str, chosen: set[str]) -> None:
     (target,) = panel_of(name, "Alerts that fire")["targets"]
     firing = re.findall(
-        r'ALERTS\{cluster=~?"\$cluster",alertname=~"Muster\.\+",alertstate="firing",([^}]*)\}', target["expr"]
+        r'ALERTS\{cluster=~?"\$cluster",(?:shard=~"\$shard",)?alertname=~"Muster\.\+",alertstate="firing",([^}]*)\}',
+        target["expr"],
     )
     assert {*firing} == chosen
 

@@ -22,7 +22,7 @@ SERIES = {
     f'muster_experiment_stuck_since_timestamp_seconds{{{RUN},instance="10.0.0.1:8080"}}': "0x9",
     'muster_experiment_info{namespace="vision",experiment="b",operator="jax",engine="native"}': "1x9",
 }
-CHOICE = {"namespace": "vision", "experiment": "a", "cluster": ""}
+CHOICE = {"namespace": "vision", "experiment": "a", "cluster": "", "shard": ""}
 PANELS = [("muster-fleet", "Whose they are", 300), ("muster-experiment", "Whose it is", 1)]
 
 

@@ -30,6 +30,10 @@ DAEMON = {
     'muster_build_info{job="musterd",instance="b"}': "1x1000",
     'muster_leader{job="musterd",instance="a",identity="a"}': "1x1000",
     'muster_leader{job="musterd",instance="b",identity="b"}': "0x1000",
+    'muster_leader_seen{job="musterd",instance="a"}': "0x1000",
+    'muster_leader_seen{job="musterd",instance="b"}': "1x1000",
+    'muster_clock_timestamp_seconds{job="musterd",instance="a"}': "0+5x1000",
+    'muster_clock_timestamp_seconds{job="musterd",instance="b"}': "0+5x1000",
     'muster_watch_staleness_seconds{job="musterd",instance="a",resource="pods"}': "1 30 60 2 70 1x1000",
     'muster_rights_missing{job="musterd",instance="a",verb="create",resource="pods"}': "0x1000",
     'muster_experiments_unreported{job="musterd",instance="a",reason="cap"}': "0x1000",
@@ -80,13 +84,13 @@ class Case:
         """All series of the case."""
         base = {**DAEMON, **EXPERIMENT}
         kept = {name: values for name, values in base.items() if name.partition("{")[0] not in self.without}
-        return {_with_audience(name): values for name, values in {**kept, **self.series}.items()}
+        return {with_audience(name): values for name, values in {**kept, **self.series}.items()}
 
 
 _REASON = re.compile(r'(muster_experiment_stuck_reason\{.*reason="(\w+)")')
 
 
-def _with_audience(series: str) -> str:
+def with_audience(series: str) -> str:
     """The series as musterd writes it: with who can mend that reason."""
     return _REASON.sub(lambda found: f'{found[1]},audience="{of_reason(found[2])}"', series)
 

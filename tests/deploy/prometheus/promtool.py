@@ -51,6 +51,41 @@ def check(file: Path) -> str:
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
 
+def answered(
+    files: Sequence[Path],
+    order: Sequence[str],
+    series: Mapping[str, str],
+    expected: Mapping[str, Mapping[str, float]],
+    at: int,
+    folder: Path,
+    interval: str = f"{STEP}s",
+) -> str:
+    """What promtool says against these answers at that second; empty if all hold.
+
+    ``expected`` has the value of each series of each query.
+    """
+    answers = [
+        {
+            "expr": expr,
+            "eval_time": f"{at}s",
+            "exp_samples": [{"labels": labels, "value": value} for labels, value in found.items()],
+        }
+        for expr, found in expected.items()
+    ]
+    inputs = [{"series": name, "values": values} for name, values in series.items()]
+    document = {
+        "rule_files": [str(file) for file in files],
+        "evaluation_interval": interval,
+        "group_eval_order": [*order],
+        "tests": [{"interval": interval, "input_series": inputs, "promql_expr_test": answers}],
+    }
+    file = folder / "tested.yaml"
+    file.write_text(yaml.safe_dump(document, width=10_000), encoding="utf-8")
+    command = [str(program("promtool")), "test", "rules", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
 def _document(cases: Sequence[Case], step: int) -> dict[str, Any]:
     return {
         "rule_files": [str(RULES), str(SLO_RULES)],

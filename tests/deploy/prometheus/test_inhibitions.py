@@ -51,6 +51,15 @@ INCIDENTS: dict[str, tuple[list[Fired], set[str]]] = {
         ],
         {"MusterNoLeader", "MusterHung other"},
     ),
+    "no musterd of one shard can be scraped while a run of another shard is stuck": (
+        [
+            ("MusterDaemonDown", {**DAEMON, "shard": "nlp"}),
+            ("MusterRankMissing", {**RUN, "shard": "nlp"}),
+            ("MusterHung", {**OTHER, "shard": "vision"}),
+            ("MusterRunExplained", {**OTHER, "shard": "nlp"}),
+        ],
+        {"MusterDaemonDown", "MusterHung other"},
+    ),
     "a standby's watch is old, which concerns no run": (
         [("MusterStandbyStale", DAEMON), ("MusterHung", RUN)],
         {"MusterStandbyStale", "MusterHung llama"},

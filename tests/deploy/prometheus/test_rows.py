@@ -7,7 +7,7 @@ import yaml
 
 from deploy.prometheus import reasons
 from deploy.prometheus.__main__ import GENERATED, ROOT
-from deploy.prometheus.clusters import kept
+from deploy.prometheus.clusters import kept, of_shard
 from deploy.prometheus.groups import ALERTS, GROUPS
 from deploy.prometheus.row import GIVEN, Alert, Recording
 from deploy.prometheus.text import chart, plain
@@ -38,7 +38,8 @@ def test_the_summary_of_an_alert_about_an_experiment_names_it(alert: Alert) -> N
 
 @PER_ALERT
 def test_a_reason_that_an_alert_is_about_is_in_its_summary(alert: Alert) -> None:
-    by_reason = "max by (namespace, experiment, reason, audience)" in alert.expr and "\nor\n" not in alert.expr
+    found, *more = alert.expr.split("\nor\n")
+    by_reason = "max by (namespace, experiment, reason, audience)" in found and all("ALERTS" in each for each in more)
     assert by_reason == ("{{ $labels.reason }}" in alert.summary)
 
 
@@ -100,15 +101,15 @@ def test_templates_of_prometheus_are_quoted_for_helm() -> None:
     assert "`}}" not in plain(GROUPS)
 
 
-def test_every_rule_keeps_the_label_of_the_cluster() -> None:
+def test_every_rule_keeps_the_labels_of_the_cluster_and_of_the_shard() -> None:
     """In its aggregations, its joins, and the queries of its summary; another label takes the place of the default."""
     aggregated = r"\b(?:sum|min|max|avg|count|group|topk|bottomk|quantile)(?: by \(([^)]*)\))? \("
     for rule in (rule for group in yaml.safe_load(plain(GROUPS))["groups"] for rule in group["rules"]):
         lists = [*re.findall(aggregated, rule["expr"]), *re.findall(r"\bon \(([^)]*)\)", rule["expr"])]
-        assert all("cluster" in listed.split(", ") for listed in lists), rule["expr"]
+        assert all({"cluster", "shard"} <= set(listed.split(", ")) for listed in lists), rule["expr"]
         assert lists or "absent" in rule["expr"] or not re.search(r"\b(by|on)\b", rule["expr"])
-        for query in re.findall(r"\{namespace=%q|\{cluster=%q,namespace=%q", str(rule.get("annotations", ""))):
-            assert query.startswith("{cluster")
+        for query in re.findall(r"\{namespace=%q|\{cluster=%q,[a-z]+=%q", str(rule.get("annotations", ""))):
+            assert query.startswith("{cluster=%q,shard=%q")
 
 
 @pytest.mark.parametrize("expr", ["sum without (instance) (x)", "a and ignoring (job) b"])
@@ -120,12 +121,33 @@ def test_an_expression_that_hides_which_labels_it_keeps_is_refused(expr: str) ->
 @pytest.mark.parametrize(
     ("expr", "expected"),
     [
-        ("sum(a)", "sum by (cluster) (a)"),
-        ("max by (job) (a) == 0", "max by (cluster, job) (a) == 0"),
-        ("a and on () b", "a and on (cluster) b"),
-        ("max_over_time(a[5m]) * on (x) group_left () b", "max_over_time(a[5m]) * on (cluster, x) group_left () b"),
+        ("sum(a)", "sum by (cluster, shard) (a)"),
+        ("max by (job) (a) == 0", "max by (cluster, shard, job) (a) == 0"),
+        ("a and on () b", "a and on (cluster, shard) b"),
+        (
+            "max_over_time(a[5m]) * on (x) group_left () b",
+            "max_over_time(a[5m]) * on (cluster, shard, x) group_left () b",
+        ),
         ("experiment:muster_failures:max > 3", "experiment:muster_failures:max > 3"),
     ],
 )
-def test_the_cluster_is_written_into_lists_and_bare_aggregations(expr: str, expected: str) -> None:
+def test_cluster_and_shard_are_written_into_lists_and_bare_aggregations(expr: str, expected: str) -> None:
     assert kept(expr, "cluster") == expected
+
+
+@pytest.mark.parametrize(
+    ("expr", "expected"),
+    [
+        ("sum(muster_a)", "sum(muster_a@{only})"),
+        ('rate(muster_a{reason="up"}[5m])', 'rate(muster_a@{and}reason="up"}[5m])'),
+        ("namespace:muster_w@{weight}:rate5m > 0", "namespace:muster_w@{weight}:rate5m@{only} > 0"),
+        ('up{job="musterd"} and ALERTS', 'up@{and}job="musterd"} and ALERTS@{only}'),
+        (
+            "group by (job) (muster_b unless on () muster_c)",
+            "group by (job) (muster_b@{only} unless on () muster_c@{only})",
+        ),
+        ('a{alertname=~"muster_x|up"}', 'a{alertname=~"muster_x|up"}'),
+    ],
+)
+def test_each_query_of_a_rule_has_a_place_for_the_selector_of_the_shard(expr: str, expected: str) -> None:
+    assert of_shard(expr) == expected

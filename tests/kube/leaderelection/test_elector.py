@@ -84,6 +84,17 @@ def test_a_standby_reads_and_does_not_write(world: World) -> None:
     assert two.elector.renewal_age is None
 
 
+def test_a_standby_sees_a_leader_while_that_renews_the_lease(world: World) -> None:
+    one, two = pair(world)
+    world.run(60)
+    assert (one.elector.sees_leader, two.elector.sees_leader) == (False, True)
+    one.machine.kill()
+    world.run(DEFAULT.duration - DEFAULT.retry - 1)
+    assert two.elector.sees_leader
+    world.run(60, lambda: settled(world, two))
+    assert not two.elector.sees_leader
+
+
 @BOTH
 def test_a_dead_leader_is_replaced_after_the_duration(world: World, terms: Terms, bound: float) -> None:
     one, two = pair(world, terms)

@@ -11,6 +11,10 @@
 {{- $weight := ternary "_accelerators" "" $weighed -}}
 {{- $whose := ternary "accelerators" "runs" $weighed -}}
 {{- $replicas := .Values.replicas -}}
+{{- $and := "{" -}}{{- $only := "" -}}
+{{- with .Values.settings.shard -}}
+{{- $and = printf `{shard="%s",` . -}}{{- $only = printf `{shard="%s"}` . -}}
+{{- end -}}
 {{- $runbooks := include "muster.runbooks" . -}}
 {{- $namespace := .Release.Namespace -}}
 {{- $owners := include "muster.owners" . -}}
@@ -19,44 +23,52 @@ groups:
   interval: 30s
   rules:
   - record: experiment:muster_gang_restarts:max
-    expr: max by ({{ $cluster }}, namespace, experiment) (muster_experiment_gang_restarts_total)
+    expr: max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_gang_restarts_total{{ $only }})
   - record: experiment:muster_failures:max
-    expr: sum by ({{ $cluster }}, namespace, experiment) (max by ({{ $cluster }}, namespace, experiment, reason) (muster_experiment_restarts_total{reason!~"PreemptionByScheduler|EvictionByEvictionAPI|DeletionByTaintManager|DeletionByPodGC|TerminationByKubelet|NodeLost|PodDeleted|PodAltered|Refused|NodeNotReady|Unschedulable|CoordinatorLost|Queued|RanksNotStarted|Preempted|FlavorMigration|PodsReadyTimeout|AdmissionCheck|ClusterQueueStopped|LocalQueueStopped|NodeFailures|EvictedOnManagerCluster|WorkloadSliceReplaced|Deactivated|QueueUnavailable|WorkloadOutdated|NotAdmitted|WorkloadDeleted|WorkloadFinished|AdmissionLost|Requested"})) or max by ({{ $cluster }}, namespace, experiment) (muster_experiment_gang_restarts_total) * 0
+    expr: sum by ({{ $cluster }}, shard, namespace, experiment) (max by ({{ $cluster }}, shard, namespace, experiment, reason) (muster_experiment_restarts_total{{ $and }}reason!~"PreemptionByScheduler|EvictionByEvictionAPI|DeletionByTaintManager|DeletionByPodGC|TerminationByKubelet|NodeLost|PodDeleted|PodAltered|Refused|NodeNotReady|Unschedulable|CoordinatorLost|Queued|RanksNotStarted|Preempted|FlavorMigration|PodsReadyTimeout|AdmissionCheck|ClusterQueueStopped|LocalQueueStopped|NodeFailures|EvictedOnManagerCluster|WorkloadSliceReplaced|Deactivated|QueueUnavailable|WorkloadOutdated|NotAdmitted|WorkloadDeleted|WorkloadFinished|AdmissionLost|Requested"})) or max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_gang_restarts_total{{ $only }}) * 0
   - record: experiment:muster_disruptions:max
-    expr: max by ({{ $cluster }}, namespace, experiment) (muster_experiment_disruptions_total)
+    expr: max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_disruptions_total{{ $only }})
   - record: experiment:muster_wall_seconds:max
-    expr: max by ({{ $cluster }}, namespace, experiment) (muster_experiment_wall_seconds_total)
+    expr: max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_wall_seconds_total{{ $only }})
   - record: experiment:muster_productive_seconds:max
-    expr: max by ({{ $cluster }}, namespace, experiment) (muster_experiment_productive_seconds_total)
+    expr: max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_productive_seconds_total{{ $only }})
   - record: experiment:muster_taken_back_seconds:max
-    expr: max by ({{ $cluster }}, namespace, experiment) (muster_experiment_taken_back_seconds_total)
+    expr: max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_taken_back_seconds_total{{ $only }})
   - record: experiment:muster_goodput:ratio
-    expr: (experiment:muster_productive_seconds:max - experiment:muster_taken_back_seconds:max) / (experiment:muster_wall_seconds:max > 0)
+    expr: (experiment:muster_productive_seconds:max{{ $only }} - experiment:muster_taken_back_seconds:max{{ $only }}) / (experiment:muster_wall_seconds:max{{ $only }} > 0)
   - record: experiment:muster_goodput:ratio_rate1h
-    expr: clamp_min(rate(experiment:muster_productive_seconds:max[1h]) - rate(experiment:muster_taken_back_seconds:max[1h]), 0) / (rate(experiment:muster_wall_seconds:max[1h]) > 0)
+    expr: clamp_min(rate(experiment:muster_productive_seconds:max{{ $only }}[1h]) - rate(experiment:muster_taken_back_seconds:max{{ $only }}[1h]), 0) / (rate(experiment:muster_wall_seconds:max{{ $only }}[1h]) > 0)
   - record: namespace:muster_goodput:ratio_rate1h
-    expr: clamp_min(sum by ({{ $cluster }}, namespace) (rate(experiment:muster_productive_seconds:max[1h])) - sum by ({{ $cluster }}, namespace) (rate(experiment:muster_taken_back_seconds:max[1h])), 0) / (sum by ({{ $cluster }}, namespace) (rate(experiment:muster_wall_seconds:max[1h])) > 0)
+    expr: clamp_min(sum by ({{ $cluster }}, shard, namespace) (rate(experiment:muster_productive_seconds:max{{ $only }}[1h])) - sum by ({{ $cluster }}, shard, namespace) (rate(experiment:muster_taken_back_seconds:max{{ $only }}[1h])), 0) / (sum by ({{ $cluster }}, shard, namespace) (rate(experiment:muster_wall_seconds:max{{ $only }}[1h])) > 0)
   - record: namespace:muster_ranks_missing:sum
-    expr: sum by ({{ $cluster }}, namespace) (max by ({{ $cluster }}, namespace, experiment) (muster_experiment_ranks_missing))
+    expr: sum by ({{ $cluster }}, shard, namespace) (max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_ranks_missing{{ $only }}))
   - record: namespace:muster_experiments_stuck:sum
-    expr: sum by ({{ $cluster }}, namespace) (max by ({{ $cluster }}, namespace, experiment) (muster_experiment_stuck))
+    expr: sum by ({{ $cluster }}, shard, namespace) (max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_stuck{{ $only }}))
   - record: operator:muster_time_to_assembled_seconds:p95_rate1h
-    expr: histogram_quantile(0.95, sum by ({{ $cluster }}, operator, le) (rate(muster_time_to_assembled_seconds_bucket[1h])))
+    expr: histogram_quantile(0.95, sum by ({{ $cluster }}, shard, operator, le) (rate(muster_time_to_assembled_seconds_bucket{{ $only }}[1h])))
   - record: operator:muster_restart_downtime_seconds:p95_rate1h
-    expr: histogram_quantile(0.95, sum by ({{ $cluster }}, operator, le) (rate(muster_restart_downtime_seconds_bucket[1h])))
+    expr: histogram_quantile(0.95, sum by ({{ $cluster }}, shard, operator, le) (rate(muster_restart_downtime_seconds_bucket{{ $only }}[1h])))
 - name: muster-experiments
   interval: {{ $values.interval }}
   rules:
 {{- if $owners }}
   - record: experiment:muster_owners:info
-    expr: topk by ({{ $cluster }}, namespace, experiment) (1, 2 * muster_experiment_info or last_over_time(muster_experiment_info[5m])) ^ 0
+    expr: |-
+      topk by ({{ $cluster }}, shard, namespace, experiment) (1, 2 * muster_experiment_info{{ $only }} or last_over_time(muster_experiment_info{{ $only }}[5m])) ^ 0
+      or
+        experiment:muster_owners:info{{ $only }} unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
 {{- end }}
 {{- with $values.alerts.MusterIncident }}
 {{- if .enabled }}
   - alert: MusterIncident
-    expr: max by ({{ $cluster }}, kind, subject, cause, scope, audience) (muster_incident_runs) > 0
+    expr: |-
+      max by ({{ $cluster }}, shard, kind, subject, cause, scope, audience) (muster_incident_runs{{ $only }}) > 0
+      or
+        max by ({{ $cluster }}, shard, kind, subject, cause, scope, audience) (last_over_time(muster_incident_runs{{ $only }}[15m]))
+      and on ({{ $cluster }}, shard, kind, subject, cause, scope, audience)
+        max by ({{ $cluster }}, shard, kind, subject, cause, scope, audience) (ALERTS{{ $and }}alertname="MusterIncident",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
     for: '{{ .for }}'
-    keep_firing_for: 1m
+    keep_firing_for: 3m
     labels:
       {{- with .labels }}
       {{- toYaml . | nindent 6 }}
@@ -64,7 +76,7 @@ groups:
       namespace: '{{ $namespace }}'
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.kind }}`}} {{`{{ $labels.subject }}`}}: {{`{{ $labels.cause }}`}} keeps {{`{{ $value }}`}} runs (scope {{`{{ $labels.scope }}`}}).'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.kind }}`}} {{`{{ $labels.subject }}`}}: {{`{{ $labels.cause }}`}} keeps {{`{{ $value }}`}} runs (scope {{`{{ $labels.scope }}`}}).'
       description: At least three runs are stuck for one cause with one subject. The page of musterd lists them first, with the accelerators that they hold.
       runbook_url: '{{ $runbooks }}/MusterIncident.md'
 {{- end }}
@@ -76,13 +88,15 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, namespace, experiment) (muster_experiment_explained) == 1
+      max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_explained{{ $only }}) == 1
+      or
+        max by ({{ $cluster }}, shard, namespace, experiment) (ALERTS{{ $and }}alertname="MusterRunExplained",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
-      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+      ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
-    keep_firing_for: 1m
+    keep_firing_for: 3m
     labels:
       {{- with .labels }}
       {{- toYaml . | nindent 6 }}
@@ -90,7 +104,7 @@ groups:
       severity: '{{ .severity }}'
       audience: '{{ .audience }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: an incident explains why it is stuck.'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: an incident explains why it is stuck.'
       description: The alert MusterIncident stands for those of this run, which are kept back. It is for Alertmanager, and no receiver gets it.
       runbook_url: '{{ $runbooks }}/MusterRunExplained.md'
 {{- end }}
@@ -102,30 +116,32 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"CoordinatorUnreachable"} or last_over_time(muster_experiment_stuck_reason{reason=~"CoordinatorUnreachable"}[30s])) == 1
-      unless on ({{ $cluster }}, namespace, experiment)
+      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{{ $and }}reason=~"CoordinatorUnreachable"} or last_over_time(muster_experiment_stuck_reason{{ $and }}reason=~"CoordinatorUnreachable"}[30s])) == 1
+      unless on ({{ $cluster }}, shard, namespace, experiment)
         (
-          max by ({{ $cluster }}, namespace, experiment) (last_over_time(muster_experiment_coordinator_state{state="refused"}[30s])) == 1
+          max by ({{ $cluster }}, shard, namespace, experiment) (last_over_time(muster_experiment_coordinator_state{{ $and }}state="refused"}[30s])) == 1
         unless
           (
-            max by ({{ $cluster }}, namespace, experiment) (muster_experiment_coordinator_state{state="refused"}) == 1
+            max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_coordinator_state{{ $and }}state="refused"}) == 1
           and
-            max by ({{ $cluster }}, namespace, experiment) (muster_experiment_coordinator_state{state="refused"} offset {{ .closing }}) == 1
+            max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_coordinator_state{{ $and }}state="refused"} offset {{ .closing }}) == 1
           )
         )
+      or
+        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{{ $and }}alertname="MusterCoordinatorStuck",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
-      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+      ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
-    keep_firing_for: 1m
+    keep_firing_for: 90s
     labels:
       {{- with .labels }}
       {{- toYaml . | nindent 6 }}
       {{- end }}
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the coordinator stopped responding ({{`{{ $labels.reason }}`}}).'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the coordinator stopped responding ({{`{{ $labels.reason }}`}}).'
       description: Its process is frozen or cut off, or has closed its port for longer than {{ .closing }}, while its pod runs. No rank can join or go on, and nothing restarts the gang until the other ranks end.
       runbook_url: '{{ $runbooks }}/MusterCoordinatorStuck.md'
 {{- end }}
@@ -137,10 +153,12 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"CoordinatorNotServing|DashboardNotServing"} or last_over_time(muster_experiment_stuck_reason{reason=~"CoordinatorNotServing|DashboardNotServing"}[30s])) == 1
+      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{{ $and }}reason=~"CoordinatorNotServing|DashboardNotServing"} or last_over_time(muster_experiment_stuck_reason{{ $and }}reason=~"CoordinatorNotServing|DashboardNotServing"}[30s])) == 1
+      or
+        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{{ $and }}alertname="MusterCoordinatorNotServing",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
-      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+      ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
@@ -150,7 +168,7 @@ groups:
       {{- end }}
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the coordinator has never answered at its port ({{`{{ $labels.reason }}`}}).'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the coordinator has never answered at its port ({{`{{ $labels.reason }}`}}).'
       description: The program of the coordinator runs, and no other rank can join it.
       runbook_url: '{{ $runbooks }}/MusterCoordinatorNotServing.md'
 {{- end }}
@@ -162,13 +180,15 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, namespace, experiment) (muster_experiment_stuck_reason{reason=~"RanksMissing|RankFailed|ProcessCountMismatch"} or last_over_time(muster_experiment_stuck_reason{reason=~"RanksMissing|RankFailed|ProcessCountMismatch"}[30s])) == 1
+      max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_stuck_reason{{ $and }}reason=~"RanksMissing|RankFailed|ProcessCountMismatch"} or last_over_time(muster_experiment_stuck_reason{{ $and }}reason=~"RanksMissing|RankFailed|ProcessCountMismatch"}[30s])) == 1
+      or
+        max by ({{ $cluster }}, shard, namespace, experiment) (ALERTS{{ $and }}alertname="MusterRankMissing",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
-      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+      ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
-    keep_firing_for: 1m
+    keep_firing_for: 2m
     labels:
       {{- with .labels }}
       {{- toYaml . | nindent 6 }}
@@ -176,7 +196,7 @@ groups:
       severity: '{{ .severity }}'
       audience: '{{ .audience }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the roll is not complete: {{`{{ range query (printf "max by (experiment) (muster_experiment_ranks_missing{`}}{{ $cluster }}{{`=%q,namespace=%q,experiment=%q})" $labels.`}}{{ $cluster }}{{` $labels.namespace $labels.experiment) }}`}}{{`{{ .Value }}`}} missing, {{`{{ end }}`}}{{`{{ range query (printf "max by (experiment) (muster_experiment_first_missing_rank{`}}{{ $cluster }}{{`=%q,namespace=%q,experiment=%q})" $labels.`}}{{ $cluster }}{{` $labels.namespace $labels.experiment) }}`}}first rank {{`{{ .Value }}`}}, {{`{{ end }}`}}{{`{{ range query (printf "sort_desc(max by (cause) (muster_experiment_ranks_missing_by_cause{`}}{{ $cluster }}{{`=%q,namespace=%q,experiment=%q}) > 0)" $labels.`}}{{ $cluster }}{{` $labels.namespace $labels.experiment) }}`}}{{`{{ .Value }}`}} {{`{{ .Labels.cause }}`}}, {{`{{ end }}`}}reason {{`{{ range query (printf "max by (reason) (muster_experiment_stuck_reason{`}}{{ $cluster }}{{`=%q,namespace=%q,experiment=%q}) == 1" $labels.`}}{{ $cluster }}{{` $labels.namespace $labels.experiment) }}`}}{{`{{ .Labels.reason }}`}}, {{`{{ end }}`}}the others wait.'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the roll is not complete: {{`{{ range query (printf "max by (experiment) (muster_experiment_ranks_missing{`}}{{ $cluster }}{{`=%q,shard=%q,namespace=%q,experiment=%q})" $labels.`}}{{ $cluster }}{{` $labels.shard $labels.namespace $labels.experiment) }}`}}{{`{{ .Value }}`}} missing, {{`{{ end }}`}}{{`{{ range query (printf "max by (experiment) (muster_experiment_first_missing_rank{`}}{{ $cluster }}{{`=%q,shard=%q,namespace=%q,experiment=%q})" $labels.`}}{{ $cluster }}{{` $labels.shard $labels.namespace $labels.experiment) }}`}}first rank {{`{{ .Value }}`}}, {{`{{ end }}`}}{{`{{ range query (printf "sort_desc(max by (cause) (muster_experiment_ranks_missing_by_cause{`}}{{ $cluster }}{{`=%q,shard=%q,namespace=%q,experiment=%q}) > 0)" $labels.`}}{{ $cluster }}{{` $labels.shard $labels.namespace $labels.experiment) }}`}}{{`{{ .Value }}`}} {{`{{ .Labels.cause }}`}}, {{`{{ end }}`}}{{`{{ range query (printf "max by (reason) (muster_experiment_stuck_reason{`}}{{ $cluster }}{{`=%q,shard=%q,namespace=%q,experiment=%q}) == 1" $labels.`}}{{ $cluster }}{{` $labels.shard $labels.namespace $labels.experiment) }}`}}reason {{`{{ .Labels.reason }}`}}, {{`{{ end }}`}}the others wait.'
       description: The ranks that have arrived hold their machines and wait for the others.
       runbook_url: '{{ $runbooks }}/MusterRankMissing.md'
 {{- end }}
@@ -188,18 +208,20 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, namespace, experiment) (max by ({{ $cluster }}, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"StartingDeadlineExceeded|AssemblyDeadlineExceeded"} or last_over_time(muster_experiment_stuck_reason{reason=~"StartingDeadlineExceeded|AssemblyDeadlineExceeded"}[30s])) == 1)
+      max by ({{ $cluster }}, shard, namespace, experiment) (max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{{ $and }}reason=~"StartingDeadlineExceeded|AssemblyDeadlineExceeded"} or last_over_time(muster_experiment_stuck_reason{{ $and }}reason=~"StartingDeadlineExceeded|AssemblyDeadlineExceeded"}[30s])) == 1)
       or
-        max by ({{ $cluster }}, namespace, experiment) (muster_experiment_phase{phase="Assembling"}) == 1
+        max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_phase{{ $and }}phase="Assembling"}) == 1
       and
-        max by ({{ $cluster }}, namespace, experiment) (muster_experiment_wall_seconds_total) > {{ .seconds }}
+        max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_wall_seconds_total{{ $only }}) > {{ .seconds }}
       and
-        max by ({{ $cluster }}, namespace, experiment) (muster_experiment_phase{phase="Assembling"} offset {{ .seconds }}s) == 1
+        max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_phase{{ $and }}phase="Assembling"} offset {{ .seconds }}s) == 1
       and
-        min by ({{ $cluster }}, namespace, experiment) (min_over_time(muster_experiment_phase{phase="Assembling"}[{{ .seconds }}s])) == 1
+        min by ({{ $cluster }}, shard, namespace, experiment) (min_over_time(muster_experiment_phase{{ $and }}phase="Assembling"}[{{ .seconds }}s])) == 1
+      or
+        max by ({{ $cluster }}, shard, namespace, experiment) (ALERTS{{ $and }}alertname="MusterAssemblyOverdue",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
-      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+      ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
@@ -210,7 +232,7 @@ groups:
       severity: '{{ .severity }}'
       audience: '{{ .audience }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the gang is not complete in time.'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the gang is not complete in time.'
       description: A clock of the experiment (starting, assembly) has run out, or it has been Assembling for {{ .seconds }} s.
       runbook_url: '{{ $runbooks }}/MusterAssemblyOverdue.md'
 {{- end }}
@@ -222,10 +244,12 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed"} or last_over_time(muster_experiment_stuck_reason{reason=~"ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed"}[30s])) == 1
+      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{{ $and }}reason=~"ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed"} or last_over_time(muster_experiment_stuck_reason{{ $and }}reason=~"ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed"}[30s])) == 1
+      or
+        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{{ $and }}alertname="MusterImageNotPulled",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
-      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+      ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
@@ -235,7 +259,7 @@ groups:
       {{- end }}
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: an image cannot be pulled ({{`{{ $labels.reason }}`}}).'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: an image cannot be pulled ({{`{{ $labels.reason }}`}}).'
       description: The kubelet goes on trying. No program of that member runs until the image is there.
       runbook_url: '{{ $runbooks }}/MusterImageNotPulled.md'
 {{- end }}
@@ -247,10 +271,12 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"Unschedulable|SchedulerError|PendingDeadlineExceeded"} or last_over_time(muster_experiment_stuck_reason{reason=~"Unschedulable|SchedulerError|PendingDeadlineExceeded"}[30s])) == 1
+      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{{ $and }}reason=~"Unschedulable|SchedulerError|PendingDeadlineExceeded"} or last_over_time(muster_experiment_stuck_reason{{ $and }}reason=~"Unschedulable|SchedulerError|PendingDeadlineExceeded"}[30s])) == 1
+      or
+        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{{ $and }}alertname="MusterUnschedulable",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
-      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+      ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
@@ -260,7 +286,7 @@ groups:
       {{- end }}
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: no node fits all members ({{`{{ $labels.reason }}`}}).'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: no node fits all members ({{`{{ $labels.reason }}`}}).'
       description: Members that have a node hold it while the others wait for theirs.
       runbook_url: '{{ $runbooks }}/MusterUnschedulable.md'
 {{- end }}
@@ -272,10 +298,12 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)"} or last_over_time(muster_experiment_stuck_reason{reason=~"WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)"}[30s])) == 1
+      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{{ $and }}reason=~"WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)"} or last_over_time(muster_experiment_stuck_reason{{ $and }}reason=~"WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)"}[30s])) == 1
+      or
+        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{{ $and }}alertname="MusterCreateRefused",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
-      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+      ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
@@ -285,7 +313,7 @@ groups:
       {{- end }}
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the API server refuses what the experiment needs ({{`{{ $labels.reason }}`}}).'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the API server refuses what the experiment needs ({{`{{ $labels.reason }}`}}).'
       description: Quota, admission, rights or the API server itself stand in the way. Muster tries again every 5 to 30 s.
       runbook_url: '{{ $runbooks }}/MusterCreateRefused.md'
 {{- end }}
@@ -297,10 +325,12 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason!~"CoordinatorUnreachable|CoordinatorNotServing|DashboardNotServing|RanksMissing|RankFailed|ProcessCountMismatch|Hung|CollectiveStuck|StartingDeadlineExceeded|AssemblyDeadlineExceeded|ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed|Unschedulable|SchedulerError|PendingDeadlineExceeded|WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)|DisruptionLoop|SameFailureAgain|CoordinatorGone|MemberFailed|RestartedInPlace|PodsMissing|StatusIsFalse|FailureReported"} or last_over_time(muster_experiment_stuck_reason{reason!~"CoordinatorUnreachable|CoordinatorNotServing|DashboardNotServing|RanksMissing|RankFailed|ProcessCountMismatch|Hung|CollectiveStuck|StartingDeadlineExceeded|AssemblyDeadlineExceeded|ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed|Unschedulable|SchedulerError|PendingDeadlineExceeded|WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)|DisruptionLoop|SameFailureAgain|CoordinatorGone|MemberFailed|RestartedInPlace|PodsMissing|StatusIsFalse|FailureReported"}[30s])) == 1
+      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{{ $and }}reason!~"CoordinatorUnreachable|CoordinatorNotServing|DashboardNotServing|RanksMissing|RankFailed|ProcessCountMismatch|Hung|CollectiveStuck|StartingDeadlineExceeded|AssemblyDeadlineExceeded|ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed|Unschedulable|SchedulerError|PendingDeadlineExceeded|WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)|DisruptionLoop|SameFailureAgain|CoordinatorGone|MemberFailed|RestartedInPlace|PodsMissing|StatusIsFalse|FailureReported"} or last_over_time(muster_experiment_stuck_reason{{ $and }}reason!~"CoordinatorUnreachable|CoordinatorNotServing|DashboardNotServing|RanksMissing|RankFailed|ProcessCountMismatch|Hung|CollectiveStuck|StartingDeadlineExceeded|AssemblyDeadlineExceeded|ImagePullBackOff|ErrImagePull|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed|Unschedulable|SchedulerError|PendingDeadlineExceeded|WebhookDenied|WebhookFailed|PolicyDenied|PodSecurityViolated|QuotaExceeded|LimitRangeViolated|PriorityClassMissing|ServiceAccountMissing|RuntimeClassMissing|RightsMissing|NamespaceGone|CredentialsRejected|NameTaken|OtherController|ApiServerBusy|ApiServerSilent|ApiServerErrors|(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)|DisruptionLoop|SameFailureAgain|CoordinatorGone|MemberFailed|RestartedInPlace|PodsMissing|StatusIsFalse|FailureReported"}[30s])) == 1
+      or
+        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{{ $and }}alertname="MusterExperimentStuck",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
-      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+      ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
@@ -310,7 +340,7 @@ groups:
       {{- end }}
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the experiment does not go on ({{`{{ $labels.reason }}`}}).'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the experiment does not go on ({{`{{ $labels.reason }}`}}).'
       description: The message of its condition Stuck says what stands in the way.
       runbook_url: '{{ $runbooks }}/MusterExperimentStuck.md'
 {{- end }}
@@ -322,20 +352,22 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"Hung|CollectiveStuck"} or last_over_time(muster_experiment_stuck_reason{reason=~"Hung|CollectiveStuck"}[30s])) == 1
+      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{{ $and }}reason=~"Hung|CollectiveStuck"} or last_over_time(muster_experiment_stuck_reason{{ $and }}reason=~"Hung|CollectiveStuck"}[30s])) == 1
+      or
+        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{{ $and }}alertname="MusterHung",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
-      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+      ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
-    keep_firing_for: 1m
+    keep_firing_for: 90s
     labels:
       {{- with .labels }}
       {{- toYaml . | nindent 6 }}
       {{- end }}
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: no rank makes progress ({{`{{ $labels.reason }}`}}){{`{{ range query (printf "max by (message) (muster_experiment_hang_info{`}}{{ $cluster }}{{`=%q,namespace=%q,experiment=%q})" $labels.`}}{{ $cluster }}{{` $labels.namespace $labels.experiment) }}`}}: {{`{{ .Labels.message }}`}}{{`{{ end }}`}}.'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: no rank makes progress ({{`{{ $labels.reason }}`}}){{`{{ range query (printf "max by (message) (muster_experiment_hang_info{`}}{{ $cluster }}{{`=%q,shard=%q,namespace=%q,experiment=%q})" $labels.`}}{{ $cluster }}{{` $labels.shard $labels.namespace $labels.experiment) }}`}}: {{`{{ .Labels.message }}`}}{{`{{ end }}`}}.'
       description: 'The whole gang holds its machines and does nothing. The summary has the message of its condition Stuck: the last step, the rank that is behind, and the one that stands elsewhere than most with its function and line, as far as they are known. `muster explain` and the page have the innermost calls of that rank.'
       runbook_url: '{{ $runbooks }}/MusterHung.md'
 {{- end }}
@@ -347,10 +379,12 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"DisruptionLoop"} or last_over_time(muster_experiment_stuck_reason{reason=~"DisruptionLoop"}[30s])) == 1
+      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{{ $and }}reason=~"DisruptionLoop"} or last_over_time(muster_experiment_stuck_reason{{ $and }}reason=~"DisruptionLoop"}[30s])) == 1
+      or
+        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{{ $and }}alertname="MusterDisruptionLoop",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
-      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+      ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
@@ -360,7 +394,7 @@ groups:
       {{- end }}
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the platform ends one epoch after another ({{`{{ $labels.reason }}`}}).'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the platform ends one epoch after another ({{`{{ $labels.reason }}`}}).'
       description: At least three disruptions in a row (preemption, eviction, node loss) came before the gang had run for 5 minutes. They use no restart budget, so nothing ends this.
       runbook_url: '{{ $runbooks }}/MusterDisruptionLoop.md'
 {{- end }}
@@ -372,10 +406,10 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      increase(experiment:muster_failures:max[{{ .window }}]) >= {{ .restarts }}
+      increase(experiment:muster_failures:max{{ $only }}[{{ .window }}]) >= {{ .restarts }}
       {{- if $owners }}
-      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+      ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
@@ -386,7 +420,7 @@ groups:
       severity: '{{ .severity }}'
       audience: '{{ .audience }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: {{`{{ $value | printf "%.0f" }}`}} restarts after failures in {{ .window }}.'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: {{`{{ $value | printf "%.0f" }}`}} restarts after failures in {{ .window }}.'
       description: The program, or a member of it that runs again alone, fails again and again. What the platform did is not counted.
       runbook_url: '{{ $runbooks }}/MusterRestartStorm.md'
 {{- end }}
@@ -398,10 +432,12 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"SameFailureAgain"} or last_over_time(muster_experiment_stuck_reason{reason=~"SameFailureAgain"}[30s])) == 1
+      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{{ $and }}reason=~"SameFailureAgain"} or last_over_time(muster_experiment_stuck_reason{{ $and }}reason=~"SameFailureAgain"}[30s])) == 1
+      or
+        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{{ $and }}alertname="MusterSameFailureAgain",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
-      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+      ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
@@ -411,7 +447,7 @@ groups:
       {{- end }}
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the gang fails in the same way again and gets no further ({{`{{ $labels.reason }}`}}).'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the gang fails in the same way again and gets no further ({{`{{ $labels.reason }}`}}).'
       description: 'It is restarted as before: nothing is charged for the verdict. The message of its condition Stuck has the exception, where it was raised, and what the nodes of the failures point to.'
       runbook_url: '{{ $runbooks }}/MusterSameFailureAgain.md'
 {{- end }}
@@ -419,7 +455,7 @@ groups:
 {{- with $values.alerts.MusterSameFailureEnded }}
 {{- if .enabled }}
   - alert: MusterSameFailureEnded
-    expr: sum by ({{ $cluster }}, verdict) (increase(muster_restart_verdicts_total{verdict="SameFailureAgain",enforced="true"}[{{ .window }}])) > 0
+    expr: sum by ({{ $cluster }}, shard, verdict) (max by ({{ $cluster }}, shard, job, namespace, instance, verdict) (increase(muster_restart_verdicts_total{{ $and }}verdict="SameFailureAgain",enforced="true"}[{{ .window }}]))) > 0
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -430,7 +466,7 @@ groups:
       severity: '{{ .severity }}'
       audience: '{{ .audience }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}Experiments that ended within {{ .window }} because their gang failed in the same way again: {{`{{ $value | printf "%.0f" }}`}}.'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}Experiments that ended within {{ .window }} because their gang failed in the same way again: {{`{{ $value | printf "%.0f" }}`}}.'
       description: 'Their spec asks for it (sameFailureAction: Fail). They have given their machines back before the budget of restarts was used up, and run again only when their owner creates them anew.'
       runbook_url: '{{ $runbooks }}/MusterSameFailureEnded.md'
 {{- end }}
@@ -442,15 +478,15 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, namespace, experiment) (muster_experiment_clock_remaining_seconds{clock="total"}) < {{ .seconds }}
+      max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_clock_remaining_seconds{{ $and }}clock="total"}) < {{ .seconds }}
       and
-        max by ({{ $cluster }}, namespace, experiment) (muster_experiment_clock_remaining_seconds{clock="total"})
+        max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_clock_remaining_seconds{{ $and }}clock="total"})
       /
-        max by ({{ $cluster }}, namespace, experiment) (muster_experiment_clock_limit_seconds{clock="total"})
+        max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_clock_limit_seconds{{ $and }}clock="total"})
       < {{ .share }}
       {{- if $owners }}
-      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+      ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
@@ -461,7 +497,7 @@ groups:
       severity: '{{ .severity }}'
       audience: '{{ .audience }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: {{`{{ $value | humanizeDuration }}`}} are left until its deadline.'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: {{`{{ $value | humanizeDuration }}`}} are left until its deadline.'
       description: 'When the clock total runs out, the experiment does what its spec says: it fails, unless another action is set.'
       runbook_url: '{{ $runbooks }}/MusterDeadlineNear.md'
 {{- end }}
@@ -473,20 +509,22 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"CoordinatorGone"} or last_over_time(muster_experiment_stuck_reason{reason=~"CoordinatorGone"}[30s])) == 1
+      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{{ $and }}reason=~"CoordinatorGone"} or last_over_time(muster_experiment_stuck_reason{{ $and }}reason=~"CoordinatorGone"}[30s])) == 1
+      or
+        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{{ $and }}alertname="MusterCoordinatorGone",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
-      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+      ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
-    keep_firing_for: 1m
+    keep_firing_for: 90s
     labels:
       {{- with .labels }}
       {{- toYaml . | nindent 6 }}
       {{- end }}
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the pod of the coordinator is gone or not at work ({{`{{ $labels.reason }}`}}).'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the pod of the coordinator is gone or not at work ({{`{{ $labels.reason }}`}}).'
       description: Its own controller has not brought it back for a minute. Members of a Ray cluster run on in no cluster.
       runbook_url: '{{ $runbooks }}/MusterCoordinatorGone.md'
 {{- end }}
@@ -498,10 +536,12 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"MemberFailed|RestartedInPlace"} or last_over_time(muster_experiment_stuck_reason{reason=~"MemberFailed|RestartedInPlace"}[30s])) == 1
+      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{{ $and }}reason=~"MemberFailed|RestartedInPlace"} or last_over_time(muster_experiment_stuck_reason{{ $and }}reason=~"MemberFailed|RestartedInPlace"}[30s])) == 1
+      or
+        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{{ $and }}alertname="MusterMemberNotReplaced",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
-      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+      ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
@@ -511,7 +551,7 @@ groups:
       {{- end }}
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: a member has failed, and its controller does not bring it back ({{`{{ $labels.reason }}`}}).'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: a member has failed, and its controller does not bring it back ({{`{{ $labels.reason }}`}}).'
       description: It has not been replaced for a minute, or was started again in its pod and has not been ready for two.
       runbook_url: '{{ $runbooks }}/MusterMemberNotReplaced.md'
 {{- end }}
@@ -523,10 +563,12 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"PodsMissing"} or last_over_time(muster_experiment_stuck_reason{reason=~"PodsMissing"}[30s])) == 1
+      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{{ $and }}reason=~"PodsMissing"} or last_over_time(muster_experiment_stuck_reason{{ $and }}reason=~"PodsMissing"}[30s])) == 1
+      or
+        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{{ $and }}alertname="MusterPodsMissing",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
-      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+      ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
@@ -536,7 +578,7 @@ groups:
       {{- end }}
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: its controller has not made all of its pods ({{`{{ $labels.reason }}`}}).'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: its controller has not made all of its pods ({{`{{ $labels.reason }}`}}).'
       description: A controller that is down, a quota, or an admission webhook. Of a Ray worker group fewer pods are there than its replicas.
       runbook_url: '{{ $runbooks }}/MusterPodsMissing.md'
 {{- end }}
@@ -548,10 +590,12 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{reason=~"StatusIsFalse|FailureReported"} or last_over_time(muster_experiment_stuck_reason{reason=~"StatusIsFalse|FailureReported"}[30s])) == 1
+      max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{{ $and }}reason=~"StatusIsFalse|FailureReported"} or last_over_time(muster_experiment_stuck_reason{{ $and }}reason=~"StatusIsFalse|FailureReported"}[30s])) == 1
+      or
+        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{{ $and }}alertname="MusterStatusIsFalse",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
-      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+      ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
@@ -561,7 +605,7 @@ groups:
       {{- end }}
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the status that its controller shows is not what has happened ({{`{{ $labels.reason }}`}}).'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the status that its controller shows is not what has happened ({{`{{ $labels.reason }}`}}).'
       description: The program has ended or failed, and the object says that it goes on. Who waits for it waits for ever.
       runbook_url: '{{ $runbooks }}/MusterStatusIsFalse.md'
 {{- end }}
@@ -573,19 +617,25 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      (max by ({{ $cluster }}, namespace, experiment, audience) (muster_experiment_stuck_reason) == 1)
-      * on ({{ $cluster }}, namespace, experiment) group_left ()
-      (max by ({{ $cluster }}, namespace, experiment) (time() - muster_experiment_stuck_since_timestamp_seconds) > {{ .seconds }})
-      and on ({{ $cluster }}, namespace, experiment)
-        max by ({{ $cluster }}, namespace, experiment) (muster_experiment_info{engine="observe"}) == 1
-      unless on ({{ $cluster }}, namespace, experiment)
-        max by ({{ $cluster }}, namespace, experiment) (muster_experiment_clock_remaining_seconds > 0
-          and on ({{ $cluster }}, namespace, experiment, clock) muster_experiment_clock_action{action!="Alert"} == 1)
-      unless on ({{ $cluster }}, namespace, experiment)
-        max by ({{ $cluster }}, namespace, experiment) (muster_experiment_stuck_reason{reason=~"CoordinatorUnreachable|RanksMissing|RankFailed|ProcessCountMismatch|Hung|CollectiveStuck|CoordinatorGone"}) == 1
+      (max by ({{ $cluster }}, shard, namespace, experiment, audience) (muster_experiment_stuck_reason{{ $only }}) == 1)
+      * on ({{ $cluster }}, shard, namespace, experiment) group_left ()
+      (max by ({{ $cluster }}, shard, namespace, experiment) (-(muster_experiment_stuck_since_timestamp_seconds{{ $only }} - on ({{ $cluster }}, shard) group_left () min by ({{ $cluster }}, shard) (muster_clock_timestamp_seconds{{ $only }}))) > {{ .seconds }})
+      and on ({{ $cluster }}, shard, namespace, experiment)
+        max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_info{{ $and }}engine="observe"}) == 1
+      unless on ({{ $cluster }}, shard, namespace, experiment)
+        max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_clock_remaining_seconds{{ $only }} > 0
+          and on ({{ $cluster }}, shard, namespace, experiment, clock) muster_experiment_clock_action{{ $and }}action!="Alert"} == 1)
+      unless on ({{ $cluster }}, shard, namespace, experiment)
+        max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_stuck_reason{{ $and }}reason=~"CoordinatorUnreachable|RanksMissing|RankFailed|ProcessCountMismatch|Hung|CollectiveStuck|CoordinatorGone"}) == 1
+      or
+        max by ({{ $cluster }}, shard, namespace, experiment, audience) (last_over_time(muster_experiment_stuck_reason{{ $only }}[15m]))
+      * on ({{ $cluster }}, shard, namespace, experiment) group_left ()
+        max by ({{ $cluster }}, shard, namespace, experiment) (-(last_over_time(muster_experiment_stuck_since_timestamp_seconds{{ $only }}[15m]) - on ({{ $cluster }}, shard) group_left () max by ({{ $cluster }}, shard) (last_over_time(muster_clock_timestamp_seconds{{ $only }}[15m]))))
+      and on ({{ $cluster }}, shard, namespace, experiment, audience)
+        max by ({{ $cluster }}, shard, namespace, experiment, audience) (ALERTS{{ $and }}alertname="MusterObservedRunStuck",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
-      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+      ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
@@ -595,7 +645,7 @@ groups:
       {{- end }}
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: stuck for {{`{{ $value | humanizeDuration }}`}}, and nothing will end it: reason {{`{{ range query (printf "max by (reason) (muster_experiment_stuck_reason{`}}{{ $cluster }}{{`=%q,namespace=%q,experiment=%q}) == 1" $labels.`}}{{ $cluster }}{{` $labels.namespace $labels.experiment) }}`}}{{`{{ .Labels.reason }}`}}, {{`{{ end }}`}}its controller does not act.'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: stuck for {{`{{ $value | humanizeDuration }}`}}, and nothing will end it: {{`{{ range query (printf "max by (reason) (muster_experiment_stuck_reason{`}}{{ $cluster }}{{`=%q,shard=%q,namespace=%q,experiment=%q}) == 1" $labels.`}}{{ $cluster }}{{` $labels.shard $labels.namespace $labels.experiment) }}`}}reason {{`{{ .Labels.reason }}`}}, {{`{{ end }}`}}its controller does not act.'
       description: 'Muster only watches over it, and no clock will end it: it holds its machines until a person acts. Where its reason has a critical alert of its own, that one calls the person.'
       runbook_url: '{{ $runbooks }}/MusterObservedRunStuck.md'
 {{- end }}
@@ -607,12 +657,12 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, namespace, experiment, clock) (-muster_experiment_clock_remaining_seconds) > {{ .seconds }}
-      unless on ({{ $cluster }}, namespace, experiment)
-        max by ({{ $cluster }}, namespace, experiment) (muster_experiment_stuck) == 1
+      max by ({{ $cluster }}, shard, namespace, experiment, clock) (-muster_experiment_clock_remaining_seconds{{ $only }}) > {{ .seconds }}
+      unless on ({{ $cluster }}, shard, namespace, experiment)
+        max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_stuck{{ $only }}) == 1
       {{- if $owners }}
-      ) * on ({{ $cluster }}, namespace, experiment) group_left ({{ $owners }})
-        experiment:muster_owners:info
+      ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
+        experiment:muster_owners:info{{ $only }}
       {{- end }}
     for: '{{ .for }}'
     keep_firing_for: 1m
@@ -623,7 +673,7 @@ groups:
       severity: '{{ .severity }}'
       audience: '{{ .audience }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: its clock {{`{{ $labels.clock }}`}} ran out {{`{{ $value | humanizeDuration }}`}} ago, and it goes on.'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: its clock {{`{{ $labels.clock }}`}} ran out {{`{{ $value | humanizeDuration }}`}} ago, and it goes on.'
       description: 'What was to follow has been asked for and has not happened: its own controller does not suspend it, a finalizer holds it, or musterd cannot write.'
       runbook_url: '{{ $runbooks }}/MusterDeadlinePassed.md'
 {{- end }}
@@ -635,12 +685,13 @@ groups:
 {{- if .enabled }}
   - alert: MusterDaemonDown
     expr: |-
-      absent(muster_build_info{job="{{ $job }}"}){{- range $values.clusters }} or absent(muster_build_info{job="{{ $job }}",{{ $cluster }}="{{ . }}"}){{- end }}
+      absent(muster_build_info{{ $and }}job="{{ $job }}"}){{- range $values.clusters }} or absent(muster_build_info{{ $and }}job="{{ $job }}",{{ $cluster }}="{{ . }}"}){{- end }}
       or
-        group by ({{ $cluster }}, job) (last_over_time(muster_build_info{job="{{ $job }}"}[{{ .seen }}]))
+        group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $and }}job="{{ $job }}"}[{{ .seen }}]))
       unless
-        group by ({{ $cluster }}, job) (muster_build_info{job="{{ $job }}"})
+        group by ({{ $cluster }}, shard, job) (muster_build_info{{ $and }}job="{{ $job }}"})
     for: '{{ .for }}'
+    keep_firing_for: 3m
     labels:
       {{- with .labels }}
       {{- toYaml . | nindent 6 }}
@@ -649,7 +700,7 @@ groups:
       severity: '{{ .severity }}'
       audience: '{{ .audience }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}No musterd of job {{`{{ $labels.job }}`}} is scraped.'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}No musterd of job {{`{{ $labels.job }}`}} is scraped.'
       description: No other alert of Muster can fire. If none runs, no experiment is started, restarted or ended, and gangs that run go on; if only the scrape fails (a token, a policy, the name of the job), they are looked after.
       runbook_url: '{{ $runbooks }}/MusterDaemonDown.md'
 {{- end }}
@@ -657,7 +708,7 @@ groups:
 {{- with $values.alerts.MusterScrapesFail }}
 {{- if .enabled }}
   - alert: MusterScrapesFail
-    expr: avg by ({{ $cluster }}, job) (avg_over_time(up{job="{{ $job }}"}[{{ .window }}])) < {{ .share }}
+    expr: avg by ({{ $cluster }}, shard, job) (avg_over_time(up{{ $and }}job="{{ $job }}"}[{{ .window }}])) < {{ .share }}
     for: '{{ .for }}'
     labels:
       {{- with .labels }}
@@ -667,7 +718,7 @@ groups:
       severity: '{{ .severity }}'
       audience: '{{ .audience }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}Of the scrapes of musterd, job {{`{{ $labels.job }}`}}, {{`{{ $value | humanizePercentage }}`}} have succeeded.'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}Of the scrapes of musterd, job {{`{{ $labels.job }}`}}, {{`{{ $value | humanizePercentage }}`}} have succeeded.'
       description: musterd ends and starts again and again, or answers too late. Alerts come late, and while none runs no experiment is started, restarted or ended.
       runbook_url: '{{ $runbooks }}/MusterScrapesFail.md'
 {{- end }}
@@ -675,7 +726,7 @@ groups:
 {{- with $values.alerts.MusterReplicaMissing }}
 {{- if .enabled }}
   - alert: MusterReplicaMissing
-    expr: count by ({{ $cluster }}, job) (muster_build_info{job="{{ $job }}"}) < {{ $replicas }}
+    expr: count by ({{ $cluster }}, shard, job) (group by ({{ $cluster }}, shard, job, instance) (muster_build_info{{ $and }}job="{{ $job }}"})) < {{ $replicas }}
     for: '{{ .for }}'
     labels:
       {{- with .labels }}
@@ -685,7 +736,7 @@ groups:
       severity: '{{ .severity }}'
       audience: '{{ .audience }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}Of {{ $replicas }} musterd of job {{`{{ $labels.job }}`}} {{`{{ $value }}`}} can be scraped.'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}Of {{ $replicas }} musterd of job {{`{{ $labels.job }}`}} {{`{{ $value }}`}} can be scraped.'
       description: Nothing is lost as long as the other one leads; when that one ends, none takes over.
       runbook_url: '{{ $runbooks }}/MusterReplicaMissing.md'
 {{- end }}
@@ -693,7 +744,7 @@ groups:
 {{- with $values.alerts.MusterLeaderChanges }}
 {{- if .enabled }}
   - alert: MusterLeaderChanges
-    expr: count by ({{ $cluster }}, job, namespace) (max_over_time(muster_leader[{{ .window }}]) == 1) > {{ .leaders }}
+    expr: count by ({{ $cluster }}, shard, job, namespace) (max by ({{ $cluster }}, shard, job, namespace, instance, identity) (max_over_time(muster_leader{{ $only }}[{{ .window }}])) == 1) > {{ .leaders }}
     for: '{{ .for }}'
     labels:
       {{- with .labels }}
@@ -702,7 +753,7 @@ groups:
       severity: '{{ .severity }}'
       audience: '{{ .audience }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $value }}`}} processes of musterd, job {{`{{ $labels.job }}`}}, have led within {{ .window }}.'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $value }}`}} processes of musterd, job {{`{{ $labels.job }}`}}, have led within {{ .window }}.'
       description: The leader ends or loses its Lease again and again. Each takeover takes up to 20 s, in which no experiment is started, restarted or ended.
       runbook_url: '{{ $runbooks }}/MusterLeaderChanges.md'
 {{- end }}
@@ -710,8 +761,12 @@ groups:
 {{- with $values.alerts.MusterNoLeader }}
 {{- if .enabled }}
   - alert: MusterNoLeader
-    expr: sum by ({{ $cluster }}, job, namespace) (muster_leader) == 0
+    expr: |-
+      max by ({{ $cluster }}, shard, job, namespace) (muster_leader{{ $only }}) == 0
+      unless on ({{ $cluster }}, shard, job)
+        max by ({{ $cluster }}, shard, job) (muster_leader_seen{{ $only }}) == 1
     for: '{{ .for }}'
+    keep_firing_for: 3m
     labels:
       {{- with .labels }}
       {{- toYaml . | nindent 6 }}
@@ -719,16 +774,17 @@ groups:
       severity: '{{ .severity }}'
       audience: '{{ .audience }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}No musterd of job {{`{{ $labels.job }}`}} leads.'
-      description: Each one stands by, so no experiment is started, restarted or ended. A takeover takes up to 20 s.
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}No musterd of job {{`{{ $labels.job }}`}} leads.'
+      description: Each one stands by and sees no other one renew the Lease, so no experiment is started, restarted or ended. A takeover takes up to 20 s.
       runbook_url: '{{ $runbooks }}/MusterNoLeader.md'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterWatchStale }}
 {{- if .enabled }}
   - alert: MusterWatchStale
-    expr: muster_watch_staleness_seconds{resource!="nodes"} > {{ .seconds }} unless on ({{ $cluster }}, job, instance) max by ({{ $cluster }}, job, instance) (muster_leader) == 0
+    expr: max by ({{ $cluster }}, shard, job, namespace, instance, resource) (muster_watch_staleness_seconds{{ $and }}resource!="nodes"}) > {{ .seconds }} unless on ({{ $cluster }}, shard, job, instance) max by ({{ $cluster }}, shard, job, instance) (muster_leader{{ $only }}) == 0
     for: '{{ .for }}'
+    keep_firing_for: 3m
     labels:
       {{- with .labels }}
       {{- toYaml . | nindent 6 }}
@@ -736,7 +792,7 @@ groups:
       severity: '{{ .severity }}'
       audience: '{{ .audience }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}The watch of {{`{{ $labels.resource }}`}} has heard nothing for {{`{{ $value | humanizeDuration }}`}} ({{`{{ $labels.instance }}`}}).'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}The watch of {{`{{ $labels.resource }}`}} has heard nothing for {{`{{ $value | humanizeDuration }}`}} ({{`{{ $labels.instance }}`}}).'
       description: The cache from which this musterd decides is this old. A watch that is silent for 90 s is opened anew, so the API server does not answer.
       runbook_url: '{{ $runbooks }}/MusterWatchStale.md'
 {{- end }}
@@ -744,7 +800,7 @@ groups:
 {{- with $values.alerts.MusterStandbyStale }}
 {{- if .enabled }}
   - alert: MusterStandbyStale
-    expr: muster_watch_staleness_seconds{resource!="nodes"} > {{ .seconds }} and on ({{ $cluster }}, job, instance) max by ({{ $cluster }}, job, instance) (muster_leader) == 0
+    expr: max by ({{ $cluster }}, shard, job, namespace, instance, resource) (muster_watch_staleness_seconds{{ $and }}resource!="nodes"}) > {{ .seconds }} and on ({{ $cluster }}, shard, job, instance) max by ({{ $cluster }}, shard, job, instance) (muster_leader{{ $only }}) == 0
     for: '{{ .for }}'
     labels:
       {{- with .labels }}
@@ -753,7 +809,7 @@ groups:
       severity: '{{ .severity }}'
       audience: '{{ .audience }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}The watch of {{`{{ $labels.resource }}`}} has heard nothing for {{`{{ $value | humanizeDuration }}`}} ({{`{{ $labels.instance }}`}}).'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}The watch of {{`{{ $labels.resource }}`}} has heard nothing for {{`{{ $value | humanizeDuration }}`}} ({{`{{ $labels.instance }}`}}).'
       description: This musterd stands by. When it leads, it lists everything anew before it decides, which an API server that does not answer it prevents.
       runbook_url: '{{ $runbooks }}/MusterStandbyStale.md'
 {{- end }}
@@ -761,8 +817,9 @@ groups:
 {{- with $values.alerts.MusterRightsMissing }}
 {{- if .enabled }}
   - alert: MusterRightsMissing
-    expr: max by ({{ $cluster }}, job, namespace, verb, resource) (muster_rights_missing) == 1
+    expr: max by ({{ $cluster }}, shard, job, namespace, verb, resource) (muster_rights_missing{{ $only }}) == 1
     for: '{{ .for }}'
+    keep_firing_for: 3m
     labels:
       {{- with .labels }}
       {{- toYaml . | nindent 6 }}
@@ -770,7 +827,7 @@ groups:
       severity: '{{ .severity }}'
       audience: '{{ .audience }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}The API server does not let musterd {{`{{ $labels.verb }}`}} {{`{{ $labels.resource }}`}}.'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}The API server does not let musterd {{`{{ $labels.verb }}`}} {{`{{ $labels.resource }}`}}.'
       description: A right of deploy/musterd.yaml is not granted, or the credentials of musterd are not accepted.
       runbook_url: '{{ $runbooks }}/MusterRightsMissing.md'
 {{- end }}
@@ -778,7 +835,7 @@ groups:
 {{- with $values.alerts.MusterScrapeCapReached }}
 {{- if .enabled }}
   - alert: MusterScrapeCapReached
-    expr: max by ({{ $cluster }}, job, namespace) (muster_experiments_unreported{reason="cap"}) > 0
+    expr: max by ({{ $cluster }}, shard, job, namespace) (muster_experiments_unreported{{ $and }}reason="cap"}) > 0
     for: '{{ .for }}'
     labels:
       {{- with .labels }}
@@ -787,7 +844,7 @@ groups:
       severity: '{{ .severity }}'
       audience: '{{ .audience }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $value }}`}} experiments have no series of their own.'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $value }}`}} experiments have no series of their own.'
       description: The scrape is full. Finished experiments are left out first; for those left out no alert can fire.
       runbook_url: '{{ $runbooks }}/MusterScrapeCapReached.md'
 {{- end }}
@@ -795,7 +852,7 @@ groups:
 {{- with $values.alerts.MusterInternalErrors }}
 {{- if .enabled }}
   - alert: MusterInternalErrors
-    expr: sum by ({{ $cluster }}, job, namespace, place) (increase(muster_internal_errors_total[{{ .window }}])) > 0
+    expr: max by ({{ $cluster }}, shard, job, namespace, place) (increase(muster_internal_errors_total{{ $only }}[{{ .window }}])) > 0
     for: '{{ .for }}'
     labels:
       {{- with .labels }}
@@ -804,7 +861,7 @@ groups:
       severity: '{{ .severity }}'
       audience: '{{ .audience }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}musterd had an unexpected exception in {{`{{ $labels.place }}`}}.'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}musterd had an unexpected exception in {{`{{ $labels.place }}`}}.'
       description: It is a bug of Muster. The experiment that caused it is tried again with a growing delay; the others go on.
       runbook_url: '{{ $runbooks }}/MusterInternalErrors.md'
 {{- end }}
@@ -814,52 +871,52 @@ groups:
   interval: 30s
   rules:
   - record: experiment:muster_wasted_seconds:max
-    expr: sum by ({{ $cluster }}, namespace, experiment) (max by ({{ $cluster }}, namespace, experiment, source) (muster_experiment_badput_seconds_total{source=~"lost|recovery|stuck"}))
+    expr: sum by ({{ $cluster }}, shard, namespace, experiment) (max by ({{ $cluster }}, shard, namespace, experiment, source) (muster_experiment_badput_seconds_total{{ $and }}source=~"lost|recovery|stuck"}))
   - record: namespace:muster_wasted_seconds:rate5m
-    expr: sum by ({{ $cluster }}, namespace) (rate(experiment:muster_wasted_seconds:max[5m]))
+    expr: sum by ({{ $cluster }}, shard, namespace) (rate(experiment:muster_wasted_seconds:max{{ $only }}[5m]))
   - record: namespace:muster_wall_seconds:rate5m
-    expr: sum by ({{ $cluster }}, namespace) (rate(experiment:muster_wall_seconds:max[5m]))
+    expr: sum by ({{ $cluster }}, shard, namespace) (rate(experiment:muster_wall_seconds:max{{ $only }}[5m]))
   - record: experiment:muster_accelerators:max5m
-    expr: sum by ({{ $cluster }}, namespace, experiment) (max by ({{ $cluster }}, namespace, experiment, resource) (max_over_time(muster_experiment_accelerators[5m])))
+    expr: sum by ({{ $cluster }}, shard, namespace, experiment) (max by ({{ $cluster }}, shard, namespace, experiment, resource) (max_over_time(muster_experiment_accelerators{{ $only }}[5m])))
   - record: namespace:muster_wasted_accelerator_seconds:rate5m
-    expr: sum by ({{ $cluster }}, namespace) (rate(experiment:muster_wasted_seconds:max[5m]) * on ({{ $cluster }}, namespace, experiment) experiment:muster_accelerators:max5m)
+    expr: sum by ({{ $cluster }}, shard, namespace) (rate(experiment:muster_wasted_seconds:max{{ $only }}[5m]) * on ({{ $cluster }}, shard, namespace, experiment) experiment:muster_accelerators:max5m{{ $only }})
   - record: namespace:muster_wall_accelerator_seconds:rate5m
-    expr: sum by ({{ $cluster }}, namespace) (rate(experiment:muster_wall_seconds:max[5m]) * on ({{ $cluster }}, namespace, experiment) experiment:muster_accelerators:max5m)
+    expr: sum by ({{ $cluster }}, shard, namespace) (rate(experiment:muster_wall_seconds:max{{ $only }}[5m]) * on ({{ $cluster }}, shard, namespace, experiment) experiment:muster_accelerators:max5m{{ $only }})
   - record: namespace:muster_wasted:ratio_rate5m
-    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m[5m]) / (sum_over_time(namespace:muster_wall_seconds:rate5m[5m]) > 0)
+    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m{{ $only }}[5m]) / (sum_over_time(namespace:muster_wall_seconds:rate5m{{ $only }}[5m]) > 0)
   - record: namespace:muster_wasted:ratio_rate30m
-    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m[30m]) / (sum_over_time(namespace:muster_wall_seconds:rate5m[30m]) > 0)
+    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m{{ $only }}[30m]) / (sum_over_time(namespace:muster_wall_seconds:rate5m{{ $only }}[30m]) > 0)
   - record: namespace:muster_wasted:ratio_rate1h
-    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m[1h]) / (sum_over_time(namespace:muster_wall_seconds:rate5m[1h]) > 0)
+    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m{{ $only }}[1h]) / (sum_over_time(namespace:muster_wall_seconds:rate5m{{ $only }}[1h]) > 0)
   - record: namespace:muster_wasted:ratio_rate2h
-    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m[2h]) / (sum_over_time(namespace:muster_wall_seconds:rate5m[2h]) > 0)
+    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m{{ $only }}[2h]) / (sum_over_time(namespace:muster_wall_seconds:rate5m{{ $only }}[2h]) > 0)
   - record: namespace:muster_wasted:ratio_rate6h
-    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m[6h]) / (sum_over_time(namespace:muster_wall_seconds:rate5m[6h]) > 0)
+    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m{{ $only }}[6h]) / (sum_over_time(namespace:muster_wall_seconds:rate5m{{ $only }}[6h]) > 0)
   - record: namespace:muster_wasted:ratio_rate1d
-    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m[1d]) / (sum_over_time(namespace:muster_wall_seconds:rate5m[1d]) > 0)
+    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m{{ $only }}[1d]) / (sum_over_time(namespace:muster_wall_seconds:rate5m{{ $only }}[1d]) > 0)
   - record: namespace:muster_wasted:ratio_rate3d
-    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m[3d]) / (sum_over_time(namespace:muster_wall_seconds:rate5m[3d]) > 0)
+    expr: sum_over_time(namespace:muster_wasted_seconds:rate5m{{ $only }}[3d]) / (sum_over_time(namespace:muster_wall_seconds:rate5m{{ $only }}[3d]) > 0)
   - record: namespace:muster_wasted_accelerators:ratio_rate5m
-    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m[5m]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m[5m]) > 0)
+    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m{{ $only }}[5m]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m{{ $only }}[5m]) > 0)
   - record: namespace:muster_wasted_accelerators:ratio_rate30m
-    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m[30m]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m[30m]) > 0)
+    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m{{ $only }}[30m]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m{{ $only }}[30m]) > 0)
   - record: namespace:muster_wasted_accelerators:ratio_rate1h
-    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m[1h]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m[1h]) > 0)
+    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m{{ $only }}[1h]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m{{ $only }}[1h]) > 0)
   - record: namespace:muster_wasted_accelerators:ratio_rate2h
-    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m[2h]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m[2h]) > 0)
+    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m{{ $only }}[2h]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m{{ $only }}[2h]) > 0)
   - record: namespace:muster_wasted_accelerators:ratio_rate6h
-    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m[6h]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m[6h]) > 0)
+    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m{{ $only }}[6h]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m{{ $only }}[6h]) > 0)
   - record: namespace:muster_wasted_accelerators:ratio_rate1d
-    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m[1d]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m[1d]) > 0)
+    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m{{ $only }}[1d]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m{{ $only }}[1d]) > 0)
   - record: namespace:muster_wasted_accelerators:ratio_rate3d
-    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m[3d]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m[3d]) > 0)
+    expr: sum_over_time(namespace:muster_wasted_accelerator_seconds:rate5m{{ $only }}[3d]) / (sum_over_time(namespace:muster_wall_accelerator_seconds:rate5m{{ $only }}[3d]) > 0)
 {{- with $values.alerts.MusterGoodputBurnsFast }}
 {{- if .enabled }}
   - alert: MusterGoodputBurnsFast
     expr: |-
-      (namespace:muster_wasted{{ $weight }}:ratio_rate1h > 14.4 * (1 - {{ $objective }}) and namespace:muster_wasted{{ $weight }}:ratio_rate5m > 14.4 * (1 - {{ $objective }}) and sum_over_time(namespace:muster_wasted_seconds:rate5m[1h:1m]) > 60 * 14.4 * (1 - {{ $objective }}))
+      (namespace:muster_wasted{{ $weight }}:ratio_rate1h{{ $only }} > 14.4 * (1 - {{ $objective }}) and namespace:muster_wasted{{ $weight }}:ratio_rate5m{{ $only }} > 14.4 * (1 - {{ $objective }}) and sum_over_time(namespace:muster_wasted_seconds:rate5m{{ $only }}[1h:1m]) > 60 * 14.4 * (1 - {{ $objective }}))
       or
-      (namespace:muster_wasted{{ $weight }}:ratio_rate6h > 6 * (1 - {{ $objective }}) and namespace:muster_wasted{{ $weight }}:ratio_rate30m > 6 * (1 - {{ $objective }}) and sum_over_time(namespace:muster_wasted_seconds:rate5m[6h:1m]) > 360 * 6 * (1 - {{ $objective }}))
+      (namespace:muster_wasted{{ $weight }}:ratio_rate6h{{ $only }} > 6 * (1 - {{ $objective }}) and namespace:muster_wasted{{ $weight }}:ratio_rate30m{{ $only }} > 6 * (1 - {{ $objective }}) and sum_over_time(namespace:muster_wasted_seconds:rate5m{{ $only }}[6h:1m]) > 360 * 6 * (1 - {{ $objective }}))
     for: '{{ .for }}'
     labels:
       {{- with .labels }}
@@ -868,7 +925,7 @@ groups:
       severity: '{{ .severity }}'
       audience: '{{ .audience }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}: {{`{{ $value | humanizePercentage }}`}} of the time of its {{ $whose }} is wasted.'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}: {{`{{ $value | humanizePercentage }}`}} of the time of its {{ $whose }} is wasted.'
       description: Runs of the namespace are stuck, recover or lose work, so much that the objective of a month is used up within two to five days.
       runbook_url: '{{ $runbooks }}/MusterGoodputBurnsFast.md'
 {{- end }}
@@ -877,9 +934,9 @@ groups:
 {{- if .enabled }}
   - alert: MusterGoodputBurnsSlowly
     expr: |-
-      (namespace:muster_wasted{{ $weight }}:ratio_rate1d > 3 * (1 - {{ $objective }}) and namespace:muster_wasted{{ $weight }}:ratio_rate2h > 3 * (1 - {{ $objective }}) and sum_over_time(namespace:muster_wasted_seconds:rate5m[1d:1m]) > 1440 * 3 * (1 - {{ $objective }}))
+      (namespace:muster_wasted{{ $weight }}:ratio_rate1d{{ $only }} > 3 * (1 - {{ $objective }}) and namespace:muster_wasted{{ $weight }}:ratio_rate2h{{ $only }} > 3 * (1 - {{ $objective }}) and sum_over_time(namespace:muster_wasted_seconds:rate5m{{ $only }}[1d:1m]) > 1440 * 3 * (1 - {{ $objective }}))
       or
-      (namespace:muster_wasted{{ $weight }}:ratio_rate3d > 1 * (1 - {{ $objective }}) and namespace:muster_wasted{{ $weight }}:ratio_rate6h > 1 * (1 - {{ $objective }}) and sum_over_time(namespace:muster_wasted_seconds:rate5m[3d:1m]) > 4320 * 1 * (1 - {{ $objective }}))
+      (namespace:muster_wasted{{ $weight }}:ratio_rate3d{{ $only }} > 1 * (1 - {{ $objective }}) and namespace:muster_wasted{{ $weight }}:ratio_rate6h{{ $only }} > 1 * (1 - {{ $objective }}) and sum_over_time(namespace:muster_wasted_seconds:rate5m{{ $only }}[3d:1m]) > 4320 * 1 * (1 - {{ $objective }}))
     for: '{{ .for }}'
     labels:
       {{- with .labels }}
@@ -888,7 +945,7 @@ groups:
       severity: '{{ .severity }}'
       audience: '{{ .audience }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}: {{`{{ $value | humanizePercentage }}`}} of the time of its {{ $whose }} is wasted.'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}: {{`{{ $value | humanizePercentage }}`}} of the time of its {{ $whose }} is wasted.'
       description: Runs of the namespace are stuck, recover or lose work, so much that the objective of a month is not kept if it goes on.
       runbook_url: '{{ $runbooks }}/MusterGoodputBurnsSlowly.md'
 {{- end }}

@@ -6,11 +6,12 @@ load anything, nor send what is on the page elsewhere. Trusted Types leave the s
 """
 
 from base64 import b64encode
+from collections.abc import Iterable
 from hashlib import blake2b, sha256
 from importlib.resources import files
 from urllib.parse import urlencode
 
-from muster.daemon.web.page.html import Html, Part, element, join
+from muster.daemon.web.page.html import Child, Html, Part, element, join
 
 REFRESH = 5
 """Seconds between two loads of the page by a browser without a script that is left alone."""
@@ -67,6 +68,12 @@ def document(title: str, main: Part, here: str, query: dict[str, str]) -> str:
 def version(main: Part) -> str:
     """A short name of exactly this content."""
     return blake2b(main.html.encode(), digest_size=9).hexdigest()
+
+
+def heading(title: Iterable[Child], here: str, query: dict[str, str], shard: str) -> Html:
+    """The head of a page: its title, the name of the shard that it is of, and whether it is live."""
+    of_shard = (" ", element("small", f"shard {shard}")) if shard else ()
+    return element("header", element("h1", *title, *of_shard), steadiness(here, query), class_="top")
 
 
 def steadiness(here: str, query: dict[str, str]) -> Html:

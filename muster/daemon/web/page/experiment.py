@@ -7,7 +7,7 @@ from muster.api.goodput import BY_PHASE, WASTED, Basis, Bucket
 from muster.api.values.humanize import age
 from muster.api.values.printable import WORD, printable
 from muster.api.values.rank_ranges import from_ranges
-from muster.daemon.web.page.document import document, steadiness
+from muster.daemon.web.page.document import document, heading
 from muster.daemon.web.page.fleet import TONES, address, state
 from muster.daemon.web.page.grid import grid
 from muster.daemon.web.page.html import Child, Html, Part, bar, element, join, part
@@ -49,19 +49,15 @@ def story(
     now: float,
     runbooks: Runbooks,
     bundles: bool = False,
+    shard: str = "",
 ) -> tuple[Part, str]:
-    """The main part and the whole document. ``role`` says whether this daemon leads.
+    """The main part and the whole document. With ``bundles`` it leads to the run's.
 
-    With ``bundles`` it leads to the run's.
+    ``role`` says whether this daemon leads, ``shard`` which one of several it is.
     """
     here = address(one)
     title = f"{one.namespace}/{one.name}"
-    head = element(
-        "header",
-        element("h1", element("a", "Experiments", href="/"), " / ", title),
-        steadiness(here, query),
-        class_="top",
-    )
+    head = heading((element("a", "Experiments", href="/"), " / ", title), here, query, shard)
     late = frozenset(from_ranges(one.progress.stragglers, one.size) if one.progress else ())
     late |= frozenset(from_ranges(one.slow.ranks, one.size) if one.slow else ())
     parts: list[Child] = [head, _sentence(one, now, runbooks)]

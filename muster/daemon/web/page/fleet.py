@@ -5,7 +5,7 @@ from urllib.parse import quote, urlencode
 
 from muster.api.values.accelerators import USUAL, Accelerators, words
 from muster.daemon.web.fleet import Filters, Fleet
-from muster.daemon.web.page.document import document, steadiness
+from muster.daemon.web.page.document import document, heading
 from muster.daemon.web.page.filters import chips, choices, link
 from muster.daemon.web.page.html import Child, Html, Part, bar, element, join, part
 from muster.daemon.web.page.runbooks import OUTSIDE, Runbooks
@@ -49,15 +49,16 @@ def overview(
     runbooks: Runbooks,
     accelerators: Accelerators = USUAL,
     found: Sequence[Incident] = (),
+    shard: str = "",
 ) -> tuple[Part, str]:
     """The main part and the whole document.
 
     ``query`` has all parameters of the page, the filters too. ``scope`` says which experiments a reader with few rights
-    sees, ``role`` whether this daemon leads.
+    sees, ``role`` whether this daemon leads, ``shard`` which one of several it is.
     """
     counts = ", ".join(f"{count} {phase}" for phase, count in shown.phases.items() if count)
     caption = f"{shown.total} experiments: {counts}" if shown.total else "No experiments."
-    here = element("header", element("h1", "Experiments"), steadiness("/", query), class_="top")
+    here = heading(("Experiments",), "/", query, shard)
     parts: list[Child] = [
         here,
         incidents(found, now, accelerators),

@@ -14,6 +14,7 @@ def _of(cluster: str, series: Mapping[str, str]) -> dict[str, str]:
 _HEALTHY = {**DAEMON, **EXPERIMENT}
 _BOTH = {**_of("eu", _HEALTHY), **_of("us", _HEALTHY)}
 _LEADS = 'muster_leader{job="musterd",instance="a",identity="a"}'
+_SEEN = 'muster_leader_seen{job="musterd",instance="b"}'
 _UP = {f'muster_build_info{{job="musterd",instance="{each}"}}': "1x11 stale" for each in "ab"}
 _GONE = {name: "1x11 stale" for name in _HEALTHY if "job=" in name}
 _MISSING = {**reason("RanksMissing"), 'muster_experiment_ranks_missing{namespace="vision",experiment="llama"}': BEGINS}
@@ -25,7 +26,7 @@ CLUSTERS = (
     Case(
         "MusterNoLeader",
         "of two clusters one has no leader",
-        {**_BOTH, **_of("us", {_LEADS: "1x11 0x1000"})},
+        {**_BOTH, **_of("us", {_LEADS: "1x11 0x1000", _SEEN: "1x11 0x1000"})},
         fires_after=60,
         labels={"cluster": "us", "job": "musterd"},
         summary="us: No musterd of job musterd leads.",

@@ -88,7 +88,7 @@ SLOW_SCRAPES = (
         fires_after=340,
         at_once=False,
         labels=_LABELS,
-        summary=_MISSING,
+        summary=_MISSING.replace("reason RanksMissing, ", ""),
         without=_NO_COUNT,
     ),
     Case("MusterDaemonDown", "a remote write stalls for six minutes, and no sample comes meanwhile", _stalled(11, 71)),

@@ -1,0 +1,84 @@
+"""Several releases in one cluster, each a shard: their rules are apart, and their series have its label."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from deploy.prometheus.groups import GROUPS
+from tests.deploy.chart.conftest import Rendered, one
+from tests.deploy.chart.shapes import problems
+from tests.deploy.chart.test_monitoring import ALL, MONITORING
+from tests.deploy.prometheus.binaries import Unavailable
+from tests.deploy.prometheus.case import DAEMON, EXPERIMENT, reason, with_audience
+from tests.deploy.prometheus.promtool import answered, check
+from tests.deploy.prometheus.test_gaps import of_shard
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+
+
+QUERIED = re.compile(r"(?<![\w:])(?:[a-z]+:)?(?:muster_[a-z0-9_:]+|up\b|ALERTS\b)(?!\()(\{[^}]*\})?")
+
+
+@pytest.mark.parametrize("more", [(), ("--set", "prometheusRule.clusters={eu,us}")], ids=["one", "clusters"])
+def test_the_rules_of_a_release_with_a_shard_are_about_that_shard_alone(
+    rendered: Rendered, more: tuple[str, ...], tmp_path: Path
+) -> None:
+    """So the rules of two releases record no series twice, and each misses its own musterd."""
+    spec = one(rendered(*ALL, *more, "--set", "settings.shard=vision"), "PrometheusRule")["spec"]
+    found = [rule for group in spec["groups"] for rule in group["rules"]]
+    for rule in found:
+        selectors = QUERIED.findall(re.sub(r'"[^"]*"', lambda text: text[0].replace("}", ""), rule["expr"]))
+        assert selectors
+        assert all(selector.startswith('{shard="vision"') for selector in selectors), rule["expr"]
+    standard = one(rendered(*ALL, *more), "PrometheusRule")["spec"]
+    text = json.dumps(spec).replace(r"{shard=\"vision\"}", "").replace(r"{shard=\"vision\",", "{")
+    assert json.loads(text) == standard
+    file = tmp_path / "shard.rules.yaml"
+    file.write_text(yaml.safe_dump(spec))
+    try:
+        assert check(file) == ""
+    except Unavailable as reason:
+        pytest.skip(str(reason))
+
+
+def test_all_series_of_a_shard_have_its_label_and_musterd_shows_its_name(rendered: Rendered) -> None:
+    own = [{"targetLabel": "zone", "replacement": "a"}]
+    values = ("--set", "settings.shard=vision", "--set-json", f"serviceMonitor.relabelings={json.dumps(own)}")
+    objects = rendered(*MONITORING, *values)
+    monitor = one(objects, "ServiceMonitor")
+    assert problems(monitor) == []
+    assert monitor["spec"]["endpoints"][0]["relabelings"] == [{"targetLabel": "shard", "replacement": "vision"}, *own]
+    assert "--shard=vision" in one(objects, "Deployment")["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert "relabelings" not in one(rendered(*MONITORING), "ServiceMonitor")["spec"]["endpoints"][0]
+
+
+SHARDS = ("vision", "nlp")
+
+
+def test_rules_of_two_releases_record_and_report_each_shard_once(rendered: Rendered, tmp_path: Path) -> None:
+    """Of the second shard no musterd was ever scraped after the first minutes; its run is not heard of either."""
+    files = []
+    for shard in SHARDS:
+        spec = one(rendered(*ALL, "--set", f"name=musterd,settings.shard={shard}"), "PrometheusRule")["spec"]
+        spec["groups"] = [{**group, "name": f"{group['name']}-{shard}"} for group in spec["groups"]]
+        files.append(tmp_path / f"{shard}.rules.yaml")
+        files[-1].write_text(yaml.safe_dump(spec))
+    world = {**DAEMON, **EXPERIMENT, **reason("RanksMissing", "1x1000")}
+    series = {with_audience(of_shard(name, "vision")): values for name, values in world.items()}
+    firing = 'ALERTS{alertname="%s",alertstate="firing"}'
+    down, missing = firing % "MusterDaemonDown", firing % "MusterRankMissing"
+    expected: dict[str, dict[str, float]] = {
+        "count by (shard, namespace) (namespace:muster_experiments_stuck:sum)": {
+            '{namespace="vision",shard="vision"}': 1
+        },
+        f"count by (shard) ({down})": {'{shard="nlp"}': 1},
+        f"count by (shard) ({missing})": {'{shard="vision"}': 1},
+    }
+    order = [f"{group.name}-{shard}" for shard in SHARDS for group in GROUPS]
+    try:
+        assert answered(files, order, series, expected, 600, tmp_path) == ""
+    except Unavailable as missing_tool:
+        pytest.skip(str(missing_tool))
