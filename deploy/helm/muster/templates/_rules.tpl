@@ -54,7 +54,7 @@ groups:
 {{- with $values.alerts.MusterIncident }}
 {{- if .enabled }}
   - alert: MusterIncident
-    expr: max by ({{ $cluster }}, kind, subject, cause, scope, audience) (muster_incident_runs) > 0
+    expr: max by ({{ $cluster }}, kind, subject, audience) (muster_incident_runs{kind!~"image|quota|priority class|queue|device|taint|config|coordinator image"}) > 0
     for: '{{ .for }}'
     keep_firing_for: 1m
     labels:
@@ -64,9 +64,27 @@ groups:
       namespace: '{{ $namespace }}'
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.kind }}`}} {{`{{ $labels.subject }}`}}: {{`{{ $labels.cause }}`}} keeps {{`{{ $value }}`}} runs (scope {{`{{ $labels.scope }}`}}).'
-      description: At least three runs are stuck for one cause with one subject. The page of musterd lists them first, with the accelerators that they hold.
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.kind }}`}} {{`{{ $labels.subject }}`}} keeps {{`{{ $value }}`}} runs{{`{{ range query (printf "sort_desc(max by (cause, scope) (muster_incident_runs{`}}{{ $cluster }}{{`=%q,kind=%q,subject=%q,audience=%q}))" $labels.`}}{{ $cluster }}{{` $labels.kind $labels.subject $labels.audience) }}`}} ({{`{{ .Labels.cause }}`}}, scope {{`{{ .Labels.scope }}`}}){{`{{ end }}`}}.'
+      description: At least three runs are stuck for one subject that only the platform can mend. The page of musterd lists them first, with the accelerators that they hold.
       runbook_url: '{{ $runbooks }}/MusterIncident.md'
+{{- end }}
+{{- end }}
+{{- with $values.alerts.MusterIncidentLasts }}
+{{- if .enabled }}
+  - alert: MusterIncidentLasts
+    expr: max by ({{ $cluster }}, kind, subject, audience) (muster_incident_runs{kind=~"image|quota|priority class|queue|device|taint|config|coordinator image"}) > 0
+    for: '{{ .for }}'
+    keep_firing_for: 1m
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      namespace: '{{ $namespace }}'
+      severity: '{{ .severity }}'
+    annotations:
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.kind }}`}} {{`{{ $labels.subject }}`}} keeps {{`{{ $value }}`}} runs{{`{{ range query (printf "sort_desc(max by (cause, scope) (muster_incident_runs{`}}{{ $cluster }}{{`=%q,kind=%q,subject=%q,audience=%q}))" $labels.`}}{{ $cluster }}{{` $labels.kind $labels.subject $labels.audience) }}`}} ({{`{{ .Labels.cause }}`}}, scope {{`{{ .Labels.scope }}`}}){{`{{ end }}`}}.'
+      description: 'At least three runs have waited for one subject: a queue, a device, a taint, a quota, an image or something else that their manifests name. An autoscaler, or the next run that ends, may help them by itself.'
+      runbook_url: '{{ $runbooks }}/MusterIncidentLasts.md'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterRunExplained }}

@@ -19,6 +19,8 @@ from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.finding import Finding
 from muster.state.facts.incidents.scheduler import unfit
 
+LASTING: Final = 600.0
+"""Seconds: what waits for room, or for an owner's correction, wakes no person. An autoscaler brings nodes within it."""
 NAME: Final = 120
 """Characters of the name of a subject."""
 
@@ -54,6 +56,8 @@ class Subject:
     """It is a node: nodes that fail together are one incident (``grouping``)."""
     owned: bool = False
     """The owner of the runs can mend it, where all of them are of one namespace."""
+    patience: float = 0.0
+    """Seconds that it must last before it is alerted about, and then as a warning. 0: at once, and as critical."""
 
 
 def _searched(pattern: str) -> Callable[[Evidence], str]:
@@ -159,6 +163,7 @@ SUBJECTS: Final = (
         _pulled,
         "push the image, or correct its name or its pull secret in the manifests",
         owned=True,
+        patience=LASTING,
     ),
     Subject(
         "webhook",
@@ -181,6 +186,7 @@ SUBJECTS: Final = (
         lambda seen: _within(seen, _first(_QUOTA, seen)),
         "raise the ResourceQuota, or end what uses it up: kubectl describe resourcequota in that namespace",
         owned=True,
+        patience=LASTING,
     ),
     Subject(
         "right",
@@ -196,6 +202,7 @@ SUBJECTS: Final = (
         _searched(r"no PriorityClass with name ([a-z0-9][-a-z0-9.]{0,252})"),
         "create the PriorityClass, or name one that is there: kubectl get priorityclasses",
         owned=True,
+        patience=LASTING,
     ),
     Subject(
         "api server",
@@ -210,6 +217,7 @@ SUBJECTS: Final = (
         (Causes.QUEUED,),
         _queue,
         "see what holds its quota: kubectl get clusterqueues,localqueues -A",
+        patience=LASTING,
     ),
     Subject(
         "storage class",
@@ -224,6 +232,7 @@ SUBJECTS: Final = (
         (Causes.UNSCHEDULABLE,),
         lambda seen: sentence.device if (sentence := unfit(seen.text)) else "",
         "add nodes that have it, or see whether its device plugin runs on those that should: kubectl describe nodes",
+        patience=LASTING,
     ),
     Subject(
         "taint",
@@ -231,6 +240,7 @@ SUBJECTS: Final = (
         (Causes.UNSCHEDULABLE,),
         lambda seen: sentence.taint if (sentence := unfit(seen.text)) else "",
         "take the taint from the nodes, or tolerate it in the manifests: kubectl describe nodes",
+        patience=LASTING,
     ),
     Subject(
         "config",
@@ -239,6 +249,7 @@ SUBJECTS: Final = (
         lambda seen: _within(seen, _first(_CONFIG, seen)),
         "create the Secret or ConfigMap, or correct its name in the manifests",
         owned=True,
+        patience=LASTING,
     ),
     Subject(
         "coordinator image",
@@ -247,6 +258,7 @@ SUBJECTS: Final = (
         _coordinators_image,
         "read why the program does not start its coordinator: muster logs --rank 0 of one of the runs",
         owned=True,
+        patience=LASTING,
     ),
 )
 """What is read from a finding alone."""
@@ -274,6 +286,9 @@ NODES: Final = "nodes"
 
 OWNED: Final = frozenset(row.kind for row in SUBJECTS if row.owned)
 """Kinds that the owner of the runs can mend."""
+
+PATIENT: Final = tuple(dict.fromkeys(row.kind for row in SUBJECTS if row.patience))
+"""Kinds whose incidents are alerted about as a warning, once they have lasted ``LASTING`` seconds."""
 
 KINDS: Final = tuple(dict.fromkeys((*(row.kind for row in SUBJECTS), *LABELS, NODES)))
 """Every kind."""
