@@ -54,7 +54,7 @@ INCIDENTS = (
         "max by (namespace, experiment) (muster_experiment_explained) == 1",
         Severity.INFO,
         "{{ $labels.namespace }}/{{ $labels.experiment }}: an incident explains why it is stuck.",
-        "The alert MusterIncident stands for those of this run, which are kept back. It is for Alertmanager, and"
-        " no receiver gets it.",
+        "The alert of its incident, MusterIncident or MusterIncidentLasts, stands for those of this run, which are kept"
+        " back. It is for Alertmanager, and no receiver gets it.",
     ),
 )

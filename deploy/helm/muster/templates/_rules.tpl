@@ -109,7 +109,7 @@ groups:
       audience: '{{ .audience }}'
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: an incident explains why it is stuck.'
-      description: The alert MusterIncident stands for those of this run, which are kept back. It is for Alertmanager, and no receiver gets it.
+      description: The alert of its incident, MusterIncident or MusterIncidentLasts, stands for those of this run, which are kept back. It is for Alertmanager, and no receiver gets it.
       runbook_url: '{{ $runbooks }}/MusterRunExplained.md'
 {{- end }}
 {{- end }}
