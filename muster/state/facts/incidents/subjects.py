@@ -135,16 +135,32 @@ def _queue(seen: Evidence) -> str:
     return _within(seen, queue.name) if queue is not None else ""
 
 
-def _coordinators_image(seen: Evidence) -> str:
-    coordinator = seen.context.plan.coordinator
-    group = seen.context.plan.group_of(coordinator.rank) if coordinator is not None else None
-    return group.pod.image if group is not None else ""
-
-
 _REFUSED = (Causes.ADMISSION_DENIED, Causes.REFUSED, Causes.RIGHTS_MISSING, Causes.QUOTA_EXCEEDED)
 _NODE_AWAY = (Causes.NODE_NOT_READY, Causes.NODE_LOST, Causes.UNKNOWN, Causes.COORDINATOR_UNREACHABLE)
 _ON_NODE = (Causes.HEARTBEAT_LOST, Causes.COORDINATOR_FROZEN, Causes.SANDBOX)
 """A process may be the reason as well: such members on several nodes share nothing."""
+
+FOLLOWS: Final = frozenset(
+    {
+        "PodsMissing",
+        *(
+            each.value
+            for each in (
+                Causes.UNSCHEDULABLE,
+                Causes.SCHEDULING,
+                Causes.NOT_CREATED,
+                Causes.TERMINATING,
+                Causes.EVICTED,
+                Causes.LOST,
+                Causes.QUEUED,
+                Causes.AWAITS_COORDINATOR,
+            )
+        ),
+    }
+)
+"""Causes, and reasons of Stuck, that a run has after it has lost a node."""
+DEVICE: Final = "device"
+"""The kind of an extended resource. Where runs that are well hold it, the cluster is full."""
 
 _NODE: Final = "see why it is not well, and drain or delete it if it does not come back: kubectl describe node {}"
 _NODES: Final = "see what these nodes share, such as a switch, a power supply or an update: kubectl get nodes -o wide"
@@ -227,7 +243,7 @@ SUBJECTS: Final = (
         "see whether it is there and its provisioner runs: kubectl get storageclass; kubectl get pvc -A",
     ),
     Subject(
-        "device",
+        DEVICE,
         "the extended resource that most nodes lack",
         (Causes.UNSCHEDULABLE,),
         lambda seen: sentence.device if (sentence := unfit(seen.text)) else "",
@@ -248,15 +264,6 @@ SUBJECTS: Final = (
         (Causes.CONTAINER_CANNOT_START,),
         lambda seen: _within(seen, _first(_CONFIG, seen)),
         "create the Secret or ConfigMap, or correct its name in the manifests",
-        owned=True,
-        patience=LASTING,
-    ),
-    Subject(
-        "coordinator image",
-        "the image of coordinators that do not serve",
-        (Causes.COORDINATOR_NOT_SERVING, Causes.WRONG_PROTOCOL, Causes.DASHBOARD_NOT_SERVING),
-        _coordinators_image,
-        "read why the program does not start its coordinator: muster logs --rank 0 of one of the runs",
         owned=True,
         patience=LASTING,
     ),

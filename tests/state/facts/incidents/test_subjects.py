@@ -40,7 +40,6 @@ CASES = [
         "maintenance",
     ),
     ("ContainerCannotStart", 'secret "token" not found', "config", 'team/secret "token"'),
-    ("CoordinatorNotServing", "connections are refused", "coordinator image", "example.org/train:1"),
 ]
 
 
