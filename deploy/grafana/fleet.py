@@ -106,7 +106,7 @@ NOW = (
         empty="No incident.",
         sort="runs",
         height=5,
-        links=("MusterIncident",),
+        links=("MusterIncident", "MusterIncidentLasts"),
     ),
     Table(
         (7, 24, "What hurts now"),

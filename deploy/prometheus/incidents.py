@@ -1,30 +1,61 @@
-"""The alerts about incidents: one for each, and one for each run that an incident explains, which no receiver gets.
+"""The alerts about incidents, and one for each run that an incident explains, which no receiver gets.
 
-The second keeps back the alerts of its run (``alertmanager.yaml``). It is an alert of its own, so that no label of
+An incident has one alert, whose labels stay the same while it lasts: its cause and the namespaces of its runs change,
+and are in the summary. Severity and patience are those of the kind of subject
+(``muster.state.facts.incidents.subjects``).
+
+The alert of a run keeps back the others of it (``alertmanager.yaml``). It is an alert of its own, so that no label of
 another alert changes when an incident begins or ends: that would end it and page anew.
 """
 
 from deploy.prometheus.held import HELD, KEEPS_ALL_BACK, held
 from deploy.prometheus.reasons import or_held
 from deploy.prometheus.row import OF_REASON, Alert, Severity
+from muster.state.facts.incidents.subjects import LASTING, PATIENT
 
 EXPLAINED = "MusterRunExplained"
+LASTS = "MusterIncidentLasts"
 
-_ITS = "kind, subject, cause, scope, audience"
+_OF_IT = "{@cluster=%q,shard=%q,kind=%q,subject=%q,audience=%q}"
+_LABELS = "$labels.@cluster $labels.shard $labels.kind $labels.subject $labels.audience"
+_CAUSES = (
+    f'{{{{ range query (printf "sort_desc(max by (cause, scope) (muster_incident_runs{_OF_IT}))" {_LABELS}) }}}}'
+    " ({{ .Labels.cause }}, scope {{ .Labels.scope }}){{ end }}."
+)
+_SUMMARY = f"{{{{ $labels.kind }}}} {{{{ $labels.subject }}}} keeps {{{{ $value }}}} runs{_CAUSES}"
+_ITS = "kind, subject, audience"
+
+
+def _incidents(alert: str, matches: str) -> str:
+    """Runs of the incidents whose kind of subject is patient (``=~``), or is not (``!~``)."""
+    runs = f'muster_incident_runs{{kind{matches}"{"|".join(PATIENT)}"}}'
+    return f"""max by ({_ITS}) ({runs}) > 0
+or
+  max by ({_ITS}) (last_over_time({runs}[{HELD}]))
+and on ({_ITS})
+  {held(alert, _ITS)}"""
+
 
 INCIDENTS = (
     Alert(
         "MusterIncident",
-        f"""max by ({_ITS}) (muster_incident_runs) > 0
-or
-  max by ({_ITS}) (last_over_time(muster_incident_runs[{HELD}]))
-and on ({_ITS})
-  {held("MusterIncident", _ITS)}""",
+        _incidents("MusterIncident", "!~"),
         Severity.CRITICAL,
-        "{{ $labels.kind }} {{ $labels.subject }}: {{ $labels.cause }} keeps {{ $value }} runs"
-        " (scope {{ $labels.scope }}).",
-        "At least three runs are stuck for one cause with one subject. The page of musterd lists them first, with the"
-        " accelerators that they hold.",
+        _SUMMARY,
+        "At least three runs are stuck for one subject that only the platform can mend. The page of musterd lists them"
+        " first, with the accelerators that they hold.",
+        placed=False,
+        audience=OF_REASON,
+        keep=KEEPS_ALL_BACK,
+    ),
+    Alert(
+        LASTS,
+        _incidents(LASTS, "=~"),
+        Severity.WARNING,
+        _SUMMARY,
+        "At least three runs have waited for one subject: a queue, a device, a taint, a quota, an image or something"
+        " else that their manifests name. An autoscaler, or the next run that ends, may help them by itself.",
+        hold=f"{LASTING / 60:.0f}m",
         placed=False,
         audience=OF_REASON,
         keep=KEEPS_ALL_BACK,
@@ -35,8 +66,8 @@ and on ({_ITS})
         + or_held(EXPLAINED, "namespace, experiment"),
         Severity.INFO,
         "{{ $labels.namespace }}/{{ $labels.experiment }}: an incident explains why it is stuck.",
-        "The alert MusterIncident stands for those of this run, which are kept back. It is for Alertmanager, and"
-        " no receiver gets it.",
+        "The alert of its incident, MusterIncident or MusterIncidentLasts, stands for those of this run, which are kept"
+        " back. It is for Alertmanager, and no receiver gets it.",
         keep=KEEPS_ALL_BACK,
     ),
 )

@@ -10,7 +10,8 @@ from muster.api.values.accelerators import Accelerators
 from muster.metrics.catalogue import OTHER
 from muster.metrics.exposition import Families, label, reason
 from muster.metrics.rows import incident as rows
-from muster.state.facts.incidents.tracking import Incident, Tracking
+from muster.state.facts.incidents.incident import Incident
+from muster.state.facts.incidents.tracking import Tracking
 
 CLUSTER = "cluster"
 """The scope of an incident of several namespaces."""
@@ -44,7 +45,7 @@ class IncidentCollector(Collector):
             labels = {
                 "kind": key.kind,
                 "subject": label(key.subject),
-                "cause": key.cause,
+                "cause": each.cause,
                 "scope": label(scope_of(each)),
                 "audience": each.audience.value,
             }

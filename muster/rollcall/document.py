@@ -140,11 +140,12 @@ class Listing(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class IncidentReport(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Runs that are Stuck for one cause with one subject, as far as the reader may see them."""
+    """Runs that one subject keeps, as far as the reader may see them."""
 
     kind: str
     subject: Word
     cause: str
+    """That of most of its ranks now."""
     namespace: Word
     """The one that all runs are of; empty where they are of several."""
     since: Time
@@ -156,6 +157,10 @@ class IncidentReport(Struct, frozen=True, kw_only=True, rename="camel"):
     devices: dict[str, int]
     runs: list[str]
     """As ``namespace/name``."""
+    phases: list[str] = []
+    """The causes that most of its ranks had, one after another."""
+    flaps: int = 0
+    """How many times it ended and returned in the last 20 minutes."""
 
 
 class IncidentListing(Struct, frozen=True, kw_only=True, rename="camel"):

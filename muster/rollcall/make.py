@@ -33,7 +33,7 @@ from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.classifier import why_missing
 from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.facts.diagnosis.finding import Finding
-from muster.state.facts.incidents.tracking import Incident
+from muster.state.facts.incidents.incident import Incident
 from muster.state.facts.sentences import sentence
 from muster.state.policies import silence
 from muster.state.summary import quiet
@@ -84,7 +84,7 @@ def incident(found: Incident) -> IncidentReport:
         found,
         kind=found.key.kind,
         subject=found.key.subject,
-        cause=found.key.cause,
+        phases=[printable(each, WORD) for each in found.phases],
         namespace=found.alone,
         since=found.began,
         devices={printable(name, WORD): count for name, count in found.devices},

@@ -20,9 +20,10 @@ from muster.state.facts.accelerators import held
 from muster.state.facts.incidents.announcement import REASON, announcement
 from muster.state.facts.incidents.places import Places
 from muster.state.facts.incidents.signs import Run, Sign, signs_of
+from muster.state.facts.incidents.subjects import DEVICE
 from muster.state.facts.incidents.tracking import Tracking, follow
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.record import ConditionType, Record, StoryLine
+from muster.state.vocabulary.record import ConditionType, Phase, Record, StoryLine
 
 log = structlog.get_logger()
 
@@ -110,8 +111,9 @@ class IncidentWatch:
                 self._count(subject, spent)
             if number % (20 * SLICE) == 0:
                 await asyncio.sleep(0)
-        signs = (sign for seen in self._looks.values() for sign in seen.signs)
-        self.tracking = follow(self.tracking, signs, now, self._places())
+        signs = [sign for seen in self._looks.values() for sign in seen.signs]
+        in_use = await self._in_use({sign.subject for sign in signs if sign.kind == DEVICE})
+        self.tracking = follow(self.tracking, signs, now, self._places(), in_use)
         self._announce(stuck)
 
     async def _diagnose(self, stuck: dict[str, Subject], now: float) -> None:
@@ -132,6 +134,18 @@ class IncidentWatch:
     def _is_due(self, uid: str, record: Record, now: float) -> bool:
         seen = self._looks.get(uid)
         return seen is None or seen.record is not record or not 0 <= now - seen.at < FRESH
+
+    async def _in_use(self, devices: set[str]) -> set[str]:
+        """Those of the devices that a run holds which runs and is not stuck."""
+        found: set[str] = set()
+        left = iter(self._subjects())
+        while devices - found and (batch := list(islice(left, SLICE))):
+            for each in batch:
+                if each.record.phase is Phase.RUNNING and not _is_stuck(each.record):
+                    with contextlib.suppress(Exception):  # one that cannot be read shows nothing
+                        found |= devices.intersection(name for name, _ in held(each.plan, each.view))
+            await asyncio.sleep(0)
+        return found
 
     def _count(self, subject: Subject, spent: float) -> None:
         reason = next((each.reason for each in subject.record.conditions if each.type is ConditionType.STUCK), "")

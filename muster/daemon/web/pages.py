@@ -15,7 +15,8 @@ from muster.metrics.collector import Subject
 from muster.rollcall.document import Detail, IncidentListing
 from muster.rollcall.make import detail, incident
 from muster.rollcall.seats import benches
-from muster.state.facts.incidents.tracking import Incident, Tracking
+from muster.state.facts.incidents.incident import Incident
+from muster.state.facts.incidents.tracking import Tracking
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Record
 from muster.state.vocabulary.rules import ClockName

@@ -19,8 +19,8 @@ from tests.deploy.prometheus.test_inhibitions import SEVERITY, ask
 
 pytestmark = pytest.mark.slow
 
-INCIDENT = {"kind": "rack", "subject": "r7", "cause": "NodeNotReady", "scope": "cluster", "audience": "platform"}
-TYPO = {"kind": "image", "subject": "lama:1", "cause": "ImagePull", "scope": "namespace/nlp", "audience": "researcher"}
+INCIDENT = {"kind": "rack", "subject": "r7", "audience": "platform"}
+TYPO = {"kind": "image", "subject": "lama:1", "audience": "researcher"}
 AUDIENCE = {alert.name: alert.audience for alert in ALERTS}
 OWN = {"namespace": "vision", "experiment": "own", "reason": "ImagePullBackOff"}
 
@@ -124,7 +124,7 @@ async def test_what_the_owner_of_a_run_can_mend_does_not_reach_the_platform(
         fired("MusterHung", vision | {"reason": "Hung"}),
         fired("MusterUnschedulable", shared | {"label_team": "vision", "reason": "Unschedulable"}),
         fired("MusterImageNotPulled", nlp | {"label_team": "vision", "reason": "ImagePullBackOff"}),
-        fired("MusterIncident", TYPO),
+        fired("MusterIncidentLasts", TYPO),
         fired("MusterCreateRefused", vision | {"reason": "WebhookFailed"}),
         fired("MusterCoordinatorStuck", vision | {"reason": "CoordinatorUnreachable"}),
         fired("MusterReplicaMissing", {"job": "musterd"}),
@@ -132,7 +132,7 @@ async def test_what_the_owner_of_a_run_can_mend_does_not_reach_the_platform(
     ]
     platform = {"MusterCreateRefused", "MusterCoordinatorStuck", "MusterReplicaMissing", "MusterOfLater"}
     expected = {
-        "researchers": {"MusterImageNotPulled", "MusterCreateRefused", "MusterIncident"},
+        "researchers": {"MusterImageNotPulled", "MusterCreateRefused", "MusterIncidentLasts"},
         "vision": {"MusterHung", "MusterUnschedulable"},
         "platform": platform,
     }

@@ -62,11 +62,11 @@ groups:
 {{- if .enabled }}
   - alert: MusterIncident
     expr: |-
-      max by ({{ $cluster }}, shard, kind, subject, cause, scope, audience) (muster_incident_runs{{ $only }}) > 0
+      max by ({{ $cluster }}, shard, kind, subject, audience) (muster_incident_runs{{ $and }}kind!~"image|quota|priority class|queue|device|taint|config"}) > 0
       or
-        max by ({{ $cluster }}, shard, kind, subject, cause, scope, audience) (last_over_time(muster_incident_runs{{ $only }}[15m]))
-      and on ({{ $cluster }}, shard, kind, subject, cause, scope, audience)
-        max by ({{ $cluster }}, shard, kind, subject, cause, scope, audience) (ALERTS{{ $and }}alertname="MusterIncident",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
+        max by ({{ $cluster }}, shard, kind, subject, audience) (last_over_time(muster_incident_runs{{ $and }}kind!~"image|quota|priority class|queue|device|taint|config"}[15m]))
+      and on ({{ $cluster }}, shard, kind, subject, audience)
+        max by ({{ $cluster }}, shard, kind, subject, audience) (ALERTS{{ $and }}alertname="MusterIncident",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
     for: '{{ .for }}'
     keep_firing_for: 3m
     labels:
@@ -76,9 +76,32 @@ groups:
       namespace: '{{ $namespace }}'
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.kind }}`}} {{`{{ $labels.subject }}`}}: {{`{{ $labels.cause }}`}} keeps {{`{{ $value }}`}} runs (scope {{`{{ $labels.scope }}`}}).'
-      description: At least three runs are stuck for one cause with one subject. The page of musterd lists them first, with the accelerators that they hold.
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.kind }}`}} {{`{{ $labels.subject }}`}} keeps {{`{{ $value }}`}} runs{{`{{ range query (printf "sort_desc(max by (cause, scope) (muster_incident_runs{`}}{{ $cluster }}{{`=%q,shard=%q,kind=%q,subject=%q,audience=%q}))" $labels.`}}{{ $cluster }}{{` $labels.shard $labels.kind $labels.subject $labels.audience) }}`}} ({{`{{ .Labels.cause }}`}}, scope {{`{{ .Labels.scope }}`}}){{`{{ end }}`}}.'
+      description: At least three runs are stuck for one subject that only the platform can mend. The page of musterd lists them first, with the accelerators that they hold.
       runbook_url: '{{ $runbooks }}/MusterIncident.md'
+{{- end }}
+{{- end }}
+{{- with $values.alerts.MusterIncidentLasts }}
+{{- if .enabled }}
+  - alert: MusterIncidentLasts
+    expr: |-
+      max by ({{ $cluster }}, shard, kind, subject, audience) (muster_incident_runs{{ $and }}kind=~"image|quota|priority class|queue|device|taint|config"}) > 0
+      or
+        max by ({{ $cluster }}, shard, kind, subject, audience) (last_over_time(muster_incident_runs{{ $and }}kind=~"image|quota|priority class|queue|device|taint|config"}[15m]))
+      and on ({{ $cluster }}, shard, kind, subject, audience)
+        max by ({{ $cluster }}, shard, kind, subject, audience) (ALERTS{{ $and }}alertname="MusterIncidentLasts",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
+    for: '{{ .for }}'
+    keep_firing_for: 3m
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      namespace: '{{ $namespace }}'
+      severity: '{{ .severity }}'
+    annotations:
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.kind }}`}} {{`{{ $labels.subject }}`}} keeps {{`{{ $value }}`}} runs{{`{{ range query (printf "sort_desc(max by (cause, scope) (muster_incident_runs{`}}{{ $cluster }}{{`=%q,shard=%q,kind=%q,subject=%q,audience=%q}))" $labels.`}}{{ $cluster }}{{` $labels.shard $labels.kind $labels.subject $labels.audience) }}`}} ({{`{{ .Labels.cause }}`}}, scope {{`{{ .Labels.scope }}`}}){{`{{ end }}`}}.'
+      description: 'At least three runs have waited for one subject: a queue, a device, a taint, a quota, an image or something else that their manifests name. An autoscaler, or the next run that ends, may help them by itself.'
+      runbook_url: '{{ $runbooks }}/MusterIncidentLasts.md'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterRunExplained }}
@@ -105,7 +128,7 @@ groups:
       audience: '{{ .audience }}'
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: an incident explains why it is stuck.'
-      description: The alert MusterIncident stands for those of this run, which are kept back. It is for Alertmanager, and no receiver gets it.
+      description: The alert of its incident, MusterIncident or MusterIncidentLasts, stands for those of this run, which are kept back. It is for Alertmanager, and no receiver gets it.
       runbook_url: '{{ $runbooks }}/MusterRunExplained.md'
 {{- end }}
 {{- end }}

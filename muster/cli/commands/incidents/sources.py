@@ -6,7 +6,7 @@ Stuck for longer may be in no incident here.
 """
 
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final
 from urllib.parse import urlsplit
@@ -126,15 +126,17 @@ def _report(key: Key, runs: Sequence[Snapshot]) -> IncidentReport:
         for each in seen.status.devices:
             devices[printable(each.resource)] += each.count
     namespaces = {seen.namespace for seen in runs}
+    causes = Counter(stuck.reason for seen in runs if (stuck := seen.condition("Stuck")) is not None)
+    cause = min(causes, key=lambda each: (-causes[each], each), default="")
     times = [stuck.since for seen in runs if (stuck := seen.condition("Stuck")) is not None]
     number = f"{len(runs)} run{'' if len(runs) == 1 else 's'}"
     return IncidentReport(
         kind=key.kind,
         subject=printable(key.subject),
-        cause=printable(key.cause),
+        cause=printable(cause),
         namespace=printable(namespaces.pop()) if len(namespaces) == 1 else "",
         since=stamp(min(times, default=None)),
-        sentence=printable(f"{key.kind} {key.subject}: {key.cause} keeps {number}"),
+        sentence=printable(f"{key.kind} {key.subject}: {cause} keeps {number}"),
         remedy=remedy(key.kind, printable(key.subject)),
         ranks=None,
         devices=dict(devices),

@@ -12,8 +12,8 @@ from muster.daemon.web.page.runbooks import OUTSIDE, Runbooks
 from muster.daemon.web.page.times import ago, coarse
 from muster.metrics.catalogue import INVALID
 from muster.rollcall.document import Summary
+from muster.state.facts.incidents.incident import Incident
 from muster.state.facts.incidents.signs import Run
-from muster.state.facts.incidents.tracking import Incident
 from muster.state.summary.hurt import TITLES, Hurt
 from muster.state.summary.invalid_spec import UNREADABLE
 

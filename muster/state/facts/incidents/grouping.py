@@ -1,12 +1,15 @@
-"""Signs grouped: which runs share a cause and a subject, and for which subject each run counts.
+"""Signs grouped: which runs share a subject, and for which subject each run counts.
 
-A run counts for one subject: that which explains most runs. Nodes have more than one reading:
+A run counts for one subject: that which explains most. A cause is no part of it: a node that dies shows as
+``NodeNotReady``, then ``NodeLost``, and is one subject. What a subject explains is counted in runs, and for nodes in
+nodes of runs: three gangs of which each has lost twenty nodes have lost a rack, and not its first node. Nodes have more
+than one reading:
 
 - a *node*, where it holds all members of a run that have the cause;
 - a *rack*, *pool* or *zone*, by the labels of nodes where they are known: at least half of the nodes with that label,
-  and three, are in trouble. Nodes that are a few of many are no rack;
-- *nodes*: at least three that failed within ``TOGETHER`` seconds of each other, for clusters whose labels Muster
-  may not read.
+  and three, are in trouble; or nearly all nodes that failed together are of at most ``MOST_PLACES`` of them, which
+  chance does not bring about. A few nodes of many are no rack;
+- *nodes*: at least three that failed within ``TOGETHER`` seconds of each other, where no label covers them.
 
 A tenant decides what its own pods answer, and often where they run. So nodes are a reason only where runs of two
 namespaces say so, or where Kubernetes says it of the node itself (``OF_NODE``).
@@ -28,82 +31,121 @@ TOGETHER: Final = 120.0
 """Seconds: nodes whose failures follow each other within it failed together."""
 LEAST_NODES: Final = 3
 """Nodes that share a label, or a moment."""
+MOST_PLACES: Final = 3
+"""Places that nodes which failed together are named by."""
+COVERED: Final = 0.75
+"""The share of these nodes that the places must cover."""
+CHANCE: Final = 0.01
+"""The odds below which nodes of one place did not fail together by chance."""
 WIDTHS: Final[Mapping[str, float]] = {"rack": 1.2, NODES: 1.3, "pool": 1.4, "zone": 1.6}
-"""How many times as many runs a wider subject must explain as a narrower one."""
+"""How many times as much a wider subject must explain as a narrower one."""
+STEADY: Final = 1.6
+"""How many times as much a group counts while it is an incident: its name does not change with each run."""
 
 OF_NODE: Final = frozenset({Causes.NODE_NOT_READY.value, Causes.NODE_LOST.value, Causes.UNKNOWN.value})
 """Causes that the node's own condition, or the control plane, says."""
-_OF_NODES: Final = frozenset({NODE, NODES, *LABELS})
+OF_NODES: Final = frozenset({NODE, NODES, *LABELS})
+"""Kinds that are one node or several."""
 
 
 class Key(NamedTuple):
     """What runs share. The subject of ``NODES`` is the moment, which is matched by runs (``incidents.tracking``)."""
 
-    cause: str
     kind: str
     subject: str
 
 
-Groups = dict[Key, dict[Run, Sign]]
+Groups = dict[Key, dict[Run, list[Sign]]]
 
 
-def groups(signs: Iterable[Sign], places: Places) -> Groups:
-    """Every reading of the signs, whatever its size."""
-    found: Groups = defaultdict(dict)
-    on_nodes: dict[str, list[Sign]] = defaultdict(list)
+def groups(signs: Iterable[Sign], places: Places, believed: Collection[Key] = ()) -> Groups:
+    """Every reading of the signs, whatever its size. ``believed`` are subjects that need no second namespace."""
+    found: Groups = defaultdict(lambda: defaultdict(list))
+    on_nodes: list[Sign] = []
     for sign in signs:
-        found[Key(sign.cause, sign.kind, sign.subject)].setdefault(sign.run, sign)
+        found[Key(sign.kind, sign.subject)][sign.run].append(sign)
         if sign.node:
-            on_nodes[sign.cause].append(sign)
-    for cause, here in on_nodes.items():
-        for kind, subject, some in (*_shared(here, places), *_moments(here)):
-            for sign in some:
-                found[Key(cause, kind, subject)].setdefault(sign.run, sign)
-    return {key: runs for key, runs in found.items() if _believed(key, runs)}
+            on_nodes.append(sign)
+    for place, some in _places(on_nodes, places):
+        for sign in some:
+            found[Key(place.kind, place.name)][sign.run].append(sign)
+    return {key: runs for key, runs in found.items() if key in believed or _believed(key, runs)}
 
 
-def _believed(key: Key, runs: Mapping[Run, Sign]) -> bool:
-    if key.kind not in _OF_NODES or key.cause in OF_NODE:
+def _believed(key: Key, runs: Mapping[Run, list[Sign]]) -> bool:
+    if key.kind not in OF_NODES:
         return True
     first = next(iter(runs)).namespace
-    return any(run.namespace != first for run in runs)
+    return any(run.namespace != first or any(s.cause in OF_NODE for s in some) for run, some in runs.items())
 
 
-def _shared(signs: list[Sign], places: Places) -> Iterator[tuple[str, str, list[Sign]]]:
-    by_place: dict[Place, list[Sign]] = defaultdict(list)
+def _places(signs: list[Sign], places: Places) -> Iterator[tuple[Place, list[Sign]]]:
+    """Each place with the signs on its nodes: those of which half is in trouble, and those of a moment."""
+    by_place = _by_place(signs, places)
+    dense = {place for place, some in by_place.items() if _half(place, some, places)}
+    named = set(dense)
+    for moment in _moments(signs):
+        covering = _covering(moment, places, dense)
+        named |= covering
+        if not covering:
+            yield Place(NODES, f"{min(each.subject for each in moment)} and others"), moment
+    for place in sorted(named):
+        yield place, by_place[place]
+
+
+def _by_place(signs: Iterable[Sign], places: Places) -> dict[Place, list[Sign]]:
+    found: dict[Place, list[Sign]] = defaultdict(list)
     for sign in signs:
         for place in places.of(sign.subject):
-            by_place[place].append(sign)
-    for place, some in by_place.items():
-        bad, size = len({sign.subject for sign in some}), places.sizes[place]
-        if bad >= LEAST_NODES and 2 * bad >= size and size < len(places):
-            yield place.kind, place.name, some
+            found[place].append(sign)
+    return found
 
 
-def _moments(signs: list[Sign]) -> Iterator[tuple[str, str, list[Sign]]]:
+def _half(place: Place, signs: list[Sign], places: Places) -> bool:
+    bad, size = len({sign.subject for sign in signs}), places.sizes[place]
+    return bad >= LEAST_NODES and 2 * bad >= size and size < len(places)
+
+
+def _covering(moment: list[Sign], places: Places, dense: Collection[Place]) -> set[Place]:
+    """The narrowest places, at most ``MOST_PLACES``, that nearly all nodes of the moment are of."""
+    nodes = {sign.subject for sign in moment}
+    for kind in LABELS:
+        counts = Counter(place for node in nodes for place in places.of(node) if place.kind == kind)
+        found = {
+            place: bad
+            for place, bad in counts.items()
+            if place in dense or (bad >= LEAST_NODES and (places.sizes[place] / len(places)) ** (bad - 1) <= CHANCE)
+        }
+        if found and len(found) <= MOST_PLACES and sum(found.values()) >= COVERED * len(nodes):
+            return set(found)
+    return set()
+
+
+def _moments(signs: list[Sign]) -> Iterator[list[Sign]]:
     some: list[Sign] = []
     for sign in (*sorted(signs, key=lambda each: each.since), None):
         if sign is None or (some and sign.since - some[-1].since > TOGETHER):
-            nodes = Counter(each.subject for each in some)
-            if len(nodes) >= LEAST_NODES:
-                yield NODES, f"{min(nodes)} and others", some
+            if len({each.subject for each in some}) >= LEAST_NODES:
+                yield some
             some = []
         if sign is not None:
             some.append(sign)
 
 
 def assigned(found: Groups, active: Collection[Key]) -> Groups:
-    """Each run in one group: that which explains most runs comes first.
+    """Each run in one group: that which explains most comes first.
 
     A group of an incident that is ``active`` is preferred, and goes on with fewer runs.
     """
     left = {key: dict(runs) for key, runs in found.items()}
     of_run: dict[Run, list[Key]] = defaultdict(list)
+    sizes: Counter[Key] = Counter()
     for key, runs in left.items():
-        for run in runs:
+        for run, signs in runs.items():
             of_run[run].append(key)
+            sizes[key] += _size(signs)
     order = {key: -place for place, key in enumerate(sorted(left))}
-    waiting = [(-_weight(key, runs, key in active), order[key], key) for key, runs in left.items()]
+    waiting = [(-_weight(key, sizes[key], key in active), order[key], key) for key in left]
     heapify(waiting)
     chosen: Groups = {}
     while waiting:
@@ -111,16 +153,35 @@ def assigned(found: Groups, active: Collection[Key]) -> Groups:
         runs = left[best]
         if not runs or (len(runs) < RUNS and best not in active):
             continue
-        if (now := -_weight(best, runs, best in active)) != weight:  # others have taken runs of it
+        if (now := -_weight(best, sizes[best], best in active)) != weight:  # others have taken runs of it
             heappush(waiting, (now, place, best))
             continue
         chosen[best] = left.pop(best)
         for run in chosen[best]:
             for key in of_run[run]:
-                if key in left:
-                    left[key].pop(run, None)
+                if key in left and (signs := left[key].pop(run, [])):
+                    sizes[key] -= _size(signs)
     return chosen
 
 
-def _weight(key: Key, runs: Mapping[Run, Sign], active: bool) -> float:
-    return len(runs) * (1.5 if active else 1.0) / WIDTHS.get(key.kind, 1.0)
+def beside(found: Groups, chosen: Groups) -> dict[Key, tuple[str, ...]]:
+    """Of each chosen place the others of its kind under the same runs, such as a second rack, whose signs it gets."""
+    home = {run: key for key, runs in chosen.items() if key.kind in LABELS for run in runs}
+    names: dict[Key, list[str]] = defaultdict(list)
+    for key in sorted(found):
+        if key.kind in LABELS and key not in chosen:
+            counts = Counter(home[run] for run in found[key] if run in home and home[run].kind == key.kind)
+            for other in (other for other, runs in counts.items() if runs >= RUNS):
+                names[other].append(key.subject)
+                for run in found[key].keys() & chosen[other].keys():
+                    chosen[other][run] = chosen[other][run] + found[key][run]
+    return {key: tuple(some) for key, some in names.items()}
+
+
+def _size(signs: list[Sign]) -> int:
+    """What one run adds: its nodes, or one."""
+    return len({sign.subject for sign in signs if sign.node}) or 1
+
+
+def _weight(key: Key, size: int, active: bool) -> float:
+    return size * (STEADY if active else 1.0) / WIDTHS.get(key.kind, 1.0)

@@ -8,7 +8,7 @@ from muster.state.facts.accelerators import held
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.facts.diagnosis.finding import Finding
-from muster.state.facts.incidents.subjects import Evidence, subject_of
+from muster.state.facts.incidents.subjects import FOLLOWS, Evidence, subject_of
 from muster.state.vocabulary.record import ConditionType
 
 MOST_MEMBERS: Final = 64
@@ -25,7 +25,10 @@ class Run(NamedTuple):
 
 
 class Sign(NamedTuple):
-    """One cause of one run, with its subject. ``node``: the subject is a node. ``since`` is in wall seconds."""
+    """One cause of one run, with its subject. ``node``: the subject is a node. ``since`` is in wall seconds.
+
+    Without a kind it has no subject of its own, and follows the loss of a node (``FOLLOWS``).
+    """
 
     run: Run
     cause: str
@@ -44,11 +47,17 @@ def signs_of(context: Context) -> tuple[Sign, ...]:
         return ()
     run, devices = Run(context.plan.namespace, context.plan.title), held(context.plan, context.view)
     found = []
+    since = min(stuck.since, context.now)
     for finding in diagnose(context, MOST_MEMBERS)[:MOST_SIGNS]:
+        cause = finding.cause.value
         if (subject := subject_of(_evidence(context, finding))) is not None:
             row, name = subject
-            since = min(stuck.since, context.now)
-            found.append(Sign(run, finding.cause.value, row.kind, name, finding.count, since, devices, row.placed))
+            found.append(Sign(run, cause, row.kind, name, finding.count, since, devices, row.placed))
+        elif cause in FOLLOWS:
+            named = stuck.reason if stuck.reason in FOLLOWS else cause
+            found.append(Sign(run, named, "", "", finding.count, since, devices))
+    if not found and stuck.reason in FOLLOWS:
+        found.append(Sign(run, stuck.reason, "", "", context.plan.size, since, devices))
     return tuple(found)
 
 

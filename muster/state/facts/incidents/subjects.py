@@ -19,6 +19,8 @@ from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.finding import Finding
 from muster.state.facts.incidents.scheduler import unfit
 
+LASTING: Final = 600.0
+"""Seconds: what waits for room, or for an owner's correction, wakes no person. An autoscaler brings nodes within it."""
 NAME: Final = 120
 """Characters of the name of a subject."""
 
@@ -54,6 +56,8 @@ class Subject:
     """It is a node: nodes that fail together are one incident (``grouping``)."""
     owned: bool = False
     """The owner of the runs can mend it, where all of them are of one namespace."""
+    patience: float = 0.0
+    """Seconds that it must last before it is alerted about, and then as a warning. 0: at once, and as critical."""
 
 
 def _searched(pattern: str) -> Callable[[Evidence], str]:
@@ -131,16 +135,32 @@ def _queue(seen: Evidence) -> str:
     return _within(seen, queue.name) if queue is not None else ""
 
 
-def _coordinators_image(seen: Evidence) -> str:
-    coordinator = seen.context.plan.coordinator
-    group = seen.context.plan.group_of(coordinator.rank) if coordinator is not None else None
-    return group.pod.image if group is not None else ""
-
-
 _REFUSED = (Causes.ADMISSION_DENIED, Causes.REFUSED, Causes.RIGHTS_MISSING, Causes.QUOTA_EXCEEDED)
 _NODE_AWAY = (Causes.NODE_NOT_READY, Causes.NODE_LOST, Causes.UNKNOWN, Causes.COORDINATOR_UNREACHABLE)
 _ON_NODE = (Causes.HEARTBEAT_LOST, Causes.COORDINATOR_FROZEN, Causes.SANDBOX)
 """A process may be the reason as well: such members on several nodes share nothing."""
+
+FOLLOWS: Final = frozenset(
+    {
+        "PodsMissing",
+        *(
+            each.value
+            for each in (
+                Causes.UNSCHEDULABLE,
+                Causes.SCHEDULING,
+                Causes.NOT_CREATED,
+                Causes.TERMINATING,
+                Causes.EVICTED,
+                Causes.LOST,
+                Causes.QUEUED,
+                Causes.AWAITS_COORDINATOR,
+            )
+        ),
+    }
+)
+"""Causes, and reasons of Stuck, that a run has after it has lost a node."""
+DEVICE: Final = "device"
+"""The kind of an extended resource. Where runs that are well hold it, the cluster is full."""
 
 _NODE: Final = "see why it is not well, and drain or delete it if it does not come back: kubectl describe node {}"
 _NODES: Final = "see what these nodes share, such as a switch, a power supply or an update: kubectl get nodes -o wide"
@@ -159,6 +179,7 @@ SUBJECTS: Final = (
         _pulled,
         "push the image, or correct its name or its pull secret in the manifests",
         owned=True,
+        patience=LASTING,
     ),
     Subject(
         "webhook",
@@ -181,6 +202,7 @@ SUBJECTS: Final = (
         lambda seen: _within(seen, _first(_QUOTA, seen)),
         "raise the ResourceQuota, or end what uses it up: kubectl describe resourcequota in that namespace",
         owned=True,
+        patience=LASTING,
     ),
     Subject(
         "right",
@@ -196,6 +218,7 @@ SUBJECTS: Final = (
         _searched(r"no PriorityClass with name ([a-z0-9][-a-z0-9.]{0,252})"),
         "create the PriorityClass, or name one that is there: kubectl get priorityclasses",
         owned=True,
+        patience=LASTING,
     ),
     Subject(
         "api server",
@@ -210,6 +233,7 @@ SUBJECTS: Final = (
         (Causes.QUEUED,),
         _queue,
         "see what holds its quota: kubectl get clusterqueues,localqueues -A",
+        patience=LASTING,
     ),
     Subject(
         "storage class",
@@ -219,11 +243,12 @@ SUBJECTS: Final = (
         "see whether it is there and its provisioner runs: kubectl get storageclass; kubectl get pvc -A",
     ),
     Subject(
-        "device",
+        DEVICE,
         "the extended resource that most nodes lack",
         (Causes.UNSCHEDULABLE,),
         lambda seen: sentence.device if (sentence := unfit(seen.text)) else "",
         "add nodes that have it, or see whether its device plugin runs on those that should: kubectl describe nodes",
+        patience=LASTING,
     ),
     Subject(
         "taint",
@@ -231,6 +256,7 @@ SUBJECTS: Final = (
         (Causes.UNSCHEDULABLE,),
         lambda seen: sentence.taint if (sentence := unfit(seen.text)) else "",
         "take the taint from the nodes, or tolerate it in the manifests: kubectl describe nodes",
+        patience=LASTING,
     ),
     Subject(
         "config",
@@ -239,14 +265,7 @@ SUBJECTS: Final = (
         lambda seen: _within(seen, _first(_CONFIG, seen)),
         "create the Secret or ConfigMap, or correct its name in the manifests",
         owned=True,
-    ),
-    Subject(
-        "coordinator image",
-        "the image of coordinators that do not serve",
-        (Causes.COORDINATOR_NOT_SERVING, Causes.WRONG_PROTOCOL, Causes.DASHBOARD_NOT_SERVING),
-        _coordinators_image,
-        "read why the program does not start its coordinator: muster logs --rank 0 of one of the runs",
-        owned=True,
+        patience=LASTING,
     ),
 )
 """What is read from a finding alone."""
@@ -274,6 +293,9 @@ NODES: Final = "nodes"
 
 OWNED: Final = frozenset(row.kind for row in SUBJECTS if row.owned)
 """Kinds that the owner of the runs can mend."""
+
+PATIENT: Final = tuple(dict.fromkeys(row.kind for row in SUBJECTS if row.patience))
+"""Kinds whose incidents are alerted about as a warning, once they have lasted ``LASTING`` seconds."""
 
 KINDS: Final = tuple(dict.fromkeys((*(row.kind for row in SUBJECTS), *LABELS, NODES)))
 """Every kind."""

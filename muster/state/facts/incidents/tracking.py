@@ -1,104 +1,62 @@
-"""Incidents over time: when one begins and ends, and which runs it explains.
+"""Incidents over time: when one begins and ends, what it goes through, and which runs it explains.
 
-One begins when ``RUNS`` runs have shared cause and subject for ``BEGINS`` seconds, and ends when fewer than ``STAYS``
-have for ``ENDS`` seconds, so that a run that comes and goes does not make two of it.
+One begins when ``RUNS`` runs have shared a subject for ``BEGINS`` seconds, and ends when fewer than ``STAYS`` have for
+``ENDS`` seconds, so that a run, or a node, that comes and goes does not make two of it. One that returns ``FLAPS``
+times within ``WINDOW`` flaps, and ends after ``WINDOW`` seconds of calm.
+
+**What follows.** A run whose node is lost has no pods after that, or pods that no node fits: with one of ``FOLLOWS`` it
+stays in the incident of nodes that it was in, for at most ``REJOINS`` seconds after a node of it was last seen away. An
+incident of nodes gives its past to that which takes most of its runs, such as the rack of a node.
 
 **Whom it explains.** The alerts of a run that is explained are kept back, so a tenant must not be able to hide the run
-of another one behind runs of its own. A run counts as explained if the incident would still be one without any single
-*other* namespace (ADR 67). Runs of one namespace explain each other. An incident that is not shown explains nothing:
-``MOST`` are shown, those of several namespaces first, and at most ``MOST_OF_ONE`` of a single namespace.
+of another one behind runs of its own. A run counts as explained where Kubernetes says of its node what it has, as of
+the nodes of two other runs, or if the incident would still be one without any single *other* namespace (ADR 67). Runs
+of one namespace explain each other. An incident that is not shown explains nothing: ``MOST`` are shown, those of
+several namespaces first, and at most ``MOST_OF_ONE`` of a single namespace.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from muster.api.values.devices import Devices, total
-from muster.state.facts.audience import Audience
-from muster.state.facts.incidents.grouping import RUNS, Groups, Key, assigned, groups
+from muster.state.facts.incidents.grouping import OF_NODE, OF_NODES, RUNS, Groups, Key, assigned, beside, groups
+from muster.state.facts.incidents.incident import FLAPS, WINDOW, Incident
 from muster.state.facts.incidents.places import Places
 from muster.state.facts.incidents.signs import Run, Sign
-from muster.state.facts.incidents.subjects import NODES, OWNED, remedy
+from muster.state.facts.incidents.subjects import DEVICE, FOLLOWS, NODES
 
 BEGINS: Final = 10.0
-ENDS: Final = 60.0
+ENDS: Final = 300.0
 STAYS: Final = 2
+REJOINS: Final = 3600.0
 MOST: Final = 32
 """Incidents that are shown."""
 MOST_OF_ONE: Final = 4
 """Incidents of one namespace alone that are shown."""
-
-
-@dataclass(frozen=True, slots=True)
-class Incident:
-    """Runs that one subject keeps. ``began`` is when the first of them became Stuck, in wall seconds."""
-
-    key: Key
-    began: float
-    members: tuple[Sign, ...]
-    """One of each run, in order."""
-    explains: frozenset[Run] = frozenset()
-
-    @property
-    def runs(self) -> tuple[Run, ...]:
-        """In order."""
-        return tuple(sign.run for sign in self.members)
-
-    @property
-    def ranks(self) -> int:
-        """The members of all runs that have the cause."""
-        return sum(sign.ranks for sign in self.members)
-
-    @property
-    def devices(self) -> Devices:
-        """What all runs hold."""
-        return total((sign.devices, 1) for sign in self.members)
-
-    def within(self, namespaces: Collection[str]) -> "Incident":
-        """The part of it that is in these namespaces."""
-        return replace(self, members=tuple(sign for sign in self.members if sign.run.namespace in namespaces))
-
-    @property
-    def namespaces(self) -> tuple[str, ...]:
-        """Those of its runs."""
-        return tuple(sorted({run.namespace for run in self.runs}))
-
-    @property
-    def alone(self) -> str:
-        """The namespace, where all runs are of one; else empty."""
-        found = self.namespaces
-        return found[0] if len(found) == 1 else ""
-
-    @property
-    def audience(self) -> Audience:
-        """The owner of the namespace where all runs are of one and the subject is theirs; else the platform."""
-        return Audience.RESEARCHER if self.alone and self.key.kind in OWNED else Audience.PLATFORM
-
-    @property
-    def remedy(self) -> str:
-        """What to do."""
-        return remedy(self.key.kind, self.key.subject)
-
-    @property
-    def sentence(self) -> str:
-        """``node n7: NodeNotReady keeps 12 runs (40 ranks)``."""
-        scope = f", all of namespace {self.alone}" if self.alone else f" of {len(self.namespaces)} namespaces"
-        runs = f"{len(self.runs)} run{'' if len(self.runs) == 1 else 's'}"
-        ranks = f"{self.ranks} rank{'' if self.ranks == 1 else 's'}"
-        return f"{self.key.kind} {self.key.subject}: {self.key.cause} keeps {runs}{scope} ({ranks})"
+MOST_OVER: Final = 1000
+"""Incidents that are over and remembered."""
+MOST_PHASES: Final = 4
+"""Causes of an incident that are kept, the last ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """``seen`` is when it was first a group, ``short`` since when it has too few runs."""
+    """``seen`` is when it was first a group, ``short`` since when it has too few runs, and ``over`` when it ended."""
 
     seen: float
     began: float = 0.0
     active: bool = False
     short: float | None = None
+    over: float | None = None
+    returns: tuple[float, ...] = ()
+    phases: tuple[str, ...] = ()
     runs: frozenset[Run] = frozenset()
+    """Those of the last look that had some."""
+    last: Mapping[Run, float] = field(default_factory=dict)
+    """When each run last showed the loss of a node itself."""
     explained: frozenset[Run] = frozenset()
+    touched: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,74 +74,187 @@ class Tracking:
         return next((each for each in self.shown if run in each.explains), None)
 
 
-def follow(before: Tracking, signs: Iterable[Sign], now: float, places: Places | None = None) -> Tracking:
-    """The incidents at ``now``, from the signs of all runs at that moment; ``places`` are those of nodes."""
-    found = _renamed(groups(signs, Places() if places is None else places), before.known)
+def follow(
+    before: Tracking,
+    signs: Iterable[Sign],
+    now: float,
+    places: Places | None = None,
+    in_use: Collection[str] = (),
+) -> Tracking:
+    """The incidents at ``now``, from the signs of all runs at that moment.
+
+    ``places`` are those of nodes. ``in_use`` are devices that runs which are well hold: that there are no more of them
+    is a full cluster, and no incident.
+    """
     active = {key for key, each in before.known.items() if each.active}
+    meant = _at_home(signs, before.known, now, in_use)
+    found = _renamed(groups(meant, Places() if places is None else places, active), before.known)
     chosen = assigned(found, active)
+    past = _inherited(before.known, chosen)
+    also = beside(found, chosen)
     known: dict[Key, _Known] = {}
     incidents = []
-    for key in chosen.keys() | active:
+    for key in chosen.keys() | past.keys():
         runs = chosen.get(key, {})
-        each = _aged(before.known.get(key) or _Known(now), runs, now)
+        each = _aged(past.get(key) or _Known(now), key, runs, now)
         if each is None:
             continue
-        if each.active and runs:
-            incident = _incident(key, each, runs)
+        if each.active:
+            incident = _incident(key, each, runs, now, also.get(key, ()))
             each = replace(each, explained=incident.explains)
             incidents.append(incident)
         known[key] = each
     shown = tuple(_most_urgent(incidents))
-    return Tracking(shown, len(incidents) - len(shown), looked=True, known=known)
+    return Tracking(shown, len(incidents) - len(shown), looked=True, known=_bounded(known))
+
+
+def _at_home(signs: Iterable[Sign], known: Mapping[Key, _Known], now: float, in_use: Collection[str]) -> Iterator[Sign]:
+    """The signs; those that follow the loss of a node count for the incident that its run was in."""
+    home = {
+        run: key
+        for key, each in known.items()
+        if each.active and key.kind in OF_NODES
+        for run, at in each.last.items()
+        if now - at < REJOINS
+    }
+    for sign in signs:
+        if sign.cause in FOLLOWS and (key := home.get(sign.run)) is not None:
+            yield sign._replace(kind=key.kind, subject=key.subject)
+        elif sign.kind and not (sign.kind == DEVICE and sign.subject in in_use):
+            yield sign
 
 
 def _renamed(found: Groups, known: Mapping[Key, _Known]) -> Groups:
     """Nodes that failed together keep their name while some of their runs are the same."""
     named: Groups = {}
     order: dict[Key, int] = {}
-    of_run: dict[tuple[str, Run], Key] = {}
+    of_run: dict[Run, Key] = {}
     for old, each in known.items():
         if old.kind == NODES:
             order[old] = len(order)
             for run in each.runs:
-                of_run.setdefault((old.cause, run), old)
+                of_run.setdefault(run, old)
     for key, runs in found.items():
         if key.kind == NODES and key not in known:
-            same = {of_run[key.cause, run] for run in runs if (key.cause, run) in of_run}
+            same = {of_run[run] for run in runs if run in of_run}
             key = min(same, key=order.__getitem__, default=key)
-        named.setdefault(key, {}).update(runs)
+        into = named.setdefault(key, runs)
+        if into is not runs:
+            for run, some in runs.items():
+                into[run] = [*into.get(run, ()), *some]
     return named
 
 
-def _aged(each: _Known, runs: Mapping[Run, Sign], now: float) -> _Known | None:
-    each = replace(each, runs=frozenset(runs))
+def _inherited(known: Mapping[Key, _Known], chosen: Groups) -> dict[Key, _Known]:
+    """What is known, after each incident of nodes that has lost most of its runs to another group has become that."""
+    past = dict(known)
+    place = {run: key for key, runs in chosen.items() if key.kind in OF_NODES for run in runs}
+    for old, each in known.items():
+        if not each.active or old.kind not in OF_NODES or len(chosen.get(old, ())) >= STAYS:
+            continue
+        counts = Counter(place[run] for run in each.runs if run in place)
+        new, runs = next(iter(counts.most_common(1)), (old, 0))
+        if new != old and 2 * runs > len(each.runs):
+            del past[old]
+            other = past.get(new)
+            past[new] = each if other is None or not other.active else _joined(other, each)
+    return past
+
+
+def _joined(one: _Known, other: _Known) -> _Known:
+    return replace(
+        one,
+        began=min(one.began, other.began),
+        last={**other.last, **one.last},
+        explained=one.explained | other.explained,
+        touched=one.touched | other.touched,
+    )
+
+
+def _aged(each: _Known, key: Key, runs: Mapping[Run, list[Sign]], now: float) -> _Known | None:
     if not each.active:
-        if len(runs) < RUNS:
-            return None
-        if now - each.seen < BEGINS:
-            return each
-        began = min(sign.since for sign in runs.values())
-        return replace(each, active=True, began=began)
-    if len(runs) >= STAYS:
-        return replace(each, short=None)
-    short = now if each.short is None else each.short
-    return replace(each, short=short) if now - short < ENDS else None
+        return _begun(each, key, runs, now)
+    if len(runs) < STAYS:
+        short = now if each.short is None else each.short
+        patience = WINDOW if len(_recent(each, now)) >= FLAPS else ENDS
+        over = now - short >= patience
+        each = replace(each, short=short, active=not over, over=now if over else None)
+        return each if over or not runs else _with_runs(each, key, runs, now)
+    back = each.short is not None and now - each.short >= BEGINS
+    returns = (*_recent(each, now), now) if back else each.returns
+    return _with_runs(replace(each, short=None, returns=returns), key, runs, now)
 
 
-def _incident(key: Key, each: _Known, runs: Mapping[Run, Sign]) -> Incident:
+def _begun(each: _Known, key: Key, runs: Mapping[Run, list[Sign]], now: float) -> _Known | None:
+    if len(runs) < RUNS:
+        remembered = each.over is not None and now - each.over < WINDOW
+        return replace(each, seen=now) if remembered else None
+    if now - each.seen < BEGINS:
+        return each
+    began = min(sign.since for some in runs.values() for sign in some)
+    returns = () if each.over is None else (*_recent(each, now), now)
+    return _with_runs(replace(each, active=True, began=began, over=None, short=None, returns=returns), key, runs, now)
+
+
+def _with_runs(each: _Known, key: Key, runs: Mapping[Run, list[Sign]], now: float) -> _Known:
+    """It with what its runs show now."""
+    ranks: Counter[str] = Counter()
+    for some in runs.values():
+        for sign in some:
+            ranks[sign.cause] += sign.ranks
+    last = each.phases[-1] if each.phases else ""
+    cause = max(ranks, key=lambda name: (ranks[name], name == last, name))
+    phases = each.phases if cause == last else (*each.phases, cause)[-MOST_PHASES:]
+    seen: dict[Run, float] = {}
+    if key.kind in OF_NODES:
+        seen = {run: at for run, at in each.last.items() if now - at < REJOINS}
+        seen |= {run: now for run, some in runs.items() if any(sign.cause not in FOLLOWS for sign in some)}
+    touched = each.touched.union(run.namespace for run in runs)
+    return replace(each, phases=phases, runs=frozenset(runs), last=seen, touched=touched)
+
+
+def _recent(each: _Known, now: float) -> tuple[float, ...]:
+    return tuple(at for at in each.returns if now - at < WINDOW)
+
+
+def _incident(key: Key, each: _Known, runs: Mapping[Run, list[Sign]], now: float, also: tuple[str, ...]) -> Incident:
     without = _without_another(Counter(run.namespace for run in runs))
+    certain = {run for run, some in runs.items() if key.kind in OF_NODES and _certain(run, some, each.explained)}
+    enough = {run: STAYS if run in each.explained else RUNS for run in runs}
     return Incident(
         key,
         each.began,
-        tuple(runs[run] for run in sorted(runs)),
-        frozenset(run for run in runs if without[run.namespace] >= (STAYS if run in each.explained else RUNS)),
+        tuple(runs[run][0]._replace(ranks=sum(sign.ranks for sign in runs[run])) for run in sorted(runs)),
+        each.phases,
+        frozenset(
+            run
+            for run, needed in enough.items()
+            if (len(certain) if run in certain else without[run.namespace]) >= needed
+        ),
+        each.touched,
+        len(_recent(each, now)),
+        also,
+    )
+
+
+def _certain(run: Run, signs: list[Sign], explained: Collection[Run]) -> bool:
+    """Kubernetes says it of its node, or has said it, and the run has what follows from that."""
+    return any(sign.cause in OF_NODE for sign in signs) or (
+        run in explained and any(sign.cause in FOLLOWS for sign in signs)
     )
 
 
 def _without_another(counts: Counter[str]) -> dict[str, int]:
     """By namespace, the runs that are left without whichever other one has most: the incident would still be one."""
-    (largest, most), (_, second) = (*counts.most_common(2), ("", 0))[:2]
+    (largest, most), (_, second) = (*counts.most_common(2), ("", 0), ("", 0))[:2]
     return {namespace: counts.total() - (second if namespace == largest else most) for namespace in counts}
+
+
+def _bounded(known: dict[Key, _Known]) -> dict[Key, _Known]:
+    over = [key for key, each in known.items() if each.over is not None]
+    for key in sorted(over, key=lambda each: known[each].over or 0.0)[: max(0, len(over) - MOST_OVER)]:
+        del known[key]
+    return known
 
 
 def _most_urgent(incidents: list[Incident]) -> Iterable[Incident]:

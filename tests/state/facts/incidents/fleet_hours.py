@@ -52,7 +52,7 @@ def _new(random: Random, now: float) -> Iterator[Sign]:
             (
                 ("image", f"r.example/{run.name}:1", "ImagePull"),
                 ("registry", f"registry-{random.randrange(6)}.example", "ImagePull"),
-                ("coordinator image", f"r.example/{run.name}:1", "CoordinatorNotServing"),
+                ("", "", "Unschedulable"),
                 ("config", f'{run.namespace}/secret "{run.name}"', "ContainerCannotStart"),
                 ("node", f"n{random.randrange(NODES)}", "CoordinatorFrozen"),
             ),

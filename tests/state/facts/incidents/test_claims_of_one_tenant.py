@@ -22,14 +22,14 @@ def test_runs_of_one_tenant_do_not_make_a_node_a_subject(cause: str) -> None:
 
 @pytest.mark.parametrize("cause", [each.value for each in CLAIMED])
 def test_runs_of_two_tenants_do(cause: str) -> None:
-    assert len(groups(signs(cause, "a", "a", "b"), Places())[Key(cause, "node", "n7")]) == 3
+    assert len(groups(signs(cause, "a", "a", "b"), Places())[Key("node", "n7")]) == 3
 
 
 @pytest.mark.parametrize("cause", sorted(OF_NODE))
 def test_the_condition_of_the_node_is_enough(cause: str) -> None:
-    assert Key(cause, "node", "n7") in groups(signs(cause, "a", "a", "a"), Places())
+    assert Key("node", "n7") in groups(signs(cause, "a", "a", "a"), Places())
 
 
 def test_what_is_no_node_is_a_subject_of_one_tenant_too() -> None:
     cause = Causes.IMAGE_PULL.value
-    assert Key(cause, "image", "n7") in groups(signs(cause, "a", "a", "a", kind="image"), Places())
+    assert Key("image", "n7") in groups(signs(cause, "a", "a", "a", kind="image"), Places())

@@ -6,7 +6,7 @@ from muster.state.facts.causes.table import BY_NAME
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.finding import Finding
 from muster.state.facts.incidents.signs import signs_of
-from muster.state.facts.incidents.subjects import KINDS, NAME, Evidence, subject_of
+from muster.state.facts.incidents.subjects import KINDS, LASTING, NAME, OWNED, PATIENT, SUBJECTS, Evidence, subject_of
 from muster.state.vocabulary.plan import Queue
 from muster.state.vocabulary.pod_spec import Claim
 from muster.state.vocabulary.record import Condition, ConditionType, Phase
@@ -40,7 +40,6 @@ CASES = [
         "maintenance",
     ),
     ("ContainerCannotStart", 'secret "token" not found', "config", 'team/secret "token"'),
-    ("CoordinatorNotServing", "connections are refused", "coordinator image", "example.org/train:1"),
 ]
 
 
@@ -60,6 +59,14 @@ def test_the_subject_is_read_from_what_is_said(cause: str, text: str, kind: str,
 def test_every_kind_that_is_read_from_a_finding_has_a_case() -> None:
     assert {kind for _, _, kind, _ in CASES} == set(KINDS) - {"rack", "pool", "zone", "nodes"}
     assert len(KINDS) >= 12
+
+
+def test_what_waits_for_room_or_for_its_owner_is_patient_and_what_is_broken_is_not() -> None:
+    assert set(PATIENT) >= {"queue", "device", "taint", "quota", "image", "config", "priority class"}
+    assert set(PATIENT) >= OWNED, "a critical incident is the platform's"
+    assert not set(PATIENT) & {"node", "registry", "dns", "webhook", "api server", "storage class", "rack", "nodes"}
+    assert all(row.patience in (0.0, LASTING) for row in SUBJECTS)
+    assert LASTING >= 600
 
 
 def test_a_node_that_is_one_of_many_is_no_subject() -> None:

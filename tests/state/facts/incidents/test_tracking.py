@@ -54,13 +54,20 @@ def test_a_run_that_comes_and_goes_ends_and_begins_nothing() -> None:
         assert [each.began for each in tracking.shown] == [T]
 
 
-def test_it_ends_when_too_few_are_left_for_a_minute() -> None:
+def test_it_ends_when_too_few_are_left_for_five_minutes() -> None:
     signs = [sign(n) for n in range(3)]
-    tracking = follow(lasting(signs), signs[:1], T + 20)
+    tracking = follow(lasting(signs), [sign(0, kind="registry")], T + 20)
+    assert tracking.shown[0].sentence == "node n7: NodeNotReady keeps no run now"
+    tracking = follow(tracking, signs[:1], T + 20 + ENDS - 1)
     assert subjects(tracking) == ["node n7"]
-    assert not tracking.shown[0].explains, "one run alone is reported by itself"
     assert not follow(tracking, signs[:1], T + 20 + ENDS).shown
-    assert not follow(tracking, [], T + 21).shown
+
+
+def test_one_run_that_is_left_of_others_that_are_not_certain_is_reported_by_itself() -> None:
+    signs = [sign(n, "r.example", kind="registry") for n in range(3)]
+    (found,) = follow(lasting(signs), signs[:1], T + 20).shown
+    assert found.runs
+    assert not found.explains
 
 
 RACK, ZONE = "topology.kubernetes.io/rack", "topology.kubernetes.io/zone"

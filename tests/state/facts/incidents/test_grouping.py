@@ -1,0 +1,93 @@
+"""What is named where several nodes die: what explains most nodes, by the narrowest label that covers them."""
+
+import pytest
+
+from muster.state.facts.incidents.signs import Run, Sign
+from tests.state.facts.incidents.fleet import GPUS, RACKS, ZONE, Looks, T, gangs
+
+
+def test_a_rack_is_named_and_not_its_first_node_where_three_gangs_have_lost_twenty_each() -> None:
+    (found,) = Looks(RACKS).at(gangs(range(20)), 20)
+    assert (found.key.kind, found.key.subject) == ("rack", "r0")
+    assert len(found.explains) == 3, "each is of another namespace"
+
+
+def test_without_labels_it_is_nodes_and_not_the_first_one() -> None:
+    (found,) = Looks().at(gangs(range(20)), 20)
+    assert (found.key.kind, found.key.subject) == ("nodes", "n0 and others")
+
+
+def test_one_node_under_many_runs_stays_one_node_beside_two_others() -> None:
+    packed = [Sign(Run(f"t{n}", "run"), "NodeNotReady", "node", "n7", 1, T, GPUS, node=True) for n in range(12)]
+    (found,) = Looks(RACKS).at([*packed, *gangs([33], 1), *gangs([99], 1)], 20)
+    assert (found.key.kind, found.key.subject) == ("node", "n7")
+
+
+def test_a_rack_whose_nodes_die_over_forty_seconds_has_one_name_from_the_first_one() -> None:
+    looks = Looks(RACKS)
+    for dead in range(3, 21, 2):
+        looks.at([sign for n in range(dead) for sign in gangs([n], since=T + 2 * n)])
+    looks.at(gangs(range(20)), 60)
+    assert looks.names == ["rack r0"]
+
+
+def test_a_pool_whose_nodes_die_over_forty_seconds_has_one_name() -> None:
+    labels = {f"n{n}": {"karpenter.sh/nodepool": f"p{n // 20}"} for n in range(240)}
+    looks = Looks(labels)
+    for dead in range(3, 21, 2):
+        looks.at([sign for n in range(dead) for sign in gangs([n], since=T + 2 * n)])
+    assert looks.names == ["pool p0"]
+
+
+def test_a_second_rack_under_the_same_gangs_joins_by_name() -> None:
+    looks = Looks(RACKS)
+    looks.at(gangs(range(20)), 30)
+    (found,) = looks.at(gangs(range(40)), 30)
+    assert looks.names == ["rack r0"]
+    assert found.sentence == "rack r0 and r1: NodeNotReady keeps 3 runs of 3 namespaces (120 ranks)"
+
+
+def test_a_second_rack_under_other_gangs_stands_beside() -> None:
+    looks = Looks(RACKS)
+    looks.at(gangs(range(20)), 30)
+    others = [sign._replace(run=Run(sign.run.namespace, "other")) for sign in gangs(range(20, 40))]
+    looks.at([*gangs(range(20)), *others], 30)
+    assert looks.names == ["rack r0", "rack r0 | rack r1"]
+
+
+def test_a_zone_is_named_where_its_racks_are_not_labelled() -> None:
+    labels = {name: {ZONE: each[ZONE]} for name, each in RACKS.items()}
+    looks = Looks(labels)
+    for dead in range(8, 60, 8):
+        looks.at([sign for n in range(dead) for sign in gangs([n], since=T + n)])
+    assert looks.names == ["zone z0"]
+
+
+def test_nodes_of_many_racks_that_die_together_are_no_rack() -> None:
+    (found,) = Looks(RACKS).at(gangs(range(0, 240, 8)), 20)
+    assert found.key.kind == "nodes"
+
+
+def test_three_nodes_of_one_zone_are_no_zone() -> None:
+    (found,) = Looks(RACKS).at(gangs([1, 22, 43]), 20)
+    assert found.key.kind == "nodes"
+
+
+def test_a_node_that_becomes_a_rack_goes_on_as_one_incident() -> None:
+    looks = Looks(RACKS)
+    (first,) = looks.at(gangs([0]), 20)
+    (found,) = looks.at(gangs(range(20), since=looks.now), 30)
+    assert looks.names == ["node n0", "rack r0"]
+    assert found.began == first.began
+
+
+@pytest.mark.parametrize("nodes", [1, 5])
+def test_the_ranks_of_a_run_are_those_of_all_its_nodes(nodes: int) -> None:
+    (found,) = Looks(RACKS).at(gangs(range(nodes), 232, ranks=2), 20)
+    assert (len(found.runs), found.ranks) == (232, 464 * nodes)
+
+
+def test_two_causes_on_one_node_are_one_incident() -> None:
+    frozen = gangs([7], 2, cause="CoordinatorUnreachable")
+    (found,) = Looks(RACKS).at([*frozen, *gangs([7], 3)[2:]], 20)
+    assert (found.key.subject, found.cause, len(found.runs)) == ("n7", "CoordinatorUnreachable", 3)
