@@ -317,6 +317,8 @@ def test_the_end_of_a_process_is_a_sentence(child: Child, said: str) -> None:
         "  warnings.warn(",
         "wandb: View this run in the terminal with `wandb leet`",
         "wandb: ",
+        "INFO:root:loading the data set",
+        "WARNING: All log messages before absl::InitializeLog() is called are written to STDERR",
     ],
 )
 def test_a_banner_and_a_warning_of_a_library_are_no_last_line(line: str) -> None:

@@ -17,6 +17,7 @@ _NOISE = re.compile(
     r"|^wandb: (?!ERROR)"  # the banner with which it begins and ends
     r"|^ERROR conda\.cli\.main_run:"
     r"|^\S{1,253}:\d{1,9}: \w{0,80}Warning: |^\s*warnings\.warn\("  # a warning of Python, and its line of source
+    r"|^(?:DEBUG|INFO):|^WARNING: All log messages before absl::"  # lines of Python's logging, and of absl's
 )
 
 

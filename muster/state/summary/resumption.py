@@ -1,17 +1,19 @@
 """Resumption: what a restart cost, once the first step of the new epoch is known.
 
-``resumed at step 40: 16 steps (8 s) lost, 22 s to recover``. The lost time is that of the account
-(``state.summary.goodput``); the way back lasts from the end of the last epoch that took steps to the first step of this
-one.
+``resumed at step 40: 16 steps (8 s) lost, 22 s to recover``, or ``at least 16 steps`` where the last step was read some
+time before the end. The lost time is that of the account (``state.summary.goodput``); the way back lasts from the end
+of the last epoch that took steps to the first step of this one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from muster.api.goodput import EpochSteps
+from muster.api.goodput import EpochSteps, StepMark
 from muster.state.vocabulary.record import Record
 
 REASON: Final = "StepsResumed"
+LEAST: Final = 1_000
+"""Milliseconds without a step of which nothing is concluded."""
 
 
 def turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, bool]]:
@@ -21,12 +23,19 @@ def turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, bool
     steps, marks = after.goodput.steps, before.goodput.marks
     if steps is None or steps.first < 0 or not marks or _begun(before.goodput.steps, steps):
         return
-    count = max(0, marks[-1].step - steps.first)
-    seconds = _seconds(after.goodput.lost - before.goodput.lost)
-    lost = f"{count} step{'' if count == 1 else 's'} ({seconds}) lost" if count else "no step lost"
+    count, ms = max(0, marks[-1].step - steps.first), after.goodput.lost - before.goodput.lost
+    more = "at least " if _unread(marks, steps.base + ms) else ""
+    lost = f"{more}{count} step{'' if count == 1 else 's'} ({_seconds(ms)}) lost" if count or more else "no step lost"
     way = _way(after, steps)
     recovery = f", {_seconds(way)} to recover" if way is not None else ""
     yield REASON, f"resumed at step {steps.first}: {lost}{recovery}", False
+
+
+def _unread(marks: Sequence[StepMark], end: int) -> bool:
+    """At its pace the last epoch took further steps after the last one that was read. ``end`` is in the marks' time."""
+    taken = marks[-1].step - marks[0].step
+    pace = (marks[-1].ms - marks[0].ms) / taken if taken else 0.0
+    return end - marks[-1].ms >= max(pace, LEAST)
 
 
 def _begun(before: EpochSteps | None, steps: EpochSteps) -> bool:

@@ -317,6 +317,21 @@ def test_what_a_restart_cost_is_said_once_the_next_epoch_takes_a_step() -> None:
     assert said == [f"resumed at step 60: 15 steps (15 s) lost, {took} s to recover"]
 
 
+@pytest.mark.parametrize(("unread", "lost"), [(0.9, "15 steps (16 s)"), (8.0, "at least 15 steps (23 s)")])
+def test_steps_that_nobody_has_read_are_lost_too(unread: float, lost: str) -> None:
+    story = Timed()
+    story.assemble()
+    story.begin(0)
+    story.run(75)
+    story.passes(unread)
+    story.fail()
+    story.assemble_again()
+    story.begin(60)
+    story.run(9)
+    (said,) = [line.message for line in story.kept.story if line.reason == "StepsResumed"]
+    assert said.startswith(f"resumed at step 60: {lost} lost, ")
+
+
 def test_a_run_that_starts_at_its_first_step_has_not_resumed() -> None:
     story = Timed()
     story.assemble()

@@ -220,7 +220,7 @@ def _bucket(bucket: Bucket, seconds: int, wall: int, *, grows: bool) -> Html:
     percent = round(100 * seconds / wall)
     tone = "ok" if bucket is Bucket.PRODUCTIVE else "bad" if bucket in WASTED else "warn"
     step = COARSE if seconds >= 2 * COARSE else FINE
-    coarse = age(seconds - seconds % step) if seconds >= FINE else f"less than {FINE}s"
+    coarse = f"over {age(seconds - seconds % step)}" if seconds >= FINE else f"less than {FINE}s"
     shown = coarse if grows else age(seconds)
     return element(
         "tr",

@@ -1,11 +1,11 @@
 """The same failure again: a gang that fails in the same way, and gets no further, is not mended by one more restart.
 
 A failure is known again by its *fingerprint*: exit code and signal (of the process that a launcher had started, where
-the launcher reports them), reason, the last line of the exception without numbers and addresses, the file, line and
-function that raised it, the container, and the group. Not by rank, pod or node: one failure may strike any of them.
-Some failures cannot be known again, and end the row: an exit code 1, a SIGKILL or a SIGTERM without a word, and members
-that were only lost to the others. What the platform does, and restarts that people ask for, neither count nor end the
-row.
+the launcher reports them), reason, the last line of the exception, or a last line that is a reason (``_FAULT``),
+without numbers and addresses, the file, line and function that raised it, the container, and the group. Not by rank,
+pod or node: one failure may strike any of them. Some failures cannot be known again, and end the row: an exit code 1, a
+SIGKILL or a SIGTERM without a word, and members that were only lost to the others. What the platform does, and restarts
+that people ask for, neither count nor end the row.
 
 The gang *advanced* between two failures if its best step rose by more than it makes while a rank writes two values (20
 s of work): a step is read some seconds late, and checkpoints are further apart. Where no steps are known, or where they
@@ -53,6 +53,13 @@ _ANY_EXIT: Final = frozenset({1, *KILLED})
 """Exit codes that say nothing by themselves: of each exception of Python, and of signals that others send."""
 _PLAIN: Final = frozenset({"", "Error", "ContainerFailed"})
 _VALUES: Final = re.compile(r"0x[0-9a-fA-F]+|\b(?=[a-f]*\d)[0-9a-f]{8,}\b|\d+(\.\d+)*")
+
+
+_FAULT: Final = re.compile(
+    r"(?i)\b(?:error|fail(?:ed|ure)|fatal|exception|abort|cannot|can't|could not|unable to|refused|denied|"
+    r"not found|no such|unknown|invalid|unreachable)\b"
+)
+"""What a last line that is no exception has where it is a reason, and not the last of what went well."""
 
 
 class _Mark(NamedTuple):
@@ -189,7 +196,10 @@ def _mark(context: Context, cause: Cause) -> _Mark | None:
         return None
     end = pod.exit if pod is not None else None
     code, child = (end.own_code, end.child) if end is not None else (cause.exit_code, NONE)
-    words = _VALUES.sub("#", cause.message if child == NONE or (end is not None and end.explains) else "")
+    raised = cause.message if child == NONE or (end is not None and end.explains) else ""
+    if not raised and child == NONE and _FAULT.search(cause.last_line):
+        raised = cause.last_line
+    words = _VALUES.sub("#", raised)
     plain = cause.reason in _PLAIN
     if not words and plain and code in _ANY_EXIT:
         return None

@@ -34,7 +34,7 @@ def test_a_second_more_is_no_other_picture() -> None:
 
 def test_the_time_of_a_bucket_that_does_not_grow_is_whole() -> None:
     shown = {name: time for name, _, _, time in rows("productive", productive=28, assembly=15, stuck=7)}
-    assert shown == {"productive": "20s", "assembly": "15s", "stuck": "7s"}
+    assert shown == {"productive": "over 20s", "assembly": "15s", "stuck": "7s"}
 
 
 def test_the_rows_add_up_and_only_the_one_that_counts_changes_with_a_second() -> None:

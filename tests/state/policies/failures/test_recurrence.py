@@ -42,10 +42,10 @@ class Gang(Story):
 
     def fail(
         self, rank: int = 1, message: str = RAISED, *, code: int = 1, signal: int = 0, reason: str = "Error",
-        raised_at: str = "train.py:41 in next", node: str | None = None, child: Child = NONE,
+        raised_at: str = "train.py:41 in next", node: str | None = None, child: Child = NONE, last_line: str = "",
     ) -> None:  # fmt: skip
         """A member raises an exception; the gang is restarted, or ends."""
-        end = Exit("main", code, signal, reason, message, self.now, bool(message), "", raised_at, child)
+        end = Exit("main", code, signal, reason, message, self.now, bool(message), last_line, raised_at, child)
         where: dict[str, Any] = {} if node is None else {"node": node}
         self.set(rank, phase=PodPhase.FAILED, ready=False, exit=end, **where)
         for action in self.look():
@@ -569,3 +569,21 @@ def test_a_disruption_is_no_failure_that_was_the_same() -> None:
     said = next(line.message for line in reversed(gang.kept.story) if line.reason == "GangRestart")
     assert "disruption, not counted" in said
     assert "the same failure" not in said
+
+
+@pytest.mark.parametrize(
+    ("line", "count"),
+    [
+        ("ssh: Could not resolve hostname worker-1: Name or service not known", 3),
+        ("bash: line 1: /data/shard-2: No such file or directory", 3),
+        ("step 12 of 400 done, loss 0.17", 0),
+        ("", 0),
+    ],
+)
+def test_a_last_line_that_is_a_reason_is_known_again_and_any_other_is_not(line: str, count: int) -> None:
+    gang = Gang(wanted())
+    for _ in range(3):
+        gang.run()
+        gang.fail(message="", raised_at="", last_line=line)
+    assert gang.count == count
+    assert gang.named == (count >= 2)
