@@ -41,6 +41,7 @@ from muster.state.policies import blocked, deadline, lateness, obstacles, silenc
 from muster.state.policies.failures import culprit, recurrence
 from muster.state.policies.failures.cost import disruptions
 from muster.state.policies.obstacles import Obstacle
+from muster.state.view.places.sentence import numbers
 from muster.state.view.probe_result import LOST_AFTER, ProbeResult
 from muster.state.view.roll import CoordinatorState, RankError
 from muster.state.vocabulary.coordinator import Completeness, Coordinator
@@ -188,6 +189,8 @@ def _by_roll(context: Context, coordinator: Coordinator, probe: ProbeResult) -> 
     message = f"{count} ranks {_arrived(coordinator, probe, present)}"
     if not complete and missing > 0 and (quiet or size <= EXACT):
         message += "; missing " + grouping.named(context, probe.missing, missing)
+    if (places := context.view.places_of(context.record.epoch)) and (other := numbers(places, total)):
+        message += f"; {other}"
     lost, look_again = silence.of(context, coordinator, probe)
     if total != size:
         stuck = (
