@@ -118,8 +118,9 @@ def current(context: Context) -> Obstacle | None:
         return theirs
     if context.record.phase is Phase.PENDING and (slow := _slow_start(context)):
         return slow
-    if tally.working and context.plan.coordinator and not context.plan.sequential and (count := _ended_early(context)):
-        return _ended(context, count)
+    meets = context.plan.coordinator is not None and not context.plan.sequential
+    if tally.working and meets and (ended := _ended_early(context)):
+        return _ended(context, ended)
     return _unmet(context)
 
 
