@@ -5,13 +5,14 @@ coordination service (``muster.assist.mounted.place_watch``), over the value bef
 one call. Each value is a JSON object::
 
     {"at": 512.2, "since": 470.1, "longest": 2.0, "returns": 3, "in": "next", "file": "data.py", "line": 41,
-     "stack": "8c736521", "worked": 471.0, "how": "computing", "alone": 1, "pause": 600.0}
+     "stack": "8c736521", "worked": 471.0, "how": "computing", "alone": 1, "pause": 600.0, "processes": 4}
 
 ``at`` and ``since`` are the program's own monotonic clock: the innermost call has not returned from one to the other.
 ``longest`` is the longest time that it stood in its loop before it went on, ``returns`` how often the program was seen
 to come back to a place, up to ``RETURNS``. ``stack`` is equal for equal stacks. ``worked`` is when the process was last
 seen at work, and ``how`` one of ``WORK``. ``alone`` is 1 while it waits in the kernel, and for no other rank. ``pause``
-are the seconds of a pause that the program has announced, and that is not over. Under ``STACKS/<rank>`` a rank that has
+are the seconds of a pause that the program has announced, and that is not over. ``processes`` is the number that the
+program has joined with: jax compares it with no other rank's. Under ``STACKS/<rank>`` a rank that has
 stood for ``NOTICE`` seconds has its stack: a list of function, file and line, the innermost call first.
 """
 

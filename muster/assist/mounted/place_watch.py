@@ -95,8 +95,7 @@ class PlaceWatch:
 
     def __init__(self, thread: int) -> None:
         self.thread = thread
-        self.at = self.since = 0.0
-        self.longest = 0.0
+        self.at = self.since = self.longest = 0.0
         self.returns = 0
         self.frames: list[tuple[str, str, int]] = []
         self.worked = time.monotonic()
@@ -180,7 +179,7 @@ class PlaceWatch:
                 return others[0], frames[others[0]]
         return self.thread, frame
 
-    def value(self) -> str:
+    def value(self, processes: int = 0) -> str:
         """The value that the daemon reads (``muster.api.places``)."""
         import json
 
@@ -199,6 +198,7 @@ class PlaceWatch:
                 "how": self.how,
                 "alone": int(self.alone),
                 "pause": announced(),
+                "processes": processes,
             },
             separators=(",", ":"),
         )
@@ -396,4 +396,4 @@ class Writer:
         if watched.stood >= NOTICE and (stack := watched.stack()) != self._stack:
             client.key_value_set(f"{STACKS}/{self._rank}", stack, allow_overwrite=True)
             self._stack = stack
-        client.key_value_set(f"{PLACES}/{self._rank}", watched.value(), allow_overwrite=True)
+        client.key_value_set(f"{PLACES}/{self._rank}", watched.value(self._processes), allow_overwrite=True)

@@ -118,9 +118,16 @@ def current(context: Context) -> Obstacle | None:
         return theirs
     if context.record.phase is Phase.PENDING and (slow := _slow_start(context)):
         return slow
-    if tally.working and context.plan.coordinator and not context.plan.sequential and (count := _ended_early(context)):
-        return _ended(context, count)
+    meets = context.plan.coordinator is not None and not context.plan.sequential
+    if tally.working and meets and (ended := _ended_early(context)):
+        return _ended(context, ended)
     return _unmet(context)
+
+
+def ends_count_at(context: Context) -> float:
+    """The wall second from which it counts that members have ended while others run on."""
+    at = context.tally.ended_at
+    return (at if at <= context.now else 0.0) + ENDS_TOGETHER  # a kubelet's clock may be ahead
 
 
 def _ended_early(context: Context) -> int:
@@ -252,9 +259,8 @@ def _ended(context: Context, count: int) -> Obstacle:
     else:
         members = "1 member" if count == 1 else f"{count} members"
         sentence = f"{members} ended with exit code 0 ({which}) while {tally.working} run on"
-    at = tally.ended_at if tally.ended_at <= context.now else 0.0  # a kubelet whose clock is ahead
     pod = tally.members.get(ended[0]) if ended else None
-    first, counts_at, standing = pod.name if pod else "", at + ENDS_TOGETHER, context.record.blocked
+    first, counts_at, standing = pod.name if pod else "", ends_count_at(context), context.record.blocked
     if standing and standing.reason == RANKS_ENDED:  # another end begins the patience anew, not the obstacle
         put_off = min(max(0.0, counts_at - standing.since), ENDS_FOR)
         patience = ENDED_PATIENCE if called_stuck(context.record, standing) else ENDED_PATIENCE + put_off

@@ -41,9 +41,11 @@ from muster.state.policies import blocked, deadline, lateness, obstacles, silenc
 from muster.state.policies.failures import culprit, recurrence
 from muster.state.policies.failures.cost import disruptions
 from muster.state.policies.obstacles import Obstacle
+from muster.state.view.places.sentence import numbers
 from muster.state.view.probe_result import LOST_AFTER, ProbeResult
 from muster.state.view.roll import CoordinatorState, RankError
 from muster.state.vocabulary.coordinator import Completeness, Coordinator
+from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.record import ConditionType, Phase
 from muster.state.vocabulary.rules import ClockRule
 
@@ -109,7 +111,7 @@ def _by_readiness(context: Context) -> Assembly:
     tally, size = context.tally, context.plan.together
     here = min(tally.ready + tally.succeeded, size)
     done = 0 < context.plan.size <= tally.succeeded
-    well = "are ready, or have ended with exit code 0" if here > tally.ready else "are ready"
+    well = "are ready, or have ended with exit code 0" if _ended_apart(context, here) else "are ready"
     message = all_succeeded(context.plan.size) if done else f"{share(here, size)} members {well}"
     if here < size and size <= EXACT:
         over = len(tally.outlived) + tally.succeeded >= context.plan.size  # an obstacle says it of all of them
@@ -120,6 +122,12 @@ def _by_readiness(context: Context) -> Assembly:
         ]
         message += f"; {grouping.named(context, absent, len(absent))}" if absent else ""
     return Assembly(here >= size, here > 0, here, (), message, None, None)
+
+
+def _ended_apart(context: Context, here: int) -> bool:
+    """Some of these have ended, and not all together. A gang that only ends costs no write for that."""
+    meets = context.plan.coordinator is not None or context.plan.engine is Engine.WATCH
+    return meets and here > context.tally.ready and context.now >= obstacles.ends_count_at(context)
 
 
 def _as_persisted(context: Context, coordinator: Coordinator) -> Assembly | None:
@@ -188,6 +196,8 @@ def _by_roll(context: Context, coordinator: Coordinator, probe: ProbeResult) -> 
     message = f"{count} ranks {_arrived(coordinator, probe, present)}"
     if not complete and missing > 0 and (quiet or size <= EXACT):
         message += "; missing " + grouping.named(context, probe.missing, missing)
+    if (places := context.view.places_of(context.record.epoch)) and (other := numbers(places, total)):
+        message += f"; {other}"
     lost, look_again = silence.of(context, coordinator, probe)
     if total != size:
         stuck = (

@@ -30,6 +30,7 @@ class Standing(Story):
         self.places = dict.fromkeys(range(4), WAITS)
         self.stopped_at: dict[int, float] = {}
         self.digests = dict.fromkeys(range(4), "s")
+        self.numbers: dict[int, int] = {}
         self.longest = 1.0
         self.stacks: tuple[tuple[int, tuple[str, ...]], ...] = ()
         self.step: int | None = None
@@ -58,6 +59,7 @@ class Standing(Story):
                 3,
                 *self.places[rank],
                 self.digests[rank],
+                processes=self.numbers.get(rank, 4),
             )
             for rank in self.since
         )
@@ -99,6 +101,19 @@ def test_a_rank_that_stands_elsewhere_is_named_with_its_place_and_no_report() ->
     assert (found.cause, found.ranks, found.what) == (Causes.HUNG, (2,), "in next (data.py:41)")
     assert story.kept.known is not None
     assert story.kept.known.ranks == "2"
+
+
+def test_a_rank_that_joined_with_another_number_of_processes_is_named_and_the_gang_is_not_stuck() -> None:
+    """jax compares the numbers of no two ranks."""
+    story = started()
+    assert story.kept.message == "4/4 ranks arrived"
+    story.numbers = {1: 3}
+    story.run(LOOK, standing=False)
+    assert story.kept.message == "4/4 ranks arrived; rank 1 joined with 3 processes; the coordinator has 4"
+    assert story.stuck == FREE
+    writes = story.writes
+    story.run(600, standing=False)
+    assert story.writes == writes
 
 
 def test_the_evidence_has_the_innermost_calls_of_the_rank_that_stands_elsewhere() -> None:

@@ -5,7 +5,7 @@ from itertools import repeat
 import pytest
 
 from muster.state.view.places.report import PlaceReport
-from muster.state.view.places.sentence import sentence
+from muster.state.view.places.sentence import numbers, sentence
 from muster.state.view.places.standstill import LONGEST, SILENT, STANDS, Places, places_seen
 from muster.state.view.progress import Progress
 
@@ -29,6 +29,18 @@ def test_the_largest_group_is_healthy_and_the_others_are_named() -> None:
     found = seen(*(at(rank) for rank in range(512) if rank != 37), at(37, 41))
     assert sentence(found) == "rank 37 is in next (data.py:41); the other 511 are in all_reduce (train.py:88)"
     assert [group.ranks for group in found.outliers] == [(37,)]
+
+
+def test_ranks_that_joined_with_another_number_of_processes_are_named() -> None:
+    assert numbers(seen(*(at(rank, processes=4) for rank in range(3)), at(3)), 4) == ""
+    found = seen(at(0, processes=4), at(1, processes=3), at(2, processes=4), at(3, processes=4))
+    assert numbers(found, 4) == "rank 1 joined with 3 processes; the coordinator has 4"
+    assert found.news != seen(*(at(rank, processes=4) for rank in range(4))).news
+    many = seen(*(at(rank, processes=number) for rank, number in enumerate((8, 9, 9, 2, 7, 6, 5, 8))), size=8)
+    assert numbers(many, 8) == (
+        "2 ranks (1-2) joined with 9 processes, rank 3 joined with 2 processes, rank 4 joined with 7 processes, "
+        "2 ranks with other numbers; the coordinator has 8"
+    )
 
 
 def test_ties_name_none() -> None:

@@ -24,6 +24,7 @@ async def read(values: dict[str, bytes], size: int = 4) -> tuple[PlaceReport, ..
 
 async def test_a_place_is_read() -> None:
     assert await read({"muster/places/0": value()}) == (PLACE,)
+    assert await read({"muster/places/0": value(processes=3)}) == (PLACE._replace(processes=3),)
 
 
 @pytest.mark.parametrize(
@@ -39,13 +40,14 @@ async def test_a_place_is_read() -> None:
         value(line=-3),
         value(line=10**12),
         value(returns=1.5),
+        value(processes=-1),
         b'{"at":1e999,"since":0}',
         b'{"at":NaN,"since":0}',
         b'{"since":0}',
         value(file="x" * MAX_VALUE),
         b"x" * 10_000_000,
     ],
-    ids=range(15),
+    ids=range(16),
 )
 async def test_a_value_that_is_no_place_is_left_out_and_the_others_count(bad: bytes) -> None:
     assert await read({"muster/places/0": value(), "muster/places/1": bad}) == (PLACE,)

@@ -28,6 +28,8 @@ class PlaceReport(NamedTuple):
     """It waits, and for no other rank."""
     pause: float = 0.0
     """Seconds of a pause that the program has announced, and that is not over."""
+    processes: int = 0
+    """The number of processes that it has joined with; 0 where that is not known."""
 
     @property
     def doing(self) -> Doing:

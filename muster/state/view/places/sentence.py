@@ -30,6 +30,14 @@ def sentence(places: Places) -> str:
     return f"{apart}; the other {'rank' if count == 1 else count} {places.groups[0].activity}"
 
 
+def numbers(places: Places, size: int) -> str:
+    """``rank 1 joined with 3 processes; the coordinator has 4``; empty where all numbers are equal."""
+    named = [f"{_who(ranks)} joined with {number} processes" for number, ranks in places.numbers[:NAMED_GROUPS]]
+    rest = sum(len(ranks) for _, ranks in places.numbers[NAMED_GROUPS:])
+    more = [f"{rest} {'rank' if rest == 1 else 'ranks'} with other numbers"] if rest else []
+    return f"{', '.join(named + more)}; the coordinator has {size}" if named else ""
+
+
 def outlying(places: Places) -> dict[int, PlaceGroup]:
     """The group of each rank that is not where most of them are."""
     return dict(chain.from_iterable(((rank, group) for rank in group.ranks) for group in places.outliers))

@@ -62,6 +62,8 @@ class Places(msgspec.Struct, frozen=True):
 
     A rank that made progress when it was heard last, and is quiet since, may have been stopped somewhere else.
     """
+    numbers: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    """Other numbers of processes than the coordinator's, with the ranks that have joined with them."""
     stacks: Mapping[int, tuple[str, ...]] = {}
     """Stacks that were read, of one rank for each kind, the innermost call first."""
     ranks: Mapping[int, Heard] = {}
@@ -81,8 +83,8 @@ class Places(msgspec.Struct, frozen=True):
     def news(self) -> tuple[object, ...]:
         """What a decision depends on."""
         if self.still_since or not self.moving:
-            return self.still_since, self.groups, self.equal, self.stacks, self.awaited
-        return (self.awaited,) if self.awaited else ()
+            return self.still_since, self.groups, self.equal, self.stacks, self.awaited, self.numbers
+        return tuple(filter(None, (self.awaited, self.numbers)))
 
 
 def places_in_turns(
@@ -132,6 +134,7 @@ def places_in_turns(
         equal=len({report.stack for report in answering}) == 1 and not silent and not getting_on,
         moving=bool(getting_on),
         holds_until=began + min(getting_on) + QUIET * longest_interval(size) if getting_on else None,
+        numbers=_numbers(ranks, size),
         stacks=stacks,
         ranks=ranks,
     )
@@ -146,6 +149,13 @@ def makes_no_step(progress: Progress | None) -> bool:
         return True
     patience = max(STANDS, INTERVALS * progress.longest, progress.pause)
     return progress.repeated and progress.read_at - progress.moved_at >= patience
+
+
+def _numbers(ranks: Mapping[int, Heard], size: int) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    other: dict[int, list[int]] = {}
+    for rank in sorted(rank for rank, heard in ranks.items() if heard.report.processes not in (0, size)):
+        other.setdefault(ranks[rank].report.processes, []).append(rank)
+    return tuple((number, tuple(of)) for number, of in other.items())
 
 
 def _groups(ranks: Mapping[int, Heard], silent: set[int]) -> tuple[PlaceGroup, ...]:

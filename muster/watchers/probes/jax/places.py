@@ -58,6 +58,7 @@ class _Value(msgspec.Struct):
     how: str = ""
     alone: Annotated[int, msgspec.Meta(ge=0, le=1)] = 0
     pause: _Seconds = 0.0
+    processes: _Line = 0
 
 
 _decoder = msgspec.json.Decoder(_Value)
@@ -162,9 +163,8 @@ def _report(key: str, value: bytes) -> PlaceReport | None:
     quiet = max(0.0, said.at - said.worked) if said.worked >= 0 else inf
     at = function or "?", file or "?", said.line
     how, alone = said.how if said.how in WORK else "", bool(said.alone)
-    return PlaceReport(
-        int(number), said.at, said.since, said.longest, said.returns, *at, digest, quiet, how, alone, said.pause
-    )
+    stood = int(number), said.at, said.since, said.longest, said.returns
+    return PlaceReport(*stood, *at, digest, quiet, how, alone, said.pause, said.processes)
 
 
 def stack_of(value: bytes) -> tuple[str, ...]:
