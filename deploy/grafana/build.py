@@ -51,7 +51,9 @@ def _board(board: Board, cluster: str) -> model.Dashboard:
         known = f'label_values(muster_build_info{{{cluster}=~"${CHOICE}"}}, {SHARD})'
         built.with_variable(_variable(Choice(SHARD, "Shard", known, many=True), whatever=".*"))
     for choice in board.choices:
-        built.with_variable(_variable(replace(choice, values=keep(choice.values))))
+        # All namespaces are also those whose runs have no series of their own, and _other of the counters.
+        whatever = ".*" if choice.many and choice.name == "namespace" else ""
+        built.with_variable(_variable(replace(choice, values=keep(choice.values)), whatever))
     built.with_variable(
         dashboard.TextBoxVariable("musterd")
         .label("Roll-call page")
@@ -91,7 +93,8 @@ def _in_clusters(panel: Panel, keep: Callable[[str], str], cluster: str, columns
 def _variable(choice: Choice, whatever: str = "") -> dashboard.QueryVariable:
     """A variable of the dashboard. "All" stands for exactly its values: other programs may export the same metric.
 
-    With ``whatever`` it stands for that pattern: a label that no series has has no values.
+    With ``whatever`` it stands for that pattern: a label that no series has has no values, and a choice may have fewer
+    than what is selected by it.
     """
     built = (
         dashboard.QueryVariable(choice.name)

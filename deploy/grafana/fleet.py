@@ -12,7 +12,7 @@ from deploy.grafana.palette import (
     TIME_LEFT,
     TIME_STUCK,
 )
-from deploy.grafana.promql import CHOSEN, PAIR, SPAN, each, goodput, has_run, owned, quantiles
+from deploy.grafana.promql import CHOSEN, OF_ALL, PAIR, SPAN, any_has_run, each, goodput_of_all, owned, quantiles
 from deploy.grafana.row import Board, Column, Graph, Stat, Table
 from deploy.grafana.shared import HOUR, alerts
 
@@ -61,15 +61,15 @@ NOW = (
     ),
     Stat(
         (3, 4, "Running"),
-        "Experiments with a complete roll: every rank has arrived.",
+        "Experiments with a complete roll: every rank has arrived. Of those that have series of their own.",
         f"sum({each('muster_experiment_phase', _RUNNING)}) or 0 * count(muster_experiment_info{{{CHOSEN}}})",
     ),
     Stat(
         (4, 4, "Goodput, last hour"),
         "Productive time (all ranks arrived and running, and the experiment not Stuck) divided by the wall time "
         "of all experiments. What is missing to 100 % was spent on scheduling, assembling and restarts, and while "
-        "Stuck. Empty before the first of them has run.",
-        f"{goodput(CHOSEN, HOUR)} and on () {has_run(CHOSEN)}",
+        "Stuck. Empty where none was productive within a day.",
+        f"{goodput_of_all(HOUR)} and on () {any_has_run('1d')}",
         "percentunit",
         GOODPUT,
         decimals=0,
@@ -175,7 +175,7 @@ CAPACITY = (
         (17, 4, "Work lost, last day"),
         "Time of runs whose work was lost within the last day: steps after the one from which the next epoch "
         "resumed, as far as programs report steps.",
-        f'sum(increase(muster_experiment_badput_seconds_total{{{CHOSEN},source="lost"}}[1d]))',
+        f'sum(increase({OF_ALL}{{{CHOSEN},bucket="lost"}}[1d]))',
         "dtdurations",
         empty="none",
         links=(page("goodput.md", "Goodput"),),
@@ -253,7 +253,7 @@ WHY = (
     Graph(
         (12, 8, "Goodput by namespace"),
         "Share of the time since the point before in which gangs ran assembled and not Stuck.",
-        {"{{@cluster}} {{shard}} {{namespace}}": goodput(CHOSEN, SPAN, "namespace")},
+        {"{{@cluster}} {{shard}} {{namespace}}": goodput_of_all(SPAN, "namespace")},
         "percentunit",
         top=1,
     ),

@@ -3,14 +3,25 @@
 from deploy.grafana.links import NAMES, TO_EXPERIMENT, page
 from deploy.grafana.marks import LEADERS
 from deploy.grafana.palette import CYAN, GOODPUT, GREEN, GREY, ORANGE, PURPLE, RED, YELLOW
-from deploy.grafana.promql import CHOSEN, PAIR, SPAN, each, goodput, has_run
-from deploy.grafana.row import Board, Column, Graph, Panel, Stat, Table
+from deploy.grafana.promql import (
+    CHOSEN,
+    OF_ALL,
+    OF_ALL_HELD,
+    PAIR,
+    SPAN,
+    any_has_run,
+    goodput_of_all,
+    time_of_all,
+    wall_of_all,
+)
+from deploy.grafana.row import Board, Choice, Column, Graph, Panel, Stat, Table
 from muster.api.goodput import WASTED
 
 DAYS = ("1d", "3d", "5d")
 _SAID = {"1d": "last day", "3d": "last 3 days", "5d": "last 5 days"}
 _ABOUT = page("goodput.md", "What each bucket means")
-_WASTED = 'source=~"' + "|".join(sorted(bucket.value for bucket in WASTED)) + '"'
+_IN_TROUBLE = "|".join(sorted(bucket.value for bucket in WASTED))
+_NOT_PRODUCTIVE = 'bucket!~"productive|taken_back"'
 _COLORS = {
     "productive": GREEN,
     "queued": GREY,
@@ -22,27 +33,23 @@ _COLORS = {
 }
 
 
-def _seconds(kind: str, window: str, more: str = "") -> str:
-    return f"increase(muster_experiment_{kind}_seconds_total{{{','.join(filter(None, (CHOSEN, more)))}}}[{window}])"
+def _of_all(window: str, buckets: str, by: str) -> str:
+    return f"sum by ({by}) (increase({OF_ALL}{{{CHOSEN},{buckets}}}[{window}]))"
 
 
-def _wasted(window: str, by: str) -> str:
-    return f"sum by ({by}) ({_seconds('badput', window, _WASTED)})"
+def _of_runs(window: str, source: str) -> str:
+    """Of each run that has series of its own."""
+    badput = f"muster_experiment_badput_seconds_total{{{CHOSEN},{source}}}"
+    return f"sum by ({PAIR}) (increase({badput}[{window}]))"
+
+
+_WASTED_BY_RUN = _of_runs("5d", f'source=~"{_IN_TROUBLE}"')
+_WORST = f"topk(20, {_WASTED_BY_RUN} > 0)"
 
 
 def _of_the_worst(bucket: str) -> str:
     one = f'source="{bucket}"'
-    return f"sum by ({PAIR}) ({_seconds('badput', '5d', one)}) > 0 and on ({PAIR}) topk(20, {_wasted('5d', PAIR)})"
-
-
-def _weighted(window: str) -> str:
-    """Goodput in which each run counts as many times as it holds accelerators now."""
-    held = f"sum by ({PAIR}) ({each('muster_experiment_accelerators', CHOSEN, 'resource')})"
-
-    def total(kind: str) -> str:
-        return f"max by ({PAIR}) ({_seconds(kind, window)}) * on ({PAIR}) group_left () ({held})"
-
-    return f"clamp_min(sum({total('productive')}) - sum({total('taken_back')}), 0) / sum({total('wall')})"
+    return f"{_of_runs('5d', one)} > 0 and on ({PAIR}) {_WORST}"
 
 
 def _window(place: int, window: str) -> tuple[Panel, Panel]:
@@ -50,9 +57,9 @@ def _window(place: int, window: str) -> tuple[Panel, Panel]:
         Stat(
             (place, 4, f"Goodput, {_SAID[window]}"),
             "Productive time that was not taken back, divided by the wall time of all runs; suspended time is in "
-            "neither, and time in which a run was Stuck is not productive. Each run counts by its time. Empty "
-            "before the first has run.",
-            f"{goodput(CHOSEN, window)} and on () {has_run(CHOSEN)}",
+            "neither, and time in which a run was Stuck is not productive. Each run counts by its time, also one that "
+            "has ended or has no series of its own. Empty where none was productive.",
+            f"{goodput_of_all(window)} and on () {any_has_run(window)}",
             "percentunit",
             GOODPUT,
             decimals=1,
@@ -60,13 +67,13 @@ def _window(place: int, window: str) -> tuple[Panel, Panel]:
         ),
         Stat(
             (place + 10, 4, f"By accelerators, {window[0]} day{'' if window == '1d' else 's'}"),
-            "The same, and each run counts as many times as it holds accelerators now; time in which a run was Stuck "
-            "is not productive. A run that holds none now is left out.",
-            _weighted(window),
+            "The same, and each second of a run counts as many times as it held accelerators then; time in which a run "
+            "was Stuck is not productive.",
+            goodput_of_all(window, counter=OF_ALL_HELD),
             "percentunit",
             GOODPUT,
             decimals=1,
-            empty="no accelerators are held",
+            empty="no accelerators were held",
             links=(_ABOUT,),
         ),
     )
@@ -82,9 +89,9 @@ WHERE = (
         "time. What is taken back, as lost work or a hang that is known late, counts when it is known, so "
         "productive, which is only time that was not Stuck, is less at that point.",
         {
-            "productive": goodput(CHOSEN, SPAN),
-            "{{source}}": f"sum by (source) (rate(muster_experiment_badput_seconds_total{{{CHOSEN}}}[{SPAN}]))"
-            f" / on () group_left () sum(rate(muster_experiment_wall_seconds_total{{{CHOSEN}}}[{SPAN}])) > 0",
+            "productive": goodput_of_all(SPAN),
+            "{{bucket}}": f"{time_of_all(SPAN, _NOT_PRODUCTIVE, 'bucket')}"
+            f" / on () group_left () {wall_of_all(SPAN)} > 0",
         },
         "percentunit",
         stacked=True,
@@ -96,10 +103,10 @@ WHERE = (
         "The time of all runs of the namespaces chosen, added up, in each bucket. stuck, lost and recovery are "
         "waste; the others are on the way to work, or pauses that a program wants.",
         tuple(
-            Column(f"{_SAID[window]}", f"sum by (source) ({_seconds('badput', window)}) > 0", "dtdurations")
+            Column(f"{_SAID[window]}", f"{_of_all(window, _NOT_PRODUCTIVE, 'bucket')} > 0", "dtdurations")
             for window in DAYS
         ),
-        labels=("source",),
+        labels=("bucket",),
         empty="All time was productive.",
         sort=_SAID["5d"],
         links=(_ABOUT,),
@@ -110,10 +117,10 @@ WHERE = (
         "column is the time of all its runs that was stuck, lost or spent on recovery.",
         (
             *(
-                Column(f"{_SAID[window]}", goodput(CHOSEN, window, "namespace"), "percentunit", GOODPUT, decimals=1)
+                Column(f"{_SAID[window]}", goodput_of_all(window, "namespace"), "percentunit", GOODPUT, decimals=1)
                 for window in DAYS
             ),
-            Column("wasted, 5 days", _wasted("5d", "namespace"), "dtdurations"),
+            Column("wasted, 5 days", _of_all("5d", f'bucket=~"{_IN_TROUBLE}"', "namespace"), "dtdurations"),
         ),
         labels=("namespace",),
         sort="wasted, 5 days",
@@ -125,9 +132,9 @@ RUNS = (
     Table(
         (30, 24, "Runs that wasted most, last 5 days"),
         "The twenty runs that were stuck, lost work or recovered for longest, and how long each. Runs that are "
-        "deleted since are among them.",
+        "deleted since are among them, runs that never had series of their own are not.",
         (
-            Column("wasted", f"topk(20, {_wasted('5d', PAIR)} > 0)", "dtdurations"),
+            Column("wasted", _WORST, "dtdurations"),
             *(Column(bucket, _of_the_worst(bucket), "dtdurations") for bucket in sorted(each.value for each in WASTED)),
         ),
         labels=NAMES,
@@ -147,6 +154,7 @@ GOODPUT_BOARD = Board(
         "Where the time went": WHERE,
         "Which runs": RUNS,
     },
+    choices=(Choice("namespace", "Namespace", f"label_values({OF_ALL}, namespace)", many=True),),
     marks=(LEADERS,),
     since="now-5d",
 )

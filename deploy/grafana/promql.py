@@ -56,6 +56,39 @@ def quantiles(histogram: str, window: str, selector: str = "") -> Mapping[str, s
     }
 
 
+OF_ALL = "muster_namespace_seconds_total"
+"""The time of all runs, also of those without series of their own, by bucket."""
+OF_ALL_HELD = "muster_namespace_accelerator_seconds_total"
+"""The same for each accelerator that a run held then."""
+
+
+def goodput_of_all(window: str, by: str = "", counter: str = OF_ALL) -> str:
+    """The share of the time of all runs of the chosen namespaces that was productive and was not taken back."""
+    productive, back = time_of_all(window, 'bucket="productive"', by, counter), _taken_back(window, by, counter)
+    return f"clamp_min({productive} - {back}, 0) / {wall_of_all(window, by, counter)}"
+
+
+def wall_of_all(window: str, by: str = "", counter: str = OF_ALL) -> str:
+    """What the buckets add up to. What is taken back is in two of them: in productive, and in what it has become."""
+    every = time_of_all(window, 'bucket!="taken_back"', by, counter)
+    return f"({every} - {_taken_back(window, by, counter)})"
+
+
+def time_of_all(window: str, buckets: str, by: str = "", counter: str = OF_ALL) -> str:
+    """How many runs of the chosen namespaces, or accelerators that they hold, were in these buckets on average."""
+    group = f" by ({by})" if by else ""
+    return f"sum{group} (rate({counter}{{{CHOSEN},{buckets}}}[{window}]))"
+
+
+def _taken_back(window: str, by: str, counter: str) -> str:
+    return time_of_all(window, 'bucket="taken_back"', by, counter)
+
+
+def any_has_run(window: str) -> str:
+    """Something, once any of all runs was productive within the window."""
+    return f'(sum(increase({OF_ALL}{{{CHOSEN},bucket="productive"}}[{window}])) > 0)'
+
+
 def goodput(selector: str, window: str, by: str = "", kind: str = "productive") -> str:
     """The share of the wall time in which all ranks were there and running and it was not Stuck, or of another part."""
     group = f" by ({by})" if by else ""

@@ -9,6 +9,7 @@ from pydantic import Field, create_model
 
 from deploy.helm.monitoring import Dashboards, PrometheusRule, ServiceMonitor
 from deploy.helm.shapes import LABEL, NAME, Object, Port, Strict, listed
+from muster.api.values import retention
 from muster.api.values.durations import PATTERN
 from muster.daemon.settings import CAN_RUN, Settings
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
@@ -250,6 +251,7 @@ TYPES: dict[str, Any] = {
     "http_port": Port,
     "health_port": Port,
     "namespace": Annotated[str, Field(pattern=f"{LABEL}|^$", max_length=63)],
+    "retention": Annotated[str, Field(pattern=retention.PATTERN, max_length=retention.LONGEST)],
     "run_kinds": Annotated[str, Field(pattern=f"^({listed(sorted(CAN_RUN))}|none)$")],
 }
 """Where the chart is stricter than the program."""

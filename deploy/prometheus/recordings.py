@@ -1,7 +1,9 @@
 """The recorded series.
 
 Their names hold ``muster``, so that they meet no rule of another project. Those of one experiment take the maximum over
-the daemons that are scraped, so that a counter goes on as one series when another musterd leads.
+the daemons that are scraped, so that a counter goes on as one series when another musterd leads. Those of the time of a
+namespace are made of the counters of all runs, which each leader begins at 0: of how many runs there are, and of what a
+run held that has ended, the series of single runs know a part only.
 """
 
 from deploy.prometheus.row import Recording
@@ -14,6 +16,17 @@ FAILURES = f'reason!~"{"|".join((*BY_THE_PLATFORM, REQUESTED))}"'
 
 def _experiment(name: str, metric: str, meaning: str) -> Recording:
     return Recording(name, f"max by (namespace, experiment) ({metric})", meaning)
+
+
+def _of_all(counter: str, labels: str) -> str:
+    """The rate of a counter of a namespace over the daemons that have led, by bucket; each daemon counts once."""
+    return f"sum by (namespace, bucket) (max by (job, instance, namespace, {labels}) (rate({counter}[5m])))"
+
+
+def wall(rates: str) -> str:
+    """What the buckets add up to. What is taken back is in two of them: in productive, and in what it has become."""
+    wall, twice = (f'sum by (namespace) ({rates}{{bucket{how}"taken_back"}})' for how in ("!=", "="))
+    return f"{wall} - ({twice})"
 
 
 def _p95(metric: str) -> str:
@@ -60,11 +73,26 @@ RECORDINGS = (
         "Goodput of the last hour.",
     ),
     Recording(
+        "namespace:muster_seconds:rate5m",
+        _of_all("muster_namespace_seconds_total", "operator, bucket"),
+        "How many runs of a namespace are in each bucket, of all runs, also of those without series of their own.",
+    ),
+    Recording(
+        "namespace:muster_accelerator_seconds:rate5m",
+        _of_all("muster_namespace_accelerator_seconds_total", "operator, resource, bucket"),
+        "How many accelerators of all kinds these held.",
+    ),
+    Recording(
+        "namespace:muster_wall_seconds:rate5m",
+        wall("namespace:muster_seconds:rate5m"),
+        "How many runs of a namespace there are, by their time; suspended time is left out.",
+    ),
+    Recording(
         "namespace:muster_goodput:ratio_rate1h",
-        "clamp_min(sum by (namespace) (rate(experiment:muster_productive_seconds:max[1h]))"
-        " - sum by (namespace) (rate(experiment:muster_taken_back_seconds:max[1h])), 0)"
-        " / (sum by (namespace) (rate(experiment:muster_wall_seconds:max[1h])) > 0)",
-        "Goodput of the last hour over the experiments of a namespace, each by its time.",
+        'clamp_min(sum by (namespace) (sum_over_time(namespace:muster_seconds:rate5m{bucket="productive"}[1h]))'
+        ' - sum by (namespace) (sum_over_time(namespace:muster_seconds:rate5m{bucket="taken_back"}[1h])), 0)'
+        " / (sum by (namespace) (sum_over_time(namespace:muster_wall_seconds:rate5m[1h])) > 0)",
+        "Goodput of the last hour over all runs of a namespace, each by its time.",
     ),
     Recording(
         "namespace:muster_ranks_missing:sum",

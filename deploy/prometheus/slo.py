@@ -10,10 +10,11 @@ A run counts by its time, or by that of the accelerators that it holds, as the c
 recorded both, so that the choice changes the alerts alone. While none is held none is wasted: a recovery that waits for
 nodes counts by time only.
 
-The long windows are sums over the recorded rates of a namespace, which are two series; those of all runs over three
-days would be read anew at each evaluation.
+All runs count, also those that have no series of their own, and each second counts by what the run held then. The long
+windows are sums over the recorded rates of a namespace (``recordings``), which are two series.
 """
 
+from deploy.prometheus.recordings import wall
 from deploy.prometheus.row import Alert, Recording, Severity
 from muster.api.goodput import WASTED
 
@@ -22,42 +23,25 @@ _HOURS = {"1h": 1, "6h": 6, "1d": 24, "3d": 72}
 WINDOWS = ("5m", "30m", "1h", "2h", "6h", "1d", "3d")
 _SOURCES = "|".join(sorted(bucket.value for bucket in WASTED))
 _WASTED, _WALL = "namespace:muster_wasted_seconds:rate5m", "namespace:muster_wall_seconds:rate5m"
-_HELD = "experiment:muster_accelerators:max5m"
 _WASTED_HELD = "namespace:muster_wasted_accelerator_seconds:rate5m"
 _WALL_HELD = "namespace:muster_wall_accelerator_seconds:rate5m"
 
+
+def _of_wasted(rates: str) -> str:
+    return f'sum by (namespace) ({rates}{{bucket=~"{_SOURCES}"}})'
+
+
 SLO_RECORDINGS = (
-    Recording(
-        "experiment:muster_wasted_seconds:max",
-        "sum by (namespace, experiment) (max by (namespace, experiment, source)"
-        f' (muster_experiment_badput_seconds_total{{source=~"{_SOURCES}"}}))',
-        "Seconds in which it was stuck, recovered from a failure, or did work that was lost.",
-    ),
-    Recording(
-        _WASTED,
-        "sum by (namespace) (rate(experiment:muster_wasted_seconds:max[5m]))",
-        "How fast a namespace wastes time.",
-    ),
-    Recording(
-        _WALL,
-        "sum by (namespace) (rate(experiment:muster_wall_seconds:max[5m]))",
-        "How many experiments of a namespace there are, by their time.",
-    ),
-    Recording(
-        _HELD,
-        "sum by (namespace, experiment) (max by (namespace, experiment, resource)"
-        " (max_over_time(muster_experiment_accelerators[5m])))",
-        "Accelerators that its pods held in the last 5m, of all kinds.",
-    ),
+    Recording(_WASTED, _of_wasted("namespace:muster_seconds:rate5m"), "How fast the runs of a namespace waste time."),
     Recording(
         _WASTED_HELD,
-        f"sum by (namespace) (rate(experiment:muster_wasted_seconds:max[5m]) * on (namespace, experiment) {_HELD})",
-        "How fast a namespace wastes the time of accelerators that it holds.",
+        _of_wasted("namespace:muster_accelerator_seconds:rate5m"),
+        "How fast a namespace wastes the time of accelerators that its runs hold.",
     ),
     Recording(
         _WALL_HELD,
-        f"sum by (namespace) (rate(experiment:muster_wall_seconds:max[5m]) * on (namespace, experiment) {_HELD})",
-        "How many accelerators the experiments of a namespace hold, by their time.",
+        wall("namespace:muster_accelerator_seconds:rate5m"),
+        "How many accelerators the runs of a namespace hold, by their time.",
     ),
     *(
         Recording(

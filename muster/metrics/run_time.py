@@ -8,6 +8,8 @@ and a run of 4,096 accelerators that ended yesterday counts by what it held then
 - A run that is met for the first time with a past begins at what its sums are then: another daemon has counted them.
 - One that ends is counted to its end when that is persisted, so the time between two walks is not lost with it.
 - What is taken back from the productive time (``taken_back``) is a counter beside it, because no counter falls.
+- Each counter begins at 0, when a run of its namespace, or the first that holds such an accelerator, is met. Prometheus
+  does not count the value with which a series begins, and an hour of lost work comes as one step.
 """
 
 from collections import Counter
@@ -88,13 +90,16 @@ class RunTime:
         """Count a run until now, in microseconds. ``held`` is what it holds: it weighs the time until the next walk."""
         run = self._runs.get(plan.uid)
         if run is None:
-            run = self._runs[plan.uid] = _Counted(self._key(plan), self._walk)
+            run = self._met_first(plan)
             run.figures = _figures(sums, now)
             run.read(sums)
         elif run.sums is not sums:
             self._compare(run, sums, now, held if run.held is None else run.held)
         elif (ms := run.base + (now - run.since) // 1000) > run.figures[run.at]:
             self._grow(run, run.at, ms, held if run.held is None else run.held)
+        if held and held != run.held:
+            for resource in held:
+                self._open(run.key, resource)
         run.held, run.walk = held, self._walk
         self._met += 1
 
@@ -117,8 +122,7 @@ class RunTime:
                 self._compare(run, sums, 0, run.held, asked)
                 del self._runs[plan.uid]
         elif run is None and old is None:
-            run = self._runs[plan.uid] = _Counted(self._key(plan), self._walk)
-            run.read(sums)
+            self._met_first(plan).read(sums)
 
     def read(self) -> Iterator[tuple[Metric, dict[str, str], float]]:
         """Each series, with its labels, in seconds."""
@@ -151,6 +155,18 @@ class RunTime:
         self._ms[run.key, at] += more
         for resource, number in held.items():
             self._held_ms[run.key, resource, at] += more * number
+
+    def _met_first(self, plan: Plan) -> _Counted:
+        key = self._key(plan)
+        for at in range(len(SUMS)):
+            self._ms.setdefault((key, at), 0)
+        run = self._runs[plan.uid] = _Counted(key, self._walk)
+        return run
+
+    def _open(self, key: Key, resource: str) -> None:
+        """Counters of the accelerators, at 0 if there are none."""
+        if (key, resource, 0) not in self._held_ms:
+            self._held_ms.update({(key, resource, at): 0 for at in range(len(SUMS))})
 
     def _key(self, plan: Plan) -> Key:
         return self._namespaces.of(plan.namespace), self._operators.of(plan.operator)

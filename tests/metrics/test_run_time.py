@@ -116,6 +116,17 @@ def test_a_run_that_is_gone_is_forgotten_and_its_time_stays() -> None:
     assert seconds(times) == {"productive": 10}, "another daemon led meanwhile"
 
 
+def test_each_counter_of_a_namespace_begins_at_zero() -> None:
+    """Prometheus does not count the value with which a series begins: an hour lost at once would be left out."""
+    times = RunTime()
+    look(times, run(), having(productive=900_000), 100)
+    assert [value for row, _, value in times.read()] == [0] * len(SUMS)
+    look(times, run(), having(productive=900_000), 100, GPUS)
+    look(times, run("other"), having(Bucket.SCHEDULING), 100, {"nvidia.com/gpu": 1, "google.com/tpu": 4})
+    found = {(labels.get("resource"), labels["bucket"]) for _, labels, value in times.read() if value == 0}
+    assert found == {(name, bucket) for name in (None, "nvidia.com/gpu", "google.com/tpu") for bucket in SUMS}
+
+
 def test_namespaces_without_end_are_counted_together() -> None:
     times = RunTime(namespaces=2)
     for name in "abcd":

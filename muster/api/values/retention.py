@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from muster.api.values.durations import PATTERN as DURATION
 from muster.api.values.durations import DurationError, format_duration, parse_duration
 
 KEEP: Final = "keep"
@@ -20,7 +21,12 @@ LONGEST: Final = 100_000
 SHORTEST: Final = 60
 """Seconds. A shorter default would delete an experiment before its end can be read."""
 
-_NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+
+_NAME: Final = r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
+_NAMESPACE: Final = re.compile(_NAME)
+_ENTRY: Final = rf" *({_NAME} *= *)?(keep|{DURATION.strip('^$')}) *"
+PATTERN: Final = rf"^({_ENTRY}(,{_ENTRY})*)?$"
+"""The form of the list, for the chart. The bounds of each time, and that no namespace is given twice, are not in it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,8 +94,8 @@ NAMESPACE_SECONDS = Metric(
     Type.COUNTER,
     "Time of all runs of a namespace by what it went into: each second of a run counts once, also of runs that have no "
     "series of their own. The buckets are productive and those of muster_experiment_badput_seconds_total; taken_back "
-    "is the part of productive that has turned out to be of another one. Counted since this daemon leads; suspended "
-    "time is in none. Namespaces share _other as in muster_namespace_outcomes_total.",
+    "is the part of productive that has turned out to be of another one. Counted since this daemon leads, each from 0; "
+    "suspended time is in none. Namespaces share _other as in muster_namespace_outcomes_total.",
     ("namespace", "operator", "bucket"),
     "seconds",
 )

@@ -121,6 +121,24 @@ def test_every_query_selects_the_chosen_cluster_and_keeps_it_beside_what_is_of_o
 
 
 @each_dashboard
+def test_all_namespaces_are_also_those_that_have_no_series_of_runs(dashboard: Dashboard) -> None:
+    """Above the cap of a scrape, and in the counters of namespaces, whose 101st is _other."""
+    choice = dashboard.variables.get("namespace")
+    if choice is not None and choice["multi"]:
+        assert choice["allValue"] == ".*"
+
+
+@each_dashboard
+def test_the_figures_of_a_fleet_are_those_of_all_runs(dashboard: Dashboard) -> None:
+    """Series of single runs are a part of them above the cap; such a table names runs, or says so."""
+    for panel in dashboard.panels:
+        exprs = " ".join(target["expr"] for target in panel["targets"])
+        of_runs = re.search(r"muster_experiment_(productive|wall|badput|taken_back)_seconds", exprs)
+        if of_runs and "experiment" not in dashboard.variables:
+            assert "series of their own" in panel["description"]
+
+
+@each_dashboard
 def test_the_label_of_the_cluster_can_have_another_name(dashboard: Dashboard) -> None:
     (board,) = (one for one in BOARDS if one.name == dashboard.path.stem)
     other = text(board, "k8s")

@@ -29,6 +29,23 @@
 {{- if lt (len (uniq $owners)) (len $owners) }}
 {{- fail (printf "settings.ownerLabels: two labels have one name in metrics: %s" (join ", " $owners)) }}
 {{- end }}
+{{- $namespaces := list }}
+{{- range $entry := ternary (list) (splitList "," ($settings.retention | default "")) (empty $settings.retention) }}
+{{- $parts := splitList "=" $entry }}
+{{- $namespaces = append $namespaces (ternary "" (trim (first $parts)) (eq (len $parts) 1)) }}
+{{- if ne (trim (last $parts)) "keep" }}
+{{- $seconds := include "muster.seconds" (last $parts) | float64 }}
+{{- if or (lt $seconds 60.0) (gt $seconds 316224000.0) }}
+{{- fail (printf "settings.retention: %q: from 1m to 3660d" (trim $entry)) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if gt (len $namespaces) 1024 }}
+{{- fail (printf "settings.retention has %d entries, and at most 1024 are read" (len $namespaces)) }}
+{{- end }}
+{{- if lt (len (uniq $namespaces)) (len $namespaces) }}
+{{- fail "settings.retention: a namespace, or the time of all others, is given twice" }}
+{{- end }}
 {{- $own := include "muster.podLabels" . | fromYaml }}
 {{- range $label := concat (keys .Values.podLabels) (keys .Values.commonLabels) | uniq | sortAlpha }}
 {{- if hasKey $own $label }}

@@ -38,8 +38,14 @@ groups:
     expr: (experiment:muster_productive_seconds:max{{ $only }} - experiment:muster_taken_back_seconds:max{{ $only }}) / (experiment:muster_wall_seconds:max{{ $only }} > 0)
   - record: experiment:muster_goodput:ratio_rate1h
     expr: clamp_min(rate(experiment:muster_productive_seconds:max{{ $only }}[1h]) - rate(experiment:muster_taken_back_seconds:max{{ $only }}[1h]), 0) / (rate(experiment:muster_wall_seconds:max{{ $only }}[1h]) > 0)
+  - record: namespace:muster_seconds:rate5m
+    expr: sum by ({{ $cluster }}, shard, namespace, bucket) (max by ({{ $cluster }}, shard, job, instance, namespace, operator, bucket) (rate(muster_namespace_seconds_total{{ $only }}[5m])))
+  - record: namespace:muster_accelerator_seconds:rate5m
+    expr: sum by ({{ $cluster }}, shard, namespace, bucket) (max by ({{ $cluster }}, shard, job, instance, namespace, operator, resource, bucket) (rate(muster_namespace_accelerator_seconds_total{{ $only }}[5m])))
+  - record: namespace:muster_wall_seconds:rate5m
+    expr: sum by ({{ $cluster }}, shard, namespace) (namespace:muster_seconds:rate5m{{ $and }}bucket!="taken_back"}) - (sum by ({{ $cluster }}, shard, namespace) (namespace:muster_seconds:rate5m{{ $and }}bucket="taken_back"}))
   - record: namespace:muster_goodput:ratio_rate1h
-    expr: clamp_min(sum by ({{ $cluster }}, shard, namespace) (rate(experiment:muster_productive_seconds:max{{ $only }}[1h])) - sum by ({{ $cluster }}, shard, namespace) (rate(experiment:muster_taken_back_seconds:max{{ $only }}[1h])), 0) / (sum by ({{ $cluster }}, shard, namespace) (rate(experiment:muster_wall_seconds:max{{ $only }}[1h])) > 0)
+    expr: clamp_min(sum by ({{ $cluster }}, shard, namespace) (sum_over_time(namespace:muster_seconds:rate5m{{ $and }}bucket="productive"}[1h])) - sum by ({{ $cluster }}, shard, namespace) (sum_over_time(namespace:muster_seconds:rate5m{{ $and }}bucket="taken_back"}[1h])), 0) / (sum by ({{ $cluster }}, shard, namespace) (sum_over_time(namespace:muster_wall_seconds:rate5m{{ $only }}[1h])) > 0)
   - record: namespace:muster_ranks_missing:sum
     expr: sum by ({{ $cluster }}, shard, namespace) (max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_ranks_missing{{ $only }}))
   - record: namespace:muster_experiments_stuck:sum
@@ -893,18 +899,12 @@ groups:
 - name: muster-slo
   interval: 30s
   rules:
-  - record: experiment:muster_wasted_seconds:max
-    expr: sum by ({{ $cluster }}, shard, namespace, experiment) (max by ({{ $cluster }}, shard, namespace, experiment, source) (muster_experiment_badput_seconds_total{{ $and }}source=~"lost|recovery|stuck"}))
   - record: namespace:muster_wasted_seconds:rate5m
-    expr: sum by ({{ $cluster }}, shard, namespace) (rate(experiment:muster_wasted_seconds:max{{ $only }}[5m]))
-  - record: namespace:muster_wall_seconds:rate5m
-    expr: sum by ({{ $cluster }}, shard, namespace) (rate(experiment:muster_wall_seconds:max{{ $only }}[5m]))
-  - record: experiment:muster_accelerators:max5m
-    expr: sum by ({{ $cluster }}, shard, namespace, experiment) (max by ({{ $cluster }}, shard, namespace, experiment, resource) (max_over_time(muster_experiment_accelerators{{ $only }}[5m])))
+    expr: sum by ({{ $cluster }}, shard, namespace) (namespace:muster_seconds:rate5m{{ $and }}bucket=~"lost|recovery|stuck"})
   - record: namespace:muster_wasted_accelerator_seconds:rate5m
-    expr: sum by ({{ $cluster }}, shard, namespace) (rate(experiment:muster_wasted_seconds:max{{ $only }}[5m]) * on ({{ $cluster }}, shard, namespace, experiment) experiment:muster_accelerators:max5m{{ $only }})
+    expr: sum by ({{ $cluster }}, shard, namespace) (namespace:muster_accelerator_seconds:rate5m{{ $and }}bucket=~"lost|recovery|stuck"})
   - record: namespace:muster_wall_accelerator_seconds:rate5m
-    expr: sum by ({{ $cluster }}, shard, namespace) (rate(experiment:muster_wall_seconds:max{{ $only }}[5m]) * on ({{ $cluster }}, shard, namespace, experiment) experiment:muster_accelerators:max5m{{ $only }})
+    expr: sum by ({{ $cluster }}, shard, namespace) (namespace:muster_accelerator_seconds:rate5m{{ $and }}bucket!="taken_back"}) - (sum by ({{ $cluster }}, shard, namespace) (namespace:muster_accelerator_seconds:rate5m{{ $and }}bucket="taken_back"}))
   - record: namespace:muster_wasted:ratio_rate5m
     expr: sum_over_time(namespace:muster_wasted_seconds:rate5m{{ $only }}[5m]) / (sum_over_time(namespace:muster_wall_seconds:rate5m{{ $only }}[5m]) > 0)
   - record: namespace:muster_wasted:ratio_rate30m

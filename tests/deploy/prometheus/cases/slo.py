@@ -1,17 +1,18 @@
 """The objective of goodput: how fast time is wasted."""
 
-from tests.deploy.prometheus.case import ONE, Case
+from tests.deploy.prometheus.case import Case
 
 _NAMESPACE = {"namespace": "vision"}
 
 
-def _wasted(share: float, runs: int = 60, source: str = "stuck") -> dict[str, str]:
+def _wasted(share: float, runs: int = 60, bucket: str = "stuck") -> dict[str, str]:
     """So many runs that waste this share of their time from the start."""
-    series = {}
-    for run in (ONE, *(f'namespace="vision",experiment="e{number}"' for number in range(runs - 1))):
-        series[f"muster_experiment_wall_seconds_total{{{run}}}"] = "0+5x1000"
-        series[f'muster_experiment_badput_seconds_total{{{run},source="{source}"}}'] = f"0+{5 * share:g}x1000"
-    return series
+    common = 'job="musterd",instance="a",namespace="vision",operator="jax"'
+    rates = {"productive": 5 * runs * (1 - share), bucket: 5 * runs * share, "taken_back": 0}
+    return {
+        f'muster_namespace_seconds_total{{{common},bucket="{name}"}}': f"0+{rate:g}x1000"
+        for name, rate in rates.items()
+    }
 
 
 def _summary(share: int) -> str:
@@ -38,7 +39,7 @@ SLO = (
     Case(
         "MusterGoodputBurnsFast",
         "time is spent in a queue",
-        _wasted(1.0, source="queued"),
+        _wasted(1.0, bucket="queued"),
     ),
     Case("MusterGoodputBurnsFast", "the only run of a namespace is stuck for half an hour", _wasted(1.0, runs=1)),
     Case(
