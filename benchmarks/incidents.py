@@ -24,8 +24,8 @@ NODES, RACK = 2_000, 20
 STUCK = 2_000
 BUDGET = EVERY * 0.1
 """Seconds: a tenth of a core."""
-HOLD_BUDGET = 250.0
-"""Milliseconds: the grouping is one piece of work, and the failures of one gang wait for it as long."""
+HOLD_BUDGET = 100.0
+"""Milliseconds: the failures of one gang wait for a step of the grouping as long."""
 
 
 class Fleet:

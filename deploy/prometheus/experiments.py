@@ -6,7 +6,15 @@ those that a healthy run with a slow start could meet do.
 """
 
 from deploy.prometheus.held import KEEPS_BACK, KEEPS_THOSE_BACK
-from deploy.prometheus.reasons import GAP, or_held, stuck, stuck_now, stuck_otherwise, stuck_whatever
+from deploy.prometheus.reasons import (
+    GAP,
+    or_held,
+    stuck,
+    stuck_again_and_again,
+    stuck_now,
+    stuck_otherwise,
+    stuck_whatever,
+)
 from deploy.prometheus.row import (
     CAUSES,
     FIRST,
@@ -130,12 +138,13 @@ and
     ),
     Alert(
         "MusterHung",
-        stuck("MusterHung"),
+        stuck_again_and_again("MusterHung"),
         Severity.CRITICAL,
         f"{ONE}: no rank makes progress ({REASON}){WHERE}.",
         "The whole gang holds its machines and does nothing. The summary has the message of its condition Stuck: the"
         " last step, the rank that is behind, and the one that stands elsewhere than most with its function and line,"
-        " as far as they are known. `muster explain` and the page have the innermost calls of that rank.",
+        " as far as they are known. A few steps between two hangs do not end it. `muster explain` and the page have the"
+        " innermost calls of that rank.",
         hold="10m",
         audience=OF_REASON,
         keep=KEEPS_BACK,
@@ -151,7 +160,9 @@ and
     ),
     Alert(
         "MusterRestartStorm",
-        "increase(experiment:muster_failures:max[@window]) >= @restarts",
+        # A run of a name that is made again begins its count again, and has to fail so often itself.
+        "increase(experiment:muster_failures:max[@window]) >= @restarts"
+        " and experiment:muster_failures:max >= @restarts",
         Severity.WARNING,
         f'{ONE}: {{{{ $value | printf "%.0f" }}}} restarts after failures in @window.',
         "The program, or a member of it that runs again alone, fails again and again. What the platform did is not"

@@ -27,9 +27,9 @@ _ITS = "kind, subject, audience"
 
 
 def _incidents(alert: str, matches: str) -> str:
-    """Runs of the incidents whose kind of subject is patient (``=~``), or is not (``!~``)."""
+    """Runs of the incidents whose kind of subject is patient (``=~``), or is not (``!~``). 0 is one that is calm."""
     runs = f'muster_incident_runs{{kind{matches}"{"|".join(PATIENT)}"}}'
-    return f"""max by ({_ITS}) ({runs}) > 0
+    return f"""max by ({_ITS}) ({runs}) >= 0
 or
   max by ({_ITS}) (last_over_time({runs}[{HELD}]))
 and on ({_ITS})

@@ -26,6 +26,20 @@ def stuck(alert: str) -> str:
     return f"{stuck_now(alert)}\n{or_held(alert)}"
 
 
+def stuck_again_and_again(alert: str) -> str:
+    """The same, and those that were within three minutes and for 70 % of the last half hour."""
+    pattern, one = "|".join(REASONS[alert]), _OF_RUN
+    lately = f'max_over_time(muster_experiment_stuck_reason{{reason=~"{pattern}"}}[3m])'
+    return f"""{stuck_now(alert)}
+or
+  max by ({one}, reason, audience) ({lately}) == 1
+and on ({one})
+  max by ({one}) (avg_over_time(muster_experiment_stuck[30m])) > 0.7
+and on ({one})
+  max by ({one}) (muster_experiment_stuck offset 20m) >= 0
+{or_held(alert)}"""
+
+
 def stuck_otherwise(alert: str) -> str:
     """The experiments that are stuck for a reason that has no alert of its own."""
     return f"{_stuck('!~', CLAIMED)}\n{or_held(alert)}"

@@ -269,7 +269,7 @@ def _signs(n: int) -> list[Sign]:
 
 def _grouping(n: int) -> Look:
     signs = _signs(n)
-    return lambda: assigned(groups(signs, Places()), ())
+    return lambda: list(assigned(groups(signs, Places()), ()))
 
 
 def _tracking(n: int) -> Look:

@@ -21,7 +21,7 @@ from muster.state.facts.incidents.announcement import REASON, announcement
 from muster.state.facts.incidents.places import Places
 from muster.state.facts.incidents.signs import Run, Sign, signs_of
 from muster.state.facts.incidents.subjects import DEVICE
-from muster.state.facts.incidents.tracking import Tracking, follow
+from muster.state.facts.incidents.tracking import Tracking, following
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import ConditionType, Phase, Record, StoryLine
 
@@ -113,8 +113,15 @@ class IncidentWatch:
                 await asyncio.sleep(0)
         signs = [sign for seen in self._looks.values() for sign in seen.signs]
         in_use = await self._in_use({sign.subject for sign in signs if sign.kind == DEVICE})
-        self.tracking = follow(self.tracking, signs, now, self._places(), in_use)
-        self._announce(stuck)
+        steps = following(self.tracking, signs, now, self._places(), in_use)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as done:
+                self.tracking = done.value
+                break
+            await asyncio.sleep(0)
+        await self._announce(stuck)
 
     async def _diagnose(self, stuck: dict[str, Subject], now: float) -> None:
         due = [uid for uid, each in stuck.items() if self._is_due(uid, each.record, now)]
@@ -152,10 +159,12 @@ class IncidentWatch:
         for resource, number in self._accelerators.of(held(subject.plan, subject.view)).items():
             self.lost[resource, reason] += number * spent
 
-    def _announce(self, stuck: dict[str, Subject]) -> None:
+    async def _announce(self, stuck: dict[str, Subject]) -> None:
         explained = {run: each for each in self.tracking.shown for run in each.explains}
         self._said = {uid: said for uid, said in self._said.items() if uid in stuck}
-        for uid, subject in stuck.items():
+        for number, (uid, subject) in enumerate(stuck.items(), 1):
+            if number % (20 * SLICE) == 0:
+                await asyncio.sleep(0)
             incident = explained.get(Run(subject.plan.namespace, subject.plan.title))
             if incident is None:
                 continue

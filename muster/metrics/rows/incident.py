@@ -1,4 +1,4 @@
-"""Rows of incidents: what one cause with one subject keeps, of many runs. At most as many as are shown."""
+"""Rows of incidents: what one subject keeps, of many runs. At most as many as are shown."""
 
 from muster.metrics.rows.experiment import ONE
 from muster.metrics.rows.row import Metric, Type
@@ -8,12 +8,12 @@ INCIDENT = ("kind", "subject", "cause", "scope", "audience")
 RUNS = Metric(
     "muster_incident_runs",
     Type.GAUGE,
-    "Runs that are Stuck for one cause with one subject (kind is node, rack, registry, webhook ...). scope is cluster, "
-    "or the namespace that all of them are of; audience is who can mend it: platform or "
-    "researcher. At most 32 incidents are shown.",
+    "Runs that one subject keeps (kind is node, rack, registry, webhook ...): they are Stuck because of it. cause is that "
+    "of most of their ranks now. scope is cluster, or the namespace that all of them are of; audience is who can mend "
+    "it: platform or researcher. 0 while an incident is calm and may return. At most 32 incidents are shown.",
     INCIDENT,
 )
-RANKS = Metric("muster_incident_ranks", Type.GAUGE, "Ranks of these runs that have the cause.", INCIDENT)
+RANKS = Metric("muster_incident_ranks", Type.GAUGE, "Ranks of these runs that the subject keeps.", INCIDENT)
 ACCELERATORS = Metric(
     "muster_incident_accelerators",
     Type.GAUGE,

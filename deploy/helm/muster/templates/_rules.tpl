@@ -68,7 +68,7 @@ groups:
 {{- if .enabled }}
   - alert: MusterIncident
     expr: |-
-      max by ({{ $cluster }}, shard, kind, subject, audience) (muster_incident_runs{{ $and }}kind!~"image|quota|priority class|queue|device|taint|config"}) > 0
+      max by ({{ $cluster }}, shard, kind, subject, audience) (muster_incident_runs{{ $and }}kind!~"image|quota|priority class|queue|device|taint|config"}) >= 0
       or
         max by ({{ $cluster }}, shard, kind, subject, audience) (last_over_time(muster_incident_runs{{ $and }}kind!~"image|quota|priority class|queue|device|taint|config"}[15m]))
       and on ({{ $cluster }}, shard, kind, subject, audience)
@@ -91,7 +91,7 @@ groups:
 {{- if .enabled }}
   - alert: MusterIncidentLasts
     expr: |-
-      max by ({{ $cluster }}, shard, kind, subject, audience) (muster_incident_runs{{ $and }}kind=~"image|quota|priority class|queue|device|taint|config"}) > 0
+      max by ({{ $cluster }}, shard, kind, subject, audience) (muster_incident_runs{{ $and }}kind=~"image|quota|priority class|queue|device|taint|config"}) >= 0
       or
         max by ({{ $cluster }}, shard, kind, subject, audience) (last_over_time(muster_incident_runs{{ $and }}kind=~"image|quota|priority class|queue|device|taint|config"}[15m]))
       and on ({{ $cluster }}, shard, kind, subject, audience)
@@ -383,6 +383,12 @@ groups:
       {{- end }}
       max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (muster_experiment_stuck_reason{{ $and }}reason=~"Hung|CollectiveStuck"} or last_over_time(muster_experiment_stuck_reason{{ $and }}reason=~"Hung|CollectiveStuck"}[30s])) == 1
       or
+        max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (max_over_time(muster_experiment_stuck_reason{{ $and }}reason=~"Hung|CollectiveStuck"}[3m])) == 1
+      and on ({{ $cluster }}, shard, namespace, experiment)
+        max by ({{ $cluster }}, shard, namespace, experiment) (avg_over_time(muster_experiment_stuck{{ $only }}[30m])) > 0.7
+      and on ({{ $cluster }}, shard, namespace, experiment)
+        max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_stuck{{ $only }} offset 20m) >= 0
+      or
         max by ({{ $cluster }}, shard, namespace, experiment, reason, audience) (ALERTS{{ $and }}alertname="MusterHung",alertstate="firing"}) unless on ({{ $cluster }}, shard) ((max by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}) == 1) or (group by ({{ $cluster }}, shard, job) (muster_build_info{{ $only }}) unless on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (muster_leader{{ $only }}))) and on ({{ $cluster }}, shard) group by ({{ $cluster }}, shard, job) (last_over_time(muster_build_info{{ $only }}[15m]))
       {{- if $owners }}
       ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
@@ -397,7 +403,7 @@ groups:
       severity: '{{ .severity }}'
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: no rank makes progress ({{`{{ $labels.reason }}`}}){{`{{ range query (printf "max by (message) (muster_experiment_hang_info{`}}{{ $cluster }}{{`=%q,shard=%q,namespace=%q,experiment=%q})" $labels.`}}{{ $cluster }}{{` $labels.shard $labels.namespace $labels.experiment) }}`}}: {{`{{ .Labels.message }}`}}{{`{{ end }}`}}.'
-      description: 'The whole gang holds its machines and does nothing. The summary has the message of its condition Stuck: the last step, the rank that is behind, and the one that stands elsewhere than most with its function and line, as far as they are known. `muster explain` and the page have the innermost calls of that rank.'
+      description: 'The whole gang holds its machines and does nothing. The summary has the message of its condition Stuck: the last step, the rank that is behind, and the one that stands elsewhere than most with its function and line, as far as they are known. A few steps between two hangs do not end it. `muster explain` and the page have the innermost calls of that rank.'
       runbook_url: '{{ $runbooks }}/MusterHung.md'
 {{- end }}
 {{- end }}
@@ -435,7 +441,7 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      increase(experiment:muster_failures:max{{ $only }}[{{ .window }}]) >= {{ .restarts }}
+      increase(experiment:muster_failures:max{{ $only }}[{{ .window }}]) >= {{ .restarts }} and experiment:muster_failures:max{{ $only }} >= {{ .restarts }}
       {{- if $owners }}
       ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
         experiment:muster_owners:info{{ $only }}

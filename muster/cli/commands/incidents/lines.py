@@ -23,7 +23,7 @@ def table(found: Sequence[IncidentReport], now: float) -> list[str]:
     rows = (
         (
             printable(f"{each.kind} {each.subject}"),
-            printable(each.cause),
+            printable(each.cause) or "-",
             str(len(each.runs)),
             _accelerators(each) or "-",
             since(moment(each.since), now) or "-",

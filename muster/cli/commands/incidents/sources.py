@@ -126,7 +126,8 @@ def _report(key: Key, runs: Sequence[Snapshot]) -> IncidentReport:
         for each in seen.status.devices:
             devices[printable(each.resource)] += each.count
     namespaces = {seen.namespace for seen in runs}
-    causes = Counter(stuck.reason for seen in runs if (stuck := seen.condition("Stuck")) is not None)
+    stuck_as = (seen.condition("Stuck") for seen in runs if seen.watched is None)  # that of a watched run has no cause
+    causes = Counter(stuck.reason for stuck in stuck_as if stuck is not None)
     cause = min(causes, key=lambda each: (-causes[each], each), default="")
     times = [stuck.since for seen in runs if (stuck := seen.condition("Stuck")) is not None]
     number = f"{len(runs)} run{'' if len(runs) == 1 else 's'}"
@@ -136,7 +137,7 @@ def _report(key: Key, runs: Sequence[Snapshot]) -> IncidentReport:
         cause=printable(cause),
         namespace=printable(namespaces.pop()) if len(namespaces) == 1 else "",
         since=stamp(min(times, default=None)),
-        sentence=printable(f"{key.kind} {key.subject}: {cause} keeps {number}"),
+        sentence=printable(f"{key.kind} {key.subject}{': ' if cause else ''}{cause} keeps {number}"),
         remedy=remedy(key.kind, printable(key.subject)),
         ranks=None,
         devices=dict(devices),

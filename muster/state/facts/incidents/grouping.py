@@ -16,7 +16,7 @@ namespaces say so, or where Kubernetes says it of the node itself (``OF_NODE``).
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
 from heapq import heapify, heappop, heappush
 from typing import Final, NamedTuple
 
@@ -60,16 +60,18 @@ Groups = dict[Key, dict[Run, list[Sign]]]
 
 def groups(signs: Iterable[Sign], places: Places, believed: Collection[Key] = ()) -> Groups:
     """Every reading of the signs, whatever its size. ``believed`` are subjects that need no second namespace."""
-    found: Groups = defaultdict(lambda: defaultdict(list))
+    found: dict[tuple[str, str], dict[Run, list[Sign]]] = defaultdict(lambda: defaultdict(list))
     on_nodes: list[Sign] = []
     for sign in signs:
-        found[Key(sign.kind, sign.subject)][sign.run].append(sign)
+        found[(sign.kind, sign.subject)][sign.run].append(sign)
         if sign.node:
             on_nodes.append(sign)
     for place, some in _places(on_nodes, places):
+        runs = found[place]
         for sign in some:
-            found[Key(place.kind, place.name)][sign.run].append(sign)
-    return {key: runs for key, runs in found.items() if key in believed or _believed(key, runs)}
+            runs[sign.run].append(sign)
+    named = ((Key(*key), runs) for key, runs in found.items())
+    return {key: runs for key, runs in named if key in believed or _believed(key, runs)}
 
 
 def _believed(key: Key, runs: Mapping[Run, list[Sign]]) -> bool:
@@ -132,55 +134,55 @@ def _moments(signs: list[Sign]) -> Iterator[list[Sign]]:
             some.append(sign)
 
 
-def assigned(found: Groups, active: Collection[Key]) -> Groups:
-    """Each run in one group: that which explains most comes first.
+def assigned(found: Groups, active: Collection[Key]) -> Generator[None, None, Groups]:
+    """Each run in one group, in two steps: that which explains most comes first.
 
     A group of an incident that is ``active`` is preferred, and goes on with fewer runs.
     """
-    left = {key: dict(runs) for key, runs in found.items()}
     of_run: dict[Run, list[Key]] = defaultdict(list)
-    sizes: Counter[Key] = Counter()
-    for key, runs in left.items():
-        for run, signs in runs.items():
+    sizes: dict[Key, int] = {}
+    left = {key: len(runs) for key, runs in found.items()}
+    for key, runs in found.items():
+        for run in runs:
             of_run[run].append(key)
-            sizes[key] += _size(signs)
-    order = {key: -place for place, key in enumerate(sorted(left))}
-    waiting = [(-_weight(key, sizes[key], key in active), order[key], key) for key in left]
+        sizes[key] = sum(map(_size, runs.values()))
+    yield
+    order = {key: -place for place, key in enumerate(sorted(found))}
+    waiting = [(-_weight(key, size, key in active), order[key], key) for key, size in sizes.items()]
     heapify(waiting)
     chosen: Groups = {}
     while waiting:
         weight, place, best = heappop(waiting)
-        runs = left[best]
-        if not runs or (len(runs) < RUNS and best not in active):
+        if not left[best] or (left[best] < RUNS and best not in active):
             continue
         if (now := -_weight(best, sizes[best], best in active)) != weight:  # others have taken runs of it
             heappush(waiting, (now, place, best))
             continue
-        chosen[best] = left.pop(best)
+        chosen[best] = {run: signs for run, signs in found[best].items() if run in of_run}
         for run in chosen[best]:
-            for key in of_run[run]:
-                if key in left and (signs := left[key].pop(run, [])):
-                    sizes[key] -= _size(signs)
+            for key in of_run.pop(run):
+                left[key] -= 1
+                sizes[key] -= _size(found[key][run])
     return chosen
 
 
 def beside(found: Groups, chosen: Groups) -> dict[Key, tuple[str, ...]]:
     """Of each chosen place the others of its kind under the same runs, such as a second rack, whose signs it gets."""
-    home = {run: key for key, runs in chosen.items() if key.kind in LABELS for run in runs}
     names: dict[Key, list[str]] = defaultdict(list)
-    for key in sorted(found):
-        if key.kind in LABELS and key not in chosen:
-            counts = Counter(home[run] for run in found[key] if run in home and home[run].kind == key.kind)
-            for other in (other for other, runs in counts.items() if runs >= RUNS):
-                names[other].append(key.subject)
-                for run in found[key].keys() & chosen[other].keys():
-                    chosen[other][run] = chosen[other][run] + found[key][run]
+    others = sorted(key for key in found if key.kind in LABELS and key not in chosen)
+    home = {run: key for key, runs in chosen.items() if others and key.kind in LABELS for run in runs}
+    for key in others:
+        counts = Counter(home[run] for run in found[key] if run in home and home[run].kind == key.kind)
+        for other in (other for other, runs in counts.items() if runs >= RUNS):
+            names[other].append(key.subject)
+            for run in found[key].keys() & chosen[other].keys():
+                chosen[other][run] = chosen[other][run] + found[key][run]
     return {key: tuple(some) for key, some in names.items()}
 
 
 def _size(signs: list[Sign]) -> int:
     """What one run adds: its nodes, or one."""
-    return len({sign.subject for sign in signs if sign.node}) or 1
+    return 1 if len(signs) == 1 else len({sign.subject for sign in signs if sign.node}) or 1
 
 
 def _weight(key: Key, size: int, active: bool) -> float:

@@ -16,9 +16,9 @@ several namespaces first, and at most ``MOST_OF_ONE`` of a single namespace.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, cast
 
 from muster.state.facts.incidents.grouping import OF_NODE, OF_NODES, RUNS, Groups, Key, assigned, beside, groups
 from muster.state.facts.incidents.incident import FLAPS, WINDOW, Incident
@@ -36,6 +36,8 @@ MOST_OF_ONE: Final = 4
 """Incidents of one namespace alone that are shown."""
 MOST_OVER: Final = 1000
 """Incidents that are over and remembered."""
+MANY: Final = 500
+"""Runs of an incident that are a step of their own."""
 MOST_PHASES: Final = 4
 """Causes of an incident that are kept, the last ones."""
 
@@ -86,40 +88,68 @@ def follow(
     ``places`` are those of nodes. ``in_use`` are devices that runs which are well hold: that there are no more of them
     is a full cluster, and no incident.
     """
+    steps = following(before, list(signs), now, Places() if places is None else places, in_use)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            return cast("Tracking", done.value)
+
+
+def following(
+    before: Tracking, signs: Sequence[Sign], now: float, places: Places, in_use: Collection[str]
+) -> Generator[None, None, Tracking]:
+    """The same in steps, between which a loop can do other things: 20,000 stuck runs take a quarter of a second."""
     active = {key for key, each in before.known.items() if each.active}
-    meant = _at_home(signs, before.known, now, in_use)
-    found = _renamed(groups(meant, Places() if places is None else places, active), before.known)
-    chosen = assigned(found, active)
+    meant = list(_at_home(signs, before.known, now, in_use))
+    yield
+    readings = groups(meant, places, active)
+    yield
+    found = _renamed(readings, before.known)
+    yield
+    chosen = yield from assigned(found, active)
+    yield
     past = _inherited(before.known, chosen)
     also = beside(found, chosen)
+    yield
     known: dict[Key, _Known] = {}
     incidents = []
     for key in chosen.keys() | past.keys():
         runs = chosen.get(key, {})
+        if len(runs) > MANY:
+            yield
         each = _aged(past.get(key) or _Known(now), key, runs, now)
         if each is None:
             continue
         if each.active:
+            if len(runs) > MANY:
+                yield
             incident = _incident(key, each, runs, now, also.get(key, ()))
             each = replace(each, explained=incident.explains)
             incidents.append(incident)
         known[key] = each
+    yield
     shown = tuple(_most_urgent(incidents))
     return Tracking(shown, len(incidents) - len(shown), looked=True, known=_bounded(known))
 
 
-def _at_home(signs: Iterable[Sign], known: Mapping[Key, _Known], now: float, in_use: Collection[str]) -> Iterator[Sign]:
-    """The signs; those that follow the loss of a node count for the incident that its run was in."""
+def _at_home(signs: Sequence[Sign], known: Mapping[Key, _Known], now: float, in_use: Collection[str]) -> Iterator[Sign]:
+    """The signs; those that follow the loss of a node count for the incident that its run was in.
+
+    They count for nothing while the run still shows that loss itself.
+    """
+    there = {sign.run for sign in signs if sign.node}
     home = {
         run: key
         for key, each in known.items()
         if each.active and key.kind in OF_NODES
         for run, at in each.last.items()
-        if now - at < REJOINS
+        if now - at < REJOINS and run not in there
     }
     for sign in signs:
-        if sign.cause in FOLLOWS and (key := home.get(sign.run)) is not None:
-            yield sign._replace(kind=key.kind, subject=key.subject)
+        if sign.cause in FOLLOWS and (sign.run in there or sign.run in home):
+            if (key := home.get(sign.run)) is not None:
+                yield sign._replace(kind=key.kind, subject=key.subject)
         elif sign.kind and not (sign.kind == DEVICE and sign.subject in in_use):
             yield sign
 
@@ -148,10 +178,13 @@ def _renamed(found: Groups, known: Mapping[Key, _Known]) -> Groups:
 def _inherited(known: Mapping[Key, _Known], chosen: Groups) -> dict[Key, _Known]:
     """What is known, after each incident of nodes that has lost most of its runs to another group has become that."""
     past = dict(known)
-    place = {run: key for key, runs in chosen.items() if key.kind in OF_NODES for run in runs}
-    for old, each in known.items():
-        if not each.active or old.kind not in OF_NODES or len(chosen.get(old, ())) >= STAYS:
-            continue
+    left = [
+        (old, each)
+        for old, each in known.items()
+        if each.active and old.kind in OF_NODES and len(chosen.get(old, ())) < STAYS
+    ]
+    place = {run: key for key, runs in chosen.items() if left and key.kind in OF_NODES for run in runs}
+    for old, each in left:
         counts = Counter(place[run] for run in each.runs if run in place)
         new, runs = next(iter(counts.most_common(1)), (old, 0))
         if new != old and 2 * runs > len(each.runs):
@@ -224,7 +257,7 @@ def _incident(key: Key, each: _Known, runs: Mapping[Run, list[Sign]], now: float
     return Incident(
         key,
         each.began,
-        tuple(runs[run][0]._replace(ranks=sum(sign.ranks for sign in runs[run])) for run in sorted(runs)),
+        tuple(_one(runs[run]) for run in sorted(runs)),
         each.phases,
         frozenset(
             run
@@ -235,6 +268,11 @@ def _incident(key: Key, each: _Known, runs: Mapping[Run, list[Sign]], now: float
         len(_recent(each, now)),
         also,
     )
+
+
+def _one(signs: list[Sign]) -> Sign:
+    """The first of them, with the ranks of all."""
+    return signs[0] if len(signs) == 1 else signs[0]._replace(ranks=sum(sign.ranks for sign in signs))
 
 
 def _certain(run: Run, signs: list[Sign], explained: Collection[Run]) -> bool:
