@@ -16,6 +16,7 @@ from muster.rollcall.document import Detail, IncidentListing
 from muster.rollcall.make import detail, incident
 from muster.rollcall.seats import benches
 from muster.state.facts.incidents.incident import Incident
+from muster.state.facts.incidents.signs import Run
 from muster.state.facts.incidents.tracking import Tracking
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Record
@@ -134,6 +135,7 @@ class Pages:
         now = self._clock()
         case = subject.at(now)
         found = benches(case)
+        incident = self._tracking().explaining(Run(subject.plan.namespace, subject.plan.title))
         document = detail(case, self._index.clocks(subject.plan, subject.record), found)
         return story(
             document,
@@ -144,6 +146,7 @@ class Pages:
             runbooks=self._runbooks,
             bundles=self._bundles,
             shard=self._shard,
+            found=incident,
         )
 
 

@@ -8,9 +8,9 @@ INCIDENT = ("kind", "subject", "cause", "scope", "audience")
 RUNS = Metric(
     "muster_incident_runs",
     Type.GAUGE,
-    "Runs that one subject keeps (kind is node, rack, registry, webhook ...): they are Stuck because of it. cause is that "
-    "of most of their ranks now. scope is cluster, or the namespace that all of them are of; audience is who can mend "
-    "it: platform or researcher. 0 while an incident is calm and may return. At most 32 incidents are shown.",
+    "Runs that one subject keeps (kind is node, rack, registry, webhook ...): they are Stuck because of it. cause is "
+    "that of most of their ranks now. scope is cluster, or the namespace that all of them are of; audience is who can "
+    "mend it: platform or researcher. 0 while an incident is calm and may return. At most 32 incidents are shown.",
     INCIDENT,
 )
 RANKS = Metric("muster_incident_ranks", Type.GAUGE, "Ranks of these runs that the subject keeps.", INCIDENT)

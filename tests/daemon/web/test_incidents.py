@@ -1,12 +1,18 @@
 """The incidents on the page and as a document."""
 
+from pathlib import Path
+
+import pytest
 from aiohttp import ClientSession
 
+from muster.daemon.web.page import fleet as fleet_page
 from muster.daemon.web.server import HttpServer
+from muster.metrics.collector import Subject
 from muster.metrics.instruments import Instruments
 from muster.state.facts.incidents.signs import Run, Sign
 from muster.state.facts.incidents.tracking import Tracking, follow
-from tests.builders import NOW
+from muster.state.vocabulary.record import Condition, ConditionType, Phase
+from tests.builders import NOW, plan, pod, record, view
 from tests.daemon.web.subjects import Daemon
 
 GPUS = (("nvidia.com/gpu", 8), ("rdma/hca", 1))
@@ -30,6 +36,7 @@ async def test_they_stand_first_on_the_page_and_in_a_document() -> None:
         await server.stop()
     assert "node n7&lt;i&gt;: NodeNotReady keeps 12 runs of 3 namespaces (24 ranks)" in page
     assert "96 accelerators held" in page
+    assert '<p class="incident badge bad">' in page
     assert "and 4 more" in page
     assert "<b>" not in page
     assert page.index("NodeNotReady keeps") < page.index('class="sums"')
@@ -39,3 +46,37 @@ async def test_they_stand_first_on_the_page_and_in_a_document() -> None:
     assert (document["hidden"], document["looked"]) == (0, True)
     assert found["remedy"].endswith("kubectl describe node 'n7<i>'")
     assert "kubectl describe node &#x27;n7&lt;i&gt;&#x27;" in page
+
+
+def test_the_line_of_an_incident_is_not_cut() -> None:
+    style = Path(fleet_page.__file__).with_name("style.css").read_text(encoding="utf-8")
+    (rule,) = [line for line in style.splitlines() if line.startswith(".incident.badge {")]
+    assert "white-space: normal" in rule
+    assert style.index(rule) > style.index("\n.badge {"), "it comes after that of other badges"
+
+
+@pytest.mark.parametrize(("cause", "explained"), [("NodeNotReady", True), ("ImagePull", False)])
+async def test_the_page_of_a_run_leads_to_its_incident_and_advises_nothing_of_what_that_explains(
+    cause: str, explained: bool
+) -> None:
+    stuck = Condition(ConditionType.STUCK, True, "NodeNotReady", "", 1, NOW - 90)
+    lost = [pod(rank, node=f"n{rank}", ready=False, cut_off=True) for rank in range(2)]
+    run = Subject(plan(size=2), record(phase=Phase.RUNNING, conditions=(stuck,)), view(*lost))
+    here = Run(run.plan.namespace, run.plan.title)
+    others = [Run(f"t{n}", "run") for n in range(3)]
+    kind = ("rack", "r0") if explained else ("registry", "r.example")
+    signs = [Sign(each, cause, *kind, 2, NOW - 90) for each in (*others, *([here] if explained else []))]
+    tracking = follow(follow(Tracking(), signs, NOW - 60), signs, NOW)
+    assert (tracking.explaining(here) is not None) == explained
+    registry, daemon = Instruments("1", tracked_pods=lambda: 0, queue_depth=lambda: 0).registry, Daemon([run])
+    server = HttpServer(registry, daemon, daemon, "127.0.0.1", 0, clock=lambda: NOW, tracking=lambda: tracking)
+    port = await server.start()
+    try:
+        path = f"http://127.0.0.1:{port}/experiments/{here.namespace}/{here.name}"
+        async with ClientSession() as session, session.get(path) as answer:
+            page = await answer.text()
+    finally:
+        await server.stop()
+    assert "node n0" in page
+    assert ('<a href="/#incidents">part of an incident: rack r0</a>' in page) == explained
+    assert ("kubectl describe node n0" in page) != explained

@@ -16,6 +16,9 @@ from muster.daemon.web.page.timeline import spans, stuck, timeline
 from muster.daemon.web.page.times import ago, dated, left, moment, seconds_of
 from muster.rollcall.document import DeadlineReport, Detail, FindingReport, ProgressReport, TimeReport
 from muster.rollcall.seats import Bench
+from muster.state.facts.incidents.announcement import announcement
+from muster.state.facts.incidents.incident import Incident
+from muster.state.facts.incidents.signs import Run
 from muster.state.summary.invalid_spec import REASON as INVALID_SPEC
 
 NEAR = 0.9
@@ -50,20 +53,22 @@ def story(
     runbooks: Runbooks,
     bundles: bool = False,
     shard: str = "",
+    found: Incident | None = None,
 ) -> tuple[Part, str]:
     """The main part and the whole document. With ``bundles`` it leads to the run's.
 
-    ``role`` says whether this daemon leads, ``shard`` which one of several it is.
+    ``role`` says whether this daemon leads, ``shard`` which one of several it is. ``found`` is the incident that
+    explains the run.
     """
     here = address(one)
     title = f"{one.namespace}/{one.name}"
     head = heading((element("a", "Experiments", href="/"), " / ", title), here, query, shard)
     late = frozenset(from_ranges(one.progress.stragglers, one.size) if one.progress else ())
     late |= frozenset(from_ranges(one.slow.ranks, one.size) if one.slow else ())
-    parts: list[Child] = [head, _sentence(one, now, runbooks)]
+    parts: list[Child] = [head, _sentence(one, now, runbooks, found)]
     named = {rank: found.cause for rank, found in one.unseen.items()}
     if one.size:  # else there is no plan of it
-        parts += [*_why(one, runbooks), _numbers(one), grid(benches, one.size, late, named)]
+        parts += [*_why(one, runbooks, found), _numbers(one), grid(benches, one.size, late, named)]
     if one.progress:
         parts.append(_progress(one.progress, now))
     if one.slow:
@@ -85,11 +90,14 @@ def story(
     return main, document(title, main, here, query)
 
 
-def _sentence(one: Detail, now: float, runbooks: Runbooks) -> Part:
+def _sentence(one: Detail, now: float, runbooks: Runbooks, found: Incident | None) -> Part:
     tone = "bad" if one.stuck or one.phase == "Failed" else TONES.get(one.phase, "soon")
     words = one.message or one.reason or "Nothing is known yet."
     lasts = element("p", state(one, runbooks), *_lasts(one, now), class_="state")
     lines = [lasts, element("p", dated(words), class_="words")]
+    if found:
+        leads = element("a", announcement(found.key), href="/#incidents")
+        lines.append(element("p", leads, ", which has what to do.", class_="words"))
     if one.hint:
         lines.append(element("p", one.hint, class_="words"))
     if one.phase == "Failed" and one.cause and one.cause.exit_code is not None:
@@ -129,10 +137,16 @@ def _numbers(one: Detail) -> Part:
     return part("div", "numbers", _pairs(pairs))
 
 
-def _why(one: Detail, runbooks: Runbooks) -> Iterable[Part]:
-    """The causes, each with the ranks it keeps; else the missing ranks, each with its reason."""
+def _why(one: Detail, runbooks: Runbooks, found: Incident | None) -> Iterable[Part]:
+    """The causes, each with the ranks it keeps; else the missing ranks, each with its reason.
+
+    Of what an incident explains, the incident says what to do.
+    """
     if one.findings:
-        items = [_finding(each, runbooks.of_cause(each.cause)) for each in one.findings]
+        explained = found.explained_causes(Run(one.namespace, one.name)) if found else frozenset()
+        items = [
+            _finding(each, runbooks.of_cause(each.cause), advise=each.cause not in explained) for each in one.findings
+        ]
         yield _section("causes", "Causes", element("ul", *items, class_="findings"))
     elif one.missing_ranks:
         rows = [_row(str(m.rank), m.group, m.pod or "none", m.node or "none", m.why) for m in one.missing_ranks]
@@ -140,10 +154,10 @@ def _why(one: Detail, runbooks: Runbooks) -> Iterable[Part]:
         yield _section("missing", title, _table(("Rank", "Group", "Pod", "Node", "Why"), rows))
 
 
-def _finding(one: FindingReport, runbook: str) -> Html:
+def _finding(one: FindingReport, runbook: str, *, advise: bool) -> Html:
     head = element("p", element("strong", dated(one.sentence)), " ", element("small", one.cause))
     lines = [element("p", dated(one.evidence))] if one.evidence else []
-    if one.next_step:
+    if one.next_step and advise:
         lines.append(element("p", one.next_step, " ", link(runbook), class_="next"))
     return element("li", head, *lines)
 

@@ -95,7 +95,7 @@ def _incident(one: Incident, now: float, accelerators: Accelerators) -> Html:
         children += [element("a", run.name, href=address(run)), " "]
     if len(one.runs) > SHOWN:
         children.append(f"and {len(one.runs) - SHOWN} more")
-    return element("p", *children, class_="badge bad")
+    return element("p", *children, class_="incident badge bad")
 
 
 def address(one: Summary | Run) -> str:

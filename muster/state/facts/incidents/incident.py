@@ -7,7 +7,7 @@ from muster.api.values.devices import Devices, total
 from muster.state.facts.audience import Audience
 from muster.state.facts.incidents.grouping import OF_NODE, OF_NODES, Key
 from muster.state.facts.incidents.signs import Run, Sign
-from muster.state.facts.incidents.subjects import OWNED, remedy
+from muster.state.facts.incidents.subjects import FOLLOWS, OWNED, remedy
 
 WINDOW = 1200.0
 """Seconds in which the returns of an incident are counted."""
@@ -94,7 +94,7 @@ class Incident:
         runs = f"{len(self.runs)} run{'' if len(self.runs) == 1 else 's'}"
         return f"keeps {runs}{scope} ({self.ranks} rank{'' if self.ranks == 1 else 's'})"
 
-    def accounts_for(self, run: Run, cause: str) -> bool:
-        """It is why that run has that cause: there is nothing to be done about the run itself."""
-        own = {sign.cause for sign in self.members if sign.run == run}
-        return cause in own or (bool(own) and self.key.kind in OF_NODES and cause in OF_NODE)
+    def explained_causes(self, run: Run) -> frozenset[str]:
+        """The causes that the run has because of the subject: nothing is to be done about the run itself."""
+        own = frozenset(sign.cause for sign in self.members if sign.run == run)
+        return own | OF_NODE | FOLLOWS if own and self.key.kind in OF_NODES else own
