@@ -94,7 +94,7 @@ NOW = (
     ),
     Table(
         (13, 24, "Incidents"),
-        "What one cause with one subject (a node, a registry, a webhook, a quota ...) keeps, of three or more runs. "
+        "What one subject (a node, a registry, a webhook, a quota ...) keeps, of three or more runs. "
         "Begin here: the runs of an incident need no look of their own.",
         (
             Column("since", f"time() - {_of_incident('begin_timestamp_seconds')}", "dtdurations", TIME_STUCK),

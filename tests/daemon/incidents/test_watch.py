@@ -16,6 +16,7 @@ from muster.state.facts.context import Context
 from muster.state.facts.incidents.places import Place, Places
 from muster.state.facts.incidents.signs import Sign, signs_of
 from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import PodPhase
 from muster.state.vocabulary.pod_spec import PodSpec
 from muster.state.vocabulary.record import Condition, ConditionType, Phase, StoryLine
 from tests.builders import NOW, plan, pod, record, view, worker_group
@@ -156,6 +157,26 @@ async def test_runs_on_nodes_of_one_rack_are_its_incident_as_long_as_the_labels_
         world.places.put(f"n{n}", [Place("rack", "r3")])
     await world.looks(15)
     assert [each.key for each in world.watch.tracking.shown] == [("rack", "r3")]
+
+
+@pytest.mark.parametrize(("held", "shown"), [("nvidia.com/gpu", 0), ("amd.com/gpu", 1)])
+async def test_want_of_a_device_is_no_incident_while_a_run_that_is_well_holds_it(held: str, shown: int) -> None:
+    world = World(0)
+    full = pod(
+        ready=False,
+        started=False,
+        scheduled=False,
+        node="",
+        phase=PodPhase.PENDING,
+        waiting_reason="Unschedulable",
+        waiting_message="0/9 nodes are available: 9 Insufficient nvidia.com/gpu.",
+    )
+    world.runs = [replace(world.run(n), view=view(full)) for n in range(4)]
+    well = replace(world.run(9), record=record(phase=Phase.RUNNING), view=view(pod(node="n1")))
+    well = replace(well, plan=plan(uid="u9", size=1, groups=(worker_group(1, pod=PodSpec(limits={held: "8"})),)))
+    world.runs.append(well)
+    await world.looks(5)
+    assert len(world.watch.tracking.shown) == shown
 
 
 async def test_a_standby_has_none() -> None:

@@ -36,7 +36,7 @@ FROM_EVENTS = (
 def incidents(
     chosen: ClusterChoice, everywhere: bool, page: str, token_file: Path | None, coded: bool, output: str | None
 ) -> None:
-    """List the incidents: runs that are Stuck for one cause with one subject, as a node, a registry or a webhook.
+    """List the incidents: runs that are Stuck because of one subject, as a node, a registry or a webhook.
 
     Each has a line: the subject, the runs, the accelerators that they hold, since when, and what to do.
 

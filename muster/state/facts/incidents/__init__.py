@@ -1,1 +1,1 @@
-"""Incidents: runs that are stuck for one cause with one subject, such as a node, a registry or a webhook."""
+"""Incidents: runs that are stuck because of one subject, such as a node, a registry or a webhook."""

@@ -84,6 +84,12 @@ def test_a_name_is_cut_and_printable() -> None:
     assert len(found[1]) <= NAME
 
 
+def test_a_run_without_pods_shows_that_it_may_follow_the_loss_of_its_nodes() -> None:
+    stuck = Condition(ConditionType.STUCK, True, "PodsMissing", "", 1, NOW - 5)
+    now = Context.at(plan(), record(phase=Phase.RUNNING, conditions=(stuck,)), view(), NOW)
+    assert {(found.cause, found.kind, found.node) for found in signs_of(now)} == {("PodsMissing", "", False)}
+
+
 def test_only_a_run_that_is_stuck_shows_signs() -> None:
     lost = [pod(rank, node="n7", ready=False, cut_off=True) for rank in range(4)]
     stuck = Condition(ConditionType.STUCK, True, "NodeNotReady", "", 1, NOW - 5)
