@@ -315,7 +315,7 @@ def _secrets_by_value(n: int) -> Look:
 def _secrets_by_name(n: int) -> Look:
     env = [{"name": f"A{each}", "valueFrom": {"secretKeyRef": {}}} for each in range(MOST_NAMES)]
     sources = [{"prefix": f"A{each}_", "secretRef": {}} for each in range(MOST_PREFIXES)]
-    secrets, text = secrets_of({"containers": [{"env": env, "envFrom": sources}]}), "A7=A7: " * (n // 7)
+    secrets, text = secrets_of({"containers": [{"env": env, "envFrom": sources}]}), "x " + "A7=A7: " * (n // 7)
     return lambda: without_secrets(text, secrets)
 
 
