@@ -109,7 +109,7 @@ NOW = (
         links=("MusterIncident", "MusterIncidentLasts"),
     ),
     Table(
-        (7, 24, "What hurts now"),
+        (7, 24, "Problems now"),
         "Each stuck experiment with the reason of its condition Stuck, who can mend that, for how long it has "
         "held, how many ranks are missing, the lowest of them, and the accelerators that it holds meanwhile. "
         "Click an experiment for its dashboard or its roll call, which names the ranks.",

@@ -34,7 +34,7 @@ UNMENDED = (
         stuck("MusterPodsMissing"),
         Severity.WARNING,
         f"{ONE}: its controller has not made all of its pods ({REASON}).",
-        "A controller that is down, a quota, or an admission webhook. Of a Ray worker group fewer pods are there than"
+        "A controller that is down, a quota, or an admission webhook. Of a Ray worker group fewer pods exist than"
         " its replicas.",
         hold="1m",
         audience=OF_REASON,

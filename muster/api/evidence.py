@@ -77,5 +77,9 @@ class EpochEvidence(msgspec.Struct, frozen=True, gc=False):
     ] = ()
     stacks: Annotated[
         tuple[StackThen, ...],
-        Wire("Stacks of all ranks, those of the rarest place first, where some stood.", most=MAX_STACKS, sparse=True),
+        Wire(
+            "Stacks of all ranks, grouped, the rarest first; only where some ranks were stuck.",
+            most=MAX_STACKS,
+            sparse=True,
+        ),
     ] = ()

@@ -14,7 +14,7 @@ from muster.api.conditions import Condition, ConditionType
 from muster.api.errors import ApiError, Forbidden
 from muster.api.names import MANAGER
 from muster.api.status import ExperimentStatus
-from muster.api.values.secrets.secret_values import secrets_within
+from muster.api.values.secrets.environment import secrets_within
 from muster.client.errors import NoSuchExperiment, NotInstalled
 from muster.client.events import EventSummary, event_summary, events_of, uids_of
 from muster.client.snapshot import Snapshot, known_kind, snapshot_of

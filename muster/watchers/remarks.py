@@ -12,8 +12,7 @@ import msgspec
 
 from muster.api.names import MANAGER
 from muster.api.values.printable import clean, word
-from muster.api.values.secrets.credentials import without_credentials
-from muster.api.values.secrets.secret_values import without_values
+from muster.api.values.secrets.environment import NO_SECRETS, Secrets, without_secrets
 from muster.kinds.planning.parts import Part
 from muster.kube.paths import core
 from muster.kube.transport import Transport
@@ -31,7 +30,7 @@ LONGEST: Final = 512
 
 
 async def read_remark(
-    transport: Transport, namespace: str, parts: Sequence[Part], *, since: float, secrets: Sequence[str] = ()
+    transport: Transport, namespace: str, parts: Sequence[Part], *, since: float, secrets: Secrets = NO_SECRETS
 ) -> Remark | None:
     """The newest Warning about one of these, from ``since`` on; None without any. Raises ``ApiError``."""
     path, found = core(namespace, "events"), list[Json]()
@@ -43,7 +42,7 @@ async def read_remark(
 
 
 def newest(
-    events: Iterable[Json], parts: Sequence[Part], *, since: float, secrets: Sequence[str] = ()
+    events: Iterable[Json], parts: Sequence[Part], *, since: float, secrets: Secrets = NO_SECRETS
 ) -> Remark | None:
     """The newest of the Warnings about one of these. Of those of one second the one about the innermost counts."""
     order = {(part.kind, part.name): number for number, part in enumerate(parts)}
@@ -61,9 +60,9 @@ def newest(
     return None if best is None else _remark(best[2], own=best[1] == 0, at=best[0], secrets=secrets)
 
 
-def _remark(event: Mapping[str, Any], *, own: bool, at: float, secrets: Sequence[str]) -> Remark:
+def _remark(event: Mapping[str, Any], *, own: bool, at: float, secrets: Secrets) -> Remark:
     about = mapping(event.get("involvedObject"))
-    words = without_credentials(without_values(text(event, "message")[: 2 * LONGEST], secrets))
+    words = without_secrets(text(event, "message")[: 2 * LONGEST], secrets)
     return Remark(
         reason=word(text(event, "reason")),
         message=clean(words, LONGEST),

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 from muster.api.collectives import MAX_GROUPS, MAX_SHARES
 from muster.api.values.secrets.credentials import without_credentials
+from muster.api.values.secrets.environment import MOST_NAMES, MOST_PREFIXES, secrets_of, without_secrets
+from muster.api.values.secrets.secret_values import MOST as MOST_VALUES
 from muster.api.values.termination_message import words
 from muster.state.facts.incidents.grouping import assigned, groups
 from muster.state.facts.incidents.places import Places
@@ -299,6 +301,24 @@ def _credentials(n: int) -> Look:
     return lambda: without_credentials(text)
 
 
+def _near_credentials(n: int) -> Look:
+    text = "password Abcdefgh0123 " * (n // 22)
+    return lambda: without_credentials(text)
+
+
+def _secrets_by_value(n: int) -> Look:
+    env = [{"name": f"A{each}_TOKEN", "value": "ab1" * 1_300 + str(each)} for each in range(MOST_VALUES)]
+    secrets, text = secrets_of({"containers": [{"env": env}]}), "%61b1" * (n // 5)
+    return lambda: without_secrets(text, secrets)
+
+
+def _secrets_by_name(n: int) -> Look:
+    env = [{"name": f"A{each}", "valueFrom": {"secretKeyRef": {}}} for each in range(MOST_NAMES)]
+    sources = [{"prefix": f"A{each}_", "secretRef": {}} for each in range(MOST_PREFIXES)]
+    secrets, text = secrets_of({"containers": [{"env": env, "envFrom": sources}]}), "x " + "A7=A7: " * (n // 7)
+    return lambda: without_secrets(text, secrets)
+
+
 PROBES, VIEW = "watchers.probes", "state.view"
 RECORDER, PLACES = f"{VIEW}.recorder", f"{VIEW}.places"
 COLLECTIVES = (f"{RECORDER}.collectives", f"{RECORDER}.judgement")
@@ -326,6 +346,9 @@ ROWS = (
     Row("incidents: tracking", ("state.facts.incidents.tracking",), 4000, _tracking),
     Row("last words of a container", ("api.values.termination_message",), 4096, _last_words),
     Row("credentials in a text", ("api.values.secrets.credentials",), 4096, _credentials),
+    Row("credentials in sentences", ("api.values.secrets.credentials",), 4096, _near_credentials),
+    Row("secrets by value", ("api.values.secrets.secret_values",), 4096, _secrets_by_value),
+    Row("secrets by name", ("api.values.secrets.secret_names",), 4096, _secrets_by_name),
     Row("a status that was sent", ("watchers.trainer_status",), 256, _status),
 )
 

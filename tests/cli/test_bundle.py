@@ -25,7 +25,13 @@ PLANTED = {
     "pull secret": "planted-pull-3c3c",
     "secret name": "planted-name-6f6f",
 }
-SHAPES = ("hf_abcdefghijklmnopqrstuvwx", "Bearer abcdefgh12345678", "password=hunter22", "AKIAABCDEFGHIJKLMNOP")
+SHAPES = (
+    "hf_abcdefghijklmnopqrstuvwx",
+    "Bearer abcdefgh12345678",
+    "password=hunter22",
+    "AKIAABCDEFGHIJKLMNOP",
+    "REF: planted-ref",
+)
 
 
 def _spec() -> dict[str, Any]:

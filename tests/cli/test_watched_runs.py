@@ -255,12 +255,12 @@ def test_a_stuck_run_of_another_controller_is_in_the_table_of_the_experiments(
 ) -> None:
     assert "job/train" not in call("list").stdout
     uid = json.loads(call("get", job, "-o", "json").stdout)["metadata"]["uid"]
-    event(server, uid, "Job", "2099-01-01T00:00:00Z", message="PodsMissing: 2/3 pods are there")
+    event(server, uid, "Job", "2099-01-01T00:00:00Z", message="PodsMissing: 2/3 pods exist")
     for line in (["list"], ["list", "-A", "-o", "wide"], ["get"], ["top"], ["top", "-A"]):
         shown = call(*line)
         assert shown.exit_code == 0, shown.stderr
         (row,) = [row for row in shown.stdout.splitlines() if "job/train" in row]
-        assert "PodsMissing: 2/3 pods are there" in row
+        assert "PodsMissing: 2/3 pods exist" in row
         assert " mine " in shown.stdout or "\nmine " in shown.stdout
     table = call("top").stdout.splitlines()
     assert table[0] == "2 experiments, 1 with a problem"

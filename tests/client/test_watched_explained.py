@@ -33,9 +33,7 @@ def test_a_run_whose_pods_never_came_is_stuck_a_minute_after_its_creation() -> N
     status, _ = seen(100.0, WHY)
     assert status.reason == stuck(status).reason == "PodsMissing"
     assert stuck(status).status is True
-    assert status.message.startswith(
-        "0/2 pods are there; ranks 0-1 have no pod; FailedCreate (job-controller, 40s ago)"
-    )
+    assert status.message.startswith("0/2 pods exist; ranks 0-1 have no pod; FailedCreate (job-controller, 40s ago)")
 
 
 def test_before_that_one_moment_does_not_show_whether_it_is_stuck() -> None:

@@ -91,11 +91,11 @@ async def test_the_sentence_names_the_group_and_the_rank(world: World) -> None:
     pod(world, 1, 0)
     await asyncio.sleep(70)
     run = world.found("leaderworkerset/llm").record
-    assert "5/6 pods are there; rank 2 (group-0-2) has no pod" in run.message
+    assert "5/6 pods exist; rank 2 (group-0-2) has no pod" in run.message
     world.api.remove("/api/v1/namespaces/team/pods/llm-1-1")
     await asyncio.sleep(2)
     run = world.found("leaderworkerset/llm").record
-    assert "4/6 pods are there; ranks 2,4 (first: group-0-2) have no pod" in run.message
+    assert "4/6 pods exist; ranks 2,4 (first: group-0-2) have no pod" in run.message
 
 
 @virtually
@@ -115,7 +115,7 @@ async def test_workers_are_not_missing_before_their_leader_is_ready(world: World
     pod(world, 0, 0)
     await asyncio.sleep(70)
     run = world.found("leaderworkerset/llm").record
-    assert "4/6 pods are there; ranks 1-2 (first: group-0-1) have no pod" in run.message
+    assert "4/6 pods exist; ranks 1-2 (first: group-0-1) have no pod" in run.message
 
 
 @virtually

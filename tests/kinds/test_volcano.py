@@ -143,7 +143,7 @@ async def test_it_is_watched_beside_a_job_of_that_name(world: World) -> None:
     await asyncio.sleep(70)
     assert world.titles() == ["job/bert", "vcjob/bert"]
     assert world.found("vcjob/bert").record.message == "3/3 members are ready"
-    assert world.found("job/bert").record.message.startswith("0/1 pods are there; rank 0 has no pod")
+    assert world.found("job/bert").record.message.startswith("0/1 pods exist; rank 0 has no pod")
     world.end("bert-worker-0", 1)
     await asyncio.sleep(2)
     message = world.found("vcjob/bert").record.message

@@ -523,6 +523,16 @@ def test_last_words_hold_no_secret_of_the_environment_of_the_pod(field: str) -> 
     assert "k9#mQ2/vL+7x" in said_with({}, "ValueError: bad k9#mQ2/vL+7x")
 
 
+@pytest.mark.parametrize("field", ["containers", "initContainers"])
+def test_last_words_hold_no_value_that_comes_from_a_secret_by_reference(field: str) -> None:
+    source = {"secretKeyRef": {"name": "s", "key": "k"}}
+    env, sources = [{"name": "RUN_OWNER", "valueFrom": source}], [{"prefix": "S3_", "secretRef": {"name": "s"}}]
+    spec = {field: [{"name": "main", "env": env, "envFrom": sources}]}
+    said = "KeyError: environ({'RUN_OWNER': 'my-own', 'S3_USER': 'my-own', 'HOME': '/root'})"
+    assert "my-own" not in said_with(spec, said)
+    assert "my-own" in said_with({}, said)
+
+
 @pytest.mark.parametrize("env", [3, "x", [3], [{"name": 3, "value": "abcd1234!"}], None])
 def test_an_environment_of_another_form_has_no_secrets(env: Any) -> None:
     assert "loss is NaN" in said_with({"containers": [{"name": "main", "env": env}, 3, None]}, "loss is NaN")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from muster.api.values.secrets.environment import NO_SECRETS, Secrets
 from muster.kinds.planning.parts import Part
 from muster.kube.transport import Answer
 from muster.state.view.own.remark import Remark
@@ -32,7 +33,7 @@ def event(message: str = "quota", *, second: Any = 0, kind: str = "JobSet", name
     }
 
 
-def found(*events: Any, since: float = 0.0, secrets: tuple[str, ...] = ()) -> Remark | None:
+def found(*events: Any, since: float = 0.0, secrets: Secrets = NO_SECRETS) -> Remark | None:
     return newest(events, (JOBSET, JOB), since=since, secrets=secrets)
 
 
@@ -73,9 +74,8 @@ def test_an_event_without_its_last_time_has_another_one(field: str) -> None:
 
 
 def test_hostile_text_is_one_bounded_line_without_secrets() -> None:
-    remark = found(
-        event("a\nb\x1b[31m token=abcdefgh12345 my-own-secret-value " + "x" * 5000), secrets=("my-own-secret-value",)
-    )
+    own = Secrets(("my-own-secret-value",))
+    remark = found(event("a\nb\x1b[31m token=abcdefgh12345 my-own-secret-value " + "x" * 5000), secrets=own)
     assert remark is not None
     assert len(remark.message) == remarks.LONGEST
     assert remark.message.isprintable()

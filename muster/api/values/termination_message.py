@@ -18,7 +18,6 @@ credential is removed here, before any of it is in a status, an Event, a page or
 
 import re
 import signal
-from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from muster.api.last_words.ending import end_of
@@ -26,8 +25,7 @@ from muster.api.last_words.launchers import NONE, Child
 from muster.api.last_words.lines import last_of
 from muster.api.last_words.tracebacks import Traceback
 from muster.api.values.printable import MESSAGE, clean, uncoloured
-from muster.api.values.secrets.credentials import without_credentials
-from muster.api.values.secrets.secret_values import without_values
+from muster.api.values.secrets.environment import NO_SECRETS, Secrets, without_secrets
 
 LAST_LINE: Final = 200
 """Characters that are kept of the last line."""
@@ -77,13 +75,13 @@ def are_a_reason(explains: bool, exit_code: int) -> bool:
     return explains and (exit_code <= SIGNALLED or exit_code == ABORTED)
 
 
-def words(text: str | None, reason: str | None = "", secrets: Iterable[str] = ()) -> Words:
+def words(text: str | None, reason: str | None = "", secrets: Secrets = NO_SECRETS) -> Words:
     """What the termination message of a container says that ended for that reason, without these secrets of its pod."""
     if not text:
         return NOTHING
     if reason in OF_THE_RUNTIME:
         return Words(clean(text, MESSAGE), True, "")
-    text = without_credentials(without_values(uncoloured(text[-MOST:]), secrets))
+    text = without_secrets(uncoloured(text[-MOST:]), secrets)
     lines = [each for each in _LINES.split(text) if each and not each.isspace()][-MOST_LINES:]
     raised, child = end_of(lines)
     shown = clean(last_of(lines), LAST_LINE) if child == NONE else ""  # else the launcher's

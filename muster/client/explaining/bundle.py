@@ -15,7 +15,8 @@ import msgspec
 import muster
 from muster.api.names import API_VERSION
 from muster.api.values.printable import WORD, printable
-from muster.api.values.secrets.credentials import REMOVED, without_credentials
+from muster.api.values.secrets.credentials import REMOVED
+from muster.api.values.secrets.environment import Secrets, secrets_within, without_secrets
 from muster.api.values.timestamps import whole_time
 from muster.client.explaining.explanation import Explanation
 from muster.client.explaining.lines import explained
@@ -45,13 +46,13 @@ def bundle(found: Explanation, now: float, stacks: str = "") -> bytes:
     ``now`` in wall seconds. The same explanation at the same time gives the same bytes.
     """
     seen, roll = found.experiment, found.roll_call(now)
-    given = _given(found)
+    given, secrets = _given(found), secrets_within([found.experiment.raw, *found.pods[:MOST_PODS]])
 
     def put(value: object) -> str:
-        return as_json(_without(msgspec.to_builtins(value), given))
+        return as_json(_without(msgspec.to_builtins(value), given, secrets))
 
     def prose(said: str) -> str:
-        return without_credentials(_replaced(_uncontrolled(said), given))
+        return without_secrets(_replaced(_uncontrolled(said), given), secrets)
 
     status = seen.status.to_object()
     story, evidence = status.pop("story", []), status.pop("evidence", [])
@@ -184,14 +185,14 @@ def _replaced(said: str, given: Sequence[str]) -> str:
     return said
 
 
-def _without(value: object, given: Sequence[str]) -> object:
-    """JSON data whose texts have lost these values; its keys are Muster's own.
+def _without(value: object, given: Sequence[str], secrets: Secrets) -> object:
+    """JSON data whose texts have lost these values and secrets; its keys are Muster's own.
 
     The values are looked for in all texts at once: 4,096 values in 20,000 texts one by one take 20 s.
     """
     texts = [each.replace(BETWEEN, "\N{REPLACEMENT CHARACTER}") for each in _in(value)]
     replaced = iter(_replaced(BETWEEN.join(texts), given).split(BETWEEN))
-    return _with(value, replaced)
+    return _with(value, (without_secrets(each, secrets) for each in replaced))
 
 
 def _in(value: object) -> Iterator[str]:

@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from muster.api.values.secrets.credentials import without_credentials
-from muster.api.values.secrets.secret_values import secrets_of, without_values
+from muster.api.values.secrets.environment import secrets_of, without_secrets
 from muster.state.view.roll import RollAnswer
 from muster.state.vocabulary.plan import Plan
 
@@ -14,10 +13,10 @@ def private(answer: RollAnswer, plan: Plan | None) -> RollAnswer:
     if not (answer.errors or (work and work.message) or answer.detail or answer.lacks or answer.unmet):
         return answer
     groups = plan.groups if plan is not None else ()
-    secrets = dict.fromkeys(each for group in groups for each in secrets_of(group.template.get("spec")))
+    secrets = secrets_of(*(group.template.get("spec") for group in groups))
 
     def cleaned(text: str) -> str:
-        return without_credentials(without_values(text, secrets))
+        return without_secrets(text, secrets)
 
     return replace(
         answer,

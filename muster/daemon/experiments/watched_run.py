@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from muster.api.values.secrets.environment import NO_SECRETS, Secrets
 from muster.kinds.declaration.watched_kind import Claim, WatchedKind
 from muster.kinds.places.attempts import Attempts
 from muster.kinds.places.membership import WatchedMembership
@@ -32,7 +33,7 @@ class WatchedRun:
     """When the API server accepted last that it ends by a deadline of its own; wall seconds."""
     heard_at: float | None = None
     """When its Events were read last, in wall seconds."""
-    secrets: tuple[str, ...] = ()
-    """The values of secrets in its spec, while pods of it are missing."""
+    secrets: Secrets = NO_SECRETS
+    """The secrets in its spec, while pods of it are missing."""
     announced: bool = False
     """An Event says that it is to end by that deadline."""

@@ -15,7 +15,7 @@ import structlog
 
 from muster.api.errors import MusterError
 from muster.api.manifest.yaml.reader import MAX_BYTES
-from muster.api.values.secrets.secret_values import secrets_within
+from muster.api.values.secrets.environment import NO_SECRETS, secrets_within
 from muster.api.values.timestamps import seconds_of
 from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.index import ExperimentIndex
@@ -119,7 +119,7 @@ class WatchedIndex:
         self._claim(entry, run, {each.owner: each for each in claims})
         self._follow(entry, run, plan)
         counted = sum(tally.pods for tally in run.members.view.epochs.values())
-        run.secrets = secrets_within(obj.get("spec")) if counted < plan.size else ()
+        run.secrets = secrets_within(obj.get("spec")) if counted < plan.size else NO_SECRETS
 
     def _follow(self, entry: Entry, run: WatchedRun, alone: Plan) -> None:
         """Judge its pods by its plan, with what its controller has made of it."""

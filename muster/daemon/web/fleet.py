@@ -1,4 +1,4 @@
-"""The experiments that a page of the fleet shows: filtered, counted and in the order of what hurts most.
+"""The experiments that a page of the fleet shows: filtered, counted and the most urgent first.
 
 A filter is a query parameter, so that a filtered page is a link. The counts beside the values of one filter are of the
 experiments that pass all the others: they say what a click on the value shows.

@@ -15,6 +15,7 @@ import msgspec
 
 from muster.api.names import CONTAINER
 from muster.api.values.printable import MESSAGE, clean, word
+from muster.api.values.secrets.environment import NO_SECRETS
 from muster.api.values.termination_message import words
 from muster.api.values.timestamps import seconds_of
 from muster.state.vocabulary.pod import PATIENT, Exit, PodPhase
@@ -267,7 +268,7 @@ def _ends_of(container: ContainerStatus, phase: PodPhase) -> Iterator[Terminated
 
 
 def _exit(spec: Spec | None, container: str, ended: Terminated) -> Exit:
-    said = words(ended.message, ended.reason, secrets_of(spec) if ended.message else ())
+    said = words(ended.message, ended.reason, secrets_of(spec) if ended.message else NO_SECRETS)
     return Exit(
         container=word(container),
         code=_code(ended),

@@ -59,6 +59,7 @@ class InitContainer(msgspec.Struct, gc=False):
     name: str | None = None
     restartPolicy: str | None = None
     env: msgspec.Raw = _NOTHING
+    envFrom: msgspec.Raw = _NOTHING
 
 
 class SchedulingGate(msgspec.Struct, gc=False):

@@ -72,7 +72,7 @@ async def test_a_member_without_a_pod_is_named_and_called_stuck_in_time(world: W
     member(world, 2)
     await asyncio.sleep(2)
     record = world.found("pods/run").record
-    assert "2/3 pods are there; rank 1 has no pod" in record.message
+    assert "2/3 pods exist; rank 1 has no pod" in record.message
     stuck = record.condition(ConditionType.STUCK)
     assert stuck is not None
     assert not stuck.status

@@ -32,7 +32,10 @@ def test_what_transformers_says_at_the_begin_and_at_the_end() -> None:
 
 @pytest.mark.parametrize(
     "step",
-    ["-1", "1.5", "nan", "inf", "-inf", "1e400", "9007199254740993", "", "x" * 10, "1" * 65, None, 7, [], True],
+    [
+        *("-1", "1.5", "nan", "inf", "-inf", "1e400", "9007199254740993", "", "x" * 10, "1" * 65, None, 7, [], True),
+        *("1_000", "\u0661\u0662", "\uff11\uff12", " 12", "12\n", "0x10", "\u00b2"),
+    ],
 )
 def test_a_step_that_is_no_step_is_no_report(step: Any) -> None:
     assert read(current_step=step) is None

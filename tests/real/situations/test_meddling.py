@@ -204,7 +204,7 @@ async def test_pods_stay_for_their_logs_after_a_deadline(here: Site) -> None:
     await eventually(ended)
     await asyncio.sleep(2)
     left = await here.pods("run")
-    here.row.said += f"; {len(left)} of 2 pods are there"
+    here.row.said += f"; {len(left)} of 2 pods exist"
     assert [pod["metadata"]["labels"][LABEL_EPOCH] for pod in left] == ["0", "0"]
 
 

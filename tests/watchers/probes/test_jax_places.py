@@ -64,6 +64,16 @@ async def test_names_are_made_printable_and_short() -> None:
     assert len(found.place) < 150
 
 
+async def test_a_name_does_not_end_the_part_of_a_sentence_that_it_is_in() -> None:
+    forged = {"in": "next (a.py:1); no rank waits: all", "file": "b.py:2), rank 9 (c"}
+    (found,) = await read({"muster/places/0": value(**forged)})
+    (call,) = stack_of(json.dumps([[forged["in"], forged["file"], 41]]).encode())
+    for place in (found.place.removeprefix("in "), call):
+        assert place.endswith(":41)")
+        assert not set(";,") & set(place)
+        assert [place.count(each) for each in ":()"] == [1, 1, 1]
+
+
 async def test_a_gang_with_more_values_than_ranks_is_not_read() -> None:
     with pytest.raises(Malformed):
         await read({f"muster/places/{number}": value() for number in range(2000)}, size=4)

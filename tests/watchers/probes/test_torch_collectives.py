@@ -67,6 +67,13 @@ def test_garbage_is_left_out(value: bytes) -> None:
     assert decoded("/muster/collectives/1", value) == (None, 1)
 
 
+def test_a_name_does_not_end_the_part_of_a_sentence_that_it_is_in() -> None:
+    forged = "a; rank 0 (b): c, d"
+    report, _ = read(groups=[[forged, forged, *GROUP[2:]]])
+    names = report.groups[0].name + report.groups[0].described
+    assert not set(";:,()") & set(names)
+
+
 def test_texts_are_printable_and_short_and_times_are_bounded() -> None:
     report, _ = read(groups=[["\x1b[31m" + "x" * 999, *GROUP[1:]]], longest=1e9)
     assert report.longest == 6 * 3600

@@ -614,7 +614,7 @@ groups:
       severity: '{{ .severity }}'
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: its controller has not made all of its pods ({{`{{ $labels.reason }}`}}).'
-      description: A controller that is down, a quota, or an admission webhook. Of a Ray worker group fewer pods are there than its replicas.
+      description: A controller that is down, a quota, or an admission webhook. Of a Ray worker group fewer pods exist than its replicas.
       runbook_url: '{{ $runbooks }}/MusterPodsMissing.md'
 {{- end }}
 {{- end }}

@@ -24,10 +24,15 @@ _AFTER: Final = r"(?:[_.-]?(?:key|value|id|base64|b64|hash|[0-9]{1,3}))?"
 """What may follow: ``SECRET_KEY``, ``TOKEN_VALUE``. Not an ``s``: ``max_tokens=4096`` is no secret."""
 _WEAK: Final = r"pass|pwd|auth|sig|sas|pat|pin|otp|dsn|psk|creds"
 """Short words that are whole parts of a name: ``pwd=``, ``X-Auth:``, and not ``bypass=``."""
-_QUOTED: Final = r'"(?:[^"\\]|\\.){3,}"?' + r"|'(?:[^'\\]|\\.){3,}'?"
+_QUOTED: Final = r'b?\\{1,3}["\'][^"\'\\]{3,}' + r'|b?"(?:[^"\\]|\\.){3,}"?' + r"|b?'(?:[^'\\]|\\.){3,}'?"
 _VALUE: Final = rf"(?:(?:bearer|basic|digest|token)\s+)?(?:{_QUOTED}|[^\s\"',;&)}}\]]{{4,}})"
+_SHUT: Final = r"(?:\\{0,3}[\"'\]]){0,2}\s{0,4}"
+"""After a name: quotes, in a text in JSON with a backslash, and the end of an index."""
+_IS: Final = r"(?:=>|:=|=|:|%3A|%3D)\s{0,4}"
+_FIELD: Final = r"(?:\\{0,3}[\"'])?[,;]?\s{1,8}(?:\\{0,3}[\"'])?value(?:\\{0,3}[\"'])?\s{0,4}[:=]\s{0,4}"
+"""Between name and value of a variable as Kubernetes writes it: ``name: TOKEN, value: ...``."""
 
-_NAMED: Final = rf"(?i:(?P<name>(?:{_STRONG}){_AFTER}[\"'\]]{{0,2}}\s{{0,4}}(?:=>|:=|=|:)\s{{0,4}})(?:{_VALUE}))"
+_NAMED: Final = rf"(?i:(?P<name>(?:{_STRONG}){_AFTER}(?:{_SHUT}{_IS}|{_FIELD}))(?:{_VALUE}))"
 _PART: Final = (
     rf"(?i:(?P<part>(?:^|[^a-z])(?:{_WEAK})(?:[\"'\]]{{0,2}}\s{{0,4}}(?:=>|:=|=)|[\"']:)\s{{0,4}})(?:{_VALUE}))"
 )
@@ -35,9 +40,22 @@ _OPTION: Final = (
     rf"(?i:(?P<option>(?:^|[\s\"'\[])--?[a-z0-9_-]{{0,40}}(?:{_STRONG}|{_WEAK})(?:[\"',]{{0,3}}\s{{1,4}}))"
     rf"(?:{_QUOTED}|[^\s\"',;-][^\s\"',;]{{3,}}))"
 )
+_PAIR: Final = (
+    r"(?i:(?P<pair>(?:auth|credentials|login)\s{0,4}[:=]?\s{0,4}\(\s{0,4}[\"'][^\"']{1,256}[\"'],\s{0,4}"
+    rf"|\s(?:-u|--user)[= ][^\s:]{{1,256}}:)(?:{_QUOTED}|[^\s\"',;)]{{4,}}))"
+)
+"""A user with a password: ``auth=('me', '...')``, ``-u me:...``."""
+_NEAR: Final = (
+    rf"(?i:(?P<near>(?:{_STRONG}|(?:api|access|secret|private|account) key){_AFTER}s?"
+    r"(?:[\s\"',:>|(\[{{=]|->|\b(?:is|was|provided|value|id|key|b)\b){1,16})(?:[a-z0-9+/_=.~!@#$^*-]{12,}))"
+)
+"""In a sentence, a pair or a list after such a word: a secret only where it looks like one."""
 _HEADERS: Final = r"(?i:(?P<header>\b(?:set-)?cookie[\"']?\s{0,4}[:=]\s{0,4}[\"']?)[^\"'\r\n]+)"
 _SCHEME: Final = r"(?i:(?P<scheme>\b(?:bearer|basic)\s{1,4})[A-Za-z0-9._~+/=-]{8,})"
-_SITE: Final = r"(?P<site>\b[A-Za-z][A-Za-z0-9+.-]{1,20}://)(?:[^\s/@:]*:[^\s/@]+|[^\s/@:]{16,})@"
+_SITE: Final = (
+    r"(?P<site>(?:\b[A-Za-z][A-Za-z0-9+.-]{1,20}:)?//)(?:[^\s/@:]*:[^\s/]+|[^\s/@:]{16,})@"
+    r"|(?P<quoted>%3[Aa]%2[Ff]%2[Ff])(?:[^\s/@:%]*%3[Aa][^\s/]+)%40"
+)
 _PEM: Final = (
     r"(?s:-----BEGIN [A-Z0-9 ]{0,40}(?:PRIVATE KEY|PRIVATE KEY BLOCK)-----.*?(?:-----END [A-Z0-9 ]{1,60}-----|$))"
 )
@@ -54,7 +72,9 @@ _KEYS: Final = (
     r"|\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b|\bAIza[A-Za-z0-9_-]{30,}|\b[0-9]{8,10}:AA[A-Za-z0-9_-]{30,}"
 )
 _LONGEST_NAME: Final = 256
-_NAMES: Final = "name", "part", "option", "header", "scheme", "site"
+_NAMES: Final = "name", "part", "option", "pair", "near", "header", "scheme", "site", "quoted"
+_RANDOM: Final = tuple(map(re.compile, ("[0-9]", "[a-z]", "[A-Z]")))
+_HEX: Final = re.compile(r"[0-9a-fA-F]{32,}")
 
 
 _SECRET_NAME: Final = re.compile(rf"(?i:.*(?:{_STRONG}){_AFTER}|(?:.*[^a-z])?(?:{_WEAK}))")
@@ -77,12 +97,20 @@ def _detectors() -> Any:
     options = re2.Options()
     options.log_errors = False
     options.max_mem = 64 << 20
-    return re2.compile(f"{_PEM}|{_HEADERS}|{_NAMED}|{_OPTION}|{_PART}|{_SITE}|{_SCHEME}|{_KEYS}", options)
+    kinds = _PEM, _HEADERS, _NAMED, _OPTION, _PART, _PAIR, _SITE, _SCHEME, _KEYS, _NEAR
+    return re2.compile("|".join(kinds), options)
 
 
 def _removed(found: Any) -> str:
     kept = next((found[name] for name in _NAMES if found[name]), "")
     value = found[0][len(kept) :]
+    if found["near"] and not _looks_random(value):
+        return str(found[0])
     quote = value[0] if kept and value[0] in "\"'" else ""
-    after = "@" if found["site"] else quote if quote and value.endswith(quote) else ""
+    after = "@" if found["site"] else "%40" if found["quoted"] else quote if quote and value.endswith(quote) else ""
     return f"{kept}{quote}{REMOVED}{after}"
+
+
+def _looks_random(value: str) -> bool:
+    """Digits, small and capital letters, which no name of a Kubernetes object has; or a long number in hex."""
+    return all(each.search(value) for each in _RANDOM) or bool(_HEX.fullmatch(value))

@@ -40,7 +40,7 @@ def chips(shown: Fleet, filters: Filters, query: dict[str, str]) -> Part:
         chosen = filters.hurts == hurt.value
         target = link(filters, query, hurts="" if chosen else hurt.value)
         items.append(_chip(TITLES[hurt], count, target, chosen, tone))
-    return part("nav", "hurts", element("ul", *items), class_="chips", aria_label="What hurts")
+    return part("nav", "hurts", element("ul", *items), class_="chips", aria_label="Problems")
 
 
 def choices(shown: Fleet, filters: Filters, query: dict[str, str]) -> Part:

@@ -105,6 +105,6 @@ def _held_back(context: Context) -> Diagnosis:
     cause = context.record.cause
     because = f"; {sentence(cause)}" if cause else ""
     if not older_pods.clear(context):
-        what = "waiting for pods of an older epoch to end"
+        what = "waiting for pods of an older epoch to terminate"
         return Diagnosis(Causes.HELD_BACK, what, f"{of_lingering(context)}{because}")
     return Diagnosis(Causes.HELD_BACK, "waiting for the back-off", f"epoch {context.record.epoch}{because}")

@@ -57,8 +57,8 @@ def missing(context: Context) -> str:
     if absent <= 0:
         return ""
     if plan.sequential:
-        return f"{share(tally.working, tally.working + absent)} pods of this turn are there"
-    message = f"{share(tally.pods, plan.size)} pods are there"
+        return f"{share(tally.working, tally.working + absent)} pods of this turn exist"
+    message = f"{share(tally.pods, plan.size)} pods exist"
     if plan.size > EXACT:
         return message
     without = (rank for rank in range(plan.size) if rank not in tally.members and rank not in tally.collected)

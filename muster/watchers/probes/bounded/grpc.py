@@ -87,7 +87,7 @@ def message_of(headers: Mapping[bytes, bytes], body: bytes | bytearray) -> bytes
     said = headers.get(b"grpc-status", b"")
     if not said:
         http = headers.get(b":status", b"")
-        status = _OF_HTTP.get(int(http) if http.isdigit() else 0, Status.UNKNOWN)
+        status = _OF_HTTP.get(int(http) if len(http) == 3 and http.isdigit() else 0, Status.UNKNOWN)
         raise NoAnswer(status, f"an answer without a status of gRPC: HTTP {http.decode(errors='replace')}")
     status = _OF_HEADER.get(said, Status.UNKNOWN)
     if status is not Status.OK:

@@ -176,6 +176,5 @@ def stack_of(value: bytes) -> tuple[str, ...]:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return ()
     return tuple(
-        f"{printable(function, MAX_NAME)} ({printable(file, MAX_FILE)}:{line})"
-        for function, file, line in calls[:MAX_FRAMES]
+        f"{bare(function, MAX_NAME)} ({bare(file, MAX_FILE)}:{line})" for function, file, line in calls[:MAX_FRAMES]
     )

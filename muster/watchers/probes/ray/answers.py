@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from muster.api.values.printable import printable
+from muster.api.values.printable import bare, printable
 from muster.state.view.roll import Work
 from muster.state.view.turns import A_TURN, Turns, at_once
 
@@ -110,7 +110,7 @@ def nodes_in_turns(body: bytes | bytearray) -> Turns[tuple[list[Node], int]]:
         if ip and (alive or ip not in found):
             group = node.labels.group if node.labels is not None else ""
             found[ip] = Node(
-                ip, alive, node.is_head_node, printable(group, 63), printable(node.state_message or "", MAX_TEXT)
+                ip, alive, node.is_head_node, bare(group, 63), printable(node.state_message or "", MAX_TEXT)
             )
     return list(found.values()), page.total
 
@@ -133,8 +133,8 @@ def read_job(body: bytes | bytearray, name: str) -> Work:
         first = ""  # "Job is currently running."
     if ended and job.error_type:
         code = "" if job.driver_exit_code is None else f", exit code {job.driver_exit_code}"
-        first = f"{first} ({printable(job.error_type, 63)}{code})"
-    return Work(name, printable(job.status, 63), first, ended, job.status == "SUCCEEDED")
+        first = f"{first} ({bare(job.error_type, 63)}{code})"
+    return Work(name, bare(job.status, 63), first, ended, job.status == "SUCCEEDED")
 
 
 def _address(text: str) -> str:

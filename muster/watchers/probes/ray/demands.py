@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from muster.api.values.printable import printable
+from muster.api.values.printable import bare
 from muster.state.view.turns import A_TURN, Turns, at_once
 from muster.watchers.probes.bounded.http import Asking
 from muster.watchers.probes.bounded.parts import MOST_PARTS, parts_of
@@ -140,7 +140,7 @@ def _in_vain(asked: Mapping[str, float], nodes: list[dict[str, float]]) -> bool:
 
 
 def _words(asked: Mapping[str, float]) -> str:
-    named = " and ".join(f"{printable(name, 63)} {_amount(name, asked[name])}" for name in sorted(asked)[:MOST_NAMES])
+    named = " and ".join(f"{bare(name, 63)} {_amount(name, asked[name])}" for name in sorted(asked)[:MOST_NAMES])
     more = len(asked) - MOST_NAMES
     return f"{named} and {more} more resources" if more > 0 else named
 

@@ -179,6 +179,8 @@ async def test_a_member_is_heard_as_the_pod_of_its_token(world: World) -> None:
         ({"method": "PUT"}, 405),
         ({"body": b"x" * (MAX_BODY + 1)}, 413),
         ({"Content-Encoding": "gzip"}, 415),
+        ({"Content-Encoding": "Deflate"}, 415),
+        ({"Content-Encoding": "gzip, identity"}, 415),
         ({"token": "no.token"}, 403),
         ({"token": "e30.W10.x"}, 403),
         ({"token": token_of("good", "another")}, 403),

@@ -309,7 +309,7 @@ def test_a_restart_is_held_back_by_its_back_off_and_says_what_ended_the_last_epo
 @pytest.mark.parametrize("phase", [Phase.RESTARTING, Phase.PENDING])
 def test_pods_of_an_older_epoch_that_may_run_hold_every_member_back(phase: Phase) -> None:
     found = without_pod(context(pod(1), now=record(phase=phase, epoch=1)), 2)
-    assert found[:2] == (Causes.HELD_BACK, "waiting for pods of an older epoch to end")
+    assert found[:2] == (Causes.HELD_BACK, "waiting for pods of an older epoch to terminate")
     assert found.evidence == f"1 pod of an older epoch ({pod(1).name} on node node-1)"
 
 

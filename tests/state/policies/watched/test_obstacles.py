@@ -48,10 +48,10 @@ def sized(size: int) -> Plan:
     ("size", "there", "sentence"),
     [
         (4, (0, 1, 2, 3), ""),
-        (4, (0, 1, 2), "3/4 pods are there; rank 3 has no pod"),
-        (4, (1,), "1/4 pods are there; ranks 0,2-3 have no pod"),
-        (16, (), "0/16 pods are there; ranks 0-7 have no pod"),
-        (17, (), "fewer than 9 of 17 pods are there"),
+        (4, (0, 1, 2), "3/4 pods exist; rank 3 has no pod"),
+        (4, (1,), "1/4 pods exist; ranks 0,2-3 have no pod"),
+        (16, (), "0/16 pods exist; ranks 0-7 have no pod"),
+        (17, (), "fewer than 9 of 17 pods exist"),
     ],
 )
 def test_ranks_without_a_pod_are_named_in_a_small_gang(size: int, there: tuple[int, ...], sentence: str) -> None:
@@ -62,12 +62,12 @@ def test_ranks_without_a_pod_are_named_in_a_small_gang(size: int, there: tuple[i
     ("done", "working", "sentence"),
     [
         (0, 2, ""),
-        (0, 1, "1/2 pods of this turn are there"),
-        (0, 0, "0/2 pods of this turn are there"),
+        (0, 1, "1/2 pods of this turn exist"),
+        (0, 0, "0/2 pods of this turn exist"),
         (3, 2, ""),
-        (3, 1, "1/2 pods of this turn are there"),
+        (3, 1, "1/2 pods of this turn exist"),
         (5, 1, ""),
-        (5, 0, "0/1 pods of this turn are there"),
+        (5, 0, "0/1 pods of this turn exist"),
         (6, 0, ""),
     ],
 )
@@ -85,12 +85,12 @@ def test_a_rank_that_is_done_misses_no_pod() -> None:
     done = pod(2, phase=PodPhase.SUCCEEDED, ready=False)
     live = view(pod(1), done)
     live.change(done, None)
-    assert obstacles.missing(seen) == "2/3 pods are there; rank 2 has no pod"
-    assert obstacles.missing(Context.at(seen.plan, seen.record, live, NOW)) == "2/3 pods are there; rank 0 has no pod"
+    assert obstacles.missing(seen) == "2/3 pods exist; rank 2 has no pod"
+    assert obstacles.missing(Context.at(seen.plan, seen.record, live, NOW)) == "2/3 pods exist; rank 0 has no pod"
 
 
 def test_a_member_whose_gate_is_closed_misses_no_pod() -> None:
     submitter = Group("submitter", 1, 1, PodSpec(), 2, gates=(Gate(GateCondition.READY, "worker"),))
     gated = plan(groups=(worker_group(2), submitter), engine=Engine.WATCH)
     assert obstacles.missing(context(pod(0), pod(1, ready=False), of=gated)) == ""
-    assert obstacles.missing(context(pod(0), pod(1), of=gated)) == "2/3 pods are there; rank 2 has no pod"
+    assert obstacles.missing(context(pod(0), pod(1), of=gated)) == "2/3 pods exist; rank 2 has no pod"

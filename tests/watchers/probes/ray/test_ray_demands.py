@@ -84,6 +84,13 @@ async def test_memory_is_in_gb_and_many_kinds_are_counted() -> None:
     )
 
 
+async def test_a_name_does_not_end_the_part_of_a_sentence_that_it_is_in() -> None:
+    found = await once(body([{"a 1; rank 0 (b): c, d": 1.0}, 1]))
+    assert found.startswith("no Ray node has what a waiting task or actor asks for: a 1")
+    assert found.count(":") == 1
+    assert not set(";,()") & set(found)
+
+
 @pytest.mark.parametrize(
     "answer",
     [

@@ -1,0 +1,39 @@
+"""However many processes a gang's pods claim, the probe reads the reports of a bounded number."""
+
+import json
+
+import pytest
+
+from muster.api.progress import MAX_VALUE
+from muster.watchers.probes.torch.reports import MOST, StoredReports
+from muster.watchers.probes.torch.store import Store
+
+
+class Claims(Store):
+    """Each key is there, and each pod claims as many processes as it may."""
+
+    def __init__(self) -> None:
+        self.most_asked = 0
+        self.bytes = 0
+
+    async def has(self, keys: list[str]) -> list[bool]:  # type: ignore[override]
+        return [True] * len(keys)
+
+    async def values(self, keys: list[str], most: int) -> list[bytes]:  # type: ignore[override]
+        self.most_asked = max(self.most_asked, len(keys))
+        self.bytes = max(self.bytes, len(keys) * most)
+        return [json.dumps({"step": 1, "calls": 1, "processes": 64}).encode()] * len(keys)
+
+
+@pytest.mark.parametrize("members", [64, 65, MOST // 2, MOST])
+async def test_a_gang_that_claims_many_processes_is_read_up_to_a_bound(members: int) -> None:
+    store = Claims()
+    await StoredReports(members).read(store)
+    assert members <= store.most_asked <= MOST
+    assert store.bytes <= MOST * MAX_VALUE == 4 << 20
+
+
+async def test_a_gang_of_more_members_is_not_read() -> None:
+    store = Claims()
+    assert await StoredReports(MOST + 1).read(store) == ()
+    assert store.most_asked == 0
