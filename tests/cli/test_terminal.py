@@ -280,6 +280,17 @@ def test_a_rank_that_no_coordinator_names_has_the_mark_of_the_count(arrived: int
     assert roll.marks() == [MARKS[mark]] * 2
 
 
+@pytest.mark.parametrize(("rank", "lines"), [(0, ["└── rank 0: its pod mine-head-0 no longer exists"]), (1, [])])
+def test_the_member_that_ended_the_run_is_in_the_tree_without_its_pod(rank: int, lines: list[str]) -> None:
+    """A member whose program never began is deleted at the end."""
+    cause = {"epoch": 0, "reason": "ContainerCannotStart", "time": "1970-01-01T00:00:05Z"}
+    seen = experiment(phase="Failed", cause={**cause, "pod": f"mine-head-{rank}", "rank": rank})
+    left = member_of({"metadata": {"name": "p1", "labels": labels("mine", 1)}, "status": ended(1)})
+    shown = tree(Explanation(seen, (left,), ()), 10)
+    assert shown[1][:3] == ("├──" if lines else "└──")
+    assert shown[3:] == lines
+
+
 def test_a_tree_says_when_the_experiment_is_deleted() -> None:
     seen = experiment(phase="Succeeded", deleteTime="1970-01-01T00:05:10Z")
     assert "deleted in 5m" in tree(Explanation(seen, (), ()), 10)[0]

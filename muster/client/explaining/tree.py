@@ -58,14 +58,17 @@ def tree(explanation: Explanation, now: float, roll: "Detail | None" = None, sty
     end = _End(status.finished_at, theirs=seen.watched is not None) if seen.finished else None
     marks = dict.fromkeys(status.roll.missing if status.roll else (), "missing from the roll")
     marks |= {rank: finding.what for rank, finding in roll.unseen.items()} if roll else {}
+    gone = _gone(explanation) if groups else ""
     for number, (name, found) in enumerate(groups):
-        last = number == len(groups) - 1
+        last = number == len(groups) - 1 and not gone
         count = f"{len(found)} member{'s' if len(found) > 1 else ''}"  # ready is nothing that has ended
         if not seen.finished:
             count = f"{sum(_here(member) for member in found)}/{len(found)} ready"
         lines.append(f"{'└' if last else '├'}── {printable(name) or 'members'}  {count}")
         stem = "    " if last else "│   "
         lines += [stem + line for line in _members(found, marks, end, style)]
+    if gone:
+        lines.append(f"└── {gone}")
     if not explanation.members_read:
         lines.append("└── the members may not be read")
     elif seen.managed_by:
@@ -104,6 +107,14 @@ def _dashboard(explanation: Explanation) -> str:
     host = host or (f"[{ip}]" if ":" in ip else ip)
     inside = f"http://{host}:{port} inside the cluster; " if host else ""
     return f"{inside}from here: muster port-forward {printable(seen.name)} {port} -n {printable(seen.namespace)}"
+
+
+def _gone(explanation: Explanation) -> str:
+    """The member whose failure ended the run, where it has no pod any more: without a program it is deleted."""
+    cause, ranks = explanation.experiment.status.cause, {member.rank for member in explanation.members}
+    if not explanation.experiment.finished or cause is None or not cause.pod or cause.rank in ranks:
+        return ""
+    return printable(f"rank {cause.rank}: its pod {cause.pod} no longer exists")
 
 
 def _watched(explanation: Explanation) -> list[str]:
