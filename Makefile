@@ -52,7 +52,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
-frameworks: $(READY) ## Install Ray, XGBoost and PyTorch for examples and their tests (minutes: 600 MB into ~/.cache, PyTorch from apt); TORCH=1: also the current PyTorch (6 GB)
+frameworks: $(READY) ## Install Ray, XGBoost and PyTorch for examples and their tests (minutes: 600 MB into ~/.cache, PyTorch from apt); TORCH=1: also the current PyTorch (6 GB, up to 40 minutes)
 	@$(BIN)/python -m tests.frameworks $(if $(TORCH),--torch)
 
 demo: $(READY) ## Run the main job on a local cluster: train, lose a worker, miss a rank

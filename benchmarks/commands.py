@@ -1,7 +1,9 @@
-"""The command line started cold: CPU time of one ``muster --help``, ``lint`` and ``get``, with all imports.
+"""The command line started cold: CPU time of one ``muster --help``, ``lint``, ``get`` and ``run``, with all imports.
 
-``get`` reads a running gang of two from a local API server. The bytecode is on disk, as after an installation. The
-least of several runs counts, because other work on the machine only adds to it: start this one on an idle machine.
+``get`` reads a running gang of two from a local API server. ``run`` starts a cluster, musterd and three processes of a
+program that fails at its first import: what a mistake in a program costs. The bytecode is on disk, as after an
+installation. The least of several runs counts, because other work on the machine only adds to it: start this one on an
+idle machine.
 """
 
 import asyncio
@@ -23,6 +25,8 @@ from muster.local.kubeconfig import write_kubeconfig
 
 RUNS = 10
 """Measured runs of each command, after one that writes the bytecode."""
+RUNS_OF_RUN = 3
+"""Each takes seconds."""
 PEER = "python -c pass"
 SPEC = {
     "operator": "jax",
@@ -55,15 +59,17 @@ spec:
 """
 
 
-async def seconds(*command: str, environment: dict[str, str], where: Path) -> float:
-    """The least CPU time, user and system, of a command; its children that ended before are not in it."""
+async def seconds(
+    *command: str, environment: dict[str, str], where: Path, runs: int = RUNS, expected: int = 0
+) -> float:
+    """The least CPU time, user and system, of a command with all processes that it waits for."""
     spent = []
-    for _ in range(RUNS + 1):
+    for _ in range(runs + 1):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, *command), env=environment, cwd=where, stdout=DEVNULL, stderr=DEVNULL
         )
-        if await process.wait() != 0:
+        if await process.wait() != expected:
             raise RuntimeError(f"{' '.join(command)} exited with {process.returncode}")
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
@@ -78,6 +84,7 @@ async def measured() -> list[Result]:
         where = Path(directory)
         write_kubeconfig(where / "kubeconfig", url=await api.start(), token=token)
         (where / "manifest.yaml").write_text(MANIFEST, encoding="utf-8")
+        (where / "fails.py").write_text("import no_such_module\n", encoding="utf-8")
         _apply(api, "apiextensions.k8s.io/v1", "customresourcedefinitions", custom_resource_definition())
         metadata = {"name": "train", "namespace": "default"}
         run: dict[str, Any] = {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata}
@@ -92,10 +99,16 @@ async def measured() -> list[Result]:
         try:
             start = await cpu("-c", "pass")
             muster = ("-c", "from muster.entry import muster; muster()")
-            return [
+            results = [
                 Result.of(f"muster {words[0]}, CPU time", await cpu(*muster, *words), "s", budget, PEER, start)
                 for words, budget in ((("--help",), 0.1), (("lint", "manifest.yaml"), 0.25), (("get", "train"), 0.3))
             ]
+            del environment["KUBECONFIG"]
+            environment["MUSTER_HOME"] = str(where / "home")
+            failing = (*muster, "run", "-n", "3", "--", sys.executable, "fails.py")
+            spent = await seconds(*failing, environment=environment, where=where, runs=RUNS_OF_RUN, expected=1)
+            name = "muster run, a program that fails at import, CPU time"
+            return [*results, Result.of(name, spent, "s", 4.0, PEER, start)]
         finally:
             await api.stop()
 
@@ -108,5 +121,5 @@ def _apply(api: ApiServer, version: str, plural: str, obj: dict[str, Any], subre
 
 
 def run() -> list[Result]:
-    """Measure the three commands."""
+    """Measure the four commands."""
     return asyncio.run(measured())

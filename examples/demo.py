@@ -48,7 +48,7 @@ ENVIRONMENT = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ.
 METRICS = re.compile(r"^muster_(experiment_|gang_restarts|outcomes|experiments\{)(?!.* 0(\.0)?$)")
 """Metrics of experiments that are not zero."""
 SHOWN_METRICS = re.compile(r"^muster_(experiment_(ranks_|stuck|hang_info)|gang_restarts|outcomes)")
-"""Those that are shown at the end, while the gang hangs."""
+"""Those that are shown at the end, while the gang hangs: its own, and counters of all."""
 
 
 def headline(number: int, title: str, write: Callable[[str], None] = say) -> None:
@@ -76,7 +76,8 @@ class Demo:
             await self._client.submit(hanging, name=name, namespace="default", filename=HANGS)
             try:
                 named = await self._others() and await self._show_hang(name)
-                self.metrics = [line for line in await scrape(self._cluster.daemon_url) if SHOWN_METRICS.match(line)]
+                shown = filter(SHOWN_METRICS.match, await scrape(self._cluster.daemon_url))
+                self.metrics = [line for line in shown if 'experiment="' not in line or f'experiment="{name}"' in line]
                 return named
             finally:
                 await self._client.delete(name, namespace="default")

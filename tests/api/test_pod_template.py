@@ -77,6 +77,16 @@ FULL = """\
     hostAliases: [{ip: 10.0.0.1, hostnames: [store]}]
     hostNetwork: true
     hostIPC: false
+    hostPID: true
+    hostUsers: false
+    shareProcessNamespace: true
+    enableServiceLinks: true
+    preemptionPolicy: Never
+    dnsPolicy: Default
+    os: {name: linux}
+    readinessGates: [{conditionType: example.org/reachable}]
+    resourceClaims: [{name: dra, resourceClaimTemplateName: gpu}]
+    schedulingGroup: {podGroupName: train}
     volumes:
       - {name: scratch, emptyDir: {}}
       - {name: token, secret: {secretName: token, optional: true}}
@@ -96,7 +106,16 @@ FULL = """\
         resources: {limits: {ephemeral-storage: 10Gi, nvidia.com/mig-1g.5gb: 1}, claims: [{name: dra}]}
         lifecycle: {postStart: {exec: {command: [true]}}}
         livenessProbe: {tcpSocket: {port: 1}}
+        readinessProbe: {httpGet: {port: 1}}
+        startupProbe: {exec: {command: [true]}}
+        imagePullPolicy: Always
+        resizePolicy: [{resourceName: cpu, restartPolicy: NotRequired}]
+        volumeDevices: [{name: scratch, devicePath: /dev/a}]
+        stdin: true
+        stdinOnce: true
+        tty: true
         securityContext: {capabilities: {add: [IPC_LOCK]}, runAsNonRoot: true}
+        terminationMessagePath: /dev/last-words
         terminationMessagePolicy: FallbackToLogsOnError
       - {name: log, image: "vector:1", args: [--quiet], resources: {requests: {cpu: 100m}}}
 """
@@ -111,6 +130,17 @@ def test_a_full_template_is_kept_as_it_is_written() -> None:
     posted = experiment_object(loaded, name="e", namespace="n")
     assert posted["spec"]["template"] == template
     assert parse_experiment(whole(template)).spec.template == template
+
+
+def test_every_field_that_muster_does_not_own_may_be_set() -> None:
+    template = yaml.safe_load(written(FULL))["spec"]["template"]
+    for shape, part in (
+        (Metadata, template["metadata"]),
+        (PodSpec, template["spec"]),
+        (MainContainer, template["spec"]["containers"][0]),
+    ):
+        names = {field.alias or name for name, field in shape.model_fields.items()}
+        assert names - {*part} == {*refused_fields(shape)}, shape
 
 
 def test_a_type_has_a_template_of_its_own() -> None:

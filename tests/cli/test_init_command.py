@@ -5,10 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from muster.api.manifest.load import load_manifest
+from muster.api.manifest.experiment import parse_experiment
+from muster.api.manifest.load import experiment_object, load_manifest
 from muster.api.manifest.operators import operators
 from muster.cli.commands.files.init import starter
+from muster.kinds.experiments.planning import plan_of
 from tests.cli.conftest import Call
+from tests.frameworks.__main__ import LOCK
 
 
 @pytest.mark.parametrize("operator", [*operators()])
@@ -29,6 +32,19 @@ def test_every_field_that_is_commented_out_is_valid(operator: str) -> None:
     assert loaded.warnings == ()
     assert loaded.spec.storage is not None
     assert loaded.spec.storage.attach_existing_pvcs[0].mount_point == "/mnt/datasets"
+
+
+@pytest.mark.parametrize("operator", [*operators()])
+def test_a_manifest_says_who_knows_which_ranks_have_arrived_as_the_plan_does(operator: str) -> None:
+    posted = experiment_object(load_manifest(starter(operator)), name="e", namespace="n")
+    posted["metadata"] |= {"uid": "u", "generation": 1, "resourceVersion": "1"}
+    asked = plan_of(parse_experiment(posted)).asked is not None
+    assert ("counts as arrived when its pod is ready" if asked else "Muster asks") not in starter(operator)
+
+
+def test_the_version_of_ray_in_its_manifest_is_the_one_that_the_tests_run() -> None:
+    (pinned,) = re.findall(r"^ray==(\S+)", LOCK.read_text(), re.MULTILINE)
+    assert f'rayVersion: "{pinned}"\n' in starter("kuberay")
 
 
 def test_the_default_is_a_jax_manifest_in_this_directory(

@@ -1,4 +1,4 @@
-"""Every architecture decision has a number of its own, and every reference to it gives that number."""
+"""Every decision record has a number of its own, references give that number, and the files that it names exist."""
 
 import re
 from pathlib import Path
@@ -7,8 +7,8 @@ import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
 RECORDS = sorted((DOCS / "adr").glob("*.md"))
-CODE = re.compile(r"^Code: .*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
-NAMED = re.compile(r"`([\w./-]+/[\w./-]*)`")
+SOURCES = sorted((DOCS.parent / "muster").rglob("*.py"))
+NAMED = re.compile(r"`((?:muster|tests|benchmarks|deploy|docs|examples|\.ci)/[^`\s]*)`")
 LINK = re.compile(r"\[ADR (\d+)\]\((?:adr/)?(\d{4})-")
 
 pytestmark = pytest.mark.drift
@@ -29,12 +29,9 @@ def test_a_link_to_a_decision_gives_the_number_of_its_file() -> None:
     assert [link for link in links if int(link[1]) != int(link[2])] == []
 
 
-def test_what_a_decision_names_as_its_code_exists() -> None:
-    named = [
-        (record.name, path)
-        for record in RECORDS
-        for code in CODE.findall(record.read_text())
-        for path in NAMED.findall(code)
-    ]
-    assert len(named) >= 100
-    assert [(record, path) for record, path in named if not (DOCS.parent / path).exists()] == []
+@pytest.mark.parametrize(("texts", "least"), [(RECORDS, 150), (SOURCES, 3)], ids=["decisions", "sources"])
+def test_a_path_that_a_decision_or_a_source_names_exists(texts: list[Path], least: int) -> None:
+    """What is gone is named without backticks, as history."""
+    named = [(text.name, path) for text in texts for path in NAMED.findall(text.read_text(encoding="utf-8"))]
+    assert len(named) >= least
+    assert [(text, path) for text, path in named if not (DOCS.parent / path).exists()] == []

@@ -1,6 +1,7 @@
 """``make demo``, the first command of the README, ends well and shows what the README says of it."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,8 @@ SHOWN = (
 )
 """In this order: the killed rank, the gang that resumes, the rank that never calls, the labelled one, and the
 one that hangs, with its calls."""
+MOST_METRICS = 12
+"""Series in the last part: of the gang that hangs, and counters of all. A scrape has three times as many."""
 
 
 @pytest.mark.cluster
@@ -46,3 +49,5 @@ def test_the_demo_names_the_killed_rank_resumes_and_names_the_missing_ones(tmp_p
         found = done.stdout.find(words, place)
         assert found >= 0, f"{words}\n{done.stdout}"
         place = found + 1
+    series = re.findall(r"^   muster_\S+ \S+$", done.stdout.partition("what Prometheus sees")[2], re.MULTILINE)
+    assert 0 < len(series) <= MOST_METRICS, "\n".join(series)

@@ -9,16 +9,20 @@ requirements.txt, jupyter.txt and torch.txt anew from their ``.in`` files.
 ``--torch`` (``make frameworks TORCH=1``) also installs the current PyTorch with transformers, into a virtual
 environment of their own inside (torch.txt). It works without a GPU, but not without the CUDA libraries of its wheel:
 6 GB. Once it is there, each later call brings it to the versions of the lock.
+
+Before an installation its size and time are printed, and then a line for each package that is fetched.
 """
 
+import argparse
 import fcntl
 import hashlib
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tests.frameworks.interpreters import SYSTEM_PYTHON, has_module, home, jupyter_home, torch_home
@@ -29,11 +33,25 @@ HEADER = "# Written by `python -m tests.frameworks --lock` from {}; do not edit.
 TORCH = "2.9.0"
 """The wheel where one is for CPUs: every wheel of PyPI for another platform than Linux on x86_64."""
 DEBIAN_TORCH = "python3-torch"
+COST = {
+    LOCK: "600 MB, minutes",
+    JUPYTER_LOCK: "30 MB, a minute",
+    TORCH_LOCK: "6 GB, of which 3 GB are fetched; a minute with pip's cache, 40 minutes on two busy cores without it",
+}
+FETCHES = ("Downloading ", "Using cached ")
+"""How pip begins the line of a package that it has found."""
+UNPACKS = "Installing collected packages: "
 
 
 def main(arguments: Sequence[str]) -> int:
     """Install what is missing. Never fails: a framework that is not there skips its tests."""
-    if "--lock" in arguments:
+    parser = argparse.ArgumentParser(
+        "python -m tests.frameworks", description="Install the frameworks of the examples."
+    )
+    parser.add_argument("--torch", action="store_true", help=f"also the current PyTorch ({COST[TORCH_LOCK]})")
+    parser.add_argument("--lock", action="store_true", help="only write the files that pin the versions")
+    asked = parser.parse_args(list(arguments))
+    if asked.lock:
         for lock in (LOCK, JUPYTER_LOCK, TORCH_LOCK):
             source = lock.with_suffix(".in")
             lock.write_text(HEADER.format(source.name) + _resolve(source), encoding="utf-8")
@@ -42,28 +60,29 @@ def main(arguments: Sequence[str]) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     with folder.with_name(f"{folder.name}.lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        current_torch = "--torch" in arguments or torch_home().exists()  # asked before the folder around it is cleared
-        _report("ray and xgboost", _install_environment(folder, LOCK, "ray and xgboost"))
-        _report("jupyter", _install_environment(jupyter_home(), JUPYTER_LOCK, "jupyter"))
+        current_torch = asked.torch or torch_home().exists()  # asked before the folder around it is cleared
+        _report("ray and xgboost", install_environment(folder, LOCK, "ray and xgboost"))
+        _report("jupyter", install_environment(jupyter_home(), JUPYTER_LOCK, "jupyter"))
         _report("torch", _install_torch(folder / "bin" / "python"))
         if current_torch:
             what = "the current torch, with transformers"
-            _report(what, _install_environment(torch_home(), TORCH_LOCK, what))
+            _report(what, install_environment(torch_home(), TORCH_LOCK, what))
     return 0
 
 
-def _install_environment(folder: Path, lock: Path, what: str) -> str:
+def install_environment(folder: Path, lock: Path, what: str) -> str:
     """Bring the virtual environment to the pinned versions. Returns the reason where it cannot be done."""
     stamp = folder / ".ready"
     state = f"{hashlib.sha256(lock.read_bytes()).hexdigest()} {sys.version}"
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == state:
         return ""
-    print(f"installing {what} into {folder} (this takes minutes) ...", flush=True)
+    packages = len(re.findall(r"^[\w.-]+==", lock.read_text(encoding="utf-8"), re.MULTILINE))
+    print(f"installing {what} into {folder}: {packages} packages ({COST[lock]}) ...", flush=True)
     stamp.unlink(missing_ok=True)
-    if problem := _run([sys.executable, "-m", "venv", "--clear", str(folder)]):
+    if problem := run([sys.executable, "-m", "venv", "--clear", str(folder)]):
         return problem
-    pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    if problem := _run([*pip, "--require-hashes", "--only-binary", ":all:", "--requirement", str(lock)]):
+    pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check"]
+    if problem := run([*pip, "--require-hashes", "--only-binary", ":all:", "--requirement", str(lock)], show):
         return problem
     stamp.write_text(state, encoding="utf-8")
     return ""
@@ -81,7 +100,7 @@ def _install_torch(python: Path) -> str:
 def _install_wheel_of_torch(python: Path) -> str:
     if sys.platform == "linux" and platform.machine() == "x86_64":
         return "the package index has no build for CPUs on this platform (its wheel brings 3 GB of CUDA)"
-    return _run([str(python), "-m", "pip", "install", "--quiet", "--only-binary", ":all:", f"torch=={TORCH}"])
+    return run([str(python), "-m", "pip", "install", "--quiet", "--only-binary", ":all:", f"torch=={TORCH}"])
 
 
 def _install_debian_torch() -> str:
@@ -90,9 +109,9 @@ def _install_debian_torch() -> str:
     if os.geteuid() != 0:
         return f"not root: `sudo apt-get install {DEBIAN_TORCH}` installs it"
     print(f"installing Debian's {DEBIAN_TORCH} (half a minute) ...", flush=True)
-    if reason := _run(["apt-get", "update", "-qq"]):
+    if reason := run(["apt-get", "update", "-qq"]):
         return reason
-    return _run(["apt-get", "install", "-qq", "--yes", "--no-install-recommends", DEBIAN_TORCH])
+    return run(["apt-get", "install", "-qq", "--yes", "--no-install-recommends", DEBIAN_TORCH])
 
 
 def _resolve(source: Path) -> str:
@@ -103,14 +122,25 @@ def _resolve(source: Path) -> str:
     return made.stdout
 
 
-def _run(command: Sequence[str]) -> str:
-    """Run a command quietly. Returns its last line where it fails."""
-    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    done = subprocess.run(command, env=quiet, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    if done.returncode == 0:
-        return ""
-    said = (done.stderr or done.stdout).strip().splitlines()
-    return f"{Path(command[0]).name}: {said[-1] if said else f'exit code {done.returncode}'}"
+def show(line: str) -> None:
+    """Print what pip fetches, and when it begins to unpack, after which it is silent until it ends."""
+    if line.startswith(FETCHES) and ".metadata" not in line:
+        print(f"  {line}", flush=True)
+    elif line.startswith(UNPACKS):
+        print(f"  unpacking {line.count(',') + 1} packages ...", flush=True)
+
+
+def run(command: Sequence[str], hears: Callable[[str], None] = lambda _: None) -> str:
+    """Run a command, with a call for each line of its output. Returns the last line where it fails."""
+    quiet, last = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}, ""
+    with subprocess.Popen(
+        command, env=quiet, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        assert process.stdout is not None
+        for line in map(str.strip, process.stdout):
+            last = line or last
+            hears(line)
+    return f"{Path(command[0]).name}: {last or f'exit code {process.returncode}'}" if process.returncode else ""
 
 
 def _report(what: str, problem: str) -> None:

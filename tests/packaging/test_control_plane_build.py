@@ -47,6 +47,23 @@ def calls(fake: Path, verb: str) -> int:
     return sum(line.startswith(verb) for line in (fake / "calls").read_text().splitlines())
 
 
+def test_a_build_names_what_it_makes_and_each_step_before_it_takes_its_time(
+    fake: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = binaries.binaries().folder
+    first, *others = capfd.readouterr().out.splitlines()
+    assert first == f"building {binaries.control_plane().title} into {folder}"
+    assert "minutes on 2 idle cores" in first
+    packages = binaries.control_plane().packages
+    listings = [
+        f"  {package}: Go lists its packages and fetches its modules (a minute or two)" for package in packages.values()
+    ]
+    assert others[::2] == listings
+    assert [line.rpartition(" in ")[0] for line in others[1::2]] == [f"  {program}: built" for program in packages]
+    binaries.binaries()
+    assert capfd.readouterr().out == ""
+
+
 def test_what_is_built_is_not_built_again(fake: Path) -> None:
     found = binaries.binaries()
     assert {each.name for each in found.folder.iterdir()} == {*PROGRAMS, "lock"}
@@ -108,13 +125,16 @@ def test_code_that_does_not_compile_is_not_an_excuse(fake: Path) -> None:
         binaries.binaries()
 
 
-def test_a_build_that_takes_too_long_ends_and_the_next_one_goes_on(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_build_that_takes_too_long_ends_and_the_next_one_goes_on(
+    fake: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     (fake / "slow").touch()
     monkeypatch.setenv(binaries.SECONDS_VARIABLE, "0.2")
     binaries.build_cache().mkdir(parents=True)
     with pytest.raises(CannotBuild, match="goes on from there"):
         binaries.binaries()
     assert binaries.build_cache().exists()
+    assert "  etcd: 0 of 2 packages compiled (0 s)\n" in capfd.readouterr().out
 
 
 def test_a_disk_that_is_too_full_is_said_before_anything_is_built(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,17 +1,21 @@
 """What `make real-node` needs, makes and leaves, as far as it can be seen without root."""
 
 import os
+import sys
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tests.real.binaries import CACHE_VARIABLE
 from tests.real_node import leftovers, requirements
 from tests.real_node.addresses import PLACES, Place, next_place
+from tests.real_node.images import build
 from tests.real_node.machine import boot, cgroups, configuration
 from tests.real_node.machine.machine import PREFIX
 from tests.real_node.machine.plan import Plan
-from tests.real_node.programs import modules
+from tests.real_node.programs import Programs, modules
 from tests.real_node.scrape import with_targets
 
 PLAN = Plan("node-1", "/disk", "10.89.0.11", "10.244.1.0/24", {}, "pause:1", "a", "b", "c", "ca", "crt", "key")
@@ -41,6 +45,26 @@ def test_too_little_memory_is_said_with_both_numbers(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(requirements, "MEMORY", 1 << 60)
     said = "\n".join(requirements.missing())
     assert "GB are available, and 1152921505 GB are needed" in said
+
+
+def test_each_image_is_announced_with_how_many_there_are(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
+    present: set[str] = set()
+    monkeypatch.setattr(build, "_present", lambda: present)
+    monkeypatch.setattr(build, "_build", lambda name, *_: sys.stdout.write(f"  buildah builds {name}\n"))
+    monkeypatch.setattr(build, "_forget_old", lambda *_: None)
+    programs = Programs(defaultdict(lambda: "program"), "v1")
+    tags = build.images(programs).tags
+    expected: list[str] = []
+    for number, name in enumerate(tags, 1):
+        expected += [f"building image {number} of {len(tags)}: {name} (a minute or two)", f"  buildah builds {name}"]
+        expected.append(f"  {name}: built in 0 s")
+    assert capfd.readouterr().out.splitlines() == expected
+    present |= {f"localhost/{name}:{tag}" for name, tag in tags.items() if name != "train"}
+    build.images(programs)
+    assert capfd.readouterr().out.startswith("building image 1 of 1: train (")
 
 
 def test_a_run_that_was_killed_leaves_nothing_after_the_next_begins(

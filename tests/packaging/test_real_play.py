@@ -3,13 +3,17 @@
 import json
 from dataclasses import fields
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from tests.flakes import record
+from tests.real import __main__ as on_a_control_plane
 from tests.real import rows
 from tests.real.ground import VARIABLE, Ground
 from tests.real.play import Choice, Play, last_line, unplayed
+from tests.real_node import __main__ as on_nodes
+from tests.real_node import leftovers
 
 CONFTEST = "from tests.real.conftest import pytest_configure, pytest_runtest_makereport, row"
 PASSES = "def test_a(row): row.happens('a'); row.says('all is well')"
@@ -93,6 +97,23 @@ def test_marks_that_are_asked_for_choose_within_each_part(ground: Ground, capfd:
 def test_what_was_not_played_is_named_by_file_and_of_a_table_by_its_row() -> None:
     names = ["tests/real/situations/test_a.py::test_one", "tests/real/situations/test_a.py::test_rows[two]"]
     assert [*unplayed("tests/real", names, 7)] == ["not played: 2 of the 7 situations of tests/real", "  a: one, [two]"]
+
+
+@pytest.mark.parametrize("program", [on_a_control_plane, on_nodes])
+def test_help_is_printed_and_nothing_is_made_or_removed_for_it(
+    program: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("something is made")
+
+    for name in ("ground", "programs", "images", "missing"):
+        if hasattr(program, name):
+            monkeypatch.setattr(program, name, refuse)
+    monkeypatch.setattr(leftovers, "remove", refuse)
+    with pytest.raises(SystemExit) as ended:
+        program.main(["--help"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith("usage: python -m ")
 
 
 def test_nothing_played_is_not_good(ground: Ground) -> None:

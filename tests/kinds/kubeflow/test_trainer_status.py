@@ -41,6 +41,12 @@ def test_a_step_that_is_no_step_is_no_report(step: Any) -> None:
     assert read(current_step=step) is None
 
 
+@pytest.mark.parametrize("number", ["1_000", "\u0661\u0662", " 12", "12\n", "infinity"])
+def test_a_metric_that_only_python_reads_as_a_number_is_left_out(number: str) -> None:
+    seen = read(current_step="7", loss=number, other="2")
+    assert seen == StepReport(0, 7, 0, scalars=(("other", 2.0),))
+
+
 def test_a_percentage_alone_is_no_step() -> None:
     assert read(loss="1.0") is None
 

@@ -84,6 +84,18 @@ def test_a_template_adds_to_the_pod_and_to_main() -> None:
     }
 
 
+def test_a_field_that_muster_does_not_set_is_in_the_pod_as_it_is_written() -> None:
+    stated = {
+        "schedulingGroup": {"podGroupName": "train"},
+        "resourceClaims": [{"name": "dra", "resourceClaimTemplateName": "gpu"}],
+        "topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}],
+        "dnsPolicy": "Default",
+        "hostUsers": False,
+    }
+    spec = pod_of(planned({"spec": stated}))["spec"]
+    assert {name: spec.get(name) for name in stated} == stated
+
+
 def test_injected_variables_stand_first_so_that_others_may_refer_to_them() -> None:
     plan = planned({"spec": {"containers": [{"name": "main", "env": [{"name": "A", "value": "$(MUSTER_RANK)"}]}]}})
     names = [variable["name"] for variable in main_of(pod_of(plan))["env"]]

@@ -5,6 +5,8 @@ import json
 import pytest
 
 from muster.api.progress import MAX_VALUE
+from muster.watchers.probes.torch import collectives
+from muster.watchers.probes.torch.collectives import StoredCollectives
 from muster.watchers.probes.torch.reports import MOST, StoredReports
 from muster.watchers.probes.torch.store import Store
 
@@ -22,7 +24,8 @@ class Claims(Store):
     async def values(self, keys: list[str], most: int) -> list[bytes]:  # type: ignore[override]
         self.most_asked = max(self.most_asked, len(keys))
         self.bytes = max(self.bytes, len(keys) * most)
-        return [json.dumps({"step": 1, "calls": 1, "processes": 64}).encode()] * len(keys)
+        said = {"step": 1, "calls": 1, "rank": 1, "beat": 1, "moves": 1, "processes": 64}
+        return [json.dumps(said).encode()] * len(keys)
 
 
 @pytest.mark.parametrize("members", [64, 65, MOST // 2, MOST])
@@ -31,6 +34,14 @@ async def test_a_gang_that_claims_many_processes_is_read_up_to_a_bound(members: 
     await StoredReports(members).read(store)
     assert members <= store.most_asked <= MOST
     assert store.bytes <= MOST * MAX_VALUE == 4 << 20
+
+
+@pytest.mark.parametrize("members", [64, 65, collectives.MOST // 2, collectives.MOST])
+async def test_of_a_gang_that_claims_many_processes_collectives_are_read_up_to_a_bound(members: int) -> None:
+    store, reader = Claims(), StoredCollectives(members)
+    for _ in range(2):  # the further processes of a pod are read from the second look on
+        await reader.read(store)
+    assert members <= store.most_asked <= collectives.MOST
 
 
 async def test_a_gang_of_more_members_is_not_read() -> None:

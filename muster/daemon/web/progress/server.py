@@ -38,7 +38,7 @@ from muster.daemon.web.readers import token_of
 MEMBERS = Limits(connections=512, per_peer=64, first_request=5.0, idle=5.0, answer=10.0)
 """Of the listener for members. Those of a node may share an address."""
 PER_SECOND = 200.0
-"""Handshakes a second: with posts that are refused, a third of a core at most (``benchmarks/refused.py``)."""
+"""Handshakes a second: with posts that are refused, a third of a core at most (1.4 ms each were measured, ADR 68)."""
 BODY: Final = 2.0
 """Seconds in which a body must have come."""
 PASSED_ON = "X-Muster-Passed-On"

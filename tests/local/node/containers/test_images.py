@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from muster.local.node.containers.images import missing, repository
+
+DOCS = Path(__file__).parents[4] / "docs"
 
 
 @pytest.mark.parametrize(
@@ -15,11 +20,22 @@ from muster.local.node.containers.images import missing, repository
         ("muster.local/missing", True),
         ("muster.local/python:3", False),
         ("registry.example.com/not-missing:1", False),
+        ("registry.example.com/missing-image", False),
+        ("registry.example.com/missing/python:3", False),
+        ("missing-image:1", False),
         ("", False),
     ],
 )
 def test_some_image_names_are_treated_as_missing(image: str, is_missing: bool) -> None:
     assert missing(image) is is_missing
+
+
+@pytest.mark.parametrize("page", ["local-cluster.md", "adr/0011-the-working-directory-is-the-image.md"])
+def test_the_pages_name_what_is_treated_as_missing(page: str) -> None:
+    (sentence,) = re.findall(r"images called\s(.*?)\sfail to\s", (DOCS / page).read_text(), re.IGNORECASE | re.DOTALL)
+    names = [name.replace("NAME", "team/train") for name in re.findall("`([^`]+)`", sentence)]
+    assert len(names) == 3
+    assert all(missing(f"{name}{tag}") for name in names for tag in ("", ":1"))
 
 
 @pytest.mark.parametrize(
