@@ -17,7 +17,7 @@ from muster.api.values.termination_message import words
 from muster.state.facts.incidents.grouping import assigned, groups
 from muster.state.facts.incidents.places import Places
 from muster.state.facts.incidents.signs import Run, Sign
-from muster.state.facts.incidents.tracking import Tracking, follow
+from muster.state.facts.incidents.tracking import Tracking, follow, following
 from muster.state.view.places.report import PlaceReport
 from muster.state.view.places.sentence import sentence as places_sentence
 from muster.state.view.places.standstill import places_in_turns, places_seen
@@ -277,7 +277,7 @@ def _grouping(n: int) -> Look:
 def _tracking(n: int) -> Look:
     signs = _signs(n)
     seen = follow(follow(Tracking(), signs, 2000.0, Places()), signs, 2020.0, Places())
-    return lambda: follow(seen, signs, 2025.0, Places())
+    return lambda: following(seen, signs, 2025.0, Places(), ())
 
 
 def _last_words(n: int) -> Look:
