@@ -105,7 +105,10 @@ class Goodput(msgspec.Struct, frozen=True, gc=False):
     stuck: Annotated[Count, Wire("It was Stuck; a hang counts from the last step.")] = 0
     recovery: Annotated[Count, Wire("From a failure until the roll was complete again.")] = 0
     lost: Annotated[Count, Wire("Steps after the one from which the next epoch resumed.")] = 0
-    other: Annotated[Count, Wire("Pauses that programs announced for another reason.")] = 0
+    other: Annotated[
+        Count,
+        Wire("Pauses that programs announced for another reason, and the time from a success until it was seen."),
+    ] = 0
     steps: Annotated[EpochSteps | None, Wire("What of it comes from reported steps.")] = None
     marks: Annotated[
         tuple[StepMark, ...],

@@ -25,6 +25,7 @@ VERBS = {
     "incidents": Verb("muster.cli.commands.incidents.incidents:incidents", "List what keeps several runs at once."),
     "get": Verb("muster.cli.commands.get:get", "Show an experiment, its members and what it waits for."),
     "goodput": Verb("muster.cli.commands.goodput.goodput:goodput", "Show where the time of experiments went."),
+    "usage": Verb("muster.cli.commands.goodput.usage:usage", "Show the hours of accelerators that were held."),
     "explain": Verb("muster.cli.commands.explain:explain", "Show what it waits for, why, and what happened."),
     "bundle": Verb("muster.cli.commands.bundle:bundle", "Write an archive of all that is known of it."),
     "logs": Verb("muster.cli.commands.logs:logs", "Print the lines of all ranks by time."),

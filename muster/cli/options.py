@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
+from muster.api.errors import MusterError
 from muster.api.values.durations import DurationError, parse_duration
 from muster.cli.terminal.colours import data, plain, say
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+LONGEST_TOKEN = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,15 @@ class Span(click.ParamType[float]):
             return float(parse_duration(value))
         except DurationError as error:
             self.fail(str(error), param, ctx)
+
+
+def read_token(file: Path) -> str:
+    """The bearer token in a file. Raises ``MusterError`` where it holds none."""
+    with file.open(encoding="ascii", errors="replace") as opened:
+        token = opened.read(LONGEST_TOKEN + 1).strip()
+    if not token or len(token) > LONGEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
+        raise MusterError(f"{file}: holds no token of a cluster: kubectl create token NAME > {file} makes one")
+    return token
 
 
 def _print_retry(error: ApiError, seconds: float) -> None:

@@ -1,11 +1,13 @@
 """``muster goodput``: the bars add up, and what is not known is said."""
 
 import json
-from collections.abc import Iterator
+import ssl
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
-from typing import ClassVar
 from urllib.parse import parse_qs
 
 import pytest
@@ -128,51 +130,77 @@ def test_a_name_is_quoted_in_a_query() -> None:
     assert selector({"namespace": "", "experiment": 'a"} or up{b="\\'}) == '{experiment="a\\"} or up{b=\\"\\\\"}'
 
 
-class Prometheus(BaseHTTPRequestHandler):
-    """Answers with what a test sets."""
+@dataclass(slots=True)
+class FakePrometheus:
+    """``reply`` gives status and body for a query. The queries are kept, with the header Authorization of each."""
 
-    queries: ClassVar[list[str]] = []
-    reply: ClassVar[str | None] = None
-
-    def do_POST(self) -> None:
-        query = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())["query"][0]
-        self.queries.append(query)
-        series: list[dict[str, object]] = [{"metric": {}, "value": [1.0, "10" if "taken_back" in query else "70"]}]
-        if "badput" in query:
-            series = [{"metric": {"source": each}, "value": [1.0, v]} for each, v in (("stuck", "20"), ("lost", "20"))]
-        answer = {"status": "success", "data": {"resultType": "vector", "result": series}}
-        body = (json.dumps(answer) if self.reply is None else self.reply).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_request(self, code: object = "-", size: object = "-") -> None:
-        """Write no line of it."""
+    reply: Callable[[str], tuple[int, str]]
+    url: str = ""
+    asked: list[tuple[str, str | None]] = field(default_factory=list)
 
 
-@pytest.fixture
-def prometheus(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    monkeypatch.setattr(Prometheus, "queries", [])
-    server = HTTPServer(("127.0.0.1", 0), Prometheus)
-    thread = Thread(target=server.serve_forever, name="prometheus")
+def vector(*series: tuple[Mapping[str, str], float], warnings: tuple[str, ...] = ()) -> tuple[int, str]:
+    """An answer with these series, as Prometheus writes it."""
+    result = [{"metric": labels, "value": [1796031360.5, str(value)]} for labels, value in series]
+    answer = {"status": "success", "data": {"resultType": "vector", "result": result}}
+    return 200, json.dumps(answer | ({"warnings": warnings} if warnings else {}))
+
+
+@contextmanager
+def fake_prometheus(fake: FakePrometheus, tls: ssl.SSLContext | None = None) -> Iterator[FakePrometheus]:
+    """Serve it on loopback."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            query = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())["query"][0]
+            fake.asked.append((query, self.headers["Authorization"]))
+            status, text = fake.reply(query)
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(text.encode())))
+            self.send_header("Location", "https://login.example.com/")
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def log_message(self, *_: object) -> None:
+            """Write no line of it."""
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    server.handle_error = lambda *_: None  # type: ignore[method-assign] # a caller that has gone is no news
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/"
+    fake.url = f"http{'s' if tls else ''}://127.0.0.1:{server.server_port}/"
+    yield fake
     server.shutdown()
     server.server_close()
     thread.join()
 
 
-def test_weeks_are_read_from_prometheus_without_a_cluster(call: Call, prometheus: str) -> None:
-    result = call("goodput", "mine", "-n", "ml", "--prometheus", prometheus, "--weeks", "2")
+def sums(query: str) -> tuple[int, str]:
+    """70 s that were productive, of which 10 were taken back, and 40 that were not."""
+    if "badput" in query:
+        return vector(({"source": "stuck"}, 20), ({"source": "lost"}, 20))
+    return vector(({}, 10 if "taken_back" in query else 70))
+
+
+@pytest.fixture
+def prometheus() -> Iterator[FakePrometheus]:
+    with fake_prometheus(FakePrometheus(sums)) as fake:
+        yield fake
+
+
+def test_weeks_are_read_from_prometheus_without_a_cluster(call: Call, prometheus: FakePrometheus) -> None:
+    result = call("goodput", "mine", "-n", "ml", "--prometheus", prometheus.url, "--weeks", "2")
     heads = [line for line in result.stdout.splitlines() if line.startswith("week of ")]
     assert len(heads) == 2, result.stderr
     assert heads[0].endswith("  goodput 60.0 % of 100s")
-    assert len(Prometheus.queries) == 6
-    assert all('{namespace="ml",experiment="mine"}[' in query for query in Prometheus.queries)
-    assert any("[604800s]" in query for query in Prometheus.queries)
-    call("goodput", "-A", "--prometheus", prometheus, "--weeks", "1")
-    assert "muster_experiment_productive_seconds_total{}[" in "".join(Prometheus.queries[6:])
+    queries = [query for query, _ in prometheus.asked]
+    assert len(queries) == 6
+    assert all('{namespace="ml",experiment="mine"}[' in query for query in queries)
+    assert any("[604800s]" in query for query in queries)
+    call("goodput", "-A", "--prometheus", prometheus.url, "--weeks", "1")
+    assert "muster_experiment_productive_seconds_total{}[" in "".join(query for query, _ in prometheus.asked[6:])
 
 
 @pytest.mark.parametrize(
@@ -185,10 +213,10 @@ def test_weeks_are_read_from_prometheus_without_a_cluster(call: Call, prometheus
     ],
 )
 def test_an_answer_that_is_none_is_an_error_in_one_line(
-    call: Call, prometheus: str, monkeypatch: pytest.MonkeyPatch, reply: str, says: str
+    call: Call, prometheus: FakePrometheus, reply: str, says: str
 ) -> None:
-    monkeypatch.setattr(Prometheus, "reply", reply)
-    result = call("goodput", "-A", "--prometheus", prometheus, "--weeks", "1")
+    prometheus.reply = lambda _: (200, reply)
+    result = call("goodput", "-A", "--prometheus", prometheus.url, "--weeks", "1")
     assert (result.exit_code, result.stdout) == (1, "")
     assert says in result.stderr
     assert "\x1b" not in result.stderr

@@ -10,8 +10,9 @@ as they change. What is known only later is taken back from the productive time 
   carry. So they cost no write when they begin or end, and no daemon has to be there. Those that are first read while
   the gang is Stuck count as far as the hang, whose length the program knows, leaves time for them.
 - *recovery*: a failure began when its container ended, where that was seen more than a second later.
+- *other*: a success was over when its last pod ended, where that was seen more than five seconds later.
 
-All but the last are claims of the program, and none takes more than the productive time of its epoch.
+All but these two are claims of the program, and none takes more than the productive time of its epoch.
 """
 
 from typing import Final, NamedTuple
@@ -65,19 +66,22 @@ def account(context: Context, before: Record | None, after: Record) -> Record:
     lead = None
     if ran and before is not None:
         progress = context.view.progress_of(before.epoch)
-        lead = progress.lead if progress else None
         since = _since(before, sums)
         sums, worked = _of_epoch(sums, before.epoch), sums.bucket == Bucket.PRODUCTIVE
+        lead = _dated(progress.lead, sums, since) if progress and progress.lead else None
         hang = None if worked else _Hang()
         if closes:  # before the pauses and steps since: what they have of this time follows from it
             sums, hang = _unstuck(sums, until, lead, over=not leaves)
             sums = _turned(sums, bucket, until, ran=ran)
-        if lead is not None:
-            sums = _marked(_reported(sums, lead, since, until, hang), lead, since, until)
+        if lead is not None and progress is not None:
+            sums = _reported(sums, lead, since, until, hang, dated=progress.moved or leaves)
+            sums = _marked(_unwatched(sums, _ms(progress.unwatched), until), lead, since, until)
         if leaves and worked:
-            sums = _left(sums, lead, before, after, until)
+            sums = _left(sums, context, lead, before, after, until)
     elif before is not None and before.phase is Phase.ASSEMBLING and after.phase is Phase.SUCCEEDED:
-        sums = replace(sums.at(min(until, before.assembling_at or until)), bucket=Bucket.PRODUCTIVE)
+        began = min(until, before.assembling_at or until)
+        sums = replace(sums.at(began), bucket=Bucket.PRODUCTIVE)
+        sums = sums.taken(Bucket.OTHER, _ms(until - max(began, _over(context, after, until))))
     if (bucket or "") != sums.bucket:
         sums = _turned(sums, bucket, until, ran=ran)
         found = after.condition(ConditionType.STUCK)
@@ -88,11 +92,40 @@ def account(context: Context, before: Record | None, after: Record) -> Record:
     return replace(after, goodput=sums)
 
 
+def _over(context: Context, after: Record, until: float) -> float:
+    """When a success that was seen late was over: its last pod had ended, and its coordinator answered no more."""
+    if after.phase is not Phase.SUCCEEDED or not context.tally.ended_at:
+        return until
+    ended = max(context.tally.ended_at + ROUNDED, context.probe.last_served_at if context.probe else 0.0)
+    return ended if until - ended > LATE else until
+
+
+def _unseen(context: Context, epoch: int) -> bool:
+    """The coordinator of that epoch has never answered this daemon, so what its programs did is not known."""
+    probe = context.view.probe_result_of(epoch)
+    return context.plan.asked is not None and not (probe is not None and probe.served)
+
+
 def _since(before: Record, sums: Goodput) -> float:
     """When the roll was complete, by the wall clock of now: ``before`` has the times as they were persisted."""
     if before.assembled_at is None:
         return sums.counted_at
     return before.assembled_at + (sums.counted_at - before.goodput.counted_at if before.goodput else 0.0)
+
+
+def _dated(lead: Lead, sums: Goodput, since: float) -> Lead:
+    """The lead with the time of its last report as the daemon before knew it.
+
+    A daemon that takes over while nothing is reported reads an old report as if it were new. When the first step began
+    is persisted, and the program has both by one clock, unless it has worked for less than its marks say: it was
+    started again since.
+    """
+    steps = sums.steps
+    if steps is None or not steps.program_startup or steps.first != lead.first or lead.spent.begun < 0:
+        return lead
+    if sums.marks and _ms(lead.at - lead.begun + ROUNDED) < sums.marks[-1].ms - steps.base:
+        return lead
+    return replace(lead, offset=min(lead.offset, since + steps.program_startup / 1000 - lead.begun))
 
 
 def _begun(before: Record | None, after: Record, now: float) -> Goodput:
@@ -162,6 +195,16 @@ def _unstuck(sums: Goodput, until: float, lead: Lead | None, *, over: bool) -> t
     return replace(sums.taken(Bucket.STUCK, rest), steps=steps), found
 
 
+def _unwatched(sums: Goodput, ms: int, until: float) -> Goodput:
+    """The sums with a hang of that length counted whole, which began before this daemon looked and is over."""
+    steps = sums.steps
+    if steps is None or ms <= steps.stuck or sums.bucket == Bucket.STUCK:
+        return sums
+    sums = sums.at(until)
+    more = max(0, min(ms - steps.stuck, sums.net - steps.base))
+    return replace(sums.taken(Bucket.STUCK, more), steps=replace(steps, stuck=steps.stuck + more))
+
+
 def _of_epoch(sums: Goodput, epoch: int) -> Goodput:
     """The sums with an account of that epoch, whose roll is complete."""
     if sums.steps is not None and sums.steps.epoch == epoch:
@@ -169,10 +212,11 @@ def _of_epoch(sums: Goodput, epoch: int) -> Goodput:
     return replace(sums, steps=EpochSteps(epoch=epoch, base=max(0, sums.net)))
 
 
-def _reported(sums: Goodput, lead: Lead, since: float, until: float, hang: _Hang | None) -> Goodput:
+def _reported(sums: Goodput, lead: Lead, since: float, until: float, hang: _Hang | None, *, dated: bool) -> Goodput:
     """The sums with what the lead reports of its time. ``since``: when the roll was complete.
 
-    Its pauses while the gang is Stuck are split between the buckets when that is over, with ``hang``.
+    Its pauses while the gang is Stuck are split between the buckets when that is over, with ``hang``. Its startup is
+    counted once its clock is ``dated``: the only report that a daemon has read may be an old one.
     """
     assert sums.steps is not None
     begun_at = lead.begun + lead.offset
@@ -182,10 +226,11 @@ def _reported(sums: Goodput, lead: Lead, since: float, until: float, hang: _Hang
     steps = sums.steps or EpochSteps()
     if sums.bucket == Bucket.STUCK:
         return replace(sums, steps=steps)
-    for bucket, figure in {Bucket.PROGRAM_STARTUP: _ms(begun_at - since), **_pauses(lead)}.items():
+    startup = _ms(begun_at - since) if dated else 0
+    for bucket, figure in {Bucket.PROGRAM_STARTUP: startup, **_pauses(lead)}.items():
         more = figure - getattr(steps, bucket.value)
         if more > 0:
-            apart = more if hang is None else hang.apart(more)
+            apart = more if hang is None or bucket is Bucket.PROGRAM_STARTUP else hang.apart(more)
             sums = sums.at(until)  # what is taken back must have been counted
             sums = sums.taken(bucket, min(apart, sums.net - steps.base))
             stuck = max(0, steps.stuck - (more - apart))  # the program's clock of work stands in a pause that hangs
@@ -244,7 +289,7 @@ def _pauses(lead: Lead) -> dict[Bucket, int]:
     }
 
 
-def _left(sums: Goodput, lead: Lead | None, before: Record, after: Record, until: float) -> Goodput:
+def _left(sums: Goodput, context: Context, lead: Lead | None, before: Record, after: Record, until: float) -> Goodput:
     """The sums when the gang does not run any more: what of its last time was not productive."""
     steps, cause = sums.steps, after.cause
     assert steps is not None
@@ -253,13 +298,19 @@ def _left(sums: Goodput, lead: Lead | None, before: Record, after: Record, until
         sums = sums.taken(Bucket.RECOVERY, min(_ms(until - ended), _net(sums, until) - steps.base))
         until_then = min(until, ended)
     else:
-        until_then = until
+        until_then = _over(context, after, until)
+        sums = sums.taken(Bucket.OTHER, min(_ms(until - until_then), _net(sums, until) - steps.base))
     if lead is None or steps.first < 0:
-        if after.steps is not None and steps.first < 0:  # its programs report, and this epoch came to no step
+        reports = after.steps is not None and not _unseen(context, before.epoch)
+        if reports and steps.first < 0:  # this epoch came to no step
             return sums.taken(Bucket.PROGRAM_STARTUP, _net(sums, until) - steps.base)
         return sums
     if not lead.pause:
-        return sums
+        silent, progress = until_then - lead.reported_at, context.view.progress_of(before.epoch)
+        if progress is None or progress.moved or not progress.repeated or after.phase is Phase.SUCCEEDED:
+            return sums
+        hung = not progress.hung and silent >= progress.lasting_patience  # this daemon took over in that silence
+        return sums.taken(Bucket.STUCK, min(_ms(silent), _net(sums, until) - steps.base)) if hung else sums
     paused = min(_ms(until_then - lead.reported_at), _net(sums, until) - steps.base)
     return sums.taken(PAUSES.get(lead.spent.kind, Bucket.OTHER), paused)
 

@@ -111,6 +111,8 @@ class Progress(msgspec.Struct, frozen=True):
     """A rank has reported at least twice."""
     moved: bool = False
     """This daemon has seen a report follow another: ``moved_at`` is the time of it."""
+    unwatched: float = 0.0
+    """Seconds of the hang during which this daemon took over, by the first report that it saw to follow another."""
     scalars: tuple[tuple[str, float], ...] = ()
     """What the lowest reporting rank has reported beside its step."""
     lead: Lead | None = None
@@ -203,6 +205,7 @@ def progress_in_turns(
         pause=min(max(rank.report.pause for rank in ranks.values()), LONGEST_INTERVAL),
         repeated=any(rank.report.calls > 1 for rank in ranks.values()) or (earlier is not None and earlier.repeated),
         moved=(moved and earlier is not None) or (earlier is not None and earlier.moved),
+        unwatched=_unwatched(longest, earlier, moved),
         scalars=said.scalars,
         lead=lead,
         ranks=ranks,
@@ -226,6 +229,14 @@ def resumed(epoch: int, now: float, *, step: int, reporting: int, patience: floa
         repeated=True,
         sent=True,
     )
+
+
+def _unwatched(longest: float, before: Progress | None, moved: bool) -> float:
+    """What the first movement shows of the silence before it, of which this daemon has not seen the beginning."""
+    if before is None:
+        return 0.0
+    watched = before.moved or before.hung or before.sent or not before.repeated
+    return before.unwatched if watched or not moved or longest < before.lasting_patience else longest
 
 
 def _same(last: StepReport, report: StepReport) -> bool:

@@ -545,6 +545,169 @@ def test_a_daemon_that_finds_a_gang_at_work_counts_no_pause_of_before() -> None:
     assert story.seconds(Bucket.CHECKPOINT_SAVE, Bucket.PROGRAM_STARTUP, Bucket.LOST) == (0, 0, 0)
 
 
+def at_work(steps: int = 130) -> Timed:
+    """A gang whose first step began after 8.5 s, and which a daemon has watched at work until now."""
+    story = Timed()
+    story.assemble()
+    story.begin(0, startup=8.5)
+    story.see()
+    story.run(steps)
+    story.look()
+    return story
+
+
+def taken_over(story: Timed, silent: float, dead: float = 9.0) -> None:
+    """The daemon dies after that silence, and another one leads ``dead`` seconds later."""
+    story.stand(silent)
+    story.passes(dead)
+    story.take_over()
+    story.observe_probe(*range(4), passed=True)
+    story.see()
+    story.look()
+
+
+def goes_on(story: Timed, longest: float) -> None:
+    """The next step, after the longest time between two steps."""
+    story.passes(1.0)
+    story.step, story.at, story.longest = story.step + 1, story.clock, longest
+    story.see()
+    story.run(10)
+    story.look(60)
+
+
+@pytest.mark.parametrize(("steps", "watched"), [(39, 42), (130, 42), (130, 66)], ids=["new", "not said", "said"])
+def test_a_hang_in_which_the_leader_died_counts_from_the_last_step_to_the_next_one(steps: int, watched: int) -> None:
+    story = at_work(steps)
+    taken_over(story, 48)
+    story.stand(watched)
+    assert story.condition(ConditionType.STUCK)[0] is (watched > 60)
+    hang = 48.0 + 9 + watched + 1
+    goes_on(story, hang)
+    assert story.seconds(Bucket.STUCK, Bucket.PROGRAM_STARTUP) == (hang, 8.5)
+    assert story.seconds(Bucket.PRODUCTIVE) == (steps + 10 + 60,)
+
+
+def test_a_hang_that_a_new_leader_says_before_the_first_step_is_persisted_counts_from_its_first_look() -> None:
+    story = at_work(39)
+    taken_over(story, 48)
+    story.stand(66)
+    assert story.condition(ConditionType.STUCK) == (True, "Hung")
+    goes_on(story, 124)
+    assert story.seconds(Bucket.STUCK, Bucket.PROGRAM_STARTUP) == (67, 8.5)
+
+
+def test_a_coordinator_that_could_not_be_read_before_a_failure_shows_no_hang() -> None:
+    story = at_work()
+    story.passes(80)
+    story.fail()
+    assert story.seconds(Bucket.STUCK) == (0,)
+
+
+def test_a_hang_in_which_the_leader_died_counts_to_a_failure_that_ends_it() -> None:
+    story = at_work()
+    taken_over(story, 48)
+    story.stand(42)
+    story.fail()
+    assert story.seconds(Bucket.PRODUCTIVE, Bucket.STUCK, Bucket.PROGRAM_STARTUP) == (130, 99, 8.5)
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_silence_that_is_usual_or_announced_is_no_hang_whoever_leads(ends: bool) -> None:
+    usual, announced = at_work(), at_work()
+    usual.longest = 30.0
+    usual.see()
+    announced.pausing, announced.spent = 300.0, announced.spent._replace(kind="checkpoint_save")
+    announced.see()
+    for story in (usual, announced):
+        taken_over(story, 48)
+        story.stand(42)
+        if ends:
+            story.fail()
+            continue
+        if story is announced:
+            story.pausing, story.spent = 0.0, story.spent._replace(saved=99.0, paused=99.0, kind="")
+        goes_on(story, 100.0 if story is usual else 1.0)
+    assert usual.seconds(Bucket.STUCK, Bucket.PROGRAM_STARTUP) == (0, 8.5)
+    assert announced.seconds(Bucket.STUCK, Bucket.CHECKPOINT_SAVE, Bucket.PROGRAM_STARTUP) == (0, 99, 8.5)
+
+
+@pytest.mark.parametrize(
+    ("worked", "first", "step"),
+    [(130, 0, 20), (130, 0, 200), (4, 3, 8)],
+    ids=["from the beginning", "further than before", "from a checkpoint"],
+)
+def test_a_program_that_was_started_again_is_not_dated_by_the_one_before(worked: int, first: int, step: int) -> None:
+    """The kubelet has started its container again: its first step began later by its clock than the persisted one."""
+    story = at_work(worked)
+    story.look(60)
+    story.spent, story.step, story.at = Spent(first=first, begun=story.clock), step, story.clock + 5
+    story.passes(6)
+    taken_over(story, 0)
+    story.stand(42)
+    story.fail()
+    assert story.seconds(Bucket.STUCK) == (0,)
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_an_epoch_of_which_a_new_leader_saw_only_the_end_is_not_said_to_have_come_to_no_step(code: int) -> None:
+    story = Timed()
+    story.assemble()
+    story.begin(0)
+    story.run(30)
+    story.fail()
+    story.assemble_again()
+    before = story.seconds(Bucket.PRODUCTIVE)[0]
+    story.passes(85)
+    story.take_over()
+    story.silence()
+    for rank in range(4):
+        story.end(rank, code, at=story.now)
+    story.carry(story.look())
+    assert story.kept.phase in (Phase.SUCCEEDED, Phase.RESTARTING)
+    assert story.seconds(Bucket.PRODUCTIVE, Bucket.PROGRAM_STARTUP) == (before + 85, 0)
+
+
+@pytest.mark.parametrize(
+    ("late", "watched", "productive"),
+    [(30, None, 131), (3, None, 133), (30, 0, 131), (30, 20, 150)],
+    ids=["found", "seen soon", "kept by another container", "by a clock of the node that is behind"],
+)
+def test_a_success_was_over_when_its_last_pod_ended_and_its_coordinator_answered_no_more(
+    late: int, watched: int | None, productive: int
+) -> None:
+    """The kubelet gives whole seconds. ``watched``: for how long after that end the coordinator answers."""
+    story = at_work()
+    ends = story.now
+    if watched is None:
+        story.take_over()
+        story.silence()
+        story.passes(late)
+    else:
+        story.passes(watched)
+        story.see()
+        story.passes(late - watched)
+    for rank in range(4):
+        story.end(rank, 0, at=ends - rank)
+    story.look()
+    assert story.kept.phase is Phase.SUCCEEDED
+    assert story.seconds(Bucket.PRODUCTIVE, Bucket.OTHER) == (productive, 130 + late - productive)
+    assert story.sums.wall == round(1000 * (story.now - NOW))
+
+
+def test_a_success_before_its_roll_was_seen_was_over_when_its_last_pod_ended() -> None:
+    story = Timed(size=2)
+    story.launch()
+    story.start()
+    story.look(2)
+    ends = story.now + 10
+    story.passes(60)
+    for rank in range(2):
+        story.end(rank, 0, at=ends)
+    story.look()
+    assert story.kept.phase is Phase.SUCCEEDED
+    assert story.seconds(Bucket.PRODUCTIVE, Bucket.OTHER) == (13 - 2, 49)
+
+
 HOSTILE = st.builds(
     Spent,
     first=st.integers(-1, 2**53),
@@ -569,6 +732,7 @@ SORTS = [
     "suspend",
     "resume",
     "daemon",
+    "takeover",
 ]
 SCENES = st.lists(
     st.tuples(
@@ -640,6 +804,12 @@ def test_over_any_story_the_buckets_add_up_to_the_wall_time_and_no_sum_ever_fall
                 story.carry(story.look())
             case "daemon":
                 story.record, story.view.progress = from_status(to_status(story.kept)), None
+            case "takeover" if story.kept.phase is Phase.RUNNING and story.view.engine.answered:
+                story.see()
+                taken_over(story, seconds % 90, dead=spent.saved % 90)
+                shown = checked(story, shown)
+                story.stand(seconds % 80)
+                goes_on(story, seconds)
             case _:
                 story.look()
         shown = checked(story, shown)

@@ -297,3 +297,31 @@ def test_a_step_of_the_wall_clock_moves_the_times() -> None:
     assert seen is not None
     assert seen.moved_at == BEGIN + 3603
     assert not seen.hung
+
+
+@pytest.mark.parametrize(
+    ("looks", "length", "unwatched"),
+    [
+        pytest.param((0, 43), 100.0, 100.0, id="it began before this daemon looked"),
+        pytest.param((0, 43), 59.0, 0.0, id="no hang"),
+        pytest.param((0, 66), 130.0, 0.0, id="this daemon has seen that the gang hangs"),
+        pytest.param((0,), 100.0, 100.0, id="it ends after the first look"),
+    ],
+)
+def test_the_first_movement_shows_the_length_of_a_hang_that_began_before(
+    looks: tuple[float, ...], length: float, unwatched: float
+) -> None:
+    progress = None
+    for at in looks:
+        progress = steps_progress(reports({0: 40, 1: 40}, 500.0), 0, BEGIN + at, progress)
+    for step in (41, 42):  # it stays known
+        progress = steps_progress(reports({0: step, 1: step}, 500 + length + step, length), 0, BEGIN + 67, progress)
+        assert progress is not None
+        assert progress.unwatched == unwatched
+
+
+def test_what_this_daemon_could_not_read_of_a_gang_that_it_saw_move_is_no_unwatched_hang() -> None:
+    gang = Gang({0: 1.0, 1: 1.0})
+    gang.look(10)
+    gang.longest = 100.0
+    assert gang.look().unwatched == 0

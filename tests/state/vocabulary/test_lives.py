@@ -148,7 +148,7 @@ def test_every_time_moves_or_says_why_not(declared: Wire | None, is_time: bool) 
 
 LENGTHS = {
     (Refusal, "retry_after"), (Refused, "pause"), (ProbeResult, "gap"), (RollAnswer, "latency"), (Progress, "rate"),
-    (Progress, "longest"), (Progress, "pause"),
+    (Progress, "longest"), (Progress, "pause"), (Progress, "unwatched"),
 }  # fmt: skip
 """Numbers in the memory of the view that are no times."""
 HOLDERS: tuple[type[Any], ...] = (View, EngineFacts, WriteBudget, ProbeResult, RollAnswer, Progress, Refusal, Refused)

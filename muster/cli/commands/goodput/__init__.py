@@ -1,1 +1,1 @@
-"""``muster goodput``: where the time of experiments went."""
+"""``muster goodput`` and ``muster usage``: where the time of experiments went, and that of accelerators."""

@@ -11,6 +11,7 @@ from muster.api.goodput import BY_PHASE, Bucket, Goodput
 from muster.api.values.accelerators import USUAL
 from muster.api.values.printable import printable
 from muster.cli.commands.goodput.account import Account, together
+from muster.cli.commands.goodput.source import Source, prometheus_options
 from muster.cli.completion import experiment_names
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import data, say
@@ -27,17 +28,17 @@ from muster.client import Snapshot
 @click.option("--all", "every", is_flag=True, help="All experiments of the namespace, together.")
 @click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="All experiments of every namespace.")
 @click.option("--by", type=click.Choice(["namespace", "operator"]), default=None, help="One part for each of these.")
-@click.option("--prometheus", default="", metavar="URL", help="Ask this Prometheus, and print each week.")
 @click.option("--weeks", type=click.IntRange(1, 53), default=4, show_default=True, help="Weeks with --prometheus.")
 @output_option()
 @cluster_options
+@prometheus_options("Ask this Prometheus, and print each week.")
 def goodput(
+    source: Source,
     chosen: ClusterChoice,
     name: str | None,
     every: bool,
     everywhere: bool,
     by: str | None,
-    prometheus: str,
     weeks: int,
     output: str | None,
 ) -> None:
@@ -54,10 +55,10 @@ def goodput(
         raise click.UsageError("give a NAME, or --all, or -A")
     if name is not None and by:
         raise click.UsageError("--by parts a list: it goes with --all or -A")
-    if prometheus and by:
+    if source.url and by:
         raise click.UsageError("--prometheus parts by week: it does not go with --by")
-    if prometheus:
-        accounts = asyncio.run(_weeks(chosen, prometheus, weeks, name or "", everywhere=everywhere))
+    if source.url:
+        accounts = asyncio.run(_weeks(chosen, source, weeks, name or "", everywhere=everywhere))
     elif name is not None:
         accounts = [asyncio.run(_one(chosen, name))]
     else:
@@ -110,7 +111,7 @@ async def _all(chosen: ClusterChoice, by: str, *, everywhere: bool) -> list[Acco
     return [together(part, accounts) for part, accounts in sorted(parts.items())]
 
 
-async def _weeks(chosen: ClusterChoice, url: str, count: int, name: str, *, everywhere: bool) -> list[Account]:
+async def _weeks(chosen: ClusterChoice, source: Source, count: int, name: str, *, everywhere: bool) -> list[Account]:
     from muster.cli.commands.goodput.weeks import by_week
 
     namespace = "" if everywhere else chosen.namespace or ""
@@ -118,7 +119,7 @@ async def _weeks(chosen: ClusterChoice, url: str, count: int, name: str, *, ever
         async with chosen.client() as client:
             namespace = client.namespace
     labels = {"namespace": namespace, "experiment": name}
-    return await patient(by_week(url, labels, time.time(), count), "asking Prometheus")
+    return await patient(by_week(source, labels, time.time(), count), "asking Prometheus")
 
 
 def _remark(accounts: Sequence[Account]) -> None:

@@ -9,43 +9,14 @@ from the productive time of the week in which that is known, and from no more th
 import asyncio
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from math import isfinite
-from typing import Any, Final
+from typing import Final
 
-import aiohttp
-import msgspec
-
-from muster.api.errors import MusterError
 from muster.api.goodput import BADPUT, Bucket
-from muster.api.values.printable import printable
 from muster.cli.commands.goodput.account import Account
+from muster.cli.commands.goodput.prometheus import Prometheus, quoted
+from muster.cli.commands.goodput.source import Source
 
-PATIENCE: Final = 30.0
-"""Seconds in which Prometheus must answer a query."""
-LARGEST: Final = 4 << 20
-"""Bytes of an answer."""
 WEEK: Final = timedelta(days=7)
-
-
-class Sample(msgspec.Struct, frozen=True):
-    """One series of an answer: its labels, and a time with a number written as text."""
-
-    metric: dict[str, str]
-    value: tuple[float, str]
-
-
-class Result(msgspec.Struct, frozen=True):
-    """What a query has found."""
-
-    result: list[Sample]
-
-
-class Answer(msgspec.Struct, frozen=True):
-    """An answer of /api/v1/query."""
-
-    status: str
-    data: Result | None = None
-    error: str = ""
 
 
 def weeks(now: float, count: int) -> Iterator[tuple[datetime, float]]:
@@ -59,30 +30,23 @@ def weeks(now: float, count: int) -> Iterator[tuple[datetime, float]]:
 
 def selector(labels: Mapping[str, str]) -> str:
     """``{namespace="ml"}``, with every value quoted."""
-    return "{" + ",".join(f"{name}={_quoted(value)}" for name, value in labels.items() if value) + "}"
+    return "{" + ",".join(f"{name}={quoted(value)}" for name, value in labels.items() if value) + "}"
 
 
-async def by_week(url: str, labels: Mapping[str, str], now: float, count: int) -> list[Account]:
+async def by_week(source: Source, labels: Mapping[str, str], now: float, count: int) -> list[Account]:
     """The sums of each week. Raises ``MusterError`` where Prometheus does not answer with them."""
-    timeout = aiohttp.ClientTimeout(total=PATIENCE)
-    async with aiohttp.ClientSession(timeout=timeout, trust_env=True) as session:
-        try:
-            asked = [_week(session, url, selector(labels), begin, end) for begin, end in weeks(now, count)]
-            return list(await asyncio.gather(*asked))
-        except (aiohttp.ClientError, TimeoutError) as error:
-            raise MusterError(f"Prometheus does not answer: {printable(str(error) or 'not in time')}") from error
-        except (msgspec.DecodeError, ValueError) as error:
-            raise MusterError(f"what answers is no Prometheus: {printable(str(error))}") from error
+    async with Prometheus(source) as prometheus:
+        asked = [_week(prometheus, selector(labels), begin, end) for begin, end in weeks(now, count)]
+        return list(await asyncio.gather(*asked))
 
 
-async def _week(session: aiohttp.ClientSession, url: str, chosen: str, begin: datetime, end: float) -> Account:
+async def _week(prometheus: Prometheus, chosen: str, begin: datetime, end: float) -> Account:
     window = max(1, round(end - begin.timestamp()))
 
     async def increases(metric: str, by: str = "") -> dict[str, float]:
         series = f"muster_experiment_{metric}_seconds_total{chosen}[{window}s]"
-        found = await _query(session, url, f"sum by ({by}) (increase({series}))", end)
-        values = {each.metric.get(by, ""): 1000 * float(each.value[1]) for each in found}
-        return {label: value for label, value in values.items() if isfinite(value)}
+        found = await prometheus.ask(f"sum by ({by}) (increase({series}))", end)
+        return {labels.get(by, ""): 1000 * value for labels, value in found}
 
     productive, taken_back, badput = await asyncio.gather(
         increases("productive"), increases("taken_back"), increases("badput", "source")
@@ -90,23 +54,3 @@ async def _week(session: aiohttp.ClientSession, url: str, chosen: str, begin: da
     net = productive.get("", 0.0) - taken_back.get("", 0.0)
     buckets = {each: badput.get(each.value, 0.0) for each in BADPUT} | {Bucket.PRODUCTIVE: max(0.0, net)}
     return Account(f"week of {begin:%Y-%m-%d}", buckets, {}, experiments=0)
-
-
-async def _query(session: aiohttp.ClientSession, url: str, promql: str, at: float) -> list[Sample]:
-    form: dict[str, Any] = {"query": promql, "time": f"{at:.3f}"}
-    async with session.post(f"{url.rstrip('/')}/api/v1/query", data=form) as response:
-        body = await response.content.read(LARGEST + 1)
-        while len(body) <= LARGEST and (more := await response.content.read(LARGEST + 1 - len(body))):
-            body += more
-    if len(body) > LARGEST:
-        raise MusterError(f"Prometheus answers with more than {LARGEST >> 20} MiB")
-    if response.status not in (200, 400, 422, 503):
-        raise MusterError(f"Prometheus answers with status {response.status}")
-    answer = msgspec.json.decode(body, type=Answer)
-    if answer.data is None:
-        raise MusterError(f"Prometheus refuses the query: {printable(answer.error)}")
-    return answer.data.result
-
-
-def _quoted(value: str) -> str:
-    return msgspec.json.encode(value).decode()

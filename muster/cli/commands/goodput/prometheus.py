@@ -1,0 +1,132 @@
+"""A Prometheus that scrapes musterd, or what answers in its place: its HTTP API, asked for the values of an expression.
+
+Each error names the address without its password, the expression and what to do.
+"""
+
+import ssl
+from collections.abc import Mapping
+from math import isfinite
+from types import TracebackType
+from typing import Final, Self
+from urllib.parse import urlsplit
+
+import aiohttp
+import msgspec
+
+from muster.api.errors import MusterError
+from muster.api.values.printable import printable
+from muster.cli.commands.goodput.source import Source
+from muster.cli.options import read_token
+
+PATIENCE: Final = 130.0
+"""Seconds for a query; Prometheus gives one up after 120 s."""
+LARGEST: Final = 4 << 20
+"""Bytes of an answer."""
+SHOWN: Final = 300
+"""Characters of what is answered instead of values."""
+LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
+ADVICE: Final = {
+    401: "give a token with --token-file",
+    403: "give a token with --token-file that may read it",
+    404: "give the address before /api/v1/query",
+}
+"""What to do, by the status of an answer."""
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """One series of an answer: its labels, and a time with a number written as text."""
+
+    metric: dict[str, str]
+    value: tuple[float, str]
+
+
+class _Result(msgspec.Struct, frozen=True):
+    result: list[Sample]
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    """An answer of /api/v1/query. Thanos has warnings where it reached only a part of its stores."""
+
+    status: str
+    data: _Result | None = None
+    error: str = ""
+    warnings: list[str] = []
+
+
+class Prometheus:
+    """One that can be asked while it is entered. ``warnings`` are those of its answers, each once."""
+
+    def __init__(self, source: Source) -> None:
+        """Raises ``MusterError`` where an option cannot be used."""
+        parts = urlsplit(source.url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise MusterError(f"--prometheus {printable(source.url)} is no address: write http://HOST:9090")
+        if source.token_file and parts.scheme == "http" and parts.hostname not in LOOPBACK:
+            raise MusterError("the token would travel without encryption: use https, or kubectl port-forward")
+        self.place = printable(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}")
+        self.warnings: dict[str, None] = {}
+        self._url = f"{source.url.rstrip('/')}/api/v1/query"
+        token = read_token(source.token_file) if source.token_file else ""
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        try:
+            trusted = source.ca_file.read_text("ascii") if source.ca_file else None
+            self._trust = ssl.create_default_context(cadata=trusted)
+        except (ssl.SSLError, UnicodeDecodeError) as error:
+            raise MusterError(f"{source.ca_file}: holds no certificate in PEM form") from error
+
+    async def __aenter__(self) -> Self:
+        timeout = aiohttp.ClientTimeout(total=PATIENCE)
+        connector = aiohttp.TCPConnector(ssl=self._trust)
+        self._session = aiohttp.ClientSession(
+            timeout=timeout, headers=self._headers, connector=connector, trust_env=True
+        )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._session.close()
+
+    async def ask(self, promql: str, at: float) -> list[tuple[Mapping[str, str], float]]:
+        """The labels and the value of each series at that second; a value that is no number is left out."""
+        try:
+            status, body = await self._answer({"query": promql, "time": f"{at:.3f}"})
+            if len(body) > LARGEST:
+                raise self._error(f"answers with more than {LARGEST >> 20} MiB", promql, "ask for less")
+            if status not in (200, 400, 422, 503):
+                raise self._error(
+                    f"answers with status {status}",
+                    promql,
+                    ADVICE.get(status, "ask whoever runs it, or a shorter time"),
+                )
+            answer = msgspec.json.decode(body, type=_Answer)
+            if answer.data is None:
+                refused = f"refuses the query: {printable(answer.error, SHOWN)}"
+                raise self._error(refused, promql, "ask for a shorter time, or have its limits raised")
+            self.warnings |= dict.fromkeys(printable(each, SHOWN) for each in answer.warnings)
+            values = ((each.metric, float(each.value[1])) for each in answer.data.result)
+            return [(labels, value) for labels, value in values if isfinite(value)]
+        except (aiohttp.ClientError, TimeoutError) as error:
+            why = printable(str(error) or "not in time", SHOWN)
+            advice = "check the address, or kubectl port-forward to it"
+            if isinstance(error, aiohttp.ClientConnectorCertificateError):
+                advice = "give the certificate of its authority with --ca-file"
+            raise self._error(f"does not answer: {why}", promql, advice) from error
+        except (msgspec.DecodeError, ValueError) as error:
+            why = f"what answers is no Prometheus: {printable(str(error), SHOWN)}"
+            raise self._error(why, promql, ADVICE[404], who="") from error
+
+    async def _answer(self, form: Mapping[str, str]) -> tuple[int, bytes]:
+        async with self._session.post(self._url, data=form, allow_redirects=False) as response:
+            body = await response.content.read(LARGEST + 1)
+            while len(body) <= LARGEST and (more := await response.content.read(LARGEST + 1 - len(body))):
+                body += more
+        return response.status, body
+
+    def _error(self, what: str, promql: str, advice: str, who: str = "Prometheus ") -> MusterError:
+        return MusterError(f"{self.place}: {who}{what}; {advice} (asked: {promql})")
+
+
+def quoted(value: str) -> str:
+    """A text of PromQL."""
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,124 @@
+"""``muster usage``: the hours of accelerators that namespaces, operators or owners have held."""
+
+import asyncio
+import csv
+import io
+import time
+from collections.abc import Sequence
+
+import click
+
+from muster.api.goodput import WASTED, Bucket
+from muster.api.values.humanize import age
+from muster.api.values.owners import OwnerLabel
+from muster.api.values.printable import printable
+from muster.cli.commands.goodput.account import percent
+from muster.cli.commands.goodput.held import Usage, begins_later, used
+from muster.cli.commands.goodput.source import Source, prometheus_options
+from muster.cli.options import Span, output_option, show
+from muster.cli.terminal.colours import data, say
+from muster.cli.terminal.patience import patient
+from muster.cli.terminal.table import Table
+from muster.rollcall.document import stamp
+
+
+@click.command(
+    epilog="\b\nExamples:\n  muster usage --prometheus http://prometheus:9090\n"
+    "  muster usage --by owner --owner-label team --since 7d\n"
+    "  muster usage --since 30d -o csv > november.csv\n"
+    "  muster usage -o json | jq '.items[] | {namespace, held}'\n"
+)
+@click.option(
+    "--by", type=click.Choice(["namespace", "operator", "owner"]), default="namespace", help="What has a row."
+)
+@click.option("--owner-label", default="team", show_default=True, metavar="NAME", help="Label of runs, for --by owner.")
+@click.option("--since", type=Span(), default="30d", show_default=True, help="How long back from now.")
+@output_option("csv")
+@prometheus_options("The Prometheus that scrapes musterd.", "MUSTER_PROMETHEUS")
+def usage(source: Source, by: str, owner_label: str, since: float, output: str | None) -> None:
+    """Show how many hours of accelerators each namespace has held, and what they went into.
+
+    An hour of a run with 8 accelerators is 8 hours. GOODPUT is the productive part of HELD. The buckets are those of
+    `muster goodput`; OTHER has all that are neither productive nor wasted, and -o json and -o csv have each of them.
+
+    musterd counts by namespace and operator for all runs, while it leads. A figure may be off by the time between two
+    scrapes for each run at a change of the leader.
+
+    With --by owner the parts are the values of a label that musterd's setting owner_labels names. Each run counts by
+    its own time, without that in a queue or in scheduling, multiplied by the mean of what it held: figures are off
+    where a run changes its size, and runs without series of their own are left out. A line on standard error has how
+    many of the counted hours that leaves.
+    """
+    if not source.url:
+        raise click.UsageError("which Prometheus? Give --prometheus URL, or set MUSTER_PROMETHEUS")
+    now = time.time()
+    part = OwnerLabel(owner_label.removeprefix("label_")).name if by == "owner" else by
+    found, remarks = asyncio.run(patient(_found(source, part, now, max(1, int(since))), "asking Prometheus"))
+    if output == "csv":
+        data(_csv(found, by))
+    elif output is not None:
+        items = [_record(each, by) for each in found]
+        show({"unit": "accelerator-hours", "since": stamp(now - since), "until": stamp(now), "items": items}, output)
+    elif found:
+        for line in _table(found, by):
+            data(line)
+    for remark in remarks:
+        say(f"muster: {remark}")
+
+
+async def _found(source: Source, part: str, now: float, window: int) -> tuple[list[Usage], list[str]]:
+    """The parts, and what their figures do not hold."""
+    from muster.cli.commands.goodput.prometheus import Prometheus
+
+    async with Prometheus(source) as prometheus:
+        found = await used(prometheus, part, now, window)
+        counted = await used(prometheus, "", now, window) if part.startswith("label_") else found
+        late = await begins_later(prometheus, now, window)
+    remarks = list(prometheus.warnings)
+    if late:
+        remarks.append(
+            f"{prometheus.place} has nothing of musterd from {age(window)} ago: it keeps less, or musterd was not "
+            "scraped then; the figures are of what it has"
+        )
+    if not found:
+        remarks.append(
+            f"{prometheus.place} has no accelerators that were held in the last {age(window)}: does it scrape musterd?"
+        )
+    elif counted is not found:
+        if not any(each.part for each in found):
+            remarks.append(f"no run has {part}: name the label in musterd's setting owner_labels and in --owner-label")
+        hours, whole = (sum(each.held for each in several) for several in (found, counted))
+        remarks.append(f"these are {hours:.1f} of the {whole:.1f} hours that musterd has counted for all runs")
+    return found, remarks
+
+
+def _table(found: Sequence[Usage], by: str) -> list[str]:
+    wasted = [bucket for bucket in Bucket if bucket in WASTED]
+    headings = ["CLUSTER", by.upper(), "RESOURCE", "HELD", "PRODUCTIVE", "GOODPUT"]
+    headings += [bucket.upper() for bucket in (*wasted, Bucket.OTHER)]
+    rows = []
+    for each in found:
+        productive, lost = each.hours[Bucket.PRODUCTIVE], [each.hours[bucket] for bucket in wasted]
+        names = [printable(value) or "-" for value in (each.cluster, each.part, each.resource)]
+        shares = [f"{each.held:.1f}", f"{productive:.1f}", percent(productive / each.held)]
+        rest = max(0.0, each.held - productive - sum(lost))
+        rows.append([*names, *shares, *(f"{hours:.1f}" for hours in (*lost, rest))])
+    first = 0 if any(each.cluster for each in found) else 1
+    return Table(headings[first:]).lines((row[first:] for row in rows), headings=True)
+
+
+def _record(each: Usage, by: str) -> dict[str, str | float]:
+    hours = {bucket.value: round(value, 4) for bucket, value in each.hours.items()}
+    return {"cluster": each.cluster, by: each.part, "resource": each.resource, "held": round(each.held, 4), **hours}
+
+
+def _csv(found: Sequence[Usage], by: str) -> str:
+    """The same for spreadsheets. A text in which one would see a formula begins with an apostrophe."""
+    text = io.StringIO()
+    rows = csv.DictWriter(text, ["cluster", by, "resource", "held", *Bucket], lineterminator="\n")
+    rows.writeheader()
+    for each in found:
+        record = _record(each, by)
+        texts = {key: printable(value) for key, value in record.items() if isinstance(value, str)}
+        rows.writerow({**record, **{k: f"'{v}" if v.startswith(tuple("=+-@")) else v for k, v in texts.items()}})
+    return text.getvalue().rstrip("\n")

@@ -1,0 +1,187 @@
+"""``muster usage``: what is printed of the answers of a Prometheus, and what it says where there are none."""
+
+import csv
+import json
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import trustme
+
+from muster.api.goodput import Bucket
+from muster.cli.commands.goodput.held import by_counters, by_owner
+from tests.cli.conftest import Call
+from tests.cli.test_goodput import FakePrometheus, fake_prometheus, vector
+
+GPU = "nvidia.com/gpu"
+PAGE = Path(__file__).parents[2] / "docs" / "goodput.md"
+
+
+def counted(query: str) -> tuple[int, str]:
+    """Two namespaces, as a real Prometheus has answered; of queries for other things, that there is something."""
+    if "muster_build_info" in query:
+        return vector(({}, 1))
+    if "muster_namespace_accelerator" not in query:
+        return vector()
+    if " namespace) (max" not in query:
+        return vector(({"resource": GPU, "bucket": "productive"}, 900_000))
+    vision = {"namespace": "vision", "resource": GPU}
+    other = {"namespace": "_other", "resource": "google.com/tpu"}
+    return vector(
+        (vision | {"bucket": "productive"}, 864_000.5),
+        (vision | {"bucket": "taken_back"}, 144_000),
+        (vision | {"bucket": "stuck"}, 108_000),
+        (vision | {"bucket": "lost"}, 36_000),
+        (vision | {"bucket": "assembly"}, 3_600),
+        (vision | {"bucket": "a bucket of a newer Muster"}, 1),
+        (other | {"bucket": "productive"}, 3_600),
+        (other | {"bucket": "queued"}, 0),
+        ({"namespace": "idle", "resource": GPU, "bucket": "productive"}, 0),
+    )
+
+
+@pytest.fixture
+def prometheus() -> Iterator[FakePrometheus]:
+    with fake_prometheus(FakePrometheus(counted)) as fake:
+        yield fake
+
+
+def test_the_parts_with_most_hours_come_first_and_their_columns_add_up(call: Call, prometheus: FakePrometheus) -> None:
+    result = call("usage", "--prometheus", prometheus.url)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert f"```text\n{result.stdout}```" in PAGE.read_text(encoding="utf-8")
+    assert [line.split() for line in result.stdout.splitlines()] == [
+        ["NAMESPACE", "RESOURCE", "HELD", "PRODUCTIVE", "GOODPUT", "STUCK", "RECOVERY", "LOST", "OTHER"],
+        ["vision", GPU, "241.0", "200.0", "83.0", "%", "30.0", "0.0", "10.0", "1.0"],
+        ["_other", "google.com/tpu", "1.0", "1.0", "100.0", "%", "0.0", "0.0", "0.0", "0.0"],
+    ]
+    assert "[2592000s]" in prometheus.asked[0][0], "30 days"
+
+
+def test_programs_get_every_bucket(call: Call, prometheus: FakePrometheus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MUSTER_PROMETHEUS", prometheus.url)
+    found = json.loads(call("usage", "-o", "json", "--since", "90m").stdout)
+    assert found["unit"] == "accelerator-hours"
+    first, _ = found["items"]
+    assert {key: first[key] for key in ("namespace", "held", "stuck", "other")} == {
+        "namespace": "vision", "held": 241.0001, "stuck": 30, "other": 0
+    }  # fmt: skip
+    assert sum(first[each] for each in Bucket) == pytest.approx(first["held"], abs=0.001)
+    assert "[5400s]" in prometheus.asked[0][0]
+    rows = list(csv.DictReader(call("usage", "-o", "csv").stdout.splitlines()))
+    assert [(row["namespace"], row["resource"], row["held"]) for row in rows] == [
+        ("vision", GPU, "241.0001"),
+        ("_other", "google.com/tpu", "1.0"),
+    ]
+    assert set(rows[0]) == {"cluster", "namespace", "resource", "held", *Bucket}
+
+
+def test_a_spreadsheet_sees_no_formula_and_a_terminal_no_escape(call: Call, prometheus: FakePrometheus) -> None:
+    text = "=cmd\x1b[2J\n"
+    prometheus.reply = lambda query: (
+        vector(({"cluster": "+a", "namespace": text, "resource": "@x", "bucket": "productive"}, 7200))
+        if "accelerator" in query
+        else vector(({}, 1))
+    )
+    (row,) = csv.DictReader(call("usage", "--prometheus", prometheus.url, "-o", "csv").stdout.splitlines())
+    assert all(row[name].startswith("'") and "\x1b" not in row[name] for name in ("cluster", "namespace", "resource"))
+    heads, line = call("usage", "--prometheus", prometheus.url).stdout.splitlines()
+    assert heads.startswith("CLUSTER   NAMESPACE")
+    assert "\x1b" not in line
+
+
+def test_owners_are_compared_with_what_is_counted_for_all_runs(call: Call, prometheus: FakePrometheus) -> None:
+    def owners(query: str) -> tuple[int, str]:
+        if query.startswith("group by (resource)"):
+            return vector(({"resource": GPU}, 1))
+        if "label_team" in query:
+            vision, unnamed = {"label_team": "vision", "resource": GPU}, {"resource": GPU}
+            return vector((vision | {"bucket": "productive"}, 360_000), (unnamed | {"bucket": "stuck"}, 36_000))
+        return counted(query)
+
+    prometheus.reply = owners
+    result = call("usage", "--by", "owner", "--prometheus", prometheus.url)
+    assert [line.split()[:3] for line in result.stdout.splitlines()] == [
+        ["OWNER", "RESOURCE", "HELD"],
+        ["vision", GPU, "100.0"],
+        ["-", GPU, "10.0"],
+    ]
+    assert "these are 110.0 of the 250.0 hours that musterd has counted for all runs" in result.stderr
+
+
+def test_what_the_figures_do_not_hold_is_said(call: Call, prometheus: FakePrometheus) -> None:
+    prometheus.reply = lambda _: vector(warnings=("a store\x1b is away",))
+    result = call("usage", "--prometheus", prometheus.url, "-o", "csv")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("cluster,namespace,resource,held,productive,queued,")
+    assert len(result.stdout.splitlines()) == 1
+    assert [word in result.stderr for word in ("is away", "nothing of musterd from 30d ago", "does it scrape")] == [
+        True
+    ] * 3
+    assert "\x1b" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "says", "advice"),
+    [
+        (401, "", "status 401", "--token-file"),
+        (403, "", "status 403", "--token-file"),
+        (404, "", "status 404", "before /api/v1/query"),
+        (302, "", "status 302", "ask whoever runs it"),
+        (200, "<html>", "is no Prometheus", "before /api/v1/query"),
+        (422, '{"status": "error", "error": "too many\\u001b samples"}', "refuses the query: too many", "shorter time"),
+        (200, '{"status":"success","warnings":["' + "a" * (4 << 20) + '"]}', "more than 4 MiB", "ask for less"),
+    ],
+    ids=["401", "403", "404", "302", "html", "422", "large"],
+)
+@pytest.mark.parametrize("words", [("usage",), ("goodput", "-A", "--weeks", "1")], ids=["usage", "goodput"])
+def test_an_error_names_the_address_the_query_and_what_to_do(
+    call: Call, prometheus: FakePrometheus, words: tuple[str, ...], status: int, body: str, says: str, advice: str
+) -> None:
+    prometheus.reply = lambda _: (status, body)
+    result = call(*words, "--prometheus", prometheus.url.replace("//", "//ann:secret@"))
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert len(result.stderr.splitlines()) == 1
+    assert f"muster: {prometheus.url}: " in result.stderr
+    assert any(f"(asked: {query})" in result.stderr for query, _ in prometheus.asked)
+    assert says in result.stderr
+    assert advice in result.stderr
+    assert not {"\x1b", "secret"} & {each for each in ("\x1b", "secret") if each in result.stderr}
+
+
+def test_a_token_and_an_authority_reach_one_that_asks_for_them(call: Call, tmp_path: Path) -> None:
+    authority, tls = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(tls)
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.crt"))
+    (tmp_path / "token").write_text("sesame\n")
+    words = ("--token-file", tmp_path / "token")
+    with fake_prometheus(FakePrometheus(counted), tls) as fake:
+        result = call("usage", "--prometheus", fake.url, *words, "--ca-file", tmp_path / "ca.crt")
+        assert result.exit_code == 0, result.output
+        assert {header for _, header in fake.asked} == {"Bearer sesame"}
+        result = call("usage", "--prometheus", fake.url, *words)
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert "give the certificate of its authority with --ca-file" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "says"),
+    [
+        ((), 2, "MUSTER_PROMETHEUS"),
+        (("--token-file", "x"), 2, "go with --prometheus"),
+        (("--prometheus", "prometheus:9090"), 1, "write http://HOST:9090"),
+        (("--prometheus", "http://p", "--token-file", "x"), 1, "without encryption"),
+        (("--prometheus", "https://p", "--token-file", "/dev/null"), 1, "/dev/null: holds no token"),
+        (("--prometheus", "https://p", "--ca-file", __file__), 1, "holds no certificate in PEM form"),
+    ],
+)
+def test_options_that_cannot_be_used_are_refused(call: Call, words: tuple[str, ...], status: int, says: str) -> None:
+    result = call("usage", *words)
+    assert (result.exit_code, result.stdout) == (status, "")
+    assert says in result.stderr
+
+
+def test_a_label_is_a_name_and_a_resource_is_quoted() -> None:
+    assert 'resource="a\\"b"' in by_owner("label_team", 'a"b', 60)
+    assert by_counters("", 60).startswith("sum by (cluster, resource, bucket) (")

@@ -1,0 +1,154 @@
+"""``muster usage`` asks a real Prometheus: restarts, leaders, shards and second scrapes count each hour once."""
+
+import asyncio
+import csv
+import json
+import subprocess
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+import pytest_asyncio
+from click.testing import CliRunner, Result
+
+from muster.cli.main import muster
+from muster.cli.processes.stack import free_port
+from tests.deploy.prometheus.binaries import Unavailable, program
+from tests.deploy.prometheus.live.pipeline import serve
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+
+HOUR, STEP, BACK = 3600, 120, 47
+"""Seconds, seconds between two scrapes, and how many hours ago musterd was installed."""
+GPU, TPU = 'resource="nvidia.com/gpu"', 'resource="google.com/tpu"'
+X, Y, Z = 'instance="x:8080",pod="x"', 'instance="y:8080",pod="y"', 'instance="z:8080",pod="z",shard="b"'
+"""Two replicas, and the musterd of another shard."""
+JOBS = ('job="one"', 'job="two",prometheus_replica="2"')
+
+Value = Callable[[float], float | None]
+"""The value at an hour since the installation; None where nothing is scraped."""
+
+
+def rising(rate: float, begin: float, end: float, base: float = 0.0, last: float = BACK) -> Value:
+    """So much a second from one hour to another, and then the same until the last."""
+    return lambda hour: base + rate * HOUR * max(0.0, min(hour, end) - begin) if hour <= last else None
+
+
+def restarted(hour: float) -> float | None:
+    """8 a second for 20 hours, of a process that starts again after ten."""
+    return 8.0 * HOUR * (hour if hour < 10 else hour - 10) if hour <= 20 else None
+
+
+def series() -> dict[str, Value]:
+    """What is scraped. Leader x is replaced by y after 20 hours; y stands by until then."""
+    held = "muster_namespace_accelerator_seconds_total"
+    vision = f'namespace="vision",operator="jax",{GPU}'
+    found: dict[str, Value] = {f"muster_build_info{{{Y}}}": rising(0, 0, 0, 1)}
+    for job in JOBS:
+        found[f'{held}{{{vision},bucket="productive",{X},{job}}}'] = restarted
+        found[f'{held}{{{vision},bucket="productive",{Y},{job}}}'] = rising(8, 20, 30)
+        for bucket in ("taken_back", "stuck"):
+            found[f'{held}{{{vision},bucket="{bucket}",{Y},{job}}}'] = lambda at: 16.0 * HOUR * (at > 25)
+    found[f'{held}{{namespace="nlp",operator="jax",{TPU},bucket="startup",{Z}}}'] = rising(4, 0, 5)
+    one, two = 'namespace="vision",experiment="one"', 'namespace="nlp",experiment="two"'
+    found[f"muster_experiment_productive_seconds_total{{{one},{X}}}"] = rising(1, 0, 20, last=20)
+    found[f"muster_experiment_accelerators{{{one},{GPU},{X}}}"] = rising(0, 0, 0, 8, last=20)
+    later: dict[str, Value] = {
+        f"muster_experiment_productive_seconds_total{{{one},{Y}": lambda at: at * HOUR if 20 < at <= 30 else None,
+        f"muster_experiment_taken_back_seconds_total{{{one},{Y}": lambda at: (
+            2.0 * HOUR * (at > 25) if 20 < at <= 30 else None
+        ),
+        f'muster_experiment_badput_seconds_total{{{one},source="stuck",{Y}': lambda at: (
+            2.0 * HOUR * (at > 25) if 20 < at <= 30 else None
+        ),
+        f"muster_experiment_accelerators{{{one},{GPU},{Y}": lambda at: 8.0 if 20 < at <= 30 else None,
+    }
+    found |= {f"{name},{job}}}": value for name, value in later.items() for job in JOBS}
+    found[f'muster_experiment_badput_seconds_total{{{two},source="startup",{Z}}}'] = rising(1, 0, 5, last=5)
+    found[f'muster_experiment_badput_seconds_total{{{two},source="queued",{Z}}}'] = rising(1, 0, 5, last=5)
+    found[f"muster_experiment_accelerators{{{two},{TPU},{Z}}}"] = rising(0, 0, 0, 4, last=5)
+    for run, team, of in ((one, "red", Y), (two, "blue", Z)):
+        found[f'muster_experiment_info{{{run},operator="jax",label_team="{team}",{of}}}'] = rising(0, 0, 0, 1, last=40)
+    return found
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def prometheus(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
+    """The address of a Prometheus that has scraped all of that."""
+    try:
+        tool = program("promtool")
+    except Unavailable as reason:
+        pytest.skip(str(reason))
+    folder = tmp_path_factory.mktemp("prometheus")
+    began = time.time() - BACK * HOUR
+    families: dict[str, list[str]] = defaultdict(list)
+    for name, value in series().items():
+        for at in range(0, BACK * HOUR, STEP):
+            if (one := value(at / HOUR)) is not None:
+                families[name.partition("{")[0]].append(f"{name} {one!r} {began + at:.3f}\n")
+    (folder / "scraped").write_text("".join("".join(lines) for lines in families.values()) + "# EOF\n")
+    (folder / "prometheus.yaml").write_text("{}")
+    command = [
+        str(tool),
+        "tsdb",
+        "create-blocks-from",
+        "openmetrics",
+        str(folder / "scraped"),
+        str(folder / "prometheus"),
+    ]
+    await asyncio.to_thread(subprocess.run, command, check=True, capture_output=True)
+    port = free_port()
+    async with serve("prometheus", folder, port):
+        yield f"http://127.0.0.1:{port}"
+
+
+async def usage(url: str, *words: str) -> Result:
+    """Run the command, which has an event loop of its own."""
+    return await asyncio.to_thread(CliRunner().invoke, muster, ["usage", "--prometheus", url, *words])
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_hours_of_namespaces_count_once_over_restarts_replicas_shards_and_second_scrapes(prometheus: str) -> None:
+    result = await usage(prometheus, "--since", "2d", "-o", "json")
+    assert result.exit_code == 0, result.output
+    vision, nlp = json.loads(result.stdout)["items"]
+    assert (vision["namespace"], vision["resource"]) == ("vision", "nvidia.com/gpu")
+    assert vision["held"] == pytest.approx(240, rel=0.005), "20 hours by x, which restarts, and 10 by y"
+    assert vision["productive"] == pytest.approx(224, rel=0.005)
+    assert vision["stuck"] == pytest.approx(16, rel=0.005)
+    assert nlp["held"] == nlp["startup"] == pytest.approx(20, rel=0.02)
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_hours_of_owners_hold_runs_that_ended_and_runs_that_were_deleted(prometheus: str) -> None:
+    result = await usage(prometheus, "--by", "owner", "--since", "2d", "-o", "csv")
+    assert result.exit_code == 0, result.output
+    red, blue = csv.DictReader(result.stdout.splitlines())
+    assert (red["owner"], blue["owner"]) == ("red", "blue")
+    assert float(red["held"]) == pytest.approx(240, rel=0.005)
+    assert (float(red["productive"]), float(red["stuck"])) == pytest.approx((224, 16), rel=0.005)
+    assert float(blue["held"]) == pytest.approx(20, rel=0.02), "without the time in its queue"
+    assert " of the 260" in result.stderr or " of the 259" in result.stderr
+    result = await usage(prometheus, "--by", "owner", "--owner-label", "cost.center/x", "--since", "2d")
+    assert "no run has label_cost_center_x" in result.stderr
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_window_that_begins_before_the_first_scrape_is_named(prometheus: str) -> None:
+    result = await usage(prometheus, "--since", "5d", "--by", "operator")
+    heads, *rows = result.stdout.splitlines()
+    assert heads.split() == [
+        "OPERATOR",
+        "RESOURCE",
+        "HELD",
+        "PRODUCTIVE",
+        "GOODPUT",
+        "STUCK",
+        "RECOVERY",
+        "LOST",
+        "OTHER",
+    ]
+    assert [row.split()[:2] for row in rows] == [["jax", "nvidia.com/gpu"], ["jax", "google.com/tpu"]]
+    assert "has nothing of musterd from 5d ago" in result.stderr
+    assert "has nothing" not in (await usage(prometheus, "--since", "2d")).stderr
