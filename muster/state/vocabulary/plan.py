@@ -86,8 +86,6 @@ class Plan:
     """How many members run at a time: the whole gang, unless a group runs its members one after another."""
     sequential: bool = field(init=False, repr=False, compare=False)
     """Some group runs fewer members at a time than it has."""
-    of_jobs: bool = field(init=False, repr=False, compare=False)
-    """Some group stands for batch/v1 Jobs."""
     piecewise: bool = field(init=False, repr=False, compare=False)
     """Some failure concerns a member or a job, and leaves the rest of the gang at work."""
     submitter: int = field(init=False, repr=False, compare=False)
@@ -104,14 +102,12 @@ class Plan:
     def __post_init__(self) -> None:
         groups = self.groups
         size, together = sum(group.size for group in groups), sum(group.at_a_time for group in groups)
-        of_jobs = any(group.job is not None for group in groups)
         follows = {
             "size": size,
             "expected": size - sum(group.size for group in groups if group.role is Role.INITIALIZER),
             "together": together,
             "sequential": together < size,
-            "of_jobs": of_jobs,
-            "piecewise": of_jobs or any(rule.action.partial for rule in self.failures.rules),
+            "piecewise": any(rule.action.partial for rule in self.failures.rules),
             "submitter": next((group.first_rank for group in groups if group.role is Role.SUBMITTER), -1),
             "meeting": self.member(self.coordinator.rank) if self.coordinator else None,
             "asked": None if self.coordinator is None or self.coordinator.probe.passive else self.coordinator,

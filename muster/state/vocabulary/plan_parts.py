@@ -16,6 +16,8 @@ class Failures:
     """What the end of a member means."""
 
     rules: tuple[FailureRule, ...] = GANG_FAILURE_RULES
+    by_rule: bool = False
+    """Of failures that are seen together the one that the earliest rule matches ends the epoch; else the first one."""
     survivor_exits: frozenset[int] = frozenset()
     """Exit codes with which members end because another member was lost: a consequence and not a cause."""
     survivor_text: str = ""
