@@ -23,7 +23,6 @@ MEMBER_BACKOFF: Final = Backoff(10.0, 600.0, 2.0)
 """Seconds before a Job replaces a failed pod (kubernetes: pkg/controller/job/backoff_utils.go)."""
 BACKOFF_LIMIT: Final = Escalation("BackoffLimitExceeded", "Job has reached the specified backoff limit")
 DEADLINE: Final = "DeadlineExceeded"
-EXIT_CODES: Final = range(1, 256)
 _FAIL_JOB: Final = "matching FailJob rule at index"
 _ACTIONS: Final = {
     "FailJobSet": Rule(Action.FAIL_EXPERIMENT),
@@ -63,7 +62,7 @@ def clocks_of(jobset: JobSet) -> Iterator[ClockRule]:
             "Job was active longer than specified deadline: it did not succeed",
             after=float(late[0].template.spec.active_deadline_seconds or 0),
             action=ClockAction.RESTART,
-            groups=tuple(job.name for job in late),
+            groups=frozenset(job.name for job in late),
         )
 
 
@@ -95,11 +94,10 @@ def _of_policy(rule: PodFailureRule, number: int, replaced: Rule) -> Rule:
     if codes is not None:
         what = "Container {container} for pod {namespace}/{pod} failed with exit code {exit_code}"
         message = f"{what} {_FAIL_JOB} {number}"
-        others = tuple(code for code in EXIT_CODES if code not in codes.values)
-        wanted = codes.values if codes.operator == "In" else others
-        match = replace(replaced, exit_codes=wanted, container=codes.container_name or "")
+        among, beside = (codes.values, ()) if codes.operator == "In" else ((), codes.values)
+        match = replace(replaced, exit_codes=among, except_codes=beside, container=codes.container_name or "")
     if rule.action == "Ignore":
         return replace(match, per_job=None)
-    return (
-        match if rule.action == "Count" else replace(match, per_job=0, becomes=Escalation("PodFailurePolicy", message))
-    )
+    if rule.action == "Count":
+        return match
+    return replace(match, per_job=0, becomes=Escalation("PodFailurePolicy", message))

@@ -17,7 +17,7 @@ def first_rule(plan: Plan, cause: Cause, failures: float, *, of_job: bool = Fals
     the failure of a job and of no member.
     """
     reason, message = cause.reason, cause.message
-    for rule in plan.failures.rules:
+    for rule in plan.failures.of_group(cause.group):
         if (of_job and rule.action.of_member) or not rule.matches(
             disruption=cause.disruption,
             group=cause.group,

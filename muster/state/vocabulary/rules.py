@@ -103,6 +103,8 @@ class FailureRule:
     """Match only disruptions (True) or only failures of the program (False)."""
     groups: tuple[str, ...] = ()
     exit_codes: tuple[int, ...] = ()
+    except_codes: tuple[int, ...] = ()
+    """Match only exits with a code other than these."""
     container: str = ""
     """Match only failures of that container."""
     reasons: tuple[str, ...] = ()
@@ -135,6 +137,7 @@ class FailureRule:
             (self.disruption is None or self.disruption == disruption)
             and (not self.groups or group in self.groups)
             and (not self.exit_codes or exit_code in self.exit_codes)
+            and (not self.except_codes or bool(exit_code and exit_code not in self.except_codes))
             and (not self.container or container == self.container)
             and (not self.reasons or reason in self.reasons)
             and (not self.messages or any(found_in(pattern, message) for pattern in self.messages))
@@ -210,7 +213,7 @@ class ClockRule:
     action: ClockAction = ClockAction.ALERT
     while_idle: bool = False
     """The clock also runs while the experiment is suspended or finished."""
-    groups: tuple[str, ...] = ()
+    groups: frozenset[str] = frozenset()
     """What it is over: it stops when every member of these groups has succeeded, and what follows is of their jobs.
     Empty: the gang."""
 

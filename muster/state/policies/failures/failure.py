@@ -16,7 +16,6 @@
 """
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 from itertools import chain
 
 from msgspec.structs import replace
@@ -29,7 +28,6 @@ from muster.state.policies.failures import culprit, known, recurrence
 from muster.state.policies.failures.cost import budget, disruptions, ignored
 from muster.state.policies.failures.repair import Repairs, job_index
 from muster.state.vocabulary.group import Group
-from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Cause, JobRestarts, restarts_of
 from muster.state.vocabulary.rules import FailureAction, FailureRule
@@ -155,18 +153,12 @@ def spend(context: Context, cause: Cause, *, of_job: bool = False) -> Restart | 
         else:
             return _end_epoch(context, rule, each)
     if ends:
-        return _end_epoch(context, *min(ends, key=partial(_place, context.plan)))
+        place = context.plan.failures.place
+        return _end_epoch(context, *min(ends, key=lambda end: (place(end[0]), end[1].at)))
     record = repairs.record(cause)
     if record is None:
         return _end_epoch(context, rule_for(context, cause, restarts_of(context.record.job_restarts)), cause)
     return Repair(record)
-
-
-def _place(plan: Plan, end: tuple[FailureRule, Cause]) -> tuple[int, float]:
-    """In which order failures count where the earliest rule decides."""
-    rule, cause = end
-    rules = plan.failures.rules
-    return rules.index(rule) if rule in rules else len(rules), cause.at
 
 
 def rule_for(context: Context, cause: Cause, jobs: Mapping[int, JobRestarts], *, of_job: bool = False) -> FailureRule:

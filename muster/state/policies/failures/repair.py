@@ -172,8 +172,7 @@ def held_back(context: Context) -> frozenset[int]:
 
 
 def _by_job(plan: Plan, group: Group) -> bool:
-    jobs = (rule for rule in plan.failures.rules if rule.action is FailureAction.RESTART_JOB)
-    return any(not rule.groups or group.name in rule.groups for rule in jobs)
+    return any(rule.action is FailureAction.RESTART_JOB for rule in plan.failures.of_group(group.name))
 
 
 def job_index(context: Context, rank: int) -> int | None:
