@@ -9,12 +9,15 @@ node, or the success. So a clock that has run out acts only on what the live API
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from math import inf
 from operator import attrgetter
 from typing import Final
 
 from msgspec.structs import replace
 
+from muster.api.gang import MAX_MEMBERS
+from muster.api.values.rank_ranges import from_ranges
 from muster.state.facts import hang
 from muster.state.facts.context import Context, Fail, ReadFirst, Repair, Restart
 from muster.state.facts.diagnosis import grouping
@@ -42,7 +45,20 @@ def ends(plan: Plan, record: Record) -> dict[ClockName, float]:
         and (clock.ends is None or _TIME[clock.ends](record) is None)
         and (clock.while_idle or not idle)
         and (not queued or clock.while_idle or clock.name is ClockName.TOTAL)
+        and not (clock.groups and _completed(plan, record, clock))
     }
+
+
+def _completed(plan: Plan, record: Record, clock: ClockRule) -> bool:
+    """Whether the record says that all which the clock is over have succeeded."""
+    done = _ranks(record.completed)
+    groups = (group for group in plan.groups if group.name in clock.groups)
+    return all(group.first_rank + place in done for group in groups for place in range(group.size))
+
+
+@lru_cache(maxsize=64)
+def _ranks(ranges: str) -> frozenset[int]:
+    return frozenset(from_ranges(ranges, MAX_MEMBERS))
 
 
 def passed(context: Context, running: Mapping[ClockName, float]) -> list[ClockRule]:
