@@ -38,10 +38,6 @@ class Cause(msgspec.Struct, frozen=True, gc=False):
     known_for: Annotated[
         Count, Wire("Where it blocked the gang: for how many seconds that was known.", name="knownForSeconds")
     ] = 0
-    job: Annotated[Name, Wire("Where a Job of a JobSet has failed: its name. The pod is the one that led to it.")] = ""
-    pod_reason: Annotated[
-        Reason, Wire("Where a Job of a JobSet has failed: the failure of that pod in one word, as PodDeleted.")
-    ] = ""
 
 
 class ContainerRestarts(msgspec.Struct, frozen=True, gc=False):

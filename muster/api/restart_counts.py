@@ -46,15 +46,6 @@ class JobRestarts(msgspec.Struct, frozen=True, gc=False):
             "Counted failures of single members since the job was last started (batch/v1 Job: failed).", life=Life.EPOCH
         ),
     ] = 0
-    started_at: Annotated[
-        Time | None,
-        Wire(
-            "When these jobs were started, where that is not the start of the epoch.",
-            name="startTime",
-            life=Life.EPOCH,
-            moves=True,
-        ),
-    ] = None
 
 
 class RuleUse(msgspec.Struct, frozen=True, gc=False):

@@ -71,7 +71,7 @@ def test_another_traceback_is_said_not_to_be_that_of_the_cause() -> None:
     assert lines[-1] == "  KeyError: 'x'"
 
 
-@pytest.mark.parametrize("known", [None, cause(-1), cause(0, None, job="run-w-0")])
+@pytest.mark.parametrize("known", [None, cause(-1)])
 def test_where_no_rank_is_the_cause_the_first_traceback_is_shown(known: Cause | None) -> None:
     assert of_end(known, tracebacks(r1=LOST), {}, SURVIVOR_TEXT)[0] == "the traceback of rank 1 was:"
 

@@ -143,7 +143,7 @@ def restart_counted_once() -> Swaps:
     return [_tracked(once)]
 
 
-@bug(Hunt("clean", "jobset-restarts-in-place", operator="jobset-object"), shown_by="restarts in")
+@bug(Hunt("clean", "gang-restarts-in-place", size=1), shown_by="restarts in")
 def restart_counted_at_each_look() -> Swaps:
     """Each decision counts the restarts that the pods show."""
     track = container_restarts.track

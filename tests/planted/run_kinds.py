@@ -14,7 +14,8 @@ from muster.kinds.jobset import status as jobset_status
 from muster.kinds.planning.record_condition import with_record, without_record
 from muster.kinds.registry.run_kinds import RUN_KINDS
 from muster.metrics.instruments import Instruments
-from muster.state.policies.failures import jobs
+from muster.state.policies.failures import failure
+from muster.state.policies.failures.repair import Repairs
 from muster.state.view.read_only import ReadOnlyView
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Phase, Record
@@ -95,19 +96,19 @@ def empty_list_taken_for_a_difference() -> Swaps:
 
 @bug(hunt("clean", "jobset-pod-replaced-twice"), shown_by="is replaced after")
 def pod_of_a_job_replaced_at_once() -> Swaps:
-    """A Job replaces a failed pod without the back-off of the Job controller."""
-    return [swap(jobs, "backoff", lambda rules, failures: 0.0)]
+    """A failed pod of a Job waits as the gang does, and not as long as the Job controller lets it."""
+    return [swap(Repairs, "_wait", lambda self, rule, job: None)]
 
 
 @bug(hunt("clean", "jobset-ignores-its-maximum"))
 def every_restart_counts() -> Swaps:
     """A restart that ignores the maximum is counted against it."""
-    apply = jobs._apply
+    ended = failure._end_epoch
 
     def counting(context: Any, rule: FailureRule, cause: Any) -> Any:
-        return apply(context, dataclasses.replace(rule, counted=True), cause)
+        return ended(context, dataclasses.replace(rule, counted=True), cause)
 
-    return [swap(jobs, "_apply", counting)]
+    return [swap(failure, "_end_epoch", counting)]
 
 
 @bug(hunt("clean", "jobset-beside-others"), shown_by="another controller manages")
@@ -138,9 +139,9 @@ def free_restarts_uncounted() -> Swaps:
 @bug(hunt("crash", "jobset-gives-up", most=40), hunt("error", "jobset-gives-up", most=40))
 def budget_of_the_run() -> Swaps:
     """The restarts that a JobSet has used are counted from its last run only: it never gives up."""
-    apply = jobs._apply
+    ended = failure._end_epoch
 
     def forgetting(context: Any, rule: FailureRule, cause: Any) -> Any:
-        return apply(context.with_record(replace(context.record, restarts=0)), rule, cause)
+        return ended(context.with_record(replace(context.record, restarts=0)), rule, cause)
 
-    return [swap(jobs, "_apply", forgetting)]
+    return [swap(failure, "_end_epoch", forgetting)]

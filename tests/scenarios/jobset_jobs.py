@@ -1,6 +1,4 @@
-"""JobSet objects whose Jobs run in turn, in order, in part, or end early: fields of a Job, and success policies."""
-
-from dataclasses import replace
+"""JobSet objects whose Jobs run in turn, in order or for a limited time, and success policies."""
 
 from tests.scenarios.incidents import Ends, Fails
 from tests.scenarios.jobsets import COMPLETED, twice
@@ -43,7 +41,7 @@ SCENARIOS = (
             "AllMembersSucceeded",
             epoch=1,
             restarts=1,
-            cause=("BackoffLimitExceeded", -1),
+            cause=("Error", -1),
             own={"restarts": 1, "restartsCountTowardsMax": 1},
         ),
         sizes=(4,),
@@ -77,47 +75,14 @@ SCENARIOS = (
         run=900.0,
         core=True,
     ),
-    # The first index of each Job is enough for it: the others are stopped.
-    Scenario(
-        "jobset-jobs-succeed-early",
-        SUCCEEDED,
-        sizes=(4,),
-        operators=JOBSETS,
-        spec=twice(successPolicy={"rules": [{"succeededIndexes": "0"}]}),
-        incidents=(Ends(rank=0), Ends(rank=2, after=9.0)),
-        run=900.0,
-    ),
-    # An index that fails for good leaves the other one at work, and then its Job fails.
-    Scenario(
-        "jobset-index-given-up",
-        End(
-            "Failed",
-            "FailedJobs",
-            cause=("FailedIndexes", -1),
-            own={"terminalState": "Failed", "conditions": ("Failed/FailedJobs",)},
-        ),
-        sizes=(4,),
-        operators=JOBSETS,
-        spec=twice(backoffLimitPerIndex=0),
-        incidents=(Fails(rank=-1),),
-    ),
     # A Job takes longer than it may.
     Scenario(
         "jobset-job-takes-too-long",
-        End("Failed", "FailedJobs", cause=("DeadlineExceeded", 0), own={"conditions": ("Failed/FailedJobs",)}),
+        End("Failed", "FailureRule", cause=("DeadlineExceeded", 0), own={"conditions": ("Failed/FailedJobs",)}),
         sizes=(4,),
         operators=JOBSETS,
         spec=twice(activeDeadlineSeconds=60),
         run=900.0,
         settle_within=130.0,
-    ),
-    # The pods work off a queue: the first success winds it up, and a pod that fails then is not replaced.
-    Scenario(
-        "jobset-work-queue",
-        replace(SUCCEEDED, cause=("Error", -1)),
-        sizes=(4,),
-        operators=JOBSETS,
-        spec=jobset(job("w", 4, job={"completions": None, "completionMode": "NonIndexed"})),
-        incidents=(Ends(rank=0), Fails(rank=-1)),
     ),
 )

@@ -23,6 +23,13 @@ def twice(policy: dict[str, Any] | None = None, **inside: Any) -> dict[str, Any]
     return jobset(job("w", 2, replicas=2, job=inside), **stated)
 
 
+def on_failure(limit: int) -> dict[str, Any]:
+    """The same with containers that the kubelet would start again up to that limit."""
+    spec = twice(backoffLimit=limit)
+    spec["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["restartPolicy"] = "OnFailure"
+    return spec
+
+
 SCENARIOS = (
     Scenario(
         "jobset-runs",
@@ -53,10 +60,29 @@ SCENARIOS = (
         incidents=(Fails(rank=-1, attempts=range(2), after=4.0),),
         run=60.0,
     ),
+    # The kubelet would start a container again: the pod is replaced, and its limit of two is two runs.
+    Scenario(
+        "jobset-on-failure",
+        End("Succeeded", "AllMembersSucceeded", cause=("Error", -1), own={"restarts": 0, "conditions": COMPLETED}),
+        sizes=(4,),
+        operators=JOBSETS,
+        spec=on_failure(2),
+        incidents=(Fails(rank=-1),),
+    ),
+    # The same, and the second failure is one too many.
+    Scenario(
+        "jobset-on-failure-twice",
+        End("Failed", "FailureRule", cause=("Error", -1), own={"conditions": ("Failed/FailedJobs",)}),
+        sizes=(4,),
+        operators=JOBSETS,
+        spec=on_failure(2),
+        incidents=(Fails(rank=-1, attempts=range(2), after=4.0),),
+        run=60.0,
+    ),
     # A Job fails, and all Jobs run again.
     Scenario(
         "jobset-restarts",
-        End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("BackoffLimitExceeded", -1), own=RAN_AGAIN),
+        End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("Error", -1), own=RAN_AGAIN),
         sizes=(4,),
         operators=JOBSETS,
         spec=twice({"maxRestarts": 2}, backoffLimit=0),
@@ -68,10 +94,10 @@ SCENARIOS = (
         "jobset-gives-up",
         End(
             "Failed",
-            "ReachedMaxRestarts",
+            "BackoffLimitExceeded",
             epoch=1,
             restarts=1,
-            cause=("BackoffLimitExceeded", -1),
+            cause=("Error", -1),
             own={
                 "restarts": 1,
                 "restartsCountTowardsMax": 1,
@@ -92,7 +118,7 @@ SCENARIOS = (
             "Succeeded",
             "AllMembersSucceeded",
             epoch=2,
-            cause=("BackoffLimitExceeded", -1),
+            cause=("Error", -1),
             own={"restarts": 2, "restartsCountTowardsMax": None, "conditions": RESTARTED},
         ),
         sizes=(4,),
@@ -107,7 +133,7 @@ SCENARIOS = (
             "Succeeded",
             "AllMembersSucceeded",
             restarts=1,
-            cause=("BackoffLimitExceeded", -1),
+            cause=("Error", -1),
             own={"restarts": 0, "conditions": COMPLETED},
         ),
         sizes=(4,),
@@ -121,8 +147,8 @@ SCENARIOS = (
         "jobset-fails-on-a-code",
         End(
             "Failed",
-            "FailJobSetFailurePolicyAction",
-            cause=("PodFailurePolicy", -1),
+            "FailureRule",
+            cause=("Error", -1),
             own={"terminalState": "Failed", "conditions": ("Failed/FailJobSetFailurePolicyAction",)},
         ),
         sizes=(4,),
@@ -139,6 +165,7 @@ SCENARIOS = (
         End(
             "Succeeded",
             "AllMembersSucceeded",
+            disruptions=1,
             cause=("PreemptionByScheduler", -1),
             own={"restarts": 0, "conditions": COMPLETED},
         ),

@@ -1,11 +1,9 @@
-"""Containers that the kubelet starts again in their pods: of a JobSet, and of a watched gang of jax."""
+"""Containers that the kubelet starts again in their pods, of a watched gang of jax."""
 
 from dataclasses import replace
 from typing import Any
 
 from tests.scenarios.incidents import Fails
-from tests.scenarios.objects import Object, job, jobset
-from tests.scenarios.operators import JOBSETS
 from tests.scenarios.scenario import End, Scenario
 
 DONE = End("Succeeded", "AllMembersSucceeded")
@@ -14,22 +12,6 @@ OOM: dict[str, Any] = {"code": 137, "reason": "OOMKilled"}
 GANG: dict[str, Any] = {"experiment": "gang", "rank": 1}
 
 
-def _started_again() -> Object:
-    spec = jobset(job("w", 2, replicas=2, job={"backoffLimit": 20}))
-    spec["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["restartPolicy"] = "OnFailure"
-    return spec
-
-
-JOBS = Scenario(
-    "jobset-restarts-in-place",
-    DONE,
-    sizes=(4,),
-    operators=JOBSETS,
-    spec=_started_again(),
-    incidents=(Fails(rank=1, **OOM), Fails(rank=3, after=40.0)),
-    run=90.0,
-    families=FAMILIES,
-)
 WATCHED = Scenario(
     "gang-restarts-in-place",
     DONE,
@@ -42,14 +24,6 @@ WATCHED = Scenario(
 )
 
 SCENARIOS = (
-    JOBS,
-    # The same container again and again, and another one at its start.
-    replace(
-        JOBS,
-        name="jobset-restarts-often",
-        incidents=(Fails(rank=1, lives=range(3), **OOM), Fails(rank=2, code=1, start=True, after=0.5)),
-        run=180.0,
-    ),
     WATCHED,
     replace(WATCHED, name="gang-restarts-often", incidents=(Fails(**GANG, lives=range(4), **OOM),), run=700.0),
     # While it gathers: the other members wait, and lose nobody.

@@ -105,6 +105,8 @@ ACTORS: dict[str, tuple[str, ...]] = {
         "jobset-runs",
         "jobset-pod-replaced",
         "jobset-pod-replaced-twice",
+        "jobset-on-failure",
+        "jobset-on-failure-twice",
         "jobset-restarts",
         "jobset-gives-up",
         "jobset-ignores-its-maximum",
@@ -112,16 +114,13 @@ ACTORS: dict[str, tuple[str, ...]] = {
         "jobset-fails-on-a-code",
         "jobset-disruption-ignored",
     ),
-    "JobSet object: Jobs in turn, in order, in part, by index, from a queue, with a deadline": (
+    "JobSet object: Jobs in turn, in order, in part, with a deadline": (
         "jobset-in-turn",
         "jobset-in-order",
         "jobset-depends-on",
         "jobset-any-job-is-enough",
         "jobset-target",
-        "jobset-jobs-succeed-early",
-        "jobset-index-given-up",
         "jobset-job-takes-too-long",
-        "jobset-work-queue",
     ),
     "JAXJob object: its workers fail or are preempted, by restart policy, limit and deadline": (
         "jaxjob-runs",

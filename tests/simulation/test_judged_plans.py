@@ -19,9 +19,6 @@ JUDGED = (
     "unschedulable-restarts:op=pytorch:n=4:refuse=27/409:hold=42/120:edit-spec=15",
     # The watch expired over the deletion of a pod of a gang that was not complete: it is made again in its epoch.
     "webhook-denies-some:n=4:expire=17:delete-pod=16/0:seed=3732:shuffle",
-    # The members of a work queue had ended one by one before a daemon ran again.
-    "jobset-work-queue:op=jobset-object:n=4:failover=11",
-    "jobset-work-queue:op=jobset-object:n=4:stale=4/5",
     # A leader whose clock is 30 s behind waits for no culprit: it judges the exit code of a survivor.
     "jaxjob-exit-code:op=jaxjob-object:n=4:skew=17/-30:seed=1631:shuffle",
     # The next leader's clock is 30 s ahead, so its deadline comes before the patience with a missing rank is over.

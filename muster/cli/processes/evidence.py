@@ -33,7 +33,7 @@ class Printed(NamedTuple):
 
 def of_end(cause: Cause | None, tracebacks: Tracebacks, last: Mapping[int, Printed], survivor_text: str) -> list[str]:
     """The lines to print after a failure. ``last`` has the last line of each rank."""
-    failed = -1 if cause is None or (cause.job and not cause.pod) else cause.rank  # a Job may fail without a pod
+    failed = -1 if cause is None else cause.rank
     if own := tracebacks.of(failed):
         return _titled(f"the traceback of rank {failed}{_and_more(tracebacks, failed)} was:", own)
     rank, lines = tracebacks.first()

@@ -1,14 +1,16 @@
 """batch/v1 PodFailurePolicy: what the failure of one pod means to its Job."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from muster.api.values.fields import Word, Wrong, listed
 from muster.api.values.stored import Stored
 
 ExitCode = Annotated[int, Field(ge=0, le=2**31 - 1)]
 DISRUPTION = "DisruptionTarget"
+LEAVE: Final = "leave managedBy out: the JobSet controller runs it and Muster watches over it"
+"""What to do about a field for which a plan has no rule."""
 
 
 class OnExitCodes(Stored):
@@ -43,10 +45,18 @@ class OnPodCondition(Stored):
         return self
 
 
+def _action(action: object) -> object:
+    if action == "FailIndex":
+        raise Wrong("no rule of Muster gives up one pod of a Job alone", f"write FailJob, or {LEAVE}")
+    return action
+
+
 class PodFailureRule(Stored):
     """One rule; the first that matches a failed pod applies."""
 
-    action: Literal["FailJob", "FailIndex", "Ignore", "Count"] = Field(description="What the failure means.")
+    action: Annotated[Literal["FailJob", "Ignore", "Count"], BeforeValidator(_action)] = Field(
+        description="What the failure means."
+    )
     on_exit_codes: OnExitCodes | None = Field(None, description="By exit code.")
     on_pod_conditions: Annotated[tuple[OnPodCondition, ...], listed(20)] = Field((), description="By condition.")
 

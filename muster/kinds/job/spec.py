@@ -5,23 +5,22 @@ sets ``completionMode`` to Indexed and ``restartPolicy`` to OnFailure where they
 because the webhook may be absent too.
 """
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from muster.api.manifest.problems import quoted
 from muster.api.manifest.template.values import check_json, owned
-from muster.api.values.fields import Annotation, LabelKey, LabelValue, Wrong, listed
-from muster.api.values.rank_ranges import check_ranges
+from muster.api.values.fields import Annotation, LabelKey, LabelValue, Wrong
 from muster.api.values.stored import Stored
-from muster.kinds.job.pod_failure_policy import PodFailurePolicy
+from muster.kinds.job.pod_failure_policy import LEAVE, PodFailurePolicy
 
 MAX_INT32: Final = 2**31 - 1
 DEFAULT_BACKOFF_LIMIT: Final = 6
 MAX_PODS: Final = 100_000
 """Pods of one Job that Muster keeps track of (completions of an Indexed Job, parallelism of the others)."""
 
-Int32 = Annotated[int, Field(ge=0, le=MAX_INT32)]
+PerIndex = owned("no rule of Muster gives up one pod of a Job alone", f"use backoffLimit, or {LEAVE}")
 
 
 def _pod_spec(spec: dict[str, Any]) -> dict[str, Any]:
@@ -81,33 +80,10 @@ class PodTemplate(Stored):
         return str(self.spec.get("restartPolicy") or "OnFailure")
 
 
-def _ranges(text: str) -> str:
-    if not check_ranges(text):
-        raise Wrong(f"{quoted(text)} is not a list of ascending indexes", "write for instance 0,2-4")
-    return text
-
-
-class SuccessPolicyRule(Stored):
-    """When an Indexed Job has succeeded before all of its indexes have."""
-
-    succeeded_indexes: Annotated[str, Field(max_length=65_536, min_length=1), AfterValidator(_ranges)] | None = Field(
-        None, description="Indexes that count, such as 0,2-4; all of them if absent."
-    )
-    succeeded_count: Annotated[int, Field(ge=1, le=MAX_INT32)] | None = Field(
-        None, description="How many of them must succeed; all of them if absent."
-    )
-
-    @model_validator(mode="after")
-    def _stated(self) -> Self:
-        if self.succeeded_indexes is None and self.succeeded_count is None:
-            raise Wrong("a rule that states nothing", "write succeededIndexes or succeededCount")
-        return self
-
-
-class SuccessPolicy(Stored):
-    """The rules; one must hold."""
-
-    rules: Annotated[tuple[SuccessPolicyRule, ...], listed(20, 1)] = Field(description="The rules.")
+def _indexed(mode: object) -> object:
+    if mode == "NonIndexed":
+        raise Wrong("Muster gives each pod of a Job an index of its own", f"remove it, or {LEAVE}")
+    return mode
 
 
 class JobSpec(Stored):
@@ -115,18 +91,24 @@ class JobSpec(Stored):
 
     parallelism: Annotated[int, Field(ge=1, le=MAX_PODS)] | None = Field(None, description="Pods that run at a time.")
     completions: Annotated[int, Field(ge=1, le=MAX_PODS)] | None = Field(None, description="Pods that must succeed.")
-    completion_mode: Literal["Indexed", "NonIndexed"] = Field("Indexed", description="Whether the pods have an index.")
+    completion_mode: Annotated[Literal["Indexed"], BeforeValidator(_indexed)] = Field(
+        "Indexed", description="Each pod has an index."
+    )
     active_deadline_seconds: Annotated[int, Field(ge=1, le=2**53)] | None = Field(
         None, description="Seconds that the Job may take."
     )
-    backoff_limit: Int32 | None = Field(None, description="Failed pods that the Job survives; 6 if absent.")
-    backoff_limit_per_index: Int32 | None = Field(None, description="Failed pods that each index survives.")
-    max_failed_indexes: Int32 | None = Field(None, description="Failed indexes that end the Job at once.")
+    backoff_limit: Annotated[int, Field(ge=0, le=MAX_INT32)] | None = Field(
+        None, description="Failed pods that the Job survives; 6 if absent."
+    )
+    backoff_limit_per_index: Annotated[Any, PerIndex] = None
+    max_failed_indexes: Annotated[Any, PerIndex] = None
     pod_failure_policy: PodFailurePolicy | None = Field(None, description="What failed pods mean.")
     pod_replacement_policy: Literal["TerminatingOrFailed", "Failed"] | None = Field(
         None, description="When a pod is replaced. Muster always waits until it has ended."
     )
-    success_policy: SuccessPolicy | None = Field(None, description="When the Job has succeeded.")
+    success_policy: Annotated[
+        Any, owned("a Job of Muster succeeds when every pod of it has", f"remove it, or {LEAVE}")
+    ] = None
     template: PodTemplate = Field(description="The pods.")
     suspend: Any = None
     """JobSet overwrites it with its own ``spec.suspend``."""
@@ -146,64 +128,26 @@ class JobSpec(Stored):
             raise Wrong(message, hint)
         return self
 
-    def _problems(self) -> list[tuple[str, str]]:
-        never, indexed = self.template.restart_policy == "Never", self.indexed
-        per_index = self.backoff_limit_per_index is not None
+    def _problems(self) -> Iterator[tuple[str, str]]:
         rules = self.pod_failure_policy.rules if self.pod_failure_policy else ()
-        failing_index = any(rule.action == "FailIndex" for rule in rules)
-        named = {container["name"] for container in self._containers()}
-        strangers = {
-            rule.on_exit_codes.container_name
-            for rule in rules
-            if rule.on_exit_codes and rule.on_exit_codes.container_name not in (None, *named)
-        }
-        found = [
-            (
-                indexed and self.completions is None and self.parallelism is not None,
-                ("an Indexed Job states no completions", "write completions, or completionMode: NonIndexed"),
-            ),
-            (
-                self.pod_failure_policy is not None and not never,
-                ("podFailurePolicy needs restartPolicy Never", "write restartPolicy: Never in the pod template"),
-            ),
-            (
-                self.pod_failure_policy is not None and self.pod_replacement_policy == "TerminatingOrFailed",
-                ("podFailurePolicy needs podReplacementPolicy Failed", "write Failed or remove the field"),
-            ),
-            (
-                per_index and not (indexed and never),
-                (
-                    "backoffLimitPerIndex needs completionMode Indexed and restartPolicy Never",
-                    "write both, or use backoffLimit",
-                ),
-            ),
-            (
-                failing_index and not per_index,
-                ("action FailIndex needs backoffLimitPerIndex", "write backoffLimitPerIndex, or action FailJob"),
-            ),
-            (
-                self.max_failed_indexes is not None and not per_index,
-                ("maxFailedIndexes needs backoffLimitPerIndex", "write backoffLimitPerIndex"),
-            ),
-            (
-                self.success_policy is not None and not indexed,
-                ("successPolicy of a Job needs completionMode Indexed", "write it, or remove successPolicy"),
-            ),
-            (
-                bool(strangers),
-                (f"onExitCodes names a container that the pod has not: {', '.join(map(str, strangers))}", "mend it"),
-            ),
-        ]
-        return [problem for wrong, problem in found if wrong]
+        containers = {container["name"] for container in self._containers()}
+        named = {rule.on_exit_codes.container_name for rule in rules if rule.on_exit_codes}
+        never = self.template.restart_policy == "Never"
+        if self.completions is None and self.parallelism is not None:
+            yield "an Indexed Job states no completions", f"write completions, or {LEAVE}"
+        if self.pod_failure_policy is not None and not never:
+            yield "podFailurePolicy needs restartPolicy Never", "write restartPolicy: Never in the pod template"
+        if self.pod_failure_policy is not None and self.pod_replacement_policy == "TerminatingOrFailed":
+            yield "podFailurePolicy needs podReplacementPolicy Failed", "write Failed or remove the field"
+        if not never and len(self.template.spec["containers"]) > 1:
+            why = "a pod of several containers fails when all have ended, and Muster restarts none of them alone"
+            yield f"restartPolicy OnFailure: {why}", f"write restartPolicy: Never, or {LEAVE}"
+        if strangers := ", ".join(sorted(name for name in named - containers if name)):
+            yield f"onExitCodes names a container that the pod has not: {strangers}", "mend it"
 
     def _containers(self) -> list[dict[str, Any]]:
         spec = self.template.spec
         return [*spec["containers"], *(each for each in spec.get("initContainers") or () if isinstance(each, dict))]
-
-    @property
-    def indexed(self) -> bool:
-        """Its pods have an index each."""
-        return self.completion_mode == "Indexed"
 
     @property
     def at_a_time(self) -> int:
@@ -211,18 +155,11 @@ class JobSpec(Stored):
         return self.parallelism or 1
 
     @property
-    def work_queue(self) -> bool:
-        """It states no completions: the pods work off a queue, and the first success starts the end of the Job."""
-        return self.completions is None and self.parallelism is not None
-
-    @property
     def pods(self) -> int:
         """How many members the Job has."""
-        return self.at_a_time if self.work_queue else (self.completions or 1)
+        return self.completions or 1
 
     @property
     def limit(self) -> int:
         """How many failed pods the Job survives."""
-        if self.backoff_limit is not None:
-            return self.backoff_limit
-        return MAX_INT32 if self.backoff_limit_per_index is not None else DEFAULT_BACKOFF_LIMIT
+        return DEFAULT_BACKOFF_LIMIT if self.backoff_limit is None else self.backoff_limit

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from muster.api.values.fields import LABEL_1035, LABEL_1123, LABEL_VALUE, MEANING
+from muster.kinds.job.pod_failure_policy import LEAVE
 from muster.kinds.jobset.spec import NODE_SELECTOR, JobSet, ReplicatedJob
 
 Loc = tuple[str | int, ...]
@@ -25,6 +26,7 @@ def checks(jobset: JobSet) -> Iterator[Found]:
     yield from _jobs(jobset)
     yield from _order(jobset)
     yield from _targets(jobset)
+    yield from _deadlines(jobset)
     yield from _coordinator(jobset)
     yield from _claims(jobset)
 
@@ -52,16 +54,13 @@ def _jobs(jobset: JobSet) -> Iterator[Found]:
 
 
 def _names(jobset: JobSet, number: int, job: ReplicatedJob) -> Iterator[Found]:
-    """The longest names that are made: of a Job, and of a pod with an index."""
-    name = f"{jobset.name}-{job.name}-{max(job.replicas - 1, 0)}"
-    what = "Job"
-    if job.template.spec.indexed:
-        name, what = f"{name}-{job.template.spec.pods - 1}-xxxxx", "pod"
+    """The longest name that is made: that of the last pod."""
+    name = f"{jobset.name}-{job.name}-{max(job.replicas - 1, 0)}-{job.template.spec.pods - 1}-xxxxx"
     if len(name) > MAX_NAME:
         over = len(name) - MAX_NAME
         yield (
             _place(number, "name"),
-            f"the longest {what} name, {name}, has {len(name)} characters, Kubernetes allows {MAX_NAME}",
+            f"the longest pod name, {name}, has {len(name)} characters, Kubernetes allows {MAX_NAME}",
             f"cut {over} characters from the name of the JobSet or of the replicated job",
         )
     elif jobset.name and not _LABEL.match(name):
@@ -113,6 +112,30 @@ def _targets(jobset: JobSet) -> Iterator[Found]:
         )
 
 
+def _deadlines(jobset: JobSet) -> Iterator[Found]:
+    """One clock runs from the start of all jobs."""
+    spec = jobset.spec
+    rules = spec.failure_policy.rules if spec.failure_policy else ()
+    alone = any(rule.action.startswith("RestartJob") and "Set" not in rule.action for rule in rules)
+    first: int | None = None
+    for number, job in enumerate(spec.replicated_jobs):
+        stated = job.template.spec.active_deadline_seconds
+        if stated is None:
+            continue
+        at = _place(number, "template", "spec", "activeDeadlineSeconds")
+        if first is not None and stated != first:
+            yield at, f"{stated} here and {first} above: one clock runs for all Jobs", f"write {first}, or {LEAVE}"
+        elif job.depends_on or (spec.in_order and number):
+            yield at, f"{job.name} waits for another, and the clock does not", f"remove it, or {LEAVE}"
+        elif alone:
+            yield (
+                at,
+                "the clock does not begin anew for a Job that RestartJob runs again alone",
+                f"remove it, or {LEAVE}",
+            )
+        first = stated if first is None else first
+
+
 def _coordinator(jobset: JobSet) -> Iterator[Found]:
     at = jobset.spec.coordinator
     if at is None:
@@ -126,15 +149,8 @@ def _coordinator(jobset: JobSet) -> Iterator[Found]:
     spec = job.template.spec
     if at.job_index >= job.replicas:
         yield (*loc, "jobIndex"), f"{job.name} has {job.replicas} Jobs", f"write at most {max(job.replicas - 1, 0)}"
-    if not spec.indexed or spec.completions is None:
-        hint = "write completions and completionMode: Indexed"
-        yield (*loc, "replicatedJob"), f"the pods of {job.name} have no index, and so no host name", hint
-    elif at.pod_index >= spec.completions:
-        yield (
-            (*loc, "podIndex"),
-            f"a Job of {job.name} has {spec.completions} pods",
-            f"write at most {spec.completions - 1}",
-        )
+    if at.pod_index >= spec.pods:
+        yield (*loc, "podIndex"), f"a Job of {job.name} has {spec.pods} pods", f"write at most {spec.pods - 1}"
     if jobset.name and not (len(jobset.coordinator_endpoint) <= MAX_NAME and _VALUE.match(jobset.coordinator_endpoint)):
         yield (
             loc,

@@ -15,14 +15,15 @@ PREFIX: Final = "jobset.sigs.k8s.io/"
 JOBSET_NAME: Final = f"{PREFIX}jobset-name"
 JOB_KEY: Final = f"{PREFIX}job-key"
 BATCH: Final = "batch.kubernetes.io/"
-COMPLETION_INDEX: Final = "JOB_COMPLETION_INDEX"
+COMPLETION_INDEX: Final = Env(f"{BATCH}job-completion-index", Source.POD_INDEX)
+ENVIRONMENT: Final = (Env("JOB_COMPLETION_INDEX", Source.POD_INDEX),)
+"""The one variable that pods of a Job have."""
 
 
 def labels_of(jobset: JobSet, job: ReplicatedJob) -> tuple[Env, ...]:
     """The labels of a replicated job's pods."""
-    index = (Env(f"{BATCH}job-completion-index", Source.POD_INDEX),) if job.template.spec.indexed else ()
     names = Env(f"{BATCH}job-name", Source.JOB_NAME), Env("job-name", Source.JOB_NAME)
-    return (*_keys(jobset, job), *names, *index)
+    return (*_keys(jobset, job), *names, COMPLETION_INDEX)
 
 
 def annotations_of(jobset: JobSet, job: ReplicatedJob) -> tuple[Env, ...]:
@@ -33,14 +34,7 @@ def annotations_of(jobset: JobSet, job: ReplicatedJob) -> tuple[Env, ...]:
     if exclusive and jobset.by_node_selector(job):
         own = job.template.metadata.annotations.get(NODE_SELECTOR, jobset.annotations.get(NODE_SELECTOR, ""))
         found.append(Env(NODE_SELECTOR, Source.LITERAL, own))
-    if job.template.spec.indexed:
-        found.append(Env(f"{BATCH}job-completion-index", Source.POD_INDEX))
-    return tuple(found)
-
-
-def env_of(job: ReplicatedJob) -> tuple[Env, ...]:
-    """The one variable that pods of an Indexed Job have."""
-    return (Env(COMPLETION_INDEX, Source.POD_INDEX),) if job.template.spec.indexed else ()
+    return (*found, COMPLETION_INDEX)
 
 
 def _keys(jobset: JobSet, job: ReplicatedJob) -> tuple[Env, ...]:

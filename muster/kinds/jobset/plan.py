@@ -1,8 +1,7 @@
 """JobSet objects: a JobSet (jobset.x-k8s.io/v1alpha2) becomes a plan of the native engine.
 
 A replicated job is a group, a Job of it a job of the plan, a pod of that a member. No batch/v1 Job is created: what one
-would say of its pods follows from the group's ``JobRules`` (``state.facts.virtual_jobs``). JobSet's failure policy is
-about failed Jobs, so its rules are about the reasons and messages that such a job ends with.
+would do with its pods is said in the plan's own rules (``kinds.jobset.rules``).
 
 JobSet restarts at once, without a back-off, and its ``maxRestarts`` of 3 means 4 runs.
 """
@@ -13,40 +12,23 @@ from hashlib import sha256
 from typing import Any, Final
 
 from muster.api.gang import GroupSize
-from muster.kinds.job.rules import job_rules
-from muster.kinds.jobset.labels import annotations_of, env_of, labels_of
+from muster.kinds.jobset.labels import ENVIRONMENT, annotations_of, labels_of
 from muster.kinds.jobset.parse import parse_jobset
 from muster.kinds.jobset.pods import claims_of, template_of
+from muster.kinds.jobset.rules import clocks_of, rules_of
 from muster.kinds.jobset.spec import JobSet, JobSetSpec, ReplicatedJob
 from muster.kinds.planning.metadata import FOREGROUND, ORPHAN, local_queue_of
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.plan_parts import Edits, Failures, Lifecycle, Naming, RestartPolicy, Watching
 from muster.state.vocabulary.pod_spec import PodSpec
-from muster.state.vocabulary.rules import (
-    Backoff,
-    FailureAction,
-    FailureRule,
-    Gate,
-    GateCondition,
-    Quantifier,
-    SuccessRule,
-)
+from muster.state.vocabulary.rules import Backoff, Gate, GateCondition, Quantifier, SuccessRule
 from muster.state.vocabulary.subject import JOBSET, Names
 
 OPERATOR: Final = "jobset-object"
 AT_ONCE: Final = Backoff(0.0, 600.0, 1.0)
-"""A restart waits for nothing. Single pods wait for up to ten minutes, as those of a Job do (``JobRules.backoff``)."""
+"""A restart waits for nothing."""
 DEFAULT_GRACE: Final = 30
-
-_ACTIONS: Final = {
-    "FailJobSet": (FailureAction.FAIL_EXPERIMENT, True),
-    "RestartJobSet": (FailureAction.RESTART_GANG, True),
-    "RestartJobSetAndIgnoreMaxRestarts": (FailureAction.RESTART_GANG, False),
-    "RestartJob": (FailureAction.RESTART_JOB, True),
-    "RestartJobAndIgnoreMaxRestarts": (FailureAction.RESTART_JOB, False),
-}
-"""For each action of JobSet what follows, and whether it is counted against ``maxRestarts``."""
 
 
 def plan_of(obj: Mapping[str, Any]) -> Plan:
@@ -67,7 +49,9 @@ def plan_of_jobset(jobset: JobSet) -> Plan:
         subject=JOBSET,
         groups=groups,
         coordinator=None,
-        success=SuccessRule(Quantifier(spec.success_policy.operator), spec.success_policy.target_replicated_jobs),
+        success=SuccessRule(
+            Quantifier(spec.success_policy.operator), spec.success_policy.target_replicated_jobs, after_failures=True
+        ),
         in_order=spec.in_order,
         claims=claims_of(jobset),
         naming=Naming(
@@ -76,7 +60,8 @@ def plan_of_jobset(jobset: JobSet) -> Plan:
             service=spec.network.enable_dns_hostnames,
             publish_not_ready=spec.network.publish_not_ready_addresses,
         ),
-        failures=Failures(rules=tuple(_failures(jobset))),
+        failures=Failures(rules=tuple(rules_of(jobset)), by_rule=True),
+        clocks=tuple(clocks_of(jobset)),
         restarts=RestartPolicy(
             limit=max(0, spec.failure_policy.max_restarts) if spec.failure_policy else 0, backoff=AT_ONCE
         ),
@@ -105,10 +90,7 @@ def with_sizes(obj: Mapping[str, Any], sizes: Sequence[GroupSize]) -> Mapping[st
 
 def _with_size(job: Mapping[str, Any], size: GroupSize) -> Mapping[str, Any]:
     spec = job["template"]["spec"]
-    work_queue = spec.get("completions") is None and spec.get("parallelism") is not None
-    counts = {"parallelism": size.at_a_time}
-    if not work_queue or size.at_a_time != size.pods:
-        counts["completions"] = size.pods
+    counts = {"parallelism": size.at_a_time, "completions": size.pods}
     return {**job, "replicas": size.jobs, "template": {**job["template"], "spec": {**spec, **counts}}}
 
 
@@ -135,14 +117,13 @@ def _groups(jobset: JobSet) -> Iterator[Group]:
             first_job=job,
             whole=True,
             template=template_of(jobset, replicated),
-            env=env_of(replicated),
+            env=ENVIRONMENT,
             labels=labels_of(jobset, replicated),
             annotations=annotations_of(jobset, replicated),
             first_of_label=of_label.get(replicated.group_name, 0),
             exclusive=jobset.exclusive(replicated),
             labelled_nodes=jobset.by_node_selector(replicated),
             gates=_gates(jobset, replicated, before),
-            job=job_rules(spec),
         )
         rank += replicated.replicas * spec.pods
         job += replicated.replicas
@@ -155,22 +136,3 @@ def _gates(jobset: JobSet, job: ReplicatedJob, before: str) -> tuple[Gate, ...]:
     if jobset.spec.in_order:
         return (Gate(GateCondition.READY, before),) if before else ()
     return tuple(Gate(GateCondition(wait.status), wait.name) for wait in job.depends_on)
-
-
-def _failures(jobset: JobSet) -> Iterator[FailureRule]:
-    """The rules in order. Last: what follows where none matches, the end without a policy and a restart with one."""
-    policy = jobset.spec.failure_policy
-    if policy is None:
-        yield FailureRule(FailureAction.FAIL_EXPERIMENT)
-        return
-    for number, rule in enumerate(policy.rules):
-        action, counted = _ACTIONS[rule.action]
-        yield FailureRule(
-            action,
-            name=policy.name_of(number),
-            groups=rule.target_replicated_jobs,
-            reasons=rule.on_job_failure_reasons,
-            messages=rule.on_job_failure_message_patterns,
-            counted=counted,
-        )
-    yield FailureRule(FailureAction.RESTART_GANG)

@@ -14,7 +14,7 @@ TOLERATION: Final = {"key": "alpha.jobset.sigs.k8s.io/no-schedule", "operator": 
 def template_of(jobset: JobSet, job: ReplicatedJob) -> dict[str, Any]:
     """core/v1 PodTemplateSpec: restart policy, the volumes of claims, the toleration of labelled nodes."""
     template = job.template.spec.template
-    spec: dict[str, Any] = {**template.spec, "restartPolicy": template.restart_policy}
+    spec: dict[str, Any] = {**template.spec, "restartPolicy": "Never"}  # its rules replace a pod that has failed
     for unwanted in ("hostname", "subdomain"):  # a Job and a JobSet overwrite them
         spec.pop(unwanted, None)
     if claims := [_volume(jobset, name) for name in _claims(jobset) if _mounts(template.spec, name)]:

@@ -9,18 +9,19 @@ its Job.
 """
 
 from collections.abc import Mapping
+from math import inf
 from typing import Any, Final
 
 from muster.api.values.timestamps import whole_time
 from muster.kinds.declaration import run_kind
+from muster.kinds.jobset.rules import DEADLINE
 from muster.state.facts.context import Context
-from muster.state.facts.jobs_succeeded import succeeded
-from muster.state.policies.failures.jobs import FAIL_JOBSET, FAILED_JOBS, REACHED_MAX_RESTARTS, chosen
+from muster.state.facts.matching_rule import first_rule
 from muster.state.view.read_only import ReadOnlyView
 from muster.state.vocabulary.group import Group
-from muster.state.vocabulary.job_changes import restarts_of
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.record import Cause, Phase, Record
+from muster.state.vocabulary.record import Cause, Phase, Record, restarts_of
+from muster.state.vocabulary.rules import FailureAction, FailureRule
 
 COMPLETED: Final = "AllJobsCompleted", "jobset completed successfully"
 SUSPENDED: Final = "SuspendedJobs", "jobset is suspended"
@@ -30,12 +31,12 @@ IN_PROGRESS: Final = "InOrderStartupPolicyInProgress", "in order startup policy 
 STARTED: Final = "InOrderStartupPolicyCompleted", "in order startup policy has completed"
 RESTARTING: Final = "RestartingJobSet"
 ENDED: Final = frozenset({"Completed", "Failed"})
-_FAILED: Final = {
-    FAILED_JOBS: "jobset failed due to one or more job failures",
-    REACHED_MAX_RESTARTS: "jobset failed due to reaching max number of restarts",
-    FAIL_JOBSET: "applying FailJobSet failure policy action",
-}
-"""Message of each reason of the condition Failed; the name of the first failed job follows."""
+_OF_RULES: Final = frozenset({"FailureRule", "BackoffLimitExceeded"})
+"""Reasons with which the rules of a plan end it: by an action, or because no restart is left."""
+_FAILED_JOBS: Final = "FailedJobs", "jobset failed due to one or more job failures"
+_NO_RESTART_LEFT: Final = "ReachedMaxRestarts", "jobset failed due to reaching max number of restarts"
+_BY_ACTION: Final = "FailJobSetFailurePolicyAction", "applying FailJobSet failure policy action"
+"""Reason and message of the condition Failed; the name of the first failed job follows."""
 _OPPOSITE: Final = {
     "StartupPolicyInProgress": "StartupPolicyCompleted",
     "StartupPolicyCompleted": "StartupPolicyInProgress",
@@ -121,11 +122,11 @@ def _judge(
         conditions.turn("Completed", True, *COMPLETED)
         conditions.turn(RESTARTING, False, "JobSetCompleted", COMPLETED[1])
     elif record.phase is Phase.FAILED:
-        if record.reason in _FAILED and conditions.holds("StartupPolicyCompleted"):
+        if record.reason in _OF_RULES and conditions.holds("StartupPolicyCompleted"):
             conditions.turn(
                 "StartupPolicyInProgress", True, *IN_PROGRESS
             )  # its pods are not ready before it has failed
-        conditions.turn("Failed", True, record.reason, _failure(plan, record))
+        conditions.turn("Failed", True, *_failure(plan, record))
         conditions.turn(RESTARTING, False, "JobSetFailed", "jobset failed")
 
 
@@ -138,7 +139,7 @@ def _counts(context: Context, group: Group) -> dict[str, int]:
         count = tally.of_job(group.name, index)
         if index in failed:
             found["failed"] += 1
-        elif succeeded(context, group, index):
+        elif count.succeeded >= group.completions:
             found["succeeded"] += 1
         else:
             at_a_time = min(group.parallelism or group.completions, group.completions)
@@ -197,14 +198,23 @@ def _job(plan: Plan, cause: Cause) -> str:
 
 def _restart(plan: Plan, cause: Cause) -> tuple[str, str]:
     """Reason and message of a restart: the rule that matches the failure is the one that was applied."""
-    rule, _ = chosen(plan, (cause,))
+    rule = _applied(plan, cause)
     action = "RestartJobSet" if rule.counted else "RestartJobSetAndIgnoreMaxRestarts"
     reason = f"FailurePolicy_{rule.name}" if rule.name else "DefaultFailurePolicy"
     return reason, f"applying {action} failure policy action (first failed job: {_job(plan, cause)})"
 
 
-def _failure(plan: Plan, record: Record) -> str:
-    base = _FAILED.get(record.reason)
-    if base is None or record.cause is None:
-        return record.message or record.reason
-    return f"{base} (first failed job: {_job(plan, record.cause)})"
+def _applied(plan: Plan, cause: Cause) -> FailureRule:
+    """The rule that applied to a failure which no rule about its member did any more."""
+    return first_rule(plan, cause, inf, of_job=not cause.pod and cause.reason == DEADLINE)
+
+
+def _failure(plan: Plan, record: Record) -> tuple[str, str]:
+    """Reason and message of the condition Failed."""
+    if record.reason not in _OF_RULES or record.cause is None:
+        return record.reason, record.message or record.reason
+    rule = _applied(plan, record.cause)
+    reason, message = _NO_RESTART_LEFT
+    if rule.action is FailureAction.FAIL_EXPERIMENT:
+        reason, message = _BY_ACTION if rule.name else _FAILED_JOBS
+    return reason, f"{message} (first failed job: {_job(plan, record.cause)})"

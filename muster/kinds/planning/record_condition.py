@@ -5,14 +5,11 @@ status has, without the story (which Events hold). So one PUT of the status, und
 record and the kind's own status together. It is always the first condition: the columns of ``kubectl get`` show the
 last one.
 
-A condition's message has at most 32,768 characters (metav1.Condition). A record that would be longer is compressed
-(``zlib:`` and base64); one that is too long even then loses the evidence of its epochs, the oldest first, then its
-sentences, and then the last ranks that are done.
+A condition's message has at most 32,768 characters (metav1.Condition). A record that would be longer loses the evidence
+of its epochs, the oldest first, then its sentences, and then the last ranks that are done.
 """
 
 import json
-import zlib
-from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -25,9 +22,6 @@ TYPE: Final = "muster.dev/Record"
 REASON: Final = "Persisted"
 MOST: Final = 32_768
 """Characters of a condition's message (metav1.Condition)."""
-COMPRESSED: Final = "zlib:"
-LARGEST: Final = 2**20
-"""Bytes of a record that are unpacked."""
 MOST_CONDITIONS: Final = 256
 """Conditions of an object that are looked at; Kubernetes' own kinds have fewer than 16."""
 
@@ -55,7 +49,7 @@ def from_object(status: object) -> Record | None:
     if message is None:
         return None
     try:
-        raw = json.loads(_plain(message))
+        raw = json.loads(message)
     except (ValueError, RecursionError) as error:
         raise StatusError(f"condition {TYPE}: its message is not a record: {error}") from error
     if not isinstance(raw, dict) or not raw:
@@ -98,7 +92,7 @@ def _conditions(status: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _message(record: Record) -> str:
     whole = replace(record, story=())
-    while len(message := _fitted(whole)) > MOST and whole.evidence:
+    while len(message := _compact(whole)) > MOST and whole.evidence:
         whole = replace(whole, evidence=whole.evidence[1:])
     if len(message) <= MOST:
         return message
@@ -109,31 +103,9 @@ def _message(record: Record) -> str:
         known=replace(whole.known, message="") if whole.known else None,
         conditions=tuple(replace(each, message="") for each in whole.conditions),
     )
-    while len(message := _fitted(short)) > MOST and short.completed:
+    while len(message := _compact(short)) > MOST and short.completed:
         short = replace(short, completed=short.completed[: len(short.completed) // 2].rpartition(",")[0])
     return message
-
-
-def _fitted(record: Record) -> str:
-    """The record as JSON, compressed where that would not fit."""
-    text = _compact(record)
-    if len(text) <= MOST:
-        return text
-    return COMPRESSED + b64encode(zlib.compress(text.encode("utf-8", "replace"), 9)).decode()
-
-
-def _plain(message: str) -> str:
-    """The JSON in a message. Raises ValueError for what was not compressed so, or is larger than any record."""
-    if not message.startswith(COMPRESSED):
-        return message
-    unpacked = zlib.decompressobj()
-    try:
-        text = unpacked.decompress(b64decode(message.removeprefix(COMPRESSED), validate=True), LARGEST)
-    except zlib.error as error:
-        raise ValueError(str(error)) from error
-    if not unpacked.eof:
-        raise ValueError(f"it is larger than {LARGEST} bytes, or cut")
-    return text.decode()
 
 
 def _compact(record: Record) -> str:

@@ -58,10 +58,9 @@ from muster.state.vocabulary.actions import (
     StopPods,
 )
 from muster.state.vocabulary.group import Member
-from muster.state.vocabulary.job_changes import restarts_of
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
-from muster.state.vocabulary.record import Record
+from muster.state.vocabulary.record import Record, restarts_of
 from muster.state.vocabulary.workload import Workload
 
 

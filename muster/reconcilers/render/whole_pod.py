@@ -35,9 +35,7 @@ def whole_pod(
         kept = [each for each in stated.get("env") or () if each.get("name") not in names]
         return {**stated, "env": [*injected, *kept]} if injected or kept else dict(stated)
 
-    spec = {**template["spec"]}
-    if group.job is None or group.job.indexed:
-        spec["hostname"] = place.hostname
+    spec = {**template["spec"], "hostname": place.hostname}
     if plan.naming.service:
         spec["subdomain"] = plan.domain
     if group.exclusive:

@@ -6,7 +6,7 @@ from muster.state.facts import admission, older_pods
 from muster.state.facts.context import Context
 from muster.state.policies import barrier, startup
 from muster.state.policies.ending import retention
-from muster.state.policies.failures import absent, coordinator, jobs
+from muster.state.policies.failures import absent, coordinator
 from muster.state.policies.queueing import quota
 from muster.state.vocabulary.actions import Action, ConfirmLoss
 from muster.state.vocabulary.pod import Pod
@@ -29,7 +29,6 @@ def act(context: Context) -> tuple[Action, ...]:
         return (*swept, *quota.ask(context), *quota.confirm(context))
     if at_rest or not older_pods.clear(context):
         return (*swept, *quota.report(context))
-    swept += jobs.surplus(context)
     leader = coordinator.lost(context)
     if context.plan.piecewise:
         started = startup.launch(context) if leader is None and admission.admits(context) else ()

@@ -8,6 +8,7 @@ from muster.state.facts import admission, older_pods
 from muster.state.facts.context import (
     Context,
     Fail,
+    ReadFirst,
     Repair,
     Requeue,
     Restart,
@@ -15,7 +16,6 @@ from muster.state.facts.context import (
     Succeed,
     Suspend,
     Verdict,
-    Wait,
 )
 from muster.state.facts.sentences import repeated
 from muster.state.policies import deadline, refusal, request
@@ -29,12 +29,9 @@ from muster.state.vocabulary.transitions import enter, next_epoch
 
 
 def judge(context: Context, passed: Sequence[ClockRule]) -> Verdict | None:
-    """Ask the policies, in order; ``passed`` are the clocks that have run out.
-
-    Of a JobSet a failed job is judged before the success of others (jobset_controller.go, reconcile).
-    """
+    """Ask the policies, in order; ``passed`` are the clocks that have run out."""
     suspended = context.record.phase is Phase.SUSPENDED
-    if not suspended and context.plan.of_jobs and (first := _broken(context)) and not isinstance(first, Repair | Wait):
+    if context.plan.success.after_failures and isinstance(first := _broken(context), Restart | Fail | ReadFirst):
         return first
     if not suspended and (done := success.judge(context)):
         return done

@@ -30,7 +30,7 @@ from muster.state.policies import (
     request,
 )
 from muster.state.policies.ending import retention
-from muster.state.policies.failures import jobs, recurrence, repair, volume
+from muster.state.policies.failures import recurrence, repair, volume
 from muster.state.policies.failures.cost import disruptions
 from muster.state.policies.rendezvous import Assembly
 from muster.state.policies.watched import following, times
@@ -223,7 +223,6 @@ def wake(seen: Observation) -> Observation:
         recurrence.wake_at(seen),
         refusal.retry_at(seen),
         repair.resume_at(seen),
-        jobs.wake_at(seen),
         barrier.cut_at(seen),
         barrier.give_up_at(seen),
         retention.wake_at(seen),
@@ -294,8 +293,6 @@ def _progress(seen: Observation, begins: Callable[[Observation], bool], begins_a
     if record.phase is Phase.ASSEMBLING and seen.assembly.complete:
         record = enter(record, Phase.RUNNING, now, assembled_at=now, broken_at=None)
     record = progress.note(seen.with_record(record))
-    if seen.plan.of_jobs:
-        record = jobs.started(seen.with_record(record))
     progressed = disruptions.progress_at(seen.with_record(record))
     if progressed is not None and now >= progressed:
         record = replace(record, consecutive_disruptions=0)

@@ -5,7 +5,6 @@ the coordinator. The coordinator's own pod never waits for a gate on the coordin
 """
 
 from muster.state.facts.context import Context
-from muster.state.facts.jobs_succeeded import jobs_succeeded
 from muster.state.facts.sentences import share
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.rules import Gate, GateCondition
@@ -55,8 +54,8 @@ def awaited(context: Context) -> str:
 def _progress(context: Context, gate: Gate) -> tuple[int, int]:
     """How many members of the awaited group have come so far, and how many it has."""
     group, counts = context.plan.group(gate.group), context.tally.of_group(gate.group)
-    if group is not None and group.job is not None and gate.condition is not GateCondition.CREATED:
-        return _jobs_at(context, group, gate.condition), group.replicas
+    if group is not None and gate.condition is GateCondition.READY and group.at_a_time < group.size:
+        return _ready_jobs(context, group), group.replicas
     reached = {
         GateCondition.CREATED: counts.pods,
         GateCondition.READY: counts.ready + counts.succeeded,
@@ -65,14 +64,11 @@ def _progress(context: Context, gate: Gate) -> tuple[int, int]:
     return reached[gate.condition], group.size if group else 0
 
 
-def _jobs_at(context: Context, group: Group, condition: GateCondition) -> int:
-    """How many jobs of the group have come so far: of a job that runs its members in turn a part of them is ready."""
-    done = jobs_succeeded(context, group)
-    if condition is GateCondition.COMPLETE:
-        return done
-    at_a_time = min(group.parallelism or group.completions, group.completions)
+def _ready_jobs(context: Context, group: Group) -> int:
+    """How many jobs of a group that runs its members in turn have as many ready as may run."""
+    at_a_time = group.at_a_time // group.replicas
     counts = (context.tally.of_job(group.name, job) for job in range(group.replicas))
-    return max(done, sum(each.ready + each.succeeded >= at_a_time for each in counts))
+    return sum(each.ready + each.succeeded >= at_a_time for each in counts)
 
 
 def awaits_leader(context: Context, rank: int) -> bool:

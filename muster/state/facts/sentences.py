@@ -7,7 +7,6 @@ import signal
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import Final
 
 from muster.api.gang import MAX_MEMBERS
 from muster.api.names import CONTAINER
@@ -21,9 +20,6 @@ from muster.state.vocabulary.group import Member
 from muster.state.vocabulary.pod import Exit, Pod
 from muster.state.vocabulary.record import Cause, attempts_of
 
-GIVEN_UP: Final = frozenset({"FailedIndexes", "MaxFailedIndexesExceeded"})
-"""Reasons of a Job that has failed because of members that are not run again, the rank of its cause among them."""
-
 
 def sentence(cause: Cause) -> str:
     """``rank 2 (gpu-1, run-gpu-0-1-x7k2p) ended with exit code 137 (SIGKILL), OOMKilled on node a``.
@@ -31,11 +27,11 @@ def sentence(cause: Cause) -> str:
     Of a member that did not fail: ``rank 1 (POD) blocked the gang (Unschedulable: no node fits); then rank 0 …``.
     """
     who = _who(cause)
-    if cause.job:
-        return f"job {cause.job} failed, {cause.reason}: {cause.message}{_led_to(cause, who)}"
     if cause.evidence:
         return f"{blocking(cause)}; then {cause.evidence}"
     why = f": {cause.message}" if cause.message else ""
+    if cause.rank >= 0 and not cause.pod:  # it is not known to have ended
+        return f"{who}: {cause.reason}{why}"
     return f"{who} {_ended(cause, cause.reason)}{_where(cause)}{why}{_last_line(cause)}"
 
 
@@ -73,13 +69,6 @@ def _who(cause: Cause) -> str:
     where = f"{cause.place}, " if cause.place else ""
     of_rank = f"rank {cause.rank} ({where}{cause.pod})" if cause.pod else f"rank {cause.rank}"
     return of_rank if cause.rank >= 0 else "the gang"
-
-
-def _led_to(cause: Cause, who: str) -> str:
-    """``; rank 1 (run-w-0-1-x7k2p) ended: PodDeleted on node a``: the pod that led to the failure of a job."""
-    if not cause.pod:
-        return f"; {who} was given up" if cause.reason in GIVEN_UP else ""
-    return f"; {who} {_ended(cause, cause.pod_reason)}{_where(cause)}{_last_line(cause)}"
 
 
 def _where(cause: Cause) -> str:

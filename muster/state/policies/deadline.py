@@ -9,16 +9,22 @@ node, or the success. So a clock that has run out acts only on what the live API
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from math import inf
 from operator import attrgetter
 from typing import Final
 
+from msgspec.structs import replace
+
+from muster.api.gang import MAX_MEMBERS
+from muster.api.values.rank_ranges import from_ranges
 from muster.state.facts import hang
 from muster.state.facts.context import Context, Fail, ReadFirst, Repair, Restart
 from muster.state.facts.diagnosis import grouping
 from muster.state.facts.sentences import of_ends, of_idle, of_lingering
 from muster.state.policies import blocked
 from muster.state.policies.failures.failure import spend
+from muster.state.vocabulary.group import Member
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Cause, Phase, Record
 from muster.state.vocabulary.rules import ClockAction, ClockName, ClockRule, Moment
@@ -39,14 +45,28 @@ def ends(plan: Plan, record: Record) -> dict[ClockName, float]:
         and (clock.ends is None or _TIME[clock.ends](record) is None)
         and (clock.while_idle or not idle)
         and (not queued or clock.while_idle or clock.name is ClockName.TOTAL)
+        and not (clock.groups and _completed(plan, record, clock))
     }
+
+
+def _completed(plan: Plan, record: Record, clock: ClockRule) -> bool:
+    """Whether the record says that all which the clock is over have succeeded."""
+    done = _ranks(record.completed)
+    groups = (group for group in plan.groups if group.name in clock.groups)
+    return all(group.first_rank + place in done for group in groups for place in range(group.size))
+
+
+@lru_cache(maxsize=64)
+def _ranks(ranges: str) -> frozenset[int]:
+    return frozenset(from_ranges(ranges, MAX_MEMBERS))
 
 
 def passed(context: Context, running: Mapping[ClockName, float]) -> list[ClockRule]:
     """The clocks that have run out, in the order of the table, of those that are ``running`` (``ends``)."""
     if not running or min(running.values()) > context.now:
         return []
-    return [clock for clock in context.plan.clocks if running.get(clock.name, inf) <= context.now]
+    over = (clock for clock in context.plan.clocks if running.get(clock.name, inf) <= context.now)
+    return [clock for clock in over if not clock.groups or _late(context, clock) is not None]
 
 
 def judge(context: Context, passed: Sequence[ClockRule]) -> Restart | Repair | Fail | ReadFirst | None:
@@ -59,7 +79,21 @@ def judge(context: Context, passed: Sequence[ClockRule]) -> Restart | Repair | F
     message = sentence(context, clock)
     if clock.action is ClockAction.FAIL:
         return Fail(clock.reason, message)
-    return spend(context, Cause(context.record.epoch, clock.reason, message, context.now))
+    cause = Cause(context.record.epoch, clock.reason, message, context.now)
+    late = _late(context, clock)
+    if late is None:
+        return spend(context, cause)
+    return spend(context, replace(cause, group=late.group, rank=late.rank), of_job=True)
+
+
+def _late(context: Context, clock: ClockRule) -> Member | None:
+    """The first member of the first job that the clock is over and that has not succeeded."""
+    for group in context.plan.groups:
+        if group.name in clock.groups and context.tally.of_group(group.name).succeeded < group.size:
+            done = (context.tally.of_job(group.name, job).succeeded for job in range(group.replicas))
+            job = next(job for job, ended in enumerate(done) if ended < group.completions)
+            return group.member(job * group.completions)
+    return None
 
 
 def unsure(context: Context, name: ClockName) -> bool:

@@ -76,13 +76,10 @@ def _confirmation(context: Context, attempts: tuple[tuple[int, int], ...] = ()) 
 
 
 def prepare(context: Context) -> list[Action]:
-    """What is made for an experiment that is suspended: the claims of a JobSet, as its own controller does."""
-    due = (
-        context.plan.of_jobs
-        and context.plan.lifecycle.suspend
-        and not context.plan.lifecycle.deleting
-        and _claims_due(context)
-    )
+    """What is made for an object that is suspended: claims that others may use, too, as JobSet makes them."""
+    shared = any(not each.exclusive for each in context.plan.claims)
+    lifecycle = context.plan.lifecycle
+    due = shared and lifecycle.suspend and not lifecycle.deleting and _claims_due(context)
     return [EnsureClaims(context.record.epoch)] if due else []
 
 

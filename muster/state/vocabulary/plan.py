@@ -6,9 +6,11 @@ A plan is data: it holds no callables, so two equal specs give equal plans, and 
 Ranks are dense: groups in order, within a group jobs in order, within a job pods in order.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from operator import attrgetter
 from typing import Final
 
 from muster.api.names import name_suffix
@@ -32,6 +34,10 @@ class Engine(StrEnum):
     """Muster creates and deletes the pods."""
     WATCH = "observe"
     """Another controller owns the pods: Muster watches them, and a decision holds no action."""
+
+
+_FIRST_RANK: Final = attrgetter("first_rank")
+_SIZE: Final = attrgetter("size")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +84,8 @@ class Plan:
     notice: str = ""
     """What the message says while it runs; ``{pod}`` and ``{host}`` are the coordinator's."""
     # What follows from the fields above. Every decision asks for it, so it is computed once.
+    by_rank: tuple[Group, ...] = field(init=False, repr=False, compare=False)
+    """The groups that have members, by their ranks."""
     size: int = field(init=False, repr=False, compare=False)
     """How many members make up the gang."""
     expected: int = field(init=False, repr=False, compare=False)
@@ -86,8 +94,6 @@ class Plan:
     """How many members run at a time: the whole gang, unless a group runs its members one after another."""
     sequential: bool = field(init=False, repr=False, compare=False)
     """Some group runs fewer members at a time than it has."""
-    of_jobs: bool = field(init=False, repr=False, compare=False)
-    """Some group stands for batch/v1 Jobs."""
     piecewise: bool = field(init=False, repr=False, compare=False)
     """Some failure concerns a member or a job, and leaves the rest of the gang at work."""
     submitter: int = field(init=False, repr=False, compare=False)
@@ -103,15 +109,14 @@ class Plan:
 
     def __post_init__(self) -> None:
         groups = self.groups
+        object.__setattr__(self, "by_rank", tuple(sorted(filter(_SIZE, groups), key=_FIRST_RANK)))  # frozen
         size, together = sum(group.size for group in groups), sum(group.at_a_time for group in groups)
-        of_jobs = any(group.job is not None for group in groups)
         follows = {
             "size": size,
             "expected": size - sum(group.size for group in groups if group.role is Role.INITIALIZER),
             "together": together,
             "sequential": together < size,
-            "of_jobs": of_jobs,
-            "piecewise": of_jobs or any(rule.action.partial for rule in self.failures.rules),
+            "piecewise": any(rule.action.partial for rule in self.failures.rules),
             "submitter": next((group.first_rank for group in groups if group.role is Role.SUBMITTER), -1),
             "meeting": self.member(self.coordinator.rank) if self.coordinator else None,
             "asked": None if self.coordinator is None or self.coordinator.probe.passive else self.coordinator,
@@ -119,7 +124,7 @@ class Plan:
             "devices": {group.name: asks for group in groups if (asks := devices_of_member(group))},
         }
         for name, value in follows.items():
-            object.__setattr__(self, name, value)  # frozen
+            object.__setattr__(self, name, value)
 
     @property
     def title(self) -> str:
@@ -160,10 +165,11 @@ class Plan:
 
     def group_of(self, rank: int) -> Group | None:
         """The group that holds ``rank``, or None where no member has it."""
-        for group in self.groups:
-            if group.first_rank <= rank < group.first_rank + group.size:
-                return group
-        return None
+        at = bisect_right(self.by_rank, rank, key=_FIRST_RANK) - 1
+        if at < 0:
+            return None
+        group = self.by_rank[at]
+        return group if rank < group.first_rank + group.size else None
 
     def member(self, rank: int) -> Member | None:
         """The member with that rank, or None."""

@@ -1,6 +1,7 @@
 """The parts of a plan: what a failure means, how often it is restarted, what its object asks for, how it is named."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from muster.api.gang import GroupSize
@@ -16,12 +17,37 @@ class Failures:
     """What the end of a member means."""
 
     rules: tuple[FailureRule, ...] = GANG_FAILURE_RULES
+    by_rule: bool = False
+    """Of failures that are seen together the one that the earliest rule matches ends the epoch; else the first one."""
     survivor_exits: frozenset[int] = frozenset()
     """Exit codes with which members end because another member was lost: a consequence and not a cause."""
     survivor_text: str = ""
     """Regular expression of the last words of such members; empty: only the exit code is known."""
     culprits: tuple[CulpritRule, ...] = ()
     """How they, or the coordinator, name the member that was lost."""
+    _by_group: Mapping[str, tuple[FailureRule, ...]] = field(init=False, repr=False, compare=False)
+    _places: Mapping[int, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        every: list[FailureRule] = []
+        found: dict[str, list[FailureRule]] = {"": every}
+        for rule in self.rules:
+            for group in rule.groups:
+                if group not in found:
+                    found[group] = list(every)
+                found[group].append(rule)
+            for rules in found.values() if not rule.groups else ():
+                rules.append(rule)
+        object.__setattr__(self, "_by_group", {group: tuple(rules) for group, rules in found.items()})  # frozen
+        object.__setattr__(self, "_places", {id(rule): place for place, rule in enumerate(self.rules)})
+
+    def of_group(self, name: str) -> tuple[FailureRule, ...]:
+        """The rules that may match a failure of a member of that group, in order: a JobSet may have thousands."""
+        return self._by_group.get(name, self._by_group[""])
+
+    def place(self, rule: FailureRule) -> int:
+        """How many rules come before that one."""
+        return self._places.get(id(rule), len(self.rules))
 
 
 @dataclass(frozen=True, slots=True)

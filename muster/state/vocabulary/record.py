@@ -18,13 +18,14 @@ from muster.api.gang import MAX_MEMBERS, GroupSize, HeldDevices, RollCall, Steps
 from muster.api.hindrances import Blocked, Known
 from muster.api.restart_counts import Attempts, JobRestarts, NodeFailures, RestartReason, RuleUse, SameFailure
 from muster.api.status import STORY_LINES, ExperimentStatus, Phase, StoryLine
-from muster.api.values.rank_ranges import from_ranges
+from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.api.wire.kinds import WireError
 from muster.api.wire.structs import facts_of
 from muster.state.vocabulary.plan import MAX_EPOCH
 
 __all__ = [
     "FINISHED",
+    "NO_RESTARTS",
     "RANKS_ENDED",
     "STORY_LINES",
     "Attempts",
@@ -60,6 +61,24 @@ _facts = facts_of(ExperimentStatus)
 def attempts_of(attempts: tuple[Attempts, ...]) -> Mapping[int, int]:
     """The attempt of each rank that has one other than 0."""
     return {rank: each.attempt for each in attempts for rank in from_ranges(each.ranks, MAX_MEMBERS)}
+
+
+NO_RESTARTS: Final = JobRestarts("")
+
+
+@lru_cache(maxsize=64)
+def restarts_of(rows: tuple[JobRestarts, ...]) -> Mapping[int, JobRestarts]:
+    """The counts of each job, by its index among the jobs of all groups."""
+    return {job: row for row in rows for job in from_ranges(row.jobs, MAX_MEMBERS)}
+
+
+def rows_of(counts: Mapping[int, JobRestarts]) -> tuple[JobRestarts, ...]:
+    """The rows that hold these counts: jobs with equal counts share one, and a job without any is in none."""
+    equal: dict[tuple[int, int, int], list[int]] = {}
+    for job in sorted(counts):
+        row = counts[job]
+        equal.setdefault((row.restarts, row.counted, row.failures), []).append(job)
+    return tuple(JobRestarts(to_ranges(jobs), *values) for values, jobs in equal.items() if any(values))
 
 
 class Record(ExperimentStatus, frozen=True, gc=False, kw_only=True):

@@ -47,6 +47,8 @@ class SuccessRule:
 
     quantifier: Quantifier = Quantifier.ALL
     groups: tuple[str, ...] = ()
+    after_failures: bool = False
+    """Of a failure and a success that are seen together the failure counts; else the success."""
 
 
 EVERY_JOB = SuccessRule()
@@ -75,10 +77,15 @@ class FailureAction(StrEnum):
         """The epoch goes on: the action concerns a member or a job."""
         return self in (FailureAction.RESTART_JOB, FailureAction.RESTART_MEMBER, FailureAction.IGNORE)
 
+    @property
+    def of_member(self) -> bool:
+        """The action concerns one member."""
+        return self in (FailureAction.RESTART_MEMBER, FailureAction.IGNORE)
+
 
 @dataclass(frozen=True, slots=True)
 class Escalation:
-    """As what a failure counts for the rules that follow one that is used up.
+    """As what a failure counts for the rules that follow one that is used up, which are about more than a member.
 
     ``message`` may name ``{pod}``, ``{namespace}``, ``{container}``, ``{exit_code}`` and ``{message}`` of the failure.
     """
@@ -96,6 +103,10 @@ class FailureRule:
     """Match only disruptions (True) or only failures of the program (False)."""
     groups: tuple[str, ...] = ()
     exit_codes: tuple[int, ...] = ()
+    except_codes: tuple[int, ...] = ()
+    """Match only exits with a code other than these."""
+    container: str = ""
+    """Match only failures of that container."""
     reasons: tuple[str, ...] = ()
     counted: bool = True
     """A restart uses one unit of the restart budget."""
@@ -108,13 +119,26 @@ class FailureRule:
     """How often the rule may apply to members of one job in one life of that job (batch/v1 Job: ``backoffLimit``).
     Then the rule is passed over, and the failure counts as ``becomes`` for the rules after it."""
     becomes: Escalation | None = None
+    backoff: "Backoff | None" = None
+    """What each member waits for, by the failures in this life of its job (``per_job``); None: as the gang does."""
 
-    def matches(self, *, disruption: bool, group: str, exit_code: int | None, reason: str, message: str = "") -> bool:
+    def matches(
+        self,
+        *,
+        disruption: bool,
+        group: str,
+        exit_code: int | None,
+        reason: str,
+        message: str = "",
+        container: str = "",
+    ) -> bool:
         """Whether every stated matcher holds."""
         return (
             (self.disruption is None or self.disruption == disruption)
             and (not self.groups or group in self.groups)
             and (not self.exit_codes or exit_code in self.exit_codes)
+            and (not self.except_codes or bool(exit_code and exit_code not in self.except_codes))
+            and (not self.container or container == self.container)
             and (not self.reasons or reason in self.reasons)
             and (not self.messages or any(found_in(pattern, message) for pattern in self.messages))
         )
@@ -189,6 +213,9 @@ class ClockRule:
     action: ClockAction = ClockAction.ALERT
     while_idle: bool = False
     """The clock also runs while the experiment is suspended or finished."""
+    groups: frozenset[str] = frozenset()
+    """What it is over: it stops when every member of these groups has succeeded, and what follows is of their jobs.
+    Empty: the gang."""
 
 
 @dataclass(frozen=True, slots=True)

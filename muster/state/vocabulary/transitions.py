@@ -13,8 +13,7 @@ from msgspec.structs import replace
 from muster.api.errors import MusterError
 from muster.api.status import ExperimentStatus
 from muster.api.wire.structs import Life, shape_of
-from muster.state.vocabulary.job_changes import restarts_of, rows_of
-from muster.state.vocabulary.record import Phase, Record, StoryLine
+from muster.state.vocabulary.record import Phase, Record, StoryLine, restarts_of, rows_of
 
 TRANSITIONS: dict[Phase | None, dict[Phase, str]] = {
     None: {

@@ -14,6 +14,8 @@ CLAIM = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteMany"]
 MOUNTS = {"containers": [{"name": "main", "image": "i", "volumeMounts": [{"name": "data", "mountPath": "/data"}]}]}
 DISRUPTED = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}
 POLICY = {"templates": [CLAIM]}
+JOB = "spec.replicatedJobs[0].template.spec"
+LEAVE = "leave managedBy out: the JobSet controller runs it and Muster watches over it"
 
 
 def test_absent_fields_have_the_defaults_of_the_webhook() -> None:
@@ -30,11 +32,10 @@ def test_absent_fields_have_the_defaults_of_the_webhook() -> None:
 
 def test_stated_fields_are_kept() -> None:
     stated = jobset(
-        job(job={"completionMode": "NonIndexed"}, pod={"restartPolicy": "Never"}),
+        job(pod={"restartPolicy": "Never"}),
         network={"enableDNSHostnames": False, "publishNotReadyAddresses": False, "subdomain": "sub"},
     )
     spec = parse_jobset(stated).spec
-    assert spec.replicated_jobs[0].template.spec.completion_mode == "NonIndexed"
     assert spec.replicated_jobs[0].template.spec.template.restart_policy == "Never"
     assert (spec.network.enable_dns_hostnames, spec.network.publish_not_ready_addresses) == (False, False)
     assert parse_jobset(stated).subdomain == "sub"
@@ -53,20 +54,17 @@ def test_claims_are_deleted_with_the_jobset_by_default() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "pods", "at_a_time", "queue"),
+    ("spec", "pods", "at_a_time"),
     [
-        ({}, 1, 1, False),
-        (TWO, 2, 2, False),
-        ({"completions": 5, "parallelism": 2}, 5, 2, False),
-        ({"completions": 3}, 3, 1, False),
-        ({"completionMode": "NonIndexed", "parallelism": 4}, 4, 4, True),
+        ({}, 1, 1),
+        (TWO, 2, 2),
+        ({"completions": 5, "parallelism": 2}, 5, 2),
+        ({"completions": 3}, 3, 1),
     ],
 )
-def test_a_job_has_as_many_pods_as_kubernetes_would_run(
-    spec: dict[str, Any], pods: int, at_a_time: int, queue: bool
-) -> None:
+def test_a_job_has_as_many_pods_as_kubernetes_would_run(spec: dict[str, Any], pods: int, at_a_time: int) -> None:
     read = parse_jobset(jobset(job(job=spec))).spec.replicated_jobs[0].template.spec
-    assert (read.pods, read.at_a_time, read.work_queue) == (pods, at_a_time, queue)
+    assert (read.pods, read.at_a_time) == (pods, at_a_time)
 
 
 ACCEPTED: dict[str, dict[str, Any]] = {
@@ -76,6 +74,7 @@ ACCEPTED: dict[str, dict[str, Any]] = {
     "replicas zero": {"jobs": [job(replicas=0)]},
     "RestartJob": {"failurePolicy": {"rules": [{"action": "RestartJob"}]}},
     "coordinator": {"jobs": [job(job=TWO)], "coordinator": {"replicatedJob": "w", "podIndex": 1}},
+    "coordinator of one pod": {"coordinator": {"replicatedJob": "w"}},
     "exclusive topology": {"annotations": {"alpha.jobset.sigs.k8s.io/exclusive-topology": "rack"}},
 }
 
@@ -153,10 +152,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"jobs": [job(job=TWO)], "coordinator": {"replicatedJob": "w", "podIndex": 2}},
         "spec.coordinator.podIndex: a Job of w has 2 pods, write at most 1",
     ),
-    "coordinator without an index": (
-        {"jobs": [job(job={"completionMode": "NonIndexed"})], "coordinator": {"replicatedJob": "w"}},
-        "the pods of w have no index",
-    ),
     "too-long coordinator label": (
         {
             "jobs": [job(job=TWO)],
@@ -204,11 +199,58 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         },
         "Muster sees only the condition DisruptionTarget of a failed pod, not Cold",
     ),
-    "backoffLimitPerIndex with OnFailure": (
-        {"jobs": [job(job={"backoffLimitPerIndex": 1, **TWO})]},
-        "backoffLimitPerIndex needs completionMode Indexed and restartPolicy Never",
+    "pods without an index": (
+        {"jobs": [job(job={"completionMode": "NonIndexed"})]},
+        f"{JOB}.completionMode: Muster gives each pod of a Job an index of its own, remove it, or {LEAVE}",
     ),
-    "FailIndex without a limit per index": (
+    "a work queue": (
+        {"jobs": [job(job={"parallelism": 2, "completionMode": "NonIndexed"})]},
+        f"{JOB}.completionMode: Muster gives each pod of a Job an index of its own, remove it, or {LEAVE}",
+    ),
+    "backoffLimitPerIndex": (
+        {"jobs": [job(job={"backoffLimitPerIndex": 1, **TWO}, pod={"restartPolicy": "Never"})]},
+        f"{JOB}.backoffLimitPerIndex: no rule of Muster gives up one pod of a Job alone, use backoffLimit, or {LEAVE}",
+    ),
+    "maxFailedIndexes": (
+        {"jobs": [job(job={"maxFailedIndexes": 0, **TWO}, pod={"restartPolicy": "Never"})]},
+        f"{JOB}.maxFailedIndexes: no rule of Muster gives up one pod of a Job alone, use backoffLimit, or {LEAVE}",
+    ),
+    "successPolicy of a Job": (
+        {"jobs": [job(job={"successPolicy": {"rules": [{"succeededIndexes": "0"}]}, **TWO})]},
+        f"{JOB}.successPolicy: a Job of Muster succeeds when every pod of it has, remove it, or {LEAVE}",
+    ),
+    "OnFailure of several containers": (
+        {"jobs": [job(pod={"containers": [{"name": "main", "image": "i"}, {"name": "side", "image": "i"}]})]},
+        f"none of them alone, write restartPolicy: Never, or {LEAVE}",
+    ),
+    "deadlines that differ": (
+        {"jobs": [job("a", job={"activeDeadlineSeconds": 60}), job("b", job={"activeDeadlineSeconds": 90})]},
+        f"activeDeadlineSeconds: 90 here and 60 above: one clock runs for all Jobs, write 60, or {LEAVE}",
+    ),
+    "a deadline of a Job that waits": (
+        {
+            "jobs": [
+                job("a"),
+                job("b", job={"activeDeadlineSeconds": 60}, dependsOn=[{"name": "a", "status": "Ready"}]),
+            ]
+        },
+        f"activeDeadlineSeconds: b waits for another, and the clock does not, remove it, or {LEAVE}",
+    ),
+    "a deadline of a Job that starts in order": (
+        {
+            "jobs": [job("a"), job("b", job={"activeDeadlineSeconds": 60})],
+            "startupPolicy": {"startupPolicyOrder": "InOrder"},
+        },
+        f"activeDeadlineSeconds: b waits for another, and the clock does not, remove it, or {LEAVE}",
+    ),
+    "a deadline beside RestartJob": (
+        {
+            "jobs": [job(job={"activeDeadlineSeconds": 60})],
+            "failurePolicy": {"rules": [{"action": "RestartJobAndIgnoreMaxRestarts"}]},
+        },
+        f"the clock does not begin anew for a Job that RestartJob runs again alone, remove it, or {LEAVE}",
+    ),
+    "FailIndex": (
         {
             "jobs": [
                 job(
@@ -222,7 +264,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
                 )
             ]
         },
-        "action FailIndex needs backoffLimitPerIndex",
+        f"rules[0].action: no rule of Muster gives up one pod of a Job alone, write FailJob, or {LEAVE}",
     ),
     "ttl of a Job": (
         {"jobs": [job(job={"ttlSecondsAfterFinished": 5})]},

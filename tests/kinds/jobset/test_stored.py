@@ -34,7 +34,6 @@ def whole() -> Object:
             "completions": 2,
             "parallelism": 2,
             "podFailurePolicy": {"rules": [DISRUPTED, BY_CODE]},
-            "successPolicy": {"rules": [{"succeededCount": 1}]},
         },
         pod={**NEVER, **MOUNTS},
     )
@@ -118,7 +117,7 @@ NULLS = (
     f"{JOB}.managedBy",
     f"{JOB}.suspend",
     f"{JOB}.ttlSecondsAfterFinished",
-    f"{JOB}.successPolicy.rules.0.succeededIndexes",
+    f"{JOB}.successPolicy",
     f"{RULES}.0.onExitCodes",
     f"{RULES}.1.onExitCodes.containerName",
     f"{JOB}.template.spec.initContainers",

@@ -1,8 +1,5 @@
 """A record reads back from the condition it was written to; hostile content is an error and never a fresh start."""
 
-import random
-import zlib
-from base64 import b64encode
 from typing import Any
 
 import msgspec
@@ -12,9 +9,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from muster.api.evidence import EpochEvidence, FindingThen
+from muster.api.values.rank_ranges import to_ranges
 from muster.kinds.planning import record_condition
 from muster.kinds.planning.record_condition import MOST, TYPE, from_object, to_condition, with_record, without_record
-from muster.state.vocabulary.record import Record, StatusError
+from muster.state.policies.failures.repair import fits
+from muster.state.vocabulary.record import Attempts, Record, StatusError
 from tests.state.vocabulary.test_stored_record import FULL, RECORDS
 
 OWN = {"type": "Completed", "status": "False", "reason": "x", "message": "y"}
@@ -52,29 +51,20 @@ def test_the_condition_is_what_a_metav1_condition_allows() -> None:
     assert made["lastTransitionTime"] == "1970-01-01T00:00:09Z"
 
 
-@pytest.mark.parametrize("completed", [",".join(map(str, range(0, 20_000, 2)))[:MOST].rpartition(",")[0], "0-9999"])
-def test_the_message_is_never_longer_than_a_condition_allows(completed: str) -> None:
-    """What would be longer is compressed, and nothing of it is lost."""
-    long = replace(FULL, completed=completed, message="w" * 1024)
-    message = to_condition(long)["message"]
-    assert len(message) <= MOST
-    assert from_object(_status(message)) == replace(long, story=())
-
-
 def test_a_status_without_the_condition_has_no_record() -> None:
     """The object is new."""
     for status in (None, {}, {"conditions": None}, {"conditions": [OWN, 3, None]}, {"conditions": "text"}):
         assert from_object(status) is None
 
 
-def test_a_record_that_cannot_be_compressed_enough_loses_sentences_and_then_ranks(
+def test_a_record_that_does_not_fit_loses_sentences_and_then_ranks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What decides an epoch stays."""
-    monkeypatch.setattr(record_condition, "MOST", 3_000)
+    monkeypatch.setattr(record_condition, "MOST", 4_000)
     completed = ",".join(map(str, range(0, 4_000, 3)))
     message = to_condition(replace(FULL, completed=completed))["message"]
-    assert len(message) <= 3_000
+    assert len(message) <= 4_000
     read = from_object(_status(message))
     assert read is not None
     assert (read.epoch, read.restarts, read.phase, read.message) == (FULL.epoch, FULL.restarts, FULL.phase, "")
@@ -82,15 +72,10 @@ def test_a_record_that_cannot_be_compressed_enough_loses_sentences_and_then_rank
     assert len(read.completed) > 100
 
 
-def _bomb() -> str:
-    return "zlib:" + b64encode(zlib.compress(b"[" * 2**22, 9)).decode()
-
-
 @pytest.mark.parametrize(
     "message",
     [None, 3, "", "{", "[]", "{}", "null", "[" * 30_000, "1" * 30_000, "x" * (MOST + 1), '{"phase":"Dreaming"}',
-     _bomb(), "zlib:", "zlib:x",
-     "zlib:" + b64encode(b"x").decode(), "zlib:é", '{"phase":"Running","epoch":-1}',
+     '{"phase":"Running","epoch":-1}',
      '{"phase":"Running","epoch":1e400}', '{"phase":["Running"]}'],
 )  # fmt: skip
 def test_a_condition_that_is_no_record_is_an_error(message: object) -> None:
@@ -117,16 +102,28 @@ def test_no_status_raises_anything_else(status: object, inner: object) -> None:
         without_record(each)
 
 
+def test_attempts_and_restarts_of_jobs_that_a_decision_lets_a_record_have_are_never_lost() -> None:
+    rows: list[Attempts] = []
+    while fits((*rows, more := Attempts(to_ranges(range(len(rows), 100_000, 2_000)), 7, 1e9)), ()):
+        rows.append(more)
+    assert len(rows) > 40
+    full = replace(FULL, attempts=tuple(rows), completed=",".join(map(str, range(0, 12_000, 2))), message="w" * 1024)
+    message = to_condition(full)["message"]
+    read = from_object(_status(message))
+    assert read is not None
+    assert len(message) <= MOST
+    assert read.attempts == full.attempts
+
+
 def test_a_record_that_does_not_fit_loses_the_evidence_of_its_oldest_epochs_first() -> None:
-    words = random.Random(1)  # text that cannot be compressed, the same in each run
-    said = tuple(FindingThen("Hung", words.randbytes(250).hex(), words.randbytes(500).hex(), "2", 1) for _ in range(18))
+    said = tuple(FindingThen("Hung", "w" * 500, "v" * 1_000, "2", 1) for _ in range(18))
     rows = tuple(
         EpochEvidence(epoch=epoch, at=1.0, phase="Running", next="Failed", findings=said[6 * epoch : 6 * epoch + 6])
         for epoch in range(3)
     )
     fits = replace(FULL, story=(), evidence=rows)
-    assert from_object(_status(to_condition(fits)["message"])) == fits, "compressed, it fits"
-    many = ",".join(str(rank) for rank in sorted(words.sample(range(100_000), 5_000)))
+    assert from_object(_status(to_condition(fits)["message"])) == fits
+    many = ",".join(map(str, range(0, 5_000, 2)))
     message = to_condition(replace(fits, completed=many))["message"]
     read = from_object(_status(message))
     assert read is not None

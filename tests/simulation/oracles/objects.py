@@ -63,18 +63,15 @@ def same_objects(world: World, summary: dict[str, Any], clean: Result | None) ->
     # Users act at a fixed second, whatever a fault has delayed until then. And survivors of a gang that is taken down
     # may end by themselves before they are deleted; then they are kept for their logs.
     # And so may an injected container.
-    # Pods that their Job has succeeded without are deleted, or are stopped with the whole JobSet.
-    early = any("successPolicy" in each["template"]["spec"] for each in world.scenario.spec.get("replicatedJobs", ()))
     sidecars = any(isinstance(each, Sidecar) for each in world.scenario.incidents)
-    raced = world.scenario.user_actions or sidecars or early
+    raced = world.scenario.user_actions or sidecars
     if not raced and world.scenario.end.phase != "Failed":
         for what in ("created", "deleted", "left"):
             got, wanted = summary[what], clean.summary[what]
             # The head of a cluster may be lost while a late daemon has not yet created the others. And members that
             # wait for no other may end while a daemon that was away, or waits for an answer, has not.
             late = any(fault.seconds > PROMPT for fault in world.plan.faults)
-            # A work queue makes no further pods once one has succeeded (batch/v1 Job), however few there are by then.
-            unfinished = late and (world.operator.cluster or _is_work_queue(world) or _ended_incomplete(world))
+            unfinished = late and (world.operator.cluster or _ended_incomplete(world))
             if unfinished or cause_may_differ(world.plan) or world.plan.has("refuse"):
                 got, wanted = _per_epoch(got), _per_epoch(wanted)
                 if unfinished or any(isinstance(event, Fails) and event.start for event in world.scenario.incidents):
@@ -119,11 +116,6 @@ def _per_epoch(objects: dict[str, Any]) -> dict[str, int]:
     """Objects per kind and epoch, by the suffix that all names of an epoch share. The pod of the cause is kept, and
     if the cause may differ, so may the pod."""
     return dict(Counter(f"{name.rpartition('/')[0]} {name.rsplit('-', 1)[-1]}" for name in objects))
-
-
-def _is_work_queue(world: World) -> bool:
-    jobs = (each["template"]["spec"] for each in world.scenario.spec.get("replicatedJobs", ()))
-    return any(job.get("completionMode") == "NonIndexed" for job in jobs)
 
 
 def _ended_incomplete(world: World) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 from muster.kinds.planning.record_condition import TYPE
 from muster.state.vocabulary.subject import JOBSET
 from tests.fakes.history import Change, Object
-from tests.simulation.oracles.departures import departures
+from tests.simulation.oracles.departures import GRACE, departures
 from tests.simulation.oracles.invariants import OVER
 from tests.simulation.oracles.objects import seen_late
 from tests.simulation.plans.masks import PROMPT, culprit_not_awaited, unrecorded_epochs
@@ -155,7 +155,8 @@ def pods_replaced_as_stated(world: World) -> Iterator[str]:
         for after in ended:
             if (after.experiment, after.epoch, after.group, after.job, after.rank, after.attempt) == place:
                 waited = after.created_at - process.ended_at
-                if not wanted - EARLY <= waited <= wanted + PROMPT:
+                early = GRACE if process.terminating else EARLY  # the wait of a pod that is deleted begins with that
+                if not wanted - early <= waited <= wanted + PROMPT:
                     yield f"{process.name} is replaced after {waited:.1f} s; its Job waits for {wanted:g} s"
 
 

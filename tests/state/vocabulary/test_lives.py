@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from muster.api.gang import MAX_MEMBERS
 from muster.api.status import ExperimentStatus
 from muster.api.wire.kinds import Time, WholeTime
 from muster.api.wire.structs import Life, Wire, shape_of
@@ -19,7 +20,7 @@ from muster.state.view.progress import Progress
 from muster.state.view.roll import RollAnswer
 from muster.state.view.view import View
 from muster.state.view.write_budget import WriteBudget
-from muster.state.vocabulary.record import JobRestarts, Phase, Record
+from muster.state.vocabulary.record import JobRestarts, Phase, Record, restarts_of
 from muster.state.vocabulary.transitions import enter, next_epoch
 from muster.state.vocabulary.wall_time import WallTime, moved, moving
 from tests.builders import NOW, answer
@@ -119,9 +120,13 @@ def test_a_field_that_is_described_as_of_this_epoch_is_declared_so() -> None:
 
 
 def test_jobs_whose_counts_are_equal_in_the_next_epoch_share_a_row() -> None:
-    rows = (JobRestarts("0", failures=1), JobRestarts("1", 2, failures=1), JobRestarts("2", 2, started_at=NOW))
+    rows = (JobRestarts("0", failures=1), JobRestarts("1", 2, failures=1), JobRestarts("2", 2))
     after = next_epoch(replace(RECORD, job_restarts=rows), Phase.RESTARTING, NOW)
     assert after.job_restarts == (JobRestarts("1-2", 2),)
+
+
+def test_ranges_of_a_damaged_status_name_no_more_jobs_than_a_gang_may_have_members() -> None:
+    assert len(restarts_of((JobRestarts("0-999999999"),))) == MAX_MEMBERS
 
 
 @pytest.mark.parametrize("step", [HOUR, -40.0])

@@ -6,7 +6,6 @@ without members has nothing left to do.
 """
 
 from muster.state.facts.context import Context, Succeed
-from muster.state.facts.jobs_succeeded import jobs_succeeded, succeeded
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.rules import Quantifier
 
@@ -26,10 +25,7 @@ def judge(context: Context) -> Succeed | None:
         return Succeed(f"job {done} succeeded", BY_POLICY) if done else None
     if size and not context.tally.succeeded:
         return None
-    if any(group.job is not None and group.job.early for group in targets):
-        if any(jobs_succeeded(context, group) < group.replicas for group in targets):
-            return None
-    elif sum(context.tally.of_group(group.name).succeeded for group in targets) < size:
+    if sum(context.tally.of_group(group.name).succeeded for group in targets) < size:
         return None
     if not size:
         return Succeed("no members were asked for")
@@ -43,8 +39,8 @@ def _completed_job(context: Context, group: Group) -> str | None:
 
     It reads one count per job, only for ``Any`` and only where enough members for a job have succeeded.
     """
-    least = 1 if group.job is not None and group.job.early else group.completions
-    if context.tally.of_group(group.name).succeeded < least:
+    if context.tally.of_group(group.name).succeeded < group.completions:
         return None
-    done = (job for job in range(group.replicas) if succeeded(context, group, job))
+    counts = (context.tally.of_job(group.name, job).succeeded for job in range(group.replicas))
+    done = (job for job, succeeded in enumerate(counts) if succeeded >= group.completions)
     return next((f"{group.name}-{job}" for job in done), None)

@@ -14,7 +14,6 @@ nor whether a group that waits for that one had.
 from collections.abc import Iterator
 
 from muster.state.facts.context import Context
-from muster.state.policies.failures import failure
 from muster.state.vocabulary.pod import Pod
 
 
@@ -44,7 +43,10 @@ def _vanished(context: Context) -> Iterator[Pod]:
 
 
 def ranks(context: Context) -> set[int]:
-    """Where members run again one by one: the ranks that have no pod and had one. Complete groups cost nothing."""
+    """Where members run again one by one: the ranks that have no pod and had one, in their first attempt.
+
+    Complete groups cost nothing.
+    """
     found: set[int] = set()
     tally = context.tally
     if not context.launched or context.plan.sequential:
@@ -52,9 +54,7 @@ def ranks(context: Context) -> set[int]:
     for group in context.plan.groups:
         if tally.of_group(group.name).pods >= group.size:
             continue
-        again = tally.attempts if failure.mends(context, group) else {}
         span = range(group.first_rank, group.first_rank + group.size)
-        found.update(
-            rank for rank in span if rank not in tally.members and rank not in tally.collected and rank not in again
-        )
+        known = tally.members, tally.collected, tally.attempts
+        found.update(rank for rank in span if not any(rank in each for each in known))
     return found

@@ -16,26 +16,25 @@
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 from msgspec.structs import replace
 
 from muster.state.facts.context import Context, Fail, ReadFirst, Repair, Restart, Wait
 from muster.state.facts.failure_cause import cause_of, gone_cause
+from muster.state.facts.matching_rule import first_rule
 from muster.state.facts.sentences import sentence
-from muster.state.policies.failures import culprit, jobs, known, recurrence
+from muster.state.policies.failures import culprit, known, recurrence
 from muster.state.policies.failures.cost import budget, disruptions, ignored
 from muster.state.policies.failures.repair import Repairs, job_index
 from muster.state.vocabulary.group import Group
-from muster.state.vocabulary.job_changes import restarts_of
 from muster.state.vocabulary.pod import Pod
-from muster.state.vocabulary.record import Cause, JobRestarts
+from muster.state.vocabulary.record import Cause, JobRestarts, restarts_of
 from muster.state.vocabulary.rules import FailureAction, FailureRule
 
 
 def judge(context: Context) -> Restart | Repair | Fail | ReadFirst | Wait | None:
     """Restart, repair or fail because of the first failing member, if one failed."""
-    if context.plan.of_jobs:
-        return jobs.judge(context)
     cause = first_cause(context)
     if cause is None:
         return ignored.judge(context)
@@ -135,46 +134,38 @@ def _others(context: Context, first: Cause) -> Iterator[Cause]:
     yield from _lost(context)
 
 
-def spend(context: Context, cause: Cause) -> Restart | Repair | Fail:
+def spend(context: Context, cause: Cause, *, of_job: bool = False) -> Restart | Repair | Fail:
     """What the plan's rules say of that cause. A counted restart needs one unit of the budget.
 
     A gang restart that is not counted needs the row of disruptions to be shorter than the plan allows.
     """
-    rule, counts_as = rule_for(context, cause, restarts_of(context.record.job_restarts))
-    if not rule.action.partial or cause.rank < 0:
-        return _end_epoch(context, rule, counts_as)
     repairs = Repairs(context)
-    if refused := repairs.add(rule, counts_as):
-        return refused
-    for other in _others(context, cause):
-        its_rule, its_cause = rule_for(context, other, repairs.jobs)
-        if not its_rule.action.partial:
-            return _end_epoch(context, its_rule, its_cause)
-        if refused := repairs.add(its_rule, its_cause):
-            return refused
-    record = repairs.record(counts_as)
-    return _end_epoch(context, rule, counts_as) if record is None else Repair(record)
-
-
-def rule_for(context: Context, cause: Cause, jobs: Mapping[int, JobRestarts]) -> tuple[FailureRule, Cause]:
-    """The first matching rule, and the cause as it counts for it; without one, a counted restart of the gang.
-
-    A rule that was applied to the members of a job as often as it may be is passed over.
-    """
-    for rule in context.plan.failures.rules:
-        if not rule.matches(
-            disruption=cause.disruption,
-            group=cause.group,
-            exit_code=cause.exit_code,
-            reason=cause.reason,
-            message=cause.message or _last_words(context, cause),
-        ):
+    ends: list[tuple[FailureRule, Cause]] = []
+    for each in chain((cause,), _others(context, cause)):
+        if each.rank in repairs:
             continue
-        if rule.per_job is None or _failures(context, cause, jobs) < rule.per_job:
-            return rule, cause
-        if rule.becomes is not None:
-            cause = _becoming(context, rule, cause)
-    return FailureRule(FailureAction.RESTART_GANG), cause
+        rule = rule_for(context, each, repairs.jobs, of_job=of_job and each is cause)
+        if rule.action.partial and each.rank >= 0:
+            if refused := repairs.add(rule, each):
+                return refused
+        elif context.plan.failures.by_rule:
+            ends.append((rule, each))
+        else:
+            return _end_epoch(context, rule, each)
+    if ends:
+        place = context.plan.failures.place
+        return _end_epoch(context, *min(ends, key=lambda end: (place(end[0]), end[1].at)))
+    record = repairs.record(cause)
+    if record is None:
+        return _end_epoch(context, rule_for(context, cause, restarts_of(context.record.job_restarts)), cause)
+    return Repair(record)
+
+
+def rule_for(context: Context, cause: Cause, jobs: Mapping[int, JobRestarts], *, of_job: bool = False) -> FailureRule:
+    """Return the rule for that failure, with the last words of the member where nothing else says why it failed."""
+    message = cause.message or _last_words(context, cause)
+    failures = _failures(context, cause, jobs)
+    return first_rule(context.plan, replace(cause, message=message), failures, of_job=of_job)
 
 
 def _last_words(context: Context, cause: Cause) -> str:
@@ -185,28 +176,14 @@ def _last_words(context: Context, cause: Cause) -> str:
 
 def mends(context: Context, group: Group) -> bool:
     """Whether a member of that group whose pod is lost concerns only itself or its job."""
-    if group.job is not None:
-        return True
     lost = gone_cause(context, group.first_rank, group.name)
-    rule, _ = rule_for(context, lost, restarts_of(context.record.job_restarts))
-    return rule.action.partial
+    return rule_for(context, lost, restarts_of(context.record.job_restarts)).action.partial
 
 
 def _failures(context: Context, cause: Cause, jobs: Mapping[int, JobRestarts]) -> int:
     job = job_index(context, cause.rank)
     held = jobs.get(job) if job is not None else None
     return held.failures if held else 0
-
-
-def _becoming(context: Context, rule: FailureRule, cause: Cause) -> Cause:
-    """The cause as it counts for the rules after one that is used up."""
-    assert rule.becomes is not None
-    names = {"namespace": context.plan.namespace, "pod": cause.pod, "container": cause.container}
-    names |= {"exit_code": str(cause.exit_code), "message": cause.message or cause.last_line}
-    message = rule.becomes.message
-    for name, value in names.items():
-        message = message.replace(f"{{{name}}}", value)
-    return replace(cause, reason=rule.becomes.reason, message=message)
 
 
 def _end_epoch(context: Context, rule: FailureRule, cause: Cause) -> Restart | Fail:

@@ -34,7 +34,7 @@ from muster.api.progress import report_interval
 from muster.api.restart_counts import MAX_PLACES, SameFailure
 from muster.api.values.humanize import age
 from muster.state.facts.context import Context, Fail
-from muster.state.facts.failure_cause import KILLED, OUT_OF_MEMORY, RANK_FAILED, cause_of
+from muster.state.facts.failure_cause import KILLED, OUT_OF_MEMORY, RANK_FAILED
 from muster.state.facts.sentences import of_exit, sentence
 from muster.state.policies.failures.cost import disruptions
 from muster.state.policies.failures.culprit import is_survivor
@@ -188,8 +188,6 @@ def _counted(context: Context, cause: Cause, row: SameFailure | None) -> SameFai
 def _mark(context: Context, cause: Cause) -> _Mark | None:
     """What that failure is known again by; None where too little is known of it."""
     pod = context.tally.failed.get(cause.uid)
-    if cause.job and pod is not None:  # the words of the cause are those of the Job
-        cause = cause_of(context, pod)
     if not cause.exit_code or cause.evidence or cause.reason == RANK_FAILED:
         return None
     if pod is not None and is_survivor(context.plan, pod):

@@ -15,6 +15,7 @@ A repair that the record cannot hold (its lists are bounded) is a restart of the
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -28,10 +29,14 @@ from muster.state.policies.failures import avoidance, restart_reasons
 from muster.state.policies.failures.cost import backoff, budget
 from muster.state.policies.failures.cost.disruptions import PROGRESS
 from muster.state.vocabulary.group import Group
-from muster.state.vocabulary.job_changes import NO_RESTARTS, restarts_of, rows_of
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.record import Attempts, Cause, JobRestarts, Record
+from muster.state.vocabulary.record import NO_RESTARTS, Attempts, Cause, JobRestarts, Record, restarts_of, rows_of
 from muster.state.vocabulary.rules import FailureAction, FailureRule
+
+ROW: Final = 72
+"""Characters of a row of a status beside its ranges."""
+MOST_HELD: Final = MAX_RANGES // 2
+"""Characters of all rows: the condition that holds the record of a JobSet has to hold them whole."""
 
 
 class Repairs:
@@ -45,12 +50,16 @@ class Repairs:
         self._ignored: set[int] = set()
         self.jobs: dict[int, JobRestarts] = dict(restarts_of(context.record.job_restarts))
 
+    def __contains__(self, rank: int) -> bool:
+        """Whether what follows the failure of that rank is decided: its job may run again because of another."""
+        return rank in self._begun or rank in self._ignored
+
     def add(self, rule: FailureRule, cause: Cause) -> Fail | None:
         """Do what the rule says of a failed member; why that may not be done, if it may not."""
         plan, rank = self._context.plan, cause.rank
         group = plan.group_of(rank)
-        if group is None or rank in self._begun or rank in self._ignored:
-            return None  # its job runs again already
+        if group is None:
+            return None
         if refused := budget.refused(plan, self._totals, rule, cause):
             return refused
         restarts = rule.action is not FailureAction.IGNORE
@@ -72,15 +81,15 @@ class Repairs:
         """The record after these repairs, the first of which was for that cause; None where it cannot hold them."""
         before = self._context.record
         lives = {**_lives(before.attempts), **self._begun}
-        if len(set(lives.values())) > MAX_ATTEMPTS:  # what lies in the past shows only how long a member has worked
+        attempts, jobs = _attempts(lives), rows_of(self.jobs)
+        if not fits(attempts, jobs):  # what lies in the past shows only how long a member has worked
             now = self._context.now
             lives = {rank: (attempt, at if at and at > now else None) for rank, (attempt, at) in lives.items()}
+            attempts = _attempts(lives)
+        if not fits(attempts, jobs):
+            return None
         ignored = set(from_ranges(before.ignored, MAX_MEMBERS)) - self._begun.keys() | self._ignored
         done = from_ranges(completion.completed(self._context), MAX_MEMBERS)
-        attempts, jobs = _attempts(lives), rows_of(self.jobs)
-        length = sum(len(each.ranks) for each in attempts) + sum(len(each.jobs) for each in jobs)
-        if len(attempts) > MAX_ATTEMPTS or len(jobs) > MAX_JOB_COUNTS or length > MAX_RANGES:
-            return None
         return replace(
             self._totals,
             attempts=attempts,
@@ -98,7 +107,7 @@ class Repairs:
         if rule.action is FailureAction.IGNORE:
             self._ignored.add(rank)
         elif rule.action is FailureAction.RESTART_MEMBER:
-            self._begin_again((rank,), cause)
+            self._begin_again((rank,), cause, self._wait(rule, job))
             if rule.per_job is not None:
                 self.jobs[job] = replace(counts, failures=counts.failures + 1)
         else:
@@ -107,7 +116,12 @@ class Repairs:
             charged = counts.counted + rule.counted
             self.jobs[job] = replace(counts, restarts=counts.restarts + 1, counted=charged, failures=0)
 
-    def _begin_again(self, ranks: Iterable[int], cause: Cause) -> None:
+    def _wait(self, rule: FailureRule, job: int) -> float | None:
+        """Seconds that the rule lets a member of that job wait, by the failures before this decision."""
+        before = restarts_of(self._context.record.job_restarts).get(job, NO_RESTARTS).failures
+        return None if rule.backoff is None else rule.backoff.delay(before + 1)
+
+    def _begin_again(self, ranks: Iterable[int], cause: Cause, seconds: float | None = None) -> None:
         """One attempt for all of them, the next one of each."""
         record = self._context.record
         lives = _lives(record.attempts)
@@ -115,9 +129,16 @@ class Repairs:
         began = lives[cause.rank][1] if cause.rank in lives else record.epoch_at
         worked = began is None or cause.at - began >= PROGRESS
         wait = backoff.disrupted if cause.disruption else backoff.counted
-        seconds = wait(self._context.plan, 1 if worked else attempt, record.epoch, attempt)
+        if seconds is None:
+            seconds = wait(self._context.plan, 1 if worked else attempt, record.epoch, attempt)
         for rank in ranks:
             self._begun[rank] = attempt, self._context.now + seconds
+
+
+def fits(attempts: tuple[Attempts, ...], jobs: tuple[JobRestarts, ...]) -> bool:
+    """Whether a status can hold these rows."""
+    held = sum(len(each.ranks) + ROW for each in attempts) + sum(len(each.jobs) + ROW for each in jobs)
+    return len(attempts) <= MAX_ATTEMPTS and len(jobs) <= MAX_JOB_COUNTS and held <= MOST_HELD
 
 
 def resume_at(context: Context) -> float | None:
@@ -151,8 +172,7 @@ def held_back(context: Context) -> frozenset[int]:
 
 
 def _by_job(plan: Plan, group: Group) -> bool:
-    jobs = (rule for rule in plan.failures.rules if rule.action is FailureAction.RESTART_JOB)
-    return any(not rule.groups or group.name in rule.groups for rule in jobs)
+    return any(rule.action is FailureAction.RESTART_JOB for rule in plan.failures.of_group(group.name))
 
 
 def job_index(context: Context, rank: int) -> int | None:

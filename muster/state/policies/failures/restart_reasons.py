@@ -7,7 +7,6 @@ or the platform names is counted as ``Other``.
 from typing import Final
 
 from muster.api.restart_counts import MAX_RESTART_REASONS, RestartReason
-from muster.state.facts.virtual_jobs import BACKOFF_LIMIT, DEADLINE, FAILED_INDEXES, MAX_FAILED, POD_FAILURE_POLICY
 from muster.state.policies.failures.cost.charged import TO_THE_PLATFORM, TO_THE_USER
 from muster.state.policies.failures.culprit import REASON as RANK_FAILED
 from muster.state.policies.queueing import queue
@@ -42,19 +41,16 @@ BY_THE_PLATFORM: Final = (*DISRUPTED, *queue.LOST)
 CLOCKED: Final = tuple(clock.reason for clock in CLOCKS if clock.name is not ClockName.TERMINATING)
 """Reasons of the clocks that can restart a gang. (The clock over pods that end never does.)"""
 
-JOBS: Final = (BACKOFF_LIMIT[0], DEADLINE[0], POD_FAILURE_POLICY, FAILED_INDEXES[0], MAX_FAILED[0])
-"""Reasons with which a Job of a JobSet fails (kubernetes: batch/v1 JobReason…)."""
-
 KNOWN: Final = tuple(dict.fromkeys((*TO_THE_PLATFORM, *TO_THE_USER)))
 """What gangs were known to wait for when they ended (``failures.cost.charged``)."""
 
 REASONS: Final = tuple(
-    dict.fromkeys((*CRASHED, RANK_FAILED, *DISRUPTED, *CLOCKED, *KNOWN, REQUESTED, *JOBS, *queue.LOST, OTHER))
+    dict.fromkeys((*CRASHED, RANK_FAILED, *DISRUPTED, *CLOCKED, *KNOWN, REQUESTED, *queue.LOST, OTHER))
 )
 
-_RARE: Final = (ALTERED, *JOBS, *KNOWN, *queue.LOST, REQUESTED)
+_RARE: Final = (ALTERED, *KNOWN, *queue.LOST, REQUESTED)
 EXPORTED: Final = tuple(reason for reason in REASONS if reason not in _RARE or reason in CLOCKED)
-"""Those that every experiment has a series of, at 0 before the first. Those of JobSets, queues, people, and gangs that
+"""Those that every experiment has a series of, at 0 before the first. Those of queues, people, and gangs that
 gave up begin when they are met."""
 
 _KNOWN: Final = frozenset(REASONS)

@@ -136,12 +136,6 @@ class Cluster:
             self.view.change(None, pod)
         self.step()
 
-    def restart_in_place(self, times: int, group: str = "w", job: int = 0, index: int = 0) -> None:
-        """The kubelet has restarted containers of a pod."""
-        for pod in self.of(group, job, index):
-            self._set(pod, restarts=times, phase=PodPhase.RUNNING, started=True)
-        self.step()
-
     def of(self, group: str, job: int | None = None, *indexes: int) -> list[Pod]:
         """The current pods of these jobs."""
         members = self.view.of(self.kept.epoch).members.values()

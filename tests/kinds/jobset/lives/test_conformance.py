@@ -653,14 +653,6 @@ def _() -> None:
     assert "affinity" not in spec
 
 
-@case("pods without an index have no host name of their own")
-def _() -> None:
-    plan = plan_of(jobset(one(job={"completionMode": "NonIndexed"})))
-    pod = render_pod(plan, next(plan.members()), 0)
-    assert "hostname" not in pod["spec"]
-    assert "env" not in pod["spec"]["containers"][0]
-
-
 @case("immutability: an edit of replicatedJobs while it runs is said (JobSet: refused by the webhook)")
 def _() -> None:
     seen = cluster(one(replicas=2))

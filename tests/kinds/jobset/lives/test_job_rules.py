@@ -1,18 +1,14 @@
-"""What a Job would do with its pods: replace them, fail, or succeed early. The messages are the Job controller's."""
+"""What follows the failure of a pod of a JobSet, by the rules that stand for its Job."""
 
 import re
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
-from muster.api.gang import MAX_MEMBERS
 from muster.api.restart_counts import MAX_ATTEMPTS
-from muster.api.values.rank_ranges import to_ranges
-from muster.state.facts.context import Context, Restart
 from muster.state.facts.sentences import sentence
-from muster.state.policies.failures import jobs
-from muster.state.vocabulary.record import Attempts
+from muster.state.policies.deadline import ends
+from muster.state.vocabulary.rules import ClockName
 from tests.kinds.jobset.jobsets import job, jobset
 from tests.kinds.jobset.lives.cluster import Cluster
 
@@ -145,58 +141,36 @@ def test_ignored_failures_are_replaced_and_not_counted() -> None:
     assert (seen.status["restarts"], seen.kept.job_restarts) == (0, ())
 
 
-def test_an_index_that_is_given_up_fails_its_job_at_the_end() -> None:
-    seen = cluster(3, backoffLimitPerIndex=1, rules=because("FailedIndexes", "Job has failed indexes"))
-    seen.run()
-    seen.fail("w", 0, 1)
-    seen.step(10)
-    seen.fail("w", 0, 1)
-    assert seen.kept.ignored == "1"
-    seen.succeed("w", 0, 0)
-    assert seen.status["restarts"] == 0, "the other indexes work on"
-    seen.succeed("w", 0, 2)
-    assert failed_so(seen)
-    assert seen.kept.cause is not None
-    assert seen.kept.cause.rank == 1, "the index that failed, not the first one of the job"
-
-
-def test_more_failed_indexes_than_allowed_fail_the_job_at_once() -> None:
-    message = "Job has exceeded the specified maximal number of failed indexes"
-    why = because("MaxFailedIndexesExceeded", message)
-    seen = cluster(4, backoffLimitPerIndex=0, maxFailedIndexes=1, rules=why)
-    seen.fail("w", 0, 0)
-    assert seen.status["restarts"] == 0
-    seen.fail("w", 0, 2)
-    assert failed_so(seen)
-
-
-def test_fail_index_gives_the_index_up_at_once() -> None:
-    seen = cluster(2, backoffLimitPerIndex=5, **policy("FailIndex", **EXIT_3))
-    seen.fail("w", 0, 0, code=3)
-    assert seen.kept.ignored == "0"
-    seen.succeed("w", 0, 1)
-    assert seen.status["restarts"] == 1
-
-
-def test_containers_are_restarted_in_place_up_to_the_backoff_limit() -> None:
+def test_a_pod_whose_containers_would_be_restarted_is_replaced_and_a_limit_of_n_is_n_runs() -> None:
     seen = cluster(pod={}, backoffLimit=3, rules=because("BackoffLimitExceeded"))
+    for attempt in (1, 2):
+        seen.run()
+        seen.fail("w", 0, 0)
+        seen.step(600)
+        assert [pod.attempt for pod in seen.of("w")] == [attempt, 0]
     seen.run()
-    seen.restart_in_place(1, "w", 0, 0)
-    seen.restart_in_place(1, "w", 0, 1)
-    assert seen.status["restarts"] == 0
-    seen.restart_in_place(2, "w", 0, 1)
+    seen.fail("w", 0, 1)
     assert failed_so(seen)
 
 
-def test_without_a_backoff_limit_the_first_restart_in_place_fails_the_job() -> None:
-    seen = cluster(pod={}, backoffLimit=0)
+@pytest.mark.parametrize("limit", [0, 1])
+def test_without_a_second_run_the_first_failure_of_such_a_pod_fails_the_job(limit: int) -> None:
+    seen = cluster(pod={}, backoffLimit=limit)
     seen.run()
-    seen.restart_in_place(1)
+    seen.fail("w", 0, 0)
     assert seen.status["restarts"] == 1
+
+
+def test_a_rule_of_a_pod_does_not_judge_a_failure_that_is_its_jobs_already() -> None:
+    counted = {"action": "Count", "onExitCodes": {"operator": "In", "values": [3]}}
+    rest = {"action": "FailJob", "onExitCodes": {"operator": "NotIn", "values": [4]}}
+    seen = cluster(backoffLimit=0, podFailurePolicy={"rules": [counted, rest]}, rules=because("BackoffLimitExceeded"))
+    seen.fail("w", 0, 0, code=3)
+    assert failed_so(seen)
 
 
 def test_a_job_that_takes_too_long_fails() -> None:
-    why = because("DeadlineExceeded", "Job was active longer than specified deadline")
+    why = because("DeadlineExceeded", "Job was active longer than specified deadline: .*")
     seen = cluster(activeDeadlineSeconds=60, rules=why)
     seen.run()
     assert seen.wake_at == (seen.kept.epoch_at or 0) + 60
@@ -208,35 +182,29 @@ def test_a_job_that_takes_too_long_fails() -> None:
     assert seen.status["restarts"] == 1, "it runs anew from the restart"
 
 
-def test_the_time_of_a_job_that_waits_runs_from_when_its_pods_may_be_created() -> None:
-    late = job("b", job={"activeDeadlineSeconds": 60}, pod=NEVER, dependsOn=[{"name": "a", "status": "Ready"}])
-    seen = Cluster(jobset(job("a", pod=NEVER), late, failurePolicy={"maxRestarts": 1}))
-    seen.step(100)
+def test_the_time_of_a_job_that_has_succeeded_is_over() -> None:
+    jobs = job("a", job={"activeDeadlineSeconds": 60}, pod=NEVER), job("b", pod=NEVER)
+    seen = Cluster(jobset(*jobs, failurePolicy={"maxRestarts": 1}))
     seen.run("a")
     seen.run("b")
-    seen.step(59)
-    assert seen.status["restarts"] == 0
-    seen.step(1)
-    assert seen.status["restarts"] == 1
-    seen.step(100)
-    assert (seen.status["restarts"], seen.names()) == (1, ["a-0"]), "it waits again"
+    assert ends(seen.plan, seen.kept).keys() == {ClockName.RUN}
+    seen.succeed("a")
+    seen.step(600)
+    assert (seen.status["restarts"], seen.counts("b")) == (0, "active 1 ready 1")
+    seen.step(600)
+    assert ends(seen.plan, seen.kept) == {}, "pages and metrics have no clock that is over"
 
 
-def test_the_time_of_a_job_that_was_restarted_alone_begins_anew() -> None:
-    rules = [{"action": "RestartJob"}]
+def test_a_rule_for_other_jobs_does_not_judge_a_job_that_takes_too_long() -> None:
     inside = {"activeDeadlineSeconds": 60}
-    seen = Cluster(jobset(job(job=inside, pod=NEVER, replicas=2), failurePolicy={"maxRestarts": 3, "rules": rules}))
-    seen.run()
-    seen.succeed("w", 0)
+    rules = [{"action": "FailJobSet", "targetReplicatedJobs": ["b"]}]
+    jobs = job("a", job=inside, pod=NEVER, replicas=2), job("b", pod=NEVER)
+    seen = Cluster(jobset(*jobs, failurePolicy={"maxRestarts": 1, "rules": rules}))
+    seen.run("a")
+    seen.succeed("a", 0)
     seen.step(60)
-    (row,) = seen.status["replicatedJobsStatus"]
-    assert row["jobRestarts"] == [0, 1]
-    seen.step(59)
-    (row,) = seen.status["replicatedJobsStatus"]
-    assert row["jobRestarts"] == [0, 1]
-    seen.step(1)
-    (row,) = seen.status["replicatedJobsStatus"]
-    assert row["jobRestarts"] == [0, 2]
+    assert seen.status["restarts"] == 1
+    assert seen.message("RestartingJobSet").endswith("(first failed job: t-a-1)")
 
 
 def test_pods_are_started_in_turn() -> None:
@@ -249,48 +217,6 @@ def test_pods_are_started_in_turn() -> None:
     for _ in range(4):
         seen.succeed("w")
     assert seen.condition("Completed") == ("True", "AllJobsCompleted")
-
-
-def test_a_success_rule_ends_the_job_before_all_pods_have() -> None:
-    seen = cluster(4, successPolicy={"rules": [{"succeededIndexes": "0,2-3", "succeededCount": 2}]})
-    seen.run()
-    seen.succeed("w", 0, 1)
-    seen.succeed("w", 0, 2)
-    assert seen.condition("Completed") is None
-    seen.succeed("w", 0, 3)
-    assert seen.condition("Completed") == ("True", "AllJobsCompleted")
-
-
-def test_pods_of_a_job_that_has_succeeded_are_deleted_while_others_work() -> None:
-    inside = {"completions": 2, "parallelism": 2, "successPolicy": {"rules": [{"succeededIndexes": "0"}]}}
-    seen = Cluster(jobset(job("a", job=inside, pod=NEVER), job("b", pod=NEVER)))
-    seen.run("a")
-    seen.run("b")
-    seen.succeed("a", 0, 0)
-    assert [pod.live for pod in seen.pods.values() if pod.group == "a"] == [False]
-    assert seen.counts("a") == "succeeded 1"
-    assert seen.condition("Completed") is None
-    seen.succeed("b")
-    assert seen.condition("Completed") == ("True", "AllJobsCompleted")
-
-
-def test_a_work_queue_ends_when_the_first_success_and_all_others_have() -> None:
-    seen = Cluster(jobset(job(job={"completionMode": "NonIndexed", "parallelism": 3}, pod=NEVER)))
-    seen.run()
-    seen.succeed("w", 0, 1)
-    assert seen.condition("Completed") is None
-    seen.fail("w", 0, 0)
-    seen.step(600)
-    assert len(seen.of("w")) == 3, "the queue is empty: no pod is replaced"
-    seen.succeed("w", 0, 2)
-    assert seen.condition("Completed") == ("True", "AllJobsCompleted")
-
-
-def test_a_failed_worker_of_a_queue_is_replaced_before_the_first_success() -> None:
-    seen = Cluster(jobset(job(job={"completionMode": "NonIndexed", "parallelism": 2}, pod=NEVER)))
-    seen.fail("w", 0, 0)
-    seen.step(10)
-    assert [pod.attempt for pod in seen.of("w")] == [1, 0]
 
 
 def test_a_restart_of_one_job_runs_its_finished_pods_again() -> None:
@@ -313,19 +239,6 @@ def test_more_back_offs_than_the_status_holds_restart_the_jobset() -> None:
     assert seen.status["restarts"] == 1
     assert "restartsCountTowardsMax" not in seen.status
     assert len(seen.kept.attempts) < MAX_ATTEMPTS
-
-
-def test_a_status_that_is_full_is_said_to_restart_the_jobset_where_no_pod_failed() -> None:
-    seen = cluster(2, successPolicy={"rules": [{"succeededIndexes": "0"}]})
-    seen.run()
-    seen.end_unseen("w", 0, 0)
-    odd, even = (to_ranges(tuple(range(first, MAX_MEMBERS, 2))) for first in (1, 0))
-    later = seen.now + 60
-    full = replace(seen.kept, attempts=(Attempts(odd, 1, later), Attempts(even, 2, later)))
-    verdict = jobs.judge(Context.at(seen.plan, full, seen.view, seen.now))
-    assert isinstance(verdict, Restart)
-    assert not verdict.counted
-    assert sentence(verdict.cause) == "the gang ended: StatusFull: more pods run again than the status can hold"
 
 
 def test_a_pod_that_went_while_no_daemon_ran_counts_as_failed() -> None:
@@ -366,19 +279,12 @@ def name_of(seen: Cluster, index: int) -> str:
     return pod.name
 
 
-BACKOFF = "job t-w-0 failed, BackoffLimitExceeded: Job has reached the specified backoff limit"
-FAILED_INDEXES = "job t-w-0 failed, FailedIndexes: Job has failed indexes"
-MAX_FAILED = (
-    "job t-w-0 failed, MaxFailedIndexesExceeded: Job has exceeded the specified maximal number of failed indexes"
-)
-
-
 def test_a_job_at_its_backoff_limit_is_named_with_the_pod_that_failed() -> None:
     seen = cluster(backoffLimit=0)
     seen.run()
     pod = name_of(seen, 1)
     seen.fail("w", 0, 1, code=3)
-    assert said(seen) == f"{BACKOFF}; rank 1 ({pod}) ended with exit code 3 on node n"
+    assert said(seen) == f"rank 1 ({pod}) ended with exit code 3 on node n"
 
 
 def test_a_job_that_failed_because_a_pod_was_lost_names_pod_and_node() -> None:
@@ -386,7 +292,7 @@ def test_a_job_that_failed_because_a_pod_was_lost_names_pod_and_node() -> None:
     seen.run()
     pod = name_of(seen, 1)
     seen.lose("w", 0, 1)
-    assert said(seen) == f"{BACKOFF}; rank 1 ({pod}) ended: PodDeleted on node n"
+    assert said(seen) == f"rank 1 ({pod}) ended: PodDeleted on node n: the member's pod is gone"
 
 
 def test_a_pod_that_was_lost_unseen_is_named_without_its_node() -> None:
@@ -394,7 +300,7 @@ def test_a_pod_that_was_lost_unseen_is_named_without_its_node() -> None:
     seen.run()
     pod = name_of(seen, 1)
     seen.lose_unseen("w", 0, 1)
-    assert said(seen) == f"{BACKOFF}; rank 1 ({pod}) ended: PodDeleted"
+    assert said(seen) == f"rank 1 ({pod}) ended: PodDeleted: the member's pod is gone"
 
 
 def test_of_several_jobs_the_place_of_the_member_is_named() -> None:
@@ -403,22 +309,15 @@ def test_of_several_jobs_the_place_of_the_member_is_named() -> None:
     seen.run()
     pod = name_of(seen, 0)
     seen.fail("w", 0, 0)
-    assert said(seen) == f"{BACKOFF}; rank 1 (w-0, {pod}) ended with exit code 1 on node n"
+    assert said(seen) == f"rank 1 (w-0, {pod}) ended with exit code 1 on node n"
 
 
-@pytest.mark.parametrize("in_place", [0, 1])
-def test_restarts_in_place_beyond_the_limit_are_said_of_the_job_and_of_no_rank(in_place: int) -> None:
-    seen = cluster(pod={}, backoffLimit=in_place)
-    seen.run()
-    seen.restart_in_place(1, "w", 0, 1)
-    assert said(seen) == BACKOFF
-
-
-def test_a_deadline_is_said_of_the_job_and_of_no_rank() -> None:
+def test_a_deadline_is_said_of_the_job_and_no_rank_is_said_to_have_ended() -> None:
     seen = cluster(activeDeadlineSeconds=60)
     seen.run()
     seen.step(60)
-    assert said(seen) == "job t-w-0 failed, DeadlineExceeded: Job was active longer than specified deadline"
+    late = "Job was active longer than specified deadline: it did not succeed within 60 s"
+    assert said(seen) == f"rank 0: DeadlineExceeded: {late}"
 
 
 def test_the_deadline_of_another_job_is_said_of_that_job() -> None:
@@ -427,37 +326,9 @@ def test_the_deadline_of_another_job_is_said_of_that_job() -> None:
     seen.run()
     seen.succeed("w", 0)
     seen.step(60)
-    why = "job t-w-1 failed, DeadlineExceeded: Job was active longer than specified deadline"
-    assert (seen.kept.reason, seen.kept.message) == ("FailedJobs", why)
+    assert seen.kept.reason == "FailureRule"
+    assert seen.kept.message.startswith("rank 1: DeadlineExceeded: Job was active longer than specified deadline")
     assert seen.message("Failed") == "jobset failed due to one or more job failures (first failed job: t-w-1)"
-
-
-def test_failed_indexes_name_the_first_rank_that_was_given_up() -> None:
-    seen = cluster(3, backoffLimitPerIndex=0)
-    seen.run()
-    seen.fail("w", 0, 1)
-    seen.lose("w", 0, 1)
-    seen.succeed("w", 0, 0)
-    seen.succeed("w", 0, 2)
-    assert said(seen) == f"{FAILED_INDEXES}; rank 1 was given up"
-
-
-def test_failed_indexes_name_the_pod_that_failed_last() -> None:
-    seen = cluster(2, backoffLimitPerIndex=0)
-    seen.run()
-    pod = name_of(seen, 1)
-    seen.succeed("w", 0, 0)
-    seen.fail("w", 0, 1)
-    assert said(seen) == f"{FAILED_INDEXES}; rank 1 ({pod}) ended with exit code 1 on node n"
-
-
-def test_more_failed_indexes_than_allowed_name_the_pod_that_was_one_too_many() -> None:
-    seen = cluster(4, backoffLimitPerIndex=0, maxFailedIndexes=1)
-    seen.run()
-    seen.fail("w", 0, 0)
-    pod = name_of(seen, 2)
-    seen.fail("w", 0, 2)
-    assert said(seen) == f"{MAX_FAILED}; rank 2 ({pod}) ended with exit code 1 on node n"
 
 
 def test_a_pod_failure_policy_is_said_with_its_rule_and_pod() -> None:
@@ -465,8 +336,7 @@ def test_a_pod_failure_policy_is_said_with_its_rule_and_pod() -> None:
     seen.run()
     pod = name_of(seen, 1)
     seen.fail("w", 0, 1, code=3)
-    rule = f"Container main for pod default/{pod} failed with exit code 3 matching FailJob rule at index 0"
-    assert said(seen) == f"job t-w-0 failed, PodFailurePolicy: {rule}; rank 1 ({pod}) ended with exit code 3 on node n"
+    assert said(seen) == f"rank 1 ({pod}) ended with exit code 3 on node n"
 
 
 def test_a_disrupted_pod_is_said_with_the_rule_that_matched_it() -> None:
@@ -474,9 +344,7 @@ def test_a_disrupted_pod_is_said_with_the_rule_that_matched_it() -> None:
     seen.run()
     pod = name_of(seen, 0)
     seen.fail("w", 0, 0, code=1, disruption="EvictionByEvictionAPI")
-    rule = f"Pod default/{pod} has condition DisruptionTarget matching FailJob rule at index 0"
-    ended = "ended with exit code 1, EvictionByEvictionAPI on node n"
-    assert said(seen) == f"job t-w-0 failed, PodFailurePolicy: {rule}; rank 0 ({pod}) {ended}"
+    assert said(seen) == f"rank 0 ({pod}) ended with exit code 1, EvictionByEvictionAPI on node n"
 
 
 def lines(seen: Cluster, reason: str) -> list[str]:
@@ -489,25 +357,22 @@ def test_a_pod_that_is_deleted_is_named_as_deleted_where_its_job_replaces_it() -
     seen.run()
     seen.delete("w", 0, 1)
     (said,) = lines(seen, "MemberRestart")
-    assert re.fullmatch(
-        r"rank 1 runs again \(attempt 1\): rank 1 \(t-w-0-1-\w{5}\) ended with exit code 143 \(SIGTERM\), PodDeleted "
-        r"on node n: the pod was deleted while its gang was at work",
-        said,
-    )
+    pod = r"rank 1 \(t-w-0-1-\w{5}\)"
+    why = "PodDeleted on node n: the pod was deleted while its gang was at work"
+    assert re.fullmatch(rf"rank 1 runs again \(attempt 1\): {pod} ended: {why}", said)
     assert seen.kept.cause is not None
-    assert (seen.kept.cause.reason, seen.kept.cause.job, seen.kept.cause.disruption) == ("PodDeleted", "", True)
+    assert (seen.kept.cause.reason, seen.kept.cause.disruption) == ("PodDeleted", True)
 
 
-@pytest.mark.parametrize(("how", "said"), [("delete", "exit code 143 (SIGTERM), PodDeleted"), ("lose", "PodDeleted")])
-def test_a_pod_that_is_deleted_is_named_as_deleted_where_its_job_fails_by_it(how: str, said: str) -> None:
+@pytest.mark.parametrize("how", ["delete", "lose"])
+def test_a_pod_that_is_deleted_is_named_as_deleted_where_its_job_fails_by_it(how: str) -> None:
     seen = cluster(backoffLimit=0)
     seen.run()
     getattr(seen, how)("w", 0, 1)
     (ended,) = lines(seen, "GangRestart")
-    assert f"{said} on node n" in ended
-    assert "BackoffLimitExceeded: Job has reached the specified backoff limit; rank 1" in ended
+    assert "PodDeleted on node n" in ended
     assert seen.kept.cause is not None
-    assert (seen.kept.cause.reason, seen.kept.cause.pod_reason) == ("BackoffLimitExceeded", "PodDeleted")
+    assert seen.kept.cause.reason == "PodDeleted"
 
 
 @pytest.mark.parametrize(
@@ -527,7 +392,7 @@ def test_a_program_that_fails_and_a_pod_that_is_evicted_are_not_called_deleted(
     assert said in ended
     assert "PodDeleted" not in ended
     assert seen.kept.cause is not None
-    assert seen.kept.cause.pod_reason == reason
+    assert seen.kept.cause.reason == reason
 
 
 def test_a_pod_that_its_job_replaces_is_said_whatever_it_ended_by() -> None:

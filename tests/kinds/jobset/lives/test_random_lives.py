@@ -17,20 +17,12 @@ def jobs(draw: st.DrawFn, name: str) -> dict[str, Any]:
     """A replicated job of any kind that Muster runs."""
     pods = draw(st.integers(1, 3))
     inside: dict[str, Any] = {"backoffLimit": draw(st.integers(0, 2))}
-    kind = draw(st.sampled_from(["together", "in turn", "queue", "per index", "early", "policy"]))
-    if kind == "queue":
-        inside |= {"completionMode": "NonIndexed", "parallelism": pods}
-    else:
-        inside |= {"completions": pods, "parallelism": 1 if kind == "in turn" else pods}
-    if kind == "per index":
-        inside |= {"backoffLimitPerIndex": draw(st.integers(0, 1)), "backoffLimit": 100}
-    if kind == "early":
-        inside |= {"successPolicy": {"rules": [{"succeededCount": 1}]}}
+    kind = draw(st.sampled_from(["together", "in turn", "policy"]))
+    inside |= {"completions": pods, "parallelism": 1 if kind == "in turn" else pods}
     if kind == "policy":
         inside |= {"podFailurePolicy": DISRUPTED}
-    if draw(st.booleans()):
-        inside |= {"activeDeadlineSeconds": 300}
-    return job(name, replicas=draw(st.integers(1, 2)), job=inside, pod={"restartPolicy": "Never"})
+    never = kind == "policy" or draw(st.booleans())
+    return job(name, replicas=draw(st.integers(1, 2)), job=inside, pod={"restartPolicy": "Never"} if never else {})
 
 
 @st.composite
@@ -40,6 +32,8 @@ def objects(draw: st.DrawFn) -> dict[str, Any]:
     if wait := draw(st.sampled_from(["", "Ready", "Complete"])):
         second["dependsOn"] = [{"name": "a", "status": wait}]
     rules = [{"action": action} for action in draw(st.lists(st.sampled_from(ACTIONS), max_size=1))]
+    if draw(st.booleans()) and not any("RestartJob" in rule["action"].partition("Set")[0] for rule in rules):
+        first["template"]["spec"]["activeDeadlineSeconds"] = 300
     return jobset(first, second, failurePolicy={"maxRestarts": draw(st.integers(0, 2)), "rules": rules})
 
 

@@ -135,6 +135,22 @@ def test_a_member_that_worked_for_long_waits_as_after_its_first_failure() -> Non
     assert life.kept.attempts == (Attempts("1", 2, life.now + 1),)
 
 
+@pytest.mark.parametrize(
+    "rules",
+    [(replace(MEMBER, exit_codes=(3,)),), (replace(MEMBER, per_job=1, counted=False),)],
+    ids=["the loss of its pod would restart the gang", "the next failure would restart the gang"],
+)
+def test_a_member_that_waits_for_its_next_attempt_is_not_lost(rules: tuple[FailureRule, ...]) -> None:
+    life = story(*rules, backoff=Backoff(10))
+    life.end(1, 3)
+    settle(life)
+    life.look(5)
+    assert settle(life) == []
+    life.now += 5
+    assert created(settle(life)) == [(1, 1)]
+    assert (life.kept.epoch, life.kept.phase) == (0, Phase.RUNNING)
+
+
 def test_counted_repairs_use_the_budget() -> None:
     life = story(MEMBER, limit=1)
     life.end(1, 3)

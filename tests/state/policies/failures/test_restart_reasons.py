@@ -52,7 +52,5 @@ def test_a_deactivation_is_counted_whatever_it_came_of() -> None:
     assert counted((), "DeactivatedDueToRequeuingLimitExceeded") == (RestartReason("Deactivated", 1),)
 
 
-def test_a_failed_job_of_a_jobset_is_counted_under_the_jobs_own_reason() -> None:
-    for reason in ("BackoffLimitExceeded", "DeadlineExceeded", "PodFailurePolicy", "FailedIndexes",
-                   "MaxFailedIndexesExceeded"):  # fmt: skip
-        assert counted((), reason) == (RestartReason(reason, 1),)
+def test_a_deadline_is_counted_under_its_own_reason() -> None:
+    assert counted((), "DeadlineExceeded") == (RestartReason("DeadlineExceeded", 1),)
