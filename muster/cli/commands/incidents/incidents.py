@@ -6,16 +6,14 @@ from pathlib import Path
 
 import click
 
-from muster.api.errors import MusterError
 from muster.cli.commands.incidents.lines import table
-from muster.cli.commands.incidents.sources import from_events, from_page, local_page
+from muster.cli.commands.incidents.sources import from_events, from_page, local_page, token_in
 from muster.cli.exits import INCIDENT
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.patience import patient
 from muster.rollcall.document import IncidentListing
 
-LONGEST_TOKEN = 8192
 FROM_EVENTS = (
     "read from the Events of runs that are Stuck: one whose Event has expired (an hour, by default) is left out; "
     "--page asks musterd itself"
@@ -67,7 +65,7 @@ async def _found(
 ) -> tuple[IncidentListing, bool]:
     """What there is, and whether it is read from Events."""
     if page:
-        token = _token(token_file) if token_file is not None else ""
+        token = token_in(token_file) if token_file is not None else ""
         asked = await patient(from_page(page, token), "asking musterd")
         return _within(asked, None if everywhere else chosen.namespace), False
     async with chosen.client() as client:
@@ -86,11 +84,3 @@ def _within(found: IncidentListing, namespace: str | None) -> IncidentListing:
         return found
     kept = [each for each in found.incidents if any(run.startswith(f"{namespace}/") for run in each.runs)]
     return IncidentListing(incidents=kept, hidden=found.hidden, looked=found.looked)
-
-
-def _token(file: Path) -> str:
-    with file.open(encoding="ascii", errors="replace") as opened:
-        token = opened.read(LONGEST_TOKEN + 1).strip()
-    if not token or len(token) > LONGEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
-        raise MusterError(f"{file}: holds no token of a cluster: kubectl create token NAME > {file} makes one")
-    return token
