@@ -1,4 +1,4 @@
-"""The alerts about incidents, and one for each run that an incident explains, which no receiver gets.
+"""The alerts about incidents, one for each run that an incident explains, which no receiver gets, and suspect nodes.
 
 An incident has one alert, whose labels stay the same while it lasts: its cause and the namespaces of its runs change,
 and are in the summary. Severity and patience are those of the kind of subject
@@ -69,5 +69,16 @@ INCIDENTS = (
         "The alert of its incident, MusterIncident or MusterIncidentLasts, stands for those of this run, which are kept"
         " back. It is for Alertmanager, and no receiver gets it.",
         keep=KEEPS_ALL_BACK,
+    ),
+    Alert(
+        "MusterNodeSuspect",
+        "max by (node) (muster_node_suspect_runs) > 0",
+        Severity.WARNING,
+        "node {{ $labels.node }} failed {{ $value }} runs, more than nodes like it.",
+        "At least three runs failed on it at three moments of the last 12 to 24 hours, three times as many as were to"
+        " be expected there. They are of several namespaces, or Kubernetes itself marked the node as away. The"
+        " command muster nodes and the page of musterd have the proof. Nothing is done because of it.",
+        hold="10m",
+        placed=False,
     ),
 )

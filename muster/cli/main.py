@@ -23,6 +23,7 @@ VERBS = {
     "list": Verb("muster.cli.commands.several.listing:list_experiments", "List experiments."),
     "top": Verb("muster.cli.commands.several.top:top", "Show experiments, the most urgent first."),
     "incidents": Verb("muster.cli.commands.incidents.incidents:incidents", "List what keeps several runs at once."),
+    "nodes": Verb("muster.cli.commands.incidents.nodes:nodes", "List the nodes that failed runs, the worst first."),
     "get": Verb("muster.cli.commands.get:get", "Show an experiment, its members and what it waits for."),
     "goodput": Verb("muster.cli.commands.goodput.goodput:goodput", "Show where the time of experiments went."),
     "usage": Verb("muster.cli.commands.goodput.usage:usage", "Show the hours of accelerators that were held."),

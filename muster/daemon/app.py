@@ -27,6 +27,7 @@ from muster.daemon.experiments.error_boundary import ErrorBoundary
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.experiments.lookup import find, invalid, subjects
 from muster.daemon.experiments.sent import Hearing, PodIdentity, SentIntake
+from muster.daemon.incidents.node_history import NodeHistory
 from muster.daemon.incidents.node_places import NodePlaces
 from muster.daemon.incidents.watch import IncidentWatch
 from muster.daemon.informers import Informers, Times
@@ -105,12 +106,7 @@ class Daemon:
         self.owners = OwnerLabels.of_list(settings.owner_labels)
         clock = self._wall_clock = WallClock(clock, monotonic, self._clock_stepped)
         self.instruments = Instruments(
-            version,
-            lambda: self.index.pods,
-            lambda: len(self.queue),
-            traced,
-            lambda *change: self.runs.changed(*change),
-            clock,
+            version, lambda: self.index.pods, lambda: len(self.queue), traced, self._persisted, clock
         )
         self.denials = Denials(monotonic)
         transport = MeasuredTransport(transport, self.instruments.request, monotonic, self._answered)
@@ -207,9 +203,11 @@ class Daemon:
             places=self.node_places.now if self.node_places is not None else Places,
             failed=self.instruments.failed,
         )
-        self.instruments.registry.register(
-            IncidentCollector(lambda: self.incidents.tracking, lambda: self.incidents.lost, self.accelerators)
+        self.nodes = NodeHistory(
+            self.index, settings, writing, self.node_places, lambda: self.leading, clock, monotonic, sleep
         )
+        known = (lambda: self.incidents.tracking), (lambda: self.incidents.lost)
+        self.instruments.registry.register(IncidentCollector(*known, self.accelerators, lambda: self.nodes.suspects))
         self._writing = writing
         self._settle = settle
         self._sleep = sleep
@@ -279,7 +277,8 @@ class Daemon:
 
     def others(self) -> Mapping[str, Coroutine[Any, Any, None]]:
         """What measures this process and its clock."""
-        work = {"loop_lag": self.loop_lag.run(), "wall_clock": self._watch_clock(), "incidents": self.incidents.run()}
+        work = {"loop_lag": self.loop_lag.run(), "wall_clock": self._watch_clock()}
+        work |= {"incidents": self.incidents.run(), "node_history": self.nodes.run()}
         return work | ({"remarks": self._remarks.run()} if self.settings.watched else {})
 
     def steps(self) -> Coroutine[Any, Any, None]:
@@ -305,6 +304,7 @@ class Daemon:
         self.controller.stand_by()
         self._remarks.forget()
         self.incidents.stand_by()
+        self.nodes.stand_by()
         self.changes.everything()
 
     def _watches(self) -> Iterator[tuple[str, Reflector[Any]]]:
@@ -314,8 +314,9 @@ class Daemon:
             yield "nodes", self.node_places.reflector
 
     def _answered(self, verb: str, resource: str, error: ApiError | None) -> None:
-        """A request was answered. What no decision needs is left out: reviews of readers, nodes, reads of Events."""
-        if resource not in ("tokenreviews", "subjectaccessreviews", "nodes") and (verb, resource) != ("list", "events"):
+        """A request was answered. No decision needs reviews of readers, nodes, their history and reads of Events."""
+        needless = ("tokenreviews", "subjectaccessreviews", "nodes", "configmaps")
+        if resource not in needless and (verb, resource) != ("list", "events"):
             self.denials.observe(verb, resource, error)
 
     async def _watch_clock(self) -> None:
@@ -356,6 +357,10 @@ class Daemon:
 
     def _probed(self, kind: str, answer: RollAnswer) -> None:
         self.instruments.probed(kind, answer.coordinator.value, answer.latency)
+
+    def _persisted(self, plan: Plan, old: Record | None, new: Record) -> None:
+        self.runs.changed(plan, old, new)
+        self.nodes.changed(plan, old, new)
 
     def _wanted(self, uid: str) -> None:
         self.changes.changed(uid)

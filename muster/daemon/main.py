@@ -112,6 +112,7 @@ async def serve(settings: Settings) -> int:
         tracking=lambda: daemon.incidents.tracking,
         bundles=Bundles(connection.credentials.with_token),
         shard=settings.shard,
+        nodes=daemon.nodes.listing,
     )
     listeners: list[tuple[str, Listener]] = [("http", http)]
     if settings.progress_port is not None:

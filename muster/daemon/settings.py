@@ -128,6 +128,11 @@ class Settings(BaseSettings):
     node_labels: bool = Field(
         False, description="read the labels of nodes that name a rack, a pool or a zone, to name these in incidents"
     )
+    node_history: bool = Field(
+        False,
+        description="store the history of nodes in the ConfigMap LEASE-NAME-nodes of lease-namespace, for the leaders "
+        "that follow; without it each leader begins with an empty one",
+    )
     log_format: Literal["auto", "json", "pretty"] = Field(
         "auto", description="auto is pretty on a terminal and JSON elsewhere"
     )

@@ -12,6 +12,7 @@ from muster.metrics.exposition import Families, label, reason
 from muster.metrics.rows import incident as rows
 from muster.state.facts.incidents.incident import Incident
 from muster.state.facts.incidents.tracking import Tracking
+from muster.state.facts.nodes.suspects import Suspect
 
 CLUSTER = "cluster"
 """The scope of an incident of several namespaces."""
@@ -25,14 +26,19 @@ def scope_of(incident: Incident) -> str:
 
 
 class IncidentCollector(Collector):
-    """``tracking`` gives what is known now, ``lost`` the accelerator-seconds by resource and reason."""
+    """``tracking`` gives what is known now, ``lost`` the accelerator-seconds by resource and reason.
+
+    ``suspects`` gives the suspect nodes.
+    """
 
     def __init__(
         self,
         tracking: Callable[[], Tracking],
         lost: Callable[[], Mapping[tuple[str, str], float]],
         accelerators: Accelerators,
+        suspects: Callable[[], Iterable[Suspect]] = tuple,
     ) -> None:
+        self._suspects = suspects
         self._tracking = tracking
         self._lost = lost
         self._accelerators = accelerators
@@ -56,6 +62,8 @@ class IncidentCollector(Collector):
             for run in each.explains:
                 families.add(rows.EXPLAINED, {"namespace": label(run.namespace), "experiment": label(run.name)}, 1)
         families.add(rows.HIDDEN, {}, tracking.hidden)
+        for suspect in self._suspects():
+            families.add(rows.SUSPECT, {"node": label(suspect.node)}, suspect.runs)
         sums: defaultdict[tuple[str, str], float] = defaultdict(float)
         for (resource, why), seconds in self._lost().items():
             pair = label(resource), reason(why)

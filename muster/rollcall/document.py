@@ -172,6 +172,41 @@ class IncidentListing(Struct, frozen=True, kw_only=True, rename="camel"):
     """False: this daemon does not lead, or has just begun to: it does not know whether there are any."""
 
 
+class NodeFailureReport(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A run that failed on a node: how often, first and last, and of what the last time."""
+
+    namespace: Word
+    run: Word
+    cause: Word
+    certain: bool
+    """Kubernetes reports it of the node itself."""
+    times: int
+    first: Time
+    last: Time
+
+
+class NodeReport(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What failed on a node, the latest first, as far as the reader may see it."""
+
+    node: Word
+    suspect: Text = ""
+    """Why it is suspect; empty where it is not."""
+    advice: Text = ""
+    """What to do about a suspect."""
+    failures: list[NodeFailureReport]
+
+
+class NodeListing(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The nodes that failed runs, suspects first and then by runs. ``hidden`` counts those beyond what is shown."""
+
+    nodes: list[NodeReport] = []
+    hidden: int = 0
+    dropped: int = 0
+    """Failures that went for want of room: at most 32 runs of a node are kept, 4,000 in all, and 7 days."""
+    looked: bool = False
+    """False: this daemon does not lead, or has just begun to."""
+
+
 class CoordinatorReport(Struct, frozen=True, kw_only=True, rename="camel"):
     """What the coordinator answered last."""
 

@@ -1,7 +1,7 @@
 """Makes the roll call of an experiment from its plan, record and view at one moment."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
 
 from muster.api.goodput import Basis, Bucket, whole_seconds
 from muster.api.values.printable import WORD, printable
@@ -18,6 +18,9 @@ from muster.rollcall.document import (
     GroupReport,
     IncidentReport,
     MissingRank,
+    NodeFailureReport,
+    NodeListing,
+    NodeReport,
     ProgressReport,
     StoryReport,
     Summary,
@@ -34,9 +37,13 @@ from muster.state.facts.diagnosis.classifier import why_missing
 from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.facts.diagnosis.finding import Finding
 from muster.state.facts.incidents.incident import Incident
+from muster.state.facts.nodes.evidence import counted
+from muster.state.facts.nodes.history import Failure
+from muster.state.facts.nodes.suspects import Suspect
 from muster.state.facts.sentences import sentence
 from muster.state.policies import silence
 from muster.state.summary import quiet
+from muster.state.summary.suspect import advice, suspicion
 from muster.state.view.probe_result import SHOWN_RANKS, ProbeResult
 from muster.state.view.progress import Progress
 from muster.state.view.progress import sentence as progress_sentence
@@ -47,6 +54,10 @@ from muster.state.vocabulary.rules import ClockName
 
 Clocks = Mapping[ClockName, float]
 """The running clocks of an experiment and the wall second each runs out."""
+
+
+MOST_LISTED: Final = 200
+"""Nodes of a listing."""
 
 
 def summary(case: Context, clocks: Clocks) -> Summary:
@@ -89,6 +100,42 @@ def incident(found: Incident) -> IncidentReport:
         since=found.began,
         devices={printable(name, WORD): count for name, count in found.devices},
         runs=[printable(f"{run.namespace}/{run.name}", WORD) for run in found.runs],
+    )
+
+
+def node_listing(
+    failed: Mapping[str, Sequence[Failure]],
+    found: Iterable[Suspect],
+    now: float,
+    role: Callable[[str], bool | None],
+    *,
+    dropped: int,
+    looked: bool,
+) -> NodeListing:
+    """The nodes that failed runs. ``role`` is True for a node of the control plane, None where that is not known."""
+    suspects = {each.node: each for each in found}
+    proofs = {name: proof for name, failures in failed.items() if (proof := counted(failures))}
+    order = sorted(proofs, key=lambda name: (name not in suspects, -len(proofs[name]), name))
+    return NodeListing(
+        nodes=[_node(name, proofs[name], suspects.get(name), now, role) for name in order[:MOST_LISTED]],
+        hidden=max(0, len(order) - MOST_LISTED),
+        dropped=dropped,
+        looked=looked,
+    )
+
+
+def _node(
+    name: str, proof: Iterable[Failure], suspect: Suspect | None, now: float, role: Callable[[str], bool | None]
+) -> NodeReport:
+    return made(
+        NodeReport,
+        None,
+        node=name,
+        suspect=suspicion(suspect, now) if suspect else "",
+        advice=advice(name, control_plane=role(name)) if suspect else "",
+        failures=[
+            made(NodeFailureReport, each, certain=each.sure, last=each.at) for each in sorted(proof, reverse=True)
+        ],
     )
 
 

@@ -1,4 +1,4 @@
-"""Nodes, as far as they say what several of them share: the labels of a rack, a pool and a zone.
+"""Nodes, as far as their labels say what several of them share, a rack, a pool and a zone, and which lead the cluster.
 
 musterd's connection asks for their metadata alone: a Node is 10 to 30 KB, and its status is written every few minutes.
 """
@@ -11,6 +11,8 @@ from muster.state.facts.incidents.places import Place, places_of
 from muster.watchers.metadata import Metadata, identity
 
 PATH = "/api/v1/nodes"
+CONTROL_PLANE = frozenset(("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"))
+"""Labels of nodes of the control plane, whatever their value (kubeadm; the second is that of clusters before 1.24)."""
 LONGEST = 63
 """Characters of a label's value (RFC 1123, kubernetes: apimachinery/pkg/util/validation)."""
 
@@ -23,6 +25,7 @@ class NodeRecord(msgspec.Struct, frozen=True, gc=False):
     namespace: str
     resource_version: int
     places: tuple[Place, ...]
+    control_plane: bool = False
 
 
 class _Metadata(Metadata, gc=False):
@@ -37,8 +40,10 @@ class NodeDocument(msgspec.Struct, gc=False):
 
 def flatten(document: NodeDocument) -> NodeRecord:
     """The record of a Node. Raises ValueError for one without uid, name or resourceVersion."""
-    places = tuple(Place(kind, clean(value, LONGEST)) for kind, value in places_of(document.metadata.labels or {}))
-    return NodeRecord(places=places, **identity(document.metadata, "a Node"))
+    labels = document.metadata.labels or {}
+    places = tuple(Place(kind, clean(value, LONGEST)) for kind, value in places_of(labels))
+    leads = not CONTROL_PLANE.isdisjoint(labels)
+    return NodeRecord(places=places, control_plane=leads, **identity(document.metadata, "a Node"))
 
 
 DECODER: Projection[NodeDocument, NodeRecord] = Projection("Node", NodeDocument, flatten)

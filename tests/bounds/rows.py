@@ -18,6 +18,8 @@ from muster.state.facts.incidents.grouping import assigned, groups
 from muster.state.facts.incidents.places import Places
 from muster.state.facts.incidents.signs import Run, Sign
 from muster.state.facts.incidents.tracking import Tracking, follow, following
+from muster.state.facts.nodes.history import ALL_FAILURES, FAILURES, NAMESPACES, NODES, PERIOD, Failure, History
+from muster.state.facts.nodes.suspects import suspects
 from muster.state.view.places.report import PlaceReport
 from muster.state.view.places.sentence import sentence as places_sentence
 from muster.state.view.places.standstill import places_in_turns, places_seen
@@ -280,6 +282,27 @@ def _tracking(n: int) -> Look:
     return lambda: following(seen, signs, 2025.0, Places(), ())
 
 
+def _history(n: int) -> History:
+    """That many runs of three namespaces that failed on as few nodes as hold them, which bear work of many more."""
+    found, now = History(), 20_000 * PERIOD + 40_000.0
+    for number in range(n):
+        node, at = f"node-{number // FAILURES}", int(now - number % FAILURES * 900)
+        found.failed(node, Failure(at, f"t{number % 3}", f"run-{number}", "u.0", "Error", False, at), now)
+    for number in range(n // 2):
+        found.served(f"t{number % NAMESPACES}", {f"node-{number % NODES}": 1.0}, now)
+    return found
+
+
+def _suspects(n: int) -> Look:
+    known = _history(n)
+    return lambda: suspects(known, 20_000 * PERIOD + 40_000.0)
+
+
+def _stored_nodes(n: int) -> Look:
+    known = _history(n)
+    return lambda: known.stored()
+
+
 def _last_words(n: int) -> Look:
     text = 'Traceback:\n  File "a.py", line 1, in f\n' * (n // 40) + "ValueError: token=" + "x" * 20
     return lambda: words(text)
@@ -342,6 +365,8 @@ ROWS = (
     Row("ray: demands", (f"{PROBES}.ray.demands",), 4096, _ray_demands),
     Row("ray: demands without end", (f"{PROBES}.bounded.parts",), MOST_PARTS - 16, _many_parts),
     Row("ray: nodes without end", (f"{PROBES}.ray.answers",), MOST_OBJECTS, _many_nodes),
+    Row("nodes: suspects", ("state.facts.nodes.suspects", "state.facts.nodes.evidence"), ALL_FAILURES, _suspects),
+    Row("nodes: what is stored", ("state.facts.nodes.history",), ALL_FAILURES, _stored_nodes),
     Row("incidents: grouping", ("state.facts.incidents.grouping",), 4000, _grouping),
     Row("incidents: tracking", ("state.facts.incidents.tracking",), 4000, _tracking),
     Row("last words of a container", ("api.values.termination_message",), 4096, _last_words),

@@ -6,6 +6,7 @@ be the kubelets, and can take a right away; the coordinator is a fake one on an 
 
 import asyncio
 import secrets
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -29,6 +30,7 @@ from muster.local.kubeconfig import write_kubeconfig
 from muster.metrics.catalogue import CATALOGUE
 from muster.metrics.exposition import OPENMETRICS
 from muster.metrics.rows.row import Type
+from muster.state.facts.nodes.history import KEY, Failure, History
 from tests.fakes.coordinator import FakeCoordinator
 from tests.processes.forked import start_child
 
@@ -36,7 +38,8 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(500)]
 
 SIZE = 2
 TEAM, RUN = "default", "run"
-FAST = ("--kueue", "--leader-elect", "--lease-duration", "3", "--renew-deadline", "2", "--retry-period", "0.3")
+FAST = ("--lease-duration", "3", "--renew-deadline", "2", "--retry-period", "0.3")
+SETTINGS = ("--kueue", "--leader-elect", "--node-history", *FAST)
 HOST = "127.83.7.19"
 Scrape = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
@@ -178,6 +181,18 @@ def total(found: Scrape, name: str, **labels: str) -> float | None:
     return found.get((f"muster_{name}", frozenset(labels.items())))
 
 
+def of_yesterday(now: float) -> str:
+    """What an earlier leader has stored of nodes: that one of them failed seven runs of four namespaces."""
+    history = History()
+    for number in range(40):
+        history.served(f"team-{number % 4}", {f"gpu-{number:03}": 3.0}, now)
+    for number in range(7):
+        at = int(now - 5 * 3600 + number * 2000)
+        found = Failure(at, f"team-{number % 4}", f"run-{number}", "u.0", "Error", False, at)
+        history.failed("gpu-017", found, now)
+    return history.stored().decode()
+
+
 @asynccontextmanager
 async def life(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Life]:
     """The cluster and a daemon that leads, for the duration of the block."""
@@ -185,7 +200,7 @@ async def life(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[L
     api = ApiServer(None, token=token)
     kubeconfig = folder / "kubeconfig"
     address = ("--http-host", "127.0.0.1", "--http-port", str(port))
-    command = module("muster.daemon.main", "--kubeconfig", str(kubeconfig), *address, *FAST)
+    command = module("muster.daemon.main", "--kubeconfig", str(kubeconfig), *address, *SETTINGS)
     here = Life(api, f"http://127.0.0.1:{port}", command, folder / "daemon.log")
     route = RequestHandler._route  # noqa: SLF001
 
@@ -203,6 +218,8 @@ async def life(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[L
         crd = custom_resource_definition()
         kinds = api.store.resource("apiextensions.k8s.io/v1", "customresourcedefinitions")
         api.store.ensure(kinds, "", crd)
+        stored = {"metadata": {"name": "musterd-nodes"}, "data": {KEY: of_yesterday(time.time())}}
+        api.store.ensure(api.store.resource("v1", "configmaps"), "default", stored)
         stack.push_async_callback(here.stop_daemon)
         burying = asyncio.create_task(here.bury(), name="bury")
         try:
@@ -217,7 +234,7 @@ async def test_every_row_of_the_catalogue_is_on_the_page_of_a_live_daemon(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with life(tmp_path, monkeypatch) as here, FakeCoordinator(SIZE, port=JAX_PORT, host=HOST) as coordinator:
-        before = await here.scrape()
+        before = await here.until(lambda found: total(found, "node_suspect_runs", node="gpu-017") == 7)
         assert total(before, "gang_restarts_total", operator="jax", reason="Error") == 0, "no counter is born later"
         assert total(before, "disruptions_total", operator="jax", reason="PreemptionByScheduler") == 0
 

@@ -29,6 +29,7 @@ KINDS = {
     "events": "Event",
     "experiments": "Experiment",
     "leases": "Lease",
+    "configmaps": "ConfigMap",
     "workloads": "Workload",
     "resourceflavors": "ResourceFlavor",
     "workloadpriorityclasses": "WorkloadPriorityClass",

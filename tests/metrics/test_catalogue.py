@@ -26,6 +26,7 @@ from muster.metrics.rows.row import Type
 from muster.metrics.watch import WatchCollector
 from muster.state.facts.incidents.signs import Run, Sign
 from muster.state.facts.incidents.tracking import Tracking, follow
+from muster.state.facts.nodes.suspects import Suspect
 from muster.state.policies.deadline import ends
 from muster.state.view.progress import StepReport
 from muster.state.view.roll import RankState
@@ -101,8 +102,8 @@ def everything() -> Instruments:
     instruments.registry.register(collector)
     node = [Sign(Run("team", f"r{n}"), "NodeNotReady", "node", "n7", 1, NOW) for n in range(3)]
     incidents = follow(follow(Tracking(), node, NOW), node, NOW + 60)
-    lost = {("nvidia.com/gpu", "Hung"): 80.0}
-    instruments.registry.register(IncidentCollector(lambda: incidents, lambda: lost, USUAL))
+    lost, suspects = {("nvidia.com/gpu", "Hung"): 80.0}, [Suspect("n7", 7, 4, NOW, 0.1)]
+    instruments.registry.register(IncidentCollector(lambda: incidents, lambda: lost, USUAL, lambda: suspects))
     instruments.registry.register(WatchCollector(lambda: [("pods", Watch())], lambda: NOW, lambda: {"identity": 1}))
     instruments.registry.register(LeadershipCollector(Leader()))
     instruments.registry.register(RightsCollector(lambda: [(("create", "pods"), "no")]))

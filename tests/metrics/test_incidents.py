@@ -7,6 +7,7 @@ from muster.metrics.exposition import OPENMETRICS, look, write
 from muster.metrics.incidents import LABEL_SETS, IncidentCollector
 from muster.state.facts.incidents.signs import Run, Sign
 from muster.state.facts.incidents.tracking import MOST, Tracking, follow
+from muster.state.facts.nodes.suspects import Suspect
 from tests.builders import NOW
 
 GPUS = (("nvidia.com/gpu", 8), ("rdma/hca", 1))
@@ -36,6 +37,13 @@ def test_an_incident_of_one_namespace_has_that_scope() -> None:
     found = scrape([Sign(Run("team", f"r{n}"), "ImagePull", "image", "x\ud800\n", 1, NOW) for n in range(3)])
     assert found["muster_incident_runs"][0][0]["scope"] == "namespace/team"
     assert found["muster_incident_runs"][0][0]["audience"] == "researcher"
+
+
+def test_a_suspect_node_has_the_runs_that_failed_on_it() -> None:
+    suspects = [Suspect("gpu-017\n", 7, 4, NOW, 0.1)]
+    collector = IncidentCollector(Tracking, dict, USUAL, lambda: suspects)
+    text = write(look(collector), "")[0].decode()
+    assert 'muster_node_suspect_runs{node="gpu-017 "} 7.0' in text
 
 
 def test_incidents_and_reasons_without_end_are_bounded() -> None:

@@ -23,7 +23,7 @@ class NodePlaces:
 
     def __init__(self, reflector: Callable[..., Reflector[Any]], monotonic: Callable[[], float]) -> None:
         self._known = Places()
-        self._uids: dict[str, str] = {}
+        self._nodes: dict[str, NodeRecord] = {}
         """By name: a node that is deleted and created again has another uid."""
         self._monotonic = monotonic
         self._store = Store[NodeRecord](self._changed)
@@ -32,13 +32,21 @@ class NodePlaces:
 
     def now(self) -> Places:
         """The places that are known."""
-        fresh = self._store.synced and self.reflector.staleness(self._monotonic()) < STALE
-        return self._known if fresh else NOTHING
+        return self._known if self._fresh else NOTHING
+
+    def is_control_plane(self, node: str) -> bool | None:
+        """Whether that node is of the control plane; None where it is not known."""
+        found = self._nodes.get(node) if self._fresh else None
+        return None if found is None else found.control_plane
+
+    @property
+    def _fresh(self) -> bool:
+        return self._store.synced and self.reflector.staleness(self._monotonic()) < STALE
 
     def _changed(self, old: NodeRecord | None, new: NodeRecord | None) -> None:
         if new is not None:
-            self._uids[new.name] = new.uid
+            self._nodes[new.name] = new
             self._known.put(new.name, new.places)
-        elif old is not None and self._uids.get(old.name) == old.uid:
-            del self._uids[old.name]
+        elif old is not None and old.name in self._nodes and self._nodes[old.name].uid == old.uid:
+            del self._nodes[old.name]
             self._known.drop(old.name)

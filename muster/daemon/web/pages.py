@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from muster.api.values.accelerators import USUAL, Accelerators
 from muster.daemon.web.fleet import SLICE, Filters, fleet, shown_row
 from muster.daemon.web.page.experiment import story
@@ -12,7 +14,7 @@ from muster.daemon.web.page.html import Part
 from muster.daemon.web.page.runbooks import Runbooks
 from muster.daemon.web.readers import Reader
 from muster.metrics.collector import Subject
-from muster.rollcall.document import Detail, IncidentListing
+from muster.rollcall.document import Detail, IncidentListing, NodeListing, NodeReport
 from muster.rollcall.make import detail, incident
 from muster.rollcall.seats import benches
 from muster.state.facts.incidents.incident import Incident
@@ -53,12 +55,14 @@ class Pages:
         runbooks: Runbooks,
         accelerators: Accelerators = USUAL,
         tracking: Callable[[], Tracking] = Tracking,
+        nodes: Callable[[], NodeListing] = NodeListing,
         *,
         bundles: bool = False,
         shard: str = "",
     ) -> None:
         self._bundles = bundles
         self._shard = shard
+        self._nodes = nodes
         self._tracking = tracking
         self._accelerators = accelerators
         self._index = index
@@ -88,6 +92,15 @@ class Pages:
         return IncidentListing(
             incidents=[incident(each) for each in shown], hidden=tracking.hidden, looked=tracking.looked
         )
+
+    async def nodes(self, reader: Reader) -> NodeListing:
+        """The nodes that failed runs; of a reader with few rights, those runs that it may list, and no suspects."""
+        found = await asyncio.to_thread(self._nodes)
+        if await reader.sees_all():
+            return found
+        mine = await reader.namespaces({one.namespace for each in found.nodes for one in each.failures})
+        kept = {each.node: [one for one in each.failures if one.namespace in mine] for each in found.nodes}
+        return replace(found, nodes=[NodeReport(node=node, failures=some) for node, some in kept.items() if some])
 
     async def fleet(self, reader: Reader, query: Mapping[str, str]) -> tuple[Part, str]:
         """The page of all experiments: its main part, and the whole document."""
@@ -124,6 +137,7 @@ class Pages:
             accelerators=self._accelerators,
             found=await self.incidents(reader),
             shard=self._shard,
+            suspects=[each for each in (await self.nodes(reader)).nodes if each.suspect],
         )
 
     def document(self, subject: Subject) -> Detail:

@@ -15,6 +15,7 @@ answer it, and one scrape at a time. In a pod the kubelet's probes do not come h
 ``/``                                   the page of all experiments; its filters are parameters (``fleet.Filters``)
 ``/experiments.json``                   a listing with the same filters; ``?limit=`` and ``?after=`` (``listing``)
 ``/incidents.json``                     what keeps several runs at once (``page.fleet``)
+``/nodes.json``                         the nodes that failed runs, and which are suspect (``page.fleet``)
 ``/experiments/<namespace>/<name>``     one experiment's page; with ``.json``, its document; ``jobset/<name>`` for
                                         an object of another kind; with ``.tar.gz``, its bundle (``bundles``)
 ``/events`` before the path of a page   the changes of that page, as server-sent events (``live``)
@@ -56,6 +57,7 @@ from muster.daemon.web.readers import (
 )
 from muster.metrics.exposition import look, write
 from muster.metrics.runbooks import SERVED
+from muster.rollcall.document import NodeListing
 from muster.state.facts.incidents.tracking import Tracking
 
 ANSWER_WITHIN = 10.0
@@ -108,6 +110,7 @@ class HttpServer(Listener):
         tracking: Callable[[], Tracking] = Tracking,
         bundles: Bundles | None = None,
         shard: str = "",
+        nodes: Callable[[], NodeListing] = NodeListing,
     ) -> None:
         """``authenticator`` decides who may read (None: everyone).
 
@@ -125,7 +128,15 @@ class HttpServer(Listener):
         self._bundles = bundles
         offered = bundles is not None and not isinstance(self._authenticator, Anyone)
         self._pages = Pages(
-            index, health.role, clock, Runbooks(runbooks), accelerators, tracking, bundles=offered, shard=shard
+            index,
+            health.role,
+            clock,
+            Runbooks(runbooks),
+            accelerators,
+            tracking,
+            nodes,
+            bundles=offered,
+            shard=shard,
         )
         self._streams = streams or Streams(Changes())
         self._names = names
@@ -175,6 +186,8 @@ class HttpServer(Listener):
                 return await self._list(reader, request)
             case ["incidents.json"]:
                 return _json(await self._pages.incident_listing(reader))
+            case ["nodes.json"]:
+                return _json(await self._pages.nodes(reader))
             case ["experiments", namespace, *parts] if 1 <= len(parts) <= 2:  # kind and name, of another kind
                 name = "/".join(parts)
                 await reader.check_experiment(namespace, name.removesuffix(".json").removesuffix(ARCHIVE))

@@ -42,5 +42,12 @@ LOST = Metric(
     ("resource", "reason"),
     "seconds",
 )
+SUSPECT = Metric(
+    "muster_node_suspect_runs",
+    Type.GAUGE,
+    "Runs that failed on a node that is suspect, in the last 12 to 24 hours (docs/incidents.md). A proposal to look at "
+    "it; nothing is done because of it. At most 20 nodes, those with most runs; absent for every other node.",
+    ("node",),
+)
 
-ROWS = (RUNS, RANKS, ACCELERATORS, SINCE, HIDDEN, EXPLAINED, LOST)
+ROWS = (RUNS, RANKS, ACCELERATORS, SINCE, HIDDEN, EXPLAINED, LOST, SUSPECT)

@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from muster.api.errors import error_of
 from muster.daemon.incidents.node_places import STALE
 from muster.daemon.settings import Settings
@@ -13,8 +15,8 @@ DENIED = error_of(403, "Forbidden", 'nodes is forbidden: User "musterd" cannot l
 SETTINGS = Settings(node_labels=True)
 
 
-def put(world: Daemons, node: str, rack: str) -> None:
-    named = {"labels": {RACK: rack}, "name": node}
+def put(world: Daemons, node: str, rack: str, **more: str) -> None:
+    named = {"labels": {RACK: rack, **more}, "name": node}
     world.api.put(f"/api/v1/nodes/{node}", {"apiVersion": "v1", "kind": "Node", "metadata": named, "spec": {}})
 
 
@@ -61,6 +63,27 @@ def test_what_is_old_is_not_used() -> None:
         world.api.fail("GET /api/v1/nodes", DENIED, times=1_000_000)
         await asyncio.sleep(600 + STALE)
         assert len(daemon.node_places.now()) == 0
+
+    played(Daemons, story)
+
+
+@pytest.mark.parametrize("label", ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"])
+def test_nodes_of_the_control_plane_are_known_by_their_labels_as_long_as_these_are_fresh(label: str) -> None:
+    async def story(world: Daemons) -> None:
+        put(world, "master-1", "r1", **{label: ""})
+        put(world, "gpu-1", "r1")
+        daemon = await world.start(SETTINGS)
+        assert daemon.node_places is not None
+        role = daemon.node_places.is_control_plane
+        assert (role("master-1"), role("gpu-1"), role("gpu-2")) == (True, False, None)
+        put(world, "gpu-1", "r1", **{label: "true"})
+        world.api.remove("/api/v1/nodes/master-1")
+        await asyncio.sleep(1)
+        assert (role("master-1"), role("gpu-1")) == (None, True)
+        world.cluster.refused["nodes"] = DENIED
+        world.api.fail("GET /api/v1/nodes", DENIED, times=1_000_000)
+        await asyncio.sleep(600 + STALE)
+        assert role("gpu-1") is None
 
     played(Daemons, story)
 

@@ -88,6 +88,7 @@ MATRIX = {
     "queues of Kueue in one namespace": Case("kueue.enabled=true,settings.namespace=lab"),
     "labels of nodes": Case("settings.nodeLabels=true"),
     "labels of nodes from one namespace": Case("settings.nodeLabels=true,rbac.reviews=false,settings.namespace=lab"),
+    "history of nodes": Case("settings.nodeHistory=true"),
     "required anti-affinity": Case("antiAffinity=required,replicas=3"),
     "no anti-affinity": Case("antiAffinity=none"),
     "image by digest": Case(

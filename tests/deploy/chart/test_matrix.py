@@ -12,7 +12,7 @@ from tests.deploy.chart.shapes import problems
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
 OF_ONE_NAMESPACE = {name: case for name, case in MATRIX.items() if "settings.namespace=lab" in case.values}
-GRANTING = ("kueue.enabled=true", "watch.kinds=all", "settings.nodeLabels=true")
+GRANTING = ("kueue.enabled=true", "watch.kinds=all", "settings.nodeLabels=true", "settings.nodeHistory=true")
 """Values that go with rights of their own."""
 
 

@@ -77,6 +77,21 @@ def test_nodes_are_read_only_with_the_value_for_their_labels(rendered: Rendered,
         assert {(where, right) for where, right, _ in grants(objects, "musterd") if right[1] == "nodes"} == rights
 
 
+def test_the_history_of_nodes_is_stored_by_name_and_only_where_that_is_asked_for(rendered: Rendered) -> None:
+    for values, name in (
+        ("name=musterd", ""),
+        ("settings.nodeHistory=true", "musterd-nodes"),
+        ("settings.nodeHistory=true,settings.leaseName=other,settings.leaderElect=false,replicas=1", "other-nodes"),
+    ):
+        found = {
+            (where, right[2], name)
+            for where, right, name in grants(rendered("--set", values), "musterd")
+            if right[1] == "configmaps"
+        }
+        verbs = {("create", ""), ("get", name), ("patch", name)} if name else set()
+        assert found == {("muster-system", verb, which) for verb, which in verbs}
+
+
 @pytest.mark.parametrize("namespace", [CLUSTER, "lab"])
 def test_runs_of_other_controllers_have_a_role_of_their_own(rendered: Rendered, namespace: str) -> None:
     """To read, and to end those that ask for it only where that is switched on."""

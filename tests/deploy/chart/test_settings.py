@@ -26,6 +26,7 @@ OTHER: dict[str, Any] = {
     "health_host": "127.0.0.1",
     "health_port": 9001,
     "node_labels": True,
+    "node_history": True,
     "log_format": "pretty",
     "log_level": "debug",
     "write_concurrency": 1000,

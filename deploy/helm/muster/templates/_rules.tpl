@@ -138,6 +138,25 @@ groups:
       runbook_url: '{{ $runbooks }}/MusterRunExplained.md'
 {{- end }}
 {{- end }}
+{{- with $values.alerts.MusterNodeSuspect }}
+{{- if .enabled }}
+  - alert: MusterNodeSuspect
+    expr: max by ({{ $cluster }}, shard, node) (muster_node_suspect_runs{{ $only }}) > 0
+    for: '{{ .for }}'
+    keep_firing_for: 1m
+    labels:
+      {{- with .labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      namespace: '{{ $namespace }}'
+      severity: '{{ .severity }}'
+      audience: '{{ .audience }}'
+    annotations:
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}node {{`{{ $labels.node }}`}} failed {{`{{ $value }}`}} runs, more than nodes like it.'
+      description: At least three runs failed on it at three moments of the last 12 to 24 hours, three times as many as were to be expected there. They are of several namespaces, or Kubernetes itself marked the node as away. The command muster nodes and the page of musterd have the proof. Nothing is done because of it.
+      runbook_url: '{{ $runbooks }}/MusterNodeSuspect.md'
+{{- end }}
+{{- end }}
 {{- with $values.alerts.MusterCoordinatorStuck }}
 {{- if .enabled }}
   - alert: MusterCoordinatorStuck

@@ -8,7 +8,7 @@ Stuck for longer may be in no incident here.
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -22,26 +22,37 @@ from muster.client import Client, Snapshot
 from muster.client.events import EventSummary, event_summary, uids_of
 from muster.kube.paths import core
 from muster.kube.unstructured import mapping, text
-from muster.rollcall.document import IncidentListing, IncidentReport, stamp
+from muster.rollcall.document import IncidentListing, IncidentReport, NodeListing, stamp
 from muster.state.facts.incidents.announcement import REASON, announced
 from muster.state.facts.incidents.grouping import Key
 from muster.state.facts.incidents.subjects import remedy
 
+L = TypeVar("L", IncidentListing, NodeListing)
 PATIENCE: Final = 10.0
 """Seconds in which musterd must answer."""
 LARGEST: Final = 4 << 20
 """Bytes of its answer."""
 SHOWN: Final = 300
 """Characters of what it says instead of an answer."""
+LONGEST_TOKEN: Final = 8192
 LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 NOT_LOOKED: Final = (
-    "the musterd at {} does not lead, or has just begun to, and knows no incidents: ask the one that leads, "
+    "the musterd at {} does not lead, or has just begun to, and knows nothing yet: ask the one that leads, "
     "or leave --page out"
 )
 
 
 async def from_page(url: str, token: str = "") -> IncidentListing:
-    """What the musterd at that address shows to the owner of ``token``. Raises ``MusterError``."""
+    """The incidents that the musterd at that address shows to the owner of ``token``. Raises ``MusterError``."""
+    return await _asked(url, "/incidents.json", IncidentListing, token)
+
+
+async def nodes_from_page(url: str, token: str = "") -> NodeListing:
+    """The same of the nodes that failed runs."""
+    return await _asked(url, "/nodes.json", NodeListing, token)
+
+
+async def _asked(url: str, path: str, kind: type[L], token: str) -> L:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise MusterError(f"--page {printable(url)} is no address: write http://localhost:8080 or https://HOST")
@@ -53,7 +64,7 @@ async def from_page(url: str, token: str = "") -> IncidentListing:
     try:
         async with (
             aiohttp.ClientSession(timeout=timeout, headers=headers) as session,
-            session.get(f"{url.rstrip('/')}/incidents.json", allow_redirects=False) as answer,
+            session.get(f"{url.rstrip('/')}{path}", allow_redirects=False) as answer,
         ):
             body = b""
             while len(body) <= LARGEST and (more := await answer.content.read(LARGEST + 1 - len(body))):
@@ -64,7 +75,7 @@ async def from_page(url: str, token: str = "") -> IncidentListing:
         said = printable(body[: 4 * SHOWN].decode("utf-8", "replace").strip(), SHOWN)
         raise MusterError(f"{where} answers with status {answer.status}: {said}")
     try:
-        found = msgspec.json.decode(body, type=IncidentListing)
+        found = msgspec.json.decode(body, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise MusterError(f"what answers at {where} is no musterd of this version: {printable(str(error))}") from error
     if not found.looked:

@@ -11,7 +11,7 @@ from muster.daemon.web.page.html import Child, Html, Part, bar, element, join, p
 from muster.daemon.web.page.runbooks import OUTSIDE, Runbooks
 from muster.daemon.web.page.times import ago, coarse
 from muster.metrics.catalogue import INVALID
-from muster.rollcall.document import Summary
+from muster.rollcall.document import NodeReport, Summary
 from muster.state.facts.incidents.incident import Incident
 from muster.state.facts.incidents.signs import Run
 from muster.state.summary.hurt import TITLES, Hurt
@@ -21,11 +21,12 @@ PAGE = 500
 """Rows of one page."""
 
 SHOWN = 8
-"""Runs of an incident that are linked to."""
+"""Runs of an incident, and of a suspect node, that are linked to."""
 
 HEADS = ("Experiment", "State", "What it waits for", "Arrived", "Accelerators", "Restarts", "Next deadline", "For")
 
 METRICS = ("Metrics", "/metrics")
+NODES = ("Nodes that failed runs", "/nodes.json")
 
 TONES = {
     "Failed": "bad",
@@ -50,6 +51,7 @@ def overview(
     accelerators: Accelerators = USUAL,
     found: Sequence[Incident] = (),
     shard: str = "",
+    suspects: Sequence[NodeReport] = (),
 ) -> tuple[Part, str]:
     """The main part and the whole document.
 
@@ -62,6 +64,7 @@ def overview(
     parts: list[Child] = [
         here,
         incidents(found, now, accelerators),
+        part("section", "suspects", *map(_suspect, suspects)),
         part("p", "sums", caption, f" {scope}" if scope else "", class_="sums"),
     ]
     if shown.total:
@@ -72,7 +75,7 @@ def overview(
         ]
         parts.append(part("p", "range", *_range(shown, len(rows), filters, query), class_="sums"))
     stated = filters.stated()
-    links = (("As JSON", f"/experiments.json?{urlencode(stated)}" if stated else "/experiments.json"), METRICS)
+    links = (("As JSON", f"/experiments.json?{urlencode(stated)}" if stated else "/experiments.json"), NODES, METRICS)
     footer = [element("a", text, href=target) for text, target in links]
     parts.append(part("footer", "foot", *footer, element("span", role)))
     main = part("main", "main", *parts, class_="fleet", tabindex="-1")
@@ -96,6 +99,15 @@ def _incident(one: Incident, now: float, accelerators: Accelerators) -> Html:
     if len(one.runs) > SHOWN:
         children.append(f"and {len(one.runs) - SHOWN} more")
     return element("p", *children, class_="incident badge bad")
+
+
+def _suspect(one: NodeReport) -> Html:
+    children: list[Child] = [element("strong", f"Suspect: {one.suspect}."), f" {one.advice}. "]
+    for each in one.failures[:SHOWN]:
+        children += [element("a", each.run, href=address(Run(each.namespace, each.run))), f" ({each.cause}) "]
+    if len(one.failures) > SHOWN:
+        children.append(f"and {len(one.failures) - SHOWN} more")
+    return element("p", *children, class_="badge warn")
 
 
 def address(one: Summary | Run) -> str:

@@ -1,0 +1,149 @@
+"""``muster nodes``: which nodes failed runs over hours and days, the worst first."""
+
+import asyncio
+import time
+from collections import Counter
+from pathlib import Path
+
+import click
+
+from muster.api.errors import MusterError, NotFound
+from muster.api.values.printable import printable
+from muster.cli.commands.incidents.sources import local_page, nodes_from_page
+from muster.cli.options import ClusterChoice, cluster_options, output_option, read_token, show
+from muster.cli.terminal.colours import data, say
+from muster.cli.terminal.patience import patient
+from muster.cli.terminal.table import Table
+from muster.client.explaining.times import since
+from muster.kube.paths import core
+from muster.kube.resources import ResourceClient
+from muster.kube.unstructured import mapping, moment, text
+from muster.rollcall.document import NodeListing, NodeReport
+from muster.rollcall.make import node_listing
+from muster.state.facts.nodes.history import KEY, History
+from muster.state.facts.nodes.suspects import suspects
+from muster.watchers.nodes import CONTROL_PLANE
+
+STORED = "muster-system/musterd-nodes"
+HEADINGS = ("NODE", "RUNS", "NAMESPACES", "LAST", "CAUSES")
+NOTHING = (
+    "no ConfigMap {}: musterd writes it with --node-history (settings.nodeHistory of the chart) when a node has failed "
+    "a run; --stored names another one, and --page asks musterd itself"
+)
+OF_ONE = ("LAST", "RUN", "TIMES", "FIRST", "CAUSE")
+
+
+@click.command(
+    epilog="\b\nExamples:\n  muster nodes\n  muster nodes gpu-017\n"
+    "  muster nodes --page http://localhost:8080 --token-file token\n"
+    "  muster nodes -o json | jq -r '.nodes[] | select(.suspect != \"\") | .node'\n"
+)
+@click.argument("node", default="")
+@click.option("--page", default="", metavar="URL", help="Ask the musterd there, by its page: the one that leads.")
+@click.option("--token-file", type=click.Path(path_type=Path), default=None, help="A token of the cluster, for --page.")
+@click.option(
+    "--stored",
+    default=STORED,
+    show_default=True,
+    metavar="NAMESPACE/NAME",
+    help="The ConfigMap where musterd stores it.",
+)
+@output_option()
+@cluster_options
+def nodes(
+    chosen: ClusterChoice, node: str, page: str, token_file: Path | None, stored: str, output: str | None
+) -> None:
+    """List the nodes that failed runs, the worst first; with NODE, the runs that failed there.
+
+    A node that is suspect has a line of its own, with the reason and what is proposed. Muster itself does nothing to a
+    node. A failure of a program is listed only where runs of several namespaces have such a failure on the node.
+
+    With --page it is what that musterd knows now. On the local cluster its musterd is asked by itself. Elsewhere it is
+    read from the ConfigMap, which musterd writes with --node-history, once a minute at most.
+    """
+    if token_file is not None and not page:
+        raise click.UsageError("--token-file goes with --page")
+    found = asyncio.run(_found(chosen, page, token_file, stored))
+    kept = [each for each in found.nodes if node in ("", each.node)]
+    if output is not None:
+        show(NodeListing(nodes=kept, hidden=found.hidden, dropped=found.dropped, looked=found.looked), output)
+        return
+    now = time.time()
+    for each in kept:
+        if each.suspect:
+            data(printable(f"suspect: {each.suspect}: {each.advice}"))
+    if not kept:
+        say(f"no failure is listed that {printable(node) or 'a node'} may have caused")
+    elif node:
+        for line in _of_one(kept[0], now):
+            data(line)
+    else:
+        for line in Table(HEADINGS).lines((_row(each, now) for each in kept), headings=True):
+            data(line)
+    if found.hidden:
+        say(f"{found.hidden} more nodes are not shown")
+    if found.dropped:
+        say(f"{found.dropped} older failures are not kept any more: at most 32 runs of a node are, and 4,000 in all")
+
+
+def _row(one: NodeReport, now: float) -> tuple[str, ...]:
+    causes = Counter(each.cause for each in one.failures)
+    return (
+        printable(one.node),
+        str(len(one.failures)),
+        str(len({each.namespace for each in one.failures})),
+        (since(moment(one.failures[0].last), now) if one.failures else "") or "-",
+        printable(", ".join(f"{cause} {number}" for cause, number in causes.most_common())),
+    )
+
+
+def _of_one(one: NodeReport, now: float) -> list[str]:
+    rows = (
+        (
+            since(moment(each.last), now) or "-",
+            printable(f"{each.namespace}/{each.run}"),
+            str(each.times),
+            since(moment(each.first), now) or "-",
+            printable(each.cause),
+        )
+        for each in one.failures
+    )
+    return list(Table(OF_ONE).lines(rows, headings=True))
+
+
+async def _found(chosen: ClusterChoice, page: str, token_file: Path | None, stored: str) -> NodeListing:
+    if page:
+        token = read_token(token_file) if token_file is not None else ""
+        return await patient(nodes_from_page(page, token), "asking musterd")
+    async with chosen.client() as client:
+        if local := local_page(chosen, client):
+            return await patient(nodes_from_page(local), "asking musterd")
+        return await patient(_from_stored(client.resources, stored), "reading the history of nodes")
+
+
+async def _from_stored(resources: ResourceClient, stored: str) -> NodeListing:
+    """What the leader has written. Raises ``MusterError``."""
+    namespace, slash, name = stored.partition("/")
+    if not slash:
+        raise MusterError(f"--stored {printable(stored)} is no NAMESPACE/NAME, such as {STORED}")
+    try:
+        found = await resources.get(core(namespace, "configmaps", name))
+    except NotFound:
+        raise MusterError(NOTHING.format(printable(stored))) from None
+    history, now = History(), time.time()
+    try:
+        history.take_in(text(mapping(found.get("data")), KEY).encode(), now)
+    except ValueError as error:
+        raise MusterError(f"ConfigMap {printable(stored)}: {KEY}: {printable(str(error))}") from error
+    suspect = suspects(history, now)
+    roles = {each.node: await _is_control_plane(resources, each.node) for each in suspect}
+    return node_listing(history.failures(), suspect, now, roles.get, dropped=history.dropped, looked=True)
+
+
+async def _is_control_plane(resources: ResourceClient, node: str) -> bool | None:
+    """By the labels of the node; None where they cannot be read."""
+    try:
+        found = await resources.get(core(None, "nodes", node))
+    except MusterError:
+        return None
+    return not CONTROL_PLANE.isdisjoint(mapping(mapping(found.get("metadata")).get("labels")))

@@ -1,0 +1,177 @@
+"""Keeps the history of nodes while this daemon leads, and stores it in one ConfigMap for the leaders that follow.
+
+Every change of a record is taken in as it is persisted. With ``Settings.node_history`` the ConfigMap is read when this
+daemon begins to lead, and written at most every ``STORED`` seconds, where something has changed. Nothing waits for it:
+what the API server refuses is logged, and tried again.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from math import inf
+from typing import Final
+
+import msgspec
+import structlog
+
+from muster.api.errors import ApiError, NotFound
+from muster.daemon.experiments.index import ExperimentIndex
+from muster.daemon.incidents.node_places import NodePlaces
+from muster.daemon.settings import Settings
+from muster.kube.metadata import Metadata, Object, read
+from muster.kube.paths import core
+from muster.kube.transport import Transport
+from muster.rollcall.document import NodeListing
+from muster.rollcall.make import node_listing
+from muster.state.facts.nodes.evidence import observe, went_on
+from muster.state.facts.nodes.history import KEY, Failure, History
+from muster.state.facts.nodes.suspects import Suspect, suspects
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import Record
+
+log = structlog.get_logger()
+
+EVERY: Final = 10.0
+STORED: Final = 60.0
+HOUR: Final = 3600.0
+SLICE: Final = 2000
+"""Members that are counted before the loop goes on."""
+
+
+class _ConfigMap(msgspec.Struct, frozen=True):
+    metadata: Metadata
+    data: dict[str, str] | None = None
+
+
+class NodeHistory:
+    """The history, and the nodes that are suspect. ``transport`` writes while ``leading``.
+
+    ``places`` knows the nodes of the control plane, where their labels may be read.
+    """
+
+    def __init__(
+        self,
+        index: ExperimentIndex,
+        settings: Settings,
+        transport: Transport,
+        places: NodePlaces | None,
+        leading: Callable[[], bool],
+        clock: Callable[[], float],
+        monotonic: Callable[[], float],
+        sleep: Callable[[float], Awaitable[object]],
+    ) -> None:
+        self.history = History()
+        self.suspects: tuple[Suspect, ...] = ()
+        self._index = index
+        self._places = places
+        self._leading = leading
+        self._transport = transport
+        self._clock = clock
+        self._monotonic = monotonic
+        self._sleep = sleep
+        self._stores = settings.node_history
+        self._namespace, self._name = settings.lease_namespace or "default", f"{settings.lease_name}-nodes"
+        self._problem = ""
+        self.stand_by()
+
+    def stand_by(self) -> None:
+        """Lead no more: forget it, another daemon keeps it."""
+        self.history, self.suspects = History(), ()
+        self._taken_in = False
+        self._shown: Mapping[str, Sequence[Failure]] = {}
+        self._at = 0.0
+        self._version: str | None = None
+        """The resourceVersion of the ConfigMap; empty where there is none, None where it must be read."""
+        self._looked, self._tried = False, -inf
+        self._walked: float | None = None
+
+    def listing(self) -> NodeListing:
+        """All of it as a document, as it was at the last look. May be called in any thread."""
+        role = self._places.is_control_plane if self._places is not None else lambda _: None
+        looked = self._looked and (self._taken_in or not self._stores)
+        shown, found, dropped = self._shown, self.suspects, self.history.dropped
+        return node_listing(shown, found, self._at, role, dropped=dropped, looked=looked)
+
+    def changed(self, plan: Plan, old: Record | None, new: Record) -> None:
+        """A record was persisted."""
+        entry = self._index.get(plan.uid)
+        if entry is None or not self._leading():
+            return
+        try:
+            observe(self.history, plan, old, new, entry.view, self._clock())
+        except Exception:  # the step of the run goes on
+            log.exception("run left out of the history of nodes", namespace=plan.namespace, run=plan.title)
+
+    async def run(self) -> None:
+        """Keep it until cancelled."""
+        while True:
+            await self._sleep(EVERY)
+            if self._leading():
+                await self.look()
+            elif self._looked:
+                self.stand_by()
+
+    async def look(self) -> None:
+        """Count the hours that runs go on, judge, and store what has changed."""
+        moment = self._monotonic()
+        if self._walked is None or moment - self._walked >= HOUR:
+            await self._walk(first=self._walked is None)
+            self._walked = moment
+        if self._stores and moment - self._tried >= STORED and (self._version is None or self.history.changed):
+            self._tried = moment
+            await self._store()
+        self._at, self._looked = self._clock(), True
+        self.suspects = suspects(self.history, self._at)
+        self._shown = {node: tuple(failures) for node, failures in self.history.failures().items()}
+
+    async def _walk(self, *, first: bool) -> None:
+        """Each hour that a run is at work is counted; the first look begins the hour."""
+        looked = 0
+        for entry in [] if first else list(self._index):
+            if entry.plan is not None and entry.record is not None:
+                looked += went_on(self.history, entry.plan, entry.record, entry.view, self._clock())
+            if looked >= SLICE:
+                looked = 0
+                await asyncio.sleep(0)
+
+    async def _store(self) -> None:
+        history = self.history
+        try:
+            if self._version is None:
+                await self._read()
+            else:
+                history.changed = False
+                await self._write(history.stored().decode())
+            self._problem = ""
+        except ApiError as error:
+            history.changed = True
+            if error.status in (404, 409):  # it was deleted, or someone else has written it
+                self._version = None
+            if str(error) != self._problem:
+                self._problem = str(error)
+                log.warning("history of nodes not stored, retrying", configmap=self._name, error=self._problem)
+
+    async def _read(self) -> None:
+        """Learn the version of the ConfigMap, and once what it holds."""
+        path = core(self._namespace, "configmaps", self._name)
+        found = _ConfigMap(Metadata())
+        with contextlib.suppress(NotFound):
+            found = read(await self._transport.request("GET", path), _ConfigMap, f"GET {path}")
+        self._version = found.metadata.resource_version
+        text = (found.data or {}).get(KEY)
+        if text is not None and not self._taken_in:
+            try:
+                self.history.take_in(text.encode(), self._clock())
+            except ValueError as error:
+                log.warning("stored history of nodes is not understood, replacing it", error=str(error))
+        self._taken_in = True
+
+    async def _write(self, text: str) -> None:
+        """Create the ConfigMap, or replace what it holds if it is still as it was read."""
+        path = core(self._namespace, "configmaps", self._name)
+        method, kind = ("PATCH", "application/merge-patch+json") if self._version else ("POST", "application/json")
+        metadata = {"resourceVersion": self._version} if self._version else {"name": self._name}
+        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {KEY: text}}
+        where = path if self._version else path.rpartition("/")[0]
+        answer = await self._transport.request(method, where, body=msgspec.json.encode(body), content_type=kind)
+        self._version = read(answer, Object, f"{method} {where}").metadata.resource_version

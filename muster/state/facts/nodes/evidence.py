@@ -1,0 +1,146 @@
+"""What a change of a run's record means for nodes: which life failed on which node, and which work nodes have borne.
+
+A failure is read from the cause of an end, from a container that was started again, and from what a Stuck run waits
+for. Two kinds may be the node's:
+
+- **sure**: Kubernetes reports it of the node itself. These are the rows of the table of causes that name the node.
+- any other failure of a member, such as an exception, a hang or a container that cannot be made. The program, or its
+  owner, may be the reason as well, so it counts only beside such a failure of a run of another namespace (``counted``).
+
+Never the node's are: a preemption, an eviction by the API, a deletion, a planned shutdown, memory beyond the pod's own
+limit, and what a program alone decides, such as another protocol or an end with exit code 0.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Final
+
+from muster.api.gang import MAX_MEMBERS
+from muster.api.values.rank_ranges import from_ranges
+from muster.state.facts.causes.cause import MissingCause
+from muster.state.facts.causes.table import BY_NAME, CAUSES, Causes
+from muster.state.facts.nodes.history import DAY, Failure, History, life_of, shares_of
+from muster.state.view.read_only import ReadOnlyView
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.record import Cause, Known, Phase, Record
+
+SURE: Final = frozenset(
+    reason
+    for cause in CAUSES
+    if cause.names_node
+    for reason in (cause.value, cause.stuck_as, *cause.reasons, cause.charge.reason if cause.charge else "")
+    if reason
+)
+"""Causes, and reasons of ends, that Kubernetes reports of a node."""
+_OF_PROGRAM: Final = (
+    *(Causes.PROCESS_COUNT, Causes.WRONG_PROTOCOL, Causes.DASHBOARD_NOT_SERVING, Causes.COORDINATOR_NOT_SERVING),
+    *(Causes.CONTAINER_RUNS_ON, Causes.INIT_CONTAINER, Causes.GHOST, Causes.LEFT, Causes.ENDED),
+)
+
+
+def _charged(causes: Iterable[MissingCause]) -> set[str]:
+    return {each.charge.reason for each in causes if each.charge is not None}
+
+
+_OWN_REASONS: Final = frozenset(
+    {Causes.OOM_KILLED.value, "Evicted", "PodDeleted", "PodAltered"}
+    | (_charged(_OF_PROGRAM) - _charged(each for each in CAUSES if each not in _OF_PROGRAM))
+)
+"""Reasons of ends that are no node's. A pod is evicted for its own excess, unless it is a disruption."""
+_PLATFORM_REASONS: Final = frozenset(
+    {"UnexpectedAdmissionError", "Evicted"} | _charged(each for each in CAUSES if each.charge and each.charge.platform)
+)
+"""Reasons of disruptions that may be the node's, where they have one: a device that is lost, a disk that is full."""
+MOST_NODES: Final = 8
+"""Nodes that one run's trouble is counted for."""
+LOOKED_AT: Final = 64
+"""Ranks that are looked at for it."""
+
+
+def observe(history: History, plan: Plan, old: Record | None, new: Record, view: ReadOnlyView, now: float) -> None:
+    """A record was persisted in the place of ``old``: take in what it means for nodes.
+
+    A life that fails where its run has failed before is no more work for the node: else a program that is started again
+    and again would make its node look busy.
+    """
+    again = set()
+    for node, failure in _failures(plan, old, new, view, now):
+        history.failed(node, failure, now)
+        if history.times(node, failure.namespace, failure.run) > 1:
+            again.add(node)
+    if old is not None and not old.finished and (new.finished or new.epoch != old.epoch):
+        tally = view.of(old.epoch)
+        shares = shares_of(_nodes((*tally.members.values(), *tally.gone.values())))
+        history.served(plan.namespace, {node: share for node, share in shares.items() if node not in again}, now)
+
+
+def went_on(history: History, plan: Plan, record: Record, view: ReadOnlyView, now: float) -> int:
+    """A run has gone on for an hour, if it is at work: count it. Returns how many members were looked at."""
+    if record.phase is not Phase.RUNNING or record.known is not None or record.blocked is not None:
+        return 0
+    members = view.of(record.epoch).members
+    history.served(plan.namespace, shares_of(_nodes(members.values())), now)
+    return len(members)
+
+
+def counted(failures: Sequence[Failure]) -> list[Failure]:
+    """Those of one node that may be the node's.
+
+    One that is not sure counts beside such a failure of another namespace, on the same node and within a day of it.
+    """
+    unsure = [each for each in failures if not each.sure]
+    if len({each.namespace for each in unsure}) < 2:
+        return [each for each in failures if each.sure]
+    return [
+        each
+        for each in failures
+        if each.sure or any(other.namespace != each.namespace and abs(other.at - each.at) <= DAY for other in unsure)
+    ]
+
+
+def _failures(
+    plan: Plan, old: Record | None, new: Record, view: ReadOnlyView, now: float
+) -> Iterator[tuple[str, Failure]]:
+    if new.cause is not None and (old is None or new.cause != old.cause):
+        yield from _of_end(plan, new.cause, now)
+    again = new.in_place.cause if new.in_place is not None else None
+    if again is not None and (old is None or old.in_place is None or again != old.in_place.cause):
+        yield from _of_end(plan, again, now)
+    known = new.known
+    if known is not None and (old is None or _what(old.known) != _what(known)):
+        yield from _of_stuck(plan, new.epoch, known, view.of(new.epoch).members, now)
+
+
+def _of_end(plan: Plan, cause: Cause, now: float) -> Iterator[tuple[str, Failure]]:
+    reason = cause.pod_reason or cause.reason
+    if not cause.node or cause.exit_code == 0:
+        return
+    if reason in SURE or (reason in _PLATFORM_REASONS if cause.disruption else reason not in _OWN_REASONS):
+        at = int(cause.at if 0 < cause.at <= now else now)
+        life = life_of(plan.uid, cause.epoch)
+        yield cause.node, Failure(at, plan.namespace, plan.title, life, reason, reason in SURE, at)
+
+
+def _of_stuck(
+    plan: Plan, epoch: int, known: Known, members: Mapping[int, Pod], now: float
+) -> Iterator[tuple[str, Failure]]:
+    """What a Stuck run waits for. What is not sure must have one node: what is on several is hardly one node's."""
+    cause = BY_NAME.get(known.cause)
+    if cause is None or cause in _OF_PROGRAM:
+        return
+    ranks = islice(from_ranges(known.ranks, min(plan.size, MAX_MEMBERS)), LOOKED_AT)
+    nodes = list(dict.fromkeys(_nodes(members[rank] for rank in ranks if rank in members)))
+    if cause.names_node or len(nodes) == 1:
+        at = int(known.since if 0 < known.since <= now else now)
+        for node in nodes[:MOST_NODES]:
+            life = life_of(plan.uid, epoch)
+            yield node, Failure(at, plan.namespace, plan.title, life, cause.value, cause.names_node, at)
+
+
+def _what(known: Known | None) -> tuple[str, str]:
+    return ("", "") if known is None else (known.cause, known.ranks)
+
+
+def _nodes(pods: Iterable[Pod]) -> Iterator[str]:
+    return (pod.node for pod in pods if pod.node)
