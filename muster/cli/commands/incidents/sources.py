@@ -34,7 +34,6 @@ LARGEST: Final = 4 << 20
 """Bytes of its answer."""
 SHOWN: Final = 300
 """Characters of what it says instead of an answer."""
-LONGEST_TOKEN: Final = 8192
 LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 NOT_LOOKED: Final = (
     "the musterd at {} does not lead, or has just begun to, and knows nothing yet: ask the one that leads, "

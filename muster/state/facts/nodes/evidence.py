@@ -113,7 +113,7 @@ def _failures(
 
 
 def _of_end(plan: Plan, cause: Cause, now: float) -> Iterator[tuple[str, Failure]]:
-    reason = cause.pod_reason or cause.reason
+    reason = cause.reason
     if not cause.node or cause.exit_code == 0:
         return
     if reason in SURE or (reason in _PLATFORM_REASONS if cause.disruption else reason not in _OWN_REASONS):

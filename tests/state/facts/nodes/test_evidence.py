@@ -55,7 +55,6 @@ def test_what_the_program_may_be_the_reason_of_is_kept_and_not_sure(found: Cause
     cause("TerminationByKubelet", disruption=True),
     cause("NodeShutdown", disruption=True),
     cause("PodDeleted", disruption=True),
-    cause("JobFailed", pod_reason="PodDeleted"),
     cause("OOMKilled", exit_code=137),
     cause("Evicted", message="Pod ephemeral local storage usage exceeds the total limit"),
     cause("Completed", exit_code=0),
