@@ -106,7 +106,7 @@ NOW = (
         empty="No incident.",
         sort="runs",
         height=5,
-        links=("MusterIncident", "MusterIncidentLasts"),
+        links=("MusterIncident", "MusterIncidentLasts", "MusterNodeSuspect"),
     ),
     Table(
         (7, 24, "Problems now"),
