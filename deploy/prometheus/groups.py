@@ -4,8 +4,7 @@ from deploy.prometheus.daemon import DAEMON
 from deploy.prometheus.experiments import EXPERIMENTS
 from deploy.prometheus.held import TAKEOVER
 from deploy.prometheus.incidents import INCIDENTS
-from deploy.prometheus.owners import OWNERS
-from deploy.prometheus.recordings import RECORDINGS
+from deploy.prometheus.recordings import OWNERS, RECORDINGS
 from deploy.prometheus.row import Alert, Group
 from deploy.prometheus.slo import OPTION, SLO, SLO_RECORDINGS
 from deploy.prometheus.watched import WATCHED

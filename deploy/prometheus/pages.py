@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from deploy.prometheus.daemon import DAEMON
 from deploy.prometheus.experiments import EXPERIMENTS
 from deploy.prometheus.incidents import INCIDENTS
-from deploy.prometheus.owners import OWNERS
-from deploy.prometheus.recordings import RECORDINGS
+from deploy.prometheus.recordings import OWNERS, RECORDINGS
 from deploy.prometheus.slo import SLO, SLO_RECORDINGS
 from deploy.prometheus.text import GENERATED_BY, Plain
 from deploy.prometheus.watched import WATCHED

@@ -4,14 +4,35 @@ Their names hold ``muster``, so that they meet no rule of another project. Those
 the daemons that are scraped, so that a counter goes on as one series when another musterd leads. Those of the time of a
 namespace are made of the counters of all runs, which each leader begins at 0: of how many runs there are, and of what a
 run held that has ended, the series of single runs know a part only.
+
+The labels of owners on the alerts about runs are those of ``muster_experiment_info``. ``OWNERS`` holds one of each run,
+so that the join is never ambiguous: where two daemons differ for a scrape, and for the five minutes in which a label
+that was changed is looked back at, what is scraped now comes first. musterd exports all series of a run or none, so no
+alert is without it.
 """
 
+from deploy.prometheus.held import kept_on
 from deploy.prometheus.row import Recording
 from muster.state.policies.failures.restart_reasons import BY_THE_PLATFORM
 from muster.state.policies.request import REASON as REQUESTED
 
 FAILURES = f'reason!~"{"|".join((*BY_THE_PLATFORM, REQUESTED))}"'
 """Restarts for the other reasons: neither the platform nor a person wanted them."""
+
+INFO = "muster_experiment_info"
+_OWNERS = "experiment:muster_owners:info"
+OWNERS = Recording(
+    _OWNERS,
+    f"topk by (namespace, experiment) (1, 2 * {INFO} or last_over_time({INFO}[5m])) ^ 0\nor\n  {kept_on(_OWNERS)}",
+    "Always 1, with the labels of owners of each run; only where `settings.ownerLabels` has some.",
+    owners=True,
+)
+BEFORE_OWNERS = "("
+
+
+def with_owners(names: str) -> str:
+    """What follows an expression about runs, to add these labels, separated by commas."""
+    return f") * on (namespace, experiment) group_left ({names})\n  {OWNERS.name}"
 
 
 def _experiment(name: str, metric: str, meaning: str) -> Recording:

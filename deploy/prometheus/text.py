@@ -11,8 +11,8 @@ from typing import Protocol
 
 import yaml
 
-from deploy.prometheus import owners
 from deploy.prometheus.clusters import ALONE, AMONG, kept, of_shard
+from deploy.prometheus.recordings import BEFORE_OWNERS, with_owners
 from deploy.prometheus.row import (
     CLUSTER,
     GIVEN,
@@ -99,7 +99,7 @@ class Plain:
 
     def owned(self, expr: str) -> str:
         """With the labels, where there are any."""
-        return f"{owners.BEFORE}\n{expr}\n{_join(self, self._owners)}" if self._owners else expr
+        return f"{BEFORE_OWNERS}\n{expr}\n{_join(self, self._owners)}" if self._owners else expr
 
     def rule(self, alert: Alert, lines: list[str]) -> Iterator[str]:  # noqa: ARG002 - the protocol's
         """The lines as they are."""
@@ -138,7 +138,7 @@ class Chart:
 
     def owned(self, expr: str) -> str:
         """With the labels, if the values have some."""
-        return "\n".join((_IF_OWNED, owners.BEFORE, _END, expr, _IF_OWNED, _join(self, "{{ $owners }}"), _END))
+        return "\n".join((_IF_OWNED, BEFORE_OWNERS, _END, expr, _IF_OWNED, _join(self, "{{ $owners }}"), _END))
 
     def recording(self, rule: Recording, lines: list[str]) -> Iterator[str]:
         """The lines, if the values have labels of owners where it needs some."""
@@ -220,7 +220,7 @@ def _selected(expr: str) -> str:
 
 
 def _join(target: Target, names: str) -> str:
-    return fill(_selected(owners.after(names)), lambda name: target.value(None, name))
+    return fill(_selected(with_owners(names)), lambda name: target.value(None, name))
 
 
 def labels_of(alert: Alert) -> tuple[str, ...]:

@@ -4,8 +4,9 @@ The methods are named after what happened, so that callers know nothing of metri
 the state instead of being counted is not here but in ``muster.metrics.collector`` and ``muster.metrics.watch``.
 """
 
+import collections
 import platform
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
 from time import time
 
@@ -24,11 +25,10 @@ from muster.metrics import closed_sets
 from muster.metrics.by_namespace import NamespaceOutcomes
 from muster.metrics.catalogue import INVALID
 from muster.metrics.exposition import Bounded, label
-from muster.metrics.member_restarts import member_restarts
 from muster.metrics.rows import daemon, fleet
 from muster.metrics.rows.row import Metric
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.record import Record
+from muster.state.vocabulary.record import Record, attempts_of
 
 Traced = Callable[[Plan, Record | None, Record], str | None]
 """Takes in that a record was persisted in the place of another one; the id of the trace, if there is one.
@@ -193,3 +193,22 @@ class Instruments:
 def _seconds(value: float) -> float:
     """A duration that cannot spoil a sum for ever: a wall clock that was set back makes 0 of it, and so does NaN."""
     return value if isfinite(value) and value > 0 else 0.0
+
+
+def member_restarts(old: Record, new: Record) -> Mapping[str, int]:
+    """How many members were run again within their epoch, by the reason of their failure.
+
+    Those whose reason was not counted belong to that of the first failure.
+    """
+    before = attempts_of(old.attempts)
+    begun = sum(attempt > before.get(rank, 0) for rank, attempt in attempts_of(new.attempts).items())
+    if not begun:
+        return {}
+    met = collections.Counter({each.reason: each.count for each in new.restart_reasons})
+    found = met - collections.Counter({each.reason: each.count for each in old.restart_reasons})
+    first = new.cause.reason if new.cause is not None else "Unknown"
+    if not found:
+        return {first: begun}
+    main = first if first in found else next(iter(found))
+    found[main] += begun - found.total()
+    return +found
