@@ -128,7 +128,7 @@ def test_what_the_figures_do_not_hold_is_said(call: Call, prometheus: FakePromet
         (401, "", "status 401", "--token-file"),
         (403, "", "status 403", "--token-file"),
         (404, "", "status 404", "before /api/v1/query"),
-        (302, "", "status 302", "ask whoever runs it"),
+        (302, "", "status 302", "ask its administrator"),
         (200, "<html>", "is no Prometheus", "before /api/v1/query"),
         (422, '{"status": "error", "error": "too many\\u001b samples"}', "refuses the query: too many", "shorter time"),
         (200, '{"status":"success","warnings":["' + "a" * (4 << 20) + '"]}', "more than 4 MiB", "ask for less"),

@@ -130,7 +130,7 @@ def _deadlines(jobset: JobSet) -> Iterator[Found]:
         elif alone:
             yield (
                 at,
-                "the clock does not begin anew for a Job that RestartJob runs again alone",
+                "the clock goes on for a Job that RestartJob runs again alone",
                 f"remove it, or {LEAVE}",
             )
         first = stated if first is None else first

@@ -1,7 +1,7 @@
 """JobSet objects: a JobSet (jobset.x-k8s.io/v1alpha2) becomes a plan of the native engine.
 
 A replicated job is a group, a Job of it a job of the plan, a pod of that a member. No batch/v1 Job is created: what one
-would do with its pods is said in the plan's own rules (``kinds.jobset.rules``).
+would do with its pods is in the plan's own rules (``kinds.jobset.rules``).
 
 JobSet restarts at once, without a back-off, and its ``maxRestarts`` of 3 means 4 runs.
 """

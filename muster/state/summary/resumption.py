@@ -13,7 +13,7 @@ from muster.state.vocabulary.record import Record
 
 REASON: Final = "StepsResumed"
 LEAST: Final = 1_000
-"""Milliseconds without a step of which nothing is concluded."""
+"""Milliseconds without a step from which nothing is concluded."""
 
 
 def turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, bool]]:

@@ -97,7 +97,7 @@ class Prometheus:
                 raise self._error(
                     f"answers with status {status}",
                     promql,
-                    ADVICE.get(status, "ask whoever runs it, or a shorter time"),
+                    ADVICE.get(status, "ask its administrator, or a shorter time"),
                 )
             answer = msgspec.json.decode(body, type=_Answer)
             if answer.data is None:

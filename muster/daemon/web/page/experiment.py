@@ -140,7 +140,7 @@ def _numbers(one: Detail) -> Part:
 def _why(one: Detail, runbooks: Runbooks, found: Incident | None) -> Iterable[Part]:
     """The causes, each with the ranks it keeps; else the missing ranks, each with its reason.
 
-    Of what an incident explains, the incident says what to do.
+    The incident has the remedy for what it explains.
     """
     if one.findings:
         explained = found.explained_causes(Run(one.namespace, one.name)) if found else frozenset()

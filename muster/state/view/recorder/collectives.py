@@ -15,7 +15,7 @@ not counted, and count as a move. Words:
   ``SILENT_SECONDS`` while others publish: it is stopped, or its C code keeps the interpreter's lock. In a group of
   which it is a member, and in which others wait, it is named with the count that it said last, if any.
 - A process that is behind, and is in a call of torch.distributed itself, waits for others: it is named only where no
-  other one is late, and where each member of all groups that any process waits in has said what it has entered.
+  other one is late, and where each member of all groups that any process waits in has published what it has entered.
 
 All of it are claims of programs. A program that lies harms its own run, and costs a bounded time: nothing is said of
 more than ``MOST_STATES`` different claims, and each look names about ``MOST_LATE`` processes at most.
@@ -275,7 +275,7 @@ def _waits(counted: Mapping[GroupCount, int], silent: _Silent) -> dict[GroupCoun
 
 
 def _whole(counted: Mapping[GroupCount, int]) -> bool:
-    """All members of each group that any process waits in have said what they have entered."""
+    """All members of each group that any process waits in have published what they have entered."""
     missing: dict[tuple[object, ...], int] = {}
     for each, count in counted.items():
         known = count if each.entered >= 0 else 0
