@@ -79,6 +79,12 @@ HIDDEN = (
     f"the access key id {VALUE} does not exist",
     f"passwords=['{VALUE}']",
     f"token -> {VALUE}",
+    f"https://maps.example/api?key={VALUE}",
+    f"https://fn.example/run?x=1&code={VALUE}&y=2",
+    f"the password for user me is '{VALUE}'",
+    f"secret of tenant a was {VALUE}",
+    f"push to me:{VALUE}@registry.example failed",
+    f"proxy=me:{VALUE}@proxy",
 )
 SHOWN = (
     "loss 0.3 at step 7",
@@ -102,6 +108,10 @@ SHOWN = (
     "http://10.0.0.1:8080/a/b@c",
     "git+ssh://git@github.com/x",
     "9 // step: 3 @ 4",
+    "https://x/a?key=learning_rate_decay&y=2",
+    "registry.example/team/train:release-2024-candidate@sha256:0123",
+    "image train:release-2024-Candidate@sha256:0123",
+    "the token for step 7 is out_of_vocabulary",
 )
 
 

@@ -50,6 +50,12 @@ _NEAR: Final = (
     r"(?:[\s\"',:>|(\[{{=]|->|\b(?:is|was|provided|value|id|key|b)\b){1,16})(?:[a-z0-9+/_=.~!@#$^*-]{12,}))"
 )
 """In a sentence, a pair or a list after such a word: a secret only where it looks like one."""
+_LOOSE: Final = (
+    r"(?i:(?P<loose>[?&](?:key|code|k)="
+    rf"|(?:{_STRONG})(?:\s[a-z0-9_.-]{{1,32}}){{1,4}}\s(?:is|was|of)\s[\"']?)(?:[a-z0-9+/_=.~!$^*-]{{12,}}))"
+    r"|(?i:(?P<login>(?:^|[\s\"'=(])[a-z0-9_.-]{1,64}:)(?:[a-z0-9+/_=.~!$^*-]{12,})@[a-z0-9-])"
+)
+"""A query's ``key``, ``the password for user me is``, ``me:...@registry``: a secret only where it looks like one."""
 _HEADERS: Final = r"(?i:(?P<header>\b(?:set-)?cookie[\"']?\s{0,4}[:=]\s{0,4}[\"']?)[^\"'\r\n]+)"
 _SCHEME: Final = r"(?i:(?P<scheme>\b(?:bearer|basic)\s{1,4})[A-Za-z0-9._~+/=-]{8,})"
 _SITE: Final = (
@@ -72,7 +78,7 @@ _KEYS: Final = (
     r"|\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b|\bAIza[A-Za-z0-9_-]{30,}|\b[0-9]{8,10}:AA[A-Za-z0-9_-]{30,}"
 )
 _LONGEST_NAME: Final = 256
-_NAMES: Final = "name", "part", "option", "pair", "near", "header", "scheme", "site", "quoted"
+_NAMES: Final = "name", "part", "option", "pair", "near", "loose", "login", "header", "scheme", "site", "quoted"
 _RANDOM: Final = tuple(map(re.compile, ("[0-9]", "[a-z]", "[A-Z]")))
 _HEX: Final = re.compile(r"[0-9a-fA-F]{32,}")
 
@@ -97,15 +103,19 @@ def _detectors() -> Any:
     options = re2.Options()
     options.log_errors = False
     options.max_mem = 64 << 20
-    kinds = _PEM, _HEADERS, _NAMED, _OPTION, _PART, _PAIR, _SITE, _SCHEME, _KEYS, _NEAR
+    kinds = _PEM, _HEADERS, _NAMED, _OPTION, _PART, _PAIR, _SITE, _SCHEME, _KEYS, _NEAR, _LOOSE
     return re2.compile("|".join(kinds), options)
 
 
 def _removed(found: Any) -> str:
     kept = next((found[name] for name in _NAMES if found[name]), "")
     value = found[0][len(kept) :]
-    if found["near"] and not _looks_random(value):
+    if (found["near"] or found["loose"] or found["login"]) and not _looks_random(value):
         return str(found[0])
+    if found["login"]:
+        if found.string.startswith("sha256:", found.end() - 1):  # the digest of an image
+            return str(found[0])
+        return f"{kept}{REMOVED}{value[value.rindex('@') :]}"
     quote = value[0] if kept and value[0] in "\"'" else ""
     after = "@" if found["site"] else "%40" if found["quoted"] else quote if quote and value.endswith(quote) else ""
     return f"{kept}{quote}{REMOVED}{after}"
