@@ -67,6 +67,7 @@ def compile_shapes(seconds: float) -> int:
     shapes = 0
     for number in until(seconds):
         jax.jit(layers)(jnp.ones((4 + number, 8))).block_until_ready()
+        jax.clear_caches()  # else memory grows with the speed of the machine, up to the limit of the pod
         shapes += 1
     return shapes
 
