@@ -21,7 +21,7 @@ from muster.state.vocabulary.record import Phase, Record
 
 FEW, MANY = 8, 10_000
 ROUNDS = 15
-BUDGET = 60.0
+BUDGET = 100.0
 """Microseconds, on an idle machine."""
 RATIO_BUDGET = 1.5
 """How many times the cost for 8 members the cost for 10,000 may be."""
