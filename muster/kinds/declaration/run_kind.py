@@ -70,8 +70,6 @@ class RunKind:
     install: str
     """What to do where the API server does not serve the kind."""
     unmanaged: bool = False
-    columns: tuple[tuple[str, str, str], ...] = ()
-    """Columns of ``kubectl get``, as its own CRD has them: name, type and JSON path."""
     by_phase: bool = False
     """Its pods end as their phase says, as the Job controller judges them."""
     traps: Callable[[Node, str], tuple[Problem, ...]] = no_traps

@@ -16,7 +16,6 @@ DECLARED: Final = (
         status.status_of,
         plan.with_sizes,
         install="install the CRD of Kubeflow's training operator v1.9",
-        columns=(("State", "string", ".status.conditions[-1].type"),),
         unmanaged=True,  # Kubeflow ignores managedBy, so one without it may be either's
         ended=status.ENDED,
     ),

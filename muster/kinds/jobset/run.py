@@ -17,11 +17,6 @@ DECLARED: Final = (
         status.status_of,
         plan.with_sizes,
         install="install the CRD of JobSet v0.10 or later (its controller need not run)",
-        columns=(
-            ("TerminalState", "string", ".status.terminalState"),
-            ("Restarts", "integer", ".status.restarts"),
-            ("Suspended", "boolean", ".spec.suspend"),
-        ),
         by_phase=True,
         traps=traps_of,
         ended=status.ENDED,

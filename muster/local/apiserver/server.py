@@ -65,7 +65,7 @@ class ApiServer:
             raise
         self._closing = asyncio.Event()
         self._garbage = GarbageCollector(self.store, clock)
-        read = ReadHandlers(self.store, clock, self._closing, bookmark_seconds)
+        read = ReadHandlers(self.store, self._closing, bookmark_seconds)
         pods = PodSubresources(self.store, clock, lambda: self.pod_logs)
         commands = PodExec(self.store, lambda: self.pod_commands)
         write, ports = WriteHandlers(self.store, read), PodPortForward(self.store)

@@ -72,12 +72,7 @@ class Query:
         grace = given.get("gracePeriodSeconds")
         if grace is None:
             grace = self.number("gracePeriodSeconds")
-        orphan = given.get("orphanDependents")
         propagation = given.get("propagationPolicy") or self.text("propagationPolicy")
-        if orphan is None and self.text("orphanDependents"):
-            orphan = self.flag("orphanDependents")
-        if not propagation and orphan is not None:
-            propagation = "Orphan" if orphan else "Background"
         if propagation and propagation not in _PROPAGATIONS:
             raise bad_request(f'propagationPolicy: Unsupported value: "{propagation}": supported: {_PROPAGATIONS}')
         if not isinstance(grace, int | None) or not isinstance(preconditions, dict):

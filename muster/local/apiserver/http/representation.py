@@ -1,4 +1,4 @@
-"""Representations of an object: JSON in the requested API version, or Table."""
+"""Representations of an object: JSON in the requested API version."""
 
 from __future__ import annotations
 
@@ -9,20 +9,6 @@ from muster.local.apiserver.kinds.resources import Resource, converted
 from muster.local.apiserver.storage.stored_objects import StoredObject, encode
 
 Json = dict[str, Any]
-
-
-def wants_table(accept: str) -> bool:
-    """Whether the first supported representation in an Accept header is a Table."""
-    for part in accept.split(","):
-        fields = part.split(";")
-        if fields[0].strip() not in ("application/json", "*/*", ""):
-            continue
-        parameters = dict(f.strip().partition("=")[::2] for f in fields[1:])
-        if "as" not in parameters:
-            return False
-        if parameters["as"] == "Table" and parameters.get("v") == "v1":
-            return True
-    return False
 
 
 def encode_object(resource: Resource, stored: StoredObject) -> bytes:

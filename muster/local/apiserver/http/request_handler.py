@@ -140,7 +140,7 @@ class RequestHandler:
             case "GET" if query.flag("watch"):
                 return self._read.watch
             case "GET":
-                return self._get if name else self._list
+                return self._read.get if name else self._read.list
             case "POST" if not name:
                 return self._write.create
             case "PUT" if name:
@@ -164,12 +164,6 @@ class RequestHandler:
             case "POST", "binding":
                 return self._pods.bind
         raise method_not_allowed(method)
-
-    async def _get(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
-        return self._read.get(request, info, query)
-
-    async def _list(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
-        return self._read.list(request, info, query)
 
     async def _token_request(self, request: web.BaseRequest, info: RequestInfo, _query: Query) -> web.StreamResponse:
         body = bodies.decode(await bodies.read_body(request), request.content_type)

@@ -10,7 +10,7 @@ from muster.local.apiserver.errors import ApiError, bad_request, method_not_allo
 from muster.local.apiserver.http import bodies
 from muster.local.apiserver.http.query import Query
 from muster.local.apiserver.http.read_handlers import ReadHandlers
-from muster.local.apiserver.http.representation import encode_object
+from muster.local.apiserver.http.representation import encode_object, list_of
 from muster.local.apiserver.http.request_info import RequestInfo
 from muster.local.apiserver.http.responses import json_reply, success
 from muster.local.apiserver.kinds.resources import Resource, converted
@@ -87,7 +87,7 @@ class WriteHandlers:
                 if failure.code != 404:
                     raise
         metadata = {"resourceVersion": str(self._store.versions.version)}
-        return self._read.listed(request, info, query, deleted, metadata)
+        return json_reply(list_of(info.resource, deleted, metadata))
 
     async def _optional_body(self, request: web.BaseRequest) -> Any:
         raw = await bodies.read_body(request)

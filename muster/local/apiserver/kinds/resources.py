@@ -21,7 +21,6 @@ class CrdVersion:
     """
 
     schema: Json
-    columns: tuple[Json, ...]
     crd_name: str
     check: Callable[[Json], list[Cause]]
 

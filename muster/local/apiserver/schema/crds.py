@@ -7,13 +7,12 @@ from typing import Any
 from muster.local.apiserver.errors import Cause, required, unsupported, wrong
 from muster.local.apiserver.kinds.metadata_validation import label_1035, subdomain
 from muster.local.apiserver.kinds.resources import CrdVersion, Resource
-from muster.local.apiserver.schema.structural_schemas import make_schema_validator, schema_faults
-from muster.local.apiserver.tables import value_of
+from muster.local.apiserver.schema.builtin_schemas import schema
+from muster.local.apiserver.schema.structural_schemas import make_schema_validator, missing, schema_faults
 
 Json = dict[str, Any]
 CRD_RESOURCE = ("apiextensions.k8s.io", "customresourcedefinitions")
 CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
-_OPEN: Json = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
 def set_defaults(crd: Json) -> None:
@@ -30,57 +29,24 @@ def set_defaults(crd: Json) -> None:
 
 def check(crd: Json) -> list[Cause]:
     """Validate a CRD."""
-    spec = crd.get("spec")
-    if not isinstance(spec, dict):
-        return [required("spec")]
-    names = spec.get("names")
-    group = spec.get("group")
-    if not isinstance(group, str) or not group:
-        return [required("spec.group")]
-    if not isinstance(names, dict):
-        return [required("spec.names")]
-    causes = subdomain("spec.group", group)
-    for part in ("plural", "kind"):
-        if not isinstance(names.get(part), str) or not names[part]:
-            causes.append(required(f"spec.names.{part}"))
-    if causes:
+    if causes := [required(path) for path in missing(crd, schema("V1CustomResourceDefinition"), "")]:
         return causes
-    causes += label_1035("spec.names.plural", names["plural"])
-    expected = f"{names['plural']}.{group}"
-    if crd["metadata"].get("name") != expected:
+    spec, names = crd["spec"], crd["spec"]["names"]
+    causes = subdomain("spec.group", spec["group"]) + label_1035("spec.names.plural", names["plural"])
+    causes += label_1035("spec.names.kind", names["kind"].lower())
+    if crd["metadata"].get("name") != f"{names['plural']}.{spec['group']}":
         causes.append(wrong("metadata.name", crd["metadata"].get("name"), 'must be spec.names.plural+"."+spec.group'))
-    if spec.get("scope") not in ("Namespaced", "Cluster"):
-        causes.append(unsupported("spec.scope", spec.get("scope", ""), ["Cluster", "Namespaced"]))
-    versions = spec.get("versions")
-    if not isinstance(versions, list) or not versions or not all(isinstance(v, dict) for v in versions):
-        return [*causes, required("spec.versions", "at least one version is needed")]
-    if sum(v.get("storage") is True for v in versions) != 1:
+    if spec["scope"] not in ("Namespaced", "Cluster"):
+        causes.append(unsupported("spec.scope", spec["scope"], ["Cluster", "Namespaced"]))
+    if sum(version["storage"] for version in spec["versions"]) != 1:
         causes.append(wrong("spec.versions", "...", "must have exactly one version marked as storage version"))
-    for index, version in enumerate(versions):
-        causes += _check_version(version, f"spec.versions[{index}]")
-    return causes
-
-
-def _check_version(version: Json, where: str) -> list[Cause]:
-    name = version.get("name")
-    if not isinstance(name, str) or not name:
-        return [required(f"{where}.name")]
-    causes = label_1035(f"{where}.name", name)
-    schema = (version.get("schema") or {}).get("openAPIV3Schema")
-    if not isinstance(schema, dict):
-        causes.append(required(f"{where}.schema.openAPIV3Schema", "schemas are required"))
-    elif schema.get("type") != "object":
-        message = "must be object at the root"
-        causes.append(wrong(f"{where}.schema.openAPIV3Schema.type", schema.get("type", ""), message))
-    else:
-        causes += schema_faults(schema, f"{where}.schema.openAPIV3Schema")
-    for index, declared in enumerate(version.get("additionalPrinterColumns") or ()):
-        try:
-            value_of(declared.get("jsonPath") or "")
-        except ValueError as failure:
-            causes.append(
-                wrong(f"{where}.additionalPrinterColumns[{index}].jsonPath", declared.get("jsonPath"), str(failure))
-            )
+    for index, version in enumerate(spec["versions"]):
+        where = f"spec.versions[{index}]"
+        causes += label_1035(f"{where}.name", version["name"])
+        root = (version.get("schema") or {}).get("openAPIV3Schema") or {}
+        if root.get("type") != "object":
+            causes.append(required(f"{where}.schema.openAPIV3Schema", "a schema of type object is required"))
+        causes += schema_faults(root, f"{where}.schema.openAPIV3Schema")
     return causes
 
 
@@ -113,7 +79,7 @@ def resources(crd: Json) -> list[Resource]:
     for version in spec["versions"]:
         if not version.get("served"):
             continue
-        schema: Json = version["schema"]["openAPIV3Schema"]
+        declared: Json = version["schema"]["openAPIV3Schema"]
         found.append(
             Resource(
                 group=spec["group"],
@@ -128,10 +94,9 @@ def resources(crd: Json) -> list[Resource]:
                 group_resource=(spec["group"], names["plural"]),
                 storage_version=f"{spec['group']}/{stored}",
                 custom=CrdVersion(
-                    schema=schema or _OPEN,
-                    columns=tuple(version.get("additionalPrinterColumns") or ()),
+                    schema=declared,
                     crd_name=crd["metadata"]["name"],
-                    check=make_schema_validator(schema),
+                    check=make_schema_validator(declared),
                 ),
             )
         )
