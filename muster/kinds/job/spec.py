@@ -34,20 +34,14 @@ def _pod_spec(spec: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(container, dict) or not isinstance(container.get("name"), str) or not container["name"]:
             raise Wrong("a container has no name", "write its name")
         _variables(container.get("env"))
-    policy = spec.get("restartPolicy") or "OnFailure"
-    if policy not in ("OnFailure", "Never"):
-        raise Wrong(f"restartPolicy {policy} is not allowed in a Job", "write OnFailure or Never")
     return spec
 
 
 def _variables(env: object) -> None:
     """What the renderer walks over must have its shape."""
-    if env is not None and not (isinstance(env, list) and all(_named(each) for each in env)):
+    named = isinstance(env, list) and all(isinstance(each, dict) and isinstance(each.get("name"), str) for each in env)
+    if env is not None and not named:
         raise Wrong("env is a list of variables, each with a name in text", "begin each with - name:")
-
-
-def _named(variable: object) -> bool:
-    return isinstance(variable, dict) and isinstance(variable.get("name"), str)
 
 
 PodSpecObject = Annotated[dict[str, Any], Field(max_length=128), AfterValidator(check_json), AfterValidator(_pod_spec)]
@@ -133,6 +127,8 @@ class JobSpec(Stored):
         containers = {container["name"] for container in self._containers()}
         named = {rule.on_exit_codes.container_name for rule in rules if rule.on_exit_codes}
         never = self.template.restart_policy == "Never"
+        if self.template.restart_policy not in ("OnFailure", "Never"):
+            yield f"restartPolicy {self.template.restart_policy} is not allowed in a Job", "write OnFailure or Never"
         if self.completions is None and self.parallelism is not None:
             yield "an Indexed Job states no completions", f"write completions, or {LEAVE}"
         if self.pod_failure_policy is not None and not never:

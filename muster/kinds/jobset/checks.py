@@ -1,17 +1,21 @@
-"""Checks of a JobSet that need more than one of its fields: names, references, claims."""
+"""Reads a JobSet that Muster runs, and checks what needs more than one of its fields: names, references, claims.
+
+JobSet's webhook checks a JobSet only where JobSet is installed, so its checks are made here again. What the built-in
+controller would only find out while it runs (a Job that the API server refuses, a dependency that waits for itself) is
+a problem of the spec here.
+"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from muster.api.manifest.error_text import Loc
+from muster.api.manifest.yaml.reader import Node
 from muster.api.values.fields import LABEL_1035, LABEL_1123, LABEL_VALUE, MEANING
 from muster.kinds.job.pod_failure_policy import LEAVE
 from muster.kinds.jobset.spec import NODE_SELECTOR, JobSet, ReplicatedJob
+from muster.kinds.planning.run_object import MAX_NAME, Found, too_long
 
-Loc = tuple[str | int, ...]
-Found = tuple[Loc, str, str]
-
-MAX_NAME: Final = 63
 MAX_MEMBERS: Final = 100_000
 """Pods of one JobSet that Muster keeps track of."""
 MAX_RESTARTED: Final = 1_024
@@ -21,8 +25,12 @@ _VALUE: Final = re.compile(LABEL_VALUE.replace("$", r"\Z"))
 _NAME: Final = re.compile(LABEL_1123.replace("$", r"\Z"))
 
 
-def checks(jobset: JobSet) -> Iterator[Found]:
-    """Every problem, as (place, message, what to do)."""
+def parse_jobset(obj: Mapping[str, Any], *, file: str = "", node: Node | None = None) -> JobSet:
+    """The JobSet in a decoded object. Raises ``SpecError``, and nothing else, if Muster cannot run it."""
+    return JobSet.read(obj, _checks, file=file, node=node)
+
+
+def _checks(jobset: JobSet) -> Iterator[Found]:
     yield from _jobs(jobset)
     yield from _order(jobset)
     yield from _targets(jobset)
@@ -56,13 +64,8 @@ def _jobs(jobset: JobSet) -> Iterator[Found]:
 def _names(jobset: JobSet, number: int, job: ReplicatedJob) -> Iterator[Found]:
     """The longest name that is made: that of the last pod."""
     name = f"{jobset.name}-{job.name}-{max(job.replicas - 1, 0)}-{job.template.spec.pods - 1}-xxxxx"
-    if len(name) > MAX_NAME:
-        over = len(name) - MAX_NAME
-        yield (
-            _place(number, "name"),
-            f"the longest pod name, {name}, has {len(name)} characters, Kubernetes allows {MAX_NAME}",
-            f"cut {over} characters from the name of the JobSet or of the replicated job",
-        )
+    if problem := too_long(_place(number, "name"), name, " of the JobSet or of the replicated job"):
+        yield from problem
     elif jobset.name and not _LABEL.match(name):
         yield ("metadata", "name"), f"{jobset.name} does not begin the name of a host", f"write {MEANING[LABEL_1035]}"
 

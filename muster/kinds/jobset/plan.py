@@ -12,15 +12,15 @@ from hashlib import sha256
 from typing import Any, Final
 
 from muster.api.gang import GroupSize
+from muster.kinds.jobset.checks import parse_jobset
 from muster.kinds.jobset.labels import ENVIRONMENT, annotations_of, labels_of
-from muster.kinds.jobset.parse import parse_jobset
 from muster.kinds.jobset.pods import claims_of, template_of
 from muster.kinds.jobset.rules import clocks_of, rules_of
 from muster.kinds.jobset.spec import JobSet, JobSetSpec, ReplicatedJob
-from muster.kinds.planning.metadata import FOREGROUND, ORPHAN, local_queue_of
+from muster.kinds.planning.metadata import local_queue_of
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.plan_parts import Edits, Failures, Lifecycle, Naming, RestartPolicy, Watching
+from muster.state.vocabulary.plan_parts import Edits, Failures, Naming, RestartPolicy, Watching
 from muster.state.vocabulary.pod_spec import PodSpec
 from muster.state.vocabulary.rules import Backoff, Gate, GateCondition, Quantifier, SuccessRule
 from muster.state.vocabulary.subject import JOBSET, Names
@@ -65,13 +65,7 @@ def plan_of_jobset(jobset: JobSet) -> Plan:
         restarts=RestartPolicy(
             limit=max(0, spec.failure_policy.max_restarts) if spec.failure_policy else 0, backoff=AT_ONCE
         ),
-        lifecycle=Lifecycle(
-            suspend=spec.suspend,
-            deleting=jobset.deletion_timestamp is not None,
-            orphans=ORPHAN in jobset.finalizers,
-            foreground=FOREGROUND in jobset.finalizers,
-            ttl=None if spec.ttl_seconds_after_finished is None else float(spec.ttl_seconds_after_finished),
-        ),
+        lifecycle=jobset.lifecycle(suspend=spec.suspend, ttl=spec.ttl_seconds_after_finished),
         edits=Edits(
             shape=f"replicatedJobs={_digest(spec)}",
             sizes=tuple(GroupSize(each.name, each.replicas, each.completions, each.parallelism) for each in groups),

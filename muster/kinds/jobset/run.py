@@ -4,7 +4,7 @@ from typing import Final
 
 from muster.kinds.declaration.run_kind import RunKind
 from muster.kinds.jobset import plan, status
-from muster.kinds.jobset.parse import parse_jobset
+from muster.kinds.jobset.checks import parse_jobset
 from muster.kinds.jobset.traps import traps_of
 from muster.state.vocabulary.subject import JOBSET
 

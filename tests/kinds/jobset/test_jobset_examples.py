@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.kinds.jobset.parse import parse_jobset
+from muster.kinds.jobset.checks import parse_jobset
 from muster.kinds.jobset.plan import plan_of_jobset
 from tests.kinds.jobset.jobsets import Object, job, jobset
 

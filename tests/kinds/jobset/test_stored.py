@@ -13,7 +13,7 @@ import pytest
 
 from muster.api.manifest.problems import SpecError
 from muster.kinds.jax.jaxjob import parse_jaxjob
-from muster.kinds.jobset.parse import parse_jobset
+from muster.kinds.jobset.checks import parse_jobset
 from muster.kinds.jobset.plan import plan_of_jobset
 from muster.state.vocabulary.plan import Plan
 from tests.builders import edited
@@ -182,7 +182,7 @@ def test_a_jaxjob_that_kueues_webhook_has_stored_is_read() -> None:
     worker = {"replicas": 2, "restartPolicy": "", "template": template}
     spec = {"runPolicy": {"cleanPodPolicy": None, "suspend": None, "schedulingPolicy": None}}
     read = parse_jaxjob({"metadata": {"name": "t"}, "spec": {**spec, "jaxReplicaSpecs": {"Worker": worker}}})
-    assert (read.replicas, read.restart_policy) == (2, "Never")
+    assert (read.replicas, read.worker.restart_policy) == (2, "Never")
 
 
 def _plan(stated: Object) -> Plan:
