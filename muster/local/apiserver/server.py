@@ -20,7 +20,7 @@ from muster.local.apiserver.http.pod_subresources import PodLogs, PodSubresource
 from muster.local.apiserver.http.read_handlers import ReadHandlers
 from muster.local.apiserver.http.request_handler import RequestHandler
 from muster.local.apiserver.http.write_handlers import WriteHandlers
-from muster.local.apiserver.kinds.registry import Registry
+from muster.local.apiserver.kinds.resources import Registry
 from muster.local.apiserver.objects.account_tokens import AccountTokens
 from muster.local.apiserver.objects.garbage_collector import GarbageCollector
 from muster.local.apiserver.objects.object_store import ObjectStore

@@ -13,8 +13,7 @@ from aiohttp import web
 
 from muster.local.apiserver.errors import ApiError, bad_request
 from muster.local.apiserver.http.pod_subresources import container_of
-from muster.local.apiserver.http.query import Query
-from muster.local.apiserver.http.request_info import RequestInfo
+from muster.local.apiserver.http.request_info import Query, RequestInfo
 from muster.local.apiserver.objects.object_store import ObjectStore
 from muster.local.apiserver.storage.stored_objects import Json
 

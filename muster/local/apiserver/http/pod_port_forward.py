@@ -11,8 +11,7 @@ import asyncio
 from aiohttp import WSMsgType, web
 
 from muster.local.apiserver.errors import bad_request
-from muster.local.apiserver.http.query import Query
-from muster.local.apiserver.http.request_info import RequestInfo
+from muster.local.apiserver.http.request_info import Query, RequestInfo
 from muster.local.apiserver.objects.object_store import ObjectStore
 
 PROTOCOL = "v4.channel.k8s.io"

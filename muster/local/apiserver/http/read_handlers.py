@@ -7,10 +7,8 @@ import asyncio
 from aiohttp import web
 
 from muster.local.apiserver.errors import ApiError, bad_request, expired
-from muster.local.apiserver.http.query import Query, continue_token, read_continue, too_large
-from muster.local.apiserver.http.representation import encode_object, list_of
-from muster.local.apiserver.http.request_info import RequestInfo
-from muster.local.apiserver.http.responses import json_reply
+from muster.local.apiserver.http.request_info import Query, RequestInfo, continue_token, read_continue, too_large
+from muster.local.apiserver.http.responses import encode_object, json_reply, list_of
 from muster.local.apiserver.http.watch import Watch, WatchRequest
 from muster.local.apiserver.objects.object_store import ObjectStore
 from muster.local.apiserver.storage.selectors import Selector, parse_fields, parse_labels

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from muster.local.apiserver.errors import ApiError, expired
-from muster.local.apiserver.http.representation import encode_object
+from muster.local.apiserver.http.responses import encode_object
 from muster.local.apiserver.kinds.resources import Resource
 from muster.local.apiserver.storage.selectors import Selector
 from muster.local.apiserver.storage.stored_objects import Change, StoredObject, encode

@@ -8,15 +8,13 @@ from aiohttp import web
 
 from muster.local.apiserver.errors import ApiError, bad_request, method_not_allowed, unsupported_media
 from muster.local.apiserver.http import bodies
-from muster.local.apiserver.http.query import Query
 from muster.local.apiserver.http.read_handlers import ReadHandlers
-from muster.local.apiserver.http.representation import encode_object, list_of
-from muster.local.apiserver.http.request_info import RequestInfo
-from muster.local.apiserver.http.responses import json_reply, success
+from muster.local.apiserver.http.request_info import Query, RequestInfo
+from muster.local.apiserver.http.responses import encode_object, json_reply, list_of, success
 from muster.local.apiserver.kinds.resources import Resource, converted
 from muster.local.apiserver.objects.object_store import ObjectStore
 from muster.local.apiserver.objects.options import WriteOptions
-from muster.local.apiserver.storage.merge_patch import is_merge_patch, merge_patch
+from muster.local.apiserver.objects.write_preparation import is_merge_patch, merge_patch
 from muster.local.apiserver.storage.stored_objects import Json, StoredObject, encode
 
 _MERGE = "application/merge-patch+json"

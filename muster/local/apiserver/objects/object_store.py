@@ -17,14 +17,11 @@ from muster.local.apiserver.errors import (
     forbidden,
     not_found,
 )
-from muster.local.apiserver.kinds.admission import admit
-from muster.local.apiserver.kinds.registry import Registry
-from muster.local.apiserver.kinds.resources import Resource
+from muster.local.apiserver.kinds.resources import Registry, Resource
 from muster.local.apiserver.objects import deletion, metadata, write_preparation
 from muster.local.apiserver.objects.options import DeleteOptions, WriteOptions
-from muster.local.apiserver.objects.write_preparation import served
+from muster.local.apiserver.objects.write_preparation import admit, merge_patch, served
 from muster.local.apiserver.schema import crds, validation
-from muster.local.apiserver.storage.merge_patch import merge_patch
 from muster.local.apiserver.storage.selectors import Selector
 from muster.local.apiserver.storage.stored_objects import Json, StoredObject
 from muster.local.apiserver.storage.versioned_store import VersionedStore

@@ -12,8 +12,7 @@ from muster.api.errors import ApiError, Conflict, Invalid, NotFound
 from muster.kube.backoff import Backoff
 from muster.local.node import objects, timestamps
 from muster.local.node.context import NodeContext
-from muster.local.node.objects import Object
-from muster.local.node.paths import pod_path
+from muster.local.node.objects import Object, pod_path
 from muster.local.node.pods.events import report, warnings
 from muster.local.node.pods.pod_status import PodState, pod_status
 

@@ -16,8 +16,7 @@ import structlog
 from muster.api.errors import ApiError
 from muster.kube.resources import ResourceClient
 from muster.local.node import objects, timestamps
-from muster.local.node.objects import Object
-from muster.local.node.paths import pod_path
+from muster.local.node.objects import Object, pod_path
 from muster.local.node.pods.events import report
 from muster.local.node.scheduling import fit
 from muster.local.node.scheduling.gangs import Gangs, Key, key_of

@@ -177,7 +177,7 @@ def _put(home: Path, path: str, value: bytes) -> None:
 
 
 def mounts_of(container: Object, volumes: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """The mounts of a container, for `launcher.mounts`."""
+    """The mounts of a container, for the launcher."""
     made: list[dict[str, Any]] = []
     for mount in container.get("volumeMounts") or ():
         name = str(mount.get("name"))

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from muster.local.node.network.hosts_entries import PodNames, lines, names_of, render
-from muster.local.node.network.hosts_files import HostsFiles
+from muster.local.node.network.hosts_files import HostsFiles, PodNames, lines, names_of, render
 from tests.local.node.harness import MakePod
 
 
