@@ -12,7 +12,7 @@ from typing import Any, Final
 from muster.api.manifest.error_text import Loc
 from muster.api.manifest.yaml.reader import Node
 from muster.api.values.fields import LABEL_1035, LABEL_1123, LABEL_VALUE, MEANING
-from muster.kinds.job.pod_failure_policy import LEAVE
+from muster.kinds.job.spec import LEAVE
 from muster.kinds.jobset.spec import NODE_SELECTOR, JobSet, ReplicatedJob
 from muster.kinds.planning.run_object import MAX_NAME, Found, too_long
 

@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from muster.api.gang import GroupSize
 from muster.kinds.jobset.checks import parse_jobset
-from muster.kinds.jobset.labels import ENVIRONMENT, annotations_of, labels_of
-from muster.kinds.jobset.pods import claims_of, template_of
+from muster.kinds.jobset.pods import ENVIRONMENT, annotations_of, claims_of, labels_of, template_of
 from muster.kinds.jobset.rules import clocks_of, rules_of
 from muster.kinds.jobset.spec import JobSet, JobSetSpec, ReplicatedJob
 from muster.kinds.planning.metadata import local_queue_of
