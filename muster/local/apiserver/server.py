@@ -68,7 +68,7 @@ class ApiServer:
         read = ReadHandlers(self.store, self._closing, bookmark_seconds)
         pods = PodSubresources(self.store, clock, lambda: self.pod_logs)
         commands = PodExec(self.store, lambda: self.pod_commands)
-        write, ports = WriteHandlers(self.store, read), PodPortForward(self.store)
+        write, ports = WriteHandlers(self.store), PodPortForward(self.store)
         tokens = AccountTokens(self.store, clock)
         self._handler = RequestHandler(self.registry, read, write, pods, commands, ports, tokens, token)
         self._runner: web.ServerRunner | None = None

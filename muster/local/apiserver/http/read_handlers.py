@@ -8,7 +8,7 @@ from aiohttp import web
 
 from muster.local.apiserver.errors import ApiError, bad_request, expired
 from muster.local.apiserver.http.request_info import Query, RequestInfo, continue_token, read_continue, too_large
-from muster.local.apiserver.http.responses import encode_object, json_reply, list_of
+from muster.local.apiserver.http.responses import json_reply, list_of
 from muster.local.apiserver.http.watch import Watch, WatchRequest
 from muster.local.apiserver.objects.object_store import ObjectStore
 from muster.local.apiserver.storage.selectors import Selector, parse_fields, parse_labels
@@ -28,7 +28,7 @@ class ReadHandlers:
         self._bookmark_every = bookmark_every
 
     def selector(self, info: RequestInfo, query: Query) -> Selector:
-        """The selector of a list, watch or deletecollection."""
+        """The selector of a list or watch."""
         selectable = SELECTABLE.get(info.resource.group_resource, ())
         fields = parse_fields(query.text("fieldSelector"), selectable)
         if info.name:
@@ -39,7 +39,7 @@ class ReadHandlers:
         """Get one object."""
         self._asked_version(query)
         stored = self._store.get(info.resource, info.namespace, info.name)
-        return json_reply(encode_object(info.resource, stored))
+        return json_reply(stored.data)
 
     async def list(self, _request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
         """List objects, or one page of them.

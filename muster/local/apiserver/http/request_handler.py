@@ -146,8 +146,6 @@ class RequestHandler:
                 return self._write.patch
             case "DELETE" if name and not info.subresource:
                 return self._write.delete
-            case "DELETE" if not name:
-                return self._write.delete_all
         raise method_not_allowed(method)
 
     def _action(self, method: str, subresource: str) -> Handler:

@@ -1,30 +1,20 @@
-"""HTTP responses: objects in the requested API version, Status objects and Warning headers."""
+"""HTTP responses: lists of objects, Status objects and Warning headers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from aiohttp import web
 
 from muster.local.apiserver.errors import ApiError
-from muster.local.apiserver.kinds.resources import Resource, converted
-from muster.local.apiserver.storage.stored_objects import StoredObject, encode
-
-
-def encode_object(resource: Resource, stored: StoredObject) -> bytes:
-    """The object as JSON; the stored bytes themselves if they need no conversion."""
-    return stored.data if resource.api_version == resource.storage_version else encode(converted(resource, stored))
+from muster.local.apiserver.kinds.resources import Resource
+from muster.local.apiserver.storage.stored_objects import Json, StoredObject, encode
 
 
 def list_of(resource: Resource, items: Sequence[StoredObject], metadata: Json) -> bytes:
     """A list of objects."""
     head = f'{{"kind":"{resource.kind}List","apiVersion":"{resource.api_version}","metadata":'.encode()
-    encoded = b",".join(encode_object(resource, stored) for stored in items)
-    return b"".join((head, encode(metadata), b',"items":[', encoded, b"]}"))
-
-
-Json = dict[str, Any]
+    return b"".join((head, encode(metadata), b',"items":[', b",".join(stored.data for stored in items), b"]}"))
 
 
 def json_reply(body: bytes, status: int = 200, warnings: Sequence[str] = ()) -> web.Response:

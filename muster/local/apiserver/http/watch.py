@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from muster.local.apiserver.errors import ApiError, expired
-from muster.local.apiserver.http.responses import encode_object
 from muster.local.apiserver.kinds.resources import Resource
 from muster.local.apiserver.storage.selectors import Selector
 from muster.local.apiserver.storage.stored_objects import Change, StoredObject, encode
@@ -144,7 +143,7 @@ class Watch:
         return line
 
     def _event(self, kind: str, stored: StoredObject) -> bytes:
-        return self._line(kind, encode_object(self._request.resource, stored))
+        return self._line(kind, stored.data)
 
     def _bookmark(self, version: int, annotations: dict[str, str]) -> bytes:
         resource = self._request.resource

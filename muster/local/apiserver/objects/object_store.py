@@ -20,7 +20,7 @@ from muster.local.apiserver.errors import (
 from muster.local.apiserver.kinds.resources import Registry, Resource
 from muster.local.apiserver.objects import deletion, metadata, write_preparation
 from muster.local.apiserver.objects.options import DeleteOptions, WriteOptions
-from muster.local.apiserver.objects.write_preparation import admit, merge_patch, served
+from muster.local.apiserver.objects.write_preparation import admit, merge_patch
 from muster.local.apiserver.schema import crds, validation
 from muster.local.apiserver.storage.selectors import Selector
 from muster.local.apiserver.storage.stored_objects import Json, StoredObject
@@ -102,7 +102,7 @@ class ObjectStore:
     ) -> StoredObject:
         """Replace an object with the result of `change`."""
         stored = self.get(resource, namespace, name)
-        obj = validation.check_type(resource, change(served(resource, stored)))
+        obj = validation.check_type(resource, change(stored.object()))
         metadata.set_namespace_and_name(resource, obj, namespace, name)
         return self._replace(resource, stored, obj, options, needs_version=False)
 
@@ -153,7 +153,7 @@ class ObjectStore:
         needs_version: bool,
     ) -> StoredObject:
         new = write_preparation.replacement(resource, stored, obj, options, needs_version=needs_version)
-        if new == served(resource, stored):
+        if new == stored.object():
             return stored
         return self._write_or_remove(resource, stored, new, options)
 
@@ -165,7 +165,6 @@ class ObjectStore:
         return self._put(resource, obj, options)
 
     def _put(self, resource: Resource, obj: Json, options: WriteOptions) -> StoredObject:
-        obj["apiVersion"] = resource.storage_version
         is_definition = resource.group_resource == crds.CRD_RESOURCE
         if is_definition:
             crds.set_accepted_status(obj, whole_time(self._clock()))
@@ -183,8 +182,8 @@ class ObjectStore:
         return last
 
     def install(self, crd: Json) -> None:
-        """Serve the resources that a stored CRD defines."""
-        self.registry.install(crd["metadata"]["name"], crds.resources(crd))
+        """Serve the resource that a stored CRD defines."""
+        self.registry.install(crd["metadata"]["name"], crds.resource(crd))
 
     def _require_open_namespace(self, resource: Resource, namespace: str, obj: Json) -> None:
         if not resource.namespaced:

@@ -35,7 +35,7 @@ def replacement(
     needs_version: bool,
 ) -> Json:
     """What replaces the stored object where ``obj`` was sent; equal to the stored one if nothing changes."""
-    old = served(resource, stored)
+    old = stored.object()
     read_strictly(resource, obj, options)
     metadata.prepare_for_update(resource, obj, old, stored, needs_version=needs_version)
     obj = _writable(resource, obj, old, options.subresource)
@@ -44,13 +44,6 @@ def replacement(
     _refuse_new_finalizers(resource, obj, old)
     if "generation" in old["metadata"] and metadata.spec_changed(resource, obj, old):
         obj["metadata"]["generation"] = old["metadata"]["generation"] + 1
-    return obj
-
-
-def served(resource: Resource, stored: StoredObject) -> Json:
-    """The object in the API version of the request."""
-    obj = stored.object()
-    obj["apiVersion"] = resource.api_version
     return obj
 
 

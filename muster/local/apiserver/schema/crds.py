@@ -70,34 +70,21 @@ def set_accepted_status(crd: Json, now: str) -> None:
     status["conditions"] = list(held.values())
 
 
-def resources(crd: Json) -> list[Resource]:
-    """The resources that a valid CRD defines, one for each served version."""
+def resource(crd: Json) -> Resource:
+    """The resource that a valid CRD defines, in the version that its objects are stored in."""
     spec = crd["spec"]
     names = spec["names"]
-    stored = next(v["name"] for v in spec["versions"] if v.get("storage"))
-    found = []
-    for version in spec["versions"]:
-        if not version.get("served"):
-            continue
-        declared: Json = version["schema"]["openAPIV3Schema"]
-        found.append(
-            Resource(
-                group=spec["group"],
-                version=version["name"],
-                plural=names["plural"],
-                kind=names["kind"],
-                namespaced=spec["scope"] == "Namespaced",
-                singular=names.get("singular") or names["kind"].lower(),
-                short_names=tuple(names.get("shortNames") or ()),
-                categories=tuple(names.get("categories") or ()),
-                subresources=("status",) if "status" in (version.get("subresources") or {}) else (),
-                group_resource=(spec["group"], names["plural"]),
-                storage_version=f"{spec['group']}/{stored}",
-                custom=CrdVersion(
-                    schema=declared,
-                    crd_name=crd["metadata"]["name"],
-                    check=make_schema_validator(declared),
-                ),
-            )
-        )
-    return found
+    version = next(each for each in spec["versions"] if each["storage"])
+    declared: Json = version["schema"]["openAPIV3Schema"]
+    return Resource(
+        group=spec["group"],
+        version=version["name"],
+        plural=names["plural"],
+        kind=names["kind"],
+        namespaced=spec["scope"] == "Namespaced",
+        singular=names.get("singular") or names["kind"].lower(),
+        short_names=tuple(names.get("shortNames") or ()),
+        categories=tuple(names.get("categories") or ()),
+        subresources=("status",) if "status" in (version.get("subresources") or {}) else (),
+        custom=CrdVersion(declared, crd["metadata"]["name"], make_schema_validator(declared)),
+    )

@@ -112,19 +112,6 @@ async def test_an_unconditional_put_of_a_custom_resource_is_refused(api: Api) ->
     assert (status, body["details"]["causes"][0]["field"]) == (422, "metadata.resourceVersion")
 
 
-async def test_an_object_is_served_in_every_served_version(api: Api) -> None:
-    crd = definition(WIDGET_SCHEMA)
-    old = {**copy.deepcopy(crd["spec"]["versions"][0]), "name": "v1alpha1", "storage": False}
-    crd["spec"]["versions"].append(old)
-    await api.create(CRDS, crd)
-    await api.create(WIDGETS, widget("w"))
-    path = WIDGETS.replace("v1/", "v1alpha1/", 1)
-    shown = await api.get(f"{path}/w")
-    assert shown["apiVersion"] == "example.com/v1alpha1"
-    await api.patch(f"{path}/w", {"spec": {"size": 4}})
-    assert (await api.get(f"{WIDGETS}/w"))["spec"]["size"] == 4
-
-
 async def test_a_changed_crd_serves_its_new_schema(api: Api) -> None:
     await api.create(CRDS, definition(WIDGET_SCHEMA))
     schema = copy.deepcopy(WIDGET_SCHEMA)
