@@ -8,16 +8,15 @@ A collective program cannot go on when one of its processes is replaced, so wher
 pod, the whole gang is restarted. ``backoffLimit`` counts these restarts; without one they have no limit, as there.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from hashlib import sha256
 from typing import Any, Final
 
 from muster.api.gang import GroupSize
 from muster.kinds.jax.jaxjob import JAXJob, parse_jaxjob
 from muster.kinds.jax.operator import CULPRITS, RESTART_GRACE, SIGABRT_EXIT, SURVIVOR_TEXT
 from muster.kinds.planning.metadata import local_queue_of
+from muster.kinds.planning.run_object import digest
 from muster.state.vocabulary.clocks import CLOCKS
 from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
 from muster.state.vocabulary.group import Group
@@ -58,11 +57,7 @@ FAILURES: Final[dict[str, tuple[FailureRule, ...]]] = {
 
 def plan_of(obj: Mapping[str, Any]) -> Plan:
     """The plan of a JAXJob. Raises ``SpecError``."""
-    return plan_of_jaxjob(parse_jaxjob(obj))
-
-
-def plan_of_jaxjob(job: JAXJob) -> Plan:
-    """The plan of a JAXJob that was read."""
+    job = parse_jaxjob(obj)
     policy = job.spec.run_policy
     return Plan(
         uid=job.uid,
@@ -85,7 +80,10 @@ def plan_of_jaxjob(job: JAXJob) -> Plan:
             survivor_text=SURVIVOR_TEXT,
             culprits=CULPRITS,
         ),
-        edits=Edits(shape=f"jaxReplicaSpecs={_digest(job)}", sizes=(GroupSize(GROUP, 1, job.replicas, job.replicas),)),
+        edits=Edits(
+            shape=f"jaxReplicaSpecs={digest([job.replicas, job.template])}",
+            sizes=(GroupSize(GROUP, 1, job.replicas, job.replicas),),
+        ),
         restarts=RestartPolicy(
             limit=MAX_EPOCH if policy.backoff_limit is None else policy.backoff_limit,
             grace=RESTART_GRACE if "terminationGracePeriodSeconds" not in job.worker.template.spec else None,
@@ -102,11 +100,6 @@ def with_sizes(obj: Mapping[str, Any], sizes: Sequence[GroupSize]) -> Mapping[st
     """A JAXJob that can be planned, with another number of workers."""
     specs = {key: {**each, "replicas": sizes[0].pods} for key, each in obj["spec"]["jaxReplicaSpecs"].items()}
     return {**obj, "spec": {**obj["spec"], "jaxReplicaSpecs": specs}}
-
-
-def _digest(job: JAXJob) -> str:
-    """Of what the workers are made of."""
-    return sha256(json.dumps([job.replicas, job.template], sort_keys=True).encode()).hexdigest()[:4]
 
 
 def labels_of(name: str) -> dict[str, str]:

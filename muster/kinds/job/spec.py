@@ -112,6 +112,12 @@ def _variables(env: object) -> None:
 PodSpecObject = Annotated[dict[str, Any], Field(max_length=128), AfterValidator(check_json), AfterValidator(_pod_spec)]
 
 
+def mappings(value: object) -> Iterator[dict[str, Any]]:
+    """The mappings of a list; none of anything else."""
+    if isinstance(value, list):
+        yield from (each for each in value if isinstance(each, dict))
+
+
 class TemplateMetadata(Stored):
     """Labels and annotations of a template. Other metadata has no effect in Kubernetes either, and is let through."""
 
@@ -137,6 +143,16 @@ class PodTemplate(Stored):
     def restart_policy(self) -> str:
         """OnFailure restarts a container in its pod, Never leaves the pod as it ended."""
         return str(self.spec.get("restartPolicy") or "OnFailure")
+
+    @property
+    def containers(self) -> tuple[dict[str, Any], ...]:
+        """Its containers and init containers."""
+        return (*mappings(self.spec["containers"]), *mappings(self.spec.get("initContainers")))
+
+    @property
+    def mounts(self) -> frozenset[str]:
+        """The names of the volumes that containers mount."""
+        return frozenset(str(each.get("name")) for one in self.containers for each in mappings(one.get("volumeMounts")))
 
 
 def _indexed(mode: object) -> object:
@@ -189,7 +205,7 @@ class JobSpec(Stored):
 
     def _problems(self) -> Iterator[tuple[str, str]]:
         rules = self.pod_failure_policy.rules if self.pod_failure_policy else ()
-        containers = {container["name"] for container in self._containers()}
+        containers = {container["name"] for container in self.template.containers}
         named = {rule.on_exit_codes.container_name for rule in rules if rule.on_exit_codes}
         never = self.template.restart_policy == "Never"
         if self.template.restart_policy not in ("OnFailure", "Never"):
@@ -205,10 +221,6 @@ class JobSpec(Stored):
             yield f"restartPolicy OnFailure: {why}", f"write restartPolicy: Never, or {LEAVE}"
         if strangers := ", ".join(sorted(name for name in named - containers if name)):
             yield f"onExitCodes names a container that the pod has not: {strangers}", "mend it"
-
-    def _containers(self) -> list[dict[str, Any]]:
-        spec = self.template.spec
-        return [*spec["containers"], *(each for each in spec.get("initContainers") or () if isinstance(each, dict))]
 
     @property
     def at_a_time(self) -> int:

@@ -6,7 +6,6 @@ controller is down. It is an annotation only, and the Service selects by Muster'
 controller by which people select pods are there too; those that name a Job object are not.
 """
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 from muster.kinds.jobset.spec import EXCLUSIVE, NODE_SELECTOR, JobSet, ReplicatedJob
@@ -75,7 +74,9 @@ def template_of(jobset: JobSet, job: ReplicatedJob) -> dict[str, Any]:
     spec: dict[str, Any] = {**template.spec, "restartPolicy": "Never"}  # its rules replace a pod that has failed
     for unwanted in ("hostname", "subdomain"):  # a Job and a JobSet overwrite them
         spec.pop(unwanted, None)
-    if claims := [_volume(jobset, name) for name in _claims(jobset) if _mounts(template.spec, name)]:
+    names = [each.metadata.name for policy in jobset.spec.volume_claim_policies for each in policy.templates]
+    if mounted := [name for name in names if name in template.mounts]:
+        claims = ({"name": name, "persistentVolumeClaim": {"claimName": claim_name(jobset, name)}} for name in mounted)
         spec["volumes"] = [*(spec.get("volumes") or ()), *claims]
     if jobset.exclusive(job) and jobset.by_node_selector(job):
         spec["tolerations"] = [*(spec.get("tolerations") or ()), TOLERATION]
@@ -100,22 +101,4 @@ def claims_of(jobset: JobSet) -> tuple[Claim, ...]:
         )
         for policy in jobset.spec.volume_claim_policies
         for template in policy.templates
-    )
-
-
-def _claims(jobset: JobSet) -> list[str]:
-    return [each.metadata.name for policy in jobset.spec.volume_claim_policies for each in policy.templates]
-
-
-def _volume(jobset: JobSet, name: str) -> dict[str, Any]:
-    return {"name": name, "persistentVolumeClaim": {"claimName": claim_name(jobset, name)}}
-
-
-def _mounts(spec: Mapping[str, Any], name: str) -> bool:
-    containers = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
-    return any(
-        isinstance(mount, Mapping) and mount.get("name") == name
-        for container in containers
-        if isinstance(container, Mapping)
-        for mount in container.get("volumeMounts") or ()
     )

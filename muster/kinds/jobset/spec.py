@@ -75,6 +75,13 @@ class JobSetSpec(Stored):
         """The replicated jobs start one after another."""
         return self.startup_policy.startup_policy_order == "InOrder"
 
+    @property
+    def restarts_jobs(self) -> int | None:
+        """The number of the first failure rule that restarts a Job alone; None without one."""
+        rules = self.failure_policy.rules if self.failure_policy else ()
+        alone = ("RestartJob", "RestartJobAndIgnoreMaxRestarts")
+        return next((number for number, rule in enumerate(rules) if rule.action in alone), None)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobSet(RunObject[JobSetSpec]):

@@ -1,7 +1,9 @@
 """Reads an object of a kind that Muster runs, beside Experiments: from the API server, or from a file."""
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any, ClassVar, Final, Generic, Self, TypeVar
 
 from pydantic import ValidationError
@@ -82,6 +84,11 @@ def too_long(loc: Loc, longest: str, named: str) -> tuple[Found, ...]:
     over = len(longest) - MAX_NAME
     text = f"the longest pod name, {longest}, has {len(longest)} characters, Kubernetes allows {MAX_NAME}"
     return ((loc, text, f"cut {over} character{'s' if over > 1 else ''} from the name{named}"),) if over > 0 else ()
+
+
+def digest(value: object) -> str:
+    """A short digest of what may not be edited while an object runs."""
+    return sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:4]
 
 
 def _text(value: object) -> str:
