@@ -1,7 +1,5 @@
 """The API server: creates its parts and owns the listener and the garbage collector's task."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import random

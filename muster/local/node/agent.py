@@ -5,8 +5,6 @@ the agent. Namespaces separate pods from each other by address, name and process
 files. Run only manifests that you would run as a script.
 """
 
-from __future__ import annotations
-
 import asyncio
 import fcntl
 import os

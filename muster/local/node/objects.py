@@ -1,7 +1,5 @@
 """Accessors for Kubernetes objects as plain dictionaries, values that are derived from them, and their API paths."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

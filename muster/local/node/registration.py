@@ -3,8 +3,6 @@
 See kubernetes.io/docs/reference/node/node-status.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import platform

@@ -1,7 +1,5 @@
 """Requests with random values in random places of an object: none of them causes a server error."""
 
-from __future__ import annotations
-
 import copy
 import random
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ From the latter kubectl reads that the server checks fields itself, before it wr
 operation of each resource with its parameter `fieldValidation`, and have no schemas.
 """
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any
 

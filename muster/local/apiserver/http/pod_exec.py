@@ -3,8 +3,6 @@
 Standard output and standard error of the command are one stream, as in logs. There is no standard input or terminal.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol

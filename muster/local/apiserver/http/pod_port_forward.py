@@ -4,8 +4,6 @@ A socket carries one connection to one port of the pod (v4.channel.k8s.io): chan
 in words, and the first frame of each brings the port.
 """
 
-from __future__ import annotations
-
 import asyncio
 
 from aiohttp import WSMsgType, web

@@ -1,7 +1,5 @@
 """The pod subresources log and binding."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from typing import Protocol
 

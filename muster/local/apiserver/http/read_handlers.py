@@ -1,7 +1,5 @@
 """Handlers of get, list and watch."""
 
-from __future__ import annotations
-
 import asyncio
 
 from aiohttp import web

@@ -3,8 +3,6 @@
 SelfSubject*Review requests. Every user of a local cluster is system:admin and may do everything.
 """
 
-from __future__ import annotations
-
 import hmac
 import sqlite3
 from collections.abc import Awaitable, Callable

@@ -3,8 +3,6 @@
 Parameters are parsed as kube-apiserver does (booleans as by Go's strconv.ParseBool).
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 from collections.abc import Mapping

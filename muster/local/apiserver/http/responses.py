@@ -1,7 +1,5 @@
 """HTTP responses: lists of objects, Status objects and Warning headers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from aiohttp import web

@@ -4,8 +4,6 @@ Semantics from the Kubernetes documentation ("API concepts", efficient detection
 pkg/storage/cacher. As there, a resourceVersion that is too old is answered with HTTP 200 and an ERROR event.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable

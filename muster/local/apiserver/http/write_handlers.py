@@ -1,7 +1,5 @@
 """Handlers of create, update, patch and delete."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from aiohttp import web

@@ -3,8 +3,6 @@
 Rules from apimachinery pkg/util/validation and pkg/api/validation.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

@@ -3,8 +3,6 @@
 Defaults are from kubernetes pkg/apis/core/v1/defaults.go, rules from pkg/apis/core/validation/validation.go (v1.34).
 """
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`Resource`, one served resource in one version; the table of the built-in ones, and the registry with CRDs' ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any

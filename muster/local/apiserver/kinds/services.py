@@ -3,8 +3,6 @@
 Rules from kubernetes pkg/apis/core/v1/defaults.go and pkg/apis/core/validation/validation.go.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from muster.local.apiserver.errors import Cause, required, wrong

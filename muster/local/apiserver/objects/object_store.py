@@ -4,8 +4,6 @@ Every method is synchronous and runs on the event loop's thread, so each call is
 reading the old object and writing the new one.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """What is stored for what a request sends: merge patch (RFC 7386), strict reading, defaults, admission, generation."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -4,8 +4,6 @@ Each model class lists its fields with their types (`openapi_types`, `attribute_
 field refuses None. The classes are imported at the first use, which takes 0.3 s, and not at the start.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """CustomResourceDefinitions: defaults, validation, status, and the resources they define."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from muster.local.apiserver.errors import Cause, required, unsupported, wrong

@@ -4,8 +4,6 @@ Rules from the Kubernetes documentation (custom resources, "Specifying a structu
 pkg/apiserver/{schema,validation}. A library validates custom resources by OpenAPI 3.0.
 """
 
-from __future__ import annotations
-
 import copy
 import functools
 import itertools

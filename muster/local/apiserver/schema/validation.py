@@ -1,7 +1,5 @@
 """What happens to an object before it is stored: type check, pruning, defaulting, validation; all in place."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 from typing import Any

@@ -3,8 +3,6 @@
 Grammar and semantics (also for missing labels) are those of apimachinery pkg/labels/selector.go.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ This is the part that etcd has in a real cluster: it writes and finds objects, a
 object store has those. Watches read the recent changes of one resource (kube-apiserver: storage/cacher/watch_cache.go).
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator

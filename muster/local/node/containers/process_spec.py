@@ -1,7 +1,5 @@
 """Container spec to `ProcessSpec`: environment, arguments, mounts, memory limit, and names without namespaces."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path

@@ -8,8 +8,6 @@ parent, with bind mounts of all entries of the parent, and the mount point is cr
 the parent is `/`, and the process changes its root (chroot) to such a tmpfs.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import resource

@@ -5,8 +5,6 @@ it adopts every orphan of the pod, and before it ends it kills its descendants u
 agent's socket closes, or with the launcher (PR_SET_PDEATHSIG).
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import select

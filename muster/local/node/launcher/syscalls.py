@@ -3,8 +3,6 @@
 The constants are those of linux/sched.h, sys/mount.h and sys/prctl.h. The launcher has no netlink library.
 """
 
-from __future__ import annotations
-
 import ctypes
 import fcntl
 import os

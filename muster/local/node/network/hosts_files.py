@@ -12,8 +12,6 @@ Files are written in place: a bind mount refers to the inode, so a new file woul
 within GATHER_SECONDS (a gang that starts) are written once.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import Iterable, Mapping, Sequence

@@ -5,8 +5,6 @@ status is that of a pod whose node was rebooted: the end of its containers was n
 DisruptionTarget.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import shutil

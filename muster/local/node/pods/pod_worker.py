@@ -1,7 +1,5 @@
 """Runs one pod on this node: sandbox, volumes, init containers, containers, termination, final status."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Set-up of a pod's sandbox: namespaces, address, volumes, and its own files in /etc."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

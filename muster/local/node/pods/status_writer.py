@@ -1,7 +1,5 @@
 """Writes the status of one pod when it changes: one write at a time, with the latest state."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from typing import Any

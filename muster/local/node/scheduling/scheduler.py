@@ -4,8 +4,6 @@ It takes the place of kube-scheduler, with one node. It runs when a pod was crea
 get their places together or not at all. What a placed gang has not created yet is kept free for it.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal

@@ -4,8 +4,6 @@ In a mount namespace a volumeMount is a bind mount, and an emptyDir of medium Me
 Without one nothing can be mounted; containers then get the folder of volume `my-data` in `MUSTER_VOLUME_MY_DATA`.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Mapping

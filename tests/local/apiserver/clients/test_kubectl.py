@@ -1,7 +1,5 @@
 """kubectl, unmodified, against the API server."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """Lists: selectors, pages, and resource versions."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import quote
 

@@ -1,7 +1,5 @@
 """Pods: defaults, validation, and which updates are allowed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Services: defaults, cluster IPs, validation."""
 
-from __future__ import annotations
-
 from tests.local.apiserver.harness import (
     Api,
 )

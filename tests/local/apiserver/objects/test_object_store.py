@@ -1,7 +1,5 @@
 """Create, get, update and delete, and the metadata that the server sets."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json

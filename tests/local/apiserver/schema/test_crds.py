@@ -1,7 +1,5 @@
 """CRDs, and the validation, pruning and defaulting of custom resources."""
 
-from __future__ import annotations
-
 import copy
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Names of pods that are replaced by addresses."""
 
-from __future__ import annotations
-
 import pytest
 
 from muster.local.node.containers.process_spec import rewrite

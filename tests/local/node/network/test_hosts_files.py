@@ -1,7 +1,5 @@
 """Hosts files: their entries, and when they are written."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any
