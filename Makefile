@@ -139,8 +139,8 @@ real-bench: $(READY) ## Measure Muster beside a bare create loop on a real API s
 
 docs: $(READY) ## Write the generated files anew: CRD, manifest reference, metrics, commands, rules, dashboards, chart
 	@$(BIN)/python -m muster.api.schema.crd > deploy/crds/experiments.muster.dev.yaml
-	@$(BIN)/python -m muster.api.schema.reference > docs/manifest-reference.md
-	@$(BIN)/python -m muster.kinds.registry.page docs/watched-runs.md
+	@$(BIN)/python -m tests.manifest_reference > docs/manifest-reference.md
+	@$(BIN)/python -m tests.watched_kinds_page docs/watched-runs.md
 	@$(BIN)/python -m muster.metrics.docs > docs/metrics.md
 	@$(BIN)/python -m tests.phases > docs/phases.md
 	@$(BIN)/python -m muster.cli.reference > docs/cli.md

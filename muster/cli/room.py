@@ -13,7 +13,7 @@ from muster.api.manifest.changes.lighten import Share
 from muster.client import Client
 from muster.kube.unstructured import mapping
 from muster.local.node import objects
-from muster.local.node.paths import NODES, PODS
+from muster.local.node.objects import NODES, PODS
 from muster.local.node.registration import machine_capacity
 from muster.local.node.scheduling import fit
 from muster.local.node.scheduling.gangs import Gang

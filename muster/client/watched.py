@@ -21,7 +21,7 @@ from muster.kinds.declaration.watched_kind import Claim, Said, WatchedKind
 from muster.kinds.places.attempts import Attempts
 from muster.kinds.places.membership import WatchedMembership
 from muster.kinds.planning.complaints import state_of
-from muster.kinds.pods.watched import OBSERVE, counts
+from muster.kinds.pods import OBSERVE, counts
 from muster.kinds.registry import run_kinds as kinds
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.kube.unstructured import Json, items, mapping, moment, text

@@ -23,7 +23,7 @@ from muster.client.watched import ReadPod, WatchedSnapshot, kind_of, look, read,
 from muster.kinds.declaration.watched_kind import WatchedKind
 from muster.kinds.planning.metadata import local_queue_of
 from muster.kinds.planning.parts import parts_of
-from muster.kinds.pods.watched import LABELLED_PODS, OBSERVE
+from muster.kinds.pods import LABELLED_PODS, OBSERVE
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.kube.paths import core, custom
 from muster.kube.resources import ResourceClient

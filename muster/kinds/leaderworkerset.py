@@ -29,7 +29,7 @@ from muster.kinds.declaration.watched_kind import (
 )
 from muster.kinds.planning.statuses import read, started_of
 from muster.kinds.planning.watched_plan import MOST, Framework, framework_of, watched_plan
-from muster.kinds.pods.watched import LWS
+from muster.kinds.pods import LWS
 from muster.state.vocabulary.coordinator import ProbeKind
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan

@@ -33,7 +33,7 @@ from muster.kinds.declaration.watched_kind import (
 )
 from muster.kinds.planning.statuses import MAX_MESSAGE, number_of, read, started_of
 from muster.kinds.planning.watched_plan import MAX_PORT, MOST, Framework, framework_of, watched_plan
-from muster.kinds.pods.watched import VOLCANO
+from muster.kinds.pods import VOLCANO
 from muster.state.vocabulary.coordinator import ProbeKind
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan

@@ -1,7 +1,7 @@
 """The CRDs of the kinds that Muster runs beside Experiments, reduced: what the local cluster serves for them.
 
-The real ones are of their controllers (that of JobSet has 800 kB). These have the names, the status subresource and
-the columns of ``kubectl get``, and leave the check of the spec to Muster. They are only for clusters without them.
+The real ones are of their controllers (that of JobSet has 800 kB). These have the names and the status subresource,
+and leave the check of the spec to Muster. They are only for clusters without them.
 """
 
 from typing import Any
@@ -10,15 +10,14 @@ from muster.kinds.registry.run_kinds import RUN_KINDS
 from muster.state.vocabulary.subject import Subject
 
 _OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-_AGE = ("Age", "date", ".metadata.creationTimestamp")
 
 
 def run_kinds_crds() -> tuple[dict[str, Any], ...]:
     """One CustomResourceDefinition for each kind."""
-    return tuple(reduced_crd(kind.subject, *kind.columns) for kind in RUN_KINDS.values())
+    return tuple(reduced_crd(kind.subject) for kind in RUN_KINDS.values())
 
 
-def reduced_crd(subject: Subject, *columns: tuple[str, str, str]) -> dict[str, Any]:
+def reduced_crd(subject: Subject) -> dict[str, Any]:
     """A CustomResourceDefinition of that kind that takes any spec and status."""
     group, version = subject.api_version.split("/")
     schema = {
@@ -52,9 +51,6 @@ def reduced_crd(subject: Subject, *columns: tuple[str, str, str]) -> dict[str, A
                     "storage": True,
                     "schema": {"openAPIV3Schema": schema},
                     "subresources": {"status": {}},
-                    "additionalPrinterColumns": [
-                        {"name": name, "type": of, "jsonPath": path} for name, of, path in (*columns, _AGE)
-                    ],
                 }
             ],
         },

@@ -12,7 +12,7 @@ from muster.api.manifest.edits import EDITS, FROZEN, Edit, changed, shape_of
 from muster.api.manifest.experiment import ExperimentSpec
 from muster.api.manifest.policies.restart_policy import RestartPolicy
 from muster.api.schema.crd import FROZEN_TOGETHER, IMMUTABLE, experiment_schema
-from muster.api.schema.reference import manifest_reference
+from tests.manifest_reference import manifest_reference
 
 SPEC: dict[str, Any] = {
     "operator": "pytorch",

@@ -8,9 +8,9 @@ from pydantic import BaseModel
 
 from muster.api.manifest import aichor, experiment, groups, resources
 from muster.api.manifest import load as manifest
-from muster.api.schema.reference import manifest_reference
 from muster.api.status import ExperimentStatus
 from muster.api.wire.structs import shape_of
+from tests.manifest_reference import manifest_reference
 
 PAGE = Path(__file__).parents[2] / "docs" / "manifest-reference.md"
 
@@ -18,7 +18,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "manifest-reference.md"
 @pytest.mark.drift
 def test_the_page_is_up_to_date() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    assert text == manifest_reference(), "run: python -m muster.api.schema.reference > docs/manifest-reference.md"
+    assert text == manifest_reference(), "run: python -m tests.manifest_reference > docs/manifest-reference.md"
 
 
 def test_every_field_of_a_manifest_is_described_on_the_page() -> None:

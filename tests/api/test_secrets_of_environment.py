@@ -14,7 +14,7 @@ from muster.api.values.secrets.environment import (
     secrets_within,
     without_secrets,
 )
-from muster.api.values.secrets.secret_names import without_named
+from muster.api.values.secrets.secret_values import without_named
 from muster.api.values.termination_message import words
 from tests.bounds.test_bounds import steps
 

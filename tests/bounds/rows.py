@@ -373,7 +373,7 @@ ROWS = (
     Row("credentials in a text", ("api.values.secrets.credentials",), 4096, _credentials),
     Row("credentials in sentences", ("api.values.secrets.credentials",), 4096, _near_credentials),
     Row("secrets by value", ("api.values.secrets.secret_values",), 4096, _secrets_by_value),
-    Row("secrets by name", ("api.values.secrets.secret_names",), 4096, _secrets_by_name),
+    Row("secrets by name", ("api.values.secrets.secret_values",), 4096, _secrets_by_name),
     Row("a status that was sent", ("watchers.trainer_status",), 256, _status),
 )
 

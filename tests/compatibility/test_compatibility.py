@@ -13,7 +13,7 @@ from muster.api.manifest.yaml.reader import Node, plain, read_yaml
 from muster.kinds.declaration.plan_error import PlanError
 from muster.kinds.experiments.planning import plan_of
 from muster.kinds.jax.jaxjob import parse_jaxjob
-from muster.kinds.jobset.parse import parse_jobset
+from muster.kinds.jobset.checks import parse_jobset
 from tests.compatibility.page import page
 from tests.compatibility.row import AICHOR, JAXJOB, JOBSET, ROOT, SECTIONS, Row, Section
 

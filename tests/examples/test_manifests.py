@@ -10,7 +10,7 @@ import yaml
 from muster.api.manifest.load import load_manifest
 from muster.kinds.experiments.planning import REGISTRY
 from muster.kinds.jax.jaxjob import parse_jaxjob
-from muster.kinds.jobset.parse import parse_jobset
+from muster.kinds.jobset.checks import parse_jobset
 from muster.kinds.registry.run_kinds import RUN_KINDS
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from tests.examples import table

@@ -25,17 +25,17 @@ def seen() -> dict[str, Any]:
     from muster.api.manifest.changes.lighten import Share
     from muster.api.manifest.operators import injected_env
     from muster.api.schema.crd import custom_resource_definition
-    from muster.api.schema.reference import manifest_reference
     from muster.cli.commands.run import run
     from muster.cli.program import program_manifest
     from muster.client.errors import OnlyWatched
     from muster.client.subjects import object_path, refuse_watched
     from muster.daemon.settings import Settings
     from muster.kinds.experiments.planning import REGISTRY
-    from muster.kinds.registry.page import with_table
     from muster.kinds.registry.watched_kinds import WATCHED_KINDS
     from muster.metrics import closed_sets
     from muster.metrics.catalogue import LABEL_SETS
+    from tests.manifest_reference import manifest_reference
+    from tests.watched_kinds_page import with_table
 
     def call(*words: str, given: str = "") -> list[Any]:
         done = CliRunner().invoke(muster, words, input=given)

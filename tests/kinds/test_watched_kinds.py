@@ -10,12 +10,12 @@ from muster.kinds.declaration.plan_error import PlanError
 from muster.kinds.declaration.watched_kind import Claim, PodFacts, every
 from muster.kinds.manifests.converters import CONVERTERS
 from muster.kinds.planning.watched_plan import MOST, Framework, watched_plan
-from muster.kinds.registry.page import with_table
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.pod_spec import PodSpec
 from muster.state.vocabulary.subject import title
+from tests.watched_kinds_page import with_table
 
 
 def test_each_kind_is_listed_by_its_plural_and_labelled_pods_alone_have_no_object() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from muster.api.last_words import ending
+from muster.api.last_words import launchers
 from muster.api.last_words.launchers import NO_REPORT, NONE
 from muster.api.values import termination_message
 from muster.assist.mounted.at_work import Others, Question
@@ -104,7 +104,10 @@ def work_without_a_clock() -> Swaps:
 @bug(Hunt("clean", "torchrun-fails-otherwise", operator="pytorch"), shown_by="is said of an end")
 def launchers_words_are_the_cause() -> Swaps:
     """The exception of torchrun is taken for the program's."""
-    return [swap(ending, "is_of_a_launcher", lambda found: False), swap(ending, "reported", lambda lines: NO_REPORT)]
+    return [
+        swap(launchers, "is_of_a_launcher", lambda found: False),
+        swap(launchers, "reported", lambda lines: NO_REPORT),
+    ]
 
 
 @bug(Hunt("clean", "torchrun-fails-otherwise", operator="pytorch"), shown_by="its process ended by")

@@ -20,8 +20,7 @@ import re
 import signal
 from typing import Final, NamedTuple
 
-from muster.api.last_words.ending import end_of
-from muster.api.last_words.launchers import NONE, Child
+from muster.api.last_words.launchers import NONE, Child, end_of
 from muster.api.last_words.lines import last_of
 from muster.api.last_words.tracebacks import Traceback
 from muster.api.values.printable import MESSAGE, clean, uncoloured

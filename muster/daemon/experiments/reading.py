@@ -13,8 +13,8 @@ from muster.api.errors import MusterError
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.manifest.yaml.reader import MAX_BYTES
 from muster.api.names import ANNOTATION_CANCELLED, ANNOTATION_RESTART, PRIORITY_LABEL, QUEUE_LABEL
+from muster.kinds.declaration.run_kind import plan_as_begun
 from muster.kinds.experiments.planning import plan_of
-from muster.kinds.planning import running_sizes
 from muster.kinds.planning.record_condition import from_object, without_record
 from muster.kinds.registry.run_kinds import RUN_KINDS
 from muster.reconcilers.render.workload import workload_name
@@ -125,7 +125,7 @@ def read_object(seen: ExperimentRecord, known: Plan | None = None) -> Reading:
         problem = f"spec: it is {len(seen.spec)} bytes of JSON, and at most {MAX_BYTES} are read"
         return Reading(None, record, problem, own=own)
     try:
-        return Reading(running_sizes.plan_of(kind, object_of(seen, kind), known, record), record, own=own)
+        return Reading(plan_as_begun(kind, object_of(seen, kind), known, record), record, own=own)
     except MusterError as error:
         return Reading(None, record, str(error), own=own)
     except (ValueError, RecursionError) as error:

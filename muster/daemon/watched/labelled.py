@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from uuid import NAMESPACE_OID, uuid5
 
 from muster.api.values.timestamps import whole_time
-from muster.kinds.pods.watched import counts
+from muster.kinds.pods import counts
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.subject import PODS
 from muster.watchers.experiments import ExperimentRecord

@@ -4,6 +4,8 @@ What the model of an Experiment refuses in a carried part (a field that Muster s
 is taken out again and is a loss with the model's reason. Anything else that it refuses ends the conversion.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -14,7 +16,7 @@ from muster.api.manifest.naming import check_name
 from muster.api.manifest.problems import ManifestError, bounded
 from muster.api.manifest.yaml.reader import Mapping, Node, Sequence
 from muster.api.names import API_VERSION, KIND
-from muster.kinds.convert.source import Report
+from muster.kinds.convert.source import Fields, Report
 
 ROUNDS: Final = 64
 """Times that a draft is checked: each takes something out of it."""
@@ -118,3 +120,12 @@ def _pruned(value: Any, depth: int = 0) -> Any:
         return value
     found = {key: _pruned(inner, depth + 1) for key, inner in value.items()}
     return {key: inner for key, inner in found.items() if inner not in ({}, [])}
+
+
+@dataclass(frozen=True, slots=True)
+class Converter:
+    """A kind of manifest that is converted. ``write`` writes the draft from the fields, in the version that is read."""
+
+    kind: str
+    api_version: str
+    write: Callable[[Draft, Fields], None]

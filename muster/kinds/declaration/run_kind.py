@@ -4,7 +4,7 @@ How a spec becomes a plan, and a record the kind's own status.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from muster.api.gang import GroupSize
@@ -12,9 +12,10 @@ from muster.api.manifest.problems import Problem
 from muster.api.manifest.yaml.reader import Node
 from muster.api.names import MANAGED_BY
 from muster.api.values.timestamps import whole_time
+from muster.kinds.declaration.plan_error import PlanError
 from muster.state.view.read_only import ReadOnlyView
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.record import Record
+from muster.state.vocabulary.record import Phase, Record
 from muster.state.vocabulary.subject import Subject
 
 Object = Mapping[str, Any]
@@ -70,8 +71,6 @@ class RunKind:
     install: str
     """What to do where the API server does not serve the kind."""
     unmanaged: bool = False
-    columns: tuple[tuple[str, str, str], ...] = ()
-    """Columns of ``kubectl get``, as its own CRD has them: name, type and JSON path."""
     by_phase: bool = False
     """Its pods end as their phase says, as the Job controller judges them."""
     traps: Callable[[Node, str], tuple[Problem, ...]] = no_traps
@@ -95,3 +94,30 @@ class RunKind:
             isinstance(each, Mapping) and each.get("status") == "True" and str(each.get("type")) in self.ended
             for each in conditions
         )
+
+
+def plan_as_begun(kind: RunKind, obj: Object, known: Plan | None, record: Record | None) -> Plan:
+    """The plan of the object; ``known`` is the one so far. Raises ``SpecError`` or ``PlanError``.
+
+    An object that is edited while it runs keeps the numbers of pods that the run was begun with, which the record
+    holds: other members would count as lost. New numbers hold when it was suspended and is resumed. Everything else is
+    as the object says now.
+    """
+    plan = kind.plan_of(obj)
+    if record is None or record.finished or record.phase is Phase.SUSPENDED or record.groups in ((), plan.edits.sizes):
+        return plan
+    field = f"spec.{plan.edits.shape.partition('=')[0]}"
+    begun, named = [each.name for each in record.groups], [each.name for each in plan.edits.sizes]
+    if begun == named:
+        known = kind.plan_of(kind.with_sizes(obj, record.groups))
+    elif known is None and plan.lifecycle.suspend:  # its pods go, whatever the names of their groups
+        return plan
+    elif known is None:
+        was, now = ", ".join(begun), ", ".join(named)
+        raise PlanError(f"{field}: the run was begun with {was}, and these are {now}; write the former, or suspend it")
+    return replace(
+        plan,
+        groups=known.groups,
+        coordinator=known.coordinator,
+        edits=replace(plan.edits, sizes=record.groups, waits=field),
+    )

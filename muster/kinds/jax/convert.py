@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Final
 
-from muster.kinds.convert.converter import Converter
+from muster.kinds.convert.draft import Converter
 from muster.kinds.kubeflow.convert import Framework, job_of
 
 JAXJOB: Final = Framework(

@@ -8,21 +8,20 @@ A collective program cannot go on when one of its processes is replaced, so wher
 pod, the whole gang is restarted. ``backoffLimit`` counts these restarts; without one they have no limit, as there.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from hashlib import sha256
 from typing import Any, Final
 
 from muster.api.gang import GroupSize
 from muster.kinds.jax.jaxjob import JAXJob, parse_jaxjob
 from muster.kinds.jax.operator import CULPRITS, RESTART_GRACE, SIGABRT_EXIT, SURVIVOR_TEXT
-from muster.kinds.planning.metadata import FOREGROUND, ORPHAN, local_queue_of
+from muster.kinds.planning.metadata import local_queue_of
+from muster.kinds.planning.run_object import digest
 from muster.state.vocabulary.clocks import CLOCKS
 from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import MAX_EPOCH, Plan
-from muster.state.vocabulary.plan_parts import Edits, Failures, Lifecycle, Naming, RestartPolicy, Watching
+from muster.state.vocabulary.plan_parts import Edits, Failures, Naming, RestartPolicy, Watching
 from muster.state.vocabulary.pod_spec import Env, PodSpec, Source
 from muster.state.vocabulary.rules import (
     GANG_FAILURE_RULES,
@@ -58,12 +57,8 @@ FAILURES: Final[dict[str, tuple[FailureRule, ...]]] = {
 
 def plan_of(obj: Mapping[str, Any]) -> Plan:
     """The plan of a JAXJob. Raises ``SpecError``."""
-    return plan_of_jaxjob(parse_jaxjob(obj))
-
-
-def plan_of_jaxjob(job: JAXJob) -> Plan:
-    """The plan of a JAXJob that was read."""
-    policy = job.run_policy
+    job = parse_jaxjob(obj)
+    policy = job.spec.run_policy
     return Plan(
         uid=job.uid,
         namespace=job.namespace,
@@ -80,23 +75,23 @@ def plan_of_jaxjob(job: JAXJob) -> Plan:
             local_queue=local_queue_of(job.labels),
         ),
         failures=Failures(
-            rules=FAILURES[job.restart_policy],
+            rules=FAILURES[job.worker.restart_policy],
             survivor_exits=frozenset({SIGABRT_EXIT}),
             survivor_text=SURVIVOR_TEXT,
             culprits=CULPRITS,
         ),
-        edits=Edits(shape=f"jaxReplicaSpecs={_digest(job)}", sizes=(GroupSize(GROUP, 1, job.replicas, job.replicas),)),
+        edits=Edits(
+            shape=f"jaxReplicaSpecs={digest([job.replicas, job.template])}",
+            sizes=(GroupSize(GROUP, 1, job.replicas, job.replicas),),
+        ),
         restarts=RestartPolicy(
             limit=MAX_EPOCH if policy.backoff_limit is None else policy.backoff_limit,
-            grace=RESTART_GRACE if "terminationGracePeriodSeconds" not in job.template["spec"] else None,
+            grace=RESTART_GRACE if "terminationGracePeriodSeconds" not in job.worker.template.spec else None,
         ),
-        lifecycle=Lifecycle(
+        lifecycle=job.lifecycle(
             suspend=bool(policy.suspend),
-            ttl=None if policy.ttl_seconds_after_finished is None else float(policy.ttl_seconds_after_finished),
+            ttl=policy.ttl_seconds_after_finished,
             keep_ended=policy.clean_pod_policy != "All",
-            deleting=job.deleting,
-            orphans=ORPHAN in job.finalizers,
-            foreground=FOREGROUND in job.finalizers,
         ),
     )
 
@@ -107,18 +102,13 @@ def with_sizes(obj: Mapping[str, Any], sizes: Sequence[GroupSize]) -> Mapping[st
     return {**obj, "spec": {**obj["spec"], "jaxReplicaSpecs": specs}}
 
 
-def _digest(job: JAXJob) -> str:
-    """Of what the workers are made of."""
-    return sha256(json.dumps([job.replicas, job.template], sort_keys=True).encode()).hexdigest()[:4]
-
-
 def labels_of(name: str) -> dict[str, str]:
     """The labels that all workers share."""
     return {f"{PREFIX}/job-name": name, f"{PREFIX}/operator-name": CONTROLLER, f"{PREFIX}/replica-type": GROUP}
 
 
 def _workers(job: JAXJob) -> Group:
-    grace = job.template["spec"].get("terminationGracePeriodSeconds")
+    grace = job.worker.template.spec.get("terminationGracePeriodSeconds")
     labels = [Env(name, Source.LITERAL, value) for name, value in labels_of(job.name).items()]
     return Group(
         name=GROUP,
@@ -151,7 +141,7 @@ def _environment(job: JAXJob) -> tuple[Env, ...]:
 
 def _clocks(job: JAXJob) -> tuple[ClockRule, ...]:
     """The total clock is ``activeDeadlineSeconds``: from the start, anew after each resumption."""
-    deadline = job.run_policy.active_deadline_seconds
+    deadline = job.spec.run_policy.active_deadline_seconds
     rows = (
         replace(row, after=float(deadline), action=ClockAction.FAIL)
         if row.name is ClockName.TOTAL and deadline is not None

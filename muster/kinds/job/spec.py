@@ -11,9 +11,74 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from muster.api.manifest.template.values import check_json, owned
-from muster.api.values.fields import Annotation, LabelKey, LabelValue, Wrong
+from muster.api.values.fields import Annotation, LabelKey, LabelValue, Word, Wrong, listed
 from muster.api.values.stored import Stored
-from muster.kinds.job.pod_failure_policy import LEAVE, PodFailurePolicy
+
+ExitCode = Annotated[int, Field(ge=0, le=2**31 - 1)]
+DISRUPTION = "DisruptionTarget"
+LEAVE: Final = "leave managedBy out: the JobSet controller runs it and Muster watches over it"
+"""What to do about a field for which a plan has no rule."""
+
+
+class OnExitCodes(Stored):
+    """Matches by the exit code of a container that failed."""
+
+    container_name: Word | None = Field(None, description="The container; any if absent.")
+    operator: Literal["In", "NotIn"] = Field(description="Whether the code is one of values, or none of them.")
+    values: Annotated[tuple[ExitCode, ...], listed(255, 1)] = Field(description="The exit codes.")
+
+    @model_validator(mode="after")
+    def _failures(self) -> Self:
+        if self.operator == "In" and 0 in self.values:
+            raise Wrong("0 is no failure", "remove 0 from values")
+        if len(set(self.values)) < len(self.values):
+            raise Wrong("an exit code is listed twice", "list it once")
+        return self
+
+
+class OnPodCondition(Stored):
+    """Matches by a condition of the pod. Muster keeps DisruptionTarget of a pod and no other."""
+
+    type: str = Field(description="Type of the condition.")
+    status: Literal["True"] = Field("True", description="Status of the condition.")
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        if self.type != DISRUPTION:
+            raise Wrong(
+                f"Muster sees only the condition {DISRUPTION} of a failed pod, not {self.type}",
+                f"write {DISRUPTION}, or match by onExitCodes",
+            )
+        return self
+
+
+def _action(action: object) -> object:
+    if action == "FailIndex":
+        raise Wrong("no rule of Muster gives up one pod of a Job alone", f"write FailJob, or {LEAVE}")
+    return action
+
+
+class PodFailureRule(Stored):
+    """One rule; the first that matches a failed pod applies."""
+
+    action: Annotated[Literal["FailJob", "Ignore", "Count"], BeforeValidator(_action)] = Field(
+        description="What the failure means."
+    )
+    on_exit_codes: OnExitCodes | None = Field(None, description="By exit code.")
+    on_pod_conditions: Annotated[tuple[OnPodCondition, ...], listed(20)] = Field((), description="By condition.")
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if bool(self.on_exit_codes) == bool(self.on_pod_conditions):
+            raise Wrong("a rule matches by one thing", "write onExitCodes or onPodConditions")
+        return self
+
+
+class PodFailurePolicy(Stored):
+    """The rules, in order. A failed pod that no rule matches counts against backoffLimit."""
+
+    rules: Annotated[tuple[PodFailureRule, ...], listed(20)] = Field((), description="The rules.")
+
 
 MAX_INT32: Final = 2**31 - 1
 DEFAULT_BACKOFF_LIMIT: Final = 6
@@ -34,23 +99,23 @@ def _pod_spec(spec: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(container, dict) or not isinstance(container.get("name"), str) or not container["name"]:
             raise Wrong("a container has no name", "write its name")
         _variables(container.get("env"))
-    policy = spec.get("restartPolicy") or "OnFailure"
-    if policy not in ("OnFailure", "Never"):
-        raise Wrong(f"restartPolicy {policy} is not allowed in a Job", "write OnFailure or Never")
     return spec
 
 
 def _variables(env: object) -> None:
     """What the renderer walks over must have its shape."""
-    if env is not None and not (isinstance(env, list) and all(_named(each) for each in env)):
+    named = isinstance(env, list) and all(isinstance(each, dict) and isinstance(each.get("name"), str) for each in env)
+    if env is not None and not named:
         raise Wrong("env is a list of variables, each with a name in text", "begin each with - name:")
 
 
-def _named(variable: object) -> bool:
-    return isinstance(variable, dict) and isinstance(variable.get("name"), str)
-
-
 PodSpecObject = Annotated[dict[str, Any], Field(max_length=128), AfterValidator(check_json), AfterValidator(_pod_spec)]
+
+
+def mappings(value: object) -> Iterator[dict[str, Any]]:
+    """The mappings of a list; none of anything else."""
+    if isinstance(value, list):
+        yield from (each for each in value if isinstance(each, dict))
 
 
 class TemplateMetadata(Stored):
@@ -78,6 +143,16 @@ class PodTemplate(Stored):
     def restart_policy(self) -> str:
         """OnFailure restarts a container in its pod, Never leaves the pod as it ended."""
         return str(self.spec.get("restartPolicy") or "OnFailure")
+
+    @property
+    def containers(self) -> tuple[dict[str, Any], ...]:
+        """Its containers and init containers."""
+        return (*mappings(self.spec["containers"]), *mappings(self.spec.get("initContainers")))
+
+    @property
+    def mounts(self) -> frozenset[str]:
+        """The names of the volumes that containers mount."""
+        return frozenset(str(each.get("name")) for one in self.containers for each in mappings(one.get("volumeMounts")))
 
 
 def _indexed(mode: object) -> object:
@@ -130,9 +205,11 @@ class JobSpec(Stored):
 
     def _problems(self) -> Iterator[tuple[str, str]]:
         rules = self.pod_failure_policy.rules if self.pod_failure_policy else ()
-        containers = {container["name"] for container in self._containers()}
+        containers = {container["name"] for container in self.template.containers}
         named = {rule.on_exit_codes.container_name for rule in rules if rule.on_exit_codes}
         never = self.template.restart_policy == "Never"
+        if self.template.restart_policy not in ("OnFailure", "Never"):
+            yield f"restartPolicy {self.template.restart_policy} is not allowed in a Job", "write OnFailure or Never"
         if self.completions is None and self.parallelism is not None:
             yield "an Indexed Job states no completions", f"write completions, or {LEAVE}"
         if self.pod_failure_policy is not None and not never:
@@ -144,10 +221,6 @@ class JobSpec(Stored):
             yield f"restartPolicy OnFailure: {why}", f"write restartPolicy: Never, or {LEAVE}"
         if strangers := ", ".join(sorted(name for name in named - containers if name)):
             yield f"onExitCodes names a container that the pod has not: {strangers}", "mend it"
-
-    def _containers(self) -> list[dict[str, Any]]:
-        spec = self.template.spec
-        return [*spec["containers"], *(each for each in spec.get("initContainers") or () if isinstance(each, dict))]
 
     @property
     def at_a_time(self) -> int:

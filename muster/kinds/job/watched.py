@@ -32,7 +32,7 @@ from muster.kinds.planning.watched_plan import (
     watched_plan,
     whole,
 )
-from muster.kinds.pods.watched import OBSERVE, SIZE
+from muster.kinds.pods import OBSERVE, SIZE
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod_spec import PodSpec

@@ -1,17 +1,21 @@
-"""Checks of a JobSet that need more than one of its fields: names, references, claims."""
+"""Reads a JobSet that Muster runs, and checks what needs more than one of its fields: names, references, claims.
+
+JobSet's webhook checks a JobSet only where JobSet is installed, so its checks are made here again. What the built-in
+controller would only find out while it runs (a Job that the API server refuses, a dependency that waits for itself) is
+a problem of the spec here.
+"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from muster.api.manifest.error_text import Loc
+from muster.api.manifest.yaml.reader import Node
 from muster.api.values.fields import LABEL_1035, LABEL_1123, LABEL_VALUE, MEANING
-from muster.kinds.job.pod_failure_policy import LEAVE
+from muster.kinds.job.spec import LEAVE, mappings
 from muster.kinds.jobset.spec import NODE_SELECTOR, JobSet, ReplicatedJob
+from muster.kinds.planning.run_object import MAX_NAME, Found, too_long
 
-Loc = tuple[str | int, ...]
-Found = tuple[Loc, str, str]
-
-MAX_NAME: Final = 63
 MAX_MEMBERS: Final = 100_000
 """Pods of one JobSet that Muster keeps track of."""
 MAX_RESTARTED: Final = 1_024
@@ -21,8 +25,12 @@ _VALUE: Final = re.compile(LABEL_VALUE.replace("$", r"\Z"))
 _NAME: Final = re.compile(LABEL_1123.replace("$", r"\Z"))
 
 
-def checks(jobset: JobSet) -> Iterator[Found]:
-    """Every problem, as (place, message, what to do)."""
+def parse_jobset(obj: Mapping[str, Any], *, file: str = "", node: Node | None = None) -> JobSet:
+    """The JobSet in a decoded object. Raises ``SpecError``, and nothing else, if Muster cannot run it."""
+    return JobSet.read(obj, _checks, file=file, node=node)
+
+
+def _checks(jobset: JobSet) -> Iterator[Found]:
     yield from _jobs(jobset)
     yield from _order(jobset)
     yield from _targets(jobset)
@@ -56,13 +64,8 @@ def _jobs(jobset: JobSet) -> Iterator[Found]:
 def _names(jobset: JobSet, number: int, job: ReplicatedJob) -> Iterator[Found]:
     """The longest name that is made: that of the last pod."""
     name = f"{jobset.name}-{job.name}-{max(job.replicas - 1, 0)}-{job.template.spec.pods - 1}-xxxxx"
-    if len(name) > MAX_NAME:
-        over = len(name) - MAX_NAME
-        yield (
-            _place(number, "name"),
-            f"the longest pod name, {name}, has {len(name)} characters, Kubernetes allows {MAX_NAME}",
-            f"cut {over} characters from the name of the JobSet or of the replicated job",
-        )
+    if problem := too_long(_place(number, "name"), name, " of the JobSet or of the replicated job"):
+        yield from problem
     elif jobset.name and not _LABEL.match(name):
         yield ("metadata", "name"), f"{jobset.name} does not begin the name of a host", f"write {MEANING[LABEL_1035]}"
 
@@ -101,12 +104,9 @@ def _targets(jobset: JobSet) -> Iterator[Found]:
         for place, target in enumerate(targets):
             if target not in names:
                 yield (*loc, place), f"there is no replicated job {target}", f"name one of {', '.join(sorted(names))}"
-    one = [
-        number for number, rule in enumerate(rules) if rule.action.startswith("RestartJob") and "Set" not in rule.action
-    ]
-    if one and any(job.replicas > MAX_RESTARTED for job in spec.replicated_jobs):
+    if spec.restarts_jobs is not None and any(job.replicas > MAX_RESTARTED for job in spec.replicated_jobs):
         yield (
-            ("spec", "failurePolicy", "rules", one[0], "action"),
+            ("spec", "failurePolicy", "rules", spec.restarts_jobs, "action"),
             f"restarts of single Jobs are counted for at most {MAX_RESTARTED} replicas",
             "use RestartJobSet, or fewer replicas",
         )
@@ -115,8 +115,6 @@ def _targets(jobset: JobSet) -> Iterator[Found]:
 def _deadlines(jobset: JobSet) -> Iterator[Found]:
     """One clock runs from the start of all jobs."""
     spec = jobset.spec
-    rules = spec.failure_policy.rules if spec.failure_policy else ()
-    alone = any(rule.action.startswith("RestartJob") and "Set" not in rule.action for rule in rules)
     first: int | None = None
     for number, job in enumerate(spec.replicated_jobs):
         stated = job.template.spec.active_deadline_seconds
@@ -127,12 +125,8 @@ def _deadlines(jobset: JobSet) -> Iterator[Found]:
             yield at, f"{stated} here and {first} above: one clock runs for all Jobs", f"write {first}, or {LEAVE}"
         elif job.depends_on or (spec.in_order and number):
             yield at, f"{job.name} waits for another, and the clock does not", f"remove it, or {LEAVE}"
-        elif alone:
-            yield (
-                at,
-                "the clock goes on for a Job that RestartJob runs again alone",
-                f"remove it, or {LEAVE}",
-            )
+        elif spec.restarts_jobs is not None:
+            yield at, "the clock goes on for a Job that RestartJob runs again alone", f"remove it, or {LEAVE}"
         first = stated if first is None else first
 
 
@@ -161,8 +155,9 @@ def _coordinator(jobset: JobSet) -> Iterator[Found]:
 
 def _claims(jobset: JobSet) -> Iterator[Found]:
     seen: set[str] = set()
-    pods = [job.template.spec.template.spec for job in jobset.spec.replicated_jobs]
-    mounted = {name for pod in pods for name in _mounts(pod)}
+    pods = [job.template.spec.template for job in jobset.spec.replicated_jobs]
+    mounted = frozenset[str]().union(*(pod.mounts for pod in pods))
+    volumes = {volume.get("name") for pod in pods for volume in mappings(pod.spec.get("volumes"))}
     for number, policy in enumerate(jobset.spec.volume_claim_policies):
         for place, template in enumerate(policy.templates):
             name = template.metadata.name
@@ -170,26 +165,11 @@ def _claims(jobset: JobSet) -> Iterator[Found]:
             if name in seen:
                 yield loc, f"two claims have the name {name}", "rename one"
             seen.add(name)
-            if len(f"{name}-{jobset.name}") > MAX_NAME:
-                yield (
-                    loc,
-                    f"the claim's name, {name}-{jobset.name}, is longer than {MAX_NAME}",
-                    "shorten one of the two",
-                )
+            if len(claim := f"{name}-{jobset.name}") > MAX_NAME:
+                yield loc, f"the claim's name, {claim}, is longer than {MAX_NAME}", "shorten one of the two"
             if not _NAME.match(name):
                 yield loc, f"{name} cannot be the name of a volume", f"write {MEANING[LABEL_1123]}"
             if name not in mounted:
                 yield loc, f"no container mounts {name}", "add a volumeMount of that name, or remove the claim"
-            if any(name == volume.get("name") for pod in pods for volume in _mappings(pod.get("volumes"))):
+            if name in volumes:
                 yield loc, f"a pod has a volume {name} of its own", "rename one of the two"
-
-
-def _mounts(pod: dict[str, Any]) -> Iterator[str]:
-    for container in (*_mappings(pod.get("containers")), *_mappings(pod.get("initContainers"))):
-        for mount in _mappings(container.get("volumeMounts")):
-            yield str(mount.get("name"))
-
-
-def _mappings(value: object) -> Iterator[dict[str, Any]]:
-    if isinstance(value, list):
-        yield from (each for each in value if isinstance(each, dict))

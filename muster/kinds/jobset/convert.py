@@ -6,8 +6,7 @@ from typing import Any, Final
 
 from muster.api.manifest.problems import quoted
 from muster.api.values.fields import WORD
-from muster.kinds.convert.converter import Converter
-from muster.kinds.convert.draft import Draft
+from muster.kinds.convert.draft import Converter, Draft
 from muster.kinds.convert.members import deadline_of, end_of, members_of, metadata_of
 from muster.kinds.convert.pod import Pod, pod_of
 from muster.kinds.convert.source import Fields

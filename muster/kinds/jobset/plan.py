@@ -6,21 +6,19 @@ would do with its pods is in the plan's own rules (``kinds.jobset.rules``).
 JobSet restarts at once, without a back-off, and its ``maxRestarts`` of 3 means 4 runs.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from hashlib import sha256
 from typing import Any, Final
 
 from muster.api.gang import GroupSize
-from muster.kinds.jobset.labels import ENVIRONMENT, annotations_of, labels_of
-from muster.kinds.jobset.parse import parse_jobset
-from muster.kinds.jobset.pods import claims_of, template_of
+from muster.kinds.jobset.checks import parse_jobset
+from muster.kinds.jobset.pods import ENVIRONMENT, annotations_of, claims_of, labels_of, template_of
 from muster.kinds.jobset.rules import clocks_of, rules_of
-from muster.kinds.jobset.spec import JobSet, JobSetSpec, ReplicatedJob
-from muster.kinds.planning.metadata import FOREGROUND, ORPHAN, local_queue_of
+from muster.kinds.jobset.spec import JobSet, ReplicatedJob
+from muster.kinds.planning.metadata import local_queue_of
+from muster.kinds.planning.run_object import digest
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.plan_parts import Edits, Failures, Lifecycle, Naming, RestartPolicy, Watching
+from muster.state.vocabulary.plan_parts import Edits, Failures, Naming, RestartPolicy, Watching
 from muster.state.vocabulary.pod_spec import PodSpec
 from muster.state.vocabulary.rules import Backoff, Gate, GateCondition, Quantifier, SuccessRule
 from muster.state.vocabulary.subject import JOBSET, Names
@@ -33,13 +31,10 @@ DEFAULT_GRACE: Final = 30
 
 def plan_of(obj: Mapping[str, Any]) -> Plan:
     """The plan of a JobSet. Raises ``SpecError``."""
-    return plan_of_jobset(parse_jobset(obj))
-
-
-def plan_of_jobset(jobset: JobSet) -> Plan:
-    """The plan of a JobSet that was read."""
+    jobset = parse_jobset(obj)
     spec = jobset.spec
     groups = tuple(_groups(jobset))
+    fixed = [job.model_dump(mode="json", exclude_defaults=True) for job in spec.replicated_jobs]
     return Plan(
         uid=jobset.uid,
         namespace=jobset.namespace,
@@ -65,15 +60,9 @@ def plan_of_jobset(jobset: JobSet) -> Plan:
         restarts=RestartPolicy(
             limit=max(0, spec.failure_policy.max_restarts) if spec.failure_policy else 0, backoff=AT_ONCE
         ),
-        lifecycle=Lifecycle(
-            suspend=spec.suspend,
-            deleting=jobset.deletion_timestamp is not None,
-            orphans=ORPHAN in jobset.finalizers,
-            foreground=FOREGROUND in jobset.finalizers,
-            ttl=None if spec.ttl_seconds_after_finished is None else float(spec.ttl_seconds_after_finished),
-        ),
+        lifecycle=jobset.lifecycle(suspend=spec.suspend, ttl=spec.ttl_seconds_after_finished),
         edits=Edits(
-            shape=f"replicatedJobs={_digest(spec)}",
+            shape=f"replicatedJobs={digest(fixed)}",
             sizes=tuple(GroupSize(each.name, each.replicas, each.completions, each.parallelism) for each in groups),
             remark="JobSet's webhook refuses such an edit of a JobSet that is not suspended",
         ),
@@ -92,12 +81,6 @@ def _with_size(job: Mapping[str, Any], size: GroupSize) -> Mapping[str, Any]:
     spec = job["template"]["spec"]
     counts = {"parallelism": size.at_a_time, "completions": size.pods}
     return {**job, "replicas": size.jobs, "template": {**job["template"], "spec": {**spec, **counts}}}
-
-
-def _digest(spec: JobSetSpec) -> str:
-    """Of what JobSet's webhook lets no one edit while the JobSet runs."""
-    jobs = [job.model_dump(mode="json", exclude_defaults=True) for job in spec.replicated_jobs]
-    return sha256(json.dumps(jobs, sort_keys=True).encode()).hexdigest()[:4]
 
 
 def _groups(jobset: JobSet) -> Iterator[Group]:

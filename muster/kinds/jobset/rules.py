@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from muster.kinds.job.pod_failure_policy import PodFailureRule
-from muster.kinds.job.spec import JobSpec
+from muster.kinds.job.spec import JobSpec, PodFailureRule
 from muster.kinds.jobset.spec import JobSet, ReplicatedJob
 from muster.state.vocabulary.rules import Backoff, ClockAction, ClockName, ClockRule, Escalation, Moment
 from muster.state.vocabulary.rules import FailureAction as Action

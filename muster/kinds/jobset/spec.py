@@ -4,9 +4,8 @@ Source: jobset api/jobset/v1alpha2/jobset_types.go and pkg/webhooks/jobset_webho
 for every JobSet where JobSet is installed, ours included, and nowhere else: its defaults are applied here again.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Annotated, Any, Final
+from dataclasses import dataclass
+from typing import Annotated, Final
 
 from pydantic import Field
 
@@ -24,6 +23,7 @@ from muster.kinds.jobset.policies import (
     SuccessPolicy,
     VolumeClaimPolicy,
 )
+from muster.kinds.planning.run_object import RunObject
 
 GROUP: Final = "jobset.x-k8s.io"
 API_VERSION: Final = f"{GROUP}/v1alpha2"
@@ -75,22 +75,19 @@ class JobSetSpec(Stored):
         """The replicated jobs start one after another."""
         return self.startup_policy.startup_policy_order == "InOrder"
 
+    @property
+    def restarts_jobs(self) -> int | None:
+        """The number of the first failure rule that restarts a Job alone; None without one."""
+        rules = self.failure_policy.rules if self.failure_policy else ()
+        alone = ("RestartJob", "RestartJobAndIgnoreMaxRestarts")
+        return next((number for number, rule in enumerate(rules) if rule.action in alone), None)
 
-@dataclass(frozen=True, slots=True)
-class JobSet:
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobSet(RunObject[JobSetSpec]):
     """A JobSet as last read from the API server, or from a file."""
 
-    name: str
-    namespace: str
-    spec: JobSetSpec
-    uid: str = ""
-    generation: int = 0
-    resource_version: str = ""
-    deletion_timestamp: str | None = None
-    raw_status: Mapping[str, Any] = field(default_factory=dict)
-    labels: Mapping[str, str] = field(default_factory=dict)
-    annotations: Mapping[str, str] = field(default_factory=dict)
-    finalizers: tuple[str, ...] = ()
+    MODEL = JobSetSpec
 
     @property
     def subdomain(self) -> str:

@@ -6,17 +6,36 @@ that cannot become an Experiment at all is a ``ManifestError`` that says why.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import PurePath
+from typing import Any, Final
 
-from muster.api.manifest.load import KINDS, kind_of, load_node
+from muster.api.manifest.load import KINDS, Loaded, experiment_object, kind_of, load_node
+from muster.api.manifest.naming import slug
 from muster.api.manifest.problems import ManifestError, Problem, bounded, nearest, quoted
 from muster.api.manifest.yaml.reader import Mapping, Node
-from muster.kinds.convert.aichor import aichor
 from muster.kinds.convert.draft import Draft
 from muster.kinds.convert.source import Fields, Report
 from muster.kinds.manifests.converters import CONVERTERS
 from muster.kinds.manifests.documents import read_one
 from muster.kinds.manifests.outside import refusal
+
+DROPPED: Final = ("builder", "clone", "engineName", "spec.engineName")
+"""Fields that are read and ignored."""
+
+
+def aichor(loaded: Loaded, file: str) -> tuple[dict[str, Any], tuple[Problem, ...], tuple[Problem, ...]]:
+    """The Experiment of an AIchorManifest, its losses and its notes. An Experiment stays what it is.
+
+    The spec is the same, but for what belongs to AIchor's build service.
+    """
+    name = loaded.name or slug(PurePath(file).stem) or loaded.spec.operator
+    document = experiment_object(loaded, name=name, namespace=loaded.namespace or "")
+    if not loaded.namespace:
+        del document["metadata"]["namespace"]
+    document["spec"].pop("engineName", None)
+    said = loaded.warnings
+    losses = tuple(each for each in said if each.field in DROPPED or each.message.startswith("unknown field"))
+    return document, losses, tuple(each for each in said if each not in losses)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from typing import Final
 
 from muster.api.declared import declared
-from muster.kinds.convert.converter import Converter
+from muster.kinds.convert.draft import Converter
 
 CONVERTERS: Final[dict[str, Converter]] = {each.kind: each for each in declared("convert", Converter)}
 """By kind."""

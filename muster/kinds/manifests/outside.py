@@ -11,7 +11,7 @@ from muster.api.names import GROUP
 from muster.kinds.convert.source import Report
 from muster.kinds.declaration.watched_kind import every
 from muster.kinds.manifests.converters import CONVERTERS
-from muster.kinds.pods.watched import OBSERVE
+from muster.kinds.pods import OBSERVE
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.state.vocabulary.subject import title
 

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Final
 
-from muster.kinds.convert.converter import Converter
+from muster.kinds.convert.draft import Converter
 from muster.kinds.kubeflow.convert import Framework, job_of
 
 PYTORCHJOB: Final = Framework("pytorch", "pytorchReplicaSpecs", "pytorch", "OnFailure", (("PYTHONUNBUFFERED", "1"),))

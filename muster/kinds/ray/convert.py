@@ -13,8 +13,7 @@ from muster.api.manifest.problems import quoted
 from muster.api.manifest.yaml.reader import Mapping as Tree
 from muster.api.manifest.yaml.reader import plain, read_yaml
 from muster.api.names import CONTAINER, RAY_HEAD_TYPE, RAY_NODE_TYPE, RAY_RUNTIME_ENV
-from muster.kinds.convert.converter import Converter
-from muster.kinds.convert.draft import Draft
+from muster.kinds.convert.draft import Converter, Draft
 from muster.kinds.convert.members import deadline_of, end_of, metadata_of, stopping_of
 from muster.kinds.convert.pod import Pod, pod_of
 from muster.kinds.convert.source import Fields

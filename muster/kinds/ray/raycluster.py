@@ -7,7 +7,7 @@
 - ``status.state`` is not read: it stays ``ready`` with the head gone and while it suspends, and ``suspended`` while it
   resumes. Nor are counts of replicas: they are sums over all groups, of pods and not of members of the Ray cluster.
 
-RayClusters of a RayJob are part of it (``kinds.ray.rayjob``). Traps: tests/watched_runs/kuberay.
+RayClusters of a RayJob are part of it (``kinds.ray.watched``). Traps: tests/watched_runs/kuberay.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,8 +1,210 @@
-"""RayJobs and RayClusters, as Muster watches over them."""
+"""RayJobs and RayClusters, as Muster watches over them.
 
-from typing import Final
+What KubeRay's own controller says of a RayJob, and what is expected of it:
 
-from muster.kinds.ray.raycluster import RAYCLUSTERS
-from muster.kinds.ray.rayjob import RAYJOBS
+- The members are those of the RayCluster that the present attempt has (``status.rayClusterName``, another one after
+  each retry and each resumption) and, in K8sJobMode, the submitter's pod. In HTTPMode KubeRay itself hands the program
+  over, in SidecarMode a container of the head does. A RayJob with a ``clusterSelector`` borrows a cluster, which is a
+  run of its own: only the submitter is its member.
+- The submitter ends well also where the program has failed: success is what Ray and the RayJob say, and no pod's exit.
+- ``jobStatus`` is the last one that KubeRay read. After a deadline it says RUNNING for good.
+- An attempt's failure stands in the status for 0.1 s and is gone when the next attempt begins.
+
+Traps: tests/watched_runs/kuberay.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+import msgspec
+
+from muster.api.values.printable import clean, printable, word
+from muster.api.values.timestamps import seconds_of, whole_time
+from muster.kinds.declaration.watched_kind import (
+    SUBMITTED,
+    Claim,
+    OwnState,
+    Place,
+    PodFacts,
+    PodSource,
+    Said,
+    Sample,
+    WatchedKind,
+)
+from muster.kinds.planning.watched_plan import metadata_of, watched_plan
+from muster.kinds.ray.objects import (
+    CLUSTER_LABEL,
+    GROUP_VERSION,
+    ORIGIN_KIND,
+    ORIGIN_NAME,
+    RayJobSpec,
+    RayJobStatus,
+    read,
+)
+from muster.kinds.ray.raycluster import (
+    FRAMEWORK,
+    MAX_MESSAGE,
+    PODS,
+    RAYCLUSTER,
+    RAYCLUSTERS,
+    autoscaled,
+    coordinator_of,
+    groups_of,
+    sample_of,
+    sample_pods,
+    spec_of,
+)
+from muster.state.vocabulary.group import Group, Role
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.rules import Gate, GateCondition
+from muster.state.vocabulary.subject import Subject, title
+
+RAYJOB: Final = Subject(GROUP_VERSION, "RayJob", "rayjobs")
+SUBMITTER: Final = "submitter"
+HAND_OVER: Final = "K8sJobMode"
+FAILED: Final = frozenset({"Failed", "ValidationFailed"})
+LOGS_FOLLOW: Final = ", last available logs"
+
+
+def place_of(pod: PodFacts) -> Place | None:
+    """The place of a submitter's pod. It bears the RayJob's name, and not that of its cluster."""
+    name = pod.labels.get(ORIGIN_NAME)
+    if not name or pod.labels.get(ORIGIN_KIND) != RAYJOB.kind or CLUSTER_LABEL in pod.labels:
+        return None
+    return Place(title(RAYJOB.kind, word(name)), SUBMITTER, 0, 0)
+
+
+def plan_of(obj: Mapping[str, Any]) -> Plan:
+    """The plan of a RayJob. Raises ``PlanError``."""
+    spec, status = spec_of(obj, RayJobSpec), _status(obj)
+    cluster = spec.rayClusterSpec
+    groups = list(groups_of(cluster)) if cluster else []
+    if (spec.submissionMode or HAND_OVER) == HAND_OVER:
+        first = sum(group.size for group in groups)
+        groups.append(Group(SUBMITTER, 1, 1, PodSpec(), first, role=Role.SUBMITTER, gates=_gates(groups)))
+    return watched_plan(
+        obj,
+        RAYJOB,
+        groups,
+        framework=FRAMEWORK if cluster else replace(FRAMEWORK, port=0),
+        coordinator=coordinator_of(cluster) if cluster else None,
+        suspend=bool(spec.suspend),
+        notice=autoscaled(cluster) if cluster else "",
+        submits_as=word(status.jobId or ""),
+    )
+
+
+def claims(obj: Mapping[str, Any]) -> tuple[Claim, ...]:
+    """The pods of the present attempt's cluster, and the submitter."""
+    name = word(str(metadata_of(obj).get("name") or ""))
+    own, cluster = Claim(title(RAYJOB.kind, name)), _status(obj).rayClusterName
+    spec = obj.get("spec")
+    borrowed = isinstance(spec, Mapping) and bool(spec.get("clusterSelector"))
+    return (own,) if borrowed or not cluster else (Claim(title(RAYCLUSTER.kind, word(cluster))), own)
+
+
+def own_state(obj: Mapping[str, Any]) -> OwnState:
+    """What the status of a RayJob says."""
+    spec, status = obj.get("spec"), _status(obj)
+    state, message = status.jobDeploymentStatus or "", _message(status)
+    finished_at = seconds_of(status.endTime or "") or None
+    stated = OwnState(
+        word=word(state),
+        attempt=word(status.rayClusterName or status.jobId or ""),
+        started_at=seconds_of(status.startTime or "") or None,
+        finished_at=finished_at,
+        clearing=_clearing(obj, word(status.rayClusterName or ""), finished_at),
+    )
+    if state == "Complete":
+        done = status.jobStatus == "SUCCEEDED"
+        verdict = (Said.SUCCEEDED, "JobSucceeded") if done else (Said.FAILED, f"Job{_camel(status.jobStatus)}")
+        return msgspec.structs.replace(stated, said=verdict[0], reason=verdict[1], message=message)
+    if state in FAILED:
+        reason = word(status.reason or state)
+        return msgspec.structs.replace(stated, said=Said.FAILED, reason=reason, message=message)
+    if state == "Retrying":
+        return msgspec.structs.replace(stated, reason=word(status.reason or "AppFailed"), message=message)
+    if state in ("Suspending", "Suspended") or (isinstance(spec, Mapping) and spec.get("suspend") is True):
+        why = "suspended by spec.suspend of the RayJob"
+        return msgspec.structs.replace(stated, said=Said.SUSPENDED, reason=state or "Suspended", message=why)
+    if status.jobStatus in ("FAILED", "STOPPED"):
+        return msgspec.structs.replace(stated, reason=f"Job{_camel(status.jobStatus)}", message=message)
+    return stated
+
+
+def _gates(groups: list[Group]) -> tuple[Gate, ...]:
+    """KubeRay makes the submitter when all pods of the cluster are ready."""
+    return (Gate(GateCondition.ARRIVED), *(Gate(GateCondition.READY, group.name) for group in groups))
+
+
+def _message(status: RayJobStatus) -> str:
+    """The first line of the message: a failed program's log follows it. After a deadline the job's state is added."""
+    first = (status.message or "").partition("\n")[0].partition(LOGS_FOLLOW)[0]
+    text = clean(printable(first, MAX_MESSAGE), MAX_MESSAGE)
+    if status.jobDeploymentStatus == "Failed" and status.jobStatus in ("PENDING", "RUNNING"):
+        stale = f"the program was {status.jobStatus} then and is not stopped before its RayCluster is deleted"
+        return f"{text}; {stale}" if text else stale
+    return text
+
+
+def _clearing(obj: Mapping[str, Any], cluster: str, finished_at: float | None) -> str:
+    """What becomes of its cluster after the end (rayjob_controller.go). A cluster that it borrows stays."""
+    try:
+        spec = read(obj, "spec", RayJobSpec)
+    except msgspec.ValidationError:
+        return ""
+    if not cluster or spec.clusterSelector:
+        return ""
+    if any((spec.deletionStrategy or {}).values()):
+        return "spec.deletionStrategy says when they go"
+    if not spec.shutdownAfterJobFinishes:
+        return f"they run until RayCluster {cluster} is deleted (shutdownAfterJobFinishes is false)"
+    ttl = max(0, spec.ttlSecondsAfterFinished or 0)
+    when = f"at {whole_time(finished_at + ttl)}" if finished_at else f"{ttl} s after the end"
+    return f"RayCluster {cluster} is due to be deleted {when} (ttlSecondsAfterFinished: {ttl})"
+
+
+def _camel(word_of_ray: str | None) -> str:
+    return (word_of_ray or "unknown").capitalize()
+
+
+def _status(obj: Mapping[str, Any]) -> RayJobStatus:
+    """The status; an empty one where it cannot be read."""
+    try:
+        return read(obj, "status", RayJobStatus)
+    except msgspec.ValidationError:
+        return RayJobStatus()
+
+
+SUBMITTERS: Final = PodSource("rayjobs", ORIGIN_KIND, place_of)
+
+
+def _sample(size: int) -> dict[str, Any]:
+    return {"entrypoint": "python x.py", "submissionMode": "HTTPMode", "rayClusterSpec": sample_of(size)}
+
+
+RAYJOBS: Final = WatchedKind(
+    RAYJOB,
+    (PODS, SUBMITTERS),
+    plan_of,
+    own_state,
+    claims,
+    level=0,
+    about="all RayJobs",
+    members="by group and replica index",
+    epochs="its attempts",
+    makes=("job/{name}",),
+    sample=Sample(
+        _sample,
+        sample_pods("train-aaaaa"),
+        container="ray-head",
+        status={"rayClusterName": "train-aaaaa", "jobId": "train-bbbbb", "jobDeploymentStatus": "Running"},
+    ),
+    suspend={"spec": {"suspend": True}},
+    handed=SUBMITTED,
+)
+
 
 DECLARED: Final = (RAYJOBS, RAYCLUSTERS)

@@ -9,8 +9,7 @@ from typing import Any, Final
 from muster.api.manifest.problems import quoted
 from muster.api.names import CONTAINER
 from muster.kinds.convert.command import line_of
-from muster.kinds.convert.converter import Converter
-from muster.kinds.convert.draft import Draft
+from muster.kinds.convert.draft import Converter, Draft
 from muster.kinds.convert.members import deadline_of, metadata_of
 from muster.kinds.convert.resources import resources_of
 from muster.kinds.convert.source import Fields

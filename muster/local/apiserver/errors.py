@@ -3,8 +3,6 @@
 Codes, reasons, messages and details follow apimachinery (pkg/api/errors/errors.go), because clients branch on them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The API server: creates its parts and owns the listener and the garbage collector's task."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import random
@@ -20,7 +18,7 @@ from muster.local.apiserver.http.pod_subresources import PodLogs, PodSubresource
 from muster.local.apiserver.http.read_handlers import ReadHandlers
 from muster.local.apiserver.http.request_handler import RequestHandler
 from muster.local.apiserver.http.write_handlers import WriteHandlers
-from muster.local.apiserver.kinds.registry import Registry
+from muster.local.apiserver.kinds.resources import Registry
 from muster.local.apiserver.objects.account_tokens import AccountTokens
 from muster.local.apiserver.objects.garbage_collector import GarbageCollector
 from muster.local.apiserver.objects.object_store import ObjectStore
@@ -65,10 +63,10 @@ class ApiServer:
             raise
         self._closing = asyncio.Event()
         self._garbage = GarbageCollector(self.store, clock)
-        read = ReadHandlers(self.store, clock, self._closing, bookmark_seconds)
+        read = ReadHandlers(self.store, self._closing, bookmark_seconds)
         pods = PodSubresources(self.store, clock, lambda: self.pod_logs)
         commands = PodExec(self.store, lambda: self.pod_commands)
-        write, ports = WriteHandlers(self.store, read), PodPortForward(self.store)
+        write, ports = WriteHandlers(self.store), PodPortForward(self.store)
         tokens = AccountTokens(self.store, clock)
         self._handler = RequestHandler(self.registry, read, write, pods, commands, ports, tokens, token)
         self._runner: web.ServerRunner | None = None

@@ -5,8 +5,6 @@ the agent. Namespaces separate pods from each other by address, name and process
 files. Run only manifests that you would run as a script.
 """
 
-from __future__ import annotations
-
 import asyncio
 import fcntl
 import os
@@ -36,7 +34,7 @@ from muster.local.node.logs import LogStore
 from muster.local.node.network.forwarding_check import forwarding_refusal
 from muster.local.node.network.hosts_files import HostsFiles
 from muster.local.node.network.pod_network import PodNetwork
-from muster.local.node.paths import PODS, SERVICES
+from muster.local.node.objects import PODS, SERVICES
 from muster.local.node.pods.assigned_pods import AssignedPods
 from muster.local.node.registration import Registration, machine_capacity
 from muster.local.node.scheduling.fit import amounts

@@ -1,7 +1,5 @@
 """`NodeContext` and `PodContext`: what pods and containers use of their node, and containers of their pod."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

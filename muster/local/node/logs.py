@@ -5,8 +5,6 @@ error are in one file, in the order in which the container wrote them. A file of
 to `<run>.log.1`, in place of an older one, and a new file is started; `kubectl logs` shows that one, as with a kubelet.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import re

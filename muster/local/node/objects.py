@@ -1,9 +1,10 @@
-"""Accessors for Kubernetes objects as plain dictionaries, and the values that are derived from them."""
-
-from __future__ import annotations
+"""Accessors for Kubernetes objects as plain dictionaries, values that are derived from them, and their API paths."""
 
 from collections.abc import Mapping
 from typing import Any
+
+from muster.kube.paths import core, custom
+from muster.local.node import objects
 
 Object = Mapping[str, Any]
 
@@ -85,3 +86,14 @@ def grace(pod: Object) -> float:
 def ready(pod: Object) -> bool:
     """Whether the condition Ready is True."""
     return any(c.get("type") == "Ready" and c.get("status") == "True" for c in status(pod).get("conditions") or ())
+
+
+PODS = core(None, "pods")
+SERVICES = core(None, "services")
+NODES = core(None, "nodes")
+LEASES = custom("coordination.k8s.io/v1", "kube-node-lease", "leases")
+
+
+def pod_path(pod: Object, *rest: str) -> str:
+    """The path of a pod, or of one of its subresources."""
+    return "/".join((core(objects.namespace(pod), "pods", objects.name(pod)), *rest))

@@ -3,8 +3,6 @@
 See kubernetes.io/docs/reference/node/node-status.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import platform
@@ -17,7 +15,7 @@ from muster.api.errors import AlreadyExists, ApiError, NotFound
 from muster.kube.resources import ResourceClient
 from muster.local.node import objects, timestamps
 from muster.local.node.isolation.levels import Choice
-from muster.local.node.paths import LEASES, NODES
+from muster.local.node.objects import LEASES, NODES
 from muster.local.node.timestamps import Clock
 
 LEASE_SECONDS = 40

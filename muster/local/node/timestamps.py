@@ -1,7 +1,5 @@
 """RFC 3339 timestamps of a kubelet, from nanoseconds since 1970. The clock is always an argument."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime
 

@@ -44,11 +44,11 @@ from muster.api.names import (
     SHM_PATH,
     SHM_VOLUME,
 )
-from muster.reconcilers.render.affinity import kept_off
 from muster.reconcilers.render.assist import assist_annotations, assist_mount, assist_volume, assisted
 from muster.reconcilers.render.command import arguments_of, command_of
 from muster.reconcilers.render.encode import to_json
 from muster.reconcilers.render.environment import NO_RESTARTS, Cell, Place, Restarts, environment
+from muster.reconcilers.render.placement import kept_off
 from muster.reconcilers.render.progress import (
     Endpoint,
     endpoint_annotations,

@@ -47,7 +47,7 @@ def changed(place: str, value: Any) -> dict[str, Any]:
 
 def test_the_defaults_are_kubeflows() -> None:
     job = parse_jaxjob(obj())
-    assert (job.replicas, job.restart_policy, job.port) == (1, "Never", 6666)
+    assert (job.replicas, job.worker.restart_policy, job.port) == (1, "Never", 6666)
     spec = job.template["spec"]
     assert spec["restartPolicy"] == "Never", "a gang restarts as a whole"
     assert spec["containers"][0]["ports"] == [{"name": "jaxjob-port", "containerPort": 6666, "protocol": "TCP"}]
@@ -94,8 +94,8 @@ REFUSED: dict[str, tuple[str, Any, str]] = {
     "jaxReplicaSpecs.Master": ("jaxReplicaSpecs.Master", obj()["spec"]["jaxReplicaSpecs"]["Worker"], "replica type"),
     "replicas": ("jaxReplicaSpecs.Worker.replicas", -1, "replicas"),
     "restartPolicy": ("jaxReplicaSpecs.Worker.restartPolicy", "Sometimes", "restartPolicy"),
-    "template": ("jaxReplicaSpecs.Worker.template", {}, "no container"),
-    "template.unknown": ("jaxReplicaSpecs.Worker.template.kind", "Pod", "no such field"),
+    "template": ("jaxReplicaSpecs.Worker.template", {}, "a required field is missing"),
+    "template.unknown": ("jaxReplicaSpecs.Worker.template.kind", "Pod", "unknown field"),
     "containers without an image": (f"{CONTAINERS}.0", {"name": "jax"}, "no image"),
     "containers without jax": (CONTAINERS, [{"name": "a", "image": "x"}, {"name": "b", "image": "x"}], "named jax"),
     "env": (f"{CONTAINERS}.0.env", {"A": "b"}, "list of variables"),

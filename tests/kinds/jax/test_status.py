@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from muster.kinds.jax import plan as jaxjob
-from muster.kinds.jax.status import BACKOFF, DEADLINE, status_of
+from muster.kinds.jax.run import BACKOFF, DEADLINE, status_of
 from muster.state.vocabulary.record import Phase
 from tests.builders import edited
 from tests.kinds.jax.test_plan import obj

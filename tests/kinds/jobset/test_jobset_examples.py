@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.kinds.jobset.parse import parse_jobset
-from muster.kinds.jobset.plan import plan_of_jobset
+from muster.kinds.jobset.plan import plan_of
 from tests.kinds.jobset.jobsets import Object, job, jobset
 
 TWO = {"completions": 2, "parallelism": 2, "backoffLimit": 0}
@@ -77,13 +76,11 @@ EXAMPLES: dict[str, Object] = {
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_what_jobset_documents_is_run(example: str) -> None:
     stated = EXAMPLES[example]
-    plan = plan_of_jobset(parse_jobset(stated))
+    plan = plan_of(stated)
     assert [group.name for group in plan.groups] == [each["name"] for each in stated["spec"]["replicatedJobs"]]
 
 
 def test_a_condition_without_a_status_is_one_that_is_true() -> None:
-    plan = plan_of_jobset(parse_jobset(EXAMPLES["maintenance of a host"]))
-    stated = plan_of_jobset(
-        parse_jobset(maintained(action="FailJob", onPodConditions=[{"type": "DisruptionTarget", "status": "True"}]))
-    )
+    plan = plan_of(EXAMPLES["maintenance of a host"])
+    stated = plan_of(maintained(action="FailJob", onPodConditions=[{"type": "DisruptionTarget", "status": "True"}]))
     assert plan.failures == stated.failures

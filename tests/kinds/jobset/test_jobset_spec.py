@@ -6,7 +6,7 @@ import pytest
 
 from muster.api.manifest.problems import SpecError
 from muster.api.manifest.yaml.reader import read_yaml
-from muster.kinds.jobset.parse import parse_jobset
+from muster.kinds.jobset.checks import parse_jobset
 from tests.kinds.jobset.jobsets import job, jobset
 
 TWO = {"completions": 2, "parallelism": 2}

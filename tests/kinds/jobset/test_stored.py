@@ -13,8 +13,8 @@ import pytest
 
 from muster.api.manifest.problems import SpecError
 from muster.kinds.jax.jaxjob import parse_jaxjob
-from muster.kinds.jobset.parse import parse_jobset
-from muster.kinds.jobset.plan import plan_of_jobset
+from muster.kinds.jobset.checks import parse_jobset
+from muster.kinds.jobset.plan import plan_of
 from muster.state.vocabulary.plan import Plan
 from tests.builders import edited
 from tests.kinds.jobset.jobsets import Object, job, jobset
@@ -182,9 +182,9 @@ def test_a_jaxjob_that_kueues_webhook_has_stored_is_read() -> None:
     worker = {"replicas": 2, "restartPolicy": "", "template": template}
     spec = {"runPolicy": {"cleanPodPolicy": None, "suspend": None, "schedulingPolicy": None}}
     read = parse_jaxjob({"metadata": {"name": "t"}, "spec": {**spec, "jaxReplicaSpecs": {"Worker": worker}}})
-    assert (read.replicas, read.restart_policy) == (2, "Never")
+    assert (read.replicas, read.worker.restart_policy) == (2, "Never")
 
 
 def _plan(stated: Object) -> Plan:
     """The plan without the digest of its pod templates, which Muster passes on as they are."""
-    return edited(plan_of_jobset(parse_jobset(stated)), shape="")
+    return edited(plan_of(stated), shape="")

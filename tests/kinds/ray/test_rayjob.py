@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from muster.kinds.declaration.watched_kind import Claim, Place, PodFacts, Said
-from muster.kinds.ray.rayjob import claims, own_state, place_of, plan_of
+from muster.kinds.ray.watched import claims, own_state, place_of, plan_of
 from muster.state.vocabulary.group import Role
 
 CLUSTER = {"headGroupSpec": {}, "workerGroupSpecs": [{"groupName": "w", "replicas": 2, "maxReplicas": 2}]}

@@ -1,7 +1,5 @@
 """Fixtures of the API server tests: each test has its own server."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A clock, a plain HTTP client, and small objects for the tests of the API server."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json

@@ -1,7 +1,5 @@
 """A cluster in this process, a fake API, and pods for the tests of the node agent."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import functools

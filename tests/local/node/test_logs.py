@@ -1,7 +1,5 @@
 """Container logs: timestamps, tail, since, follow, previous."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

@@ -27,7 +27,7 @@ import structlog
 
 from muster.api.names import LABEL_EXPERIMENT
 from muster.cli.processes.stack import free_port
-from muster.kinds.pods.watched import OBSERVE
+from muster.kinds.pods import OBSERVE
 from muster.kube.authentication.kubeconfig import KubeConfig
 from muster.kube.connection import Connection
 from muster.kube.resources import ResourceClient

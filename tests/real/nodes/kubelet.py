@@ -18,7 +18,7 @@ from muster.kube.paths import core
 from muster.kube.resources import ResourceClient
 from muster.local.apiserver.http import pod_exec, pod_port_forward
 from muster.local.apiserver.http.pod_exec import PodCommands
-from muster.local.node.paths import NODES
+from muster.local.node.objects import NODES
 
 EXEC = "/exec/{namespace}/{pod}/{container}"
 PORT_FORWARD = "/portForward/{namespace}/{pod}"

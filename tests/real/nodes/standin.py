@@ -31,8 +31,7 @@ from muster.kube.resources import ResourceClient
 from muster.local.node import objects, timestamps
 from muster.local.node.containers import states
 from muster.local.node.containers.states import ContainerRecord
-from muster.local.node.objects import Object
-from muster.local.node.paths import LEASES, NODES, PODS, pod_path
+from muster.local.node.objects import LEASES, NODES, PODS, Object, pod_path
 from muster.local.node.pods.pod_status import PodState, pod_status
 from tests.real.nodes.script import Step, steps
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from muster.kinds.jobset.labels import JOBSET_NAME
+from muster.kinds.jobset.pods import JOBSET_NAME
 from muster.kube.paths import core
-from muster.reconcilers.native.shared_claims import differing
+from muster.reconcilers.native.claims import differing
 from muster.reconcilers.result import Outcome
 from muster.state.vocabulary.actions import EnsureClaims
 from muster.state.vocabulary.pod_spec import Claim

@@ -14,7 +14,7 @@ from muster.api.names import (
     LABEL_RANK,
     LABEL_UID,
 )
-from muster.kinds.pods.watched import OBSERVE
+from muster.kinds.pods import OBSERVE
 from tests.scenarios.incidents import Child
 from tests.scenarios.operators import Operator
 from tests.scenarios.scenario import name_of

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from muster.api.values.secrets.credentials import without_credentials
-from muster.api.values.secrets.secret_names import without_named
-from muster.api.values.secrets.secret_values import secrets_in, without_values
+from muster.api.values.secrets.secret_values import secrets_in, without_named, without_values
 
 MOST_NODES: Final = 10_000
 """Mappings and lists of a spec that are looked through."""

@@ -1,12 +1,15 @@
 """Removes the values of a pod's own secrets from the words of its program, before any sentence or Event has them.
 
 A value is a secret where the name of its variable says so, or where it is a URL with a password, and it is long enough
-and not a usual word, path or number: those are in many texts. A value is found although line breaks cut it, as in a
-key of many lines or a text that was wrapped, in the forms in which programs print it (``repr``, JSON, quoted in a URL,
+and not a usual word, path or number: those are in many texts. A value is found although line breaks cut it, as in a key
+of many lines or a text that was wrapped, in the forms in which programs print it (``repr``, JSON, quoted in a URL,
 base64, also of a longer text such as ``user:value``), and at the ends of a text although a part of it was cut off. The
 time is linear in the text, for each form of a value.
 
-What is taken from a Secret by reference has no value here: see ``secret_names``.
+What is taken from a Secret by reference has no value here, but a name: values of named variables are removed, too, as
+in ``NAME=value``, ``NAME: value``, ``'NAME': 'value'``. ``env``, ``os.environ``, its items and JSON print them so, and
+settings of pydantic, with the name in lower case. After ``NAME=`` at the beginning of a line, as ``env`` prints it, the
+rest of the line is the value. A value that was removed is not looked at again, so the time is linear in the text.
 """
 
 import json
@@ -17,6 +20,42 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from muster.api.values.secrets.credentials import REMOVED, is_secret_name
+
+_NAME: Final = re.compile(r"[A-Za-z0-9_.-]+")
+_LINE_BEGINS: Final = re.compile(r"(?:\A|[\r\n])[ \t]{0,8}(?:export[ \t]{1,4})?\Z")
+_BEFORE: Final = 24
+"""Characters before a name in which its line may begin: more than the pattern has."""
+_BETWEEN: Final = re.compile(
+    r"(?:\\{0,3}[\"'\]]){0,2}\s{0,4}(?::=|=>|->|=|:|%3[AaDd])\s{0,4}"
+    r"|\\{0,3}[\"']\s{0,4},\s{0,4}(?=b?\\{0,3}[\"'])"
+)
+_QUOTED: Final = (
+    r"(?P<escaped>b?\\+[\"'])[^\"'\\]*|(?P<double>b?\")(?:[^\"\\]|\\.)*|(?P<single>b?')(?:[^'\\]|\\.)*|(?P<bare>)"
+)
+_VALUE: Final = re.compile(_QUOTED + r"[^\s\"',;&)}\]]+", re.DOTALL)
+_REST_OF_LINE: Final = re.compile(_QUOTED + r"[^\r\n]+", re.DOTALL)
+
+
+def without_named(text: str, names: Collection[str], prefixes: tuple[str, ...] = ()) -> str:
+    """The text with ``[removed]`` for values of variables of these names, or whose names begin so (lower case)."""
+    if not names and not prefixes:
+        return text
+    kept, at, last = list[str](), 0, 0
+    while found := _NAME.search(text, at):
+        at = found.end()
+        name = found[0].strip("-.").lower()
+        if not any(each in names or each.startswith(prefixes) for each in (name, name.rpartition(".")[2])):
+            continue
+        if (between := _BETWEEN.match(text, at)) is None:
+            continue
+        line = _LINE_BEGINS.search(text[max(0, found.start() - _BEFORE) : found.start()])
+        value = (_REST_OF_LINE if line and between[0] == "=" else _VALUE).match(text, between.end())
+        if value is not None:
+            opened = value["escaped"] or value["double"] or value["single"] or ""
+            kept += [text[last : value.start()], opened, REMOVED]
+            at = last = value.end()
+    return "".join((*kept, text[last:]))
+
 
 SHORTEST: Final = 8
 """Characters: a shorter value may be a part of any text."""

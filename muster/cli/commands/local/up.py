@@ -35,7 +35,7 @@ def up(ctx: click.Context, fresh: bool, port: int) -> None:
                 data(stack.cluster.kubeconfig)
                 say("next, in another terminal:")
                 say(f"  export KUBECONFIG={stack.cluster.kubeconfig}")
-                say("  kubectl get experiments -A -w")
+                say("  muster list -A -w")
                 say("  muster submit manifest.yaml")
                 say(f"roll calls and metrics: {stack.daemon_url}/")
                 say("Ctrl-C ends it")

@@ -1,7 +1,5 @@
 """Request bodies: read up to a size limit and decoded from JSON, with a limit on nesting."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -3,8 +3,6 @@
 Standard output and standard error of the command are one stream, as in logs. There is no standard input or terminal.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
@@ -13,8 +11,7 @@ from aiohttp import web
 
 from muster.local.apiserver.errors import ApiError, bad_request
 from muster.local.apiserver.http.pod_subresources import container_of
-from muster.local.apiserver.http.query import Query
-from muster.local.apiserver.http.request_info import RequestInfo
+from muster.local.apiserver.http.request_info import Query, RequestInfo
 from muster.local.apiserver.objects.object_store import ObjectStore
 from muster.local.apiserver.storage.stored_objects import Json
 

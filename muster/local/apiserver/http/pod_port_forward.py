@@ -4,15 +4,12 @@ A socket carries one connection to one port of the pod (v4.channel.k8s.io): chan
 in words, and the first frame of each brings the port.
 """
 
-from __future__ import annotations
-
 import asyncio
 
 from aiohttp import WSMsgType, web
 
 from muster.local.apiserver.errors import bad_request
-from muster.local.apiserver.http.query import Query
-from muster.local.apiserver.http.request_info import RequestInfo
+from muster.local.apiserver.http.request_info import Query, RequestInfo
 from muster.local.apiserver.objects.object_store import ObjectStore
 
 PROTOCOL = "v4.channel.k8s.io"

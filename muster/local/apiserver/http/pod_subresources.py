@@ -1,7 +1,5 @@
 """The pod subresources log and binding."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from typing import Protocol
 
@@ -10,8 +8,7 @@ from aiohttp import web
 from muster.api.values.timestamps import seconds_of, whole_time
 from muster.local.apiserver.errors import ApiError, bad_request, conflict, not_found
 from muster.local.apiserver.http import bodies
-from muster.local.apiserver.http.query import Query
-from muster.local.apiserver.http.request_info import RequestInfo
+from muster.local.apiserver.http.request_info import Query, RequestInfo
 from muster.local.apiserver.http.responses import json_reply
 from muster.local.apiserver.objects.object_store import ObjectStore
 from muster.local.apiserver.storage.stored_objects import Json, encode

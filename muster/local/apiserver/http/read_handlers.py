@@ -1,22 +1,16 @@
 """Handlers of get, list and watch."""
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import Callable, Sequence
 
 from aiohttp import web
 
 from muster.local.apiserver.errors import ApiError, bad_request, expired
-from muster.local.apiserver.http.query import Query, continue_token, read_continue, too_large
-from muster.local.apiserver.http.representation import encode_object, list_of, wants_table
-from muster.local.apiserver.http.request_info import RequestInfo
-from muster.local.apiserver.http.responses import json_reply
+from muster.local.apiserver.http.request_info import Query, RequestInfo, continue_token, read_continue, too_large
+from muster.local.apiserver.http.responses import json_reply, list_of
 from muster.local.apiserver.http.watch import Watch, WatchRequest
 from muster.local.apiserver.objects.object_store import ObjectStore
 from muster.local.apiserver.storage.selectors import Selector, parse_fields, parse_labels
-from muster.local.apiserver.storage.stored_objects import SELECTABLE, Json, StoredObject, encode
-from muster.local.apiserver.tables import TableBuilder
+from muster.local.apiserver.storage.stored_objects import SELECTABLE, Json
 
 _WATCH_SECONDS = 1800.0
 _WRITE_SECONDS = 30.0
@@ -26,32 +20,26 @@ _MATCHES = ("", "Exact", "NotOlderThan")
 class ReadHandlers:
     """Handlers of read requests. `bookmark_every` is in seconds; `closing` is set when the server stops."""
 
-    def __init__(
-        self, store: ObjectStore, clock: Callable[[], float], closing: asyncio.Event, bookmark_every: float
-    ) -> None:
+    def __init__(self, store: ObjectStore, closing: asyncio.Event, bookmark_every: float) -> None:
         self._store = store
-        self._clock = clock
         self._closing = closing
         self._bookmark_every = bookmark_every
 
     def selector(self, info: RequestInfo, query: Query) -> Selector:
-        """The selector of a list, watch or deletecollection."""
+        """The selector of a list or watch."""
         selectable = SELECTABLE.get(info.resource.group_resource, ())
         fields = parse_fields(query.text("fieldSelector"), selectable)
         if info.name:
             fields = (*fields, *parse_fields(f"metadata.name={info.name}", ()))
         return Selector(info.namespace, parse_labels(query.text("labelSelector")), fields)
 
-    def get(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
+    async def get(self, _request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
         """Get one object."""
         self._asked_version(query)
         stored = self._store.get(info.resource, info.namespace, info.name)
-        if (tables := self._tables(request, query)) is not None:
-            metadata = {"resourceVersion": str(stored.version)}
-            return json_reply(encode(tables.table(info.resource, [stored], metadata)))
-        return json_reply(encode_object(info.resource, stored))
+        return json_reply(stored.data)
 
-    def list(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
+    async def list(self, _request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
         """List objects, or one page of them.
 
         Later pages hold the current objects but the resourceVersion of the first page; a watch from that version
@@ -83,14 +71,6 @@ class ReadHandlers:
             if not selector.labels and not selector.fields:
                 metadata["remainingItemCount"] = len(found) - limit
             found = found[:limit]
-        return self.listed(request, info, query, found, metadata)
-
-    def listed(
-        self, request: web.BaseRequest, info: RequestInfo, query: Query, found: Sequence[StoredObject], metadata: Json
-    ) -> web.StreamResponse:
-        """A list in the representation that the client accepts."""
-        if (tables := self._tables(request, query)) is not None:
-            return json_reply(encode(tables.table(info.resource, found, metadata)))
         return json_reply(list_of(info.resource, found, metadata))
 
     async def watch(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
@@ -120,7 +100,6 @@ class ReadHandlers:
             self._store.versions,
             self._closing,
             self._bookmark_every,
-            self._tables(request, query),
         )
         response = web.StreamResponse(
             headers={"Content-Type": "application/json", "Cache-Control": "no-cache, private"}
@@ -142,12 +121,6 @@ class ReadHandlers:
             if request.transport is not None:
                 request.transport.abort()
         return response
-
-    def _tables(self, request: web.BaseRequest, query: Query) -> TableBuilder | None:
-        """What makes the Tables of the response; None where the client takes the objects."""
-        if not wants_table(request.headers.get("Accept", "")):
-            return None
-        return TableBuilder(self._clock, whole=query.text("includeObject") == "Object")
 
     def _asked_version(self, query: Query) -> int:
         version = query.number("resourceVersion") or 0

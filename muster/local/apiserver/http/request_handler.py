@@ -3,8 +3,6 @@
 SelfSubject*Review requests. Every user of a local cluster is system:admin and may do everything.
 """
 
-from __future__ import annotations
-
 import hmac
 import sqlite3
 from collections.abc import Awaitable, Callable
@@ -17,15 +15,12 @@ from muster.local.apiserver.http import bodies, discovery
 from muster.local.apiserver.http.pod_exec import PodExec
 from muster.local.apiserver.http.pod_port_forward import PodPortForward
 from muster.local.apiserver.http.pod_subresources import PodSubresources
-from muster.local.apiserver.http.query import Query
 from muster.local.apiserver.http.read_handlers import ReadHandlers
-from muster.local.apiserver.http.request_info import RequestInfo, parse, segments
+from muster.local.apiserver.http.request_info import Query, RequestInfo, parse, segments
 from muster.local.apiserver.http.responses import failure_reply, json_reply
 from muster.local.apiserver.http.write_handlers import WriteHandlers
-from muster.local.apiserver.kinds.registry import Registry
-from muster.local.apiserver.kinds.resources import Resource
+from muster.local.apiserver.kinds.resources import Registry, Resource
 from muster.local.apiserver.objects.account_tokens import AccountTokens
-from muster.local.apiserver.schema import openapi
 from muster.local.apiserver.storage.stored_objects import Json, encode
 
 Handler = Callable[[web.BaseRequest, RequestInfo, Query], Awaitable[web.StreamResponse]]
@@ -115,13 +110,13 @@ class RequestHandler:
                     raise unknown_path()
                 return json_reply(encode(discovery.resources(self._registry, group, version)))
             case ["openapi", "v3"]:
-                return json_reply(encode(openapi.index(self._registry)))
+                return json_reply(encode(discovery.openapi_index(self._registry)))
             case ["openapi", "v3", "api", "v1"]:
-                return json_reply(encode(openapi.document(self._registry, "", "v1")))
+                return json_reply(encode(discovery.openapi_document(self._registry, "", "v1")))
             case ["openapi", "v3", "apis", group, version]:
                 if version not in discovery.api_versions(self._registry.all()).get(group, ()):
                     raise unknown_path()
-                return json_reply(encode(openapi.document(self._registry, group, version)))
+                return json_reply(encode(discovery.openapi_document(self._registry, group, version)))
             case []:
                 return json_reply(encode({"paths": ["/api", "/apis", "/healthz", "/openapi/v3", "/version"]}))
         return None
@@ -140,7 +135,7 @@ class RequestHandler:
             case "GET" if query.flag("watch"):
                 return self._read.watch
             case "GET":
-                return self._get if name else self._list
+                return self._read.get if name else self._read.list
             case "POST" if not name:
                 return self._write.create
             case "PUT" if name:
@@ -149,8 +144,6 @@ class RequestHandler:
                 return self._write.patch
             case "DELETE" if name and not info.subresource:
                 return self._write.delete
-            case "DELETE" if not name:
-                return self._write.delete_all
         raise method_not_allowed(method)
 
     def _action(self, method: str, subresource: str) -> Handler:
@@ -164,12 +157,6 @@ class RequestHandler:
             case "POST", "binding":
                 return self._pods.bind
         raise method_not_allowed(method)
-
-    async def _get(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
-        return self._read.get(request, info, query)
-
-    async def _list(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
-        return self._read.list(request, info, query)
 
     async def _token_request(self, request: web.BaseRequest, info: RequestInfo, _query: Query) -> web.StreamResponse:
         body = bodies.decode(await bodies.read_body(request), request.content_type)

@@ -1,13 +1,117 @@
-"""Request paths: the resource, namespace, name and subresource they refer to."""
+"""What a request refers to: the resource, namespace, name and subresource of its path, and its query parameters.
 
-from __future__ import annotations
+Parameters are parsed as kube-apiserver does (booleans as by Go's strconv.ParseBool).
+"""
 
+import base64
+import binascii
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import unquote
 
-from muster.local.apiserver.errors import bad_request, unknown_path
-from muster.local.apiserver.kinds.registry import Registry
-from muster.local.apiserver.kinds.resources import Resource
+import msgspec
+
+from muster.local.apiserver.errors import ApiError, bad_request, unknown_path
+from muster.local.apiserver.kinds.resources import Registry, Resource
+from muster.local.apiserver.objects.options import DeleteOptions, WriteOptions
+
+Json = dict[str, Any]
+_TRUE = frozenset(("1", "t", "T", "TRUE", "true", "True"))
+_FALSE = frozenset(("0", "f", "F", "FALSE", "false", "False"))
+_PROPAGATIONS = ("Background", "Foreground", "Orphan")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Typed access to the parameters of one request. Every method raises ApiError 400 for an invalid value."""
+
+    values: Mapping[str, str]
+
+    def text(self, name: str) -> str:
+        """The parameter as sent; empty if it is missing."""
+        return self.values.get(name, "")
+
+    def flag(self, name: str) -> bool:
+        """A boolean; false if it is missing or empty."""
+        value = self.values.get(name, "")
+        if not value or value in _FALSE:
+            return False
+        if value in _TRUE:
+            return True
+        raise bad_request(f'{name}: Invalid value: "{value}": must be true or false')
+
+    def number(self, name: str) -> int | None:
+        """A non-negative integer; None if it is missing."""
+        value = self.values.get(name, "")
+        if not value:
+            return None
+        if not value.isascii() or not value.isdigit() or len(value) > 18:
+            raise bad_request(f'{name}: Invalid value: "{value}": must be a non-negative integer')
+        return int(value)
+
+    def dry_run(self) -> bool:
+        """Whether this is a dry run. The only valid value is All."""
+        value = self.values.get("dryRun", "")
+        if value not in ("", "All"):
+            raise bad_request(f'dryRun: Unsupported value: "{value}": supported values: "All"')
+        return value == "All"
+
+    def write(self, subresource: str = "") -> WriteOptions:
+        """The options of a create, update or patch."""
+        strictness = self.values.get("fieldValidation", "") or "Warn"
+        if strictness not in ("Ignore", "Warn", "Strict"):
+            raise bad_request(
+                f'fieldValidation: Unsupported value: "{strictness}": supported values: "", "Ignore", "Strict", "Warn"'
+            )
+        return WriteOptions(self.dry_run(), strictness, subresource)
+
+    def delete(self, body: Any) -> DeleteOptions:
+        """The options of a delete, from its body and its parameters."""
+        given: Json = body if isinstance(body, dict) else {}
+        if given.get("kind") not in (None, "", "DeleteOptions"):
+            raise bad_request(f"the body of a delete must be DeleteOptions, not {given.get('kind')}")
+        preconditions = given.get("preconditions") or {}
+        grace = given.get("gracePeriodSeconds")
+        if grace is None:
+            grace = self.number("gracePeriodSeconds")
+        propagation = given.get("propagationPolicy") or self.text("propagationPolicy")
+        if propagation and propagation not in _PROPAGATIONS:
+            raise bad_request(f'propagationPolicy: Unsupported value: "{propagation}": supported: {_PROPAGATIONS}')
+        if not isinstance(grace, int | None) or not isinstance(preconditions, dict):
+            raise bad_request("gracePeriodSeconds must be an integer and preconditions an object")
+        uid, version = preconditions.get("uid") or "", preconditions.get("resourceVersion") or ""
+        if not isinstance(uid, str) or not isinstance(version, str):
+            raise bad_request("preconditions.uid and preconditions.resourceVersion must be strings")
+        dry = self.dry_run() or given.get("dryRun") == ["All"]
+        # kube-apiserver, too, takes a negative grace period for one second.
+        grace = 1 if grace is not None and grace < 0 else grace
+        return DeleteOptions(grace, propagation, uid, version, dry)
+
+
+def continue_token(version: int, namespace: str, name: str) -> str:
+    """The token of the next page: it starts after this object and has the resourceVersion of the first page."""
+    return base64.urlsafe_b64encode(msgspec.json.encode([version, namespace, name])).decode().rstrip("=")
+
+
+def read_continue(token: str) -> tuple[int, str, str]:
+    """Version, namespace and name from a continue token; ApiError 400 if it is invalid."""
+    try:
+        raw = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
+        version, namespace, name = msgspec.json.decode(raw, type=tuple[int, str, str])
+    except (binascii.Error, ValueError, msgspec.DecodeError) as failure:
+        raise bad_request(f"continue key is not valid: {failure}") from failure
+    return version, namespace, name
+
+
+def too_large(asked: int, current: int) -> ApiError:
+    """504 for a resourceVersion that has not been reached yet."""
+    details = {
+        "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
+        "retryAfterSeconds": 1,
+    }
+    return ApiError(504, "Timeout", f"Too large resource version: {asked}, current: {current}", details)
+
 
 _LONGEST_PATH = 2048
 _NAMESPACE_SUBRESOURCES = ("status", "finalize")

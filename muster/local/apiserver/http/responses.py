@@ -1,16 +1,18 @@
-"""HTTP responses: JSON bodies, Status objects and Warning headers."""
-
-from __future__ import annotations
+"""HTTP responses: lists of objects, Status objects and Warning headers."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from aiohttp import web
 
 from muster.local.apiserver.errors import ApiError
-from muster.local.apiserver.storage.stored_objects import encode
+from muster.local.apiserver.kinds.resources import Resource
+from muster.local.apiserver.storage.stored_objects import Json, StoredObject, encode
 
-Json = dict[str, Any]
+
+def list_of(resource: Resource, items: Sequence[StoredObject], metadata: Json) -> bytes:
+    """A list of objects."""
+    head = f'{{"kind":"{resource.kind}List","apiVersion":"{resource.api_version}","metadata":'.encode()
+    return b"".join((head, encode(metadata), b',"items":[', b",".join(stored.data for stored in items), b"]}"))
 
 
 def json_reply(body: bytes, status: int = 200, warnings: Sequence[str] = ()) -> web.Response:

@@ -4,20 +4,16 @@ Semantics from the Kubernetes documentation ("API concepts", efficient detection
 pkg/storage/cacher. As there, a resourceVersion that is too old is answered with HTTP 200 and an ERROR event.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from muster.local.apiserver.errors import ApiError, expired
-from muster.local.apiserver.http.representation import encode_object
 from muster.local.apiserver.kinds.resources import Resource
 from muster.local.apiserver.storage.selectors import Selector
 from muster.local.apiserver.storage.stored_objects import Change, StoredObject, encode
 from muster.local.apiserver.storage.versioned_store import VersionedStore
-from muster.local.apiserver.tables import TableBuilder
 
 Write = Callable[[bytes], Awaitable[None]]
 _CHUNK = 64
@@ -45,14 +41,12 @@ class Watch:
         versions: VersionedStore,
         closing: asyncio.Event,
         bookmark_every: float,
-        tables: TableBuilder | None = None,
     ) -> None:
         self._request = request
         self._versions = versions
         self._history = versions.history(request.resource.group_resource)
         self._closing = closing
         self._bookmark_every = bookmark_every
-        self._tables = tables
         self._wakeup = asyncio.Event()
         self._idle = False
 
@@ -140,8 +134,6 @@ class Watch:
             kind = "DELETED" if before else ""
         if not kind:
             return b""
-        if self._tables is not None:
-            return self._event(kind, change.current)
         form = f"{kind} {self._request.resource.api_version}"
         line = change.lines.get(form)
         if line is None:
@@ -149,10 +141,7 @@ class Watch:
         return line
 
     def _event(self, kind: str, stored: StoredObject) -> bytes:
-        request = self._request
-        if self._tables is not None:
-            return self._line(kind, encode(self._tables.table(request.resource, [stored])))
-        return self._line(kind, encode_object(request.resource, stored))
+        return self._line(kind, stored.data)
 
     def _bookmark(self, version: int, annotations: dict[str, str]) -> bytes:
         resource = self._request.resource
@@ -160,8 +149,6 @@ class Watch:
         if annotations:
             metadata["annotations"] = annotations
         mark = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
-        if self._tables is not None:
-            mark = self._tables.bookmark(resource, mark)
         return self._line("BOOKMARK", encode(mark))
 
     @staticmethod

@@ -1,22 +1,16 @@
 """Handlers of create, update, patch and delete."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from aiohttp import web
 
-from muster.local.apiserver.errors import ApiError, bad_request, method_not_allowed, unsupported_media
+from muster.local.apiserver.errors import bad_request, method_not_allowed, unsupported_media
 from muster.local.apiserver.http import bodies
-from muster.local.apiserver.http.query import Query
-from muster.local.apiserver.http.read_handlers import ReadHandlers
-from muster.local.apiserver.http.representation import encode_object
-from muster.local.apiserver.http.request_info import RequestInfo
+from muster.local.apiserver.http.request_info import Query, RequestInfo
 from muster.local.apiserver.http.responses import json_reply, success
-from muster.local.apiserver.kinds.resources import Resource, converted
 from muster.local.apiserver.objects.object_store import ObjectStore
 from muster.local.apiserver.objects.options import WriteOptions
-from muster.local.apiserver.storage.merge_patch import is_merge_patch, merge_patch
+from muster.local.apiserver.objects.write_preparation import is_merge_patch, merge_patch
 from muster.local.apiserver.storage.stored_objects import Json, StoredObject, encode
 
 _MERGE = "application/merge-patch+json"
@@ -27,9 +21,8 @@ _RETURNED_WHEN_DELETED = frozenset(("Pod", "Service", "ServiceAccount", "Persist
 class WriteHandlers:
     """Handlers of write requests."""
 
-    def __init__(self, store: ObjectStore, read: ReadHandlers) -> None:
+    def __init__(self, store: ObjectStore) -> None:
         self._store = store
-        self._read = read
 
     async def create(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
         """Create an object: POST to a collection."""
@@ -40,14 +33,14 @@ class WriteHandlers:
         if isinstance(body, dict) and isinstance(body.get("metadata"), dict) and info.resource.namespaced:
             body["metadata"].setdefault("namespace", info.namespace)
         stored = self._store.create(info.resource, info.namespace, body, options)
-        return self._reply(info.resource, stored, options, 201)
+        return self._reply(stored, options, 201)
 
     async def update(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
         """Replace an object or its status: PUT."""
         body = bodies.decode(await bodies.read_body(request), request.content_type)
         options = query.write(info.subresource)
         stored = self._store.update(info.resource, info.namespace, info.name, body, options)
-        return self._reply(info.resource, stored, options)
+        return self._reply(stored, options)
 
     async def patch(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
         """Patch an object or its status."""
@@ -63,7 +56,7 @@ class WriteHandlers:
         stored = self._store.patch(
             info.resource, info.namespace, info.name, lambda obj: merge_patch(obj, patch), options
         )
-        return self._reply(info.resource, stored, options)
+        return self._reply(stored, options)
 
     async def delete(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
         """Delete an object. The response is the object if it is still there (for pods always), else a Status."""
@@ -71,33 +64,15 @@ class WriteHandlers:
         stored, gone = self._store.delete(info.resource, info.namespace, info.name, options)
         if gone and info.resource.kind not in _RETURNED_WHEN_DELETED:
             return json_reply(encode(success(info.resource.qualified, stored.name, stored.uid)))
-        return json_reply(encode_object(info.resource, stored))
-
-    async def delete_all(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
-        """Delete all objects of a collection that the selectors match."""
-        options = query.delete(await self._optional_body(request))
-        if info.resource.namespaced and not info.namespace:
-            raise method_not_allowed("DELETE")
-        found = self._store.list(info.resource, info.namespace, self._read.selector(info, query))
-        deleted = []
-        for stored in found:
-            try:
-                deleted.append(self._store.delete(info.resource, stored.namespace, stored.name, options)[0])
-            except ApiError as failure:
-                if failure.code != 404:
-                    raise
-        metadata = {"resourceVersion": str(self._store.versions.version)}
-        return self._read.listed(request, info, query, deleted, metadata)
+        return json_reply(stored.data)
 
     async def _optional_body(self, request: web.BaseRequest) -> Any:
         raw = await bodies.read_body(request)
         return bodies.decode(raw, request.content_type) if raw else None
 
-    def _reply(
-        self, resource: Resource, stored: StoredObject, options: WriteOptions, status: int = 200
-    ) -> web.StreamResponse:
+    def _reply(self, stored: StoredObject, options: WriteOptions, status: int = 200) -> web.StreamResponse:
         if options.dry_run and status == 201:
-            obj: Json = converted(resource, stored)
+            obj: Json = stored.object()
             obj["metadata"].pop("resourceVersion", None)
             return json_reply(encode(obj), status, options.warnings)
-        return json_reply(encode_object(resource, stored), status, options.warnings)
+        return json_reply(stored.data, status, options.warnings)

@@ -3,8 +3,6 @@
 Defaults are from kubernetes pkg/apis/core/v1/defaults.go, rules from pkg/apis/core/validation/validation.go (v1.34).
 """
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 
@@ -15,37 +13,22 @@ Json = dict[str, Any]
 _CONTAINERS = ("initContainers", "containers")
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _POLICIES = ("Always", "OnFailure", "Never")
-_FORBIDDEN = (
-    "Forbidden: pod updates may not change fields other than `spec.containers[*].image`,"
-    "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing "
-    "tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
-)
+_FORBIDDEN = "Forbidden: pod updates may not change fields other than images, activeDeadlineSeconds and schedulingGates"
+_PROBE_DEFAULTS = (("timeoutSeconds", 1), ("periodSeconds", 10), ("successThreshold", 1), ("failureThreshold", 3))
 
 
-def set_template_defaults(spec: Json) -> None:
+def _set_template_defaults(spec: Json) -> None:
     """Set the defaults of a pod spec, in place."""
     spec.setdefault("restartPolicy", "Always")
-    spec.setdefault("dnsPolicy", "ClusterFirst")
     spec.setdefault("schedulerName", "default-scheduler")
     spec.setdefault("terminationGracePeriodSeconds", 30)
-    spec.setdefault("securityContext", {})
     for place in _CONTAINERS:
         for container in spec.get(place) or ():
             _set_container_defaults(container)
-    for volume in spec.get("volumes") or ():
-        for source in ("configMap", "secret", "projected", "downwardAPI"):
-            if isinstance(volume.get(source), dict):
-                volume[source].setdefault("defaultMode", 0o644)
 
 
 def _set_container_defaults(container: Json) -> None:
     container.setdefault("resources", {})
-    container.setdefault("terminationMessagePath", "/dev/termination-log")
-    container.setdefault("terminationMessagePolicy", "File")
-    image = container.get("image") or ""
-    _, colon, tag = image.rpartition("/")[2].partition(":")
-    latest = "@" not in image and (not colon or tag == "latest")
-    container.setdefault("imagePullPolicy", "Always" if latest else "IfNotPresent")
     for port in container.get("ports") or ():
         port.setdefault("protocol", "TCP")
     for variable in container.get("env") or ():
@@ -61,26 +44,18 @@ def _set_container_defaults(container: Json) -> None:
         probe = container.get(name)
         if probe is None:
             continue
-        for field, value in (
-            ("timeoutSeconds", 1),
-            ("periodSeconds", 10),
-            ("successThreshold", 1),
-            ("failureThreshold", 3),
-        ):
+        for field, value in _PROBE_DEFAULTS:
             probe.setdefault(field, value)
         if isinstance(probe.get("httpGet"), dict):
             probe["httpGet"].setdefault("scheme", "HTTP")
             probe["httpGet"].setdefault("path", "/")
-        if isinstance(probe.get("grpc"), dict):
-            probe["grpc"].setdefault("service", "")
 
 
 def set_defaults(pod: Json) -> None:
     """Set the defaults of a pod, in place."""
     spec = pod.get("spec")
     if isinstance(spec, dict):
-        set_template_defaults(spec)
-        spec.setdefault("enableServiceLinks", True)
+        _set_template_defaults(spec)
 
 
 def admit(pod: Json) -> None:
@@ -88,30 +63,17 @@ def admit(pod: Json) -> None:
     spec = pod.get("spec")
     if not isinstance(spec, dict):
         return
-    spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
     spec.setdefault("priority", 0)
     spec.setdefault("serviceAccountName", spec.get("serviceAccount") or "default")
     spec.setdefault("serviceAccount", spec["serviceAccountName"])
-    pod["status"] = {"phase": "Pending", "qosClass": _qos_class(spec)}
+    pod["status"] = {"phase": "Pending"}
     if spec.get("schedulingGates"):
         message = "Scheduling is blocked due to non-empty scheduling gates"
         gated = {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "message": message}
         pod["status"]["conditions"] = [gated]
 
 
-def _qos_class(spec: Json) -> str:
-    resources = [c["resources"] for place in _CONTAINERS for c in spec.get(place) or ()]
-    if not any(r.get("limits") or r.get("requests") for r in resources):
-        return "BestEffort"
-    for held in resources:
-        limits, requests = held.get("limits") or {}, held.get("requests") or {}
-        if any(name not in limits or limits[name] != requests.get(name) for name in ("cpu", "memory")):
-            return "Burstable"
-    return "Guaranteed"
-
-
-def check_template(spec: Json, path: str, policies: tuple[str, ...] = _POLICIES) -> list[Cause]:
-    """Validate a pod spec."""
+def _check_spec(spec: Json, path: str) -> list[Cause]:
     causes: list[Cause] = []
     if not spec.get("containers"):
         causes.append(required(f"{path}.containers"))
@@ -131,8 +93,8 @@ def check_template(spec: Json, path: str, policies: tuple[str, ...] = _POLICIES)
                 causes.append(Cause(f"{where}.name", f'Duplicate value: "{name}"', "FieldValueDuplicate"))
             seen.add(name)
             causes += _check_container(container, where, volumes)
-    if spec.get("restartPolicy") not in policies:
-        causes.append(unsupported(f"{path}.restartPolicy", spec.get("restartPolicy"), policies))
+    if spec.get("restartPolicy") not in _POLICIES:
+        causes.append(unsupported(f"{path}.restartPolicy", spec.get("restartPolicy"), _POLICIES))
     for field in ("hostname", "subdomain"):
         if spec.get(field):
             causes += label_1123(f"{path}.{field}", spec[field])
@@ -149,16 +111,11 @@ def _check_container(container: Json, where: str, volumes: set[Any]) -> list[Cau
     causes: list[Cause] = []
     if not container.get("image"):
         causes.append(required(f"{where}.image"))
-    if container["imagePullPolicy"] not in ("Always", "IfNotPresent", "Never"):
-        allowed = ("Always", "IfNotPresent", "Never")
-        causes.append(unsupported(f"{where}.imagePullPolicy", container["imagePullPolicy"], allowed))
     for index, port in enumerate(container.get("ports") or ()):
         number = port.get("containerPort", 0)
         if not 1 <= number <= 65535:
             message = "must be between 1 and 65535, inclusive"
             causes.append(wrong(f"{where}.ports[{index}].containerPort", number, message))
-        if port["protocol"] not in ("SCTP", "TCP", "UDP"):
-            causes.append(unsupported(f"{where}.ports[{index}].protocol", port["protocol"], ("SCTP", "TCP", "UDP")))
     for index, mount in enumerate(container.get("volumeMounts") or ()):
         if mount.get("name") not in volumes:
             message = f'Not found: "{mount.get("name")}"'
@@ -172,39 +129,30 @@ def _check_container(container: Json, where: str, volumes: set[Any]) -> list[Cau
 def check(pod: Json) -> list[Cause]:
     """Validate a pod."""
     spec = pod.get("spec")
-    return check_template(spec, "spec") if isinstance(spec, dict) else [required("spec.containers")]
+    return _check_spec(spec, "spec") if isinstance(spec, dict) else [required("spec.containers")]
 
 
 def check_change(new: Json, old: Json) -> list[Cause]:
-    """Validate an update of a pod: most of its spec is immutable."""
+    """Validate an update of a pod: of its spec, images change, a deadline comes nearer, and scheduling gates go.
+
+    A pod that has gates may be given the nodes that it wants, too.
+    """
     before, after = copy.deepcopy(old["spec"]), copy.deepcopy(new["spec"])
-    gated = bool(before.get("schedulingGates"))
+    was, now = before.pop("activeDeadlineSeconds", None), after.pop("activeDeadlineSeconds", None)
+    gates, still = before.pop("schedulingGates", None) or [], after.pop("schedulingGates", None) or []
     for spec in (before, after):
         for place in _CONTAINERS:
             for container in spec.get(place) or ():
                 container.pop("image", None)
+        if gates:
+            spec.pop("nodeSelector", None)
+            spec.pop("affinity", None)
     causes: list[Cause] = []
-    held, wanted = before.pop("tolerations", None) or [], after.pop("tolerations", None) or []
-    if any(toleration not in wanted for toleration in held):
-        causes.append(
-            Cause(
-                "spec.tolerations",
-                "Forbidden: existing toleration can not be modified except its tolerationSeconds",
-                "FieldValueForbidden",
-            )
-        )
-    was, now = before.pop("activeDeadlineSeconds", None), after.pop("activeDeadlineSeconds", None)
     if was is not None and (now is None or now > was):
-        message = "must be less than or equal to previous value"
-        causes.append(wrong("spec.activeDeadlineSeconds", now, message))
-    gates, still = before.pop("schedulingGates", None) or [], after.pop("schedulingGates", None) or []
+        causes.append(wrong("spec.activeDeadlineSeconds", now, "must be less than or equal to previous value"))
     if any(gate not in gates for gate in still):
         message = "Forbidden: only deletion is allowed, but found new scheduling gate"
         causes.append(Cause("spec.schedulingGates", message, "FieldValueForbidden"))
-    if gated:
-        for spec in (before, after):
-            spec.pop("nodeSelector", None)
-            spec.pop("affinity", None)
     if before != after:
         causes.append(Cause("spec", _FORBIDDEN, "FieldValueForbidden"))
     return causes

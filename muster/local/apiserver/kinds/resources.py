@@ -1,16 +1,14 @@
-"""`Resource`, one served resource in one version, and the table of the built-in ones."""
-
-from __future__ import annotations
+"""`Resource`, one served resource in one version; the table of the built-in ones, and the registry with CRDs' ones."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from muster.local.apiserver.errors import Cause
-from muster.local.apiserver.storage.stored_objects import GroupResource, StoredObject
+from muster.local.apiserver.errors import Cause, unknown_path
+from muster.local.apiserver.storage.stored_objects import GroupResource
 
 Json = dict[str, Any]
-ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+ALL_VERBS = ("create", "delete", "get", "list", "patch", "update", "watch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,17 +19,13 @@ class CrdVersion:
     """
 
     schema: Json
-    columns: tuple[Json, ...]
     crd_name: str
     check: Callable[[Json], list[Cause]]
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """One served resource in one version.
-
-    `storage_version` is the apiVersion that objects are stored in; other served versions are converted.
-    """
+    """One served resource. A CRD's is served in the version that its objects are stored in, and in no other."""
 
     group: str
     version: str
@@ -43,9 +37,12 @@ class Resource:
     categories: tuple[str, ...] = ()
     subresources: tuple[str, ...] = ()
     verbs: tuple[str, ...] = ALL_VERBS
-    group_resource: GroupResource = ("", "")
-    storage_version: str = ""
     custom: CrdVersion | None = field(default=None, compare=False)
+
+    @property
+    def group_resource(self) -> GroupResource:
+        """Its objects are stored under it."""
+        return self.group, self.plural
 
     @property
     def api_version(self) -> str:
@@ -86,8 +83,6 @@ def _builtin(
         categories=categories,
         subresources=subresources,
         verbs=verbs,
-        group_resource=(group, plural),
-        storage_version=api_version,
     )
 
 
@@ -107,7 +102,6 @@ BUILT_INS: tuple[Resource, ...] = (
     _builtin("v1", "endpoints", "Endpoints", "ep"),
     _builtin("v1", "configmaps", "ConfigMap", "cm"),
     _builtin("v1", "secrets", "Secret"),
-    _builtin("v1", "serviceaccounts", "ServiceAccount", "sa"),
     _builtin("v1", "nodes", "Node", "no", namespaced=False, subresources=("status",)),
     _builtin("v1", "events", "Event", "ev"),
     _builtin("v1", "persistentvolumeclaims", "PersistentVolumeClaim", "pvc", subresources=("status",)),
@@ -136,8 +130,46 @@ BUILT_INS: tuple[Resource, ...] = (
 )
 
 
-def converted(resource: Resource, stored: StoredObject) -> Json:
-    """The object in the API version of a resource."""
-    obj = stored.object()
-    obj["apiVersion"] = resource.api_version
-    return obj
+class Registry:
+    """Finds resources by (group, version, plural) and by (group, plural)."""
+
+    def __init__(self) -> None:
+        self._served: dict[tuple[str, str, str], Resource] = {}
+        self._homes: dict[GroupResource, Resource] = {}
+        self._custom: dict[str, Resource] = {}
+        self.generation = 0
+        """Increases with each change; clients keep documents that were made from the registry by it."""
+        for resource in BUILT_INS:
+            self._add(resource)
+
+    def find(self, group: str, version: str, plural: str) -> Resource:
+        """The resource with these names; ApiError 404 if there is none."""
+        found = self._served.get((group, version, plural))
+        if found is None:
+            raise unknown_path()
+        return found
+
+    def home(self, group_resource: GroupResource) -> Resource | None:
+        """The resource; None after its CRD was deleted."""
+        return self._homes.get(group_resource)
+
+    def all(self) -> list[Resource]:
+        """Every served resource, built-ins first."""
+        return list(self._served.values())
+
+    def install(self, crd_name: str, resource: Resource) -> None:
+        """Serve the resource of a CRD, in place of the one it had before."""
+        self.remove(crd_name)
+        self._custom[crd_name] = resource
+        self._add(resource)
+
+    def remove(self, crd_name: str) -> None:
+        """Stop serving a CRD."""
+        if (resource := self._custom.pop(crd_name, None)) is not None:
+            del self._served[resource.group, resource.version, resource.plural]
+            del self._homes[resource.group_resource]
+        self.generation += 1
+
+    def _add(self, resource: Resource) -> None:
+        self._served[resource.group, resource.version, resource.plural] = resource
+        self._homes[resource.group_resource] = resource

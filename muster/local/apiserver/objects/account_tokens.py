@@ -6,8 +6,6 @@ as the pods that have them end with the process.
 There are no ServiceAccount objects, so each name is one.
 """
 
-from __future__ import annotations
-
 import json
 import secrets
 from base64 import urlsafe_b64encode

@@ -3,8 +3,6 @@
 The order of the steps is that of apiserver pkg/registry/generic/registry/store.go.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from muster.api.values.timestamps import whole_time

@@ -4,8 +4,6 @@ One task, woken by changes, works through a queue of uids; nothing is polled. It
 Rules from the Kubernetes documentation ("Garbage collection") and kubernetes pkg/controller/garbagecollector.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The metadata that the server sets: generated name, uid, resourceVersion, generation, timestamps."""
 
-from __future__ import annotations
-
 import random
 import uuid
 from typing import Any

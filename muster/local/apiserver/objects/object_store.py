@@ -4,8 +4,6 @@ Every method is synchronous and runs on the event loop's thread, so each call is
 reading the old object and writing the new one.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -17,14 +15,11 @@ from muster.local.apiserver.errors import (
     forbidden,
     not_found,
 )
-from muster.local.apiserver.kinds.admission import admit
-from muster.local.apiserver.kinds.registry import Registry
-from muster.local.apiserver.kinds.resources import Resource
+from muster.local.apiserver.kinds.resources import Registry, Resource
 from muster.local.apiserver.objects import deletion, metadata, write_preparation
 from muster.local.apiserver.objects.options import DeleteOptions, WriteOptions
-from muster.local.apiserver.objects.write_preparation import served
+from muster.local.apiserver.objects.write_preparation import admit, merge_patch
 from muster.local.apiserver.schema import crds, validation
-from muster.local.apiserver.storage.merge_patch import merge_patch
 from muster.local.apiserver.storage.selectors import Selector
 from muster.local.apiserver.storage.stored_objects import Json, StoredObject
 from muster.local.apiserver.storage.versioned_store import VersionedStore
@@ -105,7 +100,7 @@ class ObjectStore:
     ) -> StoredObject:
         """Replace an object with the result of `change`."""
         stored = self.get(resource, namespace, name)
-        obj = validation.check_type(resource, change(served(resource, stored)))
+        obj = validation.check_type(resource, change(stored.object()))
         metadata.set_namespace_and_name(resource, obj, namespace, name)
         return self._replace(resource, stored, obj, options, needs_version=False)
 
@@ -156,7 +151,7 @@ class ObjectStore:
         needs_version: bool,
     ) -> StoredObject:
         new = write_preparation.replacement(resource, stored, obj, options, needs_version=needs_version)
-        if new == served(resource, stored):
+        if new == stored.object():
             return stored
         return self._write_or_remove(resource, stored, new, options)
 
@@ -168,7 +163,6 @@ class ObjectStore:
         return self._put(resource, obj, options)
 
     def _put(self, resource: Resource, obj: Json, options: WriteOptions) -> StoredObject:
-        obj["apiVersion"] = resource.storage_version
         is_definition = resource.group_resource == crds.CRD_RESOURCE
         if is_definition:
             crds.set_accepted_status(obj, whole_time(self._clock()))
@@ -186,8 +180,8 @@ class ObjectStore:
         return last
 
     def install(self, crd: Json) -> None:
-        """Serve the resources that a stored CRD defines."""
-        self.registry.install(crd["metadata"]["name"], crds.resources(crd))
+        """Serve the resource that a stored CRD defines."""
+        self.registry.install(crd["metadata"]["name"], crds.resource(crd))
 
     def _require_open_namespace(self, resource: Resource, namespace: str, obj: Json) -> None:
         if not resource.namespaced:

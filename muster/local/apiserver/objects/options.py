@@ -1,7 +1,5 @@
 """Options of write and delete requests (meta/v1 CreateOptions, UpdateOptions, PatchOptions, DeleteOptions)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 

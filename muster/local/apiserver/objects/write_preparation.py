@@ -1,16 +1,17 @@
-"""What is stored for what a request sends: strict reading, defaults, checks, generation."""
-
-from __future__ import annotations
+"""What is stored for what a request sends: merge patch (RFC 7386), strict reading, defaults, admission, generation."""
 
 import random
+from typing import Any
 
 from muster.api.values.timestamps import whole_time
-from muster.local.apiserver.errors import Cause, bad_request
+from muster.local.apiserver.errors import Cause, bad_request, forbidden
+from muster.local.apiserver.kinds import pods, services
 from muster.local.apiserver.kinds.resources import Resource
 from muster.local.apiserver.objects import metadata
 from muster.local.apiserver.objects.options import WriteOptions
 from muster.local.apiserver.schema import validation
 from muster.local.apiserver.storage.stored_objects import Json, StoredObject
+from muster.local.apiserver.storage.versioned_store import VersionedStore
 
 
 def new_object(resource: Resource, obj: Json, options: WriteOptions, now: float, randomness: random.Random) -> None:
@@ -32,7 +33,7 @@ def replacement(
     needs_version: bool,
 ) -> Json:
     """What replaces the stored object where ``obj`` was sent; equal to the stored one if nothing changes."""
-    old = served(resource, stored)
+    old = stored.object()
     read_strictly(resource, obj, options)
     metadata.prepare_for_update(resource, obj, old, stored, needs_version=needs_version)
     obj = _writable(resource, obj, old, options.subresource)
@@ -41,13 +42,6 @@ def replacement(
     _refuse_new_finalizers(resource, obj, old)
     if "generation" in old["metadata"] and metadata.spec_changed(resource, obj, old):
         obj["metadata"]["generation"] = old["metadata"]["generation"] + 1
-    return obj
-
-
-def served(resource: Resource, stored: StoredObject) -> Json:
-    """The object in the API version of the request."""
-    obj = stored.object()
-    obj["apiVersion"] = resource.api_version
     return obj
 
 
@@ -88,3 +82,51 @@ def _refuse_new_finalizers(resource: Resource, obj: Json, old: Json) -> None:
         if new:
             message = f"Forbidden: no new finalizers can be added if the object is being deleted: {sorted(new)}"
             validation.raise_if_invalid(resource, obj, [Cause("metadata.finalizers", message, "FieldValueForbidden")])
+
+
+_CLASSES = ("scheduling.k8s.io", "priorityclasses")
+
+
+def admit(resource: Resource, obj: Json, versions: VersionedStore) -> None:
+    """Admit a new object, in place; ApiError 403 for a pod whose PriorityClass does not exist, and for every Job."""
+    match resource.group_resource:
+        case ("batch", "jobs"):
+            why = "the local cluster runs no Jobs; create a Pod (kubectl run), or an Experiment (muster submit)"
+            raise forbidden("jobs.batch", obj["metadata"].get("name", ""), why)
+        case ("", "pods"):
+            pods.admit(obj)
+            wanted = (obj.get("spec") or {}).get("priorityClassName")
+            if wanted:
+                found = versions.lookup(_CLASSES, "", wanted)
+                if found is None:
+                    why = f"no PriorityClass with name {wanted} was found"
+                    raise forbidden("pods", obj["metadata"].get("name", ""), why)
+                obj["spec"]["priority"] = found.object().get("value", 0)
+        case ("", "services"):
+            taken = {str(stored.object()["spec"].get("clusterIP")) for stored in versions.scan(resource.group_resource)}
+            services.allocate(obj, taken)
+
+
+def merge_patch(target: Any, patch: Any) -> Any:
+    """Apply a merge patch. Neither argument is modified."""
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(target) if isinstance(target, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = merge_patch(result.get(key), value)
+    return result
+
+
+def is_merge_patch(strategic: Any) -> bool:
+    """Whether a strategic merge patch is a merge patch too: it has neither a list nor a directive such as `$patch`.
+
+    `kubectl apply` of a changed ConfigMap, Secret or label sends such a one.
+    """
+    if isinstance(strategic, list):
+        return False
+    return not isinstance(strategic, dict) or all(
+        not key.startswith("$") and is_merge_patch(value) for key, value in strategic.items()
+    )

@@ -4,8 +4,6 @@ Each model class lists its fields with their types (`openapi_types`, `attribute_
 field refuses None. The classes are imported at the first use, which takes 0.3 s, and not at the start.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from typing import Any
@@ -78,60 +76,3 @@ def _typed(kind: str, field: str) -> Json:
     if found := _LIST.fullmatch(kind):
         return {"type": "array", "items": _typed(found[1], "")}
     return _building.get(kind) or schema(kind)
-
-
-_TYPES: dict[str, tuple[type, ...]] = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "object": (dict,),
-    "array": (list,),
-}
-_NAMES = {dict: "object", list: "array", str: "string", bool: "bool", int: "number", float: "number"}
-
-
-def decode_types(value: Any, shape: Json, path: str = "") -> list[str]:
-    """Decode as Go does: drop nulls, convert numeric quantities to strings, in place. Returns the type errors."""
-    expected = shape.get("type")
-    if expected is None:
-        return []
-    fits = isinstance(value, _TYPES[expected]) and (expected == "boolean" or not isinstance(value, bool))
-    if not fits:
-        kind = _NAMES.get(type(value), "null")
-        return [f"json: cannot unmarshal {kind} into Go struct field {path} of type {expected}"]
-    faults: list[str] = []
-    if isinstance(value, dict):
-        properties: Json = shape.get("properties") or {}
-        additional = shape.get("additionalProperties")
-        for key in list(value):
-            inner = properties.get(key) or additional
-            if inner is None:
-                continue
-            if value[key] is None:
-                del value[key]
-                continue
-            if inner.get("x-quantity") and isinstance(value[key], int | float) and not isinstance(value[key], bool):
-                value[key] = str(value[key])
-            faults += decode_types(value[key], inner, f"{path}.{key}")
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            faults += decode_types(item, shape["items"], f"{path}[{index}]")
-    return faults
-
-
-def missing(value: Any, shape: Json, path: str) -> list[str]:
-    """The paths of required fields that are missing below `path`."""
-    found: list[str] = []
-    if isinstance(value, dict):
-        found += [f"{path}.{name}" for name in shape.get("required") or () if name not in value]
-        properties: Json = shape.get("properties") or {}
-        additional = shape.get("additionalProperties")
-        for key, item in value.items():
-            inner = properties.get(key) or additional
-            if inner is not None:
-                found += missing(item, inner, f"{path}.{key}")
-    elif isinstance(value, list) and "items" in shape:
-        for index, item in enumerate(value):
-            found += missing(item, shape["items"], f"{path}[{index}]")
-    return found

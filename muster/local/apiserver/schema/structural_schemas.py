@@ -1,14 +1,12 @@
-"""Structural schemas of custom resources: pruning, defaulting, validation.
+"""Structural schemas: pruning, decoding, defaulting and validation of objects by the schema of their kind.
 
 Rules from the Kubernetes documentation (custom resources, "Specifying a structural schema") and from apiextensions
-pkg/apiserver/{schema,validation}. A library validates by OpenAPI 3.0; this module translates its errors into
-Kubernetes' messages, and checks the list types, which OpenAPI does not have.
+pkg/apiserver/{schema,validation}. A library validates custom resources by OpenAPI 3.0.
 """
-
-from __future__ import annotations
 
 import copy
 import functools
+import itertools
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -16,39 +14,52 @@ from typing import Any
 import msgspec
 
 from muster.local.apiserver.errors import Cause, required, unsupported, wrong
-from muster.local.apiserver.schema.builtin_schemas import decode_types
 from muster.local.apiserver.schema.builtin_schemas import schema as model
 
 Json = dict[str, Any]
 _EMBEDDED = ("apiVersion", "kind", "metadata")
-_TYPES = ("array", "boolean", "integer", "number", "object", "string")
+_TYPES: dict[str, tuple[type, ...]] = {
+    "array": (list,),
+    "boolean": (bool,),
+    "integer": (int,),
+    "number": (int, float),
+    "object": (dict,),
+    "string": (str,),
+}
+_GO_NAMES = {dict: "object", list: "array", str: "string", bool: "bool", int: "number", float: "number"}
 _CAUSES_SHOWN = 20
+_NOT_IN_OPENAPI = ("description", "default", "example", "format", "title")
+
+
+def _below(value: Any, schema: Json) -> Iterator[tuple[Any, Any, Json]]:
+    """What a value holds that its schema describes: key or index, the field or item, and the schema of that."""
+    if isinstance(value, dict):
+        properties: Json = schema.get("properties") or {}
+        for key in list(value):
+            inner = properties.get(key) or schema.get("additionalProperties")
+            if isinstance(inner, dict):
+                yield key, value[key], inner
+    elif isinstance(value, list) and isinstance(schema.get("items"), dict):
+        yield from ((index, item, schema["items"]) for index, item in enumerate(value))
+
+
+def _at(path: str, part: Any) -> str:
+    return f"{path}[{part}]" if isinstance(part, int) else f"{path}.{part}" if path else str(part)
 
 
 def prune(value: Any, schema: Json, path: str = "", *, embedded: bool = False) -> list[str]:
     """Remove fields that the schema does not declare, in place; returns their paths."""
+    embedded = embedded or bool(schema.get("x-kubernetes-embedded-resource"))
     lost: list[str] = []
-    if isinstance(value, dict):
-        properties: Json = schema.get("properties") or {}
-        additional = schema.get("additionalProperties")
-        keep = bool(schema.get("x-kubernetes-preserve-unknown-fields"))
-        embedded = embedded or bool(schema.get("x-kubernetes-embedded-resource"))
-        for key in list(value):
-            if embedded and key in _EMBEDDED:
-                continue
-            where = f"{path}.{key}" if path else key
-            if key in properties:
-                lost += prune(value[key], properties[key], where)
-            elif isinstance(additional, dict):
-                lost += prune(value[key], additional, where)
-            elif not keep and not additional:
-                del value[key]
-                lost.append(where)
-    elif isinstance(value, list):
-        items = schema.get("items")
-        if isinstance(items, dict):
-            for index, item in enumerate(value):
-                lost += prune(item, items, f"{path}[{index}]")
+    keep = schema.get("x-kubernetes-preserve-unknown-fields") or schema.get("additionalProperties")
+    if isinstance(value, dict) and not keep:
+        known = {*(schema.get("properties") or ()), *(_EMBEDDED if embedded else ())}
+        for key in [each for each in value if each not in known]:
+            del value[key]
+            lost.append(_at(path, key))
+    for key, item, inner in _below(value, schema):
+        if not (embedded and key in _EMBEDDED):
+            lost += prune(item, inner, _at(path, key))
     return lost
 
 
@@ -59,53 +70,37 @@ def fill_defaults(value: Any, schema: Json) -> None:
             absent = key not in value or (value[key] is None and not inner.get("nullable"))
             if absent and "default" in inner:
                 value[key] = copy.deepcopy(inner["default"])
-            if key in value:
-                fill_defaults(value[key], inner)
-        additional = schema.get("additionalProperties")
-        if isinstance(additional, dict):
-            known = schema.get("properties") or {}
-            for key, item in value.items():
-                if key not in known:
-                    fill_defaults(item, additional)
-    elif isinstance(value, list):
-        items = schema.get("items")
-        if isinstance(items, dict):
-            for item in value:
-                fill_defaults(item, items)
+    for _, item, inner in _below(value, schema):
+        fill_defaults(item, inner)
 
 
-def _plain(schema: Any) -> Any:
-    """The schema in OpenAPI 3.0: the x-kubernetes extensions are removed, int-or-string is translated."""
-    if isinstance(schema, list):
-        return [_plain(s) for s in schema]
-    if not isinstance(schema, dict):
-        return schema
-    kept: Json = {}
-    for key, value in schema.items():
-        if key == "pattern" and not _readable(value):
-            # Go's RE2 has a few classes that Python's re lacks; such a pattern is not enforced here.
+def decode_types(value: Any, shape: Json, path: str = "") -> list[str]:
+    """Decode as Go does: drop nulls, convert numeric quantities to strings, in place. Returns the type errors."""
+    expected = shape.get("type")
+    if expected is None:
+        return []
+    fits = isinstance(value, _TYPES[expected]) and (expected == "boolean" or not isinstance(value, bool))
+    if not fits:
+        kind = _GO_NAMES.get(type(value), "null")
+        return [f"json: cannot unmarshal {kind} into Go struct field {path} of type {expected}"]
+    faults: list[str] = []
+    for key, item, inner in _below(value, shape):
+        if item is None and isinstance(value, dict):
+            del value[key]
             continue
-        if key.startswith("x-kubernetes-") or key in ("description", "default", "example", "format", "title"):
-            continue
-        if key in ("properties", "patternProperties") and isinstance(value, dict):
-            kept[key] = {name: _plain(inner) for name, inner in value.items()}
-        elif key in ("items", "additionalProperties", "not", "allOf", "anyOf", "oneOf"):
-            kept[key] = _plain(value)
-        else:
-            kept[key] = value
-    if schema.get("x-kubernetes-int-or-string"):
-        kept.pop("type", None)
-        both = {"anyOf": [{"type": "integer"}, {"type": "string"}]}
-        kept["allOf"] = [*kept.get("allOf", ()), both]
-    return kept
+        if inner.get("x-quantity") and isinstance(item, int | float) and not isinstance(item, bool):
+            item = value[key] = str(item)
+        faults += decode_types(item, inner, _at(path, key))
+    return faults
 
 
-def _readable(pattern: str) -> bool:
-    try:
-        re.compile(pattern)
-    except re.error:
-        return False
-    return True
+def missing(value: Any, shape: Json, path: str) -> list[str]:
+    """The paths of required fields that are missing below `path`."""
+    wanted = (shape.get("required") or ()) if isinstance(value, dict) else ()
+    found = [_at(path, name) for name in wanted if name not in value]
+    for key, item, inner in _below(value, shape):
+        found += missing(item, inner, _at(path, key))
+    return found
 
 
 def schema_faults(schema: Any, where: str, *, typed: bool = True) -> list[Cause]:
@@ -121,7 +116,7 @@ def schema_faults(schema: Any, where: str, *, typed: bool = True) -> list[Cause]
         return causes
     kind = schema.get("type")
     if kind is not None and kind not in _TYPES:
-        causes.append(unsupported(f"{where}.type", kind, _TYPES))
+        causes.append(unsupported(f"{where}.type", kind, tuple(_TYPES)))
     for name, below in (schema.get("properties") or {}).items():
         causes += schema_faults(below, f"{where}.properties[{name}]")
     for name in ("additionalProperties", "items"):
@@ -131,11 +126,35 @@ def schema_faults(schema: Any, where: str, *, typed: bool = True) -> list[Cause]
     return causes
 
 
-def _at(parts: Iterator[Any]) -> str:
-    path = ""
-    for part in parts:
-        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)
-    return path
+def _plain(schema: Any) -> Any:
+    """The schema in OpenAPI 3.0: the x-kubernetes extensions are removed, int-or-string is translated."""
+    if isinstance(schema, list):
+        return [_plain(s) for s in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept: Json = {}
+    for key, value in schema.items():
+        if key.startswith("x-kubernetes-") or key in _NOT_IN_OPENAPI or (key == "pattern" and not _readable(value)):
+            continue
+        if key in ("properties", "patternProperties") and isinstance(value, dict):
+            kept[key] = {name: _plain(inner) for name, inner in value.items()}
+        elif key in ("items", "additionalProperties", "not", "allOf", "anyOf", "oneOf"):
+            kept[key] = _plain(value)
+        else:
+            kept[key] = value
+    if schema.get("x-kubernetes-int-or-string"):
+        kept.pop("type", None)
+        kept["allOf"] = [*kept.get("allOf", ()), {"anyOf": [{"type": "integer"}, {"type": "string"}]}]
+    return kept
+
+
+def _readable(pattern: str) -> bool:
+    """Whether Python has the classes of a pattern of Go's RE2. One that it cannot read is not enforced here."""
+    try:
+        re.compile(pattern)
+    except re.error:
+        return False
+    return True
 
 
 def _shown(value: Any) -> str:
@@ -143,73 +162,11 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 200 else text[:200] + "..."
 
 
-_KIND_NAMES = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
-
-
-def _kind(value: Any) -> str:
-    return "null" if value is None else _KIND_NAMES.get(type(value), "object")
-
-
 def _cause(error: Any) -> Cause:
-    path = _at(iter(error.absolute_path))
-    rule, bound, value = error.validator, error.validator_value, error.instance
-    where = f"{path} in body" if path else "<nil> in body"
-    match rule:
-        case "required":
-            missing = next(name for name in bound if name not in value)
-            return required(f"{path}.{missing}" if path else missing)
-        case "type":
-            shown = f'"{_kind(value)}"'
-            message = f"Invalid value: {shown}: {where} must be of type {bound}: {shown}"
-            return Cause(path, message, "FieldValueTypeInvalid")
-        case "enum":
-            return unsupported(path, value, [str(b) for b in bound])
-        case "pattern":
-            return wrong(path, value, f"{where} should match '{bound}'")
-        case "minimum":
-            return wrong(path, value, f"{where} should be greater than or equal to {bound}")
-        case "maximum":
-            return wrong(path, value, f"{where} should be less than or equal to {bound}")
-        case "minLength":
-            return wrong(path, value, f"{where} should be at least {bound} chars long")
-        case "maxLength":
-            return Cause(path, f"Too long: may not be more than {bound} bytes", "FieldValueTooLong")
-        case "minItems":
-            return wrong(path, len(value), f"{where} should have at least {bound} items")
-        case "maxItems":
-            return Cause(path, f"Too many: {len(value)}: must have at most {bound} items", "FieldValueTooMany")
-        case "minProperties":
-            return wrong(path, len(value), f"{where} should have at least {bound} properties")
-        case "maxProperties":
-            return Cause(path, f"Too many: {len(value)}: must have at most {bound} properties", "FieldValueTooMany")
-    return Cause(path, f"Invalid value: {_shown(value)}: {where} breaks the rule {rule}: {_shown(bound)}")
-
-
-def check_list_types(value: Any, schema: Json, path: str = "") -> list[Cause]:
-    """Duplicate items in lists of type set or map."""
-    causes: list[Cause] = []
-    if isinstance(value, dict):
-        properties: Json = schema.get("properties") or {}
-        additional = schema.get("additionalProperties")
-        for key, item in value.items():
-            inner = properties.get(key) or (additional if isinstance(additional, dict) else None)
-            if inner:
-                causes += check_list_types(item, inner, f"{path}.{key}" if path else key)
-    elif isinstance(value, list):
-        kind = schema.get("x-kubernetes-list-type")
-        seen: set[str] = set()
-        keys: list[str] = schema.get("x-kubernetes-list-map-keys") or []
-        for index, item in enumerate(value):
-            where = f"{path}[{index}]"
-            if kind == "set" or (kind == "map" and isinstance(item, dict)):
-                identity = item if kind == "set" else {k: item[k] for k in keys if k in item}
-                text = msgspec.json.encode(identity, order="sorted").decode()
-                if text in seen:
-                    causes.append(Cause(where, f"Duplicate value: {text}", "FieldValueDuplicate"))
-                seen.add(text)
-            if isinstance(schema.get("items"), dict):
-                causes += check_list_types(item, schema["items"], where)
-    return causes
+    path = functools.reduce(_at, error.absolute_path, "")
+    if error.validator == "required":
+        return required(_at(path, next(name for name in error.validator_value if name not in error.instance)))
+    return wrong(path, _shown(error.instance), f"breaks the rule {error.validator}: {_shown(error.validator_value)}")
 
 
 def make_schema_validator(schema: Json) -> Callable[[Json], list[Cause]]:
@@ -221,12 +178,4 @@ def make_schema_validator(schema: Json) -> Callable[[Json], list[Cause]]:
 
         return OAS30Validator(_plain(schema))
 
-    def check(obj: Json) -> list[Cause]:
-        causes: list[Cause] = []
-        for error in compiled().iter_errors(obj):
-            causes.append(_cause(error))
-            if len(causes) == _CAUSES_SHOWN:
-                break
-        return causes or check_list_types(obj, schema)
-
-    return check
+    return lambda obj: [_cause(error) for error in itertools.islice(compiled().iter_errors(obj), _CAUSES_SHOWN)]

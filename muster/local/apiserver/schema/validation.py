@@ -1,7 +1,5 @@
 """What happens to an object before it is stored: type check, pruning, defaulting, validation; all in place."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 from typing import Any
@@ -11,8 +9,8 @@ from muster.local.apiserver.kinds import pods, services
 from muster.local.apiserver.kinds.metadata_validation import check_metadata, metadata_types
 from muster.local.apiserver.kinds.resources import Resource
 from muster.local.apiserver.schema import crds
-from muster.local.apiserver.schema.builtin_schemas import decode_types, missing, model_name, schema
-from muster.local.apiserver.schema.structural_schemas import fill_defaults, prune
+from muster.local.apiserver.schema.builtin_schemas import model_name, schema
+from muster.local.apiserver.schema.structural_schemas import decode_types, fill_defaults, missing, prune
 
 Json = dict[str, Any]
 
@@ -66,9 +64,7 @@ def set_defaults(resource: Resource, obj: Json, old: Json | None = None) -> None
         case "Pod":
             pods.set_defaults(obj)
         case "Service":
-            services.set_defaults(obj)
-            if old is not None:
-                services.keep_allocated(obj, old)
+            services.set_defaults(obj, old)
         case "Namespace":
             obj["metadata"].setdefault("labels", {})["kubernetes.io/metadata.name"] = obj["metadata"].get("name", "")
             obj.setdefault("spec", {}).setdefault("finalizers", ["kubernetes"])
@@ -79,30 +75,10 @@ def set_defaults(resource: Resource, obj: Json, old: Json | None = None) -> None
             if plain:
                 data = obj.setdefault("data", {})
                 data.update({k: base64.b64encode(v.encode()).decode() for k, v in plain.items()})
-        case "Job":
-            _set_job_defaults(obj)
         case "PersistentVolumeClaim":
             obj.setdefault("status", {}).setdefault("phase", "Pending")
-            obj.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
-        case "PriorityClass":
-            obj.setdefault("preemptionPolicy", "PreemptLowerPriority")
         case "CustomResourceDefinition":
             crds.set_defaults(obj)
-
-
-def _set_job_defaults(job: Json) -> None:
-    spec = job.get("spec")
-    if not isinstance(spec, dict):
-        return
-    if "completions" not in spec and "parallelism" not in spec:
-        spec["completions"] = 1
-    spec.setdefault("parallelism", 1)
-    spec.setdefault("backoffLimit", 6)
-    spec.setdefault("completionMode", "NonIndexed")
-    spec.setdefault("suspend", False)
-    template = (spec.get("template") or {}).get("spec")
-    if isinstance(template, dict):
-        pods.set_template_defaults(template)
 
 
 def check(resource: Resource, obj: Json, old: Json | None) -> list[Cause]:
@@ -122,19 +98,14 @@ def check(resource: Resource, obj: Json, old: Json | None) -> list[Cause]:
             return pods.check(obj) or (pods.check_change(obj, old) if old is not None else [])
         case "Service":
             return services.check(obj, old)
-        case "Job":
-            if not isinstance(obj.get("spec"), dict):
-                return [required("spec.template")]
-            spec = obj["spec"]["template"].get("spec") or {"terminationGracePeriodSeconds": 30}
-            return pods.check_template(spec, "spec.template.spec", ("OnFailure", "Never"))
         case "ConfigMap" | "Secret":
-            return _check_data(obj, old)
+            return _check_data(obj)
         case "PriorityClass":
             return [] if "value" in obj else [required("value")]
     return []
 
 
-def _check_data(obj: Json, old: Json | None) -> list[Cause]:
+def _check_data(obj: Json) -> list[Cause]:
     causes: list[Cause] = []
     binary = "binaryData" if obj["kind"] == "ConfigMap" else "data"
     for key, text in (obj.get(binary) or {}).items():
@@ -145,11 +116,6 @@ def _check_data(obj: Json, old: Json | None) -> list[Cause]:
     size = sum(len(v) for part in ("data", "binaryData") for v in (obj.get(part) or {}).values())
     if size > 1 << 20:
         causes.append(Cause("", "Too long: may not be more than 1048576 bytes", "FieldValueTooLong"))
-    if old is not None and old.get("immutable"):
-        for part in ("data", "binaryData", "immutable"):
-            if obj.get(part) != old.get(part):
-                message = "Forbidden: field is immutable when `immutable` is set"
-                causes.append(Cause(part, message, "FieldValueForbidden"))
     return causes
 
 

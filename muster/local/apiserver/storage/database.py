@@ -4,8 +4,6 @@ WAL mode with synchronous=NORMAL loses nothing when the process is killed. A pow
 the file then holds a consistent earlier state.
 """
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
 from collections.abc import Callable, Iterator

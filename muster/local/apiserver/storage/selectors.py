@@ -3,8 +3,6 @@
 Grammar and semantics (also for missing labels) are those of apimachinery pkg/labels/selector.go.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +15,7 @@ _VALUE = r"([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?"
 _SET = re.compile(rf"\s*({_KEY})\s+(in|notin)\s*\(([^()]*)\)\s*")
 _EXISTS = re.compile(rf"\s*(!?)\s*({_KEY})\s*")
 _FIELD = re.compile(r"\s*([^=!\s]+)\s*(!=|==|=)\s*(.*)", re.DOTALL)
-_COMPARE = re.compile(rf"\s*({_KEY})\s*(==|!=|=|>|<)\s*({_VALUE})\s*")
+_COMPARE = re.compile(rf"\s*({_KEY})\s*(==|!=|=)\s*({_VALUE})\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +36,7 @@ class SelectorRequirement:
                 return value is None
             case "in":
                 return value is not None and value in self.values
-            case "notin":
-                return value is None or value not in self.values
-        if value is None or not re.fullmatch(r"-?\d{1,18}", value):
-            return False
-        bound = int(next(iter(self.values)))
-        return int(value) > bound if self.operator == ">" else int(value) < bound
+        return value is None or value not in self.values
 
 
 def _split(text: str) -> list[str]:
@@ -67,10 +60,7 @@ def _requirement(part: str, whole: str) -> SelectorRequirement:
     if found := _EXISTS.fullmatch(part):
         return SelectorRequirement(found[2], "absent" if found[1] else "exists", frozenset())
     if found := _COMPARE.fullmatch(part):
-        operator = {"=": "in", "==": "in", "!=": "notin"}.get(found[3], found[3])
-        if operator in "<>" and not re.fullmatch(r"-?\d{1,18}", found[4]):
-            raise bad_request(f"unable to parse requirement: values: for '{operator}' the value must be an integer")
-        return SelectorRequirement(found[1], operator, frozenset((found[4],)))
+        return SelectorRequirement(found[1], "notin" if found[3] == "!=" else "in", frozenset((found[4],)))
     raise bad_request(
         f"unable to parse requirement {part.strip()!r} of label selector {whole!r}; "
         "write key=value, key!=value, key in (a,b), key notin (a,b), key or !key"

@@ -3,8 +3,6 @@
 Bytes cannot be modified by a caller, are sent to clients unchanged, and add no objects for Python's garbage collector.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal

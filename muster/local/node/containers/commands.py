@@ -1,7 +1,5 @@
 """Runs a command in a container that runs, and hands its output on as it comes."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Sequence

@@ -4,8 +4,6 @@ Some names are treated as images that do not exist, so that the failed states ca
 `missing/<anything>` and `<anything>/missing:<tag>` alternate between ErrImagePull and ImagePullBackOff.
 """
 
-from __future__ import annotations
-
 import re
 
 _MISSING = re.compile(r"(?:missing/.*|(?:.*/)?missing(?::.*)?)", re.DOTALL)

@@ -4,12 +4,10 @@ The other two start after the startup probe has succeeded. A startup or liveness
 readiness probe only sets its readiness.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import aiohttp
 
@@ -47,7 +45,7 @@ class ProbeTiming:
     failures: int
 
     @classmethod
-    def of(cls, probe: Object) -> ProbeTiming:
+    def of(cls, probe: Object) -> Self:
         """With the defaults of the Kubernetes API (pkg/apis/core/v1/defaults.go)."""
         return cls(
             delay=float(probe.get("initialDelaySeconds") or 0),

@@ -1,9 +1,7 @@
 """Container spec to `ProcessSpec`: environment, arguments, mounts, memory limit, and names without namespaces."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from muster.api.values.quantities import QuantityError, parse_quantity
@@ -14,7 +12,7 @@ from muster.local.node.context import PodContext
 from muster.local.node.isolation.cgroups import Group
 from muster.local.node.isolation.levels import Isolation
 from muster.local.node.isolation.sandbox import ProcessSpec
-from muster.local.node.network.name_rewriting import rewrite
+from muster.local.node.network.hosts_files import DOMAIN
 from muster.local.node.objects import Object
 from muster.local.node.sources.environment import (
     arguments,
@@ -23,6 +21,24 @@ from muster.local.node.sources.environment import (
     service_variables,
 )
 from muster.local.node.sources.volumes import mounts_of, volume_variables
+
+_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+
+
+def rewrite(text: str, namespace: str, subdomains: Iterable[str], address_of: Callable[[str], str]) -> str:
+    """`text` with every name of a pod replaced by `address_of("host.sub")`.
+
+    A name is `<hostname>.<subdomain>[.<namespace>[.svc[.cluster.local]]]`.
+    """
+    for subdomain in subdomains:
+        suffix = rf"(?:\.{re.escape(namespace)}(?:\.svc(?:\.{re.escape(DOMAIN.removeprefix('svc.'))})?)?)?"
+        pattern = rf"(?<![A-Za-z0-9.-])({_LABEL})\.{re.escape(subdomain)}{suffix}(?![A-Za-z0-9-]|\.[A-Za-z0-9])"
+
+        def address(match: re.Match[str], subdomain: str = subdomain) -> str:
+            return address_of(f"{match.group(1)}.{subdomain}")
+
+        text = re.sub(pattern, address, text)
+    return text
 
 
 async def prepare(context: PodContext, container: Object) -> ProcessSpec:

@@ -5,8 +5,6 @@ The first restart is immediate, the second after 10 s; each later delay is twice
 After a run of ten minutes the delays start again.
 """
 
-from __future__ import annotations
-
 from muster.kube.backoff import Backoff
 
 INITIAL = 10.0

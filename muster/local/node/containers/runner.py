@@ -1,7 +1,5 @@
 """Runs one container from its first start to its last end: waits, runs it with its probes, and restarts it."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """The state of a container: waiting, running or terminated, and the record that its status is made from."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass, field
 from typing import Any

@@ -6,8 +6,6 @@ that forks for ever does not stop the machine. Elsewhere there is none.
 A limit that cannot be applied does not fail the pod: the container runs without it.
 """
 
-from __future__ import annotations
-
 import contextlib
 from dataclasses import dataclass
 from pathlib import Path

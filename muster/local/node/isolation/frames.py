@@ -5,8 +5,6 @@ socket) are sent with SCM_RIGHTS and queued in order: a message that needs one t
 small, so this module imports a few modules of the standard library only.
 """
 
-from __future__ import annotations
-
 import array
 import json
 import os

@@ -1,7 +1,5 @@
 """The node agent's side of the launcher: starts the process, requests pods, stops it."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import socket

@@ -9,8 +9,6 @@ From best to worst:
 * `rewrite`: no namespaces; the names of other pods in env, command and args are replaced by their addresses.
 """
 
-from __future__ import annotations
-
 import enum
 import os
 import subprocess

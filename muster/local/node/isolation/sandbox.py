@@ -1,7 +1,5 @@
 """The node agent's side of a pod's init process: set up namespaces, start and signal processes, kill everything."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

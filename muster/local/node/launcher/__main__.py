@@ -21,7 +21,7 @@ if __name__ == "__main__":
     _register_bare_parents()
     sys.path.insert(0, str(Path(__file__).resolve().parents[4]))
     from muster.local.node.launcher.fork_server import serve
-    from muster.local.node.launcher.isolation_probe import probe
+    from muster.local.node.launcher.pod_init import probe
 
     if sys.argv[1] == "--probe":
         sys.exit(probe(sys.argv[2]))

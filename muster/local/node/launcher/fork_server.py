@@ -1,7 +1,5 @@
 """The launcher's main loop: fork a pod's init process for each request, reap children, end with the agent."""
 
-from __future__ import annotations
-
 import gc
 import os
 import select

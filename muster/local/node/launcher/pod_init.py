@@ -3,22 +3,19 @@
 In a pid namespace it is process 1, and the kernel kills the others when it ends. Without one it is a child subreaper:
 it adopts every orphan of the pod, and before it ends it kills its descendants until none is left. It ends when the
 agent's socket closes, or with the launcher (PR_SET_PDEATHSIG).
-
-Signal a whole session, or kill all descendants of this process.
 """
-
-from __future__ import annotations
 
 import contextlib
 import os
 import select
 import signal
 import socket
+import sys
 from pathlib import Path
 from typing import NoReturn
 
 from muster.local.node.isolation.frames import Channel, Message, WireError
-from muster.local.node.launcher import network_interfaces, syscalls
+from muster.local.node.launcher import syscalls
 from muster.local.node.launcher.exec_process import StartFailedError, start_process
 
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - every pod gets its own
@@ -108,8 +105,8 @@ class PodInit:
                     syscalls.mount("tmpfs", folder, "tmpfs", syscalls.NO_DEVICES, f"mode=1777{limit}")
                 syscalls.mount("tmpfs", SHARED_MEMORY, "tmpfs", syscalls.NO_DEVICES, "mode=1777")
             if self._network:
-                network_interfaces.loopback_up()
-                network_interfaces.ethernet_up(message["address"], message["prefix"], message["gateway"])
+                syscalls.loopback_up()
+                syscalls.ethernet_up(message["address"], message["prefix"], message["gateway"])
         except OSError as error:
             self._channel.send({"ev": "error", "message": f"cannot set up the pod's namespaces: {error}"})
         else:
@@ -197,3 +194,37 @@ def _descendants(root: int) -> list[int]:
 
 def _numbers(folder: str) -> list[int]:
     return [int(entry) for entry in os.listdir(folder) if entry.isdecimal()]  # noqa: PTH208 - names, not paths
+
+
+def probe(isolation: str) -> int:
+    """Try everything that a pod's init process does. If it is refused, print the reason and return 1."""
+    network = isolation == "netns"
+    try:
+        if isolation == "mnt" and os.geteuid() != 0:
+            syscalls.become_root_of_user_namespace()
+        syscalls.unshare(syscalls.NEW_PID)
+        child = os.fork()
+        if child == 0:
+            os._exit(_try_namespaces(network=network))
+        _, status = os.waitpid(child, 0)
+    except OSError as error:
+        sys.stdout.write(f"{error}\n")
+        return 1
+    return os.waitstatus_to_exitcode(status)
+
+
+def _try_namespaces(*, network: bool) -> int:
+    try:
+        syscalls.unshare(syscalls.POD_NAMESPACES | (syscalls.NEW_NET if network else 0))
+        syscalls.mount("none", "/", flags=syscalls.MS_REC | syscalls.MS_PRIVATE)
+        syscalls.mount("proc", "/proc", "proc", syscalls.NO_DEVICES)
+        syscalls.mount("tmpfs", "/dev/shm", "tmpfs", syscalls.NO_DEVICES, "mode=1777")  # noqa: S108
+        syscalls.bind("/etc/hosts", "/etc/hosts")
+        socket.sethostname("muster-probe")
+        if network:
+            syscalls.loopback_up()
+    except OSError as error:
+        sys.stdout.write(f"{error}\n")
+        sys.stdout.flush()
+        return 1
+    return 0

@@ -4,8 +4,6 @@ A claim is an abstract unix socket (unix(7)). Like addresses, it belongs to the 
 releases it when its process ends, even if that is killed.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import socket
 from collections.abc import Iterator

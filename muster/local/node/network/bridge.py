@@ -5,13 +5,11 @@ that no running agent claims. The kernel removes a veth pair with the pod's name
 processes while a TCP socket in it still retransmits (minutes), so the agent removes the pairs itself when it ends.
 """
 
-from __future__ import annotations
-
 import errno
 import ipaddress
 import re
 import socket
-from typing import Any
+from typing import Any, Self
 
 from pyroute2 import AsyncIPRoute
 from pyroute2.netlink.exceptions import NetlinkError
@@ -36,7 +34,7 @@ class Bridge:
         self._count = 0
 
     @classmethod
-    async def make(cls) -> Bridge:
+    async def make(cls) -> Self:
         """Remove leftovers of dead agents, claim a free block and create the bridge."""
         route = AsyncIPRoute()
         await route.__aenter__()

@@ -4,8 +4,6 @@ With br_netfilter loaded, bridged packets pass the host's FORWARD chain, and a m
 Pods would start and never connect, so the agent tries it with two sandboxes before it runs the first pod.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

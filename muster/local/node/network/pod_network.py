@@ -1,9 +1,7 @@
 """The network of one agent's pods: a bridge with its block of addresses, or a block of loopback addresses."""
 
-from __future__ import annotations
-
 import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from muster.local.node.isolation.levels import Isolation
 from muster.local.node.network.address_pool import AddressesExhaustedError, AddressPool, claim, loopback_blocks
@@ -15,7 +13,9 @@ if TYPE_CHECKING:
 class PodNetwork:
     """One agent's addresses, and its bridge if it has one."""
 
-    def __init__(self, addresses: AddressPool, *, name: str, bridge: Bridge | None, held: socket.socket | None) -> None:
+    def __init__(
+        self, addresses: AddressPool, *, name: str, bridge: "Bridge | None", held: socket.socket | None
+    ) -> None:
         self.addresses = addresses
         self.name = name
         """Unique among the agents in this network namespace."""
@@ -23,7 +23,7 @@ class PodNetwork:
         self._held = held
 
     @classmethod
-    async def make(cls, isolation: Isolation) -> PodNetwork:
+    async def make(cls, isolation: Isolation) -> Self:
         """Claim a block of addresses that no other agent on this machine has."""
         if isolation is Isolation.NETNS:
             from muster.local.node.network.bridge import Bridge  # pyroute2 is an extra, needed for this isolation only

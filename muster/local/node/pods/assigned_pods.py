@@ -5,8 +5,6 @@ status is that of a pod whose node was rebooted: the end of its containers was n
 DisruptionTarget.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import shutil
@@ -20,8 +18,7 @@ from muster.api.errors import ApiError
 from muster.local.node import objects, timestamps
 from muster.local.node.containers.states import UNKNOWN
 from muster.local.node.context import NodeContext
-from muster.local.node.objects import Object
-from muster.local.node.paths import pod_path
+from muster.local.node.objects import Object, pod_path
 from muster.local.node.pods.pod_worker import PodWorker
 
 _UID = re.compile(r"[A-Za-z0-9-]{1,64}")

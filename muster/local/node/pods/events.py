@@ -3,8 +3,6 @@
 The normal course of a pod (Scheduled, Pulled, Started) has none: that is in its status, and costs no further request.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any

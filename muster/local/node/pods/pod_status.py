@@ -3,8 +3,6 @@
 The rules are those of pkg/kubelet/kubelet_pods.go (getPhase) and pkg/kubelet/status/generate.go.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -76,7 +74,6 @@ def pod_status(pod: Object, state: PodState, now: str) -> dict[str, Any]:
         "conditions": _conditions(pod, state, current, now),
         "hostIP": state.host_address,
         "hostIPs": [{"ip": state.host_address}],
-        "qosClass": objects.status(pod).get("qosClass") or _qos(pod),
         "containerStatuses": [each.as_status() for each in state.mains],
     }
     if state.started:
@@ -147,15 +144,3 @@ def _ready(state: PodState, current: str, closed_gates: Sequence[str]) -> tuple[
 def _gates(pod: Object, known: dict[str, Object]) -> list[str]:
     gates = [str(each.get("conditionType")) for each in objects.spec(pod).get("readinessGates") or ()]
     return [gate for gate in gates if known.get(gate, {}).get("status") != "True"]
-
-
-def _qos(pod: Object) -> str:
-    limits = [each.get("resources") or {} for each in objects.spec(pod).get("containers") or ()]
-    if not any(each.get("requests") or each.get("limits") for each in limits):
-        return "BestEffort"
-    full = all(
-        {"cpu", "memory"} <= set(each.get("limits") or {})
-        and (each.get("requests") or each["limits"]) == each["limits"]
-        for each in limits
-    )
-    return "Guaranteed" if full else "Burstable"

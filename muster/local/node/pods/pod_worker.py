@@ -1,7 +1,5 @@
 """Runs one pod on this node: sandbox, volumes, init containers, containers, termination, final status."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ from muster.local.node.containers.states import ContainerRecord
 from muster.local.node.context import NodeContext, PodContext
 from muster.local.node.isolation.sandbox import SandboxError
 from muster.local.node.network.address_pool import AddressesExhaustedError
-from muster.local.node.network.hosts_entries import names_of
+from muster.local.node.network.hosts_files import names_of
 from muster.local.node.objects import Object
 from muster.local.node.pods.pod_status import PodState
 from muster.local.node.pods.sandbox_setup import VOLUMES, set_up_pod

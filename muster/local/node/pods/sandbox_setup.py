@@ -1,14 +1,12 @@
 """Set-up of a pod's sandbox: namespaces, address, volumes, and its own files in /etc."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
 from muster.local.node import objects
 from muster.local.node.context import PodContext
 from muster.local.node.isolation.levels import Isolation
-from muster.local.node.network.hosts_entries import names_of
+from muster.local.node.network.hosts_files import names_of
 from muster.local.node.pods.pod_status import PodState
 from muster.local.node.sources.volumes import make_volumes, memory_volumes
 

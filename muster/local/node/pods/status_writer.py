@@ -1,7 +1,5 @@
 """Writes the status of one pod when it changes: one write at a time, with the latest state."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from typing import Any
@@ -12,8 +10,7 @@ from muster.api.errors import ApiError, Conflict, Invalid, NotFound
 from muster.kube.backoff import Backoff
 from muster.local.node import objects, timestamps
 from muster.local.node.context import NodeContext
-from muster.local.node.objects import Object
-from muster.local.node.paths import pod_path
+from muster.local.node.objects import Object, pod_path
 from muster.local.node.pods.events import report, warnings
 from muster.local.node.pods.pod_status import PodState, pod_status
 

@@ -4,8 +4,6 @@ Checks and messages are those of the kube-scheduler plugins NodeResourcesFit and
 (anti-)affinity and topology spread are ignored, because there is one node only.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 

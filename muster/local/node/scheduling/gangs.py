@@ -5,13 +5,11 @@ are created one after the other, and some of them behind a gate, so only the pla
 gang asks for. Groups that wait until others are complete are not a part of it: they take the others' place.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Final
+from typing import Final, Self
 
 from muster.api.errors import MusterError
 from muster.api.manifest.experiment import parse_experiment
@@ -50,7 +48,7 @@ class Gang:
     groups: Mapping[str, tuple[int, fit.Amounts]]
 
     @classmethod
-    def of_plan(cls, plan: Plan, key: Key = ("", "")) -> Gang:
+    def of_plan(cls, plan: Plan, key: Key = ("", "")) -> Self:
         """The gang of a plan. Raises ValueError for requests that cannot be read."""
         beside = (group for group in plan.groups if _beside(group))
         return cls(key, {group.name: (group.at_a_time, _requests(group)) for group in beside})

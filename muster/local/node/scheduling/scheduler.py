@@ -4,8 +4,6 @@ It takes the place of kube-scheduler, with one node. It runs when a pod was crea
 get their places together or not at all. What a placed gang has not created yet is kept free for it.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
@@ -16,8 +14,7 @@ import structlog
 from muster.api.errors import ApiError
 from muster.kube.resources import ResourceClient
 from muster.local.node import objects, timestamps
-from muster.local.node.objects import Object
-from muster.local.node.paths import pod_path
+from muster.local.node.objects import Object, pod_path
 from muster.local.node.pods.events import report
 from muster.local.node.scheduling import fit
 from muster.local.node.scheduling.gangs import Gangs, Key, key_of

@@ -3,8 +3,6 @@
 `muster run` refuses with it, and a pod that waits has it in its condition PodScheduled.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal

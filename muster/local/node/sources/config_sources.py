@@ -3,8 +3,6 @@
 The error messages are the kubelet's.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 from collections.abc import Mapping

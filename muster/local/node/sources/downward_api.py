@@ -1,7 +1,5 @@
 """The downward API: the fields of its pod that a container can refer to with `fieldRef`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -11,8 +11,6 @@ variable, and kept if there is no such variable. `$$` is one dollar, so `$$(NAME
 any other `$x` are kept. Values are not expanded again.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import TypeVar

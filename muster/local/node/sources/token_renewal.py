@@ -1,7 +1,5 @@
 """Renews the service account tokens in the projected volumes of a pod (pkg/kubelet/token)."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 

@@ -4,8 +4,6 @@ In a mount namespace a volumeMount is a bind mount, and an emptyDir of medium Me
 Without one nothing can be mounted; containers then get the folder of volume `my-data` in `MUSTER_VOLUME_MY_DATA`.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Mapping
@@ -177,7 +175,7 @@ def _put(home: Path, path: str, value: bytes) -> None:
 
 
 def mounts_of(container: Object, volumes: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """The mounts of a container, for `launcher.mounts`."""
+    """The mounts of a container, for the launcher."""
     made: list[dict[str, Any]] = []
     for mount in container.get("volumeMounts") or ():
         name = str(mount.get("name"))

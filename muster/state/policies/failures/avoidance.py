@@ -3,7 +3,7 @@
 Counted are the restarts, of the gang or of a part of it, whose first failure was on the node: failures of the program,
 which a broken accelerator looks like, and what nodes do to pods. Preemption, eviction through the API and deletion are
 no fault of a node. The record names the nodes; pods that are created later are kept off them by node anti-affinity
-(``muster.reconcilers.render.affinity``). Pods that run are left alone.
+(``muster.reconcilers.render.placement``). Pods that run are left alone.
 """
 
 from typing import Final

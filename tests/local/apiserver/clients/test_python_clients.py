@@ -1,7 +1,5 @@
 """The Python client kubernetes_asyncio, unmodified: typed and custom objects."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any, cast
 

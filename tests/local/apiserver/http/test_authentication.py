@@ -1,7 +1,5 @@
 """Tokens, access reviews, and requests of web browsers."""
 
-from __future__ import annotations
-
 import aiohttp
 import pytest
 

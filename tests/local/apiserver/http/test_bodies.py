@@ -1,7 +1,5 @@
 """Request bodies: media types, limits, and malformed ones."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

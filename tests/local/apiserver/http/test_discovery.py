@@ -1,7 +1,5 @@
 """Discovery, version and health documents, and OpenAPI."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.local.apiserver.harness import CRDS, WIDGET_SCHEMA, Api, definition

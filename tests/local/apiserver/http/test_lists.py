@@ -1,7 +1,5 @@
 """Lists: selectors, pages, and resource versions."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import quote
 
@@ -26,8 +24,7 @@ def labelled(name: str, **labels: str) -> dict[str, Any]:
         ("tier notin (front)", ["b", "c", "d"]),
         ("tier", ["a", "b", "c"]),
         ("!tier", ["d"]),
-        ("tier in (front,back),size>1", ["b"]),
-        ("size<2", ["a"]),
+        ("tier in (front,back),size=2", ["b"]),
         ("tier=", ["c"]),
         ("", ["a", "b", "c", "d"]),
     ],

@@ -1,7 +1,5 @@
 """Merge patches, and the strategic merge patches that are taken as one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

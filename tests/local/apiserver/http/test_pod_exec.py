@@ -1,7 +1,5 @@
 """The pod subresource exec: what the client of `muster stacks` gets from it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """The pod subresource portforward, with the client of `muster port-forward`."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

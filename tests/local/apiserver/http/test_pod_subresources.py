@@ -1,7 +1,5 @@
 """The pod subresource log."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 from muster.local.apiserver import ApiServer

@@ -1,7 +1,5 @@
 """Paths and methods that are not served."""
 
-from __future__ import annotations
-
 import pytest
 from yarl import URL
 

@@ -1,7 +1,5 @@
 """Watches: initial events, replay, selectors, bookmarks, and how a watch ends."""
 
-from __future__ import annotations
-
 import json
 
 from muster.local.apiserver import ApiServer

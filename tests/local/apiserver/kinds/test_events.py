@@ -1,7 +1,5 @@
 """Events: their time to live."""
 
-from __future__ import annotations
-
 from tests.local.apiserver.harness import (
     Api,
     Clock,

@@ -1,7 +1,5 @@
 """Tokens that are bound to a pod: what they are good for, how long, and what is refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Deletion: grace periods of pods, and objects that must not be deleted."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

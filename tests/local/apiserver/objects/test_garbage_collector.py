@@ -1,7 +1,5 @@
 """Dependents of deleted owners, contents of deleted namespaces and objects of deleted CRDs are collected."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from muster.local.apiserver import ApiServer

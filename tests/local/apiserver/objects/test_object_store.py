@@ -1,7 +1,5 @@
 """Create, get, update and delete, and the metadata that the server sets."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json
@@ -129,17 +127,6 @@ async def test_a_dry_run_stores_nothing(api: Api) -> None:
     assert (await api.call("DELETE", f"{CONFIGS}/one?dryRun=All"))[0] == 200
     assert (await api.get(f"{CONFIGS}/one"))["data"] == {"a": "1"}
     assert (await api.call("POST", f"{CONFIGS}?dryRun=Some", config("two")))[0] == 400
-
-
-async def test_a_collection_is_deleted_by_selector(api: Api) -> None:
-    for name, colour in (("a", "red"), ("b", "green"), ("c", "red")):
-        body = config(name)
-        body["metadata"]["labels"] = {"colour": colour}
-        await api.create(CONFIGS, body)
-    status, gone = await api.call("DELETE", f"{CONFIGS}?labelSelector=colour%3Dred")
-    assert status == 200
-    assert [i["metadata"]["name"] for i in gone["items"]] == ["a", "c"]
-    assert [i["metadata"]["name"] for i in (await api.get(CONFIGS))["items"]] == ["b"]
 
 
 async def test_an_object_with_finalizers_is_removed_with_the_last_one(api: Api) -> None:

@@ -1,7 +1,5 @@
 """The objects on disk: restarts, a second server, damaged files."""
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
 from typing import Any

@@ -1,7 +1,5 @@
 """Two JAX processes connect by the names that Kubernetes would give them."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """However the agent ends, no process and no network link of it is left."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """Real pods in the best isolation: volumes, init containers, probes, deadlines, limits, failed states."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path

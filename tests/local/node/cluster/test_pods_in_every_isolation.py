@@ -1,7 +1,5 @@
 """Real pods: all at the best isolation of this machine, and what differs between isolations at each other one."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Images that are treated as missing."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Restart policy and CrashLoopBackOff delays."""
 
-from __future__ import annotations
-
 from muster.local.node.containers.restart_policy import RestartDelays, restarts
 
 

@@ -1,7 +1,5 @@
 """Container states."""
 
-from __future__ import annotations
-
 import pytest
 
 from muster.local.node.containers.states import exit_of

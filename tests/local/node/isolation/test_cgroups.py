@@ -1,7 +1,5 @@
 """Memory limits by cgroup."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Frames between agent, launcher and init processes."""
 
-from __future__ import annotations
-
 import os
 import socket
 from typing import Any

@@ -1,7 +1,5 @@
 """The choice of an isolation."""
 
-from __future__ import annotations
-
 from muster.local.node import Isolation, choose_isolation
 
 

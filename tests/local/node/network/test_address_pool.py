@@ -1,7 +1,5 @@
 """Address pools and the blocks that agents claim."""
 
-from __future__ import annotations
-
 import ipaddress
 import itertools
 from types import SimpleNamespace

@@ -1,15 +1,12 @@
 """Hosts files: their entries, and when they are written."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from muster.local.node.network.hosts_entries import PodNames, lines, names_of, render
-from muster.local.node.network.hosts_files import HostsFiles
+from muster.local.node.network.hosts_files import HostsFiles, PodNames, lines, names_of, render
 from tests.local.node.harness import MakePod
 
 

@@ -1,7 +1,5 @@
 """Events of pods: for what goes wrong, once for each news."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

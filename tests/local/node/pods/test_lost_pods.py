@@ -1,7 +1,5 @@
 """Pods of an earlier run of the agent."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from muster.local.node.containers.states import running, terminated

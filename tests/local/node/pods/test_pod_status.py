@@ -1,7 +1,5 @@
 """Phase, conditions and container statuses of a pod."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

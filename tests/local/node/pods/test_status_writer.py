@@ -1,7 +1,5 @@
 """Writes of a pod's status: conflicts, refusals, deletion."""
 
-from __future__ import annotations
-
 import copy
 from types import SimpleNamespace
 from typing import cast

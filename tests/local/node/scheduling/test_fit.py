@@ -1,7 +1,5 @@
 """Which pods fit on the node, and the scheduler's messages."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

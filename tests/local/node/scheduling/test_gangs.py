@@ -1,7 +1,5 @@
 """Gangs get their places together or not at all, and a pod that waits says what holds the rest."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

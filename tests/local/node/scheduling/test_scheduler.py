@@ -1,7 +1,5 @@
 """The scheduler: order, bindings, and the PodScheduled condition."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The environment of a container: order, sources, and errors."""
 
-from __future__ import annotations
-
 import base64
 from typing import Any
 

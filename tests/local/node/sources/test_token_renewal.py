@@ -1,7 +1,5 @@
 """Tokens are replaced before they expire."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The TokenRequest of a pod's service account, as the kubelet makes it."""
 
-from __future__ import annotations
-
 import pytest
 
 from muster.api.errors import ApiError

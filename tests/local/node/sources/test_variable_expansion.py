@@ -1,7 +1,5 @@
 """Expansion of $(VAR); the cases are those of Kubernetes' own table (expand_test.go), in our words."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Volumes: content, errors, and mounts."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any

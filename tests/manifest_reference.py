@@ -1,4 +1,4 @@
-"""The manifest reference, made from the models: `python -m muster.api.schema.reference` prints it."""
+"""The manifest reference, made from the models: `python -m tests.manifest_reference` prints it."""
 
 import json
 import sys
@@ -44,7 +44,7 @@ _OWN: Final = (
 )
 
 _INTRODUCTION: Final = f"""\
-<!-- Made by `python -m muster.api.schema.reference` from the models in muster/api. Do not edit. -->
+<!-- Made by `python -m tests.manifest_reference` from the models in muster/api. Do not edit. -->
 # Manifest reference
 
 Muster reads two kinds of manifest. They have the same fields; what holds for one kind only is marked.

@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 import yaml
 
+from muster.kinds import mpijob as watched
 from muster.kinds.declaration.plan_error import PlanError
 from muster.kinds.declaration.watched_kind import Place, PodFacts
 from muster.kinds.kubeflow.watched import INDEX, LABEL
-from muster.kinds.mpijob import watched
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import Gate, GateCondition
 from tests.daemon.watched.world import World, virtually
 
 KIND = WATCHED_KINDS["mpijobs"]
-EXAMPLE = Path(__file__).parents[3] / "examples/watched/mpijob.yaml"
+EXAMPLE = Path(__file__).parents[2] / "examples/watched/mpijob.yaml"
 PATH = "/apis/kubeflow.org/v2beta1/namespaces/team/mpijobs/solve"
 REPLICAS = {"Launcher": {}, "Worker": {"replicas": 2}}
 

@@ -1,10 +1,8 @@
 """Names of pods that are replaced by addresses."""
 
-from __future__ import annotations
-
 import pytest
 
-from muster.local.node.network.name_rewriting import rewrite
+from muster.local.node.containers.process_spec import rewrite
 
 
 @pytest.mark.parametrize(

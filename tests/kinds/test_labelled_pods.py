@@ -6,7 +6,7 @@ import pytest
 
 from muster.api.errors import MusterError
 from muster.kinds.declaration.watched_kind import Place, PodFacts, Said
-from muster.kinds.pods.watched import LABELLED_PODS, OBSERVE, place_of
+from muster.kinds.pods import LABELLED_PODS, OBSERVE, place_of
 from muster.state.decide.machine import decide
 from muster.state.vocabulary.coordinator import ProbeKind
 from muster.state.vocabulary.plan import Engine

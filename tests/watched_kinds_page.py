@@ -1,4 +1,4 @@
-"""The table of docs/watched-runs.md, made from the declarations: ``python -m muster.kinds.registry.page FILE``."""
+"""The table of docs/watched-runs.md, made from the declarations: ``python -m tests.watched_kinds_page FILE``."""
 
 import sys
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from typing import Final
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.state.vocabulary.subject import title
 
-BEGIN: Final = "<!-- Made by `python -m muster.kinds.registry.page`. Do not edit. -->"
+BEGIN: Final = "<!-- Made by `python -m tests.watched_kinds_page`. Do not edit. -->"
 END: Final = "<!-- end of the table -->"
 
 

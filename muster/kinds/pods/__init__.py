@@ -1,1 +1,0 @@
-"""Labelled pods."""

@@ -1,0 +1,79 @@
+"""Each room has a budget of lines and files of Python. Who raises one says in the commit what the lines are worth."""
+
+from pathlib import Path
+from statistics import median
+from typing import Final, NamedTuple
+
+import pytest
+
+PRODUCT: Final = Path(__file__).parents[2] / "muster"
+REST: Final = "others"
+"""The rooms without a row: what programs import, and the modules beside the rooms."""
+
+
+class Budget(NamedTuple):
+    """The most that a room may have. ``goal`` is how many lines it should come to: lower ``lines`` on the way there."""
+
+    room: str
+    lines: int
+    files: int
+    goal: int
+
+
+BUDGETS: Final = (
+    Budget("state", 16_734, 155, 12_800),
+    Budget("local", 10_045, 98, 8_600),
+    Budget("daemon", 9_331, 76, 6_900),
+    Budget("kinds", 8_286, 94, 7_600),
+    Budget("api", 8_084, 83, 7_400),
+    Budget("cli", 7_713, 92, 6_800),
+    Budget("watchers", 5_729, 51, 5_400),
+    Budget("client", 4_412, 39, 3_900),
+    Budget("kube", 3_734, 37, 3_500),
+    Budget("reconcilers", 3_265, 34, 2_900),
+    Budget("metrics", 2_582, 22, 2_200),
+    Budget("assist", 1_335, 6, 1_300),
+    Budget("rollcall", 910, 7, 800),
+    Budget(REST, 889, 12, 900),
+)
+PRODUCT_FILES: Final = 806
+MEDIAN: Final = 85
+"""Lines of the file in the middle: it says how many files a reader opens for one idea."""
+
+
+def sizes() -> dict[str, list[int]]:
+    """The lines of each file, by the room that has it."""
+    rooms = {each.room for each in BUDGETS}
+    found: dict[str, list[int]] = {room: [] for room in rooms}
+    for file in PRODUCT.rglob("*.py"):
+        first = file.relative_to(PRODUCT).parts[0]
+        found[first if first in rooms else REST].append(len(file.read_text(encoding="utf-8").splitlines()))
+    return found
+
+
+def table(found: dict[str, list[int]]) -> str:
+    """One line for each room, and one for all."""
+    rows = [f"{'room':12} {'lines':>7} {'most':>7} {'goal':>7} {'files':>6} {'most':>5}"]
+    for each in BUDGETS:
+        lines = found[each.room]
+        rows.append(f"{each.room:12} {sum(lines):7} {each.lines:7} {each.goal:7} {len(lines):6} {each.files:5}")
+    every = [lines for room in found.values() for lines in room]
+    most, goal = (sum(column) for column in zip(*((each.lines, each.goal) for each in BUDGETS), strict=True))
+    rows.append(f"{'product':12} {sum(every):7} {most:7} {goal:7} {len(every):6} {PRODUCT_FILES:5}")
+    return "\n".join((*rows, f"the file in the middle has {median(every):.0f} lines"))
+
+
+@pytest.mark.drift
+def test_no_room_grows_beyond_its_budget() -> None:
+    found = sizes()
+    shown = table(found)
+    print(shown)  # with `pytest -s`; pytest shows it of a failure
+    over = [each.room for each in BUDGETS if sum(found[each.room]) > each.lines or len(found[each.room]) > each.files]
+    assert not over, f"over their budget: {', '.join(over)}\n{shown}"
+
+
+@pytest.mark.drift
+def test_a_file_holds_a_whole_idea() -> None:
+    """The files do not become smaller and more."""
+    every = [lines for room in sizes().values() for lines in room]
+    assert (len(every) <= PRODUCT_FILES, median(every) >= MEDIAN) == (True, True), table(sizes())
