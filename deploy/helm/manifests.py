@@ -41,9 +41,9 @@ class RenderFailed(Exception):
     """Helm refused the values, or the chart; the text is Helm's."""
 
 
-def render(helm: Path, *options: str, namespace: str = SYSTEM) -> str:
+def render(helm: Path, *options: str, namespace: str = SYSTEM, release: str = "muster") -> str:
     """`helm template`. Raises RenderFailed."""
-    command = [str(helm), "template", "muster", str(CHART), "--namespace", namespace, "--kube-version", KUBERNETES]
+    command = [str(helm), "template", release, str(CHART), "--namespace", namespace, "--kube-version", KUBERNETES]
     done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RenderFailed(done.stderr.strip())

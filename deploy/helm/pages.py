@@ -82,8 +82,8 @@ def _bounds(node: Schema) -> str:
     return ""
 
 
-def with_table(page: str) -> str:
-    """docs/chart.md with the table of now."""
-    before, _, rest = page.partition(BEGIN)
+def with_table(page: str, begin: str, made: str) -> str:
+    """A page with its table of now."""
+    before, _, rest = page.partition(begin)
     _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n\n{table()}\n\n{END}{after}"
+    return f"{before}{begin}\n\n{made}\n\n{END}{after}"

@@ -31,7 +31,8 @@ def defaults() -> dict[str, Any]:
     return found
 
 
-def _plain(node: Schema, definitions: dict[str, Schema]) -> Schema:
+def _plain(node: Schema, definitions: dict[str, Schema], *, listed: bool = False) -> Schema:
+    """``listed``: it is of an item of a list, to which Helm adds no defaults."""
     if "$ref" in node:
         target = definitions[str(node["$ref"]).rpartition("/")[2]]
         node = {**target, **{key: value for key, value in node.items() if key not in ("$ref", "default")}}
@@ -45,9 +46,10 @@ def _plain(node: Schema, definitions: dict[str, Schema]) -> Schema:
     plain = {key: value for key, value in node.items() if key not in ("title", "required")}
     if "properties" in plain:
         plain["properties"] = {name: _plain(each, definitions) for name, each in plain["properties"].items()}
-        plain["required"] = [name for name, each in plain["properties"].items() if not nullable(each)]
+        known = [name for name, each in plain["properties"].items() if not nullable(each)]
+        plain["required"] = list(node.get("required", ())) if listed else known
     if isinstance(plain.get("items"), dict):
-        plain["items"] = _plain(plain["items"], definitions)
+        plain["items"] = _plain(plain["items"], definitions, listed=True)
     return plain
 
 

@@ -6,10 +6,12 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from muster.daemon.settings import NAME
+
 LABEL = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 """A DNS label (RFC 1123)."""
-NAME = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
-"""A DNS subdomain (RFC 1123)."""
+HOSTS = NAME.replace("^", r"^(\*\.)?", 1)
+"""A DNS subdomain, also with a wildcard in front."""
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 Object = dict[str, Any]

@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, create_model
 
 from deploy.helm.monitoring import Dashboards, PrometheusRule, ServiceMonitor
-from deploy.helm.shapes import LABEL, NAME, Object, Port, Strict, listed
+from deploy.helm.shapes import HOSTS, LABEL, Object, Port, Strict, listed
 from muster.api.values import retention
 from muster.api.values.durations import PATTERN
-from muster.daemon.settings import CAN_RUN, Settings
+from muster.daemon.settings import CAN_RUN, NAME, Settings
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 
 NOT_IN_THE_CHART = {
@@ -32,6 +32,9 @@ NOT_IN_THE_CHART = {
     "alone": "it is for muster local: other controllers may run in a cluster",
 }
 """Settings that are no value, and why. The environment reaches them all the same: extraEnv, MUSTER_KUBECONFIG."""
+
+
+SHUTDOWN = f"{Settings.model_fields['shutdown_timeout'].default:g}"
 
 
 class PullSecret(Strict):
@@ -136,6 +139,13 @@ class Service(Strict):
     annotations: dict[str, str] = Field({}, description="its annotations")
 
 
+class IngressTls(Strict):
+    """A certificate of the Ingress."""
+
+    hosts: list[Annotated[str, Field(pattern=HOSTS)]] = Field([], description="the host names that it is for")
+    secret_name: str = Field("", pattern=f"{NAME}|^$", description="Secret of the type kubernetes.io/tls")
+
+
 class Ingress(Strict):
     """The roll-call page for browsers."""
 
@@ -143,7 +153,11 @@ class Ingress(Strict):
         "", pattern=f"{NAME}|^$", description="host name by which browsers reach the page; no Ingress if empty"
     )
     class_name: str = Field("", description="ingressClassName; the cluster's default if empty")
-    tls_secret_name: str = Field("", description="Secret with the certificate of the host, for https")
+    tls: list[IngressTls] = Field(
+        [],
+        description="https: `{secretName, hosts}` of each certificate; without hosts it is for `ingress.host`, without "
+        "secretName the controller has it",
+    )
     annotations: dict[str, str] = Field({}, description="its annotations")
 
 
@@ -284,7 +298,18 @@ MusterdSettings = _settings()
 class Values(Strict):
     """All values of the chart."""
 
-    name: str = Field("musterd", pattern=LABEL, max_length=50, description="name of every object, and of the Lease")
+    name_override: str = Field(
+        "",
+        pattern=f"{LABEL}|^$",
+        max_length=40,
+        description="in place of musterd: every object is then called RELEASE-NAME, or RELEASE where that has it",
+    )
+    fullname_override: str = Field(
+        "",
+        pattern=f"{LABEL}|^$",
+        max_length=50,
+        description="name of every object, and of the Lease; musterd if empty",
+    )
     replicas: int = Field(2, ge=0, le=9, description="one leads, the others stand by")
     image: Image = Field(Image(), description="the image of musterd")
     settings: MusterdSettings = Field(  # type: ignore[valid-type]
@@ -297,6 +322,12 @@ class Values(Strict):
     service_account: ServiceAccount = Field(ServiceAccount(), description="the identity of musterd")
     service: Service = Field(Service(), description="the Service of the roll-call page and the metrics")
     ingress: Ingress = Field(Ingress(), description="the roll-call page for browsers")
+    external_url: str = Field(
+        "",
+        pattern=r"^(https?://[a-z0-9]([-a-z0-9.]*[a-z0-9])?(:[0-9]{1,5})?/?)?$",
+        description="address of the page from outside of the cluster, where another way than `ingress` leads there: "
+        "the runbook_url of the alerts begins with it, and the page answers by its host name",
+    )
     tls: Tls = Field(Tls(), description="https for the page and the metrics")
     progress: Progress = Field(Progress(), description="where members send their progress, by Kubeflow's protocol")
     network_policy: NetworkPolicy = Field(NetworkPolicy(), description="who may reach musterd, and what it may reach")
@@ -311,11 +342,22 @@ class Values(Strict):
         description="resources of the container; 100,000 pods take 200 MB",
     )
     termination_grace_period_seconds: int = Field(
-        30, ge=1, description="longer than settings.shutdownTimeout, whose default is 20"
+        30,
+        ge=1,
+        description=f"longer than settings.shutdownTimeout, whose default is {SHUTDOWN}",
     )
     anti_affinity: Literal["preferred", "required", "none"] = Field(
         "preferred", description="keep the replicas on different nodes"
     )
+    strategy: Object = Field(
+        {}, description="strategy of the Deployment; by default that of Kubernetes, or one that fits the other values"
+    )
+    host_network: bool = Field(
+        False,
+        description="hostNetwork of the pods, where the API server or pods cannot be reached otherwise; Pod Security "
+        "then needs the profile `privileged`, and NetworkPolicies do not hold",
+    )
+    init_containers: list[Object] = Field([], description="initContainers of the pods")
     affinity: Object = Field({}, description="affinity of the pods, in place of antiAffinity")
     topology_spread_constraints: list[Object] = Field([], description="topologySpreadConstraints of the pods")
     node_selector: dict[str, str] = Field({}, description="nodeSelector of the pods")

@@ -16,8 +16,8 @@ _HEAD = f"""\
 
 Each alert has a runbook: what it means, what to look at, what to do, how to silence it. musterd serves this folder at
 `/runbooks/`, without a token, and its page and the annotation `runbook_url` of the alerts lead there: by the chart's
-`ingress.host`, or by its Service, which opens within the cluster only (`prometheusRule.runbookUrl` names another
-place); its labels name the experiment; its summary says the reason.
+`externalUrl` or `ingress.host`, or else by its Service, which opens within the cluster only
+([other ways](../chart.md#the-page-from-outside)); its labels name the experiment; its summary says the reason.
 
 ## How to install them
 
@@ -25,7 +25,9 @@ The Helm chart makes a PrometheusRule and a ServiceMonitor where the cluster has
 ([chart](../chart.md)). Without the operator, give your Prometheus
 [muster.rules.yaml](../../deploy/prometheus/muster.rules.yaml) and the scrape job of
 [prometheus.yaml](../../deploy/prometheus/prometheus.yaml), and your Alertmanager the route of
-[alertmanager.yaml](../../deploy/prometheus/alertmanager.yaml).
+[alertmanager.yaml](../../deploy/prometheus/alertmanager.yaml). The links of that rule file open within the
+cluster only; `python -m deploy.prometheus --runbooks https://muster.example.com/runbooks` prints the rules with links
+to your address.
 
 A coordinator that is frozen or cut off is reported within 30 s with these files:
 

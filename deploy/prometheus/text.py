@@ -79,10 +79,10 @@ class Plain:
     """A rule file for Prometheus. ``owners`` are the labels of owners, as they are named in metrics."""
 
     interval = INTERVAL
-    runbooks = PUBLISHED
 
-    def __init__(self, owners: tuple[str, ...] = ()) -> None:
+    def __init__(self, owners: tuple[str, ...] = (), runbooks: str = PUBLISHED) -> None:
         self._owners = ", ".join(owners)
+        self.runbooks = runbooks
 
     def value(self, alert: Alert | None, name: str) -> str:
         """The default."""
@@ -164,9 +164,9 @@ class Chart:
         yield "{{- end }}"
 
 
-def plain(groups: tuple[Group, ...], owners: tuple[str, ...] = ()) -> str:
-    """The rule file, with these labels of owners on the alerts about runs."""
-    return "\n".join([f"# {GENERATED_BY}", *_lines(groups, Plain(owners))]) + "\n"
+def plain(groups: tuple[Group, ...], owners: tuple[str, ...] = (), runbooks: str = PUBLISHED) -> str:
+    """The rule file, with these labels of owners on the alerts about runs, and the runbooks at that address."""
+    return "\n".join([f"# {GENERATED_BY}", *_lines(groups, Plain(owners, runbooks))]) + "\n"
 
 
 def chart(groups: tuple[Group, ...]) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 from deploy.prometheus.clusters import LABEL
 from deploy.prometheus.groups import ALERTS
 from deploy.prometheus.row import GIVEN, OBJECTIVE, Alert, Severity
+from muster.metrics.runbooks import SITE
 from muster.state.facts.audience import Audience
 
 INTERVAL = "5s"
@@ -34,9 +35,10 @@ def schema() -> dict[str, Any]:
         "interval": {**_DURATION, "description": "How often the alerts are evaluated."},
         "runbookUrl": {
             "type": "string",
-            "pattern": r"^(https?://\S+)?$",
+            "pattern": rf"^({SITE})?$",
             "description": "Where docs/runbooks is published; /<alert>.md follows. musterd's page leads there, too. "
-            "Empty: musterd serves them itself, at ingress.host or, from within the cluster, at its Service.",
+            "Empty: musterd serves them itself, at externalUrl or ingress.host, or else, from within the cluster only, "
+            "at its Service.",
         },
         "job": {"type": "string", "description": "The job label of musterd's scrape; empty: the name of its Service."},
         "clusterLabel": {

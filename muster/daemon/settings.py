@@ -25,11 +25,11 @@ from muster.kinds.registry.run_kinds import RUN_KINDS
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.kube.leaderelection.rules import LONGEST
 from muster.kube.listwatch.reflector import ReflectorSettings
-from muster.metrics.runbooks import SERVED
+from muster.metrics.runbooks import SERVED, SITE
 
 Seconds = Annotated[float, Field(gt=0)]
 
-_NAME = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+NAME = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 """A DNS subdomain (RFC 1123), as names of Kubernetes objects are."""
 _SHARD = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$"
 """A DNS label, or nothing: it is written into PromQL, YAML and HTML."""
@@ -86,7 +86,7 @@ class Settings(BaseSettings):
     )
     runbook_url: str = Field(
         SERVED,
-        pattern=rf"^(https?://[^\s\"'<>]+|{SERVED})?$",
+        pattern=rf"^({SITE}|{SERVED})?$",
         description="where the runbooks are, to which the page leads from each reason of Stuck and each cause: "
         "musterd's own, or a site of yours with docs/runbooks; no links if empty",
     )
@@ -153,10 +153,10 @@ class Settings(BaseSettings):
     leader_elect: bool = Field(
         False, description="run beside other musterds: one leads, the others stand by (a Lease decides)"
     )
-    lease_name: str = Field("musterd", pattern=_NAME, max_length=253, description="name of the Lease")
+    lease_name: str = Field("musterd", pattern=NAME, max_length=253, description="name of the Lease")
     lease_namespace: str = Field(
         "",
-        pattern=f"{_NAME}|^$",
+        pattern=f"{NAME}|^$",
         max_length=63,
         description="its namespace; the daemon's own in a cluster, else default",
     )

@@ -21,6 +21,9 @@ SERVED: Final = "/runbooks"
 PUBLISHED: Final = f"http://musterd.muster-system.svc:8080{SERVED}"
 """The same from within the cluster, by the Service of deploy/musterd.yaml: the alerts lead there by default."""
 
+SITE: Final = r"https?://[^\s\"'<>]+"
+"""The form of another place."""
+
 OTHERS: Final = "MusterExperimentStuck"
 """The runbook of every reason that is not below."""
 

@@ -15,7 +15,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 
 from tests.browser.chromium import chromium
 from tests.browser.site import site
-from tests.browser.virtual_fleet import big, fleet
+from tests.browser.virtual_fleet import big, dead_rack, fleet
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 WIDTH = 1280
@@ -52,7 +52,8 @@ def main() -> None:
         return
     now = time.time()
     there = fleet(now)
-    there.put(big(now))
+    for each in (big(now), *dead_rack(now)):
+        there.put(each)
     with site(there) as served:
         for name, (path, height, dark) in PICTURES.items():
             with chromium(dark=dark) as browser:

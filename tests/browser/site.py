@@ -68,6 +68,7 @@ def site(
             authenticator=authenticator,
             runbooks=PUBLISHED,
             bundles=bundles,
+            tracking=fleet.tracking,
         )
         port = await server.start()
         found.append(Site(fleet, streams, asyncio.get_running_loop(), port))

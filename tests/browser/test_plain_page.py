@@ -12,7 +12,7 @@ from muster.state.vocabulary.record import Phase
 from tests.browser.conftest import Open
 from tests.browser.contrast import ratio, texts
 from tests.browser.site import Site
-from tests.browser.virtual_fleet import failed, hung, made, rank_missing
+from tests.browser.virtual_fleet import dead_rack, failed, hung, made, rank_missing
 from tests.builders import answer
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
@@ -63,6 +63,37 @@ def least(large: bool) -> float:
     return 3.0 if large else 4.5
 
 
+@pytest.mark.parametrize("width", [400, 1280])
+def test_an_incident_is_first_with_its_runs_folded_and_before_them_stand_those_with_reasons_of_their_own(
+    here: Site, browse: Open, width: int
+) -> None:
+    for each in dead_rack(time.time()):
+        here.put(each)
+    browser = browse()
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    )
+    browser.get(f"{here.address}/?refresh=no")
+    (box,) = browser.find_elements(By.CSS_SELECTOR, ".incident")
+    assert box.text.startswith("rack r3: NodeNotReady keeps 12 runs of 4 namespaces (24 ranks)")
+    assert box.find_element(By.CLASS_NAME, "next").text.startswith("see what these nodes share")
+    assert box.rect["y"] < 200
+    assert not box.find_element(By.TAG_NAME, "a").is_displayed()
+    box.find_element(By.TAG_NAME, "summary").click()
+    assert [each.text for each in box.find_elements(By.TAG_NAME, "a")][:2] == [
+        "genomics/pretrain-03",
+        "genomics/pretrain-07",
+    ]
+    rows = browser.find_elements(By.CSS_SELECTOR, "#rows tr")
+    explained = [number for number, row in enumerate(rows) if "explained by rack r3, above" in row.text]
+    assert len(explained) == 12
+    assert explained == list(range(explained[0], explained[0] + 12))
+    assert {"grasp-rl", "vit-huge", "fold-small"} <= {
+        row.find_element(By.CSS_SELECTOR, "th a").text for row in rows[: explained[0]]
+    }
+    assert overflow(browser) <= 0
+
+
 @pytest.mark.parametrize("width", [320, 360])
 def test_a_narrow_screen_needs_no_sideways_scrolling(here: Site, browse: Open, width: int) -> None:
     browser = browse()
@@ -77,6 +108,22 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(here: Site, browse: Open, w
         browser.get(f"{here.address}{path}")
         assert overflow(browser) <= 0, path
         assert browser.execute_script(clocks), path
+
+
+def test_on_a_narrow_screen_a_number_is_named_as_its_column_is(here: Site, browse: Open) -> None:
+    browser = browse()
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", {"width": 400, "height": 740, "deviceScaleFactor": 1, "mobile": False}
+    )
+    browser.get(f"{here.address}/?refresh=no")
+    script = (
+        "const cells = document.querySelector('#rows tr').cells;"
+        "const head = n => document.querySelectorAll('#experiments th')[n].textContent.toLowerCase();"
+        "const after = n => getComputedStyle(cells[n], '::after').content;"
+        "const before = after(4); cells[4].textContent = '8';"
+        "return [before, after(4), head(4), after(5), head(5)]"
+    )
+    assert browser.execute_script(script) == ["none", '" accelerators"', "accelerators", '" restarts"', "restarts"]
 
 
 def test_on_a_narrow_screen_no_bar_covers_the_name_of_its_epoch(here: Site, browse: Open) -> None:

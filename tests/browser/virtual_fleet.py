@@ -11,6 +11,10 @@ from msgspec.structs import replace as changed
 
 from muster.api.names import name_suffix, pod_name
 from muster.metrics.collector import Subject
+from muster.state.facts.incidents.places import Places
+from muster.state.facts.incidents.signs import signs_of
+from muster.state.facts.incidents.subjects import LABELS
+from muster.state.facts.incidents.tracking import Tracking, follow
 from muster.state.policies.deadline import ends
 from muster.state.view.progress import StepReport
 from muster.state.view.roll import RankState, RollAnswer
@@ -25,6 +29,7 @@ from tests.builders import Clock, answer, plan, pod, record
 
 NAMESPACES = ("vision", "speech", "robots", "genomics")
 BIG = 10_000
+RACKS = Places({f"r{rack}-n{node}": {LABELS["rack"][0]: f"r{rack}"} for rack in range(6) for node in range(8)})
 HOUR = 3600.0
 
 
@@ -42,6 +47,12 @@ class VirtualFleet:
 
     def clocks(self, plan: Plan, record: Record) -> Mapping[ClockName, float]:
         return ends(plan, record)
+
+    def tracking(self) -> Tracking:
+        """The incidents of now, as a daemon that has seen them for a minute shows them."""
+        now = max((each.record.phase_at for each in self.here), default=0.0)
+        signs = [sign for each in self.here for sign in signs_of(each.at(now))]
+        return follow(follow(Tracking(), signs, now - 60, RACKS), signs, now, RACKS)
 
     def put(self, subject: Subject) -> str:
         """Add it, or let it take the place of the one of its name; its uid."""
@@ -251,6 +262,27 @@ def big(now: float, size: int = BIG) -> Subject:
         started_at=now - 400, epoch_at=now - 400, scheduled_at=now - 250, assembling_at=now - 200, message=says,
         heard=answer(*states, at=now),
     )  # fmt: skip
+
+
+def dead_rack(now: float, runs: int = 12) -> Iterator[Subject]:
+    """Runs of four namespaces whose nodes are those of one rack, which is away."""
+    for number in range(runs):
+        namespace, name = NAMESPACES[number % 4], f"pretrain-{number:02d}"
+        pods = [
+            member(
+                made(namespace, name, size=2).plan,
+                rank,
+                node=f"r3-n{(2 * number + rank) % 8}",
+                cut_off=True,
+                ready=False,
+            )
+            for rank in range(2)
+        ]
+        says = f"2/2 ranks arrived; node {pods[0].node} of rank 0 is not ready"
+        yield made(
+            namespace, name, size=2, pods=pods, phase=Phase.RUNNING, phase_at=now - 3 * HOUR, started_at=now - 3 * HOUR,
+            message=says, conditions=stuck("NodeNotReady", says, now), heard=answer(*[RankState.CONNECTED] * 2, at=now),
+        )  # fmt: skip
 
 
 def fleet(now: float) -> VirtualFleet:

@@ -8,7 +8,7 @@ One page costs a walk over all experiments, in slices between which the loop goe
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import nsmallest
 from itertools import islice
@@ -23,7 +23,8 @@ from muster.rollcall.document import Summary
 from muster.rollcall.hurts import hurts
 from muster.rollcall.make import summary
 from muster.state.facts.accelerators import held
-from muster.state.summary.hurt import IDLE, Hurt, place
+from muster.state.facts.incidents.signs import Run
+from muster.state.summary.hurt import IDLE, NOTHING, Hurt, place
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Phase, Record
 from muster.state.vocabulary.rules import ClockName
@@ -135,12 +136,14 @@ async def fleet(
     begin: int,
     limit: int,
     accelerators: Accelerators = USUAL,
+    explained: Collection[Run] = (),
 ) -> Fleet:
     """The page of the experiments that pass; of those that hurt alike, those first whose idle accelerators are most.
 
+    Runs that an incident explains follow those that hurt for a reason of their own: nothing is to be done about them.
     ``subjects`` must not mind that the loop goes on while it is walked.
     """
-    walk = _Walk(filters, clocks, now, accelerators)
+    walk = _Walk(filters, clocks, now, accelerators, explained)
     left = iter(subjects)
     while batch := list(islice(left, SLICE)):
         for subject in batch:
@@ -152,8 +155,11 @@ async def fleet(
 class _Walk:
     """Counts and collects."""
 
-    def __init__(self, filters: Filters, clocks: ClocksOf, now: float, accelerators: Accelerators) -> None:
+    def __init__(
+        self, filters: Filters, clocks: ClocksOf, now: float, accelerators: Accelerators, explained: Collection[Run]
+    ) -> None:
         self._accelerators = accelerators
+        self._explained = explained
         self._clocks = clocks
         self._now = now
         self._text = filters.q.casefold()
@@ -161,8 +167,8 @@ class _Walk:
         self._counts: list[Counter[str]] = [Counter() for _ in DIMENSIONS]
         self._passing: Counter[str] = Counter()
         self._phases: Counter[str] = Counter()
-        self._found: dict[int, list[tuple[tuple[int, float, str, str], Row]]] = {}
-        """By place."""
+        self._found: dict[tuple[bool, bool, int], list[tuple[tuple[int, float, str, str], Row]]] = {}
+        """By whether nothing hurts, whether an incident explains it, and its place."""
 
     def take(self, subject: Subject) -> None:
         """Count one experiment; keep it if it passes."""
@@ -185,7 +191,9 @@ class _Walk:
                 self._counts[i][value] += 1
         if not failing:
             at = -record.phase_at if record.finished else record.phase_at  # what hurts longest; what ended last
-            here = self._found.setdefault(place(record, found, self._now), [])
+            where = place(record, found, self._now)
+            explained = Hurt.HUNG not in found and Run(plan.namespace, plan.title) in self._explained
+            here = self._found.setdefault((where >= NOTHING, explained, where), [])
             idle = self._accelerators.count(held(plan, subject.view)) if IDLE & set(found) else 0
             here.append(((-idle, at, plan.namespace, plan.title), Row(subject, found)))
 

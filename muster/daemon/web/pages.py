@@ -106,6 +106,7 @@ class Pages:
         """The page of all experiments: its main part, and the whole document."""
         subjects, scope = await self.readable(reader)
         filters, now = Filters.of(query), self._clock()
+        incidents = await self.incidents(reader)
         begin = query.get("begin", "")
         first = int(begin) if begin.isascii() and begin.isdigit() and len(begin) <= DIGITS else 0
         shown = await fleet(
@@ -116,6 +117,7 @@ class Pages:
             begin=first,
             limit=PAGE,
             accelerators=self._accelerators,
+            explained=frozenset().union(*(each.explains for each in incidents)),
         )
         rows = []
         for number, each in enumerate(shown.rows):
@@ -135,7 +137,7 @@ class Pages:
             now=now,
             runbooks=self._runbooks,
             accelerators=self._accelerators,
-            found=await self.incidents(reader),
+            found=incidents,
             shard=self._shard,
             suspects=[each for each in (await self.nodes(reader)).nodes if each.suspect],
         )

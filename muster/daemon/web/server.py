@@ -40,7 +40,7 @@ from muster.daemon.web.health import Health, probe_answer
 from muster.daemon.web.listing import Misasked, Query, listing
 from muster.daemon.web.live import Changes, Ended, Full, Streams
 from muster.daemon.web.page.books import INDEX, book
-from muster.daemon.web.page.document import POLICY, SCRIPT, SCRIPT_PATH
+from muster.daemon.web.page.document import POLICY, REFRESH, SCRIPT, SCRIPT_PATH
 from muster.daemon.web.page.html import Part
 from muster.daemon.web.page.runbooks import Runbooks
 from muster.daemon.web.pages import ExperimentIndex, Pages
@@ -160,7 +160,9 @@ class HttpServer(Listener):
                 async with asyncio.timeout(ANSWER_WITHIN) as patience:
                     response = await self._route(request, patience)
             except TimeoutError:
-                response = _text(f"No answer within {ANSWER_WITHIN:g} s: the daemon is busy.", 503)
+                again = f"A browser asks again in {REFRESH} s."
+                response = _text(f"musterd is busy and has not answered within {ANSWER_WITHIN:g} s. {again}", 503)
+                response.headers["Refresh"] = str(REFRESH)
             except Refused as refused:
                 response = _refusal(refused, request)
         if not response.prepared:

@@ -9,6 +9,7 @@ import pytest
 from muster.daemon.web.fleet import SLICE, Filters, Fleet, fleet
 from muster.metrics.collector import Subject
 from muster.rollcall.hurts import hurts
+from muster.state.facts.incidents.signs import Run
 from muster.state.policies.deadline import ends
 from muster.state.summary.hurt import NEAR, Hurt
 from muster.state.view.roll import RankState
@@ -56,6 +57,14 @@ def names(found: Fleet) -> Sequence[str]:
 
 def test_what_hurts_most_comes_first() -> None:
     assert names(shown(*reversed(IN_ORDER))) == [each.plan.name for each in IN_ORDER]
+
+
+def test_a_run_that_an_incident_explains_follows_those_with_a_reason_of_their_own() -> None:
+    explained = {Run("team", each.plan.name) for each in (HUNG, STUCK, MISSING)}
+    found = asyncio.run(fleet(IN_ORDER, ends, NOW, Filters(), begin=0, limit=100, explained=explained))
+    assert names(found) == [
+        each.plan.name for each in (HUNG, RESTARTING, LATE, FAILED, QUEUED, STUCK, MISSING, FINE, DONE, LONG_FAILED)
+    ], "a hang is a reason of its own"
 
 
 @pytest.mark.parametrize(

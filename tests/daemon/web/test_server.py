@@ -84,7 +84,9 @@ async def test_an_answer_that_takes_too_long_is_given_up(
     monkeypatch.setattr(http, "ANSWER_WITHIN", 0.05)
     monkeypatch.setattr(asyncio, "to_thread", forever)
     async with client.get("/metrics") as response:
-        assert response.status == 503
+        assert (response.status, response.headers["Refresh"]) == (503, "5")
+        said = "musterd is busy and has not answered within 0.05 s. A browser asks again in 5 s.\n"
+        assert await response.text() == said
     monkeypatch.undo()
     async with client.get("/metrics") as response:
         assert response.status == 200

@@ -14,6 +14,8 @@ class Case:
     monitoring: bool = False
     """The cluster has the kinds of the Prometheus operator."""
     namespace: str = "muster-system"
+    privileged: bool = False
+    """The pod is none of the Pod Security profile restricted."""
     expect: frozenset[str] = field(default_factory=frozenset)
     """Kinds beyond those of the default rendering."""
     without: frozenset[str] = field(default_factory=frozenset)
@@ -77,7 +79,7 @@ MATRIX = {
     "one replica": Case(
         "replicas=1,settings.leaderElect=false", without=frozenset({"FlowSchema", "Role", "RoleBinding"})
     ),
-    "a second release": Case("name=second,rbac.userRoles=false,crds.install=false", namespace="team-b"),
+    "a second release": Case("fullnameOverride=second,rbac.userRoles=false,crds.install=false", namespace="team-b"),
     "bare": Case(
         "rbac.create=false,rbac.userRoles=false,serviceAccount.create=false,serviceAccount.name=mine,"
         "crds.install=false,service.create=false,networkPolicy.create=false,podDisruptionBudget.create=false,"
@@ -119,7 +121,7 @@ MATRIX = {
     "runs of other controllers": Case("watch.kinds=all"),
     "runs of other controllers in one namespace": Case("watch.kinds=all,settings.namespace=lab"),
     "a page for browsers": Case(
-        "ingress.host=muster.example.com,ingress.className=nginx,ingress.tlsSecretName=muster-tls,"
+        "ingress.host=muster.example.com,ingress.className=nginx,ingress.tls[0].secretName=muster-tls,"
         "ingress.annotations.note=x,service.type=NodePort",
         expect=frozenset({"Ingress"}),
     ),
@@ -130,6 +132,10 @@ MATRIX = {
     "experiments of one namespace that ended long ago are deleted": Case(
         "prune.enabled=true,settings.namespace=lab", expect=frozenset({"CronJob"})
     ),
+    "a page that another way leads to": Case("externalUrl=https://muster.example.com:8443"),
+    "a name made of that of the release": Case("nameOverride=roll"),
+    "the network of the host": Case("hostNetwork=true", privileged=True),
+    "a strategy of its own": Case("strategy.type=RollingUpdate,strategy.rollingUpdate.maxUnavailable=1"),
     "closed to all": Case(as_json=("networkPolicy.from=[]", "networkPolicy.apiServerPorts=[8443]")),
     "everything for the pod": Case(
         "priorityClassName=high,podLabels.team=ml,podAnnotations.note=x,terminationGracePeriodSeconds=60,"
@@ -140,6 +146,10 @@ MATRIX = {
             'tolerations=[{"key":"infra","operator":"Exists"}]',
             'affinity={"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"zone"}]}}',
             'topologySpreadConstraints=[{"maxSkew":1,"topologyKey":"zone","whenUnsatisfiable":"ScheduleAnyway"}]',
+            (
+                'initContainers=[{"name":"wait","image":"busybox","command":["sleep","1"],"securityContext":'
+                '{"allowPrivilegeEscalation":false,"capabilities":{"drop":["ALL"]}}}]'
+            ),
             'extraEnv=[{"name":"HTTPS_PROXY","value":"http://proxy:3128"}]',
             'extraVolumes=[{"name":"ca","configMap":{"name":"ca"}}]',
             'extraVolumeMounts=[{"name":"ca","mountPath":"/etc/ca","readOnly":true}]',

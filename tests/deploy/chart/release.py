@@ -47,7 +47,7 @@ class Release:
 
     async def install(self, *options: str, chart: Path = CHART, replicas: int = 0) -> str:
         """Install or upgrade. Without replicas no pod is scheduled: musterd runs beside the cluster."""
-        names = f"name={NAME},replicas={replicas}"
+        names = f"fullnameOverride={NAME},replicas={replicas}"
         return await self.helm("upgrade", str(chart), "--install", "--set", names, "--take-ownership", *options)
 
     async def get(self, kind: str, name: str = NAME) -> Object | None:

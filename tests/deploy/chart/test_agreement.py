@@ -1,6 +1,7 @@
 """A value that the chart takes is one with which musterd starts: many values of each setting are tried with both."""
 
 import json
+from collections import defaultdict
 from typing import Any
 
 import pytest
@@ -32,16 +33,46 @@ OWN: dict[str, tuple[Any, ...]] = {
     "run_kinds": ("jobsets", "jobsets,jaxjobs", "none", "jobset", "jobsets,none", "pods"),
     "otlp_endpoint": ("http://a", "https://a:1", "ftp://a", "http://", "http://a b"),
 }
-CHOSEN = [name for name in Settings.model_fields if name not in NOT_IN_THE_CHART]
+MORE = defaultdict(str, progress_port="progress.secretName=p,")
+"""Values without which the one that is tried has no effect."""
+CHOSEN = [
+    name for name in Settings.model_fields if name not in NOT_IN_THE_CHART and name not in ("http_names", "lease_name")
+]
 
 
-@pytest.mark.parametrize("name", CHOSEN)
+VALUES = {
+    "runbook_url": (
+        "prometheusRule.runbookUrl",
+        (
+            "https://a",
+            "http://a/b?c#d",
+            "/runbooks",
+            "https://a b",
+            "https://a<b",
+            'https://a"b',
+            "https://a'b",
+            "ftp://a",
+            "",
+        ),
+    ),
+    "http_names": (
+        "externalUrl",
+        ("https://a", "http://a.b:1/", "https://a/b", "https://", "https://a,b", "https://[::1]", "https://a:x", ""),
+    ),
+    "watch_kinds": ("watch.kinds", ("all", "jobs,pods", "jobs,,pods", "job", "pods,all", "jobsets", "")),
+    "progress_port": ("progress.port", (8443, 1, 65535)),
+    "lease_name": ("fullnameOverride", ("a.b", "a" * 50, "a" * 51, "musterd")),
+}
+"""Settings that other values set, with what is tried of each."""
+
+
+@pytest.mark.parametrize("name", [*CHOSEN, *VALUES])
 def test_a_value_of_the_chart_is_one_that_musterd_takes(name: str, helm: Any) -> None:
+    value, own = VALUES.get(name) or (f"settings.{to_camel(name)}", OWN.get(name, ()))
     taken = 0
-    for value in (*TEXTS, *NUMBERS, True, False, *OWN.get(name, ())):
-        values = json.dumps({to_camel(name): value})
+    for each in (*TEXTS, *NUMBERS, True, False, *own):
         try:
-            text = render(helm, "--set-json", f"settings={values}", "--set", "replicas=1")
+            text = render(helm, "--set-json", f"{value}={json.dumps(each)}", "--set", f"{MORE[name]}replicas=1")
         except RenderFailed:
             continue
         taken += 1
@@ -49,5 +80,12 @@ def test_a_value_of_the_chart_is_one_that_musterd_takes(name: str, helm: Any) ->
         try:
             from_command_line(given)
         except (SystemExit, ValidationError):
-            pytest.fail(f"the chart takes settings.{to_camel(name)}={value!r}, and musterd does not start")
+            pytest.fail(f"the chart takes {value}={each!r}, and musterd does not start")
     assert taken, "no value was tried that is right"
+
+
+def test_each_setting_that_another_value_sets_is_tried_or_is_no_text_of_its_own() -> None:
+    """The others name files that the chart mounts, or are made of values that are tried."""
+    made = {"kubeconfig", "context", "kueue", "alone", "http_tls_cert", "http_tls_key"}
+    made |= {name for name in NOT_IN_THE_CHART if name.startswith("progress_")} - {"progress_port"}
+    assert set(VALUES) - {"http_names", "lease_name"} == set(NOT_IN_THE_CHART) - made

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from deploy.helm.__main__ import PAGE
+from deploy.helm import pages, rights
+from deploy.helm.__main__ import PAGE, PLATFORM
+from deploy.helm.bounds import bounds_template
 from deploy.helm.copies import CHART, CRD, ROOT, copies
 from deploy.helm.kinds import kinds_template
 from deploy.helm.manifests import HEADS, MUSTERD, READERS, RELEASE_LABELS, manifests, render
@@ -32,9 +34,18 @@ def test_the_api_groups_of_the_kinds_are_those_of_the_declarations() -> None:
     assert (CHART / "templates/_kinds.tpl").read_text(encoding="utf-8") == kinds_template(), WRITE
 
 
+def test_the_bounds_that_templates_compare_with_are_those_of_musterd() -> None:
+    assert (CHART / "templates/_bounds.tpl").read_text(encoding="utf-8") == bounds_template(), WRITE
+
+
+def test_the_table_of_rights_is_what_the_chart_grants(helm: Path) -> None:
+    page = PLATFORM.read_text(encoding="utf-8")
+    assert page == with_table(page, rights.BEGIN, rights.table(helm)), WRITE
+
+
 def test_the_page_has_the_values_of_now() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    assert page == with_table(page), WRITE
+    assert page == with_table(page, pages.BEGIN, pages.table()), WRITE
 
 
 def test_the_copies_are_those_of_their_sources() -> None:

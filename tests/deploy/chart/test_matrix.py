@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from deploy.helm.rights import CLUSTER, grants
 from tests.deploy.chart.conftest import Object, Rendered, one
 from tests.deploy.chart.matrix import DEFAULT, MATRIX, Case
-from tests.deploy.chart.rights import CLUSTER, grants
 from tests.deploy.chart.shapes import problems
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
@@ -53,7 +53,7 @@ def test_every_namespaced_object_names_its_namespace(case: Case, objects: list[O
     assert not [each for each in objects if each["kind"] in whole and "namespace" in each["metadata"]]
 
 
-def test_the_pod_satisfies_the_restricted_profile(objects: list[Object]) -> None:
+def test_the_pod_satisfies_the_restricted_profile(case: Case, objects: list[Object]) -> None:
     spec = pod(objects)["spec"]
     (container,) = spec["containers"]
     assert (
@@ -64,7 +64,8 @@ def test_the_pod_satisfies_the_restricted_profile(objects: list[Object]) -> None
         "readOnlyRootFilesystem": True,
         "capabilities": {"drop": ["ALL"]},
     }
-    assert not spec.keys() & {"hostNetwork", "hostPID", "hostIPC", "initContainers"}
+    assert not spec.keys() & {"hostPID", "hostIPC"}
+    assert spec.get("hostNetwork", False) is case.privileged
     assert not [port for port in container["ports"] if "hostPort" in port]
 
 

@@ -1,12 +1,15 @@
 """What the default installation lets musterd do: these rights and no others. `make real` shows that each is used."""
 
+import re
+from pathlib import Path
+
 import pytest
 import yaml
 
-from deploy.helm.manifests import MUSTERD, READERS
+from deploy.helm.manifests import MUSTERD, READERS, render
+from deploy.helm.rights import CLUSTER, GRANTING, NoReason, grants, rows, table
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from tests.deploy.chart.conftest import Rendered
-from tests.deploy.chart.rights import CLUSTER, grants
 
 pytestmark = pytest.mark.slow
 
@@ -79,7 +82,7 @@ def test_nodes_are_read_only_with_the_value_for_their_labels(rendered: Rendered,
 
 def test_the_history_of_nodes_is_stored_by_name_and_only_where_that_is_asked_for(rendered: Rendered) -> None:
     for values, name in (
-        ("name=musterd", ""),
+        ("replicas=2", ""),
         ("settings.nodeHistory=true", "musterd-nodes"),
         ("settings.nodeHistory=true,settings.leaseName=other,settings.leaderElect=false,replicas=1", "other-nodes"),
     ):
@@ -167,3 +170,25 @@ def test_prune_has_an_account_of_its_own_that_lists_and_deletes_experiments(rend
     objects = rendered("--set", f"prune.enabled=true,settings.namespace={namespace}")
     found = {(where, right) for where, right, _ in grants(objects, "musterd-prune")}
     assert found == {(namespace, ("muster.dev", "experiments", verb)) for verb in ("list", "delete")}
+
+
+def test_a_line_of_the_table_is_a_rule_with_its_reason_and_the_value_that_it_goes_with(helm: Path) -> None:
+    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in table(helm).splitlines()[2:]]
+    by_value = {value: [line for line in lines if line[3].strip("`") == value] for value in GRANTING}
+    assert all(by_value.values())
+    assert ["get, patch", "configmaps", "its own namespace, by name"] in [
+        line[:3] for line in by_value["settings.nodeHistory"]
+    ]
+    assert ["list, watch", "nodes", "the cluster"] in [line[:3] for line in by_value["settings.nodeLabels"]]
+    always = {
+        (name, verb) for verbs, names, *_ in by_value[""] for name in names.split(", ") for verb in verbs.split(", ")
+    }
+    leases = {("leases.coordination.k8s.io", verb) for verb in ("create", "get", "update")}
+    assert always == {(name, verb) for name, verbs in RIGHTS.items() for verb in verbs.split()} | leases
+
+
+def test_a_rule_without_a_reason_is_refused_by_the_name_of_its_resources(helm: Path) -> None:
+    found = render(helm)
+    assert list(rows(found))
+    with pytest.raises(NoReason, match=r"^pods: "):
+        list(rows(re.sub(r"(resources: \[pods\]) # .*", r"\1", found)))

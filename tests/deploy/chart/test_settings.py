@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from pydantic.alias_generators import to_camel
@@ -97,16 +98,23 @@ def test_the_page_and_the_alerts_lead_to_the_same_runbooks(rendered: Rendered) -
 
 
 @pytest.mark.parametrize(("values", "place"), [
-    ("name=second", "http://second.muster-system.svc:8080/runbooks"),
+    ("fullnameOverride=second", "http://second.muster-system.svc:8080/runbooks"),
     ("tls.secretName=own", "https://musterd.muster-system.svc:8080/runbooks"),
-    ("ingress.host=muster.example.com,ingress.tlsSecretName=own", "https://muster.example.com/runbooks"),
+    ("ingress.host=muster.example.com", "http://muster.example.com/runbooks"),
+    ("ingress.host=muster.example.com,ingress.tls[0].secretName=own", "https://muster.example.com/runbooks"),
+    ("externalUrl=https://muster.example.com", "https://muster.example.com/runbooks"),
+    ("externalUrl=https://muster.example.com:8443/,ingress.host=other", "https://muster.example.com:8443/runbooks"),
 ])  # fmt: skip
 def test_without_a_site_of_their_own_the_runbooks_are_those_that_musterd_serves(
     rendered: Rendered, values: str, place: str
 ) -> None:
     objects = rendered("--set", f"prometheusRule.create=always,{values}")
-    assert f"{place}/MusterRankMissing.md" in json.dumps(one(objects, "PrometheusRule"))
-    assert from_command_line(arguments(objects)).runbook_url == SERVED
+    groups = one(objects, "PrometheusRule")["spec"]["groups"]
+    alerts = [rule for group in groups for rule in group["rules"] if "alert" in rule]
+    assert {each["annotations"]["runbook_url"] for each in alerts} == {f"{place}/{each['alert']}.md" for each in alerts}
+    settings = from_command_line(arguments(objects))
+    assert settings.runbook_url == SERVED
+    check_host([urlsplit(place).netloc], settings.http_names.split(","))
 
 
 def test_https_is_served_from_the_secret_and_asked_for_by_the_service_monitor(rendered: Rendered) -> None:
@@ -134,9 +142,9 @@ def test_https_is_served_from_the_secret_and_asked_for_by_the_service_monitor(re
 
 
 def test_the_lease_has_the_name_of_all_objects_unless_it_has_its_own(rendered: Rendered) -> None:
-    named = rendered("--set", "name=second")
+    named = rendered("--set", "fullnameOverride=second")
     assert from_command_line(arguments(named)).lease_name == "second"
-    own = rendered("--set", "name=second,settings.leaseName=own,settings.leaseNamespace=leases")
+    own = rendered("--set", "fullnameOverride=second,settings.leaseName=own,settings.leaseNamespace=leases")
     role = one(own, "Role")
     assert from_command_line(arguments(own)).lease_name == "own"
     assert [rule.get("resourceNames") for rule in role["rules"]] == [None, ["own"]]
@@ -147,12 +155,80 @@ def test_the_lease_has_the_name_of_all_objects_unless_it_has_its_own(rendered: R
 
 
 def test_the_page_answers_by_the_host_of_its_ingress(rendered: Rendered) -> None:
-    objects = rendered("--set", "ingress.host=muster.example.com,ingress.tlsSecretName=tls")
+    objects = rendered("--set", "ingress.host=muster.example.com,ingress.tls[0].secretName=tls")
     check_host(["muster.example.com"], from_command_line(arguments(objects)).http_names.split(","))
     (rule,) = one(objects, "Ingress")["spec"]["rules"]
     backend = rule["http"]["paths"][0]["backend"]["service"]
     service = one(objects, "Service")
     assert (backend["name"], backend["port"]) == (service["metadata"]["name"], {"name": "http"})
+
+
+@pytest.mark.parametrize(("values", "expected"), [
+    ("tls[0].secretName=own", [{"hosts": ["muster.example.com"], "secretName": "own"}]),
+    ("tls[0].hosts={*.example.com}", [{"hosts": ["*.example.com"]}]),
+    ("tls[0].secretName=a,tls[1].secretName=b,tls[1].hosts={b.example.com}",
+     [{"hosts": ["muster.example.com"], "secretName": "a"}, {"hosts": ["b.example.com"], "secretName": "b"}]),
+])  # fmt: skip
+def test_a_certificate_of_the_ingress_is_for_its_host_unless_it_names_others(
+    rendered: Rendered, values: str, expected: list[Object]
+) -> None:
+    options = f"ingress.host=muster.example.com,{values.replace('tls[', 'ingress.tls[')}"
+    assert one(rendered("--set", options), "Ingress")["spec"]["tls"] == expected
+
+
+@pytest.mark.parametrize(("values", "release", "name"), [
+    ("replicas=2", "muster", "musterd"),
+    ("replicas=2", "other", "musterd"),
+    ("fullnameOverride=second", "muster", "second"),
+    ("nameOverride=roll", "muster", "muster-roll"),
+    ("nameOverride=muster", "my-muster", "my-muster"),
+    ("nameOverride=roll,fullnameOverride=second", "muster", "second"),
+    ("nameOverride=roll", f"{'r' * 49}.a", "r" * 49),
+])  # fmt: skip
+def test_all_objects_have_the_name_that_the_overrides_make(
+    rendered: Rendered, values: str, release: str, name: str
+) -> None:
+    objects = rendered("--set", f"prometheusRule.create=always,{values}", release=release)
+    shared = {"experiments.muster.dev"}
+    names = {each["metadata"]["name"] for each in objects} - shared
+    assert {each for each in names if not each.startswith("muster-")} - {name, f"{name}-lease"} == set()
+    deployment = one(objects, "Deployment")
+    assert deployment["metadata"]["name"] == name
+    assert deployment["spec"]["selector"]["matchLabels"] == {"app.kubernetes.io/name": name}
+    assert from_command_line(arguments(objects)).lease_name == name
+    assert f'job=\\"{name}\\"' in json.dumps(one(objects, "PrometheusRule")), (
+        "the job of a scrape is its Service's name"
+    )
+
+
+@pytest.mark.parametrize(("values", "expected"), [
+    ("replicas=2", None),
+    ("replicas=1,settings.leaderElect=false", {"type": "Recreate", "rollingUpdate": None}),
+    ("antiAffinity=required", {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}),
+    ("hostNetwork=true", {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}),
+    ("strategy.type=Recreate", {"type": "Recreate", "rollingUpdate": None}),
+    ("strategy.rollingUpdate.maxUnavailable=50%,antiAffinity=required", {"rollingUpdate": {"maxUnavailable": "50%"}}),
+])  # fmt: skip
+def test_pods_are_replaced_as_the_values_ask_or_so_that_they_fit(
+    rendered: Rendered, values: str, expected: Object | None
+) -> None:
+    assert one(rendered("--set", values), "Deployment")["spec"].get("strategy") == expected
+
+
+@pytest.mark.parametrize(("values", "policy"), [
+    ("hostNetwork=true", "ClusterFirstWithHostNet"), ("hostNetwork=true,dnsPolicy=Default", "Default")
+])  # fmt: skip
+def test_on_the_network_of_the_host_names_of_the_cluster_are_known(
+    rendered: Rendered, values: str, policy: str
+) -> None:
+    spec = one(rendered("--set", values), "Deployment")["spec"]["template"]["spec"]
+    assert (spec["hostNetwork"], spec["dnsPolicy"]) == (True, policy)
+
+
+def test_init_containers_are_those_of_the_values(rendered: Rendered) -> None:
+    wanted = [{"name": "wait", "image": "busybox", "command": ["sleep", "1"]}]
+    objects = rendered("--set-json", f"initContainers={json.dumps(wanted)}")
+    assert one(objects, "Deployment")["spec"]["template"]["spec"]["initContainers"] == wanted
 
 
 def test_more_flags_come_after_the_settings_and_win(rendered: Rendered) -> None:
@@ -161,7 +237,7 @@ def test_more_flags_come_after_the_settings_and_win(rendered: Rendered) -> None:
 
 
 def test_the_page_answers_by_every_name_of_its_service(rendered: Rendered) -> None:
-    objects = rendered("--set", "name=second,settings.httpNames=rollcall.example.com", namespace="team-b")
+    objects = rendered("--set", "fullnameOverride=second,settings.httpNames=rollcall.example.com", namespace="team-b")
     names = from_command_line(arguments(objects)).http_names.split(",")
     service = one(objects, "Service")
     name, port = service["metadata"]["name"], service["spec"]["ports"][0]["port"]

@@ -62,7 +62,7 @@ def test_rules_of_two_releases_record_and_report_each_shard_once(rendered: Rende
     """Of the second shard no musterd was ever scraped after the first minutes; its run is not heard of either."""
     files = []
     for shard in SHARDS:
-        spec = one(rendered(*ALL, "--set", f"name=musterd,settings.shard={shard}"), "PrometheusRule")["spec"]
+        spec = one(rendered(*ALL, "--set", f"settings.shard={shard}"), "PrometheusRule")["spec"]
         spec["groups"] = [{**group, "name": f"{group['name']}-{shard}"} for group in spec["groups"]]
         files.append(tmp_path / f"{shard}.rules.yaml")
         files[-1].write_text(yaml.safe_dump(spec))

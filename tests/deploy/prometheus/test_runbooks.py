@@ -8,7 +8,9 @@ from pathlib import Path
 import click
 import pytest
 
+from deploy.prometheus.__main__ import STANDARD
 from deploy.prometheus.groups import ALERTS
+from deploy.prometheus.text import plain
 from deploy.prometheus.values import defaults
 from muster.cli.main import muster
 from muster.daemon.web.page.books import book
@@ -42,6 +44,13 @@ def test_the_url_of_a_runbook_leads_to_what_musterd_serves() -> None:
     assert PUBLISHED.endswith(SERVED)
     for alert in ALERTS:
         assert book(f"{alert.name}.md") is not None
+
+
+def test_the_rules_lead_to_the_runbooks_at_the_address_that_is_asked_for() -> None:
+    there = "https://muster.example.com/runbooks"
+    urls = re.findall(r"runbook_url: (.*)", plain(STANDARD, (), there))
+    assert urls == [url.replace(PUBLISHED, there) for url in re.findall(r"runbook_url: (.*)", plain(STANDARD))]
+    assert urls[0] == f"{there}/MusterIncident.md"
 
 
 @PER_PAGE

@@ -31,10 +31,8 @@
 {{- with .Values.prometheusRule.runbookUrl }}
 - --runbook-url={{ . }}
 {{- end }}
-{{- if .Values.service.create }}
-- --http-names={{ include "muster.hostNames" . }}
-{{- else if .Values.settings.httpNames }}
-- --http-names={{ .Values.settings.httpNames }}
+{{- with include "muster.hostNames" . }}
+- --http-names={{ . }}
 {{- end }}
 {{- if ne (include "muster.lease" .) "musterd" }}
 - --lease-name={{ include "muster.lease" . }}
@@ -46,18 +44,32 @@
 {{ include "muster.fullname" . }}-progress.{{ .Release.Namespace }}.svc
 {{- end }}
 
-{{/* Where the runbooks are that the alerts lead to: a site of yours, or musterd's own. */}}
-{{- define "muster.runbooks" -}}
-{{- $own := printf "%s://%s.%s.svc:%v" (ternary "https" "http" (not (empty .Values.tls.secretName))) .Values.name .Release.Namespace .Values.service.port -}}
-{{- with .Values.ingress.host }}{{ $own = printf "%s://%s" (ternary "https" "http" (not (empty $.Values.ingress.tlsSecretName))) . }}{{ end -}}
-{{ .Values.prometheusRule.runbookUrl | default (printf "%s/runbooks" $own) }}
+{{/* Where people reach the page: from outside where the values have a way, else by the Service, within the cluster. */}}
+{{- define "muster.address" -}}
+{{- if .Values.externalUrl -}}
+{{ .Values.externalUrl | trimSuffix "/" }}
+{{- else if .Values.ingress.host -}}
+{{ ternary "https" "http" (not (empty .Values.ingress.tls)) }}://{{ .Values.ingress.host }}
+{{- else -}}
+{{ ternary "https" "http" (not (empty .Values.tls.secretName)) }}://{{ include "muster.fullname" . }}.{{ .Release.Namespace }}.svc:{{ .Values.service.port }}
+{{- end -}}
 {{- end }}
 
-{{/* The Host names under which the Service is reached, and those of the settings. */}}
+{{/* Where the runbooks are that the alerts lead to: a site of yours, or musterd's own. */}}
+{{- define "muster.runbooks" -}}
+{{ .Values.prometheusRule.runbookUrl | default (printf "%s/runbooks" (include "muster.address" .)) }}
+{{- end }}
+
+{{/* The Host names under which the page is reached: of the Service, from outside, and those of the settings. */}}
 {{- define "muster.hostNames" -}}
-{{- $service := printf "%s.%s" .Values.name .Release.Namespace -}}
-{{- $names := list .Values.name $service (printf "%s.svc" $service) (printf "%s.svc.cluster.local" $service) -}}
+{{- $names := list -}}
+{{- if .Values.service.create }}
+{{- $name := include "muster.fullname" . -}}
+{{- $service := printf "%s.%s" $name .Release.Namespace -}}
+{{- $names = list $name $service (printf "%s.svc" $service) (printf "%s.svc.cluster.local" $service) -}}
+{{- end }}
 {{- with .Values.ingress.host }}{{ $names = append $names . }}{{ end -}}
+{{- with .Values.externalUrl }}{{ $names = append $names (get (urlParse .) "hostname") }}{{ end -}}
 {{- with .Values.settings.httpNames }}{{ $names = append $names . }}{{ end -}}
-{{ join "," $names }}
+{{ join "," (uniq $names) }}
 {{- end }}

@@ -1,8 +1,12 @@
 {{/* What the schema cannot say: values that do not fit each other. */}}
 {{- define "muster.checks" -}}
 {{- $settings := .Values.settings }}
+{{- $bounds := include "muster.bounds" . | fromYaml }}
 {{- if and (not $settings.leaderElect) (gt (int .Values.replicas) 1) }}
 {{- fail (printf "replicas is %d and settings.leaderElect is false: without a Lease two daemons would act at the same time. Set replicas to 1, or settings.leaderElect to true" (int .Values.replicas)) }}
+{{- end }}
+{{- if and .Values.strategy (not $settings.leaderElect) (ne (toString .Values.strategy.type) "Recreate") }}
+{{- fail "strategy.type must be Recreate while settings.leaderElect is false: without a Lease an old and a new daemon would act at the same time" }}
 {{- end }}
 {{- if eq (int $settings.httpPort) (int $settings.healthPort) }}
 {{- fail (printf "settings.httpPort and settings.healthPort are both %d: the kubelet's probes need a port of their own" (int $settings.httpPort)) }}
@@ -13,9 +17,9 @@
 {{- if and .Values.progress.secretName (not .Values.rbac.reviews) }}
 {{- fail "progress.secretName needs rbac.reviews: musterd asks the API server whose token a member sends" }}
 {{- end }}
-{{- $lease := $settings.leaseDuration | default 15 }}
-{{- $renew := $settings.renewDeadline | default 10 }}
-{{- $retry := $settings.retryPeriod | default 2 }}
+{{- $lease := $settings.leaseDuration | default $bounds.default.lease_duration }}
+{{- $renew := $settings.renewDeadline | default $bounds.default.renew_deadline }}
+{{- $retry := $settings.retryPeriod | default $bounds.default.retry_period }}
 {{- if le (float64 $lease) (float64 $renew) }}
 {{- fail (printf "settings.leaseDuration (%v) must be longer than settings.renewDeadline (%v): the difference is what keeps two daemons from leading at once" $lease $renew) }}
 {{- end }}
@@ -23,8 +27,8 @@
 {{- fail (printf "settings.renewDeadline (%v) must be at least twice settings.retryPeriod (%v), or one slow answer costs the leadership" $renew $retry) }}
 {{- end }}
 {{- $owners := compact (splitList ", " (include "muster.owners" .)) }}
-{{- if gt (len $owners) 8 }}
-{{- fail (printf "settings.ownerLabels has %d labels, and at most 8 are read" (len $owners)) }}
+{{- if gt (len $owners) (int $bounds.owners) }}
+{{- fail (printf "settings.ownerLabels has %d labels, and at most %d are read" (len $owners) (int $bounds.owners)) }}
 {{- end }}
 {{- if lt (len (uniq $owners)) (len $owners) }}
 {{- fail (printf "settings.ownerLabels: two labels have one name in metrics: %s" (join ", " $owners)) }}
@@ -35,13 +39,13 @@
 {{- $namespaces = append $namespaces (ternary "" (trim (first $parts)) (eq (len $parts) 1)) }}
 {{- if ne (trim (last $parts)) "keep" }}
 {{- $seconds := include "muster.seconds" (last $parts) | float64 }}
-{{- if or (lt $seconds 60.0) (gt $seconds 316224000.0) }}
-{{- fail (printf "settings.retention: %q: from 1m to 3660d" (trim $entry)) }}
+{{- if or (lt $seconds $bounds.retention.least) (gt $seconds $bounds.retention.most) }}
+{{- fail (printf "settings.retention: %q: %s" (trim $entry) $bounds.retention.shown) }}
 {{- end }}
 {{- end }}
 {{- end }}
-{{- if gt (len $namespaces) 1024 }}
-{{- fail (printf "settings.retention has %d entries, and at most 1024 are read" (len $namespaces)) }}
+{{- if gt (len $namespaces) (int $bounds.retention.entries) }}
+{{- fail (printf "settings.retention has %d entries, and at most %d are read" (len $namespaces) (int $bounds.retention.entries)) }}
 {{- end }}
 {{- if lt (len (uniq $namespaces)) (len $namespaces) }}
 {{- fail "settings.retention: a namespace, or the time of all others, is given twice" }}
@@ -57,7 +61,7 @@
 {{- fail (printf "serviceMonitor.scrapeTimeout (%s) must not be longer than serviceMonitor.interval (%s): the Prometheus operator leaves such a ServiceMonitor out" . $.Values.serviceMonitor.interval) }}
 {{- end }}
 {{- end }}
-{{- $stop := $settings.shutdownTimeout | default 20 }}
+{{- $stop := $settings.shutdownTimeout | default $bounds.default.shutdown_timeout }}
 {{- if ge (float64 $stop) (float64 .Values.terminationGracePeriodSeconds) }}
 {{- fail (printf "terminationGracePeriodSeconds (%v) must be longer than settings.shutdownTimeout (%v): the kubelet would kill musterd before it has ended" .Values.terminationGracePeriodSeconds $stop) }}
 {{- end }}

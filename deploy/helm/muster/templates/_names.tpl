@@ -1,9 +1,18 @@
+{{/* The name of every object: `musterd`, whatever the release is called, unless the values override it. */}}
 {{- define "muster.fullname" -}}
-{{ .Values.name }}
+{{- if .Values.fullnameOverride -}}
+{{ .Values.fullnameOverride }}
+{{- else if not .Values.nameOverride -}}
+musterd
+{{- else if contains .Values.nameOverride .Release.Name -}}
+{{ .Release.Name | replace "." "-" | trunc 50 | trimSuffix "-" }}
+{{- else -}}
+{{ printf "%s-%s" .Release.Name .Values.nameOverride | replace "." "-" | trunc 50 | trimSuffix "-" }}
+{{- end -}}
 {{- end }}
 
 {{- define "muster.serviceAccount" -}}
-{{ .Values.serviceAccount.name | default .Values.name }}
+{{ .Values.serviceAccount.name | default (include "muster.fullname" .) }}
 {{- end }}
 
 {{- define "muster.image" -}}
@@ -12,16 +21,16 @@
 {{- end }}
 
 {{- define "muster.lease" -}}
-{{ .Values.settings.leaseName | default .Values.name }}
+{{ .Values.settings.leaseName | default (include "muster.fullname" .) }}
 {{- end }}
 
 {{- define "muster.leaseNamespace" -}}
 {{ .Values.settings.leaseNamespace | default .Release.Namespace }}
 {{- end }}
 
-{{/* The labels that select the pods: they can never change. */}}
+{{/* The labels that select the pods: they can never change. Of two releases in one namespace the full names differ. */}}
 {{- define "muster.selector" -}}
-app.kubernetes.io/name: {{ .Values.name }}
+app.kubernetes.io/name: {{ include "muster.fullname" . }}
 {{- end }}
 
 {{- define "muster.podLabels" -}}
@@ -42,7 +51,18 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 
 {{- define "muster.priorityClassName" -}}
-{{ .Values.priorityClassName | default (ternary .Values.name "" .Values.priorityClass.create) }}
+{{ .Values.priorityClassName | default (ternary (include "muster.fullname" .) "" .Values.priorityClass.create) }}
+{{- end }}
+
+{{/* How the Deployment replaces its pods: as the values ask, or so that it can and may. */}}
+{{- define "muster.strategy" -}}
+{{- if .Values.strategy -}}
+{{ toYaml .Values.strategy }}
+{{- else if not .Values.settings.leaderElect -}}
+type: Recreate {{- /* without a Lease an old and a new daemon must not run at the same time */}}
+{{- else if or .Values.hostNetwork (eq .Values.antiAffinity "required") -}}
+rollingUpdate: {maxSurge: 0, maxUnavailable: 1} {{- /* no node needs room for a third pod */}}
+{{- end -}}
 {{- end }}
 
 {{/* "true" if an object is wanted whose kind the Prometheus operator defines: (list $ .Values.x.create) */}}

@@ -1,39 +1,39 @@
-{{/* Every right that is granted here is used. */}}
+{{/* Every right that is granted here is used. What is written behind its resources is its reason in docs/platform.md. */}}
 {{- define "muster.experimentRights" -}}
 - apiGroups: [muster.dev]
-  resources: [experiments] # delete: finished ones, where spec.ttlAfterFinished says so
+  resources: [experiments] # what is wanted; no spec is ever changed. `delete`: finished ones, by `ttlAfterFinished` or the retention
   verbs: [get, list, watch, delete]
 - apiGroups: [muster.dev]
-  resources: [experiments/status]
+  resources: [experiments/status] # what Muster knows of it
   verbs: [update]
 - apiGroups: [muster.dev]
-  resources: [experiments/finalizers] # blockOwnerDeletion on pods, where OwnerReferencesPermissionEnforcement is on
+  resources: [experiments/finalizers] # its pods name it as their owner, where OwnerReferencesPermissionEnforcement is on
   verbs: [update]
 {{- $groups := fromYaml (include "muster.groupsOfRunKinds" .) }}
 {{- range $kind := splitList "," (include "muster.runKinds" .) }}
 {{- if ne $kind "none" }}
 - apiGroups: [{{ get $groups $kind }}]
-  resources: [{{ $kind }}] # delete: ttlSecondsAfterFinished
+  resources: [{{ $kind }}] # run like an Experiment, by `settings.runKinds`. `delete`: finished ones, by `ttlSecondsAfterFinished`
   verbs: [get, list, watch, delete]
 - apiGroups: [{{ get $groups $kind }}]
-  resources: [{{ $kind }}/status]
+  resources: [{{ $kind }}/status] # its own conditions and counts
   verbs: [update]
 - apiGroups: [{{ get $groups $kind }}]
-  resources: [{{ $kind }}/finalizers]
+  resources: [{{ $kind }}/finalizers] # its pods name it as their owner
   verbs: [update]
 {{- end }}
 {{- end }}
 - apiGroups: [""]
-  resources: [pods] # patch: stops pods whose logs are kept (activeDeadlineSeconds)
+  resources: [pods] # the gang. `patch` ends programs whose pods and logs stay (activeDeadlineSeconds)
   verbs: [get, list, watch, create, patch, delete]
 - apiGroups: [""]
-  resources: [services]
+  resources: [services] # the names of the members
   verbs: [get, list, watch, create]
 - apiGroups: [""]
-  resources: [persistentvolumeclaims] # sharedVolume, volumeClaimPolicies; the garbage collector removes them
+  resources: [persistentvolumeclaims] # `sharedVolume`, `volumeClaimPolicies`; the garbage collector removes them
   verbs: [get, create]
 - apiGroups: [""]
-  resources: [events]
+  resources: [events] # the story, for `kubectl describe`
   verbs: [create]
 {{- end }}
 
@@ -61,13 +61,13 @@
 {{- $ends := and $.Values.watch.deadlines (has $kind $asked) }}
 {{- with get $groups $kind }}
 - apiGroups: [{{ . }}]
-  resources: [{{ get $names $kind | default $kind }}]{{ if $ends }} # patch, delete: where an annotation of the object asks for a deadline{{ end }}
+  resources: [{{ get $names $kind | default $kind }}] # runs of other controllers{{ if $ends }}. `patch`, `delete`: where an annotation of the object asks for a deadline{{ end }}
   verbs: [get, list, watch{{ if $ends }}, patch, delete{{ end }}]
 {{- end }}
 {{- end }}
 {{- if and .Values.watch.events (include "muster.watchKinds" .) (ne (include "muster.watchKinds" .) "pods") }}
 - apiGroups: [""]
-  resources: [events] # why the controller of a watched object does not make its pods
+  resources: [events] # why the controller of a watched object does not make its pods; without it the sentence names what is lacking
   verbs: [list]
 {{- end }}
 {{- end }}
@@ -75,7 +75,7 @@
 {{/* Of the namespaces that musterd looks after, with kueue.enabled. */}}
 {{- define "muster.queueRights" -}}
 - apiGroups: [kueue.x-k8s.io]
-  resources: [workloads]
+  resources: [workloads] # the place of an experiment in its queue
   verbs: [get, list, watch, create, patch, delete]
 - apiGroups: [kueue.x-k8s.io]
   resources: [workloads/status] # gives quota back; Kueue's own roles let no one write it
@@ -85,23 +85,23 @@
 {{/* Objects of the cluster, with settings.nodeLabels. Only their metadata is asked for. */}}
 {{- define "muster.nodeRights" -}}
 - apiGroups: [""]
-  resources: [nodes]
+  resources: [nodes] # the labels of racks, pools and zones, for incidents; nothing but metadata is read
   verbs: [list, watch]
 {{- end }}
 
 {{/* Objects of the cluster, with kueue.enabled. */}}
 {{- define "muster.flavorRights" -}}
 - apiGroups: [kueue.x-k8s.io]
-  resources: [resourceflavors, workloadpriorityclasses]
+  resources: [resourceflavors, workloadpriorityclasses] # where a flavor puts pods, and the priority in the queue
   verbs: [get]
 {{- end }}
 
 {{- define "muster.reviewRights" -}}
-- apiGroups: [authentication.k8s.io] # whose token a reader of the page or of the metrics sends
-  resources: [tokenreviews]
+- apiGroups: [authentication.k8s.io]
+  resources: [tokenreviews] # whose token a reader of the page or of the metrics sends
   verbs: [create]
-- apiGroups: [authorization.k8s.io] # what that reader may see
-  resources: [subjectaccessreviews]
+- apiGroups: [authorization.k8s.io]
+  resources: [subjectaccessreviews] # what that reader may see
   verbs: [create]
 {{- end }}
 

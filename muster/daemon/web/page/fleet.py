@@ -1,6 +1,6 @@
 """The page of all experiments: what hurts first."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from urllib.parse import quote, urlencode
 
 from muster.api.values.accelerators import USUAL, Accelerators, words
@@ -21,7 +21,9 @@ PAGE = 500
 """Rows of one page."""
 
 SHOWN = 8
-"""Runs of an incident, and of a suspect node, that are linked to."""
+"""Runs of a suspect node that are linked to."""
+FOLDED = 500
+"""Runs of an incident that are linked to, in a list that is folded."""
 
 HEADS = ("Experiment", "State", "What it waits for", "Arrived", "Accelerators", "Restarts", "Next deadline", "For")
 
@@ -71,7 +73,7 @@ def overview(
         parts += [
             chips(shown, filters, query),
             choices(shown, filters, query),
-            _table(rows, now, runbooks, accelerators),
+            _table(rows, now, runbooks, accelerators, {run: each for each in found for run in each.explains}),
         ]
         parts.append(part("p", "range", *_range(shown, len(rows), filters, query), class_="sums"))
     stated = filters.stated()
@@ -90,15 +92,17 @@ def incidents(found: Sequence[Incident], now: float, accelerators: Accelerators)
 def _incident(one: Incident, now: float, accelerators: Accelerators) -> Html:
     held = words(accelerators.of(one.devices))
     said = f"{one.sentence}, since {coarse(max(0.0, now - one.began))}"
-    children: list[Child] = [
-        element("strong", f"{said}; {held} accelerators held" if held else said),
-        f" {one.remedy}. ",
-    ]
-    for run in one.runs[:SHOWN]:
-        children += [element("a", run.name, href=address(run)), " "]
-    if len(one.runs) > SHOWN:
-        children.append(f"and {len(one.runs) - SHOWN} more")
-    return element("p", *children, class_="incident badge bad")
+    what: list[Child] = [element("p", element("strong", f"{said}; {held} accelerators held" if held else said))]
+    what.append(element("p", one.remedy, class_="next"))
+    if not one.runs:
+        return element("div", *what, class_="incident badge bad")
+    links: list[Child] = [element("summary", f"its {len(one.runs)} runs")]
+    for run in one.runs[:FOLDED]:
+        links += [element("a", f"{run.namespace}/{run.name}", href=address(run)), " "]
+    if len(one.runs) > FOLDED:
+        links.append(f"and {len(one.runs) - FOLDED} more")
+    folded = element("details", *links, id=f"incident-{one.key.kind}-{one.key.subject}")
+    return element("div", *what, folded, class_="incident badge bad")
 
 
 def _suspect(one: NodeReport) -> Html:
@@ -132,13 +136,22 @@ def state(one: Summary, runbooks: Runbooks) -> Html:
     return join(badges)
 
 
-def _table(rows: Sequence[Summary], now: float, runbooks: Runbooks, accelerators: Accelerators) -> Part:
+def _table(
+    rows: Sequence[Summary],
+    now: float,
+    runbooks: Runbooks,
+    accelerators: Accelerators,
+    explained: Mapping[Run, Incident],
+) -> Part:
     head = element("thead", element("tr", *(element("th", text, scope="col") for text in HEADS)))
-    body = part("tbody", "rows", *(_row(one, now, runbooks, accelerators) for one in rows))
+    why = (explained.get(Run(one.namespace, one.name)) for one in rows)
+    body = part(
+        "tbody", "rows", *(_row(one, now, runbooks, accelerators, each) for one, each in zip(rows, why, strict=True))
+    )
     return part("table", "experiments", head, body)
 
 
-def _row(one: Summary, now: float, runbooks: Runbooks, accelerators: Accelerators) -> Part:
+def _row(one: Summary, now: float, runbooks: Runbooks, accelerators: Accelerators, why: Incident | None = None) -> Part:
     soonest = min(one.clocks.items(), key=lambda clock: clock[1], default=None)
     name = element("a", one.name, href=address(one))
     kind = "" if one.kind == "Experiment" else f"{one.kind}, "
@@ -148,13 +161,18 @@ def _row(one: Summary, now: float, runbooks: Runbooks, accelerators: Accelerator
         f"row-{one.namespace}/{one.name}",
         element("th", name, element("small", f"{one.namespace} · {kind}{operator}"), scope="row"),
         element("td", state(one, runbooks), class_="state"),
-        element("td", one.message or one.reason, *_steps(one), class_="says"),
+        element("td", one.message or one.reason, *_because(why), *_steps(one), class_="says"),
         element("td", _arrived(one), class_="number"),
         element("td", words(accelerators.of(tuple(one.devices.items()))), class_="number"),
         element("td", str(one.restarts), class_="number"),
         element("td", _clock(*soonest) if soonest else "", class_="number"),
         element("td", ago(one.since, now), class_="number"),
     )
+
+
+def _because(why: Incident | None) -> list[Html]:
+    """The incident that explains the run."""
+    return [element("small", f"explained by {why.key.kind} {why.key.subject}, above")] if why else []
 
 
 def _steps(one: Summary) -> list[Html]:

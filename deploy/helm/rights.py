@@ -1,0 +1,114 @@
+"""The rights that a rendering of the chart grants, and the table of docs/platform.md that is made of them.
+
+The reason of a right is the comment behind the resources of its rule in the template: it is where the right is given,
+and in deploy/musterd.yaml, too.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from deploy.helm.manifests import SYSTEM, render
+from deploy.helm.pages import HEAD
+
+Object = dict[str, Any]
+Right = tuple[str, str, str]
+"""(API group, resource or path, verb)."""
+CLUSTER = ""
+"""In place of a namespace: granted in all of them."""
+
+GRANTING = {
+    "": "",
+    "settings.runKinds": "settings.runKinds=jaxjobs",
+    "settings.nodeHistory": "settings.nodeHistory=true",
+    "settings.nodeLabels": "settings.nodeLabels=true",
+    "watch.kinds": "watch.kinds=all",
+    "watch.deadlines": "watch.kinds=all,watch.deadlines=true",
+    "kueue.enabled": "kueue.enabled=true",
+    "prune.enabled": "prune.enabled=true",
+}
+"""Each value that goes with rights of its own, as it is set."""
+ONE = "lab"
+WHERE = {ONE: "all namespaces, or `settings.namespace`", CLUSTER: "the cluster", SYSTEM: "its own namespace"}
+ACCOUNTS = {"musterd", "musterd-prune"}
+BEGIN = f"<!-- {HEAD.removeprefix('# ').replace('values.py', 'rights.py')} -->"
+_RESOURCES = re.compile(r"^ *resources: \[[^]]*\](?: # (.*))?$", re.MULTILINE)
+
+
+class NoReason(Exception):
+    """A rule of the chart does not say what it is for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One rule of a role of musterd."""
+
+    resources: tuple[str, ...]
+    """As `kubectl auth can-i` names them: pods, jobs.batch."""
+    verbs: tuple[str, ...]
+    where: str
+    named: bool
+    reason: str
+
+
+def grants(objects: list[Object], account: str) -> Iterator[tuple[str, Right, str]]:
+    """(namespace, right, the one name that it is for, if any) of each right that is bound to the account."""
+    roles = {(each["kind"], _where(each), each["metadata"]["name"]): each for each in objects if "rules" in each}
+    for binding in (each for each in objects if "roleRef" in each):
+        if not any(subject["name"] == account for subject in binding["subjects"]):
+            continue
+        ref, where = binding["roleRef"], _where(binding)
+        role = roles[ref["kind"], CLUSTER if ref["kind"] == "ClusterRole" else where, ref["name"]]
+        for rule in role["rules"]:
+            for group in rule["apiGroups"]:
+                for resource in rule["resources"]:
+                    for verb in rule["verbs"]:
+                        for name in rule.get("resourceNames", [""]):
+                            yield where, (group, resource, verb), name
+
+
+def rows(rendered: str) -> Iterator[Row]:
+    """The rules of each role that is bound to a service account of musterd. Raises NoReason."""
+    parts = [(yaml.safe_load(text), text) for text in rendered.split("---\n")]
+    bound = {
+        (each["roleRef"]["kind"], each["roleRef"]["name"]): _where(each)
+        for each, _ in parts
+        if each and "roleRef" in each and ACCOUNTS & {subject["name"] for subject in each["subjects"]}
+    }
+    for each, text in parts:
+        if not each or (each["kind"], each["metadata"]["name"]) not in bound:
+            continue
+        where = bound[each["kind"], each["metadata"]["name"]]
+        for rule, reason in zip(each["rules"], _RESOURCES.findall(text), strict=True):
+            names = tuple(
+                ".".join(filter(None, (name, group))) for group in rule["apiGroups"] for name in rule["resources"]
+            )
+            if not reason:
+                raise NoReason(f"{', '.join(names)}: write what the right is for behind `resources` in the template")
+            yield Row(names, tuple(rule["verbs"]), where, "resourceNames" in rule, reason)
+
+
+def table(helm: Path) -> str:
+    """A line for each rule, with the value that it goes with; rules that differ in their resources alone are one."""
+    lines = ["| rights | on | where | only with | for |", "|---|---|---|---|---|"]
+    seen: set[Row] = set()
+    for value, options in GRANTING.items():
+        found = rows(render(helm, "--set", f"settings.namespace={ONE}" + (f",{options}" if options else "")))
+        alike: dict[Row, list[str]] = {}
+        for row in dict.fromkeys(found):
+            if row not in seen:
+                seen.add(row)
+                alike.setdefault(Row((), row.verbs, row.where, row.named, row.reason), []).extend(row.resources)
+        for row, resources in alike.items():
+            where = WHERE[row.where] + (", by name" if row.named else "")
+            asked = f"`{value}`" if value else ""
+            lines.append(f"| {', '.join(row.verbs)} | {', '.join(resources)} | {where} | {asked} | {row.reason} |")
+    return "\n".join(lines)
+
+
+def _where(each: Object) -> str:
+    return str(each["metadata"].get("namespace", CLUSTER))
