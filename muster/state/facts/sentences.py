@@ -33,7 +33,12 @@ def sentence(cause: Cause) -> str:
     why = f": {cause.message}" if cause.message else ""
     if cause.rank >= 0 and not cause.pod:  # it is not known to have ended
         return f"{who}: {cause.reason}{why}"
-    return f"{who} {_ended(cause, cause.reason)}{_where(cause)}{why}{_last_line(cause)}"
+    return f"{who} {_ended(cause, cause.reason)}{_where(cause)}{why}{_last_line(cause)}{of_device(cause.device)}"
+
+
+def of_device(device: str) -> str:
+    """``; its device nvidia.com/gpu GPU-8f2a was reported as Unhealthy``; empty without one."""
+    return f"; its device {device} was reported as Unhealthy" if device else ""
 
 
 def _ended(cause: Cause, reason: str) -> str:

@@ -23,6 +23,7 @@ from muster.watchers.pods.containers import (
     restarted_in_place,
     restarts_of,
     survey,
+    unhealthy_of,
     waiting_of,
 )
 from muster.watchers.pods.document import AnyMetadata, AnyPod, Condition, Labels, Owner, PodDocument, Status
@@ -159,6 +160,7 @@ def record_of(document: AnyPod, *, by_phase: bool, **identity: Any) -> Pod:
         holder=holder_of(spec, status, started=containers.started) if _may_be_held(status, containers) else "",
         started_at=seconds_of(containers.since) if containers.since else 0.0,
         outlived_by=outlived_by(status) if containers.ended and exit_ is None and phase is _RUNNING else "",
+        unhealthy=unhealthy_of(status),
         sandboxed=containers.started or sandbox is None or sandbox.status != "False",
         **identity,
     )

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.state.vocabulary.node_faults import LONGEST, disk_is_full, driver_fault, pressure
-from tests.fleet import messages as say
+from tests.fleet_hours import messages as say
 
 QUOTED = ("exec: {}: no such file", "chdir to cwd ({}) set in config.json failed: not a directory", "open {")
 

@@ -33,8 +33,8 @@
   resources: [persistentvolumeclaims] # sharedVolume, volumeClaimPolicies; the garbage collector removes them
   verbs: [get, create]
 - apiGroups: [""]
-  resources: [events]
-  verbs: [create]
+  resources: [events]{{ if .Values.watch.events }} # list: why a pod has no volumes or no network, or is not made{{ end }}
+  verbs: [create{{ if .Values.watch.events }}, list{{ end }}]
 {{- end }}
 
 {{/* The kinds that musterd runs beside Experiments, separated by commas, by the value or its older name. */}}
@@ -64,11 +64,6 @@
   resources: [{{ get $names $kind | default $kind }}]{{ if $ends }} # patch, delete: where an annotation of the object asks for a deadline{{ end }}
   verbs: [get, list, watch{{ if $ends }}, patch, delete{{ end }}]
 {{- end }}
-{{- end }}
-{{- if and .Values.watch.events (include "muster.watchKinds" .) (ne (include "muster.watchKinds" .) "pods") }}
-- apiGroups: [""]
-  resources: [events] # why the controller of a watched object does not make its pods
-  verbs: [list]
 {{- end }}
 {{- end }}
 

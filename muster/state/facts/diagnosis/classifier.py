@@ -17,7 +17,6 @@ from muster.state.view.stage import RUNS, WAITS, shown
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import ConditionType, Phase
 
-
 _SAID = (Causes.INIT_CONTAINER, Causes.NETWORK_FAILS, Causes.VOLUME_FAILS)
 """Causes of pods that wait whose own words say more than the reason for which the container waits."""
 

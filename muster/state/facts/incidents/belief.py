@@ -54,8 +54,10 @@ REFUSED: Final = Asked(3, 3, 600.0, images=3)
 """Of a registry that refuses credentials which were sent."""
 SILENT: Final = 3
 """Runs that a registry does not answer, where it refuses others."""
-MIXED: Final = 3
-"""Namespaces, where weak signs stand beside others of a node."""
+MIXED: Final = Asked(3, 3, 900.0)
+"""Where weak signs stand beside others of a node."""
+TENANTS: Final = 2
+"""Namespaces that say it of a node, where Kubernetes does not."""
 _MASSES: Final = frozenset({"device driver", "network plugin", "volume driver", "file server"})
 _BY_EVENT: Final = frozenset({Causes.VOLUME_FAILS.value})
 
@@ -64,21 +66,17 @@ def believed(key: tuple[str, str], runs: Mapping[Run, list[Sign]]) -> bool:
     """The runs are enough to name that kind of subject."""
     kind = key[0]
     signs = [sign for some in runs.values() for sign in some]
-    if kind in OF_NODES and any(sign.cause in OF_NODE for sign in signs):
-        return True
     if kind == "registry":
         return _of_registry(signs)
-    if kind in _MASSES or all(sign.cause in _BY_EVENT for sign in signs):
+    if kind in _MASSES or (kind not in OF_NODES and all(sign.cause in _BY_EVENT for sign in signs)):
         return _together(signs, MASS)
-    firm = {sign.run for sign in signs if not sign.weak}
+    firm = [sign for sign in signs if not sign.weak]
     if kind not in OF_NODES:
         return bool(firm) or _together(signs, WEAK[kind])
-    namespaces = {run.namespace for run in runs}
-    if len({run.namespace for run in firm}) >= 2 and len(firm) >= 2:
+    sure = any(sign.cause in OF_NODE for sign in firm) or len({sign.run.namespace for sign in firm}) >= TENANTS
+    if sure and (len(firm) == len(signs) or len({sign.run for sign in firm}) >= MIXED.runs):
         return True
-    if firm:
-        return len(namespaces) >= MIXED
-    return _together(signs, WEAK[NODE])
+    return len(firm) < len(signs) and _together(signs, MIXED if firm else WEAK[NODE])
 
 
 def _of_registry(signs: list[Sign]) -> bool:

@@ -20,6 +20,7 @@ from muster.state.facts.incidents.readings import Evidence
 from muster.state.facts.incidents.subjects import FOLLOWS, subjects_of
 from muster.state.view.read_only import ReadOnlyView
 from muster.state.vocabulary.node_faults import DRIVER_FAILED, driver_fault, pressure
+from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Cause, ConditionType, Phase, Record
 
 MOST_MEMBERS: Final = 64
@@ -108,7 +109,9 @@ def _of_findings(context: Context) -> Iterator[Sign]:
         if not said and finding.cause not in (Causes.NETWORK_FAILS, Causes.VOLUME_FAILS):
             continue
         cause = finding.cause.value
-        found = tuple(_named(run, finding.cause, _evidence(context, finding), finding.count, since, devices))
+        sick = any(pod.unhealthy for pod in _pods(context, finding))
+        seen = _evidence(context, finding)
+        found = tuple(_named(run, finding.cause, seen, finding.count, since, devices, sick=sick))
         yield from found
         none = none and not found
         if not found and cause in FOLLOWS:
@@ -133,7 +136,7 @@ def _of_ends(context: Context) -> Iterator[Sign]:
         if what is None or (times < AGAIN and record.phase in _RUNS):
             continue
         seen = Evidence(context, None, cause.message, {cause.node: 1})
-        found = tuple(_named(run, what, seen, 1, min(cause.at, context.now), devices))
+        found = tuple(_named(run, what, seen, 1, min(cause.at, context.now), devices, sick=bool(cause.device)))
         if found:
             yield from (sign._replace(ended=True) for sign in found)
             return
@@ -154,19 +157,26 @@ def _of_end(cause: Cause) -> MissingCause | None:
     return None if cause.reason in _OWN or cause.exit_code in (0, None) else Causes.CRASHED
 
 
-def _named(run: Run, cause: MissingCause, seen: Evidence, ranks: int, since: float, devices: Devices) -> Iterator[Sign]:
+def _named(
+    run: Run, cause: MissingCause, seen: Evidence, ranks: int, since: float, devices: Devices, *, sick: bool
+) -> Iterator[Sign]:
+    """``sick``: a device of these members is reported as Unhealthy, so that the programs are not the reason."""
     for row, name in subjects_of(cause, seen):
         where = "" if row.placed or len(seen.nodes) != 1 else next(iter(seen.nodes))
-        sign = Sign(run, cause.value, row.kind, name, ranks, since, devices, row.placed, row.weak, where)
+        sign = Sign(run, cause.value, row.kind, name, ranks, since, devices, row.placed, row.weak and not sick, where)
         yield sign._replace(image=seen.pulled) if row.beside and cause is Causes.IMAGE_PULL else sign
 
 
-def _evidence(context: Context, finding: Finding) -> Evidence:
+def _pods(context: Context, finding: Finding) -> list[Pod]:
     members, known = context.tally.members, context.record.known
     ranks: Iterable[int] = finding.ranks[:MOST_MEMBERS]
     if finding.cause is Causes.HUNG and not (known is not None and known.ranks):
         ranks = range(min(context.plan.size, MOST_MEMBERS))  # one rank stands for all, and its node for none
-    pods = [pod for rank in ranks if (pod := members.get(rank)) is not None]
+    return [pod for rank in ranks if (pod := members.get(rank)) is not None]
+
+
+def _evidence(context: Context, finding: Finding) -> Evidence:
+    pods = _pods(context, finding)
     said = pods[0].waiting_message if pods else ""
     return Evidence(
         context, finding, f"{finding.what} {finding.evidence} {said}", Counter(pod.node for pod in pods if pod.node)

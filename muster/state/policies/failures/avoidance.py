@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from muster.api.restart_counts import MAX_NODES
 from muster.state.facts.context import Context
-from muster.state.facts.nodes.evidence import SURE
+from muster.state.facts.nodes import evidence
 from muster.state.policies.failures.cost.charged import COORDINATOR_LOST, NODE_NOT_READY
 from muster.state.vocabulary.node_faults import DRIVER_FAILED
 from muster.state.vocabulary.plan import Plan
@@ -44,7 +44,7 @@ def failed_on(plan: Plan, record: Record, cause: Cause) -> Record:
     """The record after a restart, or the end, for that cause."""
     if not cause.node or cause.exit_code == 0 or (cause.disruption and not _of_the_node(cause.reason)):
         return record
-    after, of_node = plan.restarts.avoid_nodes_after, cause.reason in SURE
+    after, of_node = plan.restarts.avoid_nodes_after, evidence.of_node(cause)
     count = 1 + next((each.failures for each in record.node_failures if each.name == cause.node), 0)
     rest = [each for each in record.node_failures if each.name != cause.node]
     found = [*rest, NodeFailures(cause.node, count, reason=cause.reason, at=cause.at, of_node=of_node)][-MAX_NODES:]

@@ -12,7 +12,7 @@ from muster.state.vocabulary.plan import Queue
 from muster.state.vocabulary.pod_spec import Claim
 from muster.state.vocabulary.record import Condition, ConditionType, Phase
 from tests.builders import NOW, plan, pod, record, view
-from tests.fleet import messages as say
+from tests.fleet_hours import messages as say
 
 PULL = 'Back-off pulling image "registry.example:5000/team/train:1": '
 REFUSED = "the API server refuses the pod: "

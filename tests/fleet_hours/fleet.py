@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 
 from muster.state.facts.incidents.places import Places
 from muster.state.facts.incidents.signs import Sign
-from tests.fleet import messages as say
-from tests.fleet.shown import FleetRun
+from tests.fleet_hours import messages as say
+from tests.fleet_hours.shown import FleetRun
 
 NODES: Final = 500
 RACK: Final = 20

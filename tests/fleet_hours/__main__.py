@@ -1,17 +1,17 @@
-"""``python -m tests.fleet``: hours of a fleet, and masses in it. False incidents and wrong names end it with 1."""
+"""``python -m tests.fleet_hours``: hours of a fleet, with masses. False incidents and wrong names end it with 1."""
 
 import argparse
 import sys
 import time
 
-from tests.fleet.play import NAMED_WITHIN, play
+from tests.fleet_hours.play import NAMED_WITHIN, play
 
 MOST_LATE = 0.05
 
 
 def main() -> int:
     """Play, and print the figures."""
-    parser = argparse.ArgumentParser(prog="python -m tests.fleet", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.fleet_hours", description=__doc__)
     parser.add_argument("--hours", type=float, default=1000.0, help="hours of the fleet (default: %(default)s)")
     parser.add_argument("--masses", type=int, default=60, help="mass failures in them (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="seed of what happens (default: %(default)s)")

@@ -1,8 +1,8 @@
-"""A small share of ``python -m tests.fleet``: hours without a false incident, masses without a wrong name."""
+"""A small share of ``python -m tests.fleet_hours``: hours without a false incident, masses without a wrong name."""
 
 import pytest
 
-from tests.fleet.play import play
+from tests.fleet_hours.play import play
 
 
 @pytest.mark.parametrize("labelled", [True, False])

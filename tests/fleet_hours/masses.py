@@ -10,9 +10,9 @@ from random import Random
 from typing import Final, NamedTuple
 
 from muster.state.facts.incidents.signs import Sign
-from tests.fleet import messages as say
-from tests.fleet.fleet import NODES, RACK
-from tests.fleet.shown import FleetRun
+from tests.fleet_hours import messages as say
+from tests.fleet_hours.fleet import NODES, RACK
+from tests.fleet_hours.shown import FleetRun
 
 
 class Victim(NamedTuple):

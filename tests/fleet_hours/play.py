@@ -7,9 +7,9 @@ from typing import Final
 
 from muster.state.facts.incidents.places import Places
 from muster.state.facts.incidents.tracking import Tracking, follow
-from tests.fleet.fleet import NAMESPACES, PLACES, WELL, Fleet
-from tests.fleet.masses import KINDS, Mass
-from tests.fleet.shown import FleetRun
+from tests.fleet_hours.fleet import NAMESPACES, PLACES, WELL, Fleet
+from tests.fleet_hours.masses import KINDS, Mass
+from tests.fleet_hours.shown import FleetRun
 
 STEP: Final = 20.0
 LOOK: Final = 5.0

@@ -7,11 +7,11 @@ import pytest
 
 from muster.state.facts.incidents.signs import Sign
 from muster.state.facts.incidents.tracking import BEGINS, Tracking, follow
-from tests.fleet import messages as say
-from tests.fleet.fleet import PLACES, WELL
-from tests.fleet.masses import KINDS, Plant, shared_storage
-from tests.fleet.play import NAMED_WITHIN
-from tests.fleet.shown import FleetRun
+from tests.fleet_hours import messages as say
+from tests.fleet_hours.fleet import PLACES, WELL
+from tests.fleet_hours.masses import KINDS, Plant, shared_storage
+from tests.fleet_hours.play import NAMED_WITHIN
+from tests.fleet_hours.shown import FleetRun
 
 T = 1_000_000.0
 
