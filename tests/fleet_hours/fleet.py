@@ -77,6 +77,8 @@ class Fleet:
             self._dies(now, f"n{self.random.randrange(NODES)}")
         if self.random.random() < share / 3:
             self._is_full(now)
+        if self.random.random() < 2 * share:
+            self._is_taken(now, f"n{self.random.randrange(NODES)}")
 
     def put(self, place: int, now: float, shows: Shows, lasts: float | None = None) -> None:
         """That run shows this from now on."""
@@ -128,6 +130,13 @@ class Fleet:
         """A node dies alone, with at most two runs of it."""
         for place in [place for place, run in enumerate(self.runs) if node in run.nodes][:2]:
             self.put(place, now, lambda run, now: run.away(now, node))
+
+    def _is_taken(self, now: float, node: str) -> None:
+        """An autoscaler takes a node: its runs are evicted, and some of them wait for another one."""
+        for place in [place for place, run in enumerate(self.runs) if node in run.nodes]:
+            waits = self.random.random() < 0.5
+            shows: Shows = (lambda run, now: run.unplaced(now, say.FULL)) if waits else FleetRun.drained
+            self.put(place, now, shows, self.random.uniform(30, 300))
 
     def _is_full(self, now: float) -> None:
         """The cluster is full, or an autoscaler is at work: runs of several namespaces wait for nodes."""

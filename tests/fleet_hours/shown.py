@@ -126,6 +126,12 @@ class FleetRun:
         why = {"type": "DisruptionTarget", "status": "True", "reason": "TerminationByKubelet", "message": message}
         return self.ended(now, self.pod(rank, phase="Failed", reason="Evicted", message=message, conditions=[why]))
 
+    def drained(self, now: float) -> tuple[Sign, ...]:
+        """An autoscaler takes its first node, and evicts the pod through the API."""
+        said = "Eviction API: evicting"
+        why = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI", "message": said}
+        return self.ended(now, self.pod(phase="Failed", conditions=[why]))
+
     def hangs(self, now: float, rank: int | None = None) -> tuple[Sign, ...]:
         """It hangs; others wait for that rank, where one is known."""
         condition = Condition(STUCK, True, "Hung", "no step since 05:12:02Z", 1, now)

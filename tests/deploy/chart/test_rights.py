@@ -117,9 +117,7 @@ def test_all_watched_kinds_have_their_rights(rendered: Rendered) -> None:
 
 
 @pytest.mark.parametrize("namespace", [CLUSTER, "lab"])
-def test_events_are_listed_unless_that_is_switched_off(
-    rendered: Rendered, namespace: str
-) -> None:
+def test_events_are_listed_unless_that_is_switched_off(rendered: Rendered, namespace: str) -> None:
     for value, wanted in (("watch.kinds=jobs", True), ("watch.kinds=", True), ("watch.events=false", False)):
         objects = rendered("--set", f"{value},settings.namespace={namespace}")
         found = {(where, right) for where, right, _ in grants(objects, "musterd") if right[1] == "events"}

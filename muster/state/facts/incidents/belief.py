@@ -54,8 +54,8 @@ REFUSED: Final = Asked(3, 3, 600.0, images=3)
 """Of a registry that refuses credentials which were sent."""
 SILENT: Final = 3
 """Runs that a registry does not answer, where it refuses others."""
-MIXED: Final = Asked(3, 3, 900.0)
-"""Where weak signs stand beside others of a node."""
+FIRM: Final = 3
+"""Runs with signs that are not weak, beside which weak ones of a node count too."""
 TENANTS: Final = 2
 """Namespaces that say it of a node, where Kubernetes does not."""
 _MASSES: Final = frozenset({"device driver", "network plugin", "volume driver", "file server"})
@@ -74,9 +74,9 @@ def believed(key: tuple[str, str], runs: Mapping[Run, list[Sign]]) -> bool:
     if kind not in OF_NODES:
         return bool(firm) or _together(signs, WEAK[kind])
     sure = any(sign.cause in OF_NODE for sign in firm) or len({sign.run.namespace for sign in firm}) >= TENANTS
-    if sure and (len(firm) == len(signs) or len({sign.run for sign in firm}) >= MIXED.runs):
+    if sure and (len(firm) == len(signs) or len({sign.run for sign in firm}) >= FIRM):
         return True
-    return len(firm) < len(signs) and _together(signs, MIXED if firm else WEAK[NODE])
+    return len(firm) < len(signs) and _together(signs, WEAK[NODE])
 
 
 def _of_registry(signs: list[Sign]) -> bool:
