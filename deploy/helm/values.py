@@ -117,8 +117,8 @@ class Watch(Strict):
     )
     events: bool = Field(
         True,
-        description="let musterd list Events of a watched object whose controller does not make its pods; without it "
-        "the sentence does not say why they are missing",
+        description="let musterd list Events of a pod that has no volumes or no network, and of a watched object whose "
+        "controller does not make its pods; without it neither the sentence nor an incident says why",
     )
 
 

@@ -38,6 +38,10 @@ class Cause(msgspec.Struct, frozen=True, gc=False):
     known_for: Annotated[
         Count, Wire("Where it blocked the gang: for how many seconds that was known.", name="knownForSeconds")
     ] = 0
+    device: Annotated[
+        Message,
+        Wire("Device of the pod that was reported as Unhealthy (status.containerStatuses.allocatedResourcesStatus)."),
+    ] = ""
 
 
 class ContainerRestarts(msgspec.Struct, frozen=True, gc=False):

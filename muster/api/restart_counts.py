@@ -56,11 +56,16 @@ class RuleUse(msgspec.Struct, frozen=True, gc=False):
 
 
 class NodeFailures(msgspec.Struct, frozen=True, gc=False):
-    """How often the experiment failed on a node."""
+    """How often the experiment failed on a node. The program may be the reason as well as the node."""
 
     name: Annotated[Name, Wire("Name of the node.")]
-    failures: Annotated[Counter, Wire("Restarts whose first failure was on it.")]
+    failures: Annotated[Counter, Wire("Restarts, and the end, whose first failure was on it.")]
     avoided: Annotated[Flag, Wire("Whether later pods are kept off it.")] = False
+    reason: Annotated[Reason, Wire("The last of these failures in one word.", name="lastReason")] = ""
+    at: Annotated[Time | None, Wire("When the last of them was.", name="lastTime", stays="it is over")] = None
+    of_node: Annotated[
+        Flag, Wire("Whether Kubernetes or the container runtime reported the last of them of the node itself.")
+    ] = False
 
 
 class SameFailure(msgspec.Struct, frozen=True, gc=False):

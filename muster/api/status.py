@@ -164,7 +164,7 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
     node_failures: Annotated[
         tuple[NodeFailures, ...],
         Wire(
-            "Nodes the experiment failed on, the latest last, where restartPolicy.avoidNodes is set.",
+            "Nodes that the experiment failed on, the latest last. The program may be the reason as well as the node.",
             most=MAX_NODES,
             newest=True,
             sparse=True,

@@ -279,7 +279,7 @@ class Daemon:
         """What measures this process and its clock."""
         work = {"loop_lag": self.loop_lag.run(), "wall_clock": self._watch_clock()}
         work |= {"incidents": self.incidents.run(), "node_history": self.nodes.run()}
-        return work | ({"remarks": self._remarks.run()} if self.settings.watched else {})
+        return work | {"remarks": self._remarks.run()}
 
     def steps(self) -> Coroutine[Any, Any, None]:
         """The steps of the experiments in the queue."""

@@ -1,4 +1,6 @@
-"""Events in which controllers say why they do not make pods: one short list for each object, and never a watch.
+"""Events in which controllers say why they make no pods, and kubelets why a pod has no volumes or no network.
+
+That is one short list for each object, and never a watch.
 
 Only Warnings are asked for, by the name of the object they are about. An Event of another kind of object with that
 name, of a deleted one, or of Muster itself is left out. What is kept is bounded, and free of what looks like a
@@ -25,6 +27,9 @@ LARGEST: Final = 2**20
 """Bytes of an answer that is read: an Event has a message of 1,024 characters at most."""
 SECONDS: Final = 5.0
 """Within which a list is answered."""
+POD: Final = "pod"
+SUMMARY: Final = "Unable to attach or mount volumes: "
+"""The beginning of what a kubelet says every two minutes, beside the reason (kubernetes: pkg/kubelet/volumemanager)."""
 LONGEST: Final = 512
 """Characters of a message that are kept."""
 
@@ -44,9 +49,12 @@ async def read_remark(
 def newest(
     events: Iterable[Json], parts: Sequence[Part], *, since: float, secrets: Secrets = NO_SECRETS
 ) -> Remark | None:
-    """The newest of the Warnings about one of these. Of those of one second the one about the innermost counts."""
+    """The newest of the Warnings about one of these. Of those of one second the one about the innermost counts.
+
+    A kubelet's summary of volumes that are not there counts only where no other one says more.
+    """
     order = {(part.kind, part.name): number for number, part in enumerate(parts)}
-    best: tuple[float, int, Json] | None = None
+    best: tuple[bool, float, int, Json] | None = None
     for event in events:
         about = mapping(event.get("involvedObject"))
         number = order.get((text(about, "kind").lower(), text(about, "name")))
@@ -55,9 +63,13 @@ def newest(
         uid, at = parts[number].uid, _last_at(event)
         if (uid and text(about, "uid") not in ("", uid)) or _source(event) == MANAGER or 0.0 < at < int(since):
             continue
-        if best is None or (at, number) > best[:2]:
-            best = at, number, event
-    return None if best is None else _remark(best[2], own=best[1] == 0, at=best[0], secrets=secrets)
+        worth = not text(event, "message").startswith(SUMMARY), at, number
+        if best is None or worth > best[:3]:
+            best = *worth, event
+    if best is None:
+        return None
+    _, at, number, event = best
+    return _remark(event, own=number == 0 and parts[0].kind != POD, at=at, secrets=secrets)
 
 
 def _remark(event: Mapping[str, Any], *, own: bool, at: float, secrets: Secrets) -> Remark:

@@ -7,6 +7,9 @@ from structlog.testing import capture_logs
 
 from muster.api.names import LABEL_RANK
 from muster.daemon.app import Daemon
+from muster.state.facts.causes.table import Causes
+from muster.state.facts.diagnosis.diagnose import diagnose
+from muster.state.facts.diagnosis.finding import Finding
 from tests.daemon.virtual_daemon import RUN, Cluster, experiment, scraped, virtually
 
 SOON = 5.0
@@ -128,3 +131,68 @@ async def test_stuck_is_logged_as_a_warning_with_the_uid(cluster: Cluster, daemo
     (stuck,) = (line for line in lines if line.get("reason") == "Stuck")
     uid = cluster.api.objects[RUN]["metadata"]["uid"]
     assert (stuck["log_level"], stuck["uid"]) == ("warning", uid)
+
+
+def unmade(cluster: Cluster, rank: int) -> None:
+    """The pod has a node, and no volumes or no network."""
+    said = {"PodScheduled": "True", "PodReadyToStartContainers": "False"}
+    state = {"name": "main", "state": {"waiting": {"reason": "ContainerCreating"}}}
+    conditions = [{"type": kind, "status": status} for kind, status in said.items()]
+    cluster.play(rank, phase="Pending", conditions=conditions, containerStatuses=[state])
+
+
+def warns(cluster: Cluster, rank: int, reason: str, message: str, **more: Any) -> None:
+    """The kubelet says why, in an Event."""
+    pods = (each["metadata"] for path, each in cluster.api.objects.items() if path.split("/")[-2] == "pods")
+    (about,) = (each for each in pods if each["labels"][LABEL_RANK] == str(rank))
+    what = {"kind": "Pod", "name": about["name"], "uid": about["uid"]}
+    body = {"type": "Warning", "reason": reason, "message": message, "source": {"component": "kubelet"}, **more}
+    path = f"/api/v1/namespaces/team/events/{reason}-{len(cluster.api.objects)}"
+    times = {"metadata": {"namespace": "team"}, "lastTimestamp": cluster.api.now()}
+    cluster.api.put(path, {"kind": "Event", **times, **body, "involvedObject": what})
+
+
+def of_rank_one(cluster: Cluster, daemon: Daemon) -> Finding:
+    subject = daemon.find("team", "run")
+    assert subject is not None
+    return next(each for each in diagnose(subject.at(cluster.wall())) if each.ranks == (1,))
+
+
+@virtually
+async def test_what_a_kubelet_says_of_a_network_is_quoted_and_is_its_cause(cluster: Cluster, daemon: Daemon) -> None:
+    cluster.api.put(RUN, experiment(2))
+    await asyncio.sleep(2)
+    cluster.start(0)
+    unmade(cluster, 1)
+    why = 'Failed to create pod sandbox: plugin type="calico" failed (add): Unauthorized'
+    warns(cluster, 1, "FailedCreatePodSandBox", why)
+    await asyncio.sleep(50)
+    assert not cluster.api.asked("GET /api/v1/namespaces/team/events"), "for a minute it is no news"
+    await asyncio.sleep(20)
+    (asked,) = cluster.api.asked("GET /api/v1/namespaces/team/events")
+    assert asked.params["fieldSelector"].endswith(",type=Warning"), "of that pod alone"
+    found = of_rank_one(cluster, daemon)
+    assert found.cause is Causes.NETWORK_FAILS
+    assert f'(kubelet, 70s ago): "{why}"' in found.evidence
+    assert cluster.status["message"].count("gives it no network") == 1
+    cluster.start(1)
+    await asyncio.sleep(40)
+    asked_then = len(cluster.api.asked("GET /api/v1/namespaces/team/events"))
+    await asyncio.sleep(120)
+    assert len(cluster.api.asked("GET /api/v1/namespaces/team/events")) == asked_then
+
+
+@virtually
+async def test_a_secret_that_is_missing_is_quoted_and_is_no_fault_of_the_storage(
+    cluster: Cluster, daemon: Daemon
+) -> None:
+    cluster.api.put(RUN, experiment(2))
+    await asyncio.sleep(2)
+    cluster.start(0)
+    unmade(cluster, 1)
+    warns(cluster, 1, "FailedMount", 'MountVolume.SetUp failed for volume "creds" : secret "creds" not found')
+    warns(cluster, 1, "FailedMount", "Unable to attach or mount volumes: unmounted volumes=[creds]: timed out")
+    await asyncio.sleep(75)
+    found = of_rank_one(cluster, daemon)
+    assert found.cause is Causes.SANDBOX
+    assert 'secret "creds" not found' in found.evidence

@@ -53,6 +53,8 @@ class Entry:
     """Of an object that is only watched over; its record lives here alone."""
     looked: int = 0
     """The resourceVersion of the record for which the coordinator was asked a last time."""
+    heard_at: float | None = None
+    """When Events about it or its pods were read last, in wall seconds."""
     step: float = 0.0
     """Seconds by which the wall clock was set since the record was persisted."""
 

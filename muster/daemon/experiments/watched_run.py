@@ -31,8 +31,6 @@ class WatchedRun:
     """Of labelled pods that cannot be watched over: the one that the Event is about."""
     asked_at: float | None = None
     """When the API server accepted last that it ends by a deadline of its own; wall seconds."""
-    heard_at: float | None = None
-    """When its Events were read last, in wall seconds."""
     secrets: Secrets = NO_SECRETS
     """The secrets in its spec, while pods of it are missing."""
     announced: bool = False

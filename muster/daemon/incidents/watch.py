@@ -1,8 +1,8 @@
 """Looks for incidents while this daemon leads, and counts what stuck runs hold.
 
-A look every ``EVERY`` seconds walks the runs in slices. Only a run that is Stuck is diagnosed, and again only when its
-record has changed or its last diagnosis is ``FRESH`` seconds old, at most ``MOST`` of them in one look: the others keep
-what they showed until the next one.
+A look every ``EVERY`` seconds walks the runs in slices. Only a run that is Stuck, has just failed, or waits for volumes
+and network is diagnosed (``signs.shows``), and again only when its record has changed or its last diagnosis is
+``FRESH`` seconds old, at most ``MOST`` of them in one look: the others keep what they showed until the next one.
 """
 
 import asyncio
@@ -19,9 +19,11 @@ from muster.metrics.collector import Subject
 from muster.state.facts.accelerators import held
 from muster.state.facts.incidents.announcement import REASON, announcement
 from muster.state.facts.incidents.places import Places
-from muster.state.facts.incidents.signs import Run, Sign, signs_of
-from muster.state.facts.incidents.subjects import DEVICE
+from muster.state.facts.incidents.readings import classes_of
+from muster.state.facts.incidents.signs import Run, Sign, is_stuck, shows, signs_of
+from muster.state.facts.incidents.subjects import DEVICE, STORAGE_CLASS
 from muster.state.facts.incidents.tracking import Tracking, following
+from muster.state.view.own.remark import Remark
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import ConditionType, Phase, Record, StoryLine
 
@@ -33,6 +35,7 @@ MOST = 1000
 """Diagnoses of one look."""
 SLICE = 50
 """Diagnoses, and twenty times as many runs, between which the loop goes on."""
+_SHARED = frozenset({DEVICE, STORAGE_CLASS})
 LONGEST = 3 * EVERY
 """Seconds that are counted at most between two looks: the time of a standby is not its own."""
 
@@ -40,6 +43,7 @@ LONGEST = 3 * EVERY
 class _Look(NamedTuple):
     record: Record
     at: float
+    remark: Remark | None
     signs: tuple[Sign, ...]
 
 
@@ -99,20 +103,21 @@ class IncidentWatch:
         now, moment = self._clock(), self._monotonic()
         spent = min(moment - self._last, LONGEST) if self._last is not None else 0.0
         self._last = moment
-        stuck: dict[str, Subject] = {}
+        seen: dict[str, Subject] = {}
         left = iter(self._subjects())
         while batch := list(islice(left, 20 * SLICE)):
-            stuck |= {each.plan.uid: each for each in batch if _is_stuck(each.record)}
+            seen |= {each.plan.uid: each for each in batch if shows(each.record, each.view, now)}
             await asyncio.sleep(0)
-        self._looks = {uid: seen for uid, seen in self._looks.items() if uid in stuck}
-        await self._diagnose(stuck, now)
-        for number, subject in enumerate(stuck.values(), 1):
+        self._looks = {uid: look for uid, look in self._looks.items() if uid in seen}
+        await self._diagnose(seen, now)
+        for number, subject in enumerate(seen.values(), 1):
             with contextlib.suppress(Exception):  # one that cannot be read was logged by its diagnosis
-                self._count(subject, spent)
+                if is_stuck(subject.record):
+                    self._count(subject, spent)
             if number % (20 * SLICE) == 0:
                 await asyncio.sleep(0)
-        signs = [sign for seen in self._looks.values() for sign in seen.signs]
-        in_use = await self._in_use({sign.subject for sign in signs if sign.kind == DEVICE})
+        signs = [sign for look in self._looks.values() for sign in look.signs]
+        in_use = await self._in_use({(sign.kind, sign.subject) for sign in signs if sign.kind in _SHARED}, now)
         steps = following(self.tracking, signs, now, self._places(), in_use)
         while True:
             try:
@@ -121,10 +126,10 @@ class IncidentWatch:
                 self.tracking = done.value
                 break
             await asyncio.sleep(0)
-        await self._announce(stuck)
+        await self._announce(seen)
 
     async def _diagnose(self, stuck: dict[str, Subject], now: float) -> None:
-        due = [uid for uid, each in stuck.items() if self._is_due(uid, each.record, now)]
+        due = [uid for uid, each in stuck.items() if self._is_due(uid, each, now)]
         due.sort(key=lambda uid: self._looks[uid].at if uid in self._looks else 0.0)
         for number, uid in enumerate(due[:MOST]):
             if number % SLICE == SLICE - 1:
@@ -136,23 +141,32 @@ class IncidentWatch:
                 log.exception("run left out of incidents", namespace=subject.plan.namespace, run=subject.plan.title)
                 self._failed("step")
                 signs = ()
-            self._looks[uid] = _Look(subject.record, now, signs)
+            self._looks[uid] = _Look(subject.record, now, subject.view.remark, signs)
 
-    def _is_due(self, uid: str, record: Record, now: float) -> bool:
+    def _is_due(self, uid: str, each: Subject, now: float) -> bool:
         seen = self._looks.get(uid)
-        return seen is None or seen.record is not record or not 0 <= now - seen.at < FRESH
+        if seen is None or seen.record is not each.record or seen.remark is not each.view.remark:
+            return True
+        return not 0 <= now - seen.at < FRESH
 
-    async def _in_use(self, devices: set[str]) -> set[str]:
-        """Those of the devices that a run holds which runs and is not stuck."""
-        found: set[str] = set()
-        left = iter(self._subjects())
-        while devices - found and (batch := list(islice(left, SLICE))):
+    async def _in_use(self, shared: set[tuple[str, str]], now: float) -> set[tuple[str, str]]:
+        """Those devices and storages that a run uses which runs and is well.
+
+        Where no run is well, nothing shows that it is the storage: then all of them count as used.
+        """
+        found: set[tuple[str, str]] = set()
+        left, storages = iter(self._subjects()), {each for each in shared if each[0] == STORAGE_CLASS}
+        well = not storages
+        while (shared - found or not well) and (batch := list(islice(left, SLICE))):
             for each in batch:
-                if each.record.phase is Phase.RUNNING and not _is_stuck(each.record):
+                if each.record.phase is Phase.RUNNING and not shows(each.record, each.view, now):
                     with contextlib.suppress(Exception):  # one that cannot be read shows nothing
-                        found |= devices.intersection(name for name, _ in held(each.plan, each.view))
+                        uses = {(DEVICE, name) for name, _ in held(each.plan, each.view)}
+                        uses |= {(STORAGE_CLASS, name) for name in classes_of(each.plan)}
+                        well = well or shared.isdisjoint(uses)
+                        found |= shared & uses
             await asyncio.sleep(0)
-        return found
+        return found if well else found | storages
 
     def _count(self, subject: Subject, spent: float) -> None:
         reason = next((each.reason for each in subject.record.conditions if each.type is ConditionType.STUCK), "")
@@ -168,14 +182,19 @@ class IncidentWatch:
             incident = explained.get(Run(subject.plan.namespace, subject.plan.title))
             if incident is None:
                 continue
-            # The time is that of the condition, which is in the status: another leader makes the same Event of it.
-            since = float(int(next(c.since for c in subject.record.conditions if c.type is ConditionType.STUCK)))
+            # The time is in the status: another leader makes the same Event of it.
+            since = float(int(_since(subject.record)))
             if self._said.get(uid) != (said := (announcement(incident.key), since)):
                 self._said[uid] = said
                 line = StoryLine(since, subject.record.epoch, REASON, said[0], warning=True)
                 self._explained(subject.plan, line)
 
 
-def _is_stuck(record: Record) -> bool:
-    stuck = None if record.finished else record.condition(ConditionType.STUCK)
-    return stuck is not None and bool(stuck.status)
+def _since(record: Record) -> float:
+    """When the run became Stuck, or else when its last epoch ended, or what keeps it began."""
+    stuck = record.condition(ConditionType.STUCK)
+    if is_stuck(record) and stuck is not None:
+        return stuck.since
+    if record.blocked is not None:
+        return record.blocked.since
+    return record.cause.at if record.cause is not None else record.phase_at

@@ -88,6 +88,7 @@ class Controller:
         self._monotonic = monotonic
         self._waiting: set[str] = set()
         """Experiments that wait for the caches to catch up with our writes."""
+        self._remarks = remarks
         self._watched = WatchedSteps(
             transport=transport,
             share=share,
@@ -126,6 +127,8 @@ class Controller:
         if self._readiness(entry) is Readiness.READ_PODS:
             return self._live_reads.read(entry, entry.plan)
         decision = self._decide(entry, entry.plan)
+        if self._remarks is not None:
+            self._remarks.follow(entry)
         if decision.read_first and not decision.write:
             return self._live_reads.read(entry, entry.plan)
         if _ends_reports(entry, decision):

@@ -63,7 +63,7 @@ class WatchedSteps:
             self._records.keep(entry, decision)
         self._await_next(entry.plan, decision)
         if self._remarks is not None:
-            self._remarks.follow(entry, run)
+            self._remarks.follow(entry)
         for action in decision.actions:
             if isinstance(action, EndRun):
                 now = self._clock()

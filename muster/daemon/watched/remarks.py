@@ -1,4 +1,4 @@
-"""Reads the reasons that controllers give for pods that they do not make, while these are missing.
+"""Reads why pods are missing, or have no volumes or no network: controllers and kubelets say it in Events alone.
 
 One request is under way at a time, and each run is asked about at most once in ``PACE`` seconds. Muster works without
 the right to list Events: a namespace that refuses it is asked again after ``REFUSED`` seconds, and the sentence of the
@@ -13,14 +13,17 @@ from typing import Final
 import structlog
 
 from muster.api.errors import ApiError, Forbidden
+from muster.api.values.secrets.environment import Secrets, secrets_of
 from muster.daemon.experiments.entry import Entry
-from muster.daemon.experiments.watched_run import WatchedRun
 from muster.kinds.planning.parts import Part, parts_of
 from muster.kube.transport import Transport
+from muster.state.policies.obstacles import SLOW_AFTER
 from muster.state.policies.watched.obstacles import PODS_MISSING
 from muster.state.view.own.remark import Remark
 from muster.state.vocabulary.plan import Plan
-from muster.watchers.remarks import read_remark
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.record import Record
+from muster.watchers.remarks import POD, read_remark
 
 log = structlog.get_logger()
 
@@ -45,26 +48,28 @@ class RemarkReader:
         self._transport = transport
         self._again = again
         self._clock = clock
-        self._wanted: dict[str, tuple[Entry, WatchedRun]] = {}
+        self._wanted: dict[str, Entry] = {}
         """By uid, in the order in which they are read."""
         self._ready = asyncio.Event()
         self._refused: dict[str, float] = {}
         """By namespace, when it refused."""
 
-    def follow(self, entry: Entry, run: WatchedRun) -> None:
-        """Have it read if the pods of the run are missing; else forget what was read."""
-        plan, record = entry.plan, entry.record
-        blocked = record.blocked if record is not None else None
-        missing = blocked is not None and blocked.reason == PODS_MISSING and blocked.gone_at is None
-        if plan is None or run.kind.virtual or plan.watching.unrun or not missing:
+    def follow(self, entry: Entry) -> None:
+        """Have it read if pods of the run are missing, or have no volumes or no network; else forget what was read."""
+        missing = _pods_are_missing(entry)
+        since = None if missing else _unmade_since(entry)
+        if not missing and since is None:
             entry.view.remark, entry.view.remark_problem = None, ""
             self._wanted.pop(entry.seen.uid, None)
             return
-        wait = PACE - (self._clock() - run.heard_at) if run.heard_at is not None else 0.0
-        if SOON < wait <= PACE:  # else it is due, or the clock was set
+        now = self._clock()
+        wait = PACE - (now - entry.heard_at) if entry.heard_at is not None else 0.0
+        if since is not None:  # a volume is attached, and an address given, within a minute
+            wait = max(wait, min(since + SLOW_AFTER - now, SLOW_AFTER))
+        if SOON < wait <= SLOW_AFTER:  # else it is due, or the clock was set
             self._again(entry.seen.uid, wait)
         else:
-            self._wanted[entry.seen.uid] = entry, run
+            self._wanted[entry.seen.uid] = entry
             self._ready.set()
 
     def forget(self) -> None:
@@ -79,19 +84,19 @@ class RemarkReader:
                 self._ready.clear()
                 continue
             uid = next(iter(self._wanted))
-            await self._read(uid, *self._wanted.pop(uid))
+            await self._read(uid, self._wanted.pop(uid))
 
-    async def _read(self, uid: str, entry: Entry, run: WatchedRun) -> None:
+    async def _read(self, uid: str, entry: Entry) -> None:
         plan, view, namespace = entry.plan, entry.view, entry.seen.namespace
-        run.heard_at = now = self._clock()
+        entry.heard_at = now = self._clock()
         refused_at = self._refused.get(namespace)
         if plan is None or (refused_at is not None and 0.0 <= now - refused_at < REFUSED):
             self._take(uid, entry, view.remark, UNREADABLE if plan is not None else "")
             return
         try:
-            found = await read_remark(
-                self._transport, namespace, _parts(entry, run, plan), since=run.created, secrets=run.secrets
-            )
+            since = entry.watched.created if entry.watched is not None else 0.0
+            secrets = _secrets(entry, plan)
+            found = await read_remark(self._transport, namespace, _parts(entry, plan), since=since, secrets=secrets)
         except Forbidden as error:
             if len(self._refused) >= MOST_NAMESPACES:
                 self._refused.clear()
@@ -110,9 +115,43 @@ class RemarkReader:
         self._again(uid, 0.0)  # also where it is the same: its age is not
 
 
-def _parts(entry: Entry, run: WatchedRun, plan: Plan) -> tuple[Part, ...]:
-    epoch = entry.record.epoch if entry.record is not None else 0
-    tally = entry.view.of(epoch)
+def _pods_are_missing(entry: Entry) -> bool:
+    """Another controller has not made them, and may have said why of an object that can be asked for."""
+    run, plan = entry.watched, entry.plan
+    if run is None or plan is None or run.kind.virtual or plan.watching.unrun:
+        return False
+    blocked = entry.record.blocked if entry.record is not None else None
+    return blocked is not None and blocked.reason == PODS_MISSING and blocked.gone_at is None
+
+
+def _unmade_since(entry: Entry) -> float | None:
+    """Since when all pods have a node, while one of them has no volumes or no network; None where none lacks them."""
+    record = entry.record
+    if entry.plan is None or record is None or not record.gathering or record.scheduled_at is None:
+        return None
+    return record.scheduled_at if _unmade(entry, record) is not None else None
+
+
+def _unmade(entry: Entry, record: Record) -> Pod | None:
+    """The first pod that has a node, and no volumes or no network."""
+    idle = islice(entry.view.of(record.epoch).idle.values(), LOOKED_AT)
+    return next((pod for pod in idle if pod.node and not pod.sandboxed and not pod.terminating), None)
+
+
+def _secrets(entry: Entry, plan: Plan) -> Secrets:
+    if entry.watched is not None:
+        return entry.watched.secrets
+    return secrets_of(*(group.template.get("spec") for group in plan.groups))
+
+
+def _parts(entry: Entry, plan: Plan) -> tuple[Part, ...]:
+    record, run = entry.record, entry.watched
+    if record is None:
+        return ()
+    tally = entry.view.of(record.epoch)
+    if run is None or not _pods_are_missing(entry):
+        first = _unmade(entry, record)
+        return (Part(POD, first.name, first.uid),) if first is not None else ()
     ranks = islice(range(plan.size), LOOKED_AT)
     rank = next((each for each in ranks if each not in tally.members and each not in tally.collected), 0)
     return parts_of(run.kind, plan, run.claims, rank)

@@ -71,6 +71,7 @@ def apply(context: Context, verdict: Succeed | Fail | Restart | Repair | Requeue
             end = known.remembered(context, verdict)
             record = recurrence.ended(context, verdict.cause) if verdict.cause is not None else record
             cause, message = end.cause or record.cause, end.message
+            record = avoidance.failed_on(context.plan, record, end.cause) if end.cause is not None else record
             same = record.same_failure
             if verdict.cause is not None and same is not None and not same.again:  # else SameFailureAgain says it
                 message += repeated(replace(record, cause=verdict.cause))

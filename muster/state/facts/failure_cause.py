@@ -39,6 +39,7 @@ def cause_of(context: Context, pod: Pod) -> Cause:
         disruption=bool(pod.disruption) or was_deleted(pod),
         place=context.plan.place(pod.rank),
         last_line=last_line,
+        device=pod.unhealthy,
     )
 
 

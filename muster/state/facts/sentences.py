@@ -16,6 +16,7 @@ from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.api.values.termination_message import SIGNALLED
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import RANK_FAILED
+from muster.state.view.own.remark import Remark
 from muster.state.vocabulary.group import Member
 from muster.state.vocabulary.pod import Exit, Pod
 from muster.state.vocabulary.record import Cause, attempts_of
@@ -32,7 +33,12 @@ def sentence(cause: Cause) -> str:
     why = f": {cause.message}" if cause.message else ""
     if cause.rank >= 0 and not cause.pod:  # it is not known to have ended
         return f"{who}: {cause.reason}{why}"
-    return f"{who} {_ended(cause, cause.reason)}{_where(cause)}{why}{_last_line(cause)}"
+    return f"{who} {_ended(cause, cause.reason)}{_where(cause)}{why}{_last_line(cause)}{of_device(cause.device)}"
+
+
+def of_device(device: str) -> str:
+    """``; its device nvidia.com/gpu GPU-8f2a was reported as Unhealthy``; empty without one."""
+    return f"; its device {device} was reported as Unhealthy" if device else ""
 
 
 def _ended(cause: Cause, reason: str) -> str:
@@ -218,3 +224,12 @@ def placed(context: Context, rank: int, pod: str) -> str:
 def expected_name(context: Context, member: Member | None) -> str:
     """The pod a member will have, for messages about pods that are not there."""
     return context.plan.pod_name(member, context.record.epoch) if member else "no such member"
+
+
+def quoted(remark: Remark, now: float) -> str:
+    """``FailedCreate of Job llm-w-0 (job-controller, 40s ago): "exceeded quota"``."""
+    about = f" of {remark.about}" if remark.about else ""
+    ago = f"{age(max(0.0, now - remark.at))} ago" if remark.at else ""
+    where = ", ".join(filter(None, (remark.source, ago)))
+    message = f': "{remark.message}"' if remark.message else ""
+    return f"{remark.reason}{about}{f' ({where})' if where else ''}{message}"

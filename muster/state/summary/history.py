@@ -5,6 +5,7 @@ cannot occur twice for one turn. Each line becomes a Kubernetes Event after the 
 """
 
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from muster.api.gang import MAX_MEMBERS
 from muster.api.values.rank_ranges import from_ranges, to_ranges
@@ -65,7 +66,7 @@ def turns(plan: Plan, before: Record | None, after: Record) -> Iterator[tuple[st
     if after.volume_lost_at is not None and (before is None or before.volume_lost_at != after.volume_lost_at):
         yield "SharedVolumeLost", volume.sentence(after), True
     if before is not None and before.node_failures != after.node_failures:
-        yield from _avoided(before, after)
+        yield from _of_nodes(before, after)
     yield from in_place.turns(before, after)
     yield from resumption.turns(before, after)
     if after.finished and (before is None or not before.finished):
@@ -147,10 +148,23 @@ def _repairs(before: Record, after: Record) -> Iterator[tuple[str, str, bool]]:
         yield "MemberIgnored", f"{_ranks(sorted(given_up))} {is_are} not run again: {sentence(after.cause)}", True
 
 
-def _avoided(before: Record, after: Record) -> Iterator[tuple[str, str, bool]]:
-    known = {each.name for each in before.node_failures if each.avoided}
+NODE_FAULT: Final = "NodeFault"
+"""Reason of an Event: Kubernetes, or the container runtime, reports a failure of the node itself. It never changes."""
+FAILED_ON_NODE_AGAIN: Final = "FailedOnNodeAgain"
+"""Reason of an Event: failures of the run were on one node more than once. It never changes."""
+
+
+def _of_nodes(before: Record, after: Record) -> Iterator[tuple[str, str, bool]]:
+    known = {each.name: each for each in before.node_failures}
     for each in after.node_failures:
-        if each.avoided and each.name not in known:
+        old = known.get(each.name)
+        if old is None or each.failures > old.failures:
+            if each.of_node:
+                yield NODE_FAULT, f"node {each.name} itself is reported: {each.reason}", True
+            elif each.failures > 1:
+                said = f"{each.failures} failures of this run were on node {each.name}, the last one {each.reason}"
+                yield FAILED_ON_NODE_AGAIN, f"{said}; the program may be the reason as well", True
+        if each.avoided and (old is None or not old.avoided):
             often = f"{each.failures} restarts began" if each.failures > 1 else "a restart began"
             yield "NodeAvoided", f"later pods are kept off node {each.name}: {often} with a failure on it", True
 

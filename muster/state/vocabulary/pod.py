@@ -108,6 +108,8 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
     """When its running program was started, by the clock of its node; 0 where that is unknown, or it does not run."""
     sandboxed: bool = True
     """Not so while the kubelet says that its volumes are not mounted or its network is not set up."""
+    unhealthy: str = ""
+    """A device of it that its plugin reports as Unhealthy: resource and id, and how many more."""
     created: float = 0.0
     """Of a watched pod: when it was created."""
     parent: str = ""

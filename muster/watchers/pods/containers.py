@@ -52,6 +52,12 @@ _HELPS = frozenset(
 )
 """Words in the names of containers that serve a program."""
 _INT32 = 2**31 - 1
+UNHEALTHY = "Unhealthy"
+MOST_RESOURCES = 16
+MOST_DEVICES = 64
+"""Resources of a container, and devices of each, that are looked at."""
+MOST_OF_NAME = 100
+"""Characters of a name."""
 
 
 class Survey(msgspec.Struct, frozen=True, gc=False):
@@ -175,6 +181,28 @@ def _helps(name: str) -> bool:
 def restarted_in_place(spec: Spec | None) -> bool:
     """The kubelet starts containers of the pod again: the end of one is not the end of the member."""
     return spec is not None and spec.restartPolicy in _RETRIED
+
+
+def unhealthy_of(status: Status) -> str:
+    """``nvidia.com/gpu GPU-8f2a``: a device of the pod that its plugin reports as Unhealthy, and how many more are.
+
+    Unknown is no news: a plugin that is started again says it for a moment (KEP-4680).
+    """
+    if not status.containerStatuses:
+        return ""
+    found: dict[str, None] = {}
+    for container in status.containerStatuses:
+        if container.allocatedResourcesStatus is None:
+            continue
+        for resource in container.allocatedResourcesStatus[:MOST_RESOURCES]:
+            for device in (resource.resources or ())[:MOST_DEVICES]:
+                if device.health == UNHEALTHY:
+                    name = clean(resource.name, MOST_OF_NAME)
+                    found[f"{name} {clean(device.resourceID, MOST_OF_NAME)}"] = None
+    if not found:
+        return ""
+    first = min(found)
+    return intern(f"{first} and {len(found) - 1} more" if len(found) > 1 else first)
 
 
 def restarts_of(status: Status) -> int:

@@ -11,6 +11,7 @@ from muster.api.names import GROUP, KIND
 from muster.api.values.printable import MESSAGE, clean, small_number, word
 from muster.api.values.timestamps import seconds_of
 from muster.kube.listwatch.decoder import Projection, version_of
+from muster.state.vocabulary.node_faults import DRIVER_FAILED, START_ERROR, driver_fault
 from muster.state.vocabulary.pod import SCHEDULING_GATED, Exit, Pod, PodPhase
 from muster.watchers.pods.containers import (
     Survey,
@@ -22,6 +23,7 @@ from muster.watchers.pods.containers import (
     restarted_in_place,
     restarts_of,
     survey,
+    unhealthy_of,
     waiting_of,
 )
 from muster.watchers.pods.document import AnyMetadata, AnyPod, Condition, Labels, Owner, PodDocument, Status
@@ -130,6 +132,10 @@ def record_of(document: AnyPod, *, by_phase: bool, **identity: Any) -> Pod:
     restarts = restarts_of(status) if by_phase and containers.ended and phase is not _FAILED else 0
     if exit_ is not None and (lost := _unknown(exit_)) and not disruption and not _own_excess(status, phase):
         disruption, message = UNKNOWN_END, message or lost
+    elif (
+        exit_ is not None and exit_.reason == START_ERROR and not disruption and (fault := driver_fault(exit_.message))
+    ):
+        disruption, message = DRIVER_FAILED, fault
     return Pod(
         uid=metadata.uid,
         name=metadata.name,
@@ -154,6 +160,7 @@ def record_of(document: AnyPod, *, by_phase: bool, **identity: Any) -> Pod:
         holder=holder_of(spec, status, started=containers.started) if _may_be_held(status, containers) else "",
         started_at=seconds_of(containers.since) if containers.since else 0.0,
         outlived_by=outlived_by(status) if containers.ended and exit_ is None and phase is _RUNNING else "",
+        unhealthy=unhealthy_of(status),
         sandboxed=containers.started or sandbox is None or sandbox.status != "False",
         **identity,
     )

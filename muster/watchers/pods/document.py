@@ -110,6 +110,20 @@ class State(msgspec.Struct, gc=False):
     terminated: Terminated | None = None
 
 
+class ResourceHealth(msgspec.Struct, gc=False):
+    """core/v1 ResourceHealth: one device, by the plugin that manages it (KEP-4680)."""
+
+    resourceID: str | None = None
+    health: str | None = None
+
+
+class ResourceStatus(msgspec.Struct, gc=False):
+    """core/v1 ResourceStatus: ``nvidia.com/gpu``, or ``claim:CLAIM/REQUEST`` of dynamic resource allocation."""
+
+    name: str | None = None
+    resources: list[ResourceHealth] | None = None
+
+
 class ContainerStatus(msgspec.Struct, gc=False):
     """core/v1 ContainerStatus."""
 
@@ -118,6 +132,7 @@ class ContainerStatus(msgspec.Struct, gc=False):
     state: State | None = None
     lastState: State | None = None
     restartCount: int | None = None
+    allocatedResourcesStatus: list[ResourceStatus] | None = None
 
 
 class Condition(msgspec.Struct, gc=False):

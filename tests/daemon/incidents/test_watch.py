@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,9 +18,9 @@ from muster.state.facts.incidents.places import Place, Places
 from muster.state.facts.incidents.signs import Sign, signs_of
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import PodPhase
-from muster.state.vocabulary.pod_spec import PodSpec
-from muster.state.vocabulary.record import Condition, ConditionType, Phase, StoryLine
-from tests.builders import NOW, plan, pod, record, view, worker_group
+from muster.state.vocabulary.pod_spec import Claim, PodSpec
+from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase, StoryLine
+from tests.builders import NOW, edited, plan, pod, record, view, worker_group
 from tests.daemon.virtual_daemon import Daemons, experiment, played
 
 STUCK = Condition(ConditionType.STUCK, True, "NodeNotReady", "", 1, NOW - 5)
@@ -101,9 +102,48 @@ async def test_only_a_changed_or_an_old_run_is_diagnosed_again(monkeypatch: pyte
     assert asked[20:] == ["u0"]
 
 
+async def test_runs_that_failed_a_moment_ago_are_looked_at_though_none_is_stuck() -> None:
+    world, fault = World(5), "nvidia-container-cli: initialization error: nvml error: gpu is lost"
+    ended = Cause(0, "DeviceDriverFailed", fault, NOW, node="n7", disruption=True)
+    again = record(phase=Phase.RESTARTING, epoch=1, cause=ended)
+    world.runs = [replace(each, record=again, view=view()) for each in world.runs]
+    await world.looks(5)
+    (found,) = world.watch.tracking.shown
+    assert found.sentence == "node n7: DriverFailed hits 5 runs of 4 namespaces (5 ranks)"
+    assert sorted(name for name, _ in world.said) == sorted(f"run-{n}" for n in range(5))
+    assert {line.at for line in world.lines} == {NOW}
+    assert not world.watch.lost, "nothing is held"
+    well = record(phase=Phase.RUNNING, epoch=1, cause=ended)
+    world.runs = [replace(each, record=well) for each in world.runs]
+    await world.looks(1)
+    assert not world.watch.tracking.shown[0].members, "they run again"
+
+
+@pytest.mark.parametrize(("other", "named"), [("", ["storage class fs"]), ("fs", []), ("none", [])])
+async def test_gangs_hang_over_a_storage_only_where_those_that_are_well_do_not_use_it(
+    other: str, named: list[str]
+) -> None:
+    world = World(9)
+    hung = Condition(ConditionType.STUCK, True, "Hung", "no step", 1, NOW)
+
+    def uses(each: Subject, name: str) -> Plan:
+        return edited(each.plan, claims=(Claim("data", {"storageClassName": name}),) if name else ())
+
+    stuck = record(phase=Phase.RUNNING, conditions=(hung,), assembled_at=NOW - 600)
+    world.runs = [
+        replace(each, plan=uses(each, "fs"), record=stuck, view=view(pod(node=f"n{n}")))
+        for n, each in enumerate(world.runs)
+    ]
+    if other != "none":
+        runs = record(phase=Phase.RUNNING)
+        world.runs[-1] = replace(world.runs[-1], plan=uses(world.runs[-1], other), record=runs)
+    await world.looks(6)
+    assert [f"{each.key.kind} {each.key.subject}" for each in world.watch.tracking.shown] == named
+
+
 async def test_one_run_that_cannot_be_read_hides_no_incident() -> None:
     world = World(4)
-    world.runs[0] = replace(world.runs[0], view=None)  # type: ignore[arg-type]
+    world.runs[0] = replace(world.runs[0], view=SimpleNamespace(remark=None))  # type: ignore[arg-type]
     await world.looks(5)
     assert len(world.watch.tracking.shown[0].runs) == 3
 

@@ -95,7 +95,7 @@ FULL = Record(
     job_restarts=(JobRestarts("0", 2, 1, 3),), gang_restarts=2, rule_uses=(RuleUse("oom", 1),),
     renewed=1, best_step=90,
     same_failure=SameFailure("0a1b", "exit code 3", 2, 1, 60, (1, 2), ("node-a",), spread=True, again=True),
-    node_failures=(NodeFailures("node-a", 2, True),),
+    node_failures=(NodeFailures("node-a", 2, True, "NodeLost", 6.5, of_node=True),),
     progressed_at=5.5, delete_at=7.5, retention=86_400, volume_at=8.5, volume_lost_at=9.5,
     resume_at=7.0, finished_at=8.0, updated_at=9.000001, deadline=10.0, ready=3, size=4,
     coordinator="w-0.run:1234", dashboard="w-0.run:8265",
@@ -105,7 +105,7 @@ FULL = Record(
     devices=(HeldDevices("nvidia.com/gpu", 8),),
     roll=RollCall(4, 3, (2,)), restart_reasons=(RestartReason("Error", 1), RestartReason("NodeLost", 1)),
     cause=Cause(1, "OOMKilled", "too big", 4.5, "p-2", "u-2", "worker", 2, "main", "node-a", 137, 9, True, "",
-                "step 3", "rank 0 ended with exit code 1", 60),
+                "step 3", "rank 0 ended with exit code 1", 60, "nvidia.com/gpu GPU-1"),
     in_place=ContainerRestarts(9, 8, 7.25, 7, 1, Cause(2, "OOMKilled", "limit 2Gi", 7.25, "p-1", "u-1", "worker", 1)),
     known=Known("Unschedulable", "no node fits", "2-3", 5.5, 6.5),
     evidence=(
@@ -165,7 +165,12 @@ WIRE: dict[str, Any] = {
     "bestStep": 90,
     "sameFailure": {"fingerprint": "0a1b", "failure": "exit code 3", "count": 2, "sinceEpoch": 1, "workSeconds": 60,
                     "ranks": [1, 2], "nodes": ["node-a"], "otherNodes": True, "again": True},
-    "nodeFailures": [{"name": "node-a", "failures": 2, "avoided": True}],
+    "nodeFailures": [
+        {
+            "name": "node-a", "failures": 2, "avoided": True, "lastReason": "NodeLost",
+            "lastTime": "1970-01-01T00:00:06.500000Z", "ofNode": True,
+        }
+    ],
     "restarts": 1,
     "disruptions": 1,
     "consecutiveDisruptions": 1,
@@ -222,6 +227,7 @@ WIRE: dict[str, Any] = {
         "epoch": 1, "reason": "OOMKilled", "message": "too big", "time": "1970-01-01T00:00:04.500000Z", "pod": "p-2",
         "uid": "u-2", "group": "worker", "rank": 2, "container": "main", "node": "node-a", "exitCode": 137, "signal": 9,
         "disruption": True, "lastLine": "step 3", "evidence": "rank 0 ended with exit code 1", "knownForSeconds": 60,
+        "device": "nvidia.com/gpu GPU-1",
     },
     "known": {
         "cause": "Unschedulable", "message": "no node fits", "ranks": "2-3", "time": "1970-01-01T00:00:05.500000Z",

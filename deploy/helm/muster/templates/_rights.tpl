@@ -35,6 +35,11 @@
 - apiGroups: [""]
   resources: [events] # the story, for `kubectl describe`
   verbs: [create]
+{{- if .Values.watch.events }}
+- apiGroups: [""]
+  resources: [events] # why a pod has no volumes or no network, or is not made; without it the sentence names what is lacking
+  verbs: [list]
+{{- end }}
 {{- end }}
 
 {{/* The kinds that musterd runs beside Experiments, separated by commas, by the value or its older name. */}}
@@ -64,11 +69,6 @@
   resources: [{{ get $names $kind | default $kind }}] # runs of other controllers{{ if $ends }}. `patch`, `delete`: where an annotation of the object asks for a deadline{{ end }}
   verbs: [get, list, watch{{ if $ends }}, patch, delete{{ end }}]
 {{- end }}
-{{- end }}
-{{- if and .Values.watch.events (include "muster.watchKinds" .) (ne (include "muster.watchKinds" .) "pods") }}
-- apiGroups: [""]
-  resources: [events] # why the controller of a watched object does not make its pods; without it the sentence names what is lacking
-  verbs: [list]
 {{- end }}
 {{- end }}
 

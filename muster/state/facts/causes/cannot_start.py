@@ -6,6 +6,7 @@ from typing import Final
 from muster.state.facts.causes.cause import MissingCause, by_platform, by_user
 from muster.state.facts.context import Context
 from muster.state.view.stage import Stage
+from muster.state.vocabulary.node_faults import disk_is_full, driver_fault
 from muster.state.vocabulary.pod import Pod
 
 CONTAINER_PATIENCE: Final = 15.0
@@ -134,6 +135,32 @@ class CannotStart:
         patience=CONTAINER_PATIENCE,
         runbook="MusterExperimentStuck",
         charge=by_user("ContainerCannotStart"),
+    )
+    DRIVER_FAILS = MissingCause(
+        "DriverFails",
+        "The driver of its node's accelerators does not work, so its container cannot be made.",
+        "the message of the container runtime: nvidia-container-cli quotes the driver",
+        "drain the node and restart it, or roll its driver back: kubectl drain NODE --ignore-daemonsets",
+        stages=(Stage.CANNOT_START,),
+        when=lambda _, pod: bool(driver_fault(pod.waiting_message)),
+        what=lambda _, pod: f"the driver of node {pod.node} fails: {driver_fault(pod.waiting_message)}",
+        names_node=True,
+        counted_as="ContainerCannotStart",
+        runbook="MusterExperimentStuck",
+        charge=by_platform("DriverFails"),
+    )
+    NODE_DISK_FULL = MissingCause(
+        "NodeDiskFull",
+        "The disk of its node is full, so its container cannot be made.",
+        "the message of the container runtime: no space left on device, in a directory of the node",
+        "see what fills the disk of the node: kubectl describe node NODE",
+        stages=(Stage.CANNOT_START,),
+        when=lambda _, pod: disk_is_full(pod.waiting_message),
+        what=lambda _, pod: f"the disk of node {pod.node} is full",
+        names_node=True,
+        counted_as="ContainerCannotStart",
+        runbook="MusterExperimentStuck",
+        charge=by_platform("NodeDiskFull"),
     )
     INIT_CONTAINER_FAILS = MissingCause(
         "InitContainerFails",

@@ -8,6 +8,7 @@ from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import OUT_OF_MEMORY, last_words
 from muster.state.facts.sentences import how_ended, of_exit, often, with_message
 from muster.state.view.stage import RUNS, Stage
+from muster.state.vocabulary.node_faults import DRIVER_FAILED, pressure
 from muster.state.vocabulary.pod import Pod
 
 RANKS_MISSING: Final = "RanksMissing"
@@ -94,6 +95,37 @@ class HasEnded:
             "ContainerStatusUnknown",
         ),
         what=lambda _, pod: f"node {pod.node} was lost",
+        evidence=_disruption,
+        words=_ended,
+        names_node=True,
+        counted_as="Terminating",
+    )
+    DRIVER_FAILED = MissingCause(
+        "DriverFailed",
+        "Its program never began, because the driver of its node's accelerators does not work.",
+        "the container's end: reason StartError, whose message quotes the driver",
+        "nothing for the gang: it starts again and is not charged; drain the node and restart it, or roll its driver "
+        "back: kubectl drain NODE --ignore-daemonsets",
+        "its own controller decides whether it starts again; drain the node and restart it, or roll its driver back: "
+        "kubectl drain NODE --ignore-daemonsets",
+        stages=(Stage.TERMINATING,),
+        reasons=(DRIVER_FAILED,),
+        what=lambda _, pod: f"the driver of node {pod.node} fails: {pod.waiting_message}",
+        evidence=_disruption,
+        words=_ended,
+        names_node=True,
+        counted_as="Terminating",
+        runbook="MusterExperimentStuck",
+    )
+    NODE_PRESSURE = MissingCause(
+        "NodePressure",
+        "The kubelet evicts its pod because the node runs out of disk or of processes.",
+        "the message of the eviction: the node was low on that resource",
+        "nothing for the gang: it starts again elsewhere and is not charged; the node: kubectl describe node NODE",
+        "its own controller decides whether it starts again; the node: kubectl describe node NODE",
+        stages=(Stage.TERMINATING,),
+        when=lambda _, pod: bool(pressure(pod.waiting_message)),
+        what=lambda _, pod: f"node {pod.node} was low on {pressure(pod.waiting_message)}",
         evidence=_disruption,
         words=_ended,
         names_node=True,

@@ -1,5 +1,6 @@
 """Causes that are a moment of a start or of an end, or follow from another one: they come last in a sentence."""
 
+import re
 from collections.abc import Mapping
 from math import inf
 from typing import Final
@@ -9,6 +10,8 @@ from muster.state.facts.causes.cannot_start import is_kept
 from muster.state.facts.causes.cause import MissingCause, by_platform, by_user
 from muster.state.facts.causes.heard import is_coordinator, passive, serves, uncalled
 from muster.state.facts.context import Context
+from muster.state.facts.sentences import quoted, why_idle
+from muster.state.view.own.remark import Remark
 from muster.state.view.stage import RUNS, Stage
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import ConditionType
@@ -49,6 +52,36 @@ def _awaits(context: Context, pod: Pod) -> bool:
 def _awaited(context: Context, _: Pod) -> str:
     rank = context.plan.coordinator.rank if context.plan.coordinator is not None else 0
     return f" runs; the coordinator, rank {rank}, does not serve"
+
+
+_NETWORK: Final = "FailedCreatePodSandBox"
+_VOLUME: Final = frozenset({"FailedMount", "FailedAttachVolume", "FailedMapVolume"})
+"""Reasons of Events (kubernetes: pkg/kubelet/events)."""
+_OWNERS: Final = re.compile(
+    r"(?:secret|configmap) \"[^\"]{1,253}\" not found|references non-existent (?:secret|config) key"
+)
+"""What the owner of the pod has left out."""
+
+
+def _event(context: Context, pod: Pod) -> Remark | None:
+    """The Event in which the kubelet says why that pod has no volumes or no network, where it was read."""
+    found = context.view.remark
+    return found if found is not None and found.about == f"Pod {pod.name}" and not pod.sandboxed else None
+
+
+def _no_network(context: Context, pod: Pod) -> bool:
+    found = _event(context, pod)
+    return found is not None and found.reason == _NETWORK
+
+
+def _no_volume(context: Context, pod: Pod) -> bool:
+    found = _event(context, pod)
+    return found is not None and found.reason in _VOLUME and not _OWNERS.search(found.message)
+
+
+def _as_quoted(context: Context, pod: Pod) -> str:
+    found = _event(context, pod)
+    return f": {why_idle(pod)}" + (f"; {quoted(found, context.now)}" if found is not None else "")
 
 
 class OnItsWay:
@@ -95,6 +128,34 @@ class OnItsWay:
         patience=inf,
         charge=by_user("RanksMissing"),
     )
+    NETWORK_FAILS = MissingCause(
+        "NetworkFails",
+        "Its pod is on a node, and gets no sandbox there: most often the network plugin fails.",
+        "an Event FailedCreatePodSandBox about its pod",
+        "see whether the network plugin of node NODE runs: kubectl get pods -n kube-system -o wide; "
+        "the message: kubectl describe pod -n NAMESPACE POD",
+        stages=(Stage.STARTING,),
+        when=_no_network,
+        what=lambda _, pod: f"node {pod.node} gives it no network",
+        evidence=_as_quoted,
+        counted_as="Starting",
+        runbook="MusterExperimentStuck",
+        charge=by_platform("NetworkFails"),
+    )
+    VOLUME_FAILS = MissingCause(
+        "VolumeFails",
+        "Its pod is on a node, and a volume of it cannot be attached or mounted there.",
+        "an Event FailedMount or FailedAttachVolume about its pod",
+        "see whether the CSI driver and its storage work: kubectl get csidrivers; kubectl get volumeattachments; "
+        "the message: kubectl describe pod -n NAMESPACE POD",
+        stages=(Stage.STARTING,),
+        when=_no_volume,
+        what=lambda _, pod: f"a volume cannot be mounted on node {pod.node}",
+        evidence=_as_quoted,
+        counted_as="Starting",
+        runbook="MusterExperimentStuck",
+        charge=by_platform("VolumeFails"),
+    )
     SANDBOX = MissingCause(
         "Sandbox",
         "Its pod is on a node, and has no volumes or no network yet.",
@@ -104,6 +165,7 @@ class OnItsWay:
         stages=(Stage.STARTING,),
         when=lambda _, pod: not pod.sandboxed,
         what="no volumes or no network yet",
+        evidence=_as_quoted,
         counted_as="Starting",
         stuck_as="SandboxNotReady",
         patience=SANDBOX_PATIENCE,

@@ -17,6 +17,9 @@ from muster.state.view.stage import RUNS, WAITS, shown
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import ConditionType, Phase
 
+_SAID = (Causes.INIT_CONTAINER, Causes.NETWORK_FAILS, Causes.VOLUME_FAILS)
+"""Causes of pods that wait whose own words say more than the reason for which the container waits."""
+
 
 def of_member(context: Context, rank: int) -> Diagnosis:
     """Why a member is not there."""
@@ -96,7 +99,7 @@ def why_missing(context: Context, rank: int) -> str:
     if (wrong := _as_coordinator(context, pod, cause)) is not None:
         cause = wrong.cause
     waits = stage in WAITS or (stage in RUNS and pod.waiting_reason)  # to be started again: nothing of it runs
-    shows = waits and cause is not Causes.INIT_CONTAINER
+    shows = waits and cause not in _SAID
     why = why_idle(pod) if shows else say(cause.words or cause.what, context, pod)
     return f"rank {rank} ({placed(context, rank, pod.name)}, {why})"
 

@@ -16,7 +16,7 @@ from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.classifier import of_member, why_missing
 from muster.state.facts.diagnosis.finding import Diagnosis, Finding
 from muster.state.facts.diagnosis.next_steps import next_step
-from muster.state.facts.sentences import expected_name, placed, why_idle
+from muster.state.facts.sentences import expected_name, of_device, placed, why_idle
 from muster.state.view.stage import stage_of
 from muster.state.vocabulary.pod import Pod
 
@@ -87,8 +87,16 @@ def _looks(context: Context, rank: int, pod: Pod | None) -> tuple[object, ...]:
     return name, stage_of(pod, done), cause, meets, heard, node, pod.sandboxed, pod.ready, *said
 
 
+def _with_device(context: Context, rank: int, found: Diagnosis) -> Diagnosis:
+    """The diagnosis with the device of the member that is reported as Unhealthy: evidence for any cause."""
+    pod = context.tally.members.get(rank)
+    said = of_device(pod.unhealthy) if pod is not None else ""
+    return found._replace(what=f"{found.what}{said}", evidence=f"{found.evidence}{said}") if said else found
+
+
 def grouped(context: Context, found: dict[int, Diagnosis]) -> Iterator[Finding]:
     """The findings in their order: by cause, and then by the first rank."""
+    found = {rank: _with_device(context, rank, each) for rank, each in found.items()}
     shared: dict[tuple[MissingCause, str, str], list[int]] = {}
     for rank in sorted(found):
         each = found[rank]

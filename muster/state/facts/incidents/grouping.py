@@ -11,8 +11,7 @@ than one reading:
   chance does not bring about. A few nodes of many are no rack;
 - *nodes*: at least three that failed within ``TOGETHER`` seconds of each other, where no label covers them.
 
-A tenant decides what its own pods answer, and often where they run. So nodes are a reason only where runs of two
-namespaces say so, or where Kubernetes says it of the node itself (``OF_NODE``).
+Whether the runs of a group are enough to name its subject is a rule of its own (``belief``).
 """
 
 from collections import Counter, defaultdict
@@ -21,9 +20,10 @@ from heapq import heapify, heappop, heappush
 from typing import Final, NamedTuple
 
 from muster.state.facts.causes.table import Causes
+from muster.state.facts.incidents.belief import believed as enough
 from muster.state.facts.incidents.places import Place, Places
 from muster.state.facts.incidents.signs import Run, Sign
-from muster.state.facts.incidents.subjects import LABELS, NODE, NODES
+from muster.state.facts.incidents.subjects import LABELS, NODES
 
 RUNS: Final = 3
 """Runs that an incident has at least."""
@@ -37,15 +37,28 @@ COVERED: Final = 0.75
 """The share of these nodes that the places must cover."""
 CHANCE: Final = 0.01
 """The odds below which nodes of one place did not fail together by chance."""
-WIDTHS: Final[Mapping[str, float]] = {"rack": 1.2, NODES: 1.3, "pool": 1.4, "zone": 1.6}
+WIDTHS: Final[Mapping[str, float]] = {
+    "rack": 1.2,
+    **dict.fromkeys(("device driver", "network plugin", "volume driver", "file server"), 1.05),
+    "storage class": 1.05,
+    "registry": 1.25,
+    NODES: 1.3,
+    "pool": 1.4,
+    "zone": 1.6,
+}
 """How many times as much a wider subject must explain as a narrower one."""
 STEADY: Final = 1.6
 """How many times as much a group counts while it is an incident: its name does not change with each run."""
 
-OF_NODE: Final = frozenset({Causes.NODE_NOT_READY.value, Causes.NODE_LOST.value, Causes.UNKNOWN.value})
-"""Causes that the node's own condition, or the control plane, says."""
-OF_NODES: Final = frozenset({NODE, NODES, *LABELS})
-"""Kinds that are one node or several."""
+
+FAULTS: Final = frozenset(
+    each.value
+    for each in (
+        *(Causes.DRIVER_FAILS, Causes.DRIVER_FAILED, Causes.NETWORK_FAILS),
+        *(Causes.NODE_PRESSURE, Causes.NODE_DISK_FULL, Causes.IMAGE_PULL),
+    )
+)
+"""Causes of nodes that are there and have a fault."""
 
 
 class Key(NamedTuple):
@@ -71,14 +84,7 @@ def groups(signs: Iterable[Sign], places: Places, believed: Collection[Key] = ()
         for sign in some:
             runs[sign.run].append(sign)
     named = ((Key(*key), runs) for key, runs in found.items())
-    return {key: runs for key, runs in named if key in believed or _believed(key, runs)}
-
-
-def _believed(key: Key, runs: Mapping[Run, list[Sign]]) -> bool:
-    if key.kind not in OF_NODES:
-        return True
-    first = next(iter(runs)).namespace
-    return any(run.namespace != first or any(s.cause in OF_NODE for s in some) for run, some in runs.items())
+    return {key: runs for key, runs in named if key in believed or enough(key, runs)}
 
 
 def _places(signs: list[Sign], places: Places) -> Iterator[tuple[Place, list[Sign]]]:
@@ -86,10 +92,10 @@ def _places(signs: list[Sign], places: Places) -> Iterator[tuple[Place, list[Sig
     by_place = _by_place(signs, places)
     dense = {place for place, some in by_place.items() if _half(place, some, places)}
     named = set(dense)
-    for moment in _moments(signs):
+    for moment, away in _moments(signs):
         covering = _covering(moment, places, dense)
         named |= covering
-        if not covering:
+        if not covering and away:
             yield Place(NODES, f"{min(each.subject for each in moment)} and others"), moment
     for place in sorted(named):
         yield place, by_place[place]
@@ -109,7 +115,10 @@ def _half(place: Place, signs: list[Sign], places: Places) -> bool:
 
 
 def _covering(moment: list[Sign], places: Places, dense: Collection[Place]) -> set[Place]:
-    """The narrowest places, at most ``MOST_PLACES``, that nearly all nodes of the moment are of."""
+    """The narrowest places, at most ``MOST_PLACES``, that nearly all nodes of the moment are of.
+
+    Places that have most nodes of the fleet, such as two of three zones, say nothing of them.
+    """
     nodes = {sign.subject for sign in moment}
     for kind in LABELS:
         counts = Counter(place for node in nodes for place in places.of(node) if place.kind == kind)
@@ -118,12 +127,24 @@ def _covering(moment: list[Sign], places: Places, dense: Collection[Place]) -> s
             for place, bad in counts.items()
             if place in dense or (bad >= LEAST_NODES and (places.sizes[place] / len(places)) ** (bad - 1) <= CHANCE)
         }
-        if found and len(found) <= MOST_PLACES and sum(found.values()) >= COVERED * len(nodes):
+        size = sum(places.sizes[place] for place in found)
+        if 0 < len(found) <= MOST_PLACES and sum(found.values()) >= COVERED * len(nodes) and 2 * size <= len(places):
             return set(found)
     return set()
 
 
-def _moments(signs: list[Sign]) -> Iterator[list[Sign]]:
+def _moments(signs: list[Sign]) -> Iterator[tuple[list[Sign], bool]]:
+    """Signs that follow each other, of nodes that are away, and of those that have a fault.
+
+    Nodes that have one share a driver or a plugin, if anything, which has a name of its own.
+    """
+    away = [sign for sign in signs if sign.cause not in FAULTS]
+    yield from ((some, True) for some in _following(away))
+    if len(away) < len(signs):
+        yield from ((some, False) for some in _following([sign for sign in signs if sign.cause in FAULTS]))
+
+
+def _following(signs: list[Sign]) -> Iterator[list[Sign]]:
     some: list[Sign] = []
     for sign in (*sorted(signs, key=lambda each: each.since), None):
         if sign is None or (some and sign.since - some[-1].since > TOGETHER):
@@ -182,7 +203,7 @@ def beside(found: Groups, chosen: Groups) -> dict[Key, tuple[str, ...]]:
 
 def _size(signs: list[Sign]) -> int:
     """What one run adds: its nodes, or one."""
-    return 1 if len(signs) == 1 else len({sign.subject for sign in signs if sign.node}) or 1
+    return 1 if len(signs) == 1 else len({sign.subject if sign.node else sign.where for sign in signs} - {""}) or 1
 
 
 def _weight(key: Key, size: int, active: bool) -> float:

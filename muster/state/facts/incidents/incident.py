@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 from muster.api.values.devices import Devices, total
 from muster.state.facts.audience import Audience
-from muster.state.facts.incidents.grouping import OF_NODE, OF_NODES, Key
+from muster.state.facts.incidents.belief import OF_NODE, OF_NODES
+from muster.state.facts.incidents.grouping import Key
 from muster.state.facts.incidents.signs import Run, Sign
 from muster.state.facts.incidents.subjects import FOLLOWS, OWNED, remedy
 
@@ -86,13 +87,18 @@ class Incident:
         return f"{self.key.kind} {subject}: {', then '.join(self.phases)} {self._keeps}{flaps}"
 
     @property
+    def _verb(self) -> str:
+        """Runs that fail and are started again are not kept."""
+        return "hits" if any(sign.ended for sign in self.members) else "keeps"
+
+    @property
     def _keeps(self) -> str:
         if not self.members:
             return "keeps no run now"
         found = self.namespaces
         scope = f", all of namespace {found[0]}" if len(found) == 1 else f" of {len(found)} namespaces"
         runs = f"{len(self.runs)} run{'' if len(self.runs) == 1 else 's'}"
-        return f"keeps {runs}{scope} ({self.ranks} rank{'' if self.ranks == 1 else 's'})"
+        return f"{self._verb} {runs}{scope} ({self.ranks} rank{'' if self.ranks == 1 else 's'})"
 
     def explained_causes(self, run: Run) -> frozenset[str]:
         """The causes that the run has because of the subject: nothing is to be done about the run itself."""

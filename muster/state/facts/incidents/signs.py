@@ -1,20 +1,41 @@
-"""What one stuck run shows of an incident: a sign for each of its findings that has a subject."""
+"""What one run shows of an incident: signs of what keeps it, and of what its last epoch has ended of.
+
+A run that is Stuck shows a sign for each of its findings that has a subject. One that fails and is started again is
+seldom Stuck: it shows the cause of its last end for ``RECENT`` seconds, until its gang runs again, and on a node where
+it has failed more than once also then.
+"""
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from muster.api.values.devices import Devices
 from muster.state.facts.accelerators import held
+from muster.state.facts.causes.cause import MissingCause
+from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.facts.diagnosis.finding import Finding
-from muster.state.facts.incidents.subjects import FOLLOWS, Evidence, subject_of
-from muster.state.vocabulary.record import ConditionType
+from muster.state.facts.incidents.readings import Evidence
+from muster.state.facts.incidents.subjects import FOLLOWS, subjects_of
+from muster.state.view.read_only import ReadOnlyView
+from muster.state.vocabulary.node_faults import DRIVER_FAILED, driver_fault, pressure
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.record import Cause, ConditionType, Phase, Record
 
 MOST_MEMBERS: Final = 64
 """Members of a run that are looked at."""
 MOST_SIGNS: Final = 8
-"""Signs of a run that are kept."""
+"""Findings of a run whose signs are kept."""
+RECENT: Final = 600.0
+"""Seconds for which the end of an epoch is shown. A kubelet waits for up to 300 before it starts a container again."""
+AHEAD: Final = 60.0
+"""Seconds by which the clock of a node may be ahead."""
+AGAIN: Final = 2
+"""Failures on one node from which they are shown while the gang runs."""
+_RUNS: Final = frozenset({Phase.RUNNING, Phase.SUCCEEDED, Phase.SUSPENDED})
+_OWN: Final = frozenset({Causes.OOM_KILLED.value, "Evicted", "PodDeleted", "PodAltered"})
+"""Reasons of ends that are no node's (``nodes.evidence``)."""
 
 
 class Run(NamedTuple):
@@ -38,32 +59,124 @@ class Sign(NamedTuple):
     since: float
     devices: Devices = ()
     node: bool = False
+    weak: bool = False
+    """The program may be the reason as well (``belief``)."""
+    where: str = ""
+    """The node of these members, where the subject is none."""
+    image: str = ""
+    """Of a registry that refuses: the image."""
+    ended: bool = False
+    """It is the cause of an end: the run is not kept."""
 
 
 def signs_of(context: Context) -> tuple[Sign, ...]:
-    """The signs of a run; none while its condition Stuck is not true."""
-    stuck = context.record.condition(ConditionType.STUCK)
-    if stuck is None or not stuck.status or context.record.finished:
-        return ()
+    """The signs of a run."""
+    found = tuple(_of_findings(context))
+    return found if any(sign.node or sign.kind for sign in found) else (*found, *_of_ends(context))
+
+
+def shows(record: Record, view: ReadOnlyView, now: float) -> bool:
+    """The run may show signs. It is asked of every run at each look."""
+    if not record.finished and (view.remark is not None or is_stuck(record)):
+        return True
+    again = record.in_place.cause if record.in_place is not None else None
+    return any(cause is not None and _is_recent(cause, now) for cause in (record.cause, again))
+
+
+def is_stuck(record: Record) -> bool:
+    """Its condition Stuck is true."""
+    stuck = None if record.finished else record.condition(ConditionType.STUCK)
+    return stuck is not None and bool(stuck.status)
+
+
+def _is_recent(cause: Cause, now: float) -> bool:
+    return bool(cause.node) and -AHEAD <= now - cause.at < RECENT
+
+
+def _of_findings(context: Context) -> Iterator[Sign]:
+    """Signs of what keeps it now. Before it is Stuck, what a kubelet says of volumes and network is enough."""
+    record = context.record
+    stuck = record.condition(ConditionType.STUCK)
+    if record.finished:
+        return
+    said = stuck is not None and bool(stuck.status)
+    if not said and context.view.remark is None:
+        return
+    since = min(stuck.since if stuck is not None and said else record.scheduled_at or context.now, context.now)
     run, devices = Run(context.plan.namespace, context.plan.title), held(context.plan, context.view)
-    found = []
-    since = min(stuck.since, context.now)
+    none = True
     for finding in diagnose(context, MOST_MEMBERS)[:MOST_SIGNS]:
+        if not said and finding.cause not in (Causes.NETWORK_FAILS, Causes.VOLUME_FAILS):
+            continue
         cause = finding.cause.value
-        if (subject := subject_of(_evidence(context, finding))) is not None:
-            row, name = subject
-            found.append(Sign(run, cause, row.kind, name, finding.count, since, devices, row.placed))
-        elif cause in FOLLOWS:
-            named = stuck.reason if stuck.reason in FOLLOWS else cause
-            found.append(Sign(run, named, "", "", finding.count, since, devices))
-    if not found and stuck.reason in FOLLOWS:
-        found.append(Sign(run, stuck.reason, "", "", context.plan.size, since, devices))
-    return tuple(found)
+        sick = any(pod.unhealthy for pod in _pods(context, finding))
+        seen = _evidence(context, finding)
+        found = tuple(_named(run, finding.cause, seen, finding.count, since, devices, sick=sick))
+        yield from found
+        none = none and not found
+        if not found and cause in FOLLOWS:
+            named = stuck.reason if stuck is not None and stuck.reason in FOLLOWS else cause
+            none = False
+            yield Sign(run, named, "", "", finding.count, since, devices)
+    if none and said and stuck is not None and stuck.reason in FOLLOWS:
+        yield Sign(run, stuck.reason, "", "", context.plan.size, since, devices)
+
+
+def _of_ends(context: Context) -> Iterator[Sign]:
+    """Signs of the cause for which its last epoch, or a container in its pod, has ended."""
+    record, plan = context.record, context.plan
+    run, devices = Run(plan.namespace, plan.title), held(plan, context.view)
+    ends = [(record.cause, _times(record))]
+    if record.in_place is not None:
+        ends.append((record.in_place.cause, record.in_place.times))
+    for cause, times in ends:
+        if cause is None or not _is_recent(cause, context.now):
+            continue
+        what = _of_end(cause)
+        if what is None or (times < AGAIN and record.phase in _RUNS):
+            continue
+        seen = Evidence(context, None, cause.message, {cause.node: 1})
+        found = tuple(_named(run, what, seen, 1, min(cause.at, context.now), devices, sick=bool(cause.device)))
+        if found:
+            yield from (sign._replace(ended=True) for sign in found)
+            return
+
+
+def _times(record: Record) -> int:
+    """How often the run has failed on the node of its last failure."""
+    node = record.cause.node if record.cause is not None else ""
+    return next((each.failures for each in record.node_failures if each.name == node), 0)
+
+
+def _of_end(cause: Cause) -> MissingCause | None:
+    """The row of the table of causes that an end may be a sign of."""
+    if cause.reason == DRIVER_FAILED or driver_fault(cause.message):
+        return Causes.DRIVER_FAILED
+    if cause.disruption:
+        return Causes.NODE_PRESSURE if pressure(cause.message) else None
+    return None if cause.reason in _OWN or cause.exit_code in (0, None) else Causes.CRASHED
+
+
+def _named(
+    run: Run, cause: MissingCause, seen: Evidence, ranks: int, since: float, devices: Devices, *, sick: bool
+) -> Iterator[Sign]:
+    """``sick``: a device of these members is reported as Unhealthy, so that the programs are not the reason."""
+    for row, name in subjects_of(cause, seen):
+        where = "" if row.placed or len(seen.nodes) != 1 else next(iter(seen.nodes))
+        sign = Sign(run, cause.value, row.kind, name, ranks, since, devices, row.placed, row.weak and not sick, where)
+        yield sign._replace(image=seen.pulled) if row.beside and cause is Causes.IMAGE_PULL else sign
+
+
+def _pods(context: Context, finding: Finding) -> list[Pod]:
+    members, known = context.tally.members, context.record.known
+    ranks: Iterable[int] = finding.ranks[:MOST_MEMBERS]
+    if finding.cause is Causes.HUNG and not (known is not None and known.ranks):
+        ranks = range(min(context.plan.size, MOST_MEMBERS))  # one rank stands for all, and its node for none
+    return [pod for rank in ranks if (pod := members.get(rank)) is not None]
 
 
 def _evidence(context: Context, finding: Finding) -> Evidence:
-    members = context.tally.members
-    pods = [pod for rank in finding.ranks[:MOST_MEMBERS] if (pod := members.get(rank)) is not None]
+    pods = _pods(context, finding)
     said = pods[0].waiting_message if pods else ""
     return Evidence(
         context, finding, f"{finding.what} {finding.evidence} {said}", Counter(pod.node for pod in pods if pod.node)

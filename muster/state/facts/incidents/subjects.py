@@ -2,21 +2,18 @@
 
 A row names its subject from evidence that Muster has: the nodes of pods, the image, what kubelet, scheduler, API server
 or queue say. Of one cause the first row that finds a name holds, so the rows go from what is most definite to what is
-least. The texts may be a stranger's: they are searched with bounded expressions, and a name is cut (``NAME``).
+least (``readings`` has how). A row that stands ``beside`` the others gives a further reading.
 """
 
-import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
 from muster.api.values.printable import printable
 from muster.state.facts.causes.cause import MissingCause
 from muster.state.facts.causes.table import Causes
-from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.finding import Finding
+from muster.state.facts.incidents import readings
 from muster.state.facts.incidents.scheduler import unfit
 
 LASTING: Final = 600.0
@@ -26,119 +23,39 @@ NAME: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """One finding of one run. ``text`` is what was said; ``nodes`` counts its members by their node."""
-
-    context: Context
-    finding: Finding
-    text: str
-    nodes: Mapping[str, int]
-
-    @property
-    def image(self) -> str:
-        """The image of the first of these members; empty where the pod template alone says it."""
-        ranks = self.finding.ranks
-        group = self.context.plan.group_of(ranks[0]) if ranks else None
-        return group.pod.image if group is not None else ""
-
-
-@dataclass(frozen=True, slots=True)
 class Subject:
     """A kind of subject. ``name`` gives that of a finding; empty where it has none of this kind."""
 
     kind: str
     meaning: str
     causes: tuple[MissingCause, ...]
-    name: Callable[[Evidence], str]
+    name: Callable[[readings.Evidence], str]
     remedy: str
     """What to do. ``{}`` is the subject, quoted for a shell."""
     placed: bool = False
     """It is a node: nodes that fail together are one incident (``grouping``)."""
     owned: bool = False
     """The owner of the runs can mend it, where all of them are of one namespace."""
+    beside: bool = False
+    """A further reading of a finding that another row names too: of both that counts which explains more."""
+    weak: bool = False
+    """The programs may be the reason as well: such signs count only together (``belief``)."""
     patience: float = 0.0
     """Seconds that it must last before it is alerted about, and then as a warning. 0: at once, and as critical."""
-
-
-def _searched(pattern: str) -> Callable[[Evidence], str]:
-    return partial(_first, re.compile(pattern))
-
-
-def _first(pattern: re.Pattern[str], seen: Evidence) -> str:
-    match = pattern.search(seen.text)
-    return match[1] if match else ""
-
-
-def _within(seen: Evidence, name: str) -> str:
-    """A name that holds within a namespace only."""
-    return f"{seen.context.plan.namespace}/{name}" if name else ""
-
-
-def _node(seen: Evidence) -> str:
-    """The node of all these members: one of many is not it."""
-    if seen.finding.node:
-        return seen.finding.node
-    return next(iter(seen.nodes)) if len(seen.nodes) == 1 else ""
-
-
-_DNS = re.compile(r"lookup [^\s:]{1,253} on ([^\s,]{1,60}):53|(no such host|Temporary failure in name resolution)")
-
-
-def _dns(seen: Evidence) -> str:
-    match = _DNS.search(seen.text)
-    return (match[1] or "cluster DNS") if match else ""
-
-
-_IMAGE = re.compile(r'image "([^"\s]{1,300})"')
-_TRANSPORT = re.compile(
-    r"i/o timeout|connection refused|connection reset|TLS handshake|context deadline exceeded|no route to host|"
-    r"x509:|certificate |toomanyrequests|429 Too Many|50[0-4] |unexpected EOF|server misbehaving|RegistryUnavailable"
-)
-
-
-def _pulled(seen: Evidence) -> str:
-    match = _IMAGE.search(seen.text)
-    return match[1] if match else seen.image
-
-
-def _registry(seen: Evidence) -> str:
-    """The host, where the registry itself does not answer. An image that it does not have is the image's matter."""
-    image = _pulled(seen)
-    if not image or not _TRANSPORT.search(seen.text):
-        return ""
-    host = image.partition("/")[0]
-    return host if "/" in image and ("." in host or ":" in host or host == "localhost") else "docker.io"
-
-
-_API: Final = r"refuses the pod: (ApiServerBusy|ApiServerSilent|ApiServerErrors)"
-_QUOTA: Final = re.compile(r"exceeded quota: ([a-z0-9][-a-z0-9.]{0,252})")
-_CONFIG: Final = re.compile(r'((?:secret|configmap) "[^"\s]{1,253}") not found')
-
-_STORAGE = re.compile(r'storageclass(?:\.storage\.k8s\.io)? "([^"\s]{1,253})" not found')
-
-
-def _storage(seen: Evidence) -> str:
-    if match := _STORAGE.search(seen.text):
-        return match[1]
-    if "PersistentVolumeClaim" not in seen.text and "persistentvolumeclaim" not in seen.text:
-        return ""
-    for claim in seen.context.plan.claims:
-        if isinstance(name := claim.spec.get("storageClassName"), str) and name:
-            return name
-    return ""
-
-
-def _queue(seen: Evidence) -> str:
-    if match := re.search(r"ClusterQueue ([a-z0-9][-a-z0-9.]{0,252})", seen.text):
-        return match[1]
-    queue = seen.context.plan.queue
-    return _within(seen, queue.name) if queue is not None else ""
 
 
 _REFUSED = (Causes.ADMISSION_DENIED, Causes.REFUSED, Causes.RIGHTS_MISSING, Causes.QUOTA_EXCEEDED)
 _NODE_AWAY = (Causes.NODE_NOT_READY, Causes.NODE_LOST, Causes.UNKNOWN, Causes.COORDINATOR_UNREACHABLE)
 _ON_NODE = (Causes.HEARTBEAT_LOST, Causes.COORDINATOR_FROZEN, Causes.SANDBOX)
 """A process may be the reason as well: such members on several nodes share nothing."""
+_BY_NODE = (Causes.DRIVER_FAILS, Causes.DRIVER_FAILED, Causes.NETWORK_FAILS)
+_SHORT = (Causes.NODE_PRESSURE, Causes.NODE_DISK_FULL)
+_SYMPTOMS = (
+    *(Causes.CRASHED, Causes.CONTAINER_CANNOT_START, Causes.STARTING, Causes.RESTARTED_IN_PLACE),
+    *(Causes.HUNG, Causes.COLLECTIVE_BEHIND, Causes.NOT_ARRIVED),
+)
+"""What a sick node shows in programs, and what programs show by themselves."""
+_HANGS = (Causes.HUNG, Causes.COLLECTIVE_BEHIND)
 
 FOLLOWS: Final = frozenset(
     {
@@ -159,47 +76,118 @@ FOLLOWS: Final = frozenset(
     }
 )
 """Causes, and reasons of Stuck, that a run has after it has lost a node."""
+STORAGE_CLASS: Final = "storage class"
 DEVICE: Final = "device"
 """The kind of an extended resource. Where runs that are well hold it, the cluster is full."""
 
 _NODE: Final = "see why it is not well, and drain or delete it if it does not come back: kubectl describe node {}"
 _NODES: Final = "see what these nodes share, such as a switch, a power supply or an update: kubectl get nodes -o wide"
 _DNS_DOWN: Final = "see whether the pods of the cluster's DNS run: kubectl -n kube-system get pods -l k8s-app=kube-dns"
-_REGISTRY: Final = "see whether the registry answers from the nodes: its own status, a proxy between, a rate limit"
+_REGISTRY: Final = (
+    "see whether the registry answers from the nodes, and accepts their credentials: its own status, a proxy between, "
+    "a rate limit, pull secrets that have expired"
+)
+_STORAGE_IS_THERE: Final = (
+    "see whether it is there, and its provisioner and storage work: kubectl get storageclass; kubectl get pvc -A"
+)
+
+_ALL: Final = "the node of all members that have the cause"
+_REFUSES: Final = "its host, where it refuses credentials"
 
 SUBJECTS: Final = (
-    Subject("node", "the node of all members that have the cause", _NODE_AWAY, _node, _NODE, placed=True),
-    Subject("node", "the node of all members that have the cause", _ON_NODE, _node, _NODE),
-    Subject("dns", "the name server that a lookup failed at", (Causes.IMAGE_PULL, *_REFUSED), _dns, _DNS_DOWN),
-    Subject("registry", "the host of the image, where it does not answer", (Causes.IMAGE_PULL,), _registry, _REGISTRY),
+    Subject("node", _ALL, _NODE_AWAY, readings.node, _NODE, placed=True),
+    Subject("node", _ALL, _SHORT, readings.node, _NODE, placed=True),
+    Subject(
+        "node",
+        "the node whose disk is full",
+        (Causes.IMAGE_PULL,),
+        readings.node_whose_disk_is_full,
+        _NODE,
+        placed=True,
+    ),
+    Subject(
+        "device driver",
+        "the driver of accelerators that does not work, with what it says",
+        (Causes.DRIVER_FAILS, Causes.DRIVER_FAILED),
+        readings.device_driver,
+        "restart the nodes whose driver was updated, or halt the update: kubectl get pods -A -o wide | grep -i driver",
+    ),
+    Subject(
+        "network plugin",
+        "the plugin that gives pods no network",
+        (Causes.NETWORK_FAILS,),
+        lambda seen: readings.first(readings.PLUGIN, seen),
+        "see whether the pods of the network plugin run on all nodes: kubectl -n kube-system get pods -o wide",
+    ),
+    Subject("node", _ALL, _BY_NODE, readings.node, _NODE, placed=True, beside=True),
+    Subject(
+        "volume driver",
+        "the CSI driver that does not attach volumes, or is not there",
+        (Causes.VOLUME_FAILS,),
+        readings.csi_driver,
+        "see whether the pods of the CSI driver run, and what they say: kubectl get csidrivers,volumeattachments",
+    ),
+    Subject(
+        "file server",
+        "the server of a file system that cannot be mounted",
+        (Causes.VOLUME_FAILS,),
+        lambda seen: readings.first(readings.SERVER, seen),
+        "see whether the server answers from the nodes, and exports that file system",
+    ),
+    Subject(
+        STORAGE_CLASS,
+        "the StorageClass of its claims",
+        (Causes.VOLUME_FAILS,),
+        readings.class_of_claims,
+        _STORAGE_IS_THERE,
+    ),
+    Subject("node", _ALL, (Causes.VOLUME_FAILS,), readings.node, _NODE, beside=True),
+    Subject("dns", "the name server that a lookup failed at", (Causes.IMAGE_PULL, *_REFUSED), readings.dns, _DNS_DOWN),
+    Subject(
+        "registry",
+        "its host, where it does not answer",
+        (Causes.IMAGE_PULL,),
+        readings.registry,
+        _REGISTRY,
+    ),
     Subject(
         "image",
         "the image",
         (Causes.IMAGE_PULL,),
-        _pulled,
+        readings.pulled,
         "push the image, or correct its name or its pull secret in the manifests",
         owned=True,
         patience=LASTING,
+    ),
+    Subject("registry", _REFUSES, (Causes.IMAGE_PULL,), readings.denying, _REGISTRY, beside=True),
+    Subject(
+        "registry",
+        _REFUSES,
+        (Causes.IMAGE_PULL,),
+        readings.denying_perhaps,
+        _REGISTRY,
+        beside=True,
+        weak=True,
     ),
     Subject(
         "webhook",
         "the admission webhook",
         _REFUSED,
-        _searched(r'webhook "([^"\s]{1,253})"'),
+        readings.searched(r'webhook "([^"\s]{1,253})"'),
         "mend the webhook, or what it forbids: kubectl get validatingwebhookconfigurations",
     ),
     Subject(
         "policy",
         "the ValidatingAdmissionPolicy",
         _REFUSED,
-        _searched(r"ValidatingAdmissionPolicy '([^'\s]{1,253})'"),
+        readings.searched(r"ValidatingAdmissionPolicy '([^'\s]{1,253})'"),
         "change the policy, or the manifests that it refuses: kubectl get validatingadmissionpolicy {} -o yaml",
     ),
     Subject(
         "quota",
         "the ResourceQuota, in its namespace",
         _REFUSED,
-        lambda seen: _within(seen, _first(_QUOTA, seen)),
+        lambda seen: readings.within(seen, readings.first(readings.QUOTA, seen)),
         "raise the ResourceQuota, or end what uses it up: kubectl describe resourcequota in that namespace",
         owned=True,
         patience=LASTING,
@@ -208,14 +196,14 @@ SUBJECTS: Final = (
         "right",
         "what musterd may not do",
         (Causes.RIGHTS_MISSING,),
-        _searched(r'cannot ([a-z]{1,20} resource "[a-z./]{1,100}")'),
+        readings.searched(r'cannot ([a-z]{1,20} resource "[a-z./]{1,100}")'),
         "grant it to the ServiceAccount of musterd: install the rights of this version of Muster again",
     ),
     Subject(
         "priority class",
         "the PriorityClass that is missing",
         _REFUSED,
-        _searched(r"no PriorityClass with name ([a-z0-9][-a-z0-9.]{0,252})"),
+        readings.searched(r"no PriorityClass with name ([a-z0-9][-a-z0-9.]{0,252})"),
         "create the PriorityClass, or name one that is there: kubectl get priorityclasses",
         owned=True,
         patience=LASTING,
@@ -224,23 +212,23 @@ SUBJECTS: Final = (
         "api server",
         "how the API server answers",
         _REFUSED,
-        _searched(_API),
+        readings.searched(readings.API),
         "see what the API server says of itself: kubectl get --raw '/readyz?verbose'",
     ),
     Subject(
         "queue",
         "the ClusterQueue, or the LocalQueue in its namespace",
         (Causes.QUEUED,),
-        _queue,
+        readings.queue,
         "see what holds its quota: kubectl get clusterqueues,localqueues -A",
         patience=LASTING,
     ),
     Subject(
-        "storage class",
+        STORAGE_CLASS,
         "the StorageClass of its claims",
         (Causes.UNSCHEDULABLE, Causes.SANDBOX),
-        _storage,
-        "see whether it is there and its provisioner runs: kubectl get storageclass; kubectl get pvc -A",
+        readings.storage,
+        _STORAGE_IS_THERE,
     ),
     Subject(
         DEVICE,
@@ -261,11 +249,22 @@ SUBJECTS: Final = (
     Subject(
         "config",
         "the Secret or ConfigMap that is missing, in its namespace",
-        (Causes.CONTAINER_CANNOT_START,),
-        lambda seen: _within(seen, _first(_CONFIG, seen)),
+        (Causes.CONTAINER_CANNOT_START, Causes.SANDBOX),
+        lambda seen: readings.within(seen, readings.first(readings.CONFIG, seen)),
         "create the Secret or ConfigMap, or correct its name in the manifests",
         owned=True,
         patience=LASTING,
+    ),
+    Subject("node", _ALL, _ON_NODE, readings.node, _NODE),
+    Subject("node", "the node of several tenants' troubles", _SYMPTOMS, readings.node_unless_config, _NODE, weak=True),
+    Subject(
+        STORAGE_CLASS,
+        "the StorageClass of its claims",
+        _HANGS,
+        readings.class_of_claims,
+        _STORAGE_IS_THERE,
+        beside=True,
+        weak=True,
     ),
 )
 """What is read from a finding alone."""
@@ -312,9 +311,10 @@ def remedy(kind: str, subject: str) -> str:
     return _REMEDIES.get(kind, "").replace("{}", shlex.quote(subject))
 
 
-def subject_of(seen: Evidence) -> tuple[Subject, str] | None:
-    """The row that finds a subject, with its name; None where none does."""
-    for row in _BY_CAUSE.get(seen.finding.cause, ()):
-        if name := row.name(seen):
-            return row, printable(name, NAME)
-    return None
+def subjects_of(cause: MissingCause, seen: readings.Evidence) -> Iterator[tuple[Subject, str]]:
+    """The first row that finds a subject, with its name, and those that name another one beside it."""
+    named = False
+    for row in _BY_CAUSE.get(cause, ()):
+        if (row.beside or not named) and (name := row.name(seen)):
+            named = named or not row.beside
+            yield row, printable(name, NAME)

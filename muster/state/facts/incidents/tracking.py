@@ -20,7 +20,8 @@ from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, 
 from dataclasses import dataclass, field, replace
 from typing import Final, cast
 
-from muster.state.facts.incidents.grouping import OF_NODE, OF_NODES, RUNS, Groups, Key, assigned, beside, groups
+from muster.state.facts.incidents.belief import OF_NODE, OF_NODES
+from muster.state.facts.incidents.grouping import RUNS, Groups, Key, assigned, beside, groups
 from muster.state.facts.incidents.incident import FLAPS, WINDOW, Incident
 from muster.state.facts.incidents.places import Places
 from muster.state.facts.incidents.signs import Run, Sign
@@ -38,6 +39,8 @@ MOST_OVER: Final = 1000
 """Incidents that are over and remembered."""
 MANY: Final = 500
 """Runs of an incident that are a step of their own."""
+SEVERAL: Final = "SeveralCauses"
+"""The cause of a sick node under several runs, of which each shows another one."""
 MOST_PHASES: Final = 4
 """Causes of an incident that are kept, the last ones."""
 
@@ -81,12 +84,12 @@ def follow(
     signs: Iterable[Sign],
     now: float,
     places: Places | None = None,
-    in_use: Collection[str] = (),
+    in_use: Collection[tuple[str, str]] = (),
 ) -> Tracking:
     """The incidents at ``now``, from the signs of all runs at that moment.
 
-    ``places`` are those of nodes. ``in_use`` are devices that runs which are well hold: that there are no more of them
-    is a full cluster, and no incident.
+    ``places`` are those of nodes. ``in_use`` are kinds and names of what runs use that are well. Where that is a
+    device, the cluster is full, and that is no incident. Where it is a storage, other runs hang for another reason.
     """
     steps = following(before, list(signs), now, Places() if places is None else places, in_use)
     while True:
@@ -97,7 +100,7 @@ def follow(
 
 
 def following(
-    before: Tracking, signs: Sequence[Sign], now: float, places: Places, in_use: Collection[str]
+    before: Tracking, signs: Sequence[Sign], now: float, places: Places, in_use: Collection[tuple[str, str]]
 ) -> Generator[None, None, Tracking]:
     """The same in steps, between which a loop can do other things: 20,000 stuck runs take a quarter of a second."""
     active = {key for key, each in before.known.items() if each.active}
@@ -133,7 +136,9 @@ def following(
     return Tracking(shown, len(incidents) - len(shown), looked=True, known=_bounded(known))
 
 
-def _at_home(signs: Sequence[Sign], known: Mapping[Key, _Known], now: float, in_use: Collection[str]) -> Iterator[Sign]:
+def _at_home(
+    signs: Sequence[Sign], known: Mapping[Key, _Known], now: float, in_use: Collection[tuple[str, str]]
+) -> Iterator[Sign]:
     """The signs; those that follow the loss of a node count for the incident that its run was in.
 
     They count for nothing while the run still shows that loss itself.
@@ -150,7 +155,7 @@ def _at_home(signs: Sequence[Sign], known: Mapping[Key, _Known], now: float, in_
         if sign.cause in FOLLOWS and (sign.run in there or sign.run in home):
             if (key := home.get(sign.run)) is not None:
                 yield sign._replace(kind=key.kind, subject=key.subject)
-        elif sign.kind and not (sign.kind == DEVICE and sign.subject in in_use):
+        elif sign.kind and not ((sign.kind == DEVICE or sign.weak) and (sign.kind, sign.subject) in in_use):
             yield sign
 
 
@@ -237,6 +242,8 @@ def _with_runs(each: _Known, key: Key, runs: Mapping[Run, list[Sign]], now: floa
             ranks[sign.cause] += sign.ranks
     last = each.phases[-1] if each.phases else ""
     cause = max(ranks, key=lambda name: (ranks[name], name == last, name))
+    if 2 * ranks[cause] <= ranks.total() and any(sign.weak for some in runs.values() for sign in some):
+        cause = SEVERAL  # no single one of them is what the node has
     phases = each.phases if cause == last else (*each.phases, cause)[-MOST_PHASES:]
     seen: dict[Run, float] = {}
     if key.kind in OF_NODES:

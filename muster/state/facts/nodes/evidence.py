@@ -112,14 +112,19 @@ def _failures(
         yield from _of_stuck(plan, new.epoch, known, view.of(new.epoch).members, now)
 
 
+def of_node(cause: Cause) -> bool:
+    """Kubernetes, or the container runtime, reports the end of the node itself, or a device of it as Unhealthy."""
+    return cause.reason in SURE or (bool(cause.device) and not cause.disruption)
+
+
 def _of_end(plan: Plan, cause: Cause, now: float) -> Iterator[tuple[str, Failure]]:
     reason = cause.reason
     if not cause.node or cause.exit_code == 0:
         return
-    if reason in SURE or (reason in _PLATFORM_REASONS if cause.disruption else reason not in _OWN_REASONS):
+    if of_node(cause) or (reason in _PLATFORM_REASONS if cause.disruption else reason not in _OWN_REASONS):
         at = int(cause.at if 0 < cause.at <= now else now)
         life = life_of(plan.uid, cause.epoch)
-        yield cause.node, Failure(at, plan.namespace, plan.title, life, reason, reason in SURE, at)
+        yield cause.node, Failure(at, plan.namespace, plan.title, life, reason, of_node(cause), at)
 
 
 def _of_stuck(

@@ -1,9 +1,10 @@
-"""Avoided nodes: a node on which the experiment has failed again and again is left out by its next pods.
+"""Nodes that the experiment has failed on, and those of them that its next pods leave out.
 
-Counted are the restarts, of the gang or of a part of it, whose first failure was on the node: failures of the program,
-which a broken accelerator looks like, and what nodes do to pods. Preemption, eviction through the API and deletion are
-no fault of a node. The record names the nodes; pods that are created later are kept off them by node anti-affinity
-(``muster.reconcilers.render.placement``). Pods that run are left alone.
+Counted are the restarts, of the gang or of a part of it, and the end, whose first failure was on the node: failures of
+the program, which a broken accelerator looks like, and what nodes do to pods. Preemption, eviction through the API and
+deletion are no fault of a node. The record names the nodes. Where the spec asks for it, pods that are created later are
+kept off those that were failed on again and again, by node anti-affinity (``muster.reconcilers.render.placement``). Pods
+that run are left alone.
 """
 
 from typing import Final
@@ -12,7 +13,9 @@ from msgspec.structs import replace
 
 from muster.api.restart_counts import MAX_NODES
 from muster.state.facts.context import Context
+from muster.state.facts.nodes import evidence
 from muster.state.policies.failures.cost.charged import COORDINATOR_LOST, NODE_NOT_READY
+from muster.state.vocabulary.node_faults import DRIVER_FAILED
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Cause, NodeFailures, Record
 
@@ -29,6 +32,7 @@ OF_THE_NODE: Final = frozenset(
         "Evicted",
         "UnexpectedAdmissionError",
         "ContainerStatusUnknown",
+        DRIVER_FAILED,
         NODE_NOT_READY,
         COORDINATOR_LOST,
     )
@@ -37,19 +41,15 @@ OF_THE_NODE: Final = frozenset(
 
 
 def failed_on(plan: Plan, record: Record, cause: Cause) -> Record:
-    """The record after a restart for that cause."""
-    if (
-        plan.restarts.avoid_nodes_after is None
-        or not cause.node
-        or (cause.disruption and not _of_the_node(cause.reason))
-    ):
+    """The record after a restart, or the end, for that cause."""
+    if not cause.node or cause.exit_code == 0 or (cause.disruption and not _of_the_node(cause.reason)):
         return record
+    after, of_node = plan.restarts.avoid_nodes_after, evidence.of_node(cause)
     count = 1 + next((each.failures for each in record.node_failures if each.name == cause.node), 0)
     rest = [each for each in record.node_failures if each.name != cause.node]
-    found = [*rest, NodeFailures(cause.node, count)][-MAX_NODES:]
-    left_out = [each.name for each in found if each.failures >= plan.restarts.avoid_nodes_after][
-        -plan.restarts.most_avoided :
-    ]
+    found = [*rest, NodeFailures(cause.node, count, reason=cause.reason, at=cause.at, of_node=of_node)][-MAX_NODES:]
+    often = [each.name for each in found if after is not None and each.failures >= after]
+    left_out = often[-plan.restarts.most_avoided :]
     return replace(record, node_failures=tuple(replace(each, avoided=each.name in left_out) for each in found))
 
 

@@ -7,14 +7,12 @@ had the time in which it would have acted.
 from itertools import islice
 from typing import Final
 
-from muster.api.values.humanize import age
 from muster.api.values.rank_ranges import to_ranges
 from muster.state.facts import gates
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import was_deleted
-from muster.state.facts.sentences import EXACT, NAMED_RANGES, sentence, share
+from muster.state.facts.sentences import EXACT, NAMED_RANGES, quoted, sentence, share
 from muster.state.view.own.own_state import Said
-from muster.state.view.own.remark import Remark
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Phase
 
@@ -84,16 +82,8 @@ def never_made(context: Context) -> float:
 def why_missing(context: Context) -> str:
     """The last reason that a controller gave for pods that it does not make, as a quotation with its age."""
     own, event = context.view.own, context.view.remark
+    event = None if event is not None and event.about.startswith("Pod ") else event  # it was about a pod that is there
     found = [each for each in (event, own.remark if own is not None else None) if each is not None]
     if found:
         return quoted(max(found, key=lambda each: each.at), context.now)
     return context.view.remark_problem
-
-
-def quoted(remark: Remark, now: float) -> str:
-    """``FailedCreate of Job llm-w-0 (job-controller, 40s ago): "exceeded quota"``."""
-    about = f" of {remark.about}" if remark.about else ""
-    ago = f"{age(max(0.0, now - remark.at))} ago" if remark.at else ""
-    where = ", ".join(filter(None, (remark.source, ago)))
-    message = f': "{remark.message}"' if remark.message else ""
-    return f"{remark.reason}{about}{f' ({where})' if where else ''}{message}"

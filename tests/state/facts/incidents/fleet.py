@@ -39,7 +39,9 @@ class Looks:
         self.names: list[str] = []
         """What was shown, each time that it was another one."""
 
-    def at(self, signs: list[Sign], seconds: float = 5.0, in_use: Iterable[str] = ()) -> tuple[Incident, ...]:
+    def at(
+        self, signs: list[Sign], seconds: float = 5.0, in_use: Iterable[tuple[str, str]] = ()
+    ) -> tuple[Incident, ...]:
         """What is shown after these signs have been seen for as long."""
         for _ in range(int(seconds / 5)):
             self.now += 5

@@ -3,7 +3,8 @@
 import pytest
 
 from muster.state.facts.causes.table import Causes
-from muster.state.facts.incidents.grouping import OF_NODE, Key, groups
+from muster.state.facts.incidents.belief import OF_NODE
+from muster.state.facts.incidents.grouping import Key, groups
 from muster.state.facts.incidents.places import Places
 from muster.state.facts.incidents.signs import Run, Sign
 

@@ -108,8 +108,8 @@ def test_what_returns_after_it_has_ended_is_counted() -> None:
 
 def test_a_full_cluster_is_no_incident_and_a_device_that_no_run_holds_is() -> None:
     waiting = after("Unschedulable", 30, *DEVICE)
-    assert Looks().at(waiting, 1200, in_use=["nvidia.com/gpu"]) == ()
-    (found,) = Looks().at(waiting, 30, in_use=["amd.com/gpu"])
+    assert Looks().at(waiting, 1200, in_use=[("device", "nvidia.com/gpu")]) == ()
+    (found,) = Looks().at(waiting, 30, in_use=[("device", "amd.com/gpu")])
     assert (found.key.kind, len(found.runs)) == ("device", 30)
 
 

@@ -5,12 +5,14 @@ import pytest
 from muster.state.facts.causes.table import BY_NAME
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.finding import Finding
+from muster.state.facts.incidents.readings import Evidence
 from muster.state.facts.incidents.signs import signs_of
-from muster.state.facts.incidents.subjects import KINDS, LASTING, NAME, OWNED, PATIENT, SUBJECTS, Evidence, subject_of
+from muster.state.facts.incidents.subjects import KINDS, LASTING, NAME, OWNED, PATIENT, SUBJECTS, Subject, subjects_of
 from muster.state.vocabulary.plan import Queue
 from muster.state.vocabulary.pod_spec import Claim
 from muster.state.vocabulary.record import Condition, ConditionType, Phase
 from tests.builders import NOW, plan, pod, record, view
+from tests.fleet_hours import messages as say
 
 PULL = 'Back-off pulling image "registry.example:5000/team/train:1": '
 REFUSED = "the API server refuses the pod: "
@@ -40,6 +42,20 @@ CASES = [
         "maintenance",
     ),
     ("ContainerCannotStart", 'secret "token" not found', "config", 'team/secret "token"'),
+    ("Sandbox", say.NO_SECRET.format(name="creds"), "config", 'team/secret "creds"'),
+    ("DriverFails", say.MISMATCH, "device driver", "nvidia, driver/library version mismatch"),
+    ("DriverFailed", say.NOT_LOADED, "device driver", "nvidia, driver not loaded"),
+    ("DriverFailed", say.GPU_LOST, "node", "n7"),
+    ("NetworkFails", say.SANDBOX.format(plugin="calico", why=say.UNAUTHORIZED), "network plugin", "calico"),
+    ("NetworkFails", "failed to reserve sandbox name", "node", "n7"),
+    ("VolumeFails", say.ATTACH.format(driver="ebs.csi.aws.com"), "volume driver", "ebs.csi.aws.com"),
+    ("VolumeFails", say.UNREGISTERED.format(driver="pd.csi.example"), "volume driver", "pd.csi.example"),
+    ("VolumeFails", say.NO_NFS.format(server="fs01.example"), "file server", "fs01.example"),
+    ("VolumeFails", say.TOO_SLOW, "storage class", "slow"),
+    ("NodePressure", say.LOW, "node", "n7"),
+    ("NodeDiskFull", say.NO_SPACE, "node", "n7"),
+    ("ImagePull", say.NO_SPACE_TO_PULL, "node", "n7"),
+    ("Crashed", "exit code 139", "node", "n7"),
 ]
 
 
@@ -47,6 +63,11 @@ def seen(cause: str, text: str, nodes: dict[str, int] | None = None) -> Evidence
     run = plan(queue=Queue("lq"), claims=(Claim("c", {"storageClassName": "slow"}),))
     found = Finding(cause=BY_NAME[cause], ranks=(0,), count=1, what="", evidence=text, next_step="")
     return Evidence(Context.at(run, record(), view(), NOW), found, text, {"n7": 1} if nodes is None else nodes)
+
+
+def subject_of(evidence: Evidence) -> tuple[Subject, str] | None:
+    assert evidence.finding is not None
+    return next(subjects_of(evidence.finding.cause, evidence), None)
 
 
 @pytest.mark.parametrize(("cause", "text", "kind", "name"), CASES)
@@ -71,11 +92,47 @@ def test_what_waits_for_room_or_for_its_owner_is_patient_and_what_is_broken_is_n
 
 def test_a_node_that_is_one_of_many_is_no_subject() -> None:
     assert subject_of(seen("CoordinatorFrozen", "", {"n7": 1, "n8": 1})) is None
+    assert subject_of(seen("Crashed", "", {"n7": 1, "n8": 1})) is None
 
 
 def test_what_says_nothing_of_a_subject_has_none() -> None:
     assert subject_of(seen("Refused", "the pod is too ugly")) is None
-    assert subject_of(seen("Crashed", "exit code 1")) is None
+    assert subject_of(seen("ContainerCannotStart", "CreateContainerConfigError: couldn't find key x in Secret")) is None
+    assert subject_of(seen("ImagePull", say.NO_SPACE_TO_PULL, {"n7": 1, "n8": 1})) is None
+
+
+def readings(cause: str, text: str) -> list[tuple[str, str, bool]]:
+    return [(row.kind, name, row.weak) for row, name in subjects_of(BY_NAME[cause], seen(cause, text))]
+
+
+@pytest.mark.parametrize(
+    ("cause", "text", "named"),
+    [
+        ("DriverFailed", say.MISMATCH, ["device driver", "node"]),
+        ("NetworkFails", say.SANDBOX.format(plugin="calico", why=say.NO_ADDRESS), ["network plugin", "node"]),
+        ("VolumeFails", say.TOO_SLOW, ["storage class", "node"]),
+        ("Hung", "no step since", ["node", "storage class"]),
+        ("ImagePull", PULL + say.DENIED.format(image="registry.example:5000/x", host="h"), ["image", "registry"]),
+    ],
+)
+def test_a_finding_may_have_two_readings(cause: str, text: str, named: list[str]) -> None:
+    assert [kind for kind, _, _ in readings(cause, text)] == named
+
+
+@pytest.mark.parametrize(
+    ("why", "registry"),
+    [
+        (say.DENIED, [True]),
+        (say.FORBIDDEN, [True]),
+        (say.EXPIRED, [False]),
+        (say.ANONYMOUS, []),
+        (say.NO_REPOSITORY, []),
+        (say.NOT_FOUND, []),
+    ],
+)
+def test_a_registry_refuses_where_credentials_may_have_been_sent(why: str, registry: list[bool]) -> None:
+    said = PULL + why.format(image="registry.example:5000/team/train:1", host="registry.example:5000")
+    assert [weak for kind, _, weak in readings("ImagePull", said) if kind == "registry"] == registry
 
 
 def test_a_name_is_cut_and_printable() -> None:

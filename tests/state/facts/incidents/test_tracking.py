@@ -6,7 +6,6 @@ from muster.state.facts.incidents.grouping import RUNS
 from muster.state.facts.incidents.places import Places
 from muster.state.facts.incidents.signs import Run, Sign
 from muster.state.facts.incidents.tracking import BEGINS, ENDS, MOST, MOST_OF_ONE, Tracking, follow
-from tests.state.facts.incidents.fleet_hours import false_incidents
 
 GPUS = (("nvidia.com/gpu", 8),)
 T = 1_000_000.0
@@ -138,8 +137,3 @@ def test_incidents_without_end_of_one_namespace_hide_no_other_one() -> None:
     assert len(tracking.shown) == 1 + MOST_OF_ONE <= MOST
     assert tracking.hidden == 100 - MOST_OF_ONE
     assert sum(tracking.explaining(each.run) is not None for each in forged) == 9 * MOST_OF_ONE
-
-
-@pytest.mark.parametrize("labelled", [True, False])
-def test_independent_failures_are_no_incident(labelled: bool) -> None:
-    assert false_incidents(25, seed=7, labelled=labelled) == []

@@ -2,17 +2,21 @@
 
 from typing import Any
 
+from muster.api.restart_counts import MAX_NODES
 from muster.state.policies.failures import avoidance
+from muster.state.summary.history import turns
 from muster.state.vocabulary.actions import CreatePods
 from muster.state.vocabulary.coordinator import ProbeKind
-from muster.state.vocabulary.record import Cause, NodeFailures
+from muster.state.vocabulary.record import Cause, NodeFailures, Phase
 from muster.state.vocabulary.rules import Backoff
 from tests.builders import plan, record
 from tests.state.story import Story
 
+AT = 5.0
+
 
 def failing(node: str, **changes: Any) -> Cause:
-    return Cause(0, **{"reason": "Error", "node": node, **changes})
+    return Cause(0, **{"reason": "Error", "node": node, "at": AT, **changes})
 
 
 def test_a_node_is_left_out_after_as_many_failures_as_the_spec_says() -> None:
@@ -21,11 +25,65 @@ def test_a_node_is_left_out_after_as_many_failures_as_the_spec_says() -> None:
     assert avoidance.avoided(kept) == ()
     kept = avoidance.failed_on(wanted, kept, failing("b"))
     kept = avoidance.failed_on(wanted, kept, failing("a"))
-    assert kept.node_failures == (NodeFailures("b", 1), NodeFailures("a", 2, avoided=True))
+    assert kept.node_failures == (
+        NodeFailures("b", 1, reason="Error", at=AT),
+        NodeFailures("a", 2, avoided=True, reason="Error", at=AT),
+    )
 
 
-def test_no_node_is_counted_where_the_spec_does_not_ask_for_it() -> None:
-    assert avoidance.failed_on(plan(), record(), failing("a")) == record()
+def test_a_node_is_counted_and_not_left_out_where_the_spec_does_not_ask_for_it() -> None:
+    kept = record()
+    for at in (1.0, 2.0):
+        kept = avoidance.failed_on(plan(), kept, failing("a", at=at))
+    assert kept.node_failures == (NodeFailures("a", 2, reason="Error", at=2.0),)
+
+
+def test_a_member_that_ended_with_zero_is_no_failure_of_a_node() -> None:
+    assert avoidance.failed_on(plan(), record(), failing("a", exit_code=0)) == record()
+
+
+def test_at_most_as_many_nodes_are_kept_as_a_status_holds() -> None:
+    kept = record()
+    for number in range(MAX_NODES + 5):
+        kept = avoidance.failed_on(plan(), kept, failing(f"n{number}"))
+    assert [each.name for each in kept.node_failures] == [f"n{n}" for n in range(5, MAX_NODES + 5)]
+
+
+def ends(story: Story, times: int, **end: Any) -> None:
+    """Rank 2 fails so often, each time on node-2."""
+    story.launch()
+    for _ in range(times):
+        story.start()
+        story.look(1)
+        story.end(2, 1, **end)
+        for _ in range(6):
+            for action in story.look():
+                story.do(action)
+
+
+def test_what_may_be_a_coincidence_is_said_as_one_and_from_the_second_time_on() -> None:
+    story = Story(plan(probe=ProbeKind.NONE, backoff=Backoff(0)))
+    ends(story, 1)
+    assert not {"NodeFault", "FailedOnNodeAgain"} & set(story.told)
+    ends(story, 1)
+    line = next(each for each in story.kept.story if each.reason == "FailedOnNodeAgain")
+    said = "2 failures of this run were on node node-2, the last one Error; the program may be the reason as well"
+    assert (line.message, line.warning) == (said, True)
+
+
+def test_a_failure_that_is_reported_of_the_node_is_said_the_first_time() -> None:
+    old = record()
+    new = avoidance.failed_on(plan(), old, failing("a", reason="DeviceDriverFailed", disruption=True))
+    (line,) = (each for each in turns(plan(), old, new) if each[0] == "NodeFault")
+    assert line == ("NodeFault", "node a itself is reported: DeviceDriverFailed", True)
+    assert new.node_failures[0].of_node
+
+
+def test_the_node_of_the_failure_that_ends_the_run_is_counted() -> None:
+    story = Story(plan(probe=ProbeKind.NONE, limit=0))
+    ends(story, 1)
+    assert story.kept.phase is Phase.FAILED
+    assert [(each.name, each.failures) for each in story.kept.node_failures] == [("node-2", 1)]
 
 
 def test_what_is_no_fault_of_the_node_is_not_counted() -> None:

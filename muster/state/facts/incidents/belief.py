@@ -1,0 +1,111 @@
+"""Whether runs that share a subject are enough to name it.
+
+Most subjects are named by what the API server, the scheduler or the registry says of them. Three kinds of evidence need
+more:
+
+- **A tenant can bring it about, or write it.** A tenant decides what its own pods answer, and often where they run. So
+  a node is a subject only where runs of two namespaces say so, or where Kubernetes says it of the node (``OF_NODE``).
+- **Three nodes may have the same trouble by chance.** A driver, a network plugin or a storage that fails shows on many
+  nodes within minutes, and in two namespaces.
+- **The program may be the reason as well** (``Sign.weak``): a crash, a hang. Such signs are one subject's where several
+  namespaces have them together: four runs on one node, five gangs that hang over one storage, five images that a
+  registry refuses.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from muster.state.facts.causes.table import Causes
+from muster.state.facts.incidents.signs import Run, Sign
+from muster.state.facts.incidents.subjects import LABELS, NODE, NODES
+
+OF_NODE: Final = frozenset(
+    each.value
+    for each in (
+        Causes.NODE_NOT_READY,
+        Causes.NODE_LOST,
+        Causes.UNKNOWN,
+        Causes.NODE_PRESSURE,
+    )
+)
+"""Causes that the node's own condition, its kubelet, or the control plane says."""
+OF_NODES: Final = frozenset({NODE, NODES, *LABELS})
+"""Kinds that are one node or several."""
+
+
+class Asked(NamedTuple):
+    """How many runs, of how many namespaces, whose signs follow each other within so many seconds."""
+
+    runs: int
+    namespaces: int
+    within: float
+    images: int = 0
+    nodes: int = 0
+
+
+MASS: Final = Asked(4, 2, 120.0, nodes=3)
+WEAK: Final[Mapping[str, Asked]] = {
+    NODE: Asked(4, 3, 900.0),
+    "storage class": Asked(5, 2, 120.0),
+    "registry": Asked(5, 3, 120.0, images=5),
+}
+"""Of signs of which the programs may be the reason."""
+REFUSED: Final = Asked(3, 3, 600.0, images=3)
+"""Of a registry that refuses credentials which were sent."""
+SILENT: Final = 3
+"""Runs that a registry does not answer, where it refuses others."""
+FIRM: Final = 3
+"""Runs with signs that are not weak, beside which weak ones of a node count too."""
+TENANTS: Final = 2
+"""Namespaces that say it of a node, where Kubernetes does not."""
+_MASSES: Final = frozenset({"device driver", "network plugin", "volume driver", "file server"})
+_BY_EVENT: Final = frozenset({Causes.VOLUME_FAILS.value})
+
+
+def believed(key: tuple[str, str], runs: Mapping[Run, list[Sign]]) -> bool:
+    """The runs are enough to name that kind of subject."""
+    kind = key[0]
+    signs = [sign for some in runs.values() for sign in some]
+    if kind == "registry":
+        return _of_registry(signs)
+    if kind in _MASSES or (kind not in OF_NODES and all(sign.cause in _BY_EVENT for sign in signs)):
+        return _together(signs, MASS)
+    firm = [sign for sign in signs if not sign.weak]
+    if kind not in OF_NODES:
+        return bool(firm) or _together(signs, WEAK[kind])
+    sure = any(sign.cause in OF_NODE for sign in firm) or len({sign.run.namespace for sign in firm}) >= TENANTS
+    if sure and (len(firm) == len(signs) or len({sign.run for sign in firm}) >= FIRM):
+        return True
+    return len(firm) < len(signs) and _together(signs, WEAK[NODE])
+
+
+def _of_registry(signs: list[Sign]) -> bool:
+    """A registry that does not answer, or one that refuses what many ask for."""
+    refused = [sign for sign in signs if sign.image]
+    silent = {sign.run for sign in signs if not sign.image}
+    if not refused or len(silent) >= SILENT:
+        return True
+    sent = [sign for sign in refused if not sign.weak]
+    return _together(sent, REFUSED) or _together(refused, WEAK["registry"])
+
+
+def _together(signs: Iterable[Sign], asked: Asked) -> bool:
+    """Some of the signs follow each other closely enough, and are many enough."""
+    some: list[Sign] = []
+    for sign in sorted(signs, key=lambda each: each.since):
+        if some and sign.since - some[-1].since > asked.within:
+            if _are_enough(some, asked):
+                return True
+            some = []
+        some.append(sign)
+    return _are_enough(some, asked)
+
+
+def _are_enough(signs: list[Sign], asked: Asked) -> bool:
+    runs = {sign.run for sign in signs}
+    return (
+        len(runs) >= asked.runs
+        and len({run.namespace for run in runs}) >= asked.namespaces
+        and len({sign.image for sign in signs}) >= asked.images
+        and len({sign.where for sign in signs}) >= asked.nodes
+    )

@@ -1,0 +1,195 @@
+"""How a subject is read from what was said of a finding, or of an end.
+
+The texts may be a stranger's: they are searched with bounded expressions, and a name is cut (``subjects.NAME``).
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from muster.state.facts.context import Context
+from muster.state.facts.diagnosis.finding import Finding
+from muster.state.vocabulary.node_faults import disk_is_full, driver_fault
+from muster.state.vocabulary.plan import Plan
+
+MOST_CLAIMS: Final = 16
+"""Claims of a run that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One finding of one run, or its end: then ``finding`` is None.
+
+    ``text`` is what was said; ``nodes`` counts the members by their node.
+    """
+
+    context: Context
+    finding: Finding | None
+    text: str
+    nodes: Mapping[str, int]
+
+    @property
+    def pulled(self) -> str:
+        """The image that the kubelet names, else that of the members."""
+        match = _IMAGE.search(self.text)
+        return match[1] if match else self.image
+
+    @property
+    def image(self) -> str:
+        """The image of the first of these members; empty where the pod template alone says it."""
+        ranks = self.finding.ranks if self.finding is not None else ()
+        group = self.context.plan.group_of(ranks[0]) if ranks else None
+        return group.pod.image if group is not None else ""
+
+
+def searched(pattern: str) -> Callable[[Evidence], str]:
+    """Read the first group of that pattern."""
+    return partial(first, re.compile(pattern))
+
+
+def first(pattern: re.Pattern[str], seen: Evidence) -> str:
+    """The first group of the pattern in what was said; empty where it is not there."""
+    match = pattern.search(seen.text)
+    return match[1] if match else ""
+
+
+def within(seen: Evidence, name: str) -> str:
+    """A name that holds within a namespace only."""
+    return f"{seen.context.plan.namespace}/{name}" if name else ""
+
+
+def node_unless_config(seen: Evidence) -> str:
+    """The same, where no object of the owner is said to be missing or wrong."""
+    return "" if "CreateContainerConfigError" in seen.text else node(seen)
+
+
+def node_whose_disk_is_full(seen: Evidence) -> str:
+    """The node, where the container runtime says that its disk is full."""
+    return node(seen) if disk_is_full(seen.text) else ""
+
+
+def node(seen: Evidence) -> str:
+    """The node of all these members: one of many is not it."""
+    if seen.finding is not None and seen.finding.node:
+        return seen.finding.node
+    return next(iter(seen.nodes)) if len(seen.nodes) == 1 else ""
+
+
+_DNS = re.compile(r"lookup [^\s:]{1,253} on ([^\s,]{1,60}):53|(no such host|Temporary failure in name resolution)")
+
+
+def dns(seen: Evidence) -> str:
+    """The name server that a lookup failed at."""
+    match = _DNS.search(seen.text)
+    return (match[1] or "cluster DNS") if match else ""
+
+
+_IMAGE = re.compile(r'image "([^"\s]{1,300})"')
+_TRANSPORT = re.compile(
+    r"i/o timeout|connection refused|connection reset|TLS handshake|context deadline exceeded|no route to host|"
+    r"x509:|certificate |toomanyrequests|429 Too Many|50[0-4] |unexpected EOF|server misbehaving|RegistryUnavailable"
+)
+
+
+def pulled(seen: Evidence) -> str:
+    """The image; empty where not the image is wrong, but the disk of the node."""
+    """The image; empty where it is not the image that is wrong, but the disk."""
+    return "" if disk_is_full(seen.text) else seen.pulled
+
+
+def registry(seen: Evidence) -> str:
+    """The host, where the registry itself does not answer. An image that it does not have is the image's matter."""
+    image = pulled(seen)
+    return host_of(image) if image and _TRANSPORT.search(seen.text) else ""
+
+
+def host_of(image: str) -> str:
+    """The host of the registry that an image names."""
+    host = image.partition("/")[0]
+    return host if "/" in image and ("." in host or ":" in host or host == "localhost") else "docker.io"
+
+
+_DENIED = re.compile(r"\b(?:401|403)\b|no basic auth credentials|authorization token has expired")
+_SENT = re.compile(r"fetch oauth token|authorization token has expired|incorrect username or password")
+"""The credentials themselves are refused."""
+_ANONYMOUS = re.compile(r"fetch anonymous token|repository does not exist|insufficient_scope")
+"""Said of an image that is not there, or that nobody may pull without credentials: its owner's matter."""
+
+
+def denying(seen: Evidence) -> str:
+    """The host, where the registry refuses credentials that were sent."""
+    return host_of(pulled(seen)) if _SENT.search(seen.text) and _refuses(seen) else ""
+
+
+def denying_perhaps(seen: Evidence) -> str:
+    """The same, where it does not say whether any were sent."""
+    return host_of(pulled(seen)) if not _SENT.search(seen.text) and _refuses(seen) else ""
+
+
+def _refuses(seen: Evidence) -> bool:
+    said = seen.text
+    return bool(pulled(seen) and _DENIED.search(said)) and not _ANONYMOUS.search(said) and not registry(seen)
+
+
+_DRIVER_OF_ALL = re.compile(r"version mismatch|driver not loaded")
+"""Faults that an update of drivers brings about. A GPU that is lost is that of one node."""
+
+
+def device_driver(seen: Evidence) -> str:
+    """The driver of accelerators, with what it says."""
+    fault = driver_fault(seen.text)
+    return f"nvidia, {fault.rpartition(': ')[2]}" if _DRIVER_OF_ALL.search(fault) else ""
+
+
+PLUGIN = re.compile(r'plugin type=\\?"([a-z0-9][-a-z0-9.]{0,62})\\?"')
+_CSI = re.compile(
+    r"external-attacher of ([a-z0-9][-a-z0-9.]{0,62}) CSI driver"
+    r"|driver name ([a-z0-9][-a-z0-9.]{0,62}) not found in the list of registered CSI drivers"
+)
+SERVER = re.compile(
+    r"-t (?:nfs4?|lustre|ceph|glusterfs|cifs|beegfs|gpfs) (?:-o \S{1,256} )?([a-zA-Z0-9][-a-zA-Z0-9.@,]{0,120}):/"
+)
+
+
+def csi_driver(seen: Evidence) -> str:
+    """The CSI driver that the attach/detach controller or the kubelet names."""
+    match = _CSI.search(seen.text)
+    return (match[1] or match[2]) if match else ""
+
+
+def class_of_claims(seen: Evidence) -> str:
+    """The StorageClass that all claims of the run have."""
+    plan = seen.context.plan
+    return next(iter(found), "") if len(found := classes_of(plan)) == 1 else ""
+
+
+def classes_of(plan: Plan) -> set[str]:
+    """The StorageClasses of its claims."""
+    names = (claim.spec.get("storageClassName") for claim in plan.claims[:MOST_CLAIMS])
+    return {name for name in names if isinstance(name, str) and name}
+
+
+API: Final = r"refuses the pod: (ApiServerBusy|ApiServerSilent|ApiServerErrors)"
+QUOTA: Final = re.compile(r"exceeded quota: ([a-z0-9][-a-z0-9.]{0,252})")
+CONFIG: Final = re.compile(r'((?:secret|configmap) "[^"\s]{1,253}") not found')
+
+_STORAGE = re.compile(r'storageclass(?:\.storage\.k8s\.io)? "([^"\s]{1,253})" not found')
+
+
+def storage(seen: Evidence) -> str:
+    """The StorageClass that is missing, or that of claims which are not bound."""
+    if match := _STORAGE.search(seen.text):
+        return match[1]
+    if "PersistentVolumeClaim" not in seen.text and "persistentvolumeclaim" not in seen.text:
+        return ""
+    return min(classes_of(seen.context.plan), default="")
+
+
+def queue(seen: Evidence) -> str:
+    """The queue that does not admit."""
+    if match := re.search(r"ClusterQueue ([a-z0-9][-a-z0-9.]{0,252})", seen.text):
+        return match[1]
+    queue = seen.context.plan.queue
+    return within(seen, queue.name) if queue is not None else ""

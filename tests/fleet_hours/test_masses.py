@@ -1,0 +1,172 @@
+"""What GPU fleets die of, in the words of kubelet and containerd; and what looks like it, and is no incident."""
+
+from collections.abc import Iterable
+from random import Random
+
+import pytest
+
+from muster.state.facts.incidents.signs import Sign
+from muster.state.facts.incidents.tracking import BEGINS, Tracking, follow
+from tests.fleet_hours import messages as say
+from tests.fleet_hours.fleet import PLACES, WELL
+from tests.fleet_hours.masses import KINDS, Plant, shared_storage
+from tests.fleet_hours.play import NAMED_WITHIN
+from tests.fleet_hours.shown import FleetRun
+
+T = 1_000_000.0
+
+
+def run(number: int, node: str = "", team: str = "", image: str = "r.example/x:1", storage: str = "") -> FleetRun:
+    return FleetRun(number, team or f"team-{number}", (node or f"n{7 * number}",), image, storage)
+
+
+def named(*signs: Iterable[Sign], used: Iterable[tuple[str, str]] = WELL) -> list[str]:
+    """The incidents of these signs, once they have lasted."""
+    tracking, some, now = Tracking(), [sign for each in signs for sign in each], T + 900
+    for _ in range(3):
+        tracking, now = follow(tracking, some, now, PLACES, frozenset(used)), now + BEGINS
+    return [f"{each.key.kind} {each.key.subject}" for each in tracking.shown]
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("plant", KINDS, ids=lambda each: each.__name__)
+def test_a_mass_is_named_in_time_and_by_one_name(plant: Plant, seed: int) -> None:
+    mass, tracking, names = plant(Random(seed)), Tracking(), set[tuple[str, str]]()
+    runs = [FleetRun(n, f"team-{n % 20}", each.nodes, each.image, each.storage) for n, each in enumerate(mass.victims)]
+    shown = [(each.after, each.shows(run, T + each.after)) for run, each in zip(runs, mass.victims, strict=True)]
+    for after in range(5, int(NAMED_WITHIN) + 1, 5):
+        signs = [sign for at, some in shown if at <= after for sign in some]
+        tracking = follow(tracking, signs, T + after, PLACES, WELL)
+        names |= {(each.key.kind, each.key.subject) for each in tracking.shown}
+    assert names == mass.names
+
+
+def test_programs_that_ask_for_another_driver_or_forge_its_message_are_no_incident() -> None:
+    for text in (say.UNMET, say.NO_DEVICE, say.FORGED):
+        assert named(*(run(n).fails(T, say.start_error(text)) for n in range(9))) == []
+
+
+def test_runs_of_one_tenant_do_not_make_a_driver_or_its_node_a_subject() -> None:
+    said = say.start_error(say.MISMATCH)
+    assert named(*(run(n, "n7", "a").fails(T, said) for n in range(9))) == []
+    assert named(*(run(n, team="a").fails(T, said) for n in range(9))) == []
+
+
+def test_gpus_that_are_lost_on_nodes_of_all_racks_are_no_driver() -> None:
+    assert named(*(run(n, f"n{50 * n}").fails(T, say.start_error(say.GPU_LOST)) for n in range(4))) == []
+
+
+def test_three_nodes_whose_network_fails_by_and_by_are_no_plugin() -> None:
+    said = say.SANDBOX.format(plugin="calico", why=say.NO_ADDRESS)
+    shows = [run(n).no_sandbox(T + 250 * n, "FailedCreatePodSandBox", said) for n in range(4)]
+    assert named(*shows) == []
+
+
+def test_secrets_that_several_tenants_have_left_out_are_no_storage() -> None:
+    shows = [run(n).no_sandbox(T, "FailedMount", say.NO_SECRET.format(name=f"s{n}")) for n in range(9)]
+    assert named(*shows) == []
+
+
+def test_one_secret_under_three_runs_is_that_secret() -> None:
+    stuck = [
+        sign._replace(kind="config", subject='team-1/secret "creds"')
+        for n in range(3)
+        for sign in run(n, team="team-1").waits(T, "CreateContainerConfigError", 'secret "creds" not found')
+    ]
+    assert named(stuck) == ['config team-1/secret "creds"']
+
+
+def test_programs_that_fill_their_own_disk_or_limit_are_no_node() -> None:
+    own = say.exited(1, say.OWN_DISK)
+    assert named(*(run(n).fails(T, own) for n in range(9))) == []
+    assert named(*(run(n, "n7", f"t{n % 2}").evicted(T, say.OWN_LIMIT) for n in range(9))) == []
+    assert named(*(run(n, "n7", f"t{n % 2}").evicted(T, say.LOW_MEMORY) for n in range(9))) == []
+
+
+def test_a_full_disk_is_the_nodes_where_all_runs_are_of_one_tenant_too() -> None:
+    assert named(*(run(n, "n7", "a").evicted(T, say.LOW) for n in range(3))) == ["node n7"]
+
+
+@pytest.mark.parametrize("why", [say.ANONYMOUS, say.NO_REPOSITORY, say.NOT_FOUND])
+def test_typos_of_many_teams_at_one_registry_are_no_incident(why: str) -> None:
+    runs = [run(n, image=f"ghcr.io/team-{n}/x:1") for n in range(9)]
+    assert named(*(each.pulls(T, why.format(image=each.image, host="ghcr.io")) for each in runs)) == []
+
+
+@pytest.mark.parametrize("why", [say.DENIED, say.EXPIRED, say.FORBIDDEN])
+def test_the_pull_secret_of_one_team_is_no_registry_that_refuses(why: str) -> None:
+    runs = [run(n, team="a", image=f"registry.example/a/m-{n}:1") for n in range(9)]
+    assert named(*(each.pulls(T, why.format(image=each.image, host="registry.example")) for each in runs)) == []
+
+
+def test_an_image_that_three_teams_may_not_pull_is_that_image() -> None:
+    runs = [run(n) for n in range(3)]
+    why = say.DENIED.format(image="r.example/x:1", host="r.example")
+    assert named(*(each.pulls(T, why) for each in runs)) == ["image r.example/x:1"]
+
+
+def test_refusals_that_come_one_by_one_over_an_hour_are_no_registry() -> None:
+    runs = [run(n, image=f"registry.example/{n}/m:1") for n in range(5)]
+    shows = [
+        each.pulls(T + 200 * n, say.DENIED.format(image=each.image, host="registry.example"))
+        for n, each in enumerate(runs)
+    ]
+    assert named(*shows) == []
+
+
+def test_crashes_on_one_node_that_lie_far_apart_or_are_one_tenants_are_no_node() -> None:
+    crash = say.exited(139)
+    assert named(*(run(n, "n7", "a").fails(T, crash, times=3) for n in range(9))) == []
+    assert named(*(run(n, "n7").fails(T, crash, times=3) for n in range(3))) == [], "three are chance"
+    apart = [run(n, "n7").hangs(T - 1000 * n, 0) for n in range(6)]
+    assert named(*apart) == []
+
+
+def test_one_program_that_crashes_on_many_nodes_is_no_node() -> None:
+    assert named(*(run(n).fails(T, say.exited(139), times=3) for n in range(30))) == []
+
+
+def test_a_node_that_is_reported_of_one_run_takes_the_troubles_of_three_others_along() -> None:
+    shows = [run(0, "n7").evicted(T, say.LOW), run(1, "n7").hangs(T, 0), run(2, "n7").fails(T, say.exited(139))]
+    assert named(*shows) == [], "two may be chance"
+    assert named(*shows, run(3, "n7").hangs(T, 0)) == ["node n7"]
+
+
+def test_a_node_that_is_reported_of_three_runs_takes_the_troubles_of_any_other_along() -> None:
+    shows = [run(n, "n7").evicted(T, say.LOW) for n in range(3)]
+    assert named(*shows, run(9, "n7").hangs(T - 5000, 0)) == ["node n7"]
+
+
+def test_gangs_that_hang_over_a_storage_that_others_use_are_no_incident() -> None:
+    gangs = [run(n, storage="shared-fs").hangs(T) for n in range(40)]
+    assert named(*gangs, used=[("storage class", "shared-fs")]) == []
+    assert named(*gangs, used=[]) == ["storage class shared-fs"]
+
+
+def test_gangs_that_hang_together_without_a_storage_in_common_are_no_incident() -> None:
+    assert named(*(run(n, storage=f"s{n}").hangs(T) for n in range(40)), used=[]) == []
+    assert named(*(run(n).hangs(T) for n in range(40)), used=[]) == []
+    assert named(*(run(n, storage="fs").hangs(T + 200 * n) for n in range(4)), used=[]) == []
+
+
+def test_a_mass_of_ends_is_said_to_hit_runs_and_not_to_keep_them() -> None:
+    said = say.start_error(say.MISMATCH)
+    signs = [sign for n in range(5) for sign in run(n, "n7").fails(T, said)]
+    tracking = follow(follow(Tracking(), signs, T), signs, T + BEGINS)
+    assert [each.sentence for each in tracking.shown] == ["node n7: DriverFailed hits 5 runs of 5 namespaces (5 ranks)"]
+
+
+def test_a_sick_node_under_several_symptoms_is_not_said_to_have_one_of_them() -> None:
+    shows = [
+        run(0, "n7").hangs(T, 0),
+        run(1, "n7").hangs(T, 0),
+        *(run(n, "n7").fails(T, say.exited(139)) for n in (2, 3)),
+    ]
+    signs = [sign for each in shows for sign in each]
+    (found,) = follow(follow(Tracking(), signs, T + 100), signs, T + 110).shown
+    assert found.cause == "SeveralCauses"
+
+
+def test_the_fleet_has_masses_of_at_least_ten_kinds() -> None:
+    assert len(KINDS) >= 10
+    assert shared_storage in KINDS
