@@ -16,6 +16,20 @@ ACCELERATORS = Metric(
     "is true (state stuck, a part of held).",
     ("resource", "state"),
 )
+NAMESPACE_EXPERIMENTS = Metric(
+    "muster_namespace_experiments",
+    Type.GAUGE,
+    "Experiments of a namespace that have not ended, by the phase they are in, also those without series of their own. "
+    "Absent for a phase that none is in. Beyond 1,000 namespaces with such experiments those of all others have the "
+    "namespace _other.",
+    ("namespace", "phase"),
+)
+NAMESPACE_STUCK = Metric(
+    "muster_namespace_experiments_stuck",
+    Type.GAUGE,
+    "Those of them whose condition Stuck is true; 0 where none is.",
+    ("namespace",),
+)
 PHASE_DURATION = Metric(
     "muster_phase_duration_seconds",
     Type.HISTOGRAM,
@@ -117,6 +131,8 @@ REFUSALS = Metric(
 ROWS = (
     EXPERIMENTS,
     ACCELERATORS,
+    NAMESPACE_EXPERIMENTS,
+    NAMESPACE_STUCK,
     PHASE_DURATION,
     TIME_TO_ASSEMBLED,
     RESTART_DOWNTIME,
