@@ -111,6 +111,7 @@ _SUMS = (
     fleet.NAMESPACE_STUCK,
     fleet.NAMESPACE_SECONDS,
     fleet.NAMESPACE_ACCELERATOR_SECONDS,
+    fleet.NAMESPACE_ACCELERATOR_LOST,
 )
 _Running = tuple[Plan, Record, Known, Mapping[str, int]]
 
@@ -178,9 +179,8 @@ class ExperimentCollector(Collector):
                 self._sum(devices, record, accelerators)
             if each.step:
                 record = moved(record, each.step)
-            if record.goodput is not None:
-                until = micros_now if each.pending_at is None else min(micros_now, micros(each.pending_at))
-                self._times.count(plan, record.goodput, until, accelerators)
+            until = micros_now if each.pending_at is None else min(micros_now, micros(each.pending_at))
+            self._times.count(plan, record, until, accelerators)
             unfinished += 1
             in_namespaces[plan.namespace, phase] += 1
             if _is_stuck(record):

@@ -120,6 +120,14 @@ NAMESPACE_ACCELERATOR_SECONDS = Metric(
     ("namespace", "operator", "resource", "bucket"),
     "seconds",
 )
+NAMESPACE_ACCELERATOR_LOST = Metric(
+    "muster_namespace_accelerator_lost_seconds_total",
+    Type.COUNTER,
+    "What of it was wasted, in the buckets stuck, recovery and lost, by what it was lost to: that is, for what the run "
+    "was Stuck, or its last epoch ended. A closed list of causes; those of other reasons are other.",
+    ("namespace", "operator", "resource", "cause"),
+    "seconds",
+)
 REFUSALS = Metric(
     "muster_refusals_total",
     Type.COUNTER,
@@ -145,5 +153,6 @@ ROWS = (
     NAMESPACE_OUTCOMES,
     NAMESPACE_SECONDS,
     NAMESPACE_ACCELERATOR_SECONDS,
+    NAMESPACE_ACCELERATOR_LOST,
     REFUSALS,
 )
