@@ -1,8 +1,9 @@
-"""A scrape of a large cluster: CPU of one look at 100,000 experiments, and of writing their series.
+"""A scrape of a large fleet: its series, its size, and the CPU of looking at the runs and of writing their series.
 
-Of them 2,000 run, each with a missing rank, a roll, clocks and a story, and must be reported whole. The others have
-finished, and have series as far as the cap on the series of a scrape allows. The peer is prometheus_client, which
-writes the same series.
+Of 105,000 experiments 5,000 run, and 100,000 have finished within a month. Of those that run two in a hundred are in
+trouble, with all of their series, and must be reported whole. All hold accelerators, half report steps, and half have a
+deadline. In the worst case each of the 5,000 is in trouble, and none may be without series: then it has no alert. The
+peer is prometheus_client, which writes the same series.
 """
 
 import gc
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ParamSpec, TypeVar
 
+from msgspec.structs import replace as edit
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -22,13 +24,19 @@ from muster.api.goodput import Bucket, Goodput
 from muster.metrics.collector import ExperimentCollector, Subject
 from muster.metrics.exposition import Seen, look, write
 from muster.state.policies import deadline
+from muster.state.view.progress import StepReport
+from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record, StoryLine
+from muster.state.vocabulary.rules import ClockName
 
-EXPERIMENTS, RUNNING, FLEET = 100_000, 2_000, 20_000
-INFO = b"muster_experiment_info{"
+RUNNING, FINISHED = 5_000, 100_000
+TROUBLED = RUNNING // 50
+MANY = 20_000
 BUDGET = 0.25
 """Seconds."""
+SERIES, BYTES = 60_000, 7e6
 SIZE, NOW = 8, 1_800_000_000.0
+MONTH, HOUR = 30 * 86_400, 3_600
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
 PEER = "prometheus_client.generate_latest"
@@ -47,38 +55,52 @@ class Measured:
         return self.look + self.write
 
 
-def subjects(running: int, finished: int) -> list[Subject]:
-    """The experiments of a large cluster, each with names of its own."""
-    plan = gang(SIZE)
+def subjects(running: int, finished: int, troubled: int) -> list[Subject]:
+    """The experiments of a large fleet, each with names of its own; the last ones that run are in trouble."""
+    plan = _holding(gang(SIZE))
+    plans = [replace(plan, clocks=tuple(clock for clock in plan.clocks if clock.name in names)) for names in _CLOCKS]
     stuck = Condition(ConditionType.STUCK, True, "RanksMissing", "7/8 ranks arrived", 1, NOW)
     story = (*(StoryLine(NOW, 0, "Started", "x") for _ in range(16)), StoryLine(NOW, 0, "Stuck", "RanksMissing: x"))
-    going = Record(
-        phase=Phase.ASSEMBLING,
-        phase_at=NOW,
-        started_at=NOW,
-        epoch_at=NOW,
-        assembling_at=NOW,
-        ending_at=NOW,
-        size=SIZE,
-        conditions=(stuck,),
-        story=story,
-        goodput=Goodput(NOW, Bucket.ASSEMBLY),
+    sums = Goodput(NOW - HOUR, Bucket.PRODUCTIVE, scheduling=9_000, startup=60_000, assembly=5_000, stuck=90_000)
+    began = NOW - HOUR
+    well = Record(
+        phase=Phase.RUNNING, phase_at=began, started_at=began, epoch_at=began, size=SIZE, goodput=sums, story=story
     )
-    over = Record(phase=Phase.SUCCEEDED, phase_at=NOW)
-    view = seen([pod(plan, rank) for rank in range(SIZE)], roll(SIZE, NOW, absent=frozenset({5})))
-    return [
-        Subject(
-            replace(plan, namespace=f"team-{n % 50}", name=f"experiment-{n:06}", uid=f"uid-{n}"),
-            going if n < running else over,
-            view,
-        )
-        for n in range(running + finished)
-    ]
+    waits = Goodput(NOW, Bucket.ASSEMBLY)
+    ill = edit(well, phase=Phase.ASSEMBLING, assembling_at=NOW, conditions=(stuck,), goodput=waits)
+    over = [Record(phase=Phase.SUCCEEDED, phase_at=NOW - MONTH * n / FINISHED) for n in range(min(finished, FINISHED))]
+    pods = [pod(plan, rank) for rank in range(SIZE)]
+    at_work, waiting = seen(pods, roll(SIZE, NOW)), seen(pods, roll(SIZE, NOW, absent=frozenset({5})))
+    reporting = seen(pods, None)
+    for step in (1, 2):
+        said = replace(roll(SIZE, NOW - 9 + step), reports=(StepReport(0, step, step, float(step)),))
+        reporting.observe_probe(said, 0)
+    found = []
+    for n in range(running + finished):
+        plan = plans[n % 2]
+        mine = replace(plan, namespace=f"team-{n % 50}", name=f"experiment-{n:06}", uid=f"uid-{n}")
+        if n >= running:
+            found.append(Subject(mine, over[n - running], at_work))
+        elif n >= running - troubled:
+            found.append(Subject(mine, ill, waiting))
+        else:
+            found.append(Subject(mine, well, (at_work, reporting)[n // 2 % 2]))
+    return found
 
 
-def collector(running: int, finished: int) -> ExperimentCollector:
+_CLOCKS = (frozenset({ClockName.TOTAL, ClockName.ASSEMBLY}), frozenset({ClockName.ASSEMBLY}))
+"""With a deadline, and without."""
+
+
+def _holding(plan: Plan) -> Plan:
+    return replace(
+        plan, groups=tuple(replace(g, pod=replace(g.pod, limits={"nvidia.com/gpu": "8"})) for g in plan.groups)
+    )
+
+
+def collector(running: int, finished: int = 0, troubled: int = 0) -> ExperimentCollector:
     """What is scraped of them."""
-    found = subjects(running, finished)
+    found = subjects(running, finished, troubled)
     return ExperimentCollector(lambda: found, lambda: NOW + 60, deadline.ends)
 
 
@@ -100,24 +122,31 @@ def timed(work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> tuple[
 
 
 def run() -> list[Result]:
-    """Measure a large cluster, and one in which only the 2,000 are."""
-    many, body = measure(collector(RUNNING, EXPERIMENTS - RUNNING))
-    plain, _ = measure(collector(RUNNING, EXPERIMENTS - RUNNING), gzipped=False)
-    few, whole = measure(collector(RUNNING, 0))
-    worst, _ = measure(collector(EXPERIMENTS, 0))
-    _, fleet = measure(collector(FLEET, 0))
-    series = sum(not line.startswith(b"#") for line in body.splitlines())
-    missing = RUNNING - whole.count(INFO)
+    """Measure the usual day, the day on which all are in trouble, and fleets beyond that size."""
+    many, body = measure(collector(RUNNING, FINISHED, TROUBLED))
+    lines = [line for line in body.splitlines() if not line.startswith(b"#")]
+    worst, troubled = measure(collector(RUNNING, FINISHED, RUNNING))
+    beyond, fleet = measure(collector(MANY, 0, MANY // 50))
+    most, _ = measure(collector(RUNNING + FINISHED, 0, TROUBLED))
     theirs = Seen(list(text_string_to_metric_families(body.decode())), [])
     _, peer = timed(generate_latest, theirs)
+    plain, _ = measure(collector(RUNNING, FINISHED, TROUBLED), gzipped=False)
+    of = f"scrape of {RUNNING:,} running and {FINISHED:,} finished experiments"
     return [
-        Result.of("scrape of 100,000 experiments, CPU", many.total, "s", BUDGET),
+        Result.of(f"{of}, series", len(lines), "series", SERIES),
+        Result.of(f"{of}, size", len(body) / 1e6, "MB", BYTES / 1e6),
+        Result.of(f"{of}, CPU", many.total, "s", BUDGET),
         Result.of("of that, on the event loop", many.look, "s"),
         Result.of("writing the series without compression", plain.write, "s", None, PEER, peer),
-        Result.of("series in that scrape", series, "series"),
-        Result.of("the same while all of them run", worst.total, "s", BUDGET),
-        Result.of("scrape of 2,000 running experiments, CPU", few.total, "s", BUDGET),
-        Result.of("of that, on the event loop", few.look, "s"),
-        Result.of("of 2,000 running experiments not reported whole", missing, "experiments", 0),
-        Result.of(f"of {FLEET:,} running experiments reported", fleet.count(INFO), "experiments", None),
+        Result.of("of those that run without series", RUNNING - _running(body), "experiments", 0),
+        Result.of("the same while all that run are in trouble, CPU", worst.total, "s"),
+        Result.of("of those that run without series", RUNNING - _running(troubled), "experiments", 0),
+        Result.of(f"scrape of {MANY:,} running experiments, CPU", beyond.total, "s"),
+        Result.of("of those without series", MANY - _running(fleet), "experiments", 0),
+        Result.of(f"scrape of {RUNNING + FINISHED:,} running experiments, CPU", most.total, "s"),
     ]
+
+
+def _running(body: bytes) -> int:
+    """How many experiments that run have series."""
+    return body.count(b"\nmuster_experiment_stuck{")

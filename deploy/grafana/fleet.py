@@ -16,7 +16,6 @@ from deploy.grafana.promql import CHOSEN, OF_ALL, PAIR, SPAN, any_has_run, each,
 from deploy.grafana.row import Board, Column, Graph, Stat, Table
 from deploy.grafana.shared import HOUR, alerts
 
-_RUNNING = f'{CHOSEN},phase="Running"'
 _SINCE = each("muster_experiment_stuck_since_timestamp_seconds", CHOSEN)
 _HELD = f"sum by ({PAIR}) ({each('muster_experiment_accelerators', CHOSEN, 'resource')})"
 _QUEUED = f'{CHOSEN},phase="Queued"'
@@ -25,6 +24,11 @@ _WAITED = (
     f"({each('muster_experiment_phase', _QUEUED)} == 1)"
 )
 _SPENT = f'rate(muster_phase_duration_seconds_sum{{phase!="Suspended"}}[{HOUR}])'
+
+
+def _count(gauge: str, selector: str) -> str:
+    """How many experiments of the chosen namespaces a gauge of all of them has."""
+    return f"sum(max by (namespace) ({gauge}{{{selector}}})) or vector(0)"
 
 
 def _of_stuck(value: str) -> str:
@@ -47,7 +51,7 @@ NOW = (
     Stat(
         (1, 4, "Stuck experiments"),
         "Experiments whose condition Stuck is true: each needs a person. The table names them.",
-        f"sum(muster_experiment_stuck{{{CHOSEN}}})",
+        _count("muster_namespace_experiments_stuck", CHOSEN),
         steps=BAD_FROM_ONE,
         links=("MusterExperimentStuck",),
     ),
@@ -61,8 +65,8 @@ NOW = (
     ),
     Stat(
         (3, 4, "Running"),
-        "Experiments with a complete roll: every rank has arrived. Of those that have series of their own.",
-        f"sum({each('muster_experiment_phase', _RUNNING)}) or 0 * count(muster_experiment_info{{{CHOSEN}}})",
+        "Experiments with a complete roll: every rank has arrived.",
+        _count("muster_namespace_experiments", f'{CHOSEN},phase="Running"'),
     ),
     Stat(
         (4, 4, "Goodput, last hour"),
@@ -183,7 +187,7 @@ CAPACITY = (
     Stat(
         (18, 4, "Queued"),
         "Experiments that wait for the admission of a queue.",
-        f"sum({each('muster_experiment_phase', _QUEUED)}) or 0 * count(muster_experiment_info{{{CHOSEN}}})",
+        _count("muster_namespace_experiments", _QUEUED),
         decimals=0,
     ),
     Stat(

@@ -5,22 +5,26 @@ from deploy.grafana.marks import LEADERS
 from deploy.grafana.palette import CYAN, GOODPUT, GREEN, GREY, ORANGE, PURPLE, RED, YELLOW
 from deploy.grafana.promql import (
     CHOSEN,
+    LOST_TO,
     OF_ALL,
     OF_ALL_HELD,
     PAIR,
     SPAN,
     any_has_run,
     goodput_of_all,
+    hours_of_all,
     time_of_all,
     wall_of_all,
 )
 from deploy.grafana.row import Board, Choice, Column, Graph, Panel, Stat, Table
+from deploy.grafana.shared import HOUR
 from muster.api.goodput import WASTED
 
 DAYS = ("1d", "3d", "5d")
 _SAID = {"1d": "last day", "3d": "last 3 days", "5d": "last 5 days"}
 _ABOUT = page("goodput.md", "What each bucket means")
 _IN_TROUBLE = "|".join(sorted(bucket.value for bucket in WASTED))
+_PRODUCTIVE = 'bucket="productive"'
 _NOT_PRODUCTIVE = 'bucket!~"productive|taken_back"'
 _COLORS = {
     "productive": GREEN,
@@ -128,6 +132,43 @@ WHERE = (
     ),
 )
 
+_MONTH, _EVERY = "30d", 'bucket!="taken_back"'
+_BY = "namespace, resource"
+_TAKEN_BACK = hours_of_all(_MONTH, 'bucket="taken_back"', _BY)
+HOURS = (
+    Table(
+        (40, 12, "Accelerator-hours, last 30 days"),
+        "What each namespace has held, what of it was productive and was not taken back, and what was wasted. An hour "
+        "of a run with 8 accelerators is 8 hours. muster usage has the same figures.",
+        (
+            Column("held", f"{hours_of_all(_MONTH, _EVERY, _BY)} - {_TAKEN_BACK}", decimals=1),
+            Column("productive", f"{hours_of_all(_MONTH, _PRODUCTIVE, _BY)} - {_TAKEN_BACK}", decimals=1),
+            Column("lost", hours_of_all(_MONTH, by=_BY, counter=LOST_TO), decimals=1),
+        ),
+        labels=("namespace", "resource"),
+        empty="No accelerators were held.",
+        sort="held",
+        links=(_ABOUT,),
+    ),
+    Table(
+        (41, 12, "Accelerator-hours lost, last 30 days, by cause"),
+        "Accelerator-hours that were wasted (stuck, spent on recovery, or lost work), by what they were lost to: for "
+        "what the run was Stuck, or its last epoch ended.",
+        (Column("lost", f"{hours_of_all(_MONTH, by=f'{_BY}, cause', counter=LOST_TO)} > 0", decimals=1),),
+        labels=("namespace", "resource", "cause"),
+        empty="None were lost.",
+        sort="lost",
+        links=(_ABOUT,),
+    ),
+    Graph(
+        (42, 24, "Accelerator-hours lost per hour, by cause"),
+        "Accelerator-hours that were wasted within the hour before each point, by what they were lost to.",
+        {"{{cause}}": f"{hours_of_all(HOUR, by='cause', counter=LOST_TO)} > 0"},
+        stacked=True,
+        links=(_ABOUT,),
+    ),
+)
+
 RUNS = (
     Table(
         (30, 24, "Runs that wasted most, last 5 days"),
@@ -152,6 +193,7 @@ GOODPUT_BOARD = Board(
     rows={
         "Windows of 1, 3 and 5 days": WINDOWS,
         "Where the time went": WHERE,
+        "Accelerator-hours, and what they were lost to": HOURS,
         "Which runs": RUNS,
     },
     choices=(Choice("namespace", "Namespace", f"label_values({OF_ALL}, namespace)", many=True),),

@@ -62,6 +62,17 @@ OF_ALL_HELD = "muster_namespace_accelerator_seconds_total"
 """The same for each accelerator that a run held then."""
 
 
+LOST_TO = "muster_namespace_accelerator_lost_seconds_total"
+"""What of it was wasted, by what it was lost to."""
+
+
+def hours_of_all(window: str, buckets: str = "", by: str = "", counter: str = OF_ALL_HELD) -> str:
+    """Accelerator-hours of the chosen namespaces within a window, of some buckets or of all that are counted."""
+    group = f" by ({by})" if by else ""
+    selector = f"{CHOSEN},{buckets}" if buckets else CHOSEN
+    return f"sum{group} (increase({counter}{{{selector}}}[{window}])) / 3600"
+
+
 def goodput_of_all(window: str, by: str = "", counter: str = OF_ALL) -> str:
     """The share of the time of all runs of the chosen namespaces that was productive and was not taken back."""
     productive, back = time_of_all(window, 'bucket="productive"', by, counter), _taken_back(window, by, counter)

@@ -118,7 +118,7 @@ unless on (job)
         'max by (job, namespace) (muster_experiments_unreported{reason="cap"}) > 0',
         Severity.WARNING,
         "{{ $value }} experiments have no series of their own.",
-        "The scrape is full. Finished experiments are left out first; for those left out no alert can fire.",
+        "The scrape is full. Those that are stuck are left out last; for those left out no alert can fire.",
         hold="5m",
     ),
     Alert(

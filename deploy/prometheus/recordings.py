@@ -19,6 +19,7 @@ from muster.state.policies.request import REASON as REQUESTED
 FAILURES = f'reason!~"{"|".join((*BY_THE_PLATFORM, REQUESTED))}"'
 """Restarts for the other reasons: neither the platform nor a person wanted them."""
 
+STUCK_IN = "muster_namespace_experiments_stuck"
 INFO = "muster_experiment_info"
 _OWNERS = "experiment:muster_owners:info"
 OWNERS = Recording(
@@ -37,6 +38,11 @@ def with_owners(names: str) -> str:
 
 def _experiment(name: str, metric: str, meaning: str) -> Recording:
     return Recording(name, f"max by (namespace, experiment) ({metric})", meaning)
+
+
+def _or_none(metric: str, whole: str) -> str:
+    """A metric that a healthy run may lack while it is 0, and 0 then; it has the other one always."""
+    return f"max by (namespace, experiment) ({metric}) or max by (namespace, experiment) ({whole}) * 0"
 
 
 def _of_all(counter: str, labels: str) -> str:
@@ -66,7 +72,11 @@ RECORDINGS = (
         "Restarts after failures: of the gang, of a job or of a member alone. Those by the platform are left out, and"
         " those that a person asked for.",
     ),
-    _experiment("experiment:muster_disruptions:max", "muster_experiment_disruptions_total", "Those by the platform."),
+    Recording(
+        "experiment:muster_disruptions:max",
+        _or_none("muster_experiment_disruptions_total", "muster_experiment_gang_restarts_total"),
+        "Those by the platform.",
+    ),
     _experiment(
         "experiment:muster_wall_seconds:max", "muster_experiment_wall_seconds_total", "Seconds since the start."
     ),
@@ -75,9 +85,9 @@ RECORDINGS = (
         "muster_experiment_productive_seconds_total",
         "Seconds in which all ranks had arrived, and the experiment was Running and not Stuck, as it was known then.",
     ),
-    _experiment(
+    Recording(
         "experiment:muster_taken_back_seconds:max",
-        "muster_experiment_taken_back_seconds_total",
+        _or_none("muster_experiment_taken_back_seconds_total", "muster_experiment_productive_seconds_total"),
         "The productive seconds that have turned out to be lost, stuck or paused.",
     ),
     Recording(
@@ -117,13 +127,14 @@ RECORDINGS = (
     ),
     Recording(
         "namespace:muster_ranks_missing:sum",
-        "sum by (namespace) (max by (namespace, experiment) (muster_experiment_ranks_missing))",
+        "sum by (namespace) (max by (namespace, experiment) (muster_experiment_ranks_missing))"
+        f" or max by (namespace) ({STUCK_IN}) * 0",
         "Ranks that are missing.",
     ),
     Recording(
         "namespace:muster_experiments_stuck:sum",
-        "sum by (namespace) (max by (namespace, experiment) (muster_experiment_stuck))",
-        "Experiments that are stuck.",
+        f"max by (namespace) ({STUCK_IN})",
+        "Experiments that are stuck, also those that have no series of their own.",
     ),
     Recording(
         "operator:muster_time_to_assembled_seconds:p95_rate1h",

@@ -12,10 +12,23 @@ live as long as the process, and carry labels from small closed sets only; the o
 
 from muster.api.manifest.operators import operators
 from muster.metrics.rows import daemon, experiment, fleet, incident
-from muster.metrics.rows.row import Section
+from muster.metrics.rows.row import Lean, Section
+
+SETTLED = 600.0
+"""Seconds after a start, a restart or the end of Stuck, from which on an experiment is well."""
+
+WHOLE_RUNS = 500
+"""Experiments that are not well and have all of their series in one scrape."""
+
+LEAN_RUNS = 1_500
+"""Unfinished experiments, up to which one that is well has more than alerts and rules read."""
+
+FRESH, MOST_FRESH = 3600.0, 2_000
+"""A finished experiment keeps its series for so many seconds, and so many of them do."""
 
 SERIES = 224_000
-"""Series of all experiments together in one scrape: 2,000 experiments of 112 series each; usual are 70."""
+"""Series of all experiments together in one scrape, at most: 20,000 that run, of which 400 are in trouble. 5,000 have
+about 55,000, and 150,000 while all of them are in trouble."""
 
 LABEL_SETS = 80 * len(operators())
 """Label sets per counter or histogram, by the operators that are declared: the closed sets need a quarter of them."""
@@ -32,16 +45,28 @@ INVALID = "_invalid"
 OTHER = "_other"
 """Overflow label value, used once a metric has LABEL_SETS label sets, and a counter NAMESPACES namespaces."""
 
+LEAN = ", ".join(
+    row.name + ("*" if row.lean is Lean.NOT_ZERO else "") for row in experiment.ROWS if row.lean is not Lean.NEVER
+)
+"""What alerts and rules read of an experiment."""
+
 SECTIONS = (
     Section("All experiments", "Sums that stay small however many experiments there are.", fleet.ROWS),
     Section(
         "Each experiment",
         "Read from the state at every scrape: the series of an experiment begin and end with it, and their labels do "
         "not change meanwhile. What is one of several (phase, state, cause, reason, action) has a series for each, "
-        "with zeros. Only muster_experiment_hang_info has a text. A suspended experiment has no ranks. A finished one "
-        "keeps two series: its info, and the phase in which it ended, without the zeros of the others. A scrape "
-        f"holds at most {SERIES:,} of these series; experiments beyond that have none and "
-        "are counted in muster_experiments_unreported: the finished ones first, and those that are stuck last.",
+        "with zeros. Only muster_experiment_hang_info has a text. A suspended experiment has no ranks.\n\n"
+        "One that is well (Running, with all ranks, and not Stuck, each for 10 minutes) has no zeros of what is one of "
+        "several: about 25 series instead of 80. Where more than "
+        f"{LEAN_RUNS:,} are unfinished, it has only what alerts and rules read, about 9: {LEAN}; of those with a star "
+        "only what is not 0, and no coordinator that serves. "
+        "One that is no longer well has all of them with the next scrape. They are so for at most "
+        f"{WHOLE_RUNS} experiments, the stuck ones first; the others have what a healthy one has, and what is wrong."
+        "\n\nA finished one keeps two series for an hour: its info, and the phase in which it ended, without the zeros "
+        f"of the others. So do at most {MOST_FRESH:,} of them. A scrape "
+        f"holds at most {SERIES:,} of these series; unfinished experiments beyond that have none and "
+        "are counted in muster_experiments_unreported, those that are stuck last.",
         (*experiment.ROWS, experiment.UNREPORTED),
     ),
     Section(

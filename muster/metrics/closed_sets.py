@@ -4,10 +4,12 @@ What happens is known beforehand for the operators, phases, ways to end and refu
 that containers and schedulers name are an open set: the frequent ones are here, the others begin when they are met.
 """
 
+from collections.abc import Mapping
 from itertools import product
 
 from muster.kinds.experiments.planning import REGISTRY
 from muster.metrics.catalogue import INVALID
+from muster.state.facts.causes.table import Causes
 from muster.state.policies.failures.restart_reasons import CRASHED, DISRUPTED, EXPORTED
 from muster.state.summary.invalid_spec import REASON as INVALID_SPEC
 from muster.state.view.roll import CoordinatorState
@@ -65,6 +67,54 @@ PLACES = ("watch", "clock", "step", "event")
 
 RECONNECTS = ("ended", "early", "silent", "unreachable", "expired", "throttled", "forbidden", "apierror")
 """Why a watch is opened again (``muster.kube.listwatch.reflector``)."""
+
+OTHER_CAUSE = "other"
+LOST_TO: Mapping[str, tuple[str, ...]] = {
+    "hang": ("Hung", "CollectiveStuck"),
+    "coordinator": (
+        *("CoordinatorUnreachable", "CoordinatorNotServing", "DashboardNotServing", "CoordinatorGone"),
+        "CoordinatorLost",
+    ),
+    "ranks": ("RanksMissing", "RankFailed", "ProcessCountMismatch", "RanksEnded", "RanksNotStarted"),
+    "image": ("ImagePull", *Causes.IMAGE_PULL.reasons),
+    "scheduling": ("Unschedulable", "SchedulerError", "PendingDeadlineExceeded", "Queued", "PartlyQueued"),
+    "refused": (
+        "Refused",
+        *(reason for reason in REFUSALS_BY_NAME if reason != "OtherController"),
+        *(
+            f"{kind}{end}"
+            for kind in ("Pod", "Service", "PersistentVolumeClaim")
+            for end in ("Rejected", "sForbidden", "sRefused")
+        ),
+    ),
+    "node": (
+        *("NodeNotReady", "NodeLost", "NodeFailures", "ContainerStatusUnknown", "SandboxNotReady"),
+        *("DeletionByTaintManager", "DeletionByPodGC", "TerminationByKubelet"),
+    ),
+    "preemption": (
+        *("PreemptionByScheduler", "EvictionByEvictionAPI", "Preempted", "FlavorMigration", "ClusterQueueStopped"),
+        *("LocalQueueStopped", "EvictedOnManagerCluster", "DisruptionLoop"),
+    ),
+    "program": (
+        *("Error", "OOMKilled", "ContainerFailed", "MemberFailed", "RestartedInPlace", "SameFailureAgain"),
+        *("CreateContainerConfigError", "CreateContainerError", "ContainerCannotStart", "FailureReported"),
+    ),
+    "deadline": tuple(reason for reason in CLOCK_REASONS if reason != "PendingDeadlineExceeded"),
+    "controller": ("PodsMissing", "StatusIsFalse", "PodDeleted", "PodAltered", "OtherController"),
+}
+"""What accelerator-hours are lost to: reasons of Stuck, and of the end of an epoch. All others are ``OTHER_CAUSE``."""
+
+LOST_CAUSES = (*LOST_TO, OTHER_CAUSE)
+_LOST_TO = {reason: cause for cause, reasons in LOST_TO.items() for reason in reasons}
+
+if len(_LOST_TO) < sum(map(len, LOST_TO.values())):
+    raise ValueError("a reason is of two causes")
+
+
+def lost_to(reason: str) -> str:
+    """What the time of a run is lost to that is stuck, or was restarted, for that reason."""
+    return _LOST_TO.get(reason, OTHER_CAUSE)
+
 
 EACH_OPERATOR = tuple((operator,) for operator in OPERATORS)
 PHASES = tuple((operator, phase) for operator, phase in product(OPERATORS, Phase) if phase not in FINISHED)

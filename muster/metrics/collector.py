@@ -8,7 +8,7 @@ writes that down in a thread.
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import chain, product
+from itertools import product
 from typing import Protocol
 
 from prometheus_client.metrics_core import Metric as Family
@@ -18,11 +18,12 @@ from muster.api.goodput import micros
 from muster.api.values.accelerators import USUAL, Accelerators
 from muster.api.values.devices import Devices, total
 from muster.api.values.owners import Owners
-from muster.metrics.catalogue import INVALID, OTHER, SERIES
-from muster.metrics.exposition import Families, label
+from muster.metrics.catalogue import FRESH, INVALID, LEAN_RUNS, MOST_FRESH, OTHER, SERIES, WHOLE_RUNS
+from muster.metrics.exposition import Families, LabelValues, label
+from muster.metrics.profile import Profile, is_well
 from muster.metrics.rows import fleet
 from muster.metrics.run_time import NOTHING, RunTime
-from muster.metrics.series import FEWEST, OF_FINISHED, Deadlines, Facts, Finished, Series
+from muster.metrics.series import FEWEST, Deadlines, Facts, Finished, Series
 from muster.rollcall.arrivals import arrivals
 from muster.state.facts.accelerators import held
 from muster.state.facts.context import Context
@@ -39,6 +40,12 @@ STATES = HELD, HELD_BY_STUCK = "held", "stuck"
 
 OPERATORS = 32
 """Values of the label operator in the sums; there are five operators and a few other kinds."""
+
+NAMESPACES_NOW = 1_000
+"""Values of the label namespace of what is counted anew in each scrape."""
+
+KNOWN_DEVICES = 4096
+"""Sums of devices that are kept; runs of one size hold the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +104,15 @@ class Known(Protocol):
         """Whose it is, for its info."""
 
 
+_SUMS = (
+    fleet.EXPERIMENTS,
+    fleet.ACCELERATORS,
+    fleet.NAMESPACE_EXPERIMENTS,
+    fleet.NAMESPACE_STUCK,
+    fleet.NAMESPACE_SECONDS,
+    fleet.NAMESPACE_ACCELERATOR_SECONDS,
+    fleet.NAMESPACE_ACCELERATOR_LOST,
+)
 _Running = tuple[Plan, Record, Known, Mapping[str, int]]
 
 
@@ -124,6 +140,8 @@ class ExperimentCollector(Collector):
         self._accelerators = accelerators
         self._resources: dict[str, None] = {}
         """Names met, in the order in which they were."""
+        self._known_devices: dict[Devices, Mapping[str, int]] = {}
+        """The accelerators among devices that were met."""
         self._times = RunTime()
 
     def changed(self, plan: Plan, old: Record | None, new: Record) -> None:
@@ -134,15 +152,18 @@ class ExperimentCollector(Collector):
     def collect(self) -> Iterable[Family]:
         """The sums, and the series of as many experiments as fit."""
         phases: Counter[tuple[str, Phase]] = Counter()
-        running: list[_Running] = []
-        beyond: list[_Running] = []
+        in_namespaces: Counter[tuple[str, Phase]] = Counter()
+        stuck: list[_Running] = []
+        waiting: list[_Running] = []
+        well: list[_Running] = []
+        unfinished = 0
+        stuck_in: Counter[str] = Counter()
         devices: Counter[tuple[str, str]] = Counter()
-        plans: list[Plan] = []
-        ends: list[Phase] = []
-        owners: list[Owners] = []
-        most_running, most_finished = self._cap // FEWEST + 1, self._cap // OF_FINISHED + 1
+        ended: list[Finished] = []
+        most = self._cap // FEWEST + 1
         self._times.begin()
-        micros_now = micros(self._clock())
+        now = self._clock()
+        micros_now = micros(now)
         for each in self._known():
             plan, record = each.plan, each.record
             if plan is None or record is None:
@@ -150,55 +171,63 @@ class ExperimentCollector(Collector):
             phase = record.phase
             phases[plan.operator, phase] += 1
             if phase in FINISHED:
-                if len(plans) < most_finished:
-                    # Three lists: 100,000 tuples would wake the garbage collector on the event loop.
-                    plans.append(plan)
-                    ends.append(phase)
-                    owners.append(each.owners)
+                if now - record.phase_at < FRESH and len(ended) < MOST_FRESH:
+                    ended.append(Finished(plan.namespace, plan.title, plan.operator, phase, plan.engine, each.owners))
                 continue
             accelerators = self._named(held(plan, each.view))
             if accelerators:
                 self._sum(devices, record, accelerators)
             if each.step:
                 record = moved(record, each.step)
-            if record.goodput is not None:
-                until = micros_now if each.pending_at is None else min(micros_now, micros(each.pending_at))
-                self._times.count(plan, record.goodput, until, accelerators)
-            if len(running) < most_running:
-                running.append((plan, record, each, accelerators))
-            elif len(beyond) < most_running and _is_stuck(record):
-                beyond.append((plan, record, each, accelerators))
+            until = micros_now if each.pending_at is None else min(micros_now, micros(each.pending_at))
+            self._times.count(plan, record, until, accelerators)
+            unfinished += 1
+            in_namespaces[plan.namespace, phase] += 1
+            if _is_stuck(record):
+                stuck_in[plan.namespace] += 1
+                if len(stuck) < most:
+                    stuck.append((plan, record, each, accelerators))
+            elif len(waiting) + len(well) < most:
+                kept = well if is_well(plan, record, each.view, now) else waiting
+                kept.append((plan, record, each, accelerators))
         self._times.end()
-        refused: list[Finished] = []
         for invalid in self._invalid():
             phases[INVALID, invalid.record.phase] += 1
-            one = Finished(invalid.namespace, invalid.name, INVALID, invalid.record.phase, owners=invalid.owners)
-            refused.append(one)
+            if now - invalid.record.phase_at < FRESH and len(ended) < MOST_FRESH:
+                names = invalid.namespace, invalid.name, INVALID
+                ended.append(Finished(*names, invalid.record.phase, owners=invalid.owners))
         # Of more than fit, those that are stuck come first: without series an experiment has no alert.
-        running = sorted([*running, *beyond], key=lambda one: not _is_stuck(one[1]))[:most_running]
-        noted = [_facts(*one, self._clock()) for one in running]
-        families = Families(
-            [fleet.EXPERIMENTS, fleet.ACCELERATORS, fleet.NAMESPACE_SECONDS, fleet.NAMESPACE_ACCELERATOR_SECONDS]
-        )
+        lean = Profile.LEAN if unfinished <= LEAN_RUNS else Profile.LEANEST
+        noted = [
+            _facts(*one, now, lean if place >= WHOLE_RUNS else Profile.WHOLE)
+            for place, one in enumerate((*stuck, *waiting)[:most])
+        ]
+        noted += [_facts(*one, now, lean, well=True) for one in well[: most - len(noted)]]
+        families = Families(_SUMS)
         _sum_up(phases, families)
+        _sum_up_namespaces(in_namespaces, stuck_in, families)
         for resource, state in product((*self._resources, *([OTHER] if (OTHER, HELD) in devices else ())), STATES):
             families.add(fleet.ACCELERATORS, {"resource": resource, "state": state}, devices[resource, state])
         for row, labels, seconds in self._times.read():
             families.add(row, labels, seconds)
-        ended = chain(map(_finished, plans, ends, owners), refused)
-        series = Series(noted, ended, phases.total(), now=self._clock(), deadlines=self._deadlines, cap=self._cap)
+        series = Series(noted, ended, unfinished, now=now, deadlines=self._deadlines, cap=self._cap)
         return [*families.collected(), series]
 
     def _named(self, devices: Devices) -> Mapping[str, int]:
         """The accelerators among devices, by a name that few have."""
         if not devices:
             return NOTHING
+        if (known := self._known_devices.get(devices)) is not None:
+            return known
         found: Counter[str] = Counter()
         for resource, number in self._accelerators.of(devices).items():
             name = label(resource)
             if len(self._resources) < RESOURCES:
                 self._resources.setdefault(name)
             found[name if name in self._resources else OTHER] += number
+        if len(self._known_devices) >= KNOWN_DEVICES:
+            self._known_devices.clear()
+        self._known_devices[devices] = found
         return found
 
     def _sum(self, devices: Counter[tuple[str, str]], record: Record, found: Mapping[str, int]) -> None:
@@ -214,26 +243,31 @@ def _is_stuck(record: Record) -> bool:
     return stuck is not None and bool(stuck.status)
 
 
-def _facts(plan: Plan, record: Record, known: Known, accelerators: Mapping[str, int], now: float) -> Facts | None:
+def _facts(
+    plan: Plan,
+    record: Record,
+    known: Known,
+    accelerators: Mapping[str, int],
+    now: float,
+    profile: Profile,
+    *,
+    well: bool = False,
+) -> Facts | None:
     """What is to be written of an unfinished experiment; None if it cannot be read."""
     try:
-        view = known.view
+        view, until = known.view, None if known.pending_at is None else min(known.pending_at, now)
+        if well and profile is Profile.LEANEST:  # no rank is missing
+            return Facts(plan, record, 0, None, None, None, accelerators, until, known.owners, profile=profile)
         roll = arrivals(plan, record, view, now) if record.phase is not Phase.SUSPENDED else None
         causes = by_cause(plan, record, view, roll.missing) if roll and roll.missing else {}
         counts = (roll.arrived, roll.missing, causes) if roll else None
         progress = view.progress_of(record.epoch) if record.gathering else None
         ready, probe = view.of(record.epoch).ready, view.probe_result_of(record.epoch)
-        until = None if known.pending_at is None else min(known.pending_at, now)
         come = view.arrivals_of(record.epoch) if record.phase is Phase.RUNNING else None
         last = len(come.members) if come is not None and come.hold(now) else None
-        return Facts(plan, record, ready, counts, probe, progress, accelerators, until, known.owners, last)
+        return Facts(plan, record, ready, counts, probe, progress, accelerators, until, known.owners, last, profile)
     except Exception:  # noqa: BLE001 - one experiment must not cost the scrape of all
         return None
-
-
-def _finished(plan: Plan, phase: Phase, owners: Owners) -> Finished:
-    """What is to be written of a finished experiment; made while it is written, in the thread."""
-    return Finished(plan.namespace, plan.title, plan.operator, phase, plan.engine, owners)
 
 
 def _sum_up(phases: Counter[tuple[str, Phase]], families: Families) -> None:
@@ -248,3 +282,19 @@ def _sum_up(phases: Counter[tuple[str, Phase]], families: Families) -> None:
     for operator in operators:
         for phase in Phase:
             families.add(fleet.EXPERIMENTS, {"operator": operator, "phase": phase.value}, sums[operator, phase])
+
+
+def _sum_up_namespaces(phases: Counter[tuple[str, Phase]], stuck: Counter[str], families: Families) -> None:
+    """How many runs of each namespace are in each phase, and how many of them are stuck."""
+    names = LabelValues(NAMESPACES_NOW)
+    counted: Counter[tuple[str, Phase]] = Counter()
+    held_up: Counter[str] = Counter()
+    for (namespace, phase), count in phases.items():
+        counted[names.of(namespace), phase] += count
+    held_up.update(dict.fromkeys((name for name, _ in counted), 0))
+    for namespace, count in stuck.items():
+        held_up[names.of(namespace)] += count
+    for (name, phase), count in counted.items():
+        families.add(fleet.NAMESPACE_EXPERIMENTS, {"namespace": name, "phase": phase.value}, count)
+    for name, count in held_up.items():
+        families.add(fleet.NAMESPACE_STUCK, {"namespace": name}, count)

@@ -22,13 +22,12 @@ from prometheus_client import (
 )
 
 from muster.metrics import closed_sets
-from muster.metrics.by_namespace import NamespaceOutcomes
-from muster.metrics.catalogue import INVALID
-from muster.metrics.exposition import Bounded, label
+from muster.metrics.catalogue import INVALID, NAMESPACES, OTHER
+from muster.metrics.exposition import Bounded, LabelValues, label
 from muster.metrics.rows import daemon, fleet
 from muster.metrics.rows.row import Metric
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.record import Record, attempts_of
+from muster.state.vocabulary.record import FINISHED, Record, attempts_of
 
 Traced = Callable[[Plan, Record | None, Record], str | None]
 """Takes in that a record was persisted in the place of another one; the id of the trace, if there is one.
@@ -188,6 +187,32 @@ class Instruments:
 
     def _reading(self, row: Metric, read: Callable[[], float]) -> None:
         Gauge(row.family, row.help, registry=self.registry, unit=row.unit).set_function(read)
+
+
+class NamespaceOutcomes:
+    """Outcomes by namespace: a counter whose namespaces are limited, because each series lives as long as the process.
+
+    The places go to the namespaces that are met first. An experiment of any other namespace is counted under ``OTHER``,
+    and in ``folded``, so the sum over all namespaces is always that of all experiments.
+    """
+
+    def __init__(self, outcomes: Counter, folded: Counter) -> None:
+        self._outcomes = outcomes
+        self._folded = folded
+        self._namespaces = LabelValues(NAMESPACES)
+        self._begun: set[tuple[str, str]] = set()
+
+    def transition(self, namespace: str, operator: str, old: Record | None, new: Record) -> None:
+        """Count an experiment that has ended. Its series begin at 0 with its first record: an end is an increase."""
+        place = self._namespaces.of(namespace)
+        if (place, operator) not in self._begun:
+            self._begun.add((place, operator))
+            for phase in sorted(FINISHED):
+                self._outcomes.labels(place, operator, phase)
+        if new.finished and not (old and old.finished):
+            self._outcomes.labels(place, operator, new.phase).inc()
+            if place == OTHER:
+                self._folded.inc()
 
 
 def _seconds(value: float) -> float:

@@ -8,6 +8,8 @@ and a run of 4,096 accelerators that ended yesterday counts by what it held then
 - A run that is met for the first time with a past begins at what its sums are then: another daemon has counted them.
 - One that ends is counted to its end when that is persisted, so the time between two walks is not lost with it.
 - What is taken back from the productive time (``taken_back``) is a counter beside it, because no counter falls.
+- What is wasted of the accelerators' time is counted once more by what it was lost to. That of Stuck is what the run
+  was Stuck for when it was met last; that of a recovery and of lost work is why the last epoch ended.
 - Each counter begins at 0, when a run of its namespace, or the first that holds such an accelerator, is met. Prometheus
   does not count the value with which a series begins, and an hour of lost work comes as one step.
 """
@@ -18,13 +20,14 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Final
 
-from muster.api.goodput import BADPUT, Bucket, Goodput, micros
+from muster.api.goodput import BADPUT, WASTED, Bucket, Goodput, micros
 from muster.metrics.catalogue import NAMESPACES
+from muster.metrics.closed_sets import LOST_CAUSES, OTHER_CAUSE, lost_to
 from muster.metrics.exposition import LabelValues
 from muster.metrics.rows import fleet
 from muster.metrics.rows.row import Metric
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.record import Record
+from muster.state.vocabulary.record import ConditionType, Record
 
 OPERATORS: Final = 32
 """Values of the label operator; there are five operators and a few other kinds."""
@@ -36,6 +39,8 @@ _figures_of = attrgetter(*SUMS)
 _AT: Final = {name: at for at, name in enumerate(SUMS)}
 _WITHOUT_NODES: Final = frozenset((_AT[Bucket.QUEUED], _AT[Bucket.SCHEDULING]))
 """Buckets in which the pods of a new run have no nodes yet."""
+_WASTED: Final = frozenset(_AT[each] for each in WASTED)
+_STUCK: Final = _AT[Bucket.STUCK]
 _NEVER: Final = 1 << 62
 NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
 Key = tuple[str, str]
@@ -45,7 +50,7 @@ Key = tuple[str, str]
 class _Counted:
     """How far one run is counted: the sums that were read last, and what is counted of each."""
 
-    __slots__ = ("at", "base", "figures", "held", "key", "since", "sums", "walk")
+    __slots__ = ("at", "base", "figures", "held", "key", "since", "stuck_for", "sums", "walk")
 
     def __init__(self, key: Key, walk: int) -> None:
         self.key = key
@@ -54,6 +59,8 @@ class _Counted:
         self.held: Mapping[str, int] | None = None
         """None until the run is walked over."""
         self.figures = [0] * len(SUMS)
+        self.stuck_for = ""
+        """What it was stuck for last."""
         self.sums: Goodput | None = None
         self.at = 0
         """Which of the figures grows by itself, because ``sums`` is in that bucket."""
@@ -80,26 +87,29 @@ class RunTime:
         self._met = 0
         self._ms: Counter[tuple[Key, int]] = Counter()
         self._held_ms: Counter[tuple[Key, str, int]] = Counter()
+        self._lost_ms: Counter[tuple[Key, str, str]] = Counter()
 
     def begin(self) -> None:
         """The runs are walked over now."""
         self._walk += 1
         self._met = 0
 
-    def count(self, plan: Plan, sums: Goodput, now: int, held: Mapping[str, int]) -> None:
+    def count(self, plan: Plan, record: Record, now: int, held: Mapping[str, int]) -> None:
         """Count a run until now, in microseconds. ``held`` is what it holds: it weighs the time until the next walk."""
-        run = self._runs.get(plan.uid)
+        run, sums = self._runs.get(plan.uid), record.goodput
+        if sums is None:
+            return
+        if held and (run is None or held != run.held):
+            for resource in held:
+                self._open(self._key(plan), resource)
         if run is None:
             run = self._met_first(plan)
             run.figures = _figures(sums, now)
             run.read(sums)
         elif run.sums is not sums:
-            self._compare(run, sums, now, held if run.held is None else run.held)
+            self._compare(run, record, sums, now, held if run.held is None else run.held)
         elif (ms := run.base + (now - run.since) // 1000) > run.figures[run.at]:
-            self._grow(run, run.at, ms, held if run.held is None else run.held)
-        if held and held != run.held:
-            for resource in held:
-                self._open(run.key, resource)
+            self._grow(run, record, run.at, ms, held if run.held is None else run.held)
         run.held, run.walk = held, self._walk
         self._met += 1
 
@@ -119,7 +129,7 @@ class RunTime:
             return
         if new.finished:
             if run is not None:
-                self._compare(run, sums, 0, run.held, asked)
+                self._compare(run, new, sums, 0, run.held, asked)
                 del self._runs[plan.uid]
         elif run is None and old is None:
             self._met_first(plan).read(sums)
@@ -132,10 +142,14 @@ class RunTime:
         for ((namespace, operator), resource, at), ms in self._held_ms.items():
             labels = {"namespace": namespace, "operator": operator, "resource": resource, "bucket": SUMS[at]}
             yield fleet.NAMESPACE_ACCELERATOR_SECONDS, labels, ms / 1000
+        for ((namespace, operator), resource, cause), ms in self._lost_ms.items():
+            labels = {"namespace": namespace, "operator": operator, "resource": resource, "cause": cause}
+            yield fleet.NAMESPACE_ACCELERATOR_LOST, labels, ms / 1000
 
     def _compare(
         self,
         run: _Counted,
+        record: Record,
         sums: Goodput,
         now: int,
         held: Mapping[str, int] | None,
@@ -143,10 +157,10 @@ class RunTime:
     ) -> None:
         for at, ms in enumerate(_figures(sums, now)):
             weights = held if held is not None else NOTHING if at in _WITHOUT_NODES else asked
-            self._grow(run, at, ms, weights)
+            self._grow(run, record, at, ms, weights)
         run.read(sums)
 
-    def _grow(self, run: _Counted, at: int, ms: int, held: Mapping[str, int]) -> None:
+    def _grow(self, run: _Counted, record: Record, at: int, ms: int, held: Mapping[str, int]) -> None:
         """One sum of a run has so many milliseconds now. What was counted too early is not counted again."""
         more = ms - run.figures[at]
         if more <= 0:
@@ -155,6 +169,10 @@ class RunTime:
         self._ms[run.key, at] += more
         for resource, number in held.items():
             self._held_ms[run.key, resource, at] += more * number
+        if held and at in _WASTED:
+            cause = _lost_to(run, record, at)
+            for resource, number in held.items():
+                self._lost_ms[run.key, resource, cause] += more * number
 
     def _met_first(self, plan: Plan) -> _Counted:
         key = self._key(plan)
@@ -167,9 +185,21 @@ class RunTime:
         """Counters of the accelerators, at 0 if there are none."""
         if (key, resource, 0) not in self._held_ms:
             self._held_ms.update({(key, resource, at): 0 for at in range(len(SUMS))})
+            self._lost_ms.update({(key, resource, cause): 0 for cause in LOST_CAUSES})
 
     def _key(self, plan: Plan) -> Key:
         return self._namespaces.of(plan.namespace), self._operators.of(plan.operator)
+
+
+def _lost_to(run: _Counted, record: Record, at: int) -> str:
+    """What the time of a bucket that has grown was lost to."""
+    ended = lost_to(record.cause.reason) if record.cause is not None else OTHER_CAUSE
+    if at != _STUCK:
+        return ended
+    stuck = record.condition(ConditionType.STUCK)
+    if stuck is not None and stuck.status:
+        run.stuck_for = lost_to(stuck.reason)
+    return run.stuck_for or ended
 
 
 def _figures(sums: Goodput, now: int) -> list[int]:

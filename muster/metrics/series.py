@@ -1,17 +1,17 @@
 """The series of the experiments in one scrape, written as text.
 
-There are about 70 for each running experiment, and 2 for a finished one, so this is most of a scrape. A state set is
-written from a template, in which only the labels that name the experiment are filled in. The labels of a line are in
-alphabetical order, as prometheus_client has them; those of owners follow them.
+There are about 80 for each experiment in trouble, 25 or 9 for one that is well (``muster.metrics.profile``), and 2 for
+one that has ended, so this is most of a scrape. A state set is written from a template, in which only the labels that
+name the experiment are filled in. The labels of a line are in alphabetical order, as prometheus_client has them; those
+of owners follow them.
 
 At most ``cap`` lines are written, and an experiment has all of its lines or none. Label values are made printable, and
 an experiment whose labels then equal another's is left out, because Prometheus rejects duplicates. An experiment that
-cannot be read is left out alone. Those that are left out are counted by reason.
+cannot be read is left out alone. Those that are left out are counted by reason, but not those that have ended.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from enum import StrEnum
 from functools import lru_cache
 from itertools import chain, product
 from types import MappingProxyType
@@ -20,6 +20,7 @@ from typing import NamedTuple
 from muster.api.goodput import BADPUT, Basis, Bucket, Goodput, badput_of
 from muster.api.values.owners import Owners
 from muster.metrics.exposition import Block, quoted, reason
+from muster.metrics.profile import Profile
 from muster.metrics.rows import experiment as rows
 from muster.metrics.rows.row import Metric
 from muster.state.facts.audience import of_reason
@@ -41,7 +42,7 @@ Deadlines = Callable[[Plan, Record], Mapping[ClockName, float]]
 REASONS = ("cap", "duplicate", "unreadable")
 """Why an experiment has no series of its own."""
 
-FEWEST, OF_FINISHED = 18 + len(RESTART_REASONS) + len(BADPUT) + len(Basis), 2
+FEWEST, OF_FINISHED = 6, 2
 """An unfinished experiment has at least so many lines, and a finished one its info and the phase in which it ended."""
 
 _HARMLESS = str.maketrans({"<": "(", ">": ")", "&": "+", "@": " ", "`": "'", "*": " ", "/": " "})
@@ -67,6 +68,7 @@ class Facts(NamedTuple):
     owners: Owners = ()
     last: int | None = None
     """How many ranks come last to collectives; None where that is not known."""
+    profile: Profile = Profile.WHOLE
 
 
 class Finished(NamedTuple):
@@ -86,12 +88,23 @@ _reason = lru_cache(4096)(reason)
 """The same for reasons."""
 
 
+class _Set(NamedTuple):
+    """Lines of what is one of several, with NUL in place of the labels that name the experiment."""
+
+    held: str
+    """The line of the value that holds; empty where none does."""
+    every: str
+    """The lines of all values."""
+    number: int
+
+
 class _Text:
     """One experiment: its lines by row, and how many they are."""
 
-    __slots__ = ("chunks", "count", "names", "rows")
+    __slots__ = ("chunks", "count", "names", "profile", "rows")
 
-    def __init__(self, namespace: str, name: str) -> None:
+    def __init__(self, namespace: str, name: str, profile: Profile = Profile.WHOLE) -> None:
+        self.profile = profile
         self.names = f'experiment="{quoted(name)}",namespace="{_often(namespace)}"'
         self.rows: list[str] = []
         self.chunks: list[str] = []
@@ -100,6 +113,8 @@ class _Text:
 
     def add(self, row: Metric, value: float) -> None:
         """A line without other labels."""
+        if not value and self.profile.omits(row, value):
+            return
         self.rows.append(row.name)
         self.chunks.append(f"{row.name}{{{self.names}}} {float(value)!r}\n")
         self.count += 1
@@ -110,19 +125,28 @@ class _Text:
         self.chunks.append(f"{row.name}{{{before}{self.names}{after}}} {float(value)!r}\n")
         self.count += 1
 
-    def add_set(self, row: Metric, template: str, count: int) -> None:
-        """Lines of a template."""
-        self.add_lines(row, template.replace("\0", self.names), count)
+    def add_set(self, row: Metric, lines: _Set) -> None:
+        """All lines of a set, or the one of the value that holds."""
+        if not self.profile:
+            self._append(row, lines.every.replace("\0", self.names), lines.number)
+        elif lines.held:
+            self._append(row, lines.held.replace("\0", self.names), 1)
 
-    def add_lines(self, row: Metric, lines: str, count: int) -> None:
-        """So many lines, as they are written."""
+    def add_counts(self, row: Metric, counts: Iterable[tuple[str, str, float]]) -> None:
+        """A line for each of these: what it begins and ends with, and its value."""
+        if self.profile:
+            counts = [each for each in counts if each[2]]
+        lines = [f"{begin}{self.names}{end}{float(value)!r}\n" for begin, end, value in counts]
+        self._append(row, "".join(lines), len(lines))
+
+    def _append(self, row: Metric, lines: str, count: int) -> None:
         self.rows.append(row.name)
         self.chunks.append(lines)
         self.count += count
 
 
 class Series(Block):
-    """The lines of the ``running`` experiments, then of the ``finished`` ones. ``total`` counts all experiments."""
+    """The lines of the ``running`` experiments, then of the ``finished`` ones. ``total`` counts all that run."""
 
     def __init__(
         self,
@@ -157,15 +181,16 @@ class Series(Block):
         taken: set[str] = set()
         room, reached = self._cap, 0
         for facts in chain(self._running, self._finished):
+            over = isinstance(facts, Finished)
             try:
                 text = _finished(facts) if isinstance(facts, Finished) else _running(facts, self._now, self._deadlines)
             except Exception:  # noqa: BLE001 - one experiment must not cost the scrape of all
-                reached += 1
+                reached += not over
                 unreported["unreadable"] += 1
                 continue
             if text.count > room:
                 break
-            reached += 1
+            reached += not over
             if text.names in taken:
                 unreported["duplicate"] += 1
                 continue
@@ -192,57 +217,60 @@ def _finished(facts: Finished) -> _Text:
 def _running(facts: Facts | None, now: float, deadlines: Deadlines) -> _Text:
     if facts is None:
         raise ValueError("unreadable")
-    plan, record, ready, roll, probe, progress, accelerators, until, owners, last = facts
-    text = _Text(plan.namespace, plan.title)
-    _info(text, plan.operator, plan.engine, owners)
-    text.add_set(rows.PHASE, _PHASES[record.phase], len(_PHASES))
-    if record.phase is not Phase.SUSPENDED:
-        text.add(rows.RANKS_EXPECTED, plan.size)
-        if roll is not None:
-            _ranks(text, *roll)
-            named = probe.missing if probe is not None else record.roll.missing if record.roll else ()
-            if named and roll[1]:
-                text.add(rows.FIRST_MISSING_RANK, named[0])
-    for resource, count in accelerators.items():
-        text.add_one(rows.ACCELERATORS, "", f',resource="{quoted(resource)}"', count)
-    text.add(rows.MEMBERS_READY, ready)
-    text.add(rows.EPOCH, record.epoch)
-    if probe is not None:
-        state = probe.answer.coordinator
-        text.add(rows.COORDINATOR_UP, state.serving)
-        text.add_set(rows.COORDINATOR_STATE, _STATES[state], len(_STATES))
-        text.add(rows.COORDINATOR_LATENCY, probe.answer.latency)
+    plan, record, profile, roll, probe = facts.plan, facts.record, facts.profile, facts.roll, facts.probe
+    text = _Text(plan.namespace, plan.title, profile)
+    _info(text, plan.operator, plan.engine, facts.owners)
+    text.add_set(rows.PHASE, _PHASES[record.phase])
+    if roll is not None and record.phase is not Phase.SUSPENDED:
+        _missing(text, roll[1], roll[2])
+        named = probe.missing if probe is not None else record.roll.missing if record.roll else ()
+        if named and roll[1]:
+            text.add(rows.FIRST_MISSING_RANK, named[0])
+    for resource, count in facts.accelerators.items():
+        text.add_one(rows.ACCELERATORS, "", f',resource="{_often(resource)}"', count)
+    if probe is not None and not (profile is Profile.LEANEST and probe.serving):
+        text.add_set(rows.COORDINATOR_STATE, _STATES[probe.answer.coordinator])
     _stuck(text, record)
     for clock, end in deadlines(plan, record).items():
         if rule := plan.clock(clock):
             one = f'clock="{clock}",'
             text.add_one(rows.CLOCK_REMAINING, one, "", end - now)
-            text.add_set(rows.CLOCK_ACTION, _ACTIONS[clock, rule.action], len(ClockAction))
+            text.add_set(rows.CLOCK_ACTION, _ACTIONS[clock, rule.action])
             text.add_one(rows.CLOCK_LIMIT, one, "", rule.after)
     text.add(rows.GANG_RESTARTS, record.gang_restarts)
     text.add(rows.DISRUPTIONS, record.disruptions)
-    text.add(rows.CONTAINER_RESTARTS, record.in_place.count if record.in_place is not None else 0)
     _restarts(text, record)
-    sums = record.goodput or Goodput()
-    _goodput(text, sums.at(now if until is None else until), reported=record.steps is not None)
+    sums = (record.goodput or Goodput()).at(now if facts.until is None else facts.until)
+    text.add(rows.WALL, sums.wall / 1000)
+    text.add(rows.PRODUCTIVE, sums.productive / 1000)
+    text.add(rows.TAKEN_BACK, sums.taken_back / 1000)
+    if profile is not Profile.LEANEST:
+        _more(text, facts, sums)
+    return text
+
+
+def _more(text: _Text, facts: Facts, sums: Goodput) -> None:
+    """What neither alerts nor rules read."""
+    record, probe, progress, last = facts.record, facts.probe, facts.progress, facts.last
+    if record.phase is not Phase.SUSPENDED:
+        text.add(rows.RANKS_EXPECTED, facts.plan.size)
+        if facts.roll is not None:
+            text.add(rows.RANKS_ARRIVED, facts.roll[0])
+    text.add(rows.MEMBERS_READY, facts.ready)
+    text.add(rows.EPOCH, record.epoch)
+    if probe is not None:
+        text.add(rows.COORDINATOR_UP, probe.serving)
+        text.add(rows.COORDINATOR_LATENCY, probe.answer.latency)
+    text.add(rows.CONTAINER_RESTARTS, record.in_place.count if record.in_place is not None else 0)
+    badput = zip(_BADPUT, badput_of(sums), strict=True)
+    text.add_counts(rows.BADPUT, ((begin, end, ms / 1000) for (begin, end), ms in badput))
+    text.add_set(rows.BASIS, _BASES[Basis.PHASE if record.steps is None else Basis.STEPS])
+    if sums.queued or sums.bucket == Bucket.QUEUED:
+        text.add(rows.QUEUED, sums.queued / 1000)
     if progress is not None:
         _progress(text, progress)
     if progress is not None or last is not None:
         text.add(rows.STRAGGLER_RANKS, max(progress.straggling if progress else 0, last or 0))
-    return text
-
-
-def _goodput(text: _Text, sums: Goodput, *, reported: bool) -> None:
-    text.add(rows.WALL, sums.wall / 1000)
-    text.add(rows.PRODUCTIVE, sums.productive / 1000)
-    text.add(rows.TAKEN_BACK, sums.taken_back / 1000)
-    names, values = text.names, badput_of(sums)
-    lines = [f"{begin}{names}{end}{ms / 1000!r}\n" for (begin, end), ms in zip(_BADPUT, values, strict=True)]
-    text.add_lines(rows.BADPUT, "".join(lines), len(lines))
-    basis = Basis.STEPS if reported else Basis.PHASE
-    text.add_set(rows.BASIS, _BASES[basis], len(Basis))
-    if sums.queued or sums.bucket == Bucket.QUEUED:
-        text.add(rows.QUEUED, sums.queued / 1000)
 
 
 def _progress(text: _Text, progress: Progress) -> None:
@@ -253,24 +281,23 @@ def _progress(text: _Text, progress: Progress) -> None:
     text.add(rows.HUNG_AFTER, progress.patience)
 
 
-def _ranks(text: _Text, arrived: int, missing: int, causes: Causes) -> None:
-    text.add(rows.RANKS_ARRIVED, arrived)
+def _missing(text: _Text, missing: int, causes: Causes) -> None:
     text.add(rows.RANKS_MISSING, missing)
-    if not causes:
-        text.add_set(rows.RANKS_MISSING_BY_CAUSE, _NO_CAUSES, len(COUNTED))
-        return
-    names = text.names
-    lines = [f"{begin}{names}}} {float(causes.get(cause, 0))!r}\n" for cause, begin in _CAUSES]
-    text.add_lines(rows.RANKS_MISSING_BY_CAUSE, "".join(lines), len(lines))
+    if causes:
+        counts = ((begin, "} ", causes.get(cause, 0)) for cause, begin in _CAUSES)
+        text.add_counts(rows.RANKS_MISSING_BY_CAUSE, counts)
+    else:
+        text.add_set(rows.RANKS_MISSING_BY_CAUSE, _NO_CAUSES)
 
 
 def _restarts(text: _Text, record: Record) -> None:
     """All reasons from the beginning, so that the first restart is an increase to a query."""
     counts = by_reason(record)
     if not counts:
-        text.add_set(rows.RESTARTS, _NO_RESTARTS, len(RESTART_REASONS))
-    for why, count in counts.items():
-        text.add_one(rows.RESTARTS, "", f',reason="{why}"', count)
+        text.add_set(rows.RESTARTS, _NO_RESTARTS)
+    else:
+        begin = f"{rows.RESTARTS.name}{{"
+        text.add_counts(rows.RESTARTS, ((begin, f',reason="{why}"}} ', count) for why, count in counts.items()))
 
 
 def _stuck(text: _Text, record: Record) -> None:
@@ -285,7 +312,8 @@ def _stuck(text: _Text, record: Record) -> None:
             text.add_one(rows.HANG, "", f',message="{said}"', 1.0)
     for said in _reasons(record, stuck if holds else None):
         value = holds and stuck is not None and said == _reason(stuck.reason)
-        text.add_one(rows.STUCK_REASON, f'audience="{of_reason(said)}",', f',reason="{said}"', value)
+        if value or not text.profile:
+            text.add_one(rows.STUCK_REASON, f'audience="{of_reason(said)}",', f',reason="{said}"', value)
 
 
 def _reasons(record: Record, stuck: Condition | None) -> dict[str, None]:
@@ -297,28 +325,25 @@ def _reasons(record: Record, stuck: Condition | None) -> dict[str, None]:
     return reasons
 
 
-def _templates(row: Metric, name: str, values: type[StrEnum]) -> dict[str, str]:
-    """For each value the lines of all values, with NUL in place of the labels that name the experiment."""
-    return {
-        chosen: "".join(f'{row.name}{{\0,{name}="{each.value}"}} {float(each is chosen)!r}\n' for each in values)
-        for chosen in values
+def _set(row: Metric, before: str, after: str, values: Iterable[str], chosen: str = "") -> _Set:
+    """The lines of all values of a label, which stands before or after those that name the experiment."""
+    lines = {
+        value: f"{row.name}{{{before.format(value)}\0{after.format(value)}}} {float(value == chosen)!r}\n"
+        for value in values
     }
+    return _Set(lines.get(chosen, ""), "".join(lines.values()), len(lines))
 
 
 _BADPUT = tuple((f"{rows.BADPUT.name}{{", f',source="{each.value}"}} ') for each in BADPUT)
-_BASES = {
-    chosen: "".join(f'{rows.BASIS.name}{{basis="{each.value}",\0}} {float(each is chosen)!r}\n' for each in Basis)
-    for chosen in Basis
+_BASES = {chosen: _set(rows.BASIS, 'basis="{}",', "", Basis, chosen) for chosen in Basis}
+_PHASES = {chosen: _set(rows.PHASE, "", ',phase="{}"', Phase, chosen) for chosen in Phase}
+_STATES = {
+    chosen: _set(rows.COORDINATOR_STATE, "", ',state="{}"', CoordinatorState, chosen) for chosen in CoordinatorState
 }
-_PHASES = _templates(rows.PHASE, "phase", Phase)
-_STATES = _templates(rows.COORDINATOR_STATE, "state", CoordinatorState)
 _ACTIONS = {
-    (clock, chosen): "".join(
-        f'{rows.CLOCK_ACTION.name}{{action="{each.value}",clock="{clock.value}",\0}} {float(each is chosen)!r}\n'
-        for each in ClockAction
-    )
+    (clock, chosen): _set(rows.CLOCK_ACTION, f'action="{{}}",clock="{clock.value}",', "", ClockAction, chosen)
     for clock, chosen in product(ClockName, ClockAction)
 }
 _CAUSES = tuple((cause, f'{rows.RANKS_MISSING_BY_CAUSE.name}{{cause="{cause}",') for cause in COUNTED)
-_NO_CAUSES = "".join(f"{begin}\0}} 0.0\n" for _, begin in _CAUSES)
-_NO_RESTARTS = "".join(f'{rows.RESTARTS.name}{{\0,reason="{reason}"}} 0.0\n' for reason in RESTART_REASONS)
+_NO_CAUSES = _set(rows.RANKS_MISSING_BY_CAUSE, 'cause="{}",', "", (cause.value for cause in COUNTED))
+_NO_RESTARTS = _set(rows.RESTARTS, "", ',reason="{}"', RESTART_REASONS)

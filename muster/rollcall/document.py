@@ -170,6 +170,8 @@ class IncidentListing(Struct, frozen=True, kw_only=True, rename="camel"):
     hidden: int
     looked: bool
     """False: this daemon does not lead, or has just begun to: it does not know whether there are any."""
+    shard: Word = ""
+    """The name of this daemon among several (``settings.shard``)."""
 
 
 class NodeFailureReport(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -205,6 +207,8 @@ class NodeListing(Struct, frozen=True, kw_only=True, rename="camel"):
     """Failures that went for want of room: at most 32 runs of a node are kept, 4,000 in all, and 7 days."""
     looked: bool = False
     """False: this daemon does not lead, or has just begun to."""
+    shard: Word = ""
+    """The name of this daemon among several."""
 
 
 class CoordinatorReport(Struct, frozen=True, kw_only=True, rename="camel"):

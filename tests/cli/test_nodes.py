@@ -129,5 +129,5 @@ def test_a_listing_that_is_empty_says_so(call: Call, server: LocalServer) -> Non
     result = call("nodes")
     assert (result.stdout, result.exit_code) == ("", 0)
     assert "no failure is listed that a node may have caused" in result.stderr
-    empty = {"nodes": [], "hidden": 0, "dropped": 0, "looked": True}
+    empty = {"nodes": [], "hidden": 0, "dropped": 0, "looked": True, "shard": ""}
     assert json.loads(call("nodes", "-o", "json").stdout) == empty

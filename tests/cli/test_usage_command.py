@@ -27,6 +27,9 @@ def counted(query: str) -> tuple[int, str]:
     if " namespace) (max" not in query:
         return vector(({"resource": GPU, "bucket": "productive"}, 900_000))
     vision = {"namespace": "vision", "resource": GPU}
+    if "lost_seconds" in query:
+        causes = {"hang": 108_000, "node": 36_000, "program": 0}
+        return vector(*((vision | {"cause": cause}, seconds) for cause, seconds in causes.items()))
     other = {"namespace": "_other", "resource": "google.com/tpu"}
     return vector(
         (vision | {"bucket": "productive"}, 864_000.5),
@@ -55,6 +58,9 @@ def test_the_parts_with_most_hours_come_first_and_their_columns_add_up(call: Cal
         ["NAMESPACE", "RESOURCE", "HELD", "PRODUCTIVE", "GOODPUT", "STUCK", "RECOVERY", "LOST", "OTHER"],
         ["vision", GPU, "241.0", "200.0", "83.0", "%", "30.0", "0.0", "10.0", "1.0"],
         ["_other", "google.com/tpu", "1.0", "1.0", "100.0", "%", "0.0", "0.0", "0.0", "0.0"],
+        [],
+        ["NAMESPACE", "RESOURCE", "WASTED", "TO", "HANG", "TO", "NODE"],
+        ["vision", GPU, "40.0", "30.0", "10.0"],
     ]
     assert "[2592000s]" in prometheus.asked[0][0], "30 days"
 
@@ -74,14 +80,18 @@ def test_programs_get_every_bucket(call: Call, prometheus: FakePrometheus, monke
         ("vision", GPU, "241.0001"),
         ("_other", "google.com/tpu", "1.0"),
     ]
-    assert set(rows[0]) == {"cluster", "namespace", "resource", "held", *Bucket}
+    causes = ["lost_to_hang", "lost_to_node", "lost_to_program"]
+    assert [rows[0][cause] for cause in causes] == ["30.0", "10.0", "0.0"]
+    assert [first[cause] for cause in causes] == [30, 10, 0]
+    assert [rows[1][cause] for cause in causes] == ["0.0"] * 3
+    assert set(rows[0]) == {"cluster", "namespace", "resource", "held", *Bucket, *causes}
 
 
 def test_a_spreadsheet_sees_no_formula_and_a_terminal_no_escape(call: Call, prometheus: FakePrometheus) -> None:
     text = "=cmd\x1b[2J\n"
     prometheus.reply = lambda query: (
         vector(({"cluster": "+a", "namespace": text, "resource": "@x", "bucket": "productive"}, 7200))
-        if "accelerator" in query
+        if "muster_namespace_accelerator_seconds" in query
         else vector(({}, 1))
     )
     (row,) = csv.DictReader(call("usage", "--prometheus", prometheus.url, "-o", "csv").stdout.splitlines())

@@ -21,7 +21,12 @@ from muster.metrics.instruments import Instruments
 from muster.metrics.leadership import LeadershipCollector
 from muster.metrics.rights import RightsCollector
 from muster.metrics.rows import experiment as each
-from muster.metrics.rows.fleet import NAMESPACE_ACCELERATOR_SECONDS, NAMESPACE_OUTCOMES, NAMESPACE_SECONDS
+from muster.metrics.rows.fleet import (
+    NAMESPACE_ACCELERATOR_LOST,
+    NAMESPACE_ACCELERATOR_SECONDS,
+    NAMESPACE_OUTCOMES,
+    NAMESPACE_SECONDS,
+)
 from muster.metrics.rows.row import Type
 from muster.metrics.watch import WatchCollector
 from muster.state.facts.incidents.signs import Run, Sign
@@ -162,7 +167,12 @@ def test_a_scraper_that_does_not_ask_for_openmetrics_gets_plain_text() -> None:
     assert names >= {row.name for row in CATALOGUE if row.type is not Type.HISTOGRAM}
 
 
-OF_NAMESPACES = (NAMESPACE_OUTCOMES, NAMESPACE_SECONDS, NAMESPACE_ACCELERATOR_SECONDS)
+OF_NAMESPACES = (
+    NAMESPACE_OUTCOMES,
+    NAMESPACE_SECONDS,
+    NAMESPACE_ACCELERATOR_SECONDS,
+    NAMESPACE_ACCELERATOR_LOST,
+)
 
 
 def test_names_follow_the_conventions() -> None:

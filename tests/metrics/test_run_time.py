@@ -8,9 +8,13 @@ from msgspec.structs import replace
 
 from muster.api.goodput import Bucket, Goodput, micros
 from muster.metrics.catalogue import OTHER
+from muster.metrics.closed_sets import LOST_CAUSES, lost_to
 from muster.metrics.run_time import NOTHING, SUMS, RunTime
+from muster.state.facts.audience import CATALOGUE
+from muster.state.policies.failures.restart_reasons import REASONS
+from muster.state.policies.queueing import queue
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.record import Phase, Record
+from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase, Record
 from tests.builders import NOW, edited, plan, record
 
 GPUS: Mapping[str, int] = {"nvidia.com/gpu": 8}
@@ -28,9 +32,8 @@ def run(name: str = "run", namespace: str = "team") -> Plan:
 
 def look(times: RunTime, mine: Plan, now: Record, passed: float, held: Mapping[str, int] = NOTHING) -> None:
     """Walk over the one run, so many seconds later."""
-    assert now.goodput is not None
     times.begin()
-    times.count(mine, now.goodput, micros(NOW + passed), held)
+    times.count(mine, now, micros(NOW + passed), held)
     times.end()
 
 
@@ -122,9 +125,54 @@ def test_each_counter_of_a_namespace_begins_at_zero() -> None:
     look(times, run(), having(productive=900_000), 100)
     assert [value for row, _, value in times.read()] == [0] * len(SUMS)
     look(times, run(), having(productive=900_000), 100, GPUS)
-    look(times, run("other"), having(Bucket.SCHEDULING), 100, {"nvidia.com/gpu": 1, "google.com/tpu": 4})
-    found = {(labels.get("resource"), labels["bucket"]) for _, labels, value in times.read() if value == 0}
+    look(times, begun(times), having(), 100, {"google.com/tpu": 4})
+    zeros = [labels for _, labels, value in times.read() if value == 0]
+    assert {labels["cause"] for labels in zeros if "cause" in labels} == {*LOST_CAUSES}
+    found = {(labels.get("resource"), labels["bucket"]) for labels in zeros if "bucket" in labels}
     assert found == {(name, bucket) for name in (None, "nvidia.com/gpu", "google.com/tpu") for bucket in SUMS}
+
+
+def lost(times: RunTime) -> dict[str, float]:
+    found = (each for each in times.read() if each[0].name == "muster_namespace_accelerator_lost_seconds_total")
+    return {labels["cause"]: value for _, labels, value in found if value}
+
+
+def stuck(reason: str, holds: bool = True) -> dict[str, tuple[Condition, ...]]:
+    return {"conditions": (Condition(ConditionType.STUCK, holds, reason, "", 1, NOW),)}
+
+
+def test_wasted_time_of_accelerators_is_counted_by_what_it_was_lost_to() -> None:
+    """The hang began before it was known, and its end is seen after it."""
+    times = RunTime()
+    mine = begun(times)
+    look(times, mine, having(), 10, GPUS)
+    hung = having(Bucket.STUCK, NOW + 60, productive=60_000, taken_back=40_000, stuck=40_000)
+    look(times, mine, replace(hung, **stuck("Hung")), 70, GPUS)
+    assert lost(times) == {"hang": 50 * 8}
+    again = having(Bucket.RECOVERY, NOW + 90, productive=60_000, taken_back=45_000, stuck=70_000, lost=5_000)
+    failed = Cause(0, "OOMKilled", "", NOW + 90)
+    look(times, mine, replace(again, cause=failed, **stuck("NotStuck", holds=False)), 100, GPUS)
+    assert lost(times) == {"hang": 70 * 8, "program": 15 * 8}
+    wasted = {bucket: held(times)[bucket] for bucket in ("stuck", "recovery", "lost")}
+    assert sum(lost(times).values()) == sum(wasted.values())
+
+
+def test_a_reason_that_muster_does_not_name_is_lost_to_other() -> None:
+    times = RunTime()
+    mine = begun(times, Bucket.STUCK)
+    look(times, mine, replace(having(Bucket.STUCK), **stuck("vendor.example/Weather")), 5, GPUS)
+    assert lost(times) == {"other": 40}
+
+
+def test_every_reason_of_stuck_that_holds_accelerators_has_a_cause_of_its_own() -> None:
+    """Reasons of queues hold none; those of a spec that nobody can run are few."""
+    other = {reason for reason in (*CATALOGUE, *REASONS) if lost_to(reason) == "other"}
+    assert other <= {
+        *queue.LOST,
+        *("ContainerRunsOn", "InitContainerRuns", "RequestUnmet", "Requested", "Other"),
+        *("ExceedsMaxQuota", "FlavorMissing", "Inadmissible", "Misconfigured", "QueueSilent", "QueuedTwice"),
+        *("ServiceAltered", "PersistentVolumeClaimAltered"),
+    }
 
 
 def test_namespaces_without_end_are_counted_together() -> None:

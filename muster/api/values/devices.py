@@ -9,7 +9,6 @@ say how many devices its template asks for. A claim that is named (``resourceCla
 is not counted.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
@@ -58,10 +57,10 @@ def bounded(found: Mapping[str, int]) -> Devices:
 
 def total(parts: Iterable[tuple[Devices, int]]) -> Devices:
     """The sum of devices, each so many times."""
-    found: Counter[str] = Counter()
+    found: dict[str, int] = {}  # a Counter costs more than the sum, and each run is summed at each scrape
     for devices, times in parts:
         for name, number in devices:
-            found[name] += number * times
+            found[name] = found.get(name, 0) + number * times
     return bounded(found)
 
 

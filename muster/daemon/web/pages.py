@@ -90,12 +90,15 @@ class Pages:
         """The same as a document."""
         shown, tracking = await self.incidents(reader), self._tracking()
         return IncidentListing(
-            incidents=[incident(each) for each in shown], hidden=tracking.hidden, looked=tracking.looked
+            incidents=[incident(each) for each in shown],
+            hidden=tracking.hidden,
+            looked=tracking.looked,
+            shard=self._shard,
         )
 
     async def nodes(self, reader: Reader) -> NodeListing:
         """The nodes that failed runs; of a reader with few rights, those runs that it may list, and no suspects."""
-        found = await asyncio.to_thread(self._nodes)
+        found = replace(await asyncio.to_thread(self._nodes), shard=self._shard)
         if await reader.sees_all():
             return found
         mine = await reader.namespaces({one.namespace for each in found.nodes for one in each.failures})

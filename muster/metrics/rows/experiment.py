@@ -1,6 +1,6 @@
 """Rows of each experiment: read from the state at every scrape, so their series begin and end with the experiment."""
 
-from muster.metrics.rows.row import Metric, Type
+from muster.metrics.rows.row import Lean, Metric, Type
 
 ONE = ("namespace", "experiment")
 
@@ -11,12 +11,14 @@ INFO = Metric(
     "for what another controller runs. The labels of owners follow, as the setting owner_labels names them: team is "
     "label_team. One that the run does not have is absent.",
     (*ONE, "operator", "engine"),
+    lean=Lean.ALWAYS,
 )
 PHASE = Metric(
     "muster_experiment_phase",
     Type.GAUGE,
     "1 for the phase it is in, 0 for each other phase. A finished experiment has only the phase in which it ended.",
     (*ONE, "phase"),
+    lean=Lean.NOT_ZERO,
 )
 RANKS_EXPECTED = Metric(
     "muster_experiment_ranks_expected", Type.GAUGE, "Ranks the plan asks for: the size of the gang.", ONE
@@ -33,18 +35,21 @@ RANKS_MISSING = Metric(
     "Ranks expected that have not arrived. Absent, as are the arrived, if the coordinator speaks of rank 0 only, or "
     "served and is silent.",
     ONE,
+    lean=Lean.NOT_ZERO,
 )
 RANKS_MISSING_BY_CAUSE = Metric(
     "muster_experiment_ranks_missing_by_cause",
     Type.GAUGE,
     "The missing ranks by what keeps them, as far as their pods show it; their sum is muster_experiment_ranks_missing.",
     (*ONE, "cause"),
+    lean=Lean.NOT_ZERO,
 )
 FIRST_MISSING_RANK = Metric(
     "muster_experiment_first_missing_rank",
     Type.GAUGE,
     "The lowest rank that has not registered with the coordinator. Absent if none is, or no coordinator can say.",
     ONE,
+    lean=Lean.ALWAYS,
 )
 ACCELERATORS = Metric(
     "muster_experiment_accelerators",
@@ -52,6 +57,7 @@ ACCELERATORS = Metric(
     "Accelerators that its pods hold: what those ask for that are on a node and have not ended, by extended resource. "
     "Absent where it holds none. Each request of a claim that is made for the pod counts one.",
     (*ONE, "resource"),
+    lean=Lean.NOT_ZERO,
 )
 MEMBERS_READY = Metric("muster_experiment_members_ready", Type.GAUGE, "Pods of this epoch that are ready.", ONE)
 EPOCH = Metric(
@@ -69,6 +75,7 @@ COORDINATOR_STATE = Metric(
     "1 for the state the last probe saw behind the coordinator's port, 0 for each other state. Absent until this epoch "
     "was probed.",
     (*ONE, "state"),
+    lean=Lean.NOT_ZERO,
 )
 COORDINATOR_LATENCY = Metric(
     "muster_experiment_coordinator_probe_latency_seconds",
@@ -82,6 +89,7 @@ STUCK = Metric(
     Type.GAUGE,
     "1 while the condition Stuck is true, else 0. muster_experiment_stuck_reason says why.",
     ONE,
+    lean=Lean.ALWAYS,
 )
 STUCK_REASON = Metric(
     "muster_experiment_stuck_reason",
@@ -90,6 +98,7 @@ STUCK_REASON = Metric(
     "story in the status goes back. Absent for an experiment that was never stuck. audience is who can mend it: "
     "platform or researcher.",
     (*ONE, "reason", "audience"),
+    lean=Lean.NOT_ZERO,
 )
 STUCK_SINCE = Metric(
     "muster_experiment_stuck_since_timestamp_seconds",
@@ -97,6 +106,7 @@ STUCK_SINCE = Metric(
     "When the condition Stuck became true, in seconds since 1970. Absent while it is false.",
     ONE,
     "seconds",
+    lean=Lean.ALWAYS,
 )
 HANG = Metric(
     "muster_experiment_hang_info",
@@ -105,6 +115,7 @@ HANG = Metric(
     "the others up and where they stand, as far as they say it. It is for the text of an alert: one series for each "
     "hang, of at most 253 characters, and none that a chat takes for a mention or a link.",
     (*ONE, "message"),
+    lean=Lean.ALWAYS,
 )
 CLOCK_REMAINING = Metric(
     "muster_experiment_clock_remaining_seconds",
@@ -112,6 +123,7 @@ CLOCK_REMAINING = Metric(
     "Time until a running clock runs out; negative once it has. Absent while the clock does not run.",
     (*ONE, "clock"),
     "seconds",
+    lean=Lean.ALWAYS,
 )
 CLOCK_ACTION = Metric(
     "muster_experiment_clock_action",
@@ -119,6 +131,7 @@ CLOCK_ACTION = Metric(
     "1 for what follows when a running clock runs out (Alert, Fail or Restart), 0 for the others. Of a watched run "
     "Fail ends it as its annotation asks. Absent while the clock does not run.",
     (*ONE, "clock", "action"),
+    lean=Lean.NOT_ZERO,
 )
 CLOCK_LIMIT = Metric(
     "muster_experiment_clock_limit_seconds",
@@ -126,6 +139,7 @@ CLOCK_LIMIT = Metric(
     "The whole time that a running clock gives. Absent while the clock does not run.",
     (*ONE, "clock"),
     "seconds",
+    lean=Lean.ALWAYS,
 )
 GANG_RESTARTS = Metric(
     "muster_experiment_gang_restarts_total",
@@ -133,12 +147,14 @@ GANG_RESTARTS = Metric(
     "Gang restarts of its life, those after disruptions too. Members that are run again alone are none. From the "
     "status, so a restart of the daemon resets nothing.",
     ONE,
+    lean=Lean.ALWAYS,
 )
 DISRUPTIONS = Metric(
     "muster_experiment_disruptions_total",
     Type.COUNTER,
     "Losses of its life that the platform caused, of the gang or of a member alone. From the status.",
     ONE,
+    lean=Lean.NOT_ZERO,
 )
 RESTARTS = Metric(
     "muster_experiment_restarts_total",
@@ -146,6 +162,7 @@ RESTARTS = Metric(
     "Restarts of its life by the reason of their cause, which is Other outside of a closed set: of the gang, of a job "
     "or of a member alone, and evictions by a queue. From the status.",
     (*ONE, "reason"),
+    lean=Lean.NOT_ZERO,
 )
 CONTAINER_RESTARTS = Metric(
     "muster_experiment_container_restarts_total",
@@ -160,6 +177,7 @@ WALL = Metric(
     "Time since the start, without suspended time. From the status, and since the beginning of the phase.",
     ONE,
     "seconds",
+    lean=Lean.ALWAYS,
 )
 PRODUCTIVE = Metric(
     "muster_experiment_productive_seconds_total",
@@ -170,6 +188,7 @@ PRODUCTIVE = Metric(
     "its first process on.",
     ONE,
     "seconds",
+    lean=Lean.ALWAYS,
 )
 TAKEN_BACK = Metric(
     "muster_experiment_taken_back_seconds_total",
@@ -178,6 +197,7 @@ TAKEN_BACK = Metric(
     "that a restart lost, a hang before it was known, and announced pauses.",
     ONE,
     "seconds",
+    lean=Lean.NOT_ZERO,
 )
 BADPUT = Metric(
     "muster_experiment_badput_seconds_total",
@@ -241,7 +261,8 @@ STRAGGLER_RANKS = Metric(
 UNREPORTED = Metric(
     "muster_experiments_unreported",
     Type.GAUGE,
-    "Experiments without series of their own in this scrape: over the cap, under a name taken already, or unreadable.",
+    "Unfinished experiments without series of their own in this scrape: over the cap, under a name taken already, or "
+    "unreadable.",
     ("reason",),
 )
 

@@ -16,6 +16,20 @@ ACCELERATORS = Metric(
     "is true (state stuck, a part of held).",
     ("resource", "state"),
 )
+NAMESPACE_EXPERIMENTS = Metric(
+    "muster_namespace_experiments",
+    Type.GAUGE,
+    "Experiments of a namespace that have not ended, by the phase they are in, also those without series of their own. "
+    "Absent for a phase that none is in. Beyond 1,000 namespaces with such experiments those of all others have the "
+    "namespace _other.",
+    ("namespace", "phase"),
+)
+NAMESPACE_STUCK = Metric(
+    "muster_namespace_experiments_stuck",
+    Type.GAUGE,
+    "Those of them whose condition Stuck is true; 0 where none is.",
+    ("namespace",),
+)
 PHASE_DURATION = Metric(
     "muster_phase_duration_seconds",
     Type.HISTOGRAM,
@@ -106,6 +120,14 @@ NAMESPACE_ACCELERATOR_SECONDS = Metric(
     ("namespace", "operator", "resource", "bucket"),
     "seconds",
 )
+NAMESPACE_ACCELERATOR_LOST = Metric(
+    "muster_namespace_accelerator_lost_seconds_total",
+    Type.COUNTER,
+    "What of it was wasted, in the buckets stuck, recovery and lost, by what it was lost to: that is, for what the run "
+    "was Stuck, or its last epoch ended. A closed list of causes; those of other reasons are other.",
+    ("namespace", "operator", "resource", "cause"),
+    "seconds",
+)
 REFUSALS = Metric(
     "muster_refusals_total",
     Type.COUNTER,
@@ -117,6 +139,8 @@ REFUSALS = Metric(
 ROWS = (
     EXPERIMENTS,
     ACCELERATORS,
+    NAMESPACE_EXPERIMENTS,
+    NAMESPACE_STUCK,
     PHASE_DURATION,
     TIME_TO_ASSEMBLED,
     RESTART_DOWNTIME,
@@ -129,5 +153,6 @@ ROWS = (
     NAMESPACE_OUTCOMES,
     NAMESPACE_SECONDS,
     NAMESPACE_ACCELERATOR_SECONDS,
+    NAMESPACE_ACCELERATOR_LOST,
     REFUSALS,
 )

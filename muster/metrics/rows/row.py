@@ -1,7 +1,7 @@
 """What a row of the catalogue is: one metric, its type, and the section it is read in."""
 
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 
 
 class Type(StrEnum):
@@ -13,12 +13,26 @@ class Type(StrEnum):
     INFO = "info"
 
 
+class Lean(IntEnum):
+    """What of a row a run keeps that has not all of its series (``muster.metrics.profile``)."""
+
+    NEVER = 0
+    """Nothing where many run."""
+    NOT_ZERO = 1
+    """Its samples that are not 0: alerts and rules read those."""
+    ALWAYS = 2
+    """All: alerts and rules read its zeros, too."""
+
+
 _SUFFIX = {Type.COUNTER: "_total", Type.INFO: "_info"}
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One metric. ``name`` is what a query writes (a histogram's without ``_bucket``), ``buckets`` are upper bounds."""
+    """One metric. ``name`` is what a query writes (a histogram's without ``_bucket``), ``buckets`` are upper bounds.
+
+    ``lean`` is about the rows of single runs.
+    """
 
     name: str
     type: Type
@@ -26,6 +40,7 @@ class Metric:
     labels: tuple[str, ...] = ()
     unit: str = ""
     buckets: tuple[float, ...] = ()
+    lean: Lean = Lean.NEVER
 
     @property
     def family(self) -> str:

@@ -8,6 +8,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from muster.metrics.rows.experiment import ROWS
+from muster.metrics.rows.row import Lean
 from muster.state.facts.audience import of_reason
 
 STEP = 5
@@ -79,12 +81,30 @@ class Case:
     """It does not fire one evaluation sooner. False where ``fires_after`` is only a moment at which it fires."""
     without: tuple[str, ...] = ()
     """Names of base series that are absent."""
+    lean: bool = False
+    """The runs have the series of a large fleet: what is marked in the catalogue has no zeros, and the rest is none."""
 
     def inputs(self) -> dict[str, str]:
         """All series of the case."""
         base = {**DAEMON, **EXPERIMENT}
         kept = {name: values for name, values in base.items() if name.partition("{")[0] not in self.without}
-        return {with_audience(name): values for name, values in {**kept, **self.series}.items()}
+        found = {with_audience(name): values for name, values in {**kept, **self.series}.items()}
+        return {name: lean for name, values in found.items() if (lean := leaned(name, values))} if self.lean else found
+
+
+_LEAN = {row.name: row.lean for row in ROWS}
+_ZEROS = re.compile(r"(?<!\S)0(?:x(\d+))?(?!\S)")
+"""Zeros of a series: one, or so many and one."""
+
+
+def leaned(series: str, values: str) -> str:
+    """The values of a series as a run of a large fleet has them; empty for none."""
+    mark = _LEAN.get(series.partition("{")[0], Lean.ALWAYS)
+    if mark is Lean.NEVER:
+        return ""
+    if mark is Lean.ALWAYS:
+        return values
+    return _ZEROS.sub(lambda found: f"stale _x{found[1]}" if found[1] else "stale", values)
 
 
 _REASON = re.compile(r'(muster_experiment_stuck_reason\{.*reason="(\w+)")')

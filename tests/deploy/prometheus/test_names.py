@@ -9,7 +9,8 @@ import pytest
 from deploy.prometheus.groups import GROUPS
 from deploy.prometheus.row import Alert, Recording
 from muster.metrics.catalogue import CATALOGUE
-from muster.metrics.rows.row import Type
+from muster.metrics.rows import experiment
+from muster.metrics.rows.row import Lean, Type
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.deploy.prometheus.case import Case
@@ -54,6 +55,19 @@ def test_a_rule_names_metrics_that_are_exported_or_recorded(rule: Alert | Record
     for weight in ("", "_accelerators"):
         unknown = set(METRIC.findall(texts(rule).replace("@{weight}", weight))) - set(LABELS) - RECORDED
         assert unknown == set()
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_a_rule_reads_of_single_runs_only_what_those_of_a_large_fleet_have(rule: Alert | Recording) -> None:
+    missing = {row.name for row in experiment.ROWS if row.lean is Lean.NEVER}
+    assert set(METRIC.findall(texts(rule))) & missing == set(), "mark the row as lean, or read another one"
+
+
+def test_what_is_marked_as_lean_is_read_by_a_rule() -> None:
+    """Each costs a fleet of 5,000 runs up to 5,000 series."""
+    read = {name for rule in RULES for name in METRIC.findall(texts(rule))}
+    marked = {row.name for row in experiment.ROWS if row.lean is not Lean.NEVER}
+    assert marked - read == {experiment.ACCELERATORS.name}, "muster usage --by owner reads that one"
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)

@@ -27,13 +27,13 @@ groups:
   - record: experiment:muster_failures:max
     expr: sum by ({{ $cluster }}, shard, namespace, experiment) (max by ({{ $cluster }}, shard, namespace, experiment, reason) (muster_experiment_restarts_total{{ $and }}reason!~"PreemptionByScheduler|EvictionByEvictionAPI|DeletionByTaintManager|DeletionByPodGC|TerminationByKubelet|NodeLost|PodDeleted|PodAltered|Refused|NodeNotReady|DriverFails|NodeDiskFull|Unschedulable|CoordinatorLost|Queued|NetworkFails|VolumeFails|RanksNotStarted|Preempted|FlavorMigration|PodsReadyTimeout|AdmissionCheck|ClusterQueueStopped|LocalQueueStopped|NodeFailures|EvictedOnManagerCluster|WorkloadSliceReplaced|Deactivated|QueueUnavailable|WorkloadOutdated|NotAdmitted|WorkloadDeleted|WorkloadFinished|AdmissionLost|Requested"})) or max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_gang_restarts_total{{ $only }}) * 0
   - record: experiment:muster_disruptions:max
-    expr: max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_disruptions_total{{ $only }})
+    expr: max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_disruptions_total{{ $only }}) or max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_gang_restarts_total{{ $only }}) * 0
   - record: experiment:muster_wall_seconds:max
     expr: max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_wall_seconds_total{{ $only }})
   - record: experiment:muster_productive_seconds:max
     expr: max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_productive_seconds_total{{ $only }})
   - record: experiment:muster_taken_back_seconds:max
-    expr: max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_taken_back_seconds_total{{ $only }})
+    expr: max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_taken_back_seconds_total{{ $only }}) or max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_productive_seconds_total{{ $only }}) * 0
   - record: experiment:muster_goodput:ratio
     expr: (experiment:muster_productive_seconds:max{{ $only }} - experiment:muster_taken_back_seconds:max{{ $only }}) / (experiment:muster_wall_seconds:max{{ $only }} > 0)
   - record: experiment:muster_goodput:ratio_rate1h
@@ -47,9 +47,9 @@ groups:
   - record: namespace:muster_goodput:ratio_rate1h
     expr: clamp_min(sum by ({{ $cluster }}, shard, namespace) (sum_over_time(namespace:muster_seconds:rate5m{{ $and }}bucket="productive"}[1h])) - sum by ({{ $cluster }}, shard, namespace) (sum_over_time(namespace:muster_seconds:rate5m{{ $and }}bucket="taken_back"}[1h])), 0) / (sum by ({{ $cluster }}, shard, namespace) (sum_over_time(namespace:muster_wall_seconds:rate5m{{ $only }}[1h])) > 0)
   - record: namespace:muster_ranks_missing:sum
-    expr: sum by ({{ $cluster }}, shard, namespace) (max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_ranks_missing{{ $only }}))
+    expr: sum by ({{ $cluster }}, shard, namespace) (max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_ranks_missing{{ $only }})) or max by ({{ $cluster }}, shard, namespace) (muster_namespace_experiments_stuck{{ $only }}) * 0
   - record: namespace:muster_experiments_stuck:sum
-    expr: sum by ({{ $cluster }}, shard, namespace) (max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_stuck{{ $only }}))
+    expr: max by ({{ $cluster }}, shard, namespace) (muster_namespace_experiments_stuck{{ $only }})
   - record: operator:muster_time_to_assembled_seconds:p95_rate1h
     expr: histogram_quantile(0.95, sum by ({{ $cluster }}, shard, operator, le) (rate(muster_time_to_assembled_seconds_bucket{{ $only }}[1h])))
   - record: operator:muster_restart_downtime_seconds:p95_rate1h
@@ -899,7 +899,7 @@ groups:
       audience: '{{ .audience }}'
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $value }}`}} experiments have no series of their own.'
-      description: The scrape is full. Finished experiments are left out first; for those left out no alert can fire.
+      description: The scrape is full. Those that are stuck are left out last; for those left out no alert can fire.
       runbook_url: '{{ $runbooks }}/MusterScrapeCapReached.md'
 {{- end }}
 {{- end }}

@@ -8,17 +8,19 @@ By namespace and by operator they are increases of ``muster_namespace_accelerato
   deduplicate. So the largest increase counts of those with the same ``cluster``, ``shard``, ``instance`` and ``pod``.
 - A process that starts begins at 0. ``increase`` goes on from there, also where it has the labels of the one before.
 
-By owner there is no such counter. The increase of each run's own seconds is multiplied by the mean of the accelerators
-that it held while it held any, and belongs to the label of ``muster_experiment_info``, also where the run has ended or
-is deleted. What is off: a run of changing size is counted by the mean; its time in queued and scheduling is left out;
-of a name that two owners have used within the window all is one owner's, the present one's where there is one. A run
-beyond the cap of series has none, so the sum is compared with that of the counters.
+What was lost, by cause, comes from ``muster_namespace_accelerator_lost_seconds_total`` in the same way.
+
+By owner there are no such counters. The increase of each run's own seconds is multiplied by the mean of the
+accelerators that it held while it held any, and belongs to the label of ``muster_experiment_info``, also where the run
+has ended or is deleted. What is off: a run of changing size is counted by the mean; its time in queued and scheduling
+is left out; of a name that two owners have used within the window all is one owner's, the present one's where there is
+one. A run beyond the cap of series has none, so the sum is compared with that of the counters.
 """
 
 import asyncio
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final
 
@@ -26,9 +28,11 @@ from muster.api.goodput import BADPUT, Bucket
 from muster.cli.commands.goodput.prometheus import Prometheus, quoted
 
 COUNTER: Final = "muster_namespace_accelerator_seconds_total"
+LOST: Final = "muster_namespace_accelerator_lost_seconds_total"
 TAKEN_BACK: Final = "taken_back"
 _PROCESS: Final = "cluster, shard, instance, pod"
 _RUN: Final = "cluster, namespace, experiment"
+_Key = tuple[str, str, str]
 EARLY: Final = 3600
 """Seconds from the beginning in which something must have been scraped, else the figures begin later."""
 
@@ -41,6 +45,8 @@ class Usage:
     part: str
     resource: str
     hours: Mapping[Bucket, float]
+    lost: Mapping[str, float] = field(default_factory=dict)
+    """Hours that were stuck, lost or spent on recovery, by cause; empty where that is not known."""
 
     @property
     def held(self) -> float:
@@ -48,10 +54,10 @@ class Usage:
         return sum(self.hours.values())
 
 
-def by_counters(by: str, window: int) -> str:
-    """The expression for the seconds of each namespace or operator."""
-    labels = "cluster, resource, bucket" + (f", {by}" if by else "")
-    each = f"max by ({_PROCESS}, namespace, operator, resource, bucket) (increase({COUNTER}[{window}s]))"
+def by_counters(by: str, window: int, counter: str = COUNTER, of: str = "bucket") -> str:
+    """The expression for the seconds of each namespace or operator, by bucket or by cause."""
+    labels = f"cluster, resource, {of}" + (f", {by}" if by else "")
+    each = f"max by ({_PROCESS}, namespace, operator, resource, {of}) (increase({counter}[{window}s]))"
     return f"sum by ({labels}) ({each})"
 
 
@@ -83,19 +89,27 @@ async def used(prometheus: Prometheus, part: str, now: float, window: int) -> li
 
     ``part`` is namespace, operator, a label of owners as metrics have it, or empty for all together.
     """
+    lost: dict[_Key, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     if part.startswith("label_"):
         query = f"group by (resource) (last_over_time(muster_experiment_accelerators[{window}s]))"
         resources = sorted(labels.get("resource", "") for labels, _ in await prometheus.ask(query, now))
-        asked = [prometheus.ask(by_owner(part, resource, window), now) for resource in resources]
-        found = list(chain.from_iterable(await asyncio.gather(*asked)))
+        queries = (by_owner(part, resource, window) for resource in resources)
+        answers = await asyncio.gather(*(prometheus.ask(query, now) for query in queries))
+        found = list(chain.from_iterable(answers))
     else:
-        found = await prometheus.ask(by_counters(part, window), now)
-    seconds: dict[tuple[str, str, str], dict[str, float]] = defaultdict(dict)
+        asked = [by_counters(part, window), by_counters(part, window, LOST, "cause")]
+        found, to_causes = await asyncio.gather(*(prometheus.ask(query, now) for query in asked))
+        for labels, value in to_causes:
+            lost[_key(labels, part)][labels.get("cause", "other")] += value / 3600
+    seconds: dict[_Key, dict[str, float]] = defaultdict(dict)
     for labels, value in found:
-        cluster, name, resource = (labels.get(each, "") for each in ("cluster", part, "resource"))
-        seconds[cluster, name, resource][labels.get("bucket", "")] = value
-    several = (Usage(*key, _hours(sums)) for key, sums in seconds.items())
+        seconds[_key(labels, part)][labels.get("bucket", "")] = value
+    several = (Usage(*key, _hours(sums), lost[key]) for key, sums in seconds.items())
     return sorted((each for each in several if each.held > 0), key=lambda each: (-each.held, each.part, each.resource))
+
+
+def _key(labels: Mapping[str, str], part: str) -> _Key:
+    return labels.get("cluster", ""), labels.get(part, ""), labels.get("resource", "")
 
 
 async def begins_later(prometheus: Prometheus, now: float, window: int) -> bool:

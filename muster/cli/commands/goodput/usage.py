@@ -44,10 +44,13 @@ def usage(source: Source, by: str, owner_label: str, since: float, output: str |
     musterd counts by namespace and operator for all runs, while it leads. A figure may be off by the time between two
     scrapes for each run at a change of the leader.
 
+    A second table has the hours that were wasted (stuck, spent on recovery, or lost work) by what they went to: a
+    hang, a coordinator, a node, the program and so on. -o csv and -o json have them beside the buckets.
+
     With --by owner the parts are the values of a label that musterd's setting owner_labels names. Each run counts by
     its own time, without that in a queue or in scheduling, multiplied by the mean of what it held: figures are off
     where a run changes its size, and runs without series of their own are left out. A line on standard error has how
-    many of the counted hours that leaves.
+    many of the counted hours that leaves. What hours of owners were lost to is not counted.
     """
     if not source.url:
         raise click.UsageError("which Prometheus? Give --prometheus URL, or set MUSTER_PROMETHEUS")
@@ -61,6 +64,10 @@ def usage(source: Source, by: str, owner_label: str, since: float, output: str |
         show({"unit": "accelerator-hours", "since": stamp(now - since), "until": stamp(now), "items": items}, output)
     elif found:
         for line in _table(found, by):
+            data(line)
+        if any(_lost(found).values()):
+            data("")
+        for line in _lost_table(found, by):
             data(line)
     for remark in remarks:
         say(f"muster: {remark}")
@@ -107,15 +114,44 @@ def _table(found: Sequence[Usage], by: str) -> list[str]:
     return Table(headings[first:]).lines((row[first:] for row in rows), headings=True)
 
 
+def _lost(found: Sequence[Usage]) -> dict[str, float]:
+    """The hours that were lost to each cause, the most first."""
+    sums = {cause: sum(each.lost.get(cause, 0.0) for each in found) for each in found for cause in each.lost}
+    return dict(sorted(sums.items(), key=lambda one: (-one[1], one[0])))
+
+
+def _lost_table(found: Sequence[Usage], by: str) -> list[str]:
+    causes = [cause for cause, hours in _lost(found).items() if hours >= 0.05]
+    rows = []
+    for each in sorted(found, key=lambda one: -sum(one.lost.values())):
+        if (hours := sum(each.lost.values())) >= 0.05:
+            names = [printable(value) or "-" for value in (each.cluster, each.part, each.resource)]
+            rows.append([*names, f"{hours:.1f}", *(f"{each.lost.get(cause, 0.0):.1f}" for cause in causes)])
+    first = 0 if any(each.cluster for each in found) else 1
+    headings = ["CLUSTER", by.upper(), "RESOURCE", "WASTED", *(f"TO {printable(cause).upper()}" for cause in causes)]
+    return Table(headings[first:]).lines((row[first:] for row in rows), headings=True) if rows else []
+
+
 def _record(each: Usage, by: str) -> dict[str, str | float]:
+    """The hours as a flat record, of which ``lost_to_node`` is a part of the buckets that are wasted."""
     hours = {bucket.value: round(value, 4) for bucket, value in each.hours.items()}
-    return {"cluster": each.cluster, by: each.part, "resource": each.resource, "held": round(each.held, 4), **hours}
+    lost = {f"lost_to_{printable(cause)}": round(value, 4) for cause, value in each.lost.items()}
+    return {
+        "cluster": each.cluster,
+        by: each.part,
+        "resource": each.resource,
+        "held": round(each.held, 4),
+        **hours,
+        **lost,
+    }
 
 
 def _csv(found: Sequence[Usage], by: str) -> str:
     """The same for spreadsheets. A text in which one would see a formula begins with an apostrophe."""
     text = io.StringIO()
-    rows = csv.DictWriter(text, ["cluster", by, "resource", "held", *Bucket], lineterminator="\n")
+    causes = sorted({f"lost_to_{printable(cause)}" for each in found for cause in each.lost})
+    columns = ["cluster", by, "resource", "held", *Bucket, *causes]
+    rows = csv.DictWriter(text, columns, restval=0.0, lineterminator="\n")
     rows.writeheader()
     for each in found:
         record = _record(each, by)

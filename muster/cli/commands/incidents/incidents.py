@@ -7,7 +7,9 @@ from pathlib import Path
 import click
 
 from muster.cli.commands.incidents.lines import table
+from muster.cli.commands.incidents.several import conclude, document, incidents_of, of_contexts, of_pages, pages_of
 from muster.cli.commands.incidents.sources import from_events, from_page, local_page
+from muster.cli.commands.several.contexts import contexts_option
 from muster.cli.exits import INCIDENT
 from muster.cli.options import ClusterChoice, cluster_options, output_option, read_token, show
 from muster.cli.terminal.colours import data, say
@@ -22,17 +24,31 @@ FROM_EVENTS = (
 
 @click.command(
     epilog="\b\nExamples:\n  muster incidents -A\n  muster incidents --page http://localhost:8080 --token-file token\n"
+    "  muster incidents -A --contexts eu,us\n"
+    "  muster incidents --page https://a.example,https://b.example --token-file token\n"
     "  muster incidents -A -o json | jq -r '.incidents[0].runs[]'\n"
     "  muster incidents -A --exit-code || echo 'something keeps several runs'\n"
 )
 @click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Runs of every namespace.")
-@click.option("--page", default="", metavar="URL", help="Ask the musterd there, by its page: the one that leads.")
+@click.option(
+    "--page",
+    default="",
+    metavar="URL[,URL]",
+    help="Ask the musterd there, by its page: the one that leads. Several are the shards of one cluster.",
+)
+@contexts_option
 @click.option("--token-file", type=click.Path(path_type=Path), default=None, help="A token of the cluster, for --page.")
 @click.option("--exit-code", "coded", is_flag=True, help="Exit with status 6 where there is an incident.")
 @output_option()
 @cluster_options
 def incidents(
-    chosen: ClusterChoice, everywhere: bool, page: str, token_file: Path | None, coded: bool, output: str | None
+    chosen: ClusterChoice,
+    everywhere: bool,
+    page: str,
+    contexts: str,
+    token_file: Path | None,
+    coded: bool,
+    output: str | None,
 ) -> None:
     """List the incidents: runs that are Stuck because of one subject, as a node, a registry or a webhook.
 
@@ -41,9 +57,16 @@ def incidents(
     With --page they are what that musterd knows now, of all runs that you may see, or of those in the namespace of -n.
     On the local cluster its musterd is asked by itself. Elsewhere they are read from the Events of runs, in the
     namespace or, with -A, in all.
+
+    With several pages, or with --contexts, the list has a column for the shard or the cluster. A subject that keeps
+    runs of several shards has one line.
     """
     if token_file is not None and not page:
         raise click.UsageError("--token-file goes with --page")
+    pages = pages_of(page, contexts)
+    if contexts or len(pages) > 1:
+        _several(chosen, pages, contexts, token_file, everywhere, coded, output)
+        return
     found, by_events = asyncio.run(_found(chosen, page, token_file, everywhere=everywhere))
     if output is not None:
         show(found, output)
@@ -57,6 +80,39 @@ def incidents(
     if by_events:
         say(FROM_EVENTS)
     if coded and found.incidents:
+        raise click.exceptions.Exit(INCIDENT)
+
+
+def _several(
+    chosen: ClusterChoice,
+    pages: list[str],
+    contexts: str,
+    token_file: Path | None,
+    everywhere: bool,
+    coded: bool,
+    output: str | None,
+) -> None:
+    """Print one list of the incidents of several shards, or of several clusters."""
+
+    async def of_page(page: str) -> IncidentListing:
+        return (await _found(chosen, page, token_file, everywhere=everywhere))[0]
+
+    async def of_cluster(choice: ClusterChoice) -> IncidentListing:
+        return (await _found(choice, "", None, everywhere=everywhere))[0]
+
+    asked = of_contexts(chosen, contexts, of_cluster) if contexts else of_pages(pages, of_page)
+    answers = asyncio.run(asked)
+    found = incidents_of(answers, merged=not contexts)
+    if output is not None:
+        show({"incidents": [document(each, clustered=bool(contexts)) for each in found]}, output)
+    elif found:
+        places = ("CONTEXT" if contexts else "SHARD", [", ".join(each.places) for each in found])
+        for line in table([each.report for each in found], time.time(), places):
+            data(line)
+    elif not any(each.problem for each in answers):
+        say("no incidents")
+    conclude(answers, "context" if contexts else "page")
+    if coded and found:
         raise click.exceptions.Exit(INCIDENT)
 
 

@@ -18,8 +18,8 @@ SHOWN: Final = 3
 """Incidents above the experiments."""
 
 
-def table(found: Sequence[IncidentReport], now: float) -> list[str]:
-    """The heading and the lines."""
+def table(found: Sequence[IncidentReport], now: float, places: tuple[str, Sequence[str]] | None = None) -> list[str]:
+    """The heading and the lines. ``places`` is a column before the others: its heading, and where each one is."""
     rows = (
         (
             printable(f"{each.kind} {each.subject}"),
@@ -31,7 +31,10 @@ def table(found: Sequence[IncidentReport], now: float) -> list[str]:
         )
         for each in found
     )
-    return list(Table(HEADINGS).lines(rows, headings=True))
+    if places is None:
+        return list(Table(HEADINGS).lines(rows, headings=True))
+    placed = ((place, *row) for place, row in zip(places[1], rows, strict=True))
+    return list(Table((places[0], *HEADINGS)).lines(placed, headings=True))
 
 
 def above(found: Sequence[IncidentReport], now: float) -> list[str]:

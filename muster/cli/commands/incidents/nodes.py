@@ -9,7 +9,9 @@ import click
 
 from muster.api.errors import MusterError, NotFound
 from muster.api.values.printable import printable
+from muster.cli.commands.incidents.several import conclude, document, nodes_of, of_contexts, of_pages, pages_of
 from muster.cli.commands.incidents.sources import local_page, nodes_from_page
+from muster.cli.commands.several.contexts import contexts_option
 from muster.cli.options import ClusterChoice, cluster_options, output_option, read_token, show
 from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.patience import patient
@@ -39,7 +41,13 @@ OF_ONE = ("LAST", "RUN", "TIMES", "FIRST", "CAUSE")
     "  muster nodes -o json | jq -r '.nodes[] | select(.suspect != \"\") | .node'\n"
 )
 @click.argument("node", default="")
-@click.option("--page", default="", metavar="URL", help="Ask the musterd there, by its page: the one that leads.")
+@click.option(
+    "--page",
+    default="",
+    metavar="URL[,URL]",
+    help="Ask the musterd there, by its page: the one that leads. Several are the shards of one cluster.",
+)
+@contexts_option
 @click.option("--token-file", type=click.Path(path_type=Path), default=None, help="A token of the cluster, for --page.")
 @click.option(
     "--stored",
@@ -51,7 +59,13 @@ OF_ONE = ("LAST", "RUN", "TIMES", "FIRST", "CAUSE")
 @output_option()
 @cluster_options
 def nodes(
-    chosen: ClusterChoice, node: str, page: str, token_file: Path | None, stored: str, output: str | None
+    chosen: ClusterChoice,
+    node: str,
+    page: str,
+    contexts: str,
+    token_file: Path | None,
+    stored: str,
+    output: str | None,
 ) -> None:
     """List the nodes that failed runs, the worst first; with NODE, the runs that failed there.
 
@@ -60,9 +74,16 @@ def nodes(
 
     With --page it is what that musterd knows now. On the local cluster its musterd is asked by itself. Elsewhere it is
     read from the ConfigMap, which musterd writes with --node-history, once a minute at most.
+
+    With several pages, or with --contexts, the list has a column for the shard or the cluster. A node that failed runs
+    of several shards has one line; what makes it suspect is of the runs of one shard.
     """
     if token_file is not None and not page:
         raise click.UsageError("--token-file goes with --page")
+    pages = pages_of(page, contexts)
+    if contexts or len(pages) > 1:
+        _several(chosen, node, pages, contexts, token_file, stored, output)
+        return
     found = asyncio.run(_found(chosen, page, token_file, stored))
     kept = [each for each in found.nodes if node in ("", each.node)]
     if output is not None:
@@ -84,6 +105,42 @@ def nodes(
         say(f"{found.hidden} more nodes are not shown")
     if found.dropped:
         say(f"{found.dropped} older failures are not kept any more: at most 32 runs of a node are, and 4,000 in all")
+
+
+def _several(
+    chosen: ClusterChoice,
+    node: str,
+    pages: list[str],
+    contexts: str,
+    token_file: Path | None,
+    stored: str,
+    output: str | None,
+) -> None:
+    """Print one list of the nodes of several shards, or of several clusters."""
+    asked = (
+        of_contexts(chosen, contexts, lambda choice: _found(choice, "", None, stored))
+        if contexts
+        else of_pages(pages, lambda page: _found(chosen, page, token_file, stored))
+    )
+    answers, now = asyncio.run(asked), time.time()
+    found = [each for each in nodes_of(answers, merged=not contexts) if node in ("", each.report.node)]
+    if output is not None:
+        show({"nodes": [document(each, clustered=bool(contexts)) for each in found]}, output)
+    elif found:
+        for answer in answers:  # each of its own runs
+            for one in answer.found.nodes if answer.found is not None else ():
+                if one.suspect and node in ("", one.node):
+                    data(printable(f"{answer.place}: suspect: {one.suspect}: {one.advice}"))
+        heads = ("CONTEXT" if contexts else "SHARD", *HEADINGS)
+        rows = ((", ".join(each.places), *_row(each.report, now)) for each in found)
+        for line in Table(heads).lines(rows, headings=True):
+            data(line)
+        for each in found if node else ():
+            for line in _of_one(each.report, now):
+                data(line)
+    elif not any(each.problem for each in answers):
+        say(f"no failure is listed that {printable(node) or 'a node'} may have caused")
+    conclude(answers, "context" if contexts else "page")
 
 
 def _row(one: NodeReport, now: float) -> tuple[str, ...]:

@@ -50,6 +50,9 @@ def series() -> dict[str, Value]:
         found[f'{held}{{{vision},bucket="productive",{Y},{job}}}'] = rising(8, 20, 30)
         for bucket in ("taken_back", "stuck"):
             found[f'{held}{{{vision},bucket="{bucket}",{Y},{job}}}'] = lambda at: 16.0 * HOUR * (at > 25)
+        lost = "muster_namespace_accelerator_lost_seconds_total"
+        found[f'{lost}{{{vision},cause="hang",{Y},{job}}}'] = lambda at: 16.0 * HOUR * (at > 25)
+        found[f'{lost}{{{vision},cause="node",{X},{job}}}'] = rising(0, 0, 0, last=20)
     found[f'{held}{{namespace="nlp",operator="jax",{TPU},bucket="startup",{Z}}}'] = rising(4, 0, 5)
     one, two = 'namespace="vision",experiment="one"', 'namespace="nlp",experiment="two"'
     found[f"muster_experiment_productive_seconds_total{{{one},{X}}}"] = rising(1, 0, 20, last=20)
@@ -117,6 +120,8 @@ async def test_hours_of_namespaces_count_once_over_restarts_replicas_shards_and_
     assert vision["held"] == pytest.approx(240, rel=0.005), "20 hours by x, which restarts, and 10 by y"
     assert vision["productive"] == pytest.approx(224, rel=0.005)
     assert vision["stuck"] == pytest.approx(16, rel=0.005)
+    assert vision["lost_to_hang"] == pytest.approx(vision["stuck"]), "each once, as the buckets"
+    assert vision["lost_to_node"] == 0
     assert nlp["held"] == nlp["startup"] == pytest.approx(20, rel=0.02)
 
 
@@ -149,6 +154,11 @@ async def test_a_window_that_begins_before_the_first_scrape_is_named(prometheus:
         "LOST",
         "OTHER",
     ]
-    assert [row.split()[:2] for row in rows] == [["jax", "nvidia.com/gpu"], ["jax", "google.com/tpu"]]
+    held, wasted = rows[:2], rows[3:]
+    assert [row.split()[:2] for row in held] == [["jax", "nvidia.com/gpu"], ["jax", "google.com/tpu"]]
+    assert [row.split() for row in wasted] == [
+        ["OPERATOR", "RESOURCE", "WASTED", "TO", "HANG"],
+        ["jax", "nvidia.com/gpu", "16.0", "16.0"],
+    ]
     assert "has nothing of musterd from 5d ago" in result.stderr
     assert "has nothing" not in (await usage(prometheus, "--since", "2d")).stderr

@@ -1,0 +1,125 @@
+"""``muster incidents`` and ``muster nodes`` over the shards of a cluster, and over several clusters."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from http.server import HTTPServer
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from muster.cli.exits import INCIDENT
+from muster.cli.processes.stack import free_port
+from tests.cli.conftest import Call
+from tests.cli.test_contexts import Both, both
+from tests.cli.test_incidents import SINCE, Musterd, stuck
+
+__all__ = ["both"]  # a fixture
+EARLIER, LATEST = "2025-12-31T23:00:00Z", "2026-01-02T00:00:00Z"
+
+Pages = Callable[..., str]
+
+
+@pytest.fixture
+def pages() -> Iterator[Pages]:
+    """Serve each of these answers, and give the addresses as ``--page`` takes them."""
+    with ExitStack() as stack:
+
+        def serve(*replies: object) -> str:
+            urls = []
+            for reply in replies:
+                handler = type("Shard", (Musterd,), {"reply": json.dumps(reply)})
+                server = HTTPServer(("127.0.0.1", 0), handler)
+                stack.callback(server.server_close)
+                stack.callback(server.shutdown)
+                Thread(target=server.serve_forever, daemon=True).start()
+                urls.append(f"http://127.0.0.1:{server.server_port}")
+            return ",".join(urls)
+
+        yield serve
+
+
+def rack(*runs: str, since: str = SINCE, subject: str = "r7", cause: str = "NodeNotReady") -> dict[str, Any]:
+    return {
+        "kind": "rack",
+        "subject": subject,
+        "cause": cause,
+        "namespace": runs[0].partition("/")[0],
+        "since": since,
+        "sentence": f"rack {subject}: {cause} keeps {len(runs)} runs",
+        "remedy": "look",
+        "ranks": len(runs),
+        "devices": {"nvidia.com/gpu": 8 * len(runs)},
+        "runs": list(runs),
+    }
+
+
+def listing(shard: str, *incidents: dict[str, Any], looked: bool = True) -> dict[str, Any]:
+    return {"incidents": list(incidents), "hidden": 0, "looked": looked, "shard": shard}
+
+
+def test_a_rack_that_dies_under_two_shards_is_one_line(call: Call, pages: Pages) -> None:
+    asked = pages(
+        listing("a", rack("red/1", "red/2", "red/3"), rack("red/9", subject="r8")),
+        listing("b", rack("blue/1", "blue/2", "blue/3", "blue/4", since=EARLIER)),
+    )
+    result = call("incidents", "--page", asked)
+    assert (result.exit_code, result.stderr) == (0, "")
+    heads, first, second = result.stdout.splitlines()
+    assert heads.split()[:4] == ["SHARD", "SUBJECT", "CAUSE", "RUNS"]
+    assert first.split()[:7] == ["a,", "b", "rack", "r7", "NodeNotReady", "7", "56"]
+    assert second.split()[:6] == ["a", "rack", "r8", "NodeNotReady", "1", "8"]
+    one, other = json.loads(call("incidents", "--page", asked, "-o", "json").stdout)["incidents"]
+    assert (one["shards"], one["since"], one["ranks"], one["namespace"]) == (["a", "b"], EARLIER, 7, "")
+    assert one["sentence"] == "rack r7: NodeNotReady keeps 7 runs"
+    assert one["runs"] == ["blue/1", "blue/2", "blue/3", "blue/4", "red/1", "red/2", "red/3"]
+    assert (other["shards"], other["namespace"]) == (["a"], "red")
+    assert call("incidents", "--page", asked, "--exit-code").exit_code == INCIDENT
+
+
+def test_a_shard_that_does_not_answer_or_does_not_lead_is_named_and_hides_no_other(call: Call, pages: Pages) -> None:
+    there = pages(listing("a", rack("red/1")), listing("b", looked=False))
+    gone = f"http://127.0.0.1:{free_port()}"
+    result = call("incidents", "--page", f"{gone},{there}")
+    assert result.exit_code == 1
+    assert result.stdout.splitlines()[1].split()[:3] == ["a", "rack", "r7"]
+    assert f"muster: page {gone.removeprefix('http://')}: " in result.stderr
+    assert "does not lead" in result.stderr
+    assert call("nodes", "--page", f"{gone},{pages({'nodes': [], 'looked': True})}").exit_code == 1
+
+
+def failure(run: str, last: str) -> dict[str, Any]:
+    names = {"namespace": "red", "run": run, "cause": "Error"}
+    return {**names, "certain": False, "times": 1, "first": last, "last": last}
+
+
+def test_a_node_that_failed_runs_of_two_shards_is_one_line_with_each_run(call: Call, pages: Pages) -> None:
+    suspect = {"suspect": "node n7 failed 3 runs", "advice": "drain it"}
+    a = {"nodes": [{"node": "n7", "failures": [failure("x", SINCE)], **suspect}], "looked": True, "shard": "a"}
+    plain = [{"node": "n7", "failures": [failure("y", LATEST)]}, {"node": "n9", "failures": [failure("z", SINCE)]}]
+    asked = pages(a, {"nodes": plain, "looked": True, "shard": "b"})
+    said, heads, *rows = call("nodes", "--page", asked).stdout.splitlines()
+    assert said == "a: suspect: node n7 failed 3 runs: drain it"
+    assert heads.split() == ["SHARD", "NODE", "RUNS", "NAMESPACES", "LAST", "CAUSES"]
+    assert [row.split()[:4] for row in rows] == [["a,", "b", "n7", "2"], ["b", "n9", "1", "1"]]
+    (found,) = json.loads(call("nodes", "n7", "--page", asked, "-o", "json").stdout)["nodes"]
+    assert (found["shards"], [one["run"] for one in found["failures"]]) == (["a", "b"], ["y", "x"])
+
+
+def test_a_node_of_one_name_in_two_clusters_is_two(call: Call, both: Both) -> None:
+    for name, server in both.items():
+        stuck(call, server, "held", context=name)
+    result = call("incidents", "--contexts", "eu,us,gone")
+    assert result.exit_code == 1
+    rows = [line.split()[:5] for line in result.stdout.splitlines()[1:]]
+    assert sorted(rows) == [[name, "node", "n7", "NodeNotReady", "1"] for name in ("eu", "us")]
+    assert "muster: context gone: " in result.stderr
+    items = json.loads(call("incidents", "--contexts", "eu,us", "-o", "json").stdout)["incidents"]
+    assert sorted(item["context"] for item in items) == ["eu", "us"]
+
+
+@pytest.mark.parametrize("verb", ["incidents", "nodes"])
+def test_pages_and_contexts_exclude_each_other(call: Call, verb: str) -> None:
+    assert call(verb, "--page", "http://a,http://b", "--contexts", "eu").exit_code == 2
+    assert call(verb, "--page", ",".join(f"http://{n}" for n in range(40))).exit_code == 2
