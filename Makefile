@@ -38,7 +38,7 @@ CLUSTERS := --numprocesses auto --maxprocesses 4 --dist loadgroup --durations 15
 COMPUTING := --numprocesses $(shell nproc 2>/dev/null || echo 2) --maxprocesses 8
 
 .DEFAULT_GOAL := help
-.PHONY: help setup frameworks demo test test-all test-clusters test-slow flakes coverage test-newer-python check tools drift lint packages simulate simulate-all proof-all real planted-bugs mutants fuzz bench real-node real-bench image docs pictures clean
+.PHONY: help setup frameworks demo test test-all test-clusters test-slow flakes coverage test-newer-python check tools drift lint packages simulate simulate-all proof-all real fleet planted-bugs mutants fuzz bench real-node real-bench image docs pictures clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -110,13 +110,16 @@ simulate: $(READY) ## Prove decisions under faults: each fault in each phase of 
 simulate-all: $(READY) ## The nightly of it: each fault at each boundary with each gang, 100,000 random plans; FULL=1: at each step
 	@$(BIN)/python -m tests.simulation --all --runs 100000 --soak 10000 --real 212 $(if $(FULL),--everywhere)
 
-proof-all: real real-node simulate planted-bugs fuzz mutants ## Play the whole of what CI plays a part of: some hours
+proof-all: real real-node fleet simulate planted-bugs fuzz mutants ## Play the whole of what CI plays a part of: some hours
 
 real: $(READY) ## Run Muster on a real control plane (Go builds it once, 5 to 20 minutes), or on the cluster of KUBECONFIG
 	@$(BIN)/python -m tests.real $(REAL)
 
 real-node: $(READY) ## Run Muster on real nodes: kubelets, containers, DNS, policies (root and Debian's packages; says what lacks)
 	@$(BIN)/python -m tests.real_node $(REAL)
+
+fleet: $(READY) ## Play the faults of a fleet of 1,000 runs with a real Prometheus and Alertmanager, and judge the pages: 19 minutes
+	@$(BIN)/python -m tests.fleet
 
 planted-bugs: $(READY) ## Plant known mistakes and see that each is caught; prints which plans caught which; SHARE=1: CI's part
 	@$(BIN)/python -m tests.planted $(HUNTS)

@@ -9,7 +9,7 @@ class Relay:
 
     def __init__(self, target: int) -> None:
         self.port = 0
-        self._target = target
+        self.target = target
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.StreamWriter] = set()
 
@@ -29,7 +29,11 @@ class Relay:
         self._server = None
 
     async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        there, back = await asyncio.open_connection("127.0.0.1", self._target)
+        try:
+            there, back = await asyncio.open_connection("127.0.0.1", self.target)
+        except ConnectionRefusedError:
+            writer.transport.abort()
+            return
         self._open |= {writer, back}
         try:
             await asyncio.gather(_pump(reader, back), _pump(there, writer))

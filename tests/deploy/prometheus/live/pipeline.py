@@ -5,7 +5,7 @@ Only addresses differ from the shipped files: where musterd, Alertmanager and th
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,11 +69,11 @@ class Pipeline:
 
 
 @asynccontextmanager
-async def pipeline(folder: Path, target: str) -> AsyncIterator[Pipeline]:
-    """Start all three for the duration of the block. ``target`` is musterd's address. Raises ``Unavailable``."""
+async def pipeline(folder: Path, *targets: str) -> AsyncIterator[Pipeline]:
+    """Start all three for the duration of the block; ``targets`` are addresses of musterds. Raises ``Unavailable``."""
     prometheus, alertmanager, receiver = free_port(), free_port(), free_port()
     built = Pipeline(f"http://127.0.0.1:{prometheus}")
-    await asyncio.to_thread(_configure, folder, target, alertmanager, receiver)
+    await asyncio.to_thread(_configure, folder, targets, alertmanager, receiver)
     async with AsyncExitStack() as stack:
         runner = web.AppRunner(_application(built))
         await runner.setup()
@@ -103,7 +103,7 @@ async def serve(name: Program, folder: Path, port: int, *options: str) -> AsyncI
         await child.stop()
 
 
-def _configure(folder: Path, target: str, alertmanager: int, receiver: int) -> None:
+def _configure(folder: Path, targets: Sequence[str], alertmanager: int, receiver: int) -> None:
     """The shipped files with the addresses of this machine."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "muster.rules.yaml").write_bytes((SHIPPED / "muster.rules.yaml").read_bytes())
@@ -112,7 +112,7 @@ def _configure(folder: Path, target: str, alertmanager: int, receiver: int) -> N
     (job,) = settings["scrape_configs"]
     for part in ("authorization", "kubernetes_sd_configs", "relabel_configs"):
         del job[part]
-    job["static_configs"] = [_at(target)]
+    job["static_configs"] = [_at(*targets)]
     (folder / "prometheus.yaml").write_text(yaml.safe_dump(settings))
     settings = yaml.safe_load((SHIPPED / "alertmanager.yaml").read_text())
     (folder / "alertmanager.yaml").write_text(yaml.safe_dump(received_at(settings, f"http://127.0.0.1:{receiver}/")))
@@ -126,8 +126,8 @@ def received_at(settings: dict[str, Any], url: str) -> dict[str, Any]:
     return settings
 
 
-def _at(address: str) -> dict[str, Any]:
-    return {"targets": [address]}
+def _at(*addresses: str) -> dict[str, Any]:
+    return {"targets": list(addresses)}
 
 
 def _application(built: Pipeline) -> web.Application:
