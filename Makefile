@@ -118,7 +118,7 @@ real: $(READY) ## Run Muster on a real control plane (Go builds it once, 5 to 20
 real-node: $(READY) ## Run Muster on real nodes: kubelets, containers, DNS, policies (root and Debian's packages; says what lacks)
 	@$(BIN)/python -m tests.real_node $(REAL)
 
-fleet: $(READY) ## Play the faults of a fleet of 1,000 runs with a real Prometheus and Alertmanager, and judge the pages: 18 minutes
+fleet: $(READY) ## Play the faults of a fleet of 1,000 runs with a real Prometheus and Alertmanager, and judge the pages: 19 minutes
 	@$(BIN)/python -m tests.fleet
 
 planted-bugs: $(READY) ## Plant known mistakes and see that each is caught; prints which plans caught which; SHARE=1: CI's part

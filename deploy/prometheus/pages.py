@@ -79,8 +79,10 @@ _TESTED = """
 `python -m tests.deploy.prometheus` runs every alert through `promtool test rules`, on situations in which it must fire
 and in which nothing must, and prints the table. `pytest -m cluster tests/deploy/prometheus/live` freezes the
 coordinator of a real JAX gang, with musterd, Prometheus and Alertmanager on loopback as configured here, and prints the
-seconds until the webhook arrives. Where the machine has no Prometheus, both fetch Debian's packages without installing
-them, or say why they cannot.
+seconds until the webhook arrives. `make fleet` plays the faults of a fleet of 1,000 runs on two musterds, and judges
+incidents and notifications: 136 runs in five incidents beside six with reasons of their own are 11 notifications, five
+of them critical. Where the machine has no Prometheus, these fetch Debian's packages without installing them, or say why
+they cannot.
 """
 
 

@@ -1,4 +1,4 @@
-"""``python -m tests.fleet`` plays the story on two real musterds, a Prometheus and an Alertmanager: 18 minutes.
+"""``python -m tests.fleet`` plays the story on two real musterds, a Prometheus and an Alertmanager: 19 minutes.
 
 It prints what happens, each incident and each notification with its second, and ends with 1 if they are not the right
 ones, or with 3 if a program is missing. Prometheus and Alertmanager have the shipped rules, routes and inhibitions.
