@@ -8,6 +8,8 @@ times within ``WINDOW`` flaps, and ends after ``WINDOW`` seconds of calm.
 stays in the incident of nodes that it was in, for at most ``REJOINS`` seconds after a node of it was last seen away. An
 incident of nodes gives its past to that which takes most of its runs, such as the rack of a node.
 
+A node in trouble keeps the places that it had when that began: to move the label of a dead node blames no other rack.
+
 **Whom it explains.** The alerts of a run that is explained are kept back, so a tenant must not be able to hide the run
 of another one behind runs of its own. A run counts as explained where Kubernetes says of its node what it has, as of
 the nodes of two other runs, or if the incident would still be one without any single *other* namespace (ADR 67). Runs
@@ -23,7 +25,7 @@ from typing import Final, cast
 from muster.state.facts.incidents.belief import OF_NODE, OF_NODES
 from muster.state.facts.incidents.grouping import RUNS, Groups, Key, assigned, beside, groups
 from muster.state.facts.incidents.incident import FLAPS, WINDOW, Incident
-from muster.state.facts.incidents.places import Places
+from muster.state.facts.incidents.places import Place, Places
 from muster.state.facts.incidents.signs import Run, Sign
 from muster.state.facts.incidents.subjects import DEVICE, FOLLOWS, NODES
 
@@ -73,6 +75,8 @@ class Tracking:
     looked: bool = False
     """There was a look; without one, that nothing is shown says nothing."""
     known: Mapping[Key, _Known] = field(default_factory=dict)
+    held: Mapping[str, tuple[Place, ...]] = field(default_factory=dict)
+    """The places of each node in trouble, as they were when that began."""
 
     def explaining(self, run: Run) -> Incident | None:
         """The incident that explains that run."""
@@ -105,8 +109,9 @@ def following(
     """The same in steps, between which a loop can do other things: 20,000 stuck runs take a quarter of a second."""
     active = {key for key, each in before.known.items() if each.active}
     meant = list(_at_home(signs, before.known, now, in_use))
+    held = {each.subject: before.held.get(each.subject) or places.of(each.subject) for each in signs if each.node}
     yield
-    readings = groups(meant, places, active)
+    readings = groups(meant, places.holding(held), active)
     yield
     found = _renamed(readings, before.known)
     yield
@@ -133,7 +138,7 @@ def following(
         known[key] = each
     yield
     shown = tuple(_most_urgent(incidents))
-    return Tracking(shown, len(incidents) - len(shown), looked=True, known=_bounded(known))
+    return Tracking(shown, len(incidents) - len(shown), looked=True, known=_bounded(known), held=held)
 
 
 def _at_home(

@@ -2,8 +2,9 @@
 
 import pytest
 
+from muster.state.facts.incidents.places import places_of
 from muster.state.facts.incidents.signs import Run, Sign
-from tests.state.facts.incidents.fleet import GPUS, RACKS, ZONE, Looks, T, gangs
+from tests.state.facts.incidents.fleet import GPUS, RACK, RACKS, ZONE, Looks, T, gangs
 
 
 def test_a_rack_is_named_and_not_its_first_node_where_three_gangs_have_lost_twenty_each() -> None:
@@ -29,6 +30,27 @@ def test_a_rack_whose_nodes_die_over_forty_seconds_has_one_name_from_the_first_o
         looks.at([sign for n in range(dead) for sign in gangs([n], since=T + 2 * n)])
     looks.at(gangs(range(20)), 60)
     assert looks.names == ["rack r0"]
+
+
+def test_dead_nodes_whose_labels_move_blame_no_other_rack() -> None:
+    for rack in ("r5", "r30"):
+        looks = Looks(RACKS)
+        looks.at(gangs(range(20)), 30)
+        for node in ("n0", "n1", "n2"):
+            looks.places.put(node, places_of({RACK: rack}))
+        (found,) = looks.at(gangs(range(20)), 60)
+        assert looks.names == ["rack r0"]
+        assert rack not in found.sentence
+
+
+def test_nodes_that_are_well_again_have_the_places_of_their_labels() -> None:
+    looks = Looks(RACKS)
+    looks.at(gangs(range(20)), 30)
+    for node in range(20):
+        looks.places.put(f"n{node}", places_of({RACK: "r30"}))
+    looks.at([], 600)
+    (found,) = looks.at(gangs(range(20)), 60)
+    assert (found.key.kind, found.key.subject) == ("rack", "r30")
 
 
 def test_a_pool_whose_nodes_die_over_forty_seconds_has_one_name() -> None:
