@@ -40,7 +40,7 @@ def _query(promql: str, then: str) -> str:
     return f'{{{{ range query (printf "{promql}" {labels}) }}}}{then}{{{{ end }}}}'
 
 
-MISSING = _query(f"max by (experiment) (muster_experiment_ranks_missing{_OF_IT})", "{{ .Value }} missing, ")
+MISSING = _query(f"max by (experiment) (muster_experiment_ranks_missing{_OF_IT}) > 0", "{{ .Value }} missing, ")
 FIRST = _query(f"max by (experiment) (muster_experiment_first_missing_rank{_OF_IT})", "first rank {{ .Value }}, ")
 CAUSES = _query(
     f"sort_desc(max by (cause) (muster_experiment_ranks_missing_by_cause{_OF_IT}) > 0)",

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from muster.metrics.rows.experiment import ROWS
+from muster.metrics.rows.experiment import PHASE, ROWS
 from muster.metrics.rows.row import Lean
 from muster.state.facts.audience import of_reason
 
@@ -98,11 +98,15 @@ _ZEROS = re.compile(r"(?<!\S)0(?:x(\d+))?(?!\S)")
 
 
 def leaned(series: str, values: str) -> str:
-    """The values of a series as a run of a large fleet has them; empty for none."""
-    mark = _LEAN.get(series.partition("{")[0], Lean.ALWAYS)
+    """The values of a series as a run of a large fleet has them; empty for none.
+
+    Zeros of a phase stay: a run that has left it has them for ten minutes, and ``min_over_time`` reads them.
+    """
+    name = series.partition("{")[0]
+    mark = _LEAN.get(name, Lean.ALWAYS)
     if mark is Lean.NEVER:
         return ""
-    if mark is Lean.ALWAYS:
+    if mark is Lean.ALWAYS or name == PHASE.name:
         return values
     return _ZEROS.sub(lambda found: f"stale _x{found[1]}" if found[1] else "stale", values)
 

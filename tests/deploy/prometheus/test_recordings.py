@@ -56,7 +56,6 @@ SERIES = {
     'muster_experiment_wall_seconds_total{namespace="vision",experiment="b"}': "0+30x240",
     'muster_experiment_productive_seconds_total{namespace="vision",experiment="b"}': "0+15x240",
     'muster_experiment_taken_back_seconds_total{namespace="vision",experiment="a"}': "0x120 360x120",
-    'muster_experiment_taken_back_seconds_total{namespace="vision",experiment="b"}': "0x240",
     **OF_ALL,
     'muster_experiment_gang_restarts_total{namespace="vision",experiment="a",instance="x"}': "3x100 stale",
     'muster_experiment_gang_restarts_total{namespace="vision",experiment="a",instance="y"}': "_x101 4x140",
@@ -67,8 +66,8 @@ SERIES = {
     'muster_experiment_disruptions_total{namespace="vision",experiment="a"}': "1x240",
     'muster_experiment_ranks_missing{namespace="vision",experiment="a"}': "2x240",
     'muster_experiment_ranks_missing{namespace="vision",experiment="b"}': "1x240",
-    'muster_experiment_stuck{namespace="vision",experiment="a"}': "1x240",
-    'muster_experiment_stuck{namespace="vision",experiment="b"}': "0x240",
+    'muster_namespace_experiments_stuck{namespace="vision"}': "3x240",
+    'muster_namespace_experiments_stuck{namespace="audio"}': "0x240",
     'muster_time_to_assembled_seconds_bucket{operator="jax",le="10"}': "0+1x240",
     'muster_time_to_assembled_seconds_bucket{operator="jax",le="30"}': "0+2x240",
     'muster_time_to_assembled_seconds_bucket{operator="jax",le="+Inf"}': "0+2x240",
@@ -76,14 +75,14 @@ SERIES = {
     'muster_restart_downtime_seconds_bucket{operator="jax",le="+Inf"}': "0+1x240",
 }
 """Two hours in steps of 30 s: ``a`` is productive in the first of them only, ``b`` half of the time. There may be more
-runs in the namespace, which have no series of their own."""
+runs in the namespace, which have no series of their own. ``b`` is well, and lacks what is 0."""
 
 A = 'namespace="vision",experiment="a"'
 B = 'namespace="vision",experiment="b"'
 EXPECTED: Answers = {
     "experiment:muster_gang_restarts:max": {A: 4, B: 0},
     "experiment:muster_failures:max": {A: 3, B: 0},
-    "experiment:muster_disruptions:max": {A: 1},
+    "experiment:muster_disruptions:max": {A: 1, B: 0},
     "experiment:muster_wall_seconds:max": {A: 7200, B: 7200},
     "experiment:muster_productive_seconds:max": {A: 3600, B: 3600},
     "experiment:muster_taken_back_seconds:max": {A: 360, B: 0},
@@ -96,8 +95,8 @@ EXPECTED: Answers = {
         f'namespace="vision",bucket="{bucket}"': round(more / 30, 3) for (_, bucket), more in HELD_MOVES.items()
     },
     "namespace:muster_goodput:ratio_rate1h": {'namespace="vision"': 0.25},
-    "namespace:muster_ranks_missing:sum": {'namespace="vision"': 3},
-    "namespace:muster_experiments_stuck:sum": {'namespace="vision"': 1},
+    "namespace:muster_ranks_missing:sum": {'namespace="vision"': 3, 'namespace="audio"': 0},
+    "namespace:muster_experiments_stuck:sum": {'namespace="vision"': 3, 'namespace="audio"': 0},
     "operator:muster_time_to_assembled_seconds:p95_rate1h": {'operator="jax"': 28},
     "operator:muster_restart_downtime_seconds:p95_rate1h": {'operator="jax"': 57},
     "namespace:muster_wasted_seconds:rate5m": {'namespace="vision"': 0.3},
