@@ -257,7 +257,9 @@ def _facts(
     try:
         view, until = known.view, None if known.pending_at is None else min(known.pending_at, now)
         if well and profile is Profile.LEANEST:  # no rank is missing
-            return Facts(plan, record, 0, None, None, None, accelerators, until, known.owners, profile=profile)
+            return Facts(
+                plan, record, 0, None, None, None, accelerators, until, known.owners, profile=profile, well=True
+            )
         roll = arrivals(plan, record, view, now) if record.phase is not Phase.SUSPENDED else None
         causes = by_cause(plan, record, view, roll.missing) if roll and roll.missing else {}
         counts = (roll.arrived, roll.missing, causes) if roll else None
@@ -265,7 +267,9 @@ def _facts(
         ready, probe = view.of(record.epoch).ready, view.probe_result_of(record.epoch)
         come = view.arrivals_of(record.epoch) if record.phase is Phase.RUNNING else None
         last = len(come.members) if come is not None and come.hold(now) else None
-        return Facts(plan, record, ready, counts, probe, progress, accelerators, until, known.owners, last, profile)
+        return Facts(
+            plan, record, ready, counts, probe, progress, accelerators, until, known.owners, last, profile, well
+        )
     except Exception:  # noqa: BLE001 - one experiment must not cost the scrape of all
         return None
 

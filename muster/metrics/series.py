@@ -69,6 +69,7 @@ class Facts(NamedTuple):
     last: int | None = None
     """How many ranks come last to collectives; None where that is not known."""
     profile: Profile = Profile.WHOLE
+    well: bool = False
 
 
 class Finished(NamedTuple):
@@ -221,6 +222,8 @@ def _running(facts: Facts | None, now: float, deadlines: Deadlines) -> _Text:
     text = _Text(plan.namespace, plan.title, profile)
     _info(text, plan.operator, plan.engine, facts.owners)
     text.add_set(rows.PHASE, _PHASES[record.phase])
+    if profile and not facts.well and record.phase is not Phase.ASSEMBLING:  # MusterAssemblyOverdue reads this zero
+        text.add_one(rows.PHASE, "", f',phase="{Phase.ASSEMBLING}"', 0.0)
     if roll is not None and record.phase is not Phase.SUSPENDED:
         _missing(text, roll[1], roll[2])
         named = probe.missing if probe is not None else record.roll.missing if record.roll else ()

@@ -122,6 +122,7 @@ def test_every_row_that_is_marked_is_written_of_a_run_beyond_those_that_have_all
     """So an alert finds what it reads, also where a rack dies under thousands."""
     monkeypatch.setattr("muster.metrics.collector.WHOLE_RUNS", 0)
     hung = going(**condition("Hung"), disruptions=1, gang_restarts=2, restart_reasons=(RestartReason("Error", 2),))
+    assert hung.goodput is not None
     hung = replace(hung, goodput=replace(hung.goodput, taken_back=500))
     silent = seen(coordinator=CoordinatorState.REFUSED)
     lost = view(*(pod(rank) for rank in range(4)), heard=answer(*[RankState.ARRIVED] * 3, RankState.MISSING))
@@ -147,3 +148,18 @@ def test_5_000_runs_of_which_each_is_in_trouble_are_all_reported_with_what_alert
     whole, lean = (of_run(found, f"run-{n}").total() for n in (0, LEAN_RUNS))
     assert lean < whole / 3
     assert WHOLE_RUNS * whole + (5_000 - WHOLE_RUNS) * lean <= SERIES
+
+
+def test_a_run_in_trouble_beyond_those_that_have_all_says_that_it_does_not_assemble(
+    many: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else one that assembles again within the time of MusterAssemblyOverdue seems never to have left that phase."""
+    monkeypatch.setattr("muster.metrics.collector.WHOLE_RUNS", 0)
+    for each in (going(phase_at=NOW), going(**condition("Hung")), going(phase=Phase.SUSPENDED)):
+        found = scrape([run(each)])
+        (value,) = (
+            value
+            for (name, labels), value in found.items()
+            if name == "muster_experiment_phase" and dict(labels)["phase"] == "Assembling"
+        )
+        assert value == 0
