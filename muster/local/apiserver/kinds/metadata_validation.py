@@ -42,7 +42,8 @@ _label_value: Rule = _rule(f"({_NAME})?", 63, "a valid label must be empty or co
 def _qualified(field: str, key: str) -> list[Cause]:
     """Validate a key: an optional DNS subdomain and '/', then a name."""
     prefix, slash, name = key.rpartition("/")
-    return [*(subdomain(field, prefix) if slash else []), *_name_part(field, name)]
+    causes = subdomain(field, prefix) if slash else []
+    return causes + _name_part(field, name)
 
 
 def metadata_types(meta: Json) -> str:
