@@ -167,6 +167,14 @@ def test_a_sick_node_under_several_symptoms_is_not_said_to_have_one_of_them() ->
     assert found.cause == "SeveralCauses"
 
 
+def test_a_driver_that_keeps_a_container_waiting_is_its_cause_and_names_the_node() -> None:
+    (driver, node) = run(1, "n7").waits(T, "RunContainerError", say.MISMATCH)
+    assert (driver.cause, driver.kind, driver.where) == ("DriverFails", "device driver", "n7")
+    assert (node.cause, node.kind, node.subject, node.node) == ("DriverFails", "node", "n7", True)
+    (full,) = run(1, "n7").waits(T, "CreateContainerError", say.NO_SPACE)
+    assert (full.cause, full.kind, full.subject) == ("NodeDiskFull", "node", "n7")
+
+
 def test_the_fleet_has_masses_of_at_least_ten_kinds() -> None:
     assert len(KINDS) >= 10
     assert shared_storage in KINDS
