@@ -122,6 +122,11 @@ def test_crashes_on_one_node_that_lie_far_apart_or_are_one_tenants_are_no_node()
     assert named(*apart) == []
 
 
+def test_commands_that_images_do_not_have_are_no_node() -> None:
+    shows = [run(n, "n7").waits(T, "CreateContainerError", 'exec: "trian.py": not found in $PATH') for n in range(9)]
+    assert named(*shows) == []
+
+
 def test_one_program_that_crashes_on_many_nodes_is_no_node() -> None:
     assert named(*(run(n).fails(T, say.exited(139), times=3) for n in range(30))) == []
 
