@@ -12,7 +12,12 @@ from tests.diagnosis.page import page
 from tests.diagnosis.situations import SITUATIONS
 
 ROOT = Path(__file__).parents[2]
-ELSEWHERE = {Causes.LEFT, Causes.UNKNOWN}
+OF_MASSES = {
+    *(Causes.DRIVER_FAILS, Causes.DRIVER_FAILED, Causes.NETWORK_FAILS, Causes.VOLUME_FAILS),
+    *(Causes.NODE_PRESSURE, Causes.NODE_DISK_FULL),
+}
+"""tests/fleet_hours shows them, under many runs at once."""
+ELSEWHERE = {Causes.LEFT, Causes.UNKNOWN, *OF_MASSES}
 """Causes without a row: tests/state/facts/diagnosis/test_diagnose.py shows them."""
 
 

@@ -50,7 +50,7 @@ class FleetRun:
         )
         object.__setattr__(self, "plan", made)
 
-    def pod(self, rank: int = 0, **status: Any) -> Pod:
+    def pod(self, rank: int = 0, *, placed: bool = True, **status: Any) -> Pod:
         """The pod of a rank with that status, through the decoder of watch events."""
         labels = {"muster.dev/experiment-uid": self.plan.uid, "muster.dev/group": "worker", "muster.dev/job-index": "0"}
         labels |= {f"muster.dev/{name}": str(rank) for name in ("pod-index", "rank")} | {"muster.dev/epoch": "0"}
@@ -58,7 +58,7 @@ class FleetRun:
         metadata = {"name": f"run-{self.number}-{rank}", "namespace": self.namespace, "uid": f"{self.plan.uid}-{rank}"}
         body = {
             "metadata": {**metadata, "resourceVersion": "1", "labels": labels, "ownerReferences": [owner]},
-            "spec": {"nodeName": self.nodes[rank], "restartPolicy": "Never"},
+            "spec": {"nodeName": self.nodes[rank] if placed else "", "restartPolicy": "Never"},
             "status": status,
         }
         got = DECODER.event(event("ADDED", body)).obj
@@ -84,7 +84,8 @@ class FleetRun:
     def unplaced(self, now: float, sentence: str) -> tuple[Sign, ...]:
         """No node fits it."""
         condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": sentence}
-        return self.stuck(view(self.pod(phase="Pending", conditions=[condition])), "Unschedulable", now, now)
+        waits = self.pod(placed=False, phase="Pending", conditions=[condition])
+        return self.stuck(view(waits), "Unschedulable", now, now)
 
     def away(self, now: float, node: str) -> tuple[Sign, ...]:
         """The node lifecycle controller has marked its pods on that node."""

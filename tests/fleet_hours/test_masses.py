@@ -122,6 +122,11 @@ def test_crashes_on_one_node_that_lie_far_apart_or_are_one_tenants_are_no_node()
     assert named(*apart) == []
 
 
+def test_commands_that_images_do_not_have_are_no_node() -> None:
+    shows = [run(n, "n7").waits(T, "CreateContainerError", 'exec: "trian.py": not found in $PATH') for n in range(9)]
+    assert named(*shows) == []
+
+
 def test_one_program_that_crashes_on_many_nodes_is_no_node() -> None:
     assert named(*(run(n).fails(T, say.exited(139), times=3) for n in range(30))) == []
 
@@ -165,6 +170,14 @@ def test_a_sick_node_under_several_symptoms_is_not_said_to_have_one_of_them() ->
     signs = [sign for each in shows for sign in each]
     (found,) = follow(follow(Tracking(), signs, T + 100), signs, T + 110).shown
     assert found.cause == "SeveralCauses"
+
+
+def test_a_driver_that_keeps_a_container_waiting_is_its_cause_and_names_the_node() -> None:
+    (driver, node) = run(1, "n7").waits(T, "RunContainerError", say.MISMATCH)
+    assert (driver.cause, driver.kind, driver.where) == ("DriverFails", "device driver", "n7")
+    assert (node.cause, node.kind, node.subject, node.node) == ("DriverFails", "node", "n7", True)
+    (full,) = run(1, "n7").waits(T, "CreateContainerError", say.NO_SPACE)
+    assert (full.cause, full.kind, full.subject) == ("NodeDiskFull", "node", "n7")
 
 
 def test_the_fleet_has_masses_of_at_least_ten_kinds() -> None:

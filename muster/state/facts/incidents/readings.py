@@ -60,9 +60,13 @@ def within(seen: Evidence, name: str) -> str:
     return f"{seen.context.plan.namespace}/{name}" if name else ""
 
 
+_OWNERS = ("CreateContainerConfigError", 'exec: "', "executable file not found")
+"""What the owner has left out, or a command that the image does not have."""
+
+
 def node_unless_config(seen: Evidence) -> str:
     """The same, where no object of the owner is said to be missing or wrong."""
-    return "" if "CreateContainerConfigError" in seen.text else node(seen)
+    return "" if any(each in seen.text for each in _OWNERS) else node(seen)
 
 
 def node_whose_disk_is_full(seen: Evidence) -> str:

@@ -12,7 +12,7 @@ PAGE = Path(__file__).parents[5] / "docs" / "policies.md"
 ENDS_OR_FOLLOWS = {
     Causes.OOM_KILLED, Causes.CRASHED, Causes.NODE_LOST, Causes.EVICTED, Causes.LOST,
     Causes.TERMINATING, Causes.HEARTBEAT_LOST, Causes.GIVEN_UP, Causes.HELD_BACK,
-    Causes.NAME_TAKEN, Causes.AWAITS_COORDINATOR,
+    Causes.NAME_TAKEN, Causes.AWAITS_COORDINATOR, Causes.DRIVER_FAILED, Causes.NODE_PRESSURE,
 }  # fmt: skip
 """Ends of a member with a cause of their own, and what follows from another cause."""
 
@@ -35,7 +35,8 @@ def test_a_reason_is_in_the_closed_set_and_says_who_is_charged() -> None:
 
 
 def test_a_finer_cause_is_charged_as_the_wider_one_where_that_is_the_same_thing() -> None:
-    wider = {Causes.REFUSED, Causes.CONTAINER_CANNOT_START}
+    wider, of_node = {Causes.REFUSED, Causes.CONTAINER_CANNOT_START}, {Causes.DRIVER_FAILS, Causes.NODE_DISK_FULL}
     for fine in CAUSES:
         if counted(fine) in wider and fine in CHARGES:
-            assert CHARGES[fine] == CHARGES[counted(fine)]
+            assert (CHARGES[fine] == CHARGES[counted(fine)]) is (fine not in of_node)
+            assert CHARGES[fine].platform or fine not in of_node
