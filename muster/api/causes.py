@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 
-from muster.api.wire.kinds import Count, Counter, Flag, Integer, Message, Name, Rank, Reason, Signal, Time
+from muster.api.wire.kinds import Count, Counter, Flag, Integer, Mark, Message, Name, Rank, Reason, Signal, Time
 from muster.api.wire.structs import Wire
 
 
@@ -38,6 +38,7 @@ class Cause(msgspec.Struct, frozen=True, gc=False):
     known_for: Annotated[
         Count, Wire("Where it blocked the gang: for how many seconds that was known.", name="knownForSeconds")
     ] = 0
+    final: Annotated[Mark, Wire("Whether the run ended for it, so that the message of its end has it.")] = False
 
 
 class ContainerRestarts(msgspec.Struct, frozen=True, gc=False):

@@ -1,14 +1,17 @@
 """What one stuck run shows of an incident: a sign for each of its findings that has a subject."""
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from muster.api.values.devices import Devices
+from muster.state.facts import admission
 from muster.state.facts.accelerators import held
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.facts.diagnosis.finding import Finding
 from muster.state.facts.incidents.subjects import FOLLOWS, Evidence, subject_of
+from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import ConditionType
 
 MOST_MEMBERS: Final = 64
@@ -64,7 +67,15 @@ def signs_of(context: Context) -> tuple[Sign, ...]:
 def _evidence(context: Context, finding: Finding) -> Evidence:
     members = context.tally.members
     pods = [pod for rank in finding.ranks[:MOST_MEMBERS] if (pod := members.get(rank)) is not None]
-    said = pods[0].waiting_message if pods else ""
-    return Evidence(
-        context, finding, f"{finding.what} {finding.evidence} {said}", Counter(pod.node for pod in pods if pod.node)
-    )
+    quoted = " ".join(filter(None, _quotes(context, pods[0] if pods else None)))
+    return Evidence(context, finding, quoted, Counter(pod.node for pod in pods if pod.node))
+
+
+def _quotes(context: Context, pod: Pod | None) -> Iterator[str]:
+    """What the kubelet, the scheduler, the API server and Kueue say, in their own words."""
+    if pod is not None:
+        yield from (pod.waiting_reason, pod.waiting_message)
+    if (refusal := context.view.engine.refusal) is not None:
+        yield refusal.message
+    if (workload := admission.workload_of(context.plan, context.view) or context.view.admission) is not None:
+        yield from (each.message for each in workload.conditions)

@@ -27,7 +27,7 @@ NAME: Final = 120
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One finding of one run. ``text`` is what was said; ``nodes`` counts its members by their node."""
+    """One finding of one run. ``text`` is what others say of it; ``nodes`` counts its members by their node."""
 
     context: Context
     finding: Finding
@@ -110,7 +110,15 @@ def _registry(seen: Evidence) -> str:
     return host if "/" in image and ("." in host or ":" in host or host == "localhost") else "docker.io"
 
 
-_API: Final = r"refuses the pod: (ApiServerBusy|ApiServerSilent|ApiServerErrors)"
+_ITSELF: Final = frozenset({"ApiServerBusy", "ApiServerSilent", "ApiServerErrors"})
+"""Reasons of a refusal that are the API server's own state."""
+
+
+def _api_server(seen: Evidence) -> str:
+    refusal = seen.context.view.engine.refusal
+    return refusal.reason if refusal is not None and refusal.reason in _ITSELF else ""
+
+
 _QUOTA: Final = re.compile(r"exceeded quota: ([a-z0-9][-a-z0-9.]{0,252})")
 _CONFIG: Final = re.compile(r'((?:secret|configmap) "[^"\s]{1,253}") not found')
 
@@ -224,7 +232,7 @@ SUBJECTS: Final = (
         "api server",
         "how the API server answers",
         _REFUSED,
-        _searched(_API),
+        _api_server,
         "see what the API server says of itself: kubectl get --raw '/readyz?verbose'",
     ),
     Subject(
