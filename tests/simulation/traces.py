@@ -43,12 +43,14 @@ def traced(line: str, *, forgetful: bool = False) -> list[str]:
     from tests.simulation.world.world import World
 
     found: list[str] = []
+    read: list[str] = []
     last: dict[str, str] = {}
 
     def noted(plan: Any, record: Any, *args: Any, **kwargs: Any) -> Decision:
         other = decide(plan, _with_other_words(record), *args, **kwargs) if forgetful and record is not None else None
         decision = decide(plan, record, *args, **kwargs)
-        assert other is None or _facts(other) == _facts(decision), f"{line}: words were read"
+        if other is not None and _facts(other) != _facts(decision):  # (musterd outlives an exception)
+            read.append(decision.record.reason)
         row = json.dumps(_plain(decision), sort_keys=True, default=str)
         if last.get(plan.uid) != row:
             last[plan.uid] = row
@@ -57,6 +59,7 @@ def traced(line: str, *, forgetful: bool = False) -> list[str]:
 
     with patch(CONTROLLER, noted):
         World(parse(line)).play()
+    assert not read, f"{line}: words were read while it was {read[0]}"
     return found
 
 
