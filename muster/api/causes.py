@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 
-from muster.api.wire.kinds import Count, Counter, Flag, Integer, Message, Name, Rank, Reason, Signal, Time
+from muster.api.wire.kinds import Count, Counter, Flag, Integer, Mark, Message, Name, Rank, Reason, Signal, Time
 from muster.api.wire.structs import Wire
 
 
@@ -42,6 +42,7 @@ class Cause(msgspec.Struct, frozen=True, gc=False):
         Message,
         Wire("Device of the pod that was reported as Unhealthy (status.containerStatuses.allocatedResourcesStatus)."),
     ] = ""
+    final: Annotated[Mark, Wire("Whether the run ended for it, so that the message of its end has it.")] = False
 
 
 class ContainerRestarts(msgspec.Struct, frozen=True, gc=False):

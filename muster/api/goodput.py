@@ -57,7 +57,8 @@ class Basis(StrEnum):
     """The reported steps, too."""
 
 
-BY_PHASE: Final = "no program has reported a step: lost work, pauses and the startup of programs are not known"
+NOT_KNOWN: Final = "lost work, pauses and the startup of programs are not known"
+BY_PHASE: Final = f"no program has reported a step: {NOT_KNOWN}"
 """What ``Basis.PHASE`` means for the figures."""
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 
-from muster.api.wire.kinds import Message, RankRanges, Reason, Time
+from muster.api.wire.kinds import Message, Name, RankRanges, Reason, Time
 from muster.api.wire.structs import Wire
 
 
@@ -18,13 +18,17 @@ class Blocked(msgspec.Struct, frozen=True, gc=False):
     ] = None
 
 
-class Known(msgspec.Struct, frozen=True, gc=False):
-    """Which members the gang waits for, and why: what its end is charged to where the others give up."""
+class Stuck(msgspec.Struct, frozen=True, gc=False):
+    """Why the gang is stuck, and by which members: what its end is charged to where the others give up."""
 
-    cause: Annotated[Reason, Wire("Why they keep the gang, in one word of docs/diagnosis.md.", required=True)]
-    message: Annotated[Message, Wire("The same in a sentence.")]
+    cause: Annotated[
+        Reason, Wire("Why these members keep the gang, in one word of docs/diagnosis.md; empty where none does.")
+    ]
+    evidence: Annotated[Message, Wire("What showed it.")]
     ranks: Annotated[RankRanges, Wire("Their ranks, such as 2 or 8-15; empty where it is the whole gang.")]
     since: Annotated[Time, Wire("Since when it is known.", name="time", moves=True)]
     until: Annotated[
         Time | None, Wire("When it was mended, while they have not arrived.", name="untilTime", moves=True)
     ] = None
+    reason: Annotated[Reason, Wire("Reason of the condition Stuck.")] = ""
+    subject: Annotated[Name, Wire("The node, pod or queue that it is about, where there is one.")] = ""

@@ -56,6 +56,8 @@ ANNOTATION_ASSIST_WORK = "muster.dev/assist-work"
 ANNOTATION_PROGRESS_CA = "muster.dev/progress-ca"
 """Annotation of a pod with ``spec.progressEndpoint``: the authority of that endpoint's certificate, PEM."""
 
+ANNOTATION_ABOUT = "muster.dev/about"
+"""Annotation of an Event: what it is about, for programs, which do not read its message."""
 ANNOTATION_RESTART = "muster.dev/restart"
 """Annotation of an Experiment: who asks for a restart of its gang, and when. Each other value is another restart."""
 ANNOTATION_CANCELLED = "muster.dev/cancelled"

@@ -21,7 +21,7 @@ from muster.api.conditions import Condition
 from muster.api.evidence import MAX_EPOCHS, EpochEvidence
 from muster.api.gang import MAX_GROUPS, GroupSize, HeldDevices, RollCall, Steps
 from muster.api.goodput import Goodput
-from muster.api.hindrances import Blocked, Known
+from muster.api.hindrances import Blocked, Stuck
 from muster.api.restart_counts import (
     MAX_ATTEMPTS,
     MAX_JOB_COUNTS,
@@ -41,6 +41,7 @@ from muster.api.wire.kinds import (
     Count,
     Counter,
     Flag,
+    Mark,
     Message,
     Name,
     RankRanges,
@@ -78,6 +79,7 @@ class StoryLine(msgspec.Struct, frozen=True, gc=False):
     reason: Annotated[Reason, Wire("What happened, in one word.", required=True)]
     message: Annotated[Message, Wire("What happened, in a sentence.")]
     warning: Annotated[Flag, Wire("Whether it needs attention.")] = False
+    about: Annotated[Name, Wire("What it is about, in a word for programs: of Stuck, its reason.")] = ""
 
 
 class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
@@ -218,6 +220,7 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
         ),
     ] = ""
     pending_edits: Annotated[Message, Wire("Edits that pods which run do not follow, or what is wrong with one.")] = ""
+    edit_refused: Annotated[Mark, Wire("Whether the latest edit cannot be run.")] = False
     groups: Annotated[
         tuple[GroupSize, ...],
         Wire(
@@ -294,9 +297,9 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
         ),
     ] = ()
     blocked: Annotated[Blocked | None, Wire("What keeps a member from starting or working, and since when.")] = None
-    known: Annotated[
-        Known | None,
-        Wire("Which members keep the gang of this epoch, while it is Stuck.", summary=True, life=Life.EPOCH),
+    stuck: Annotated[
+        Stuck | None,
+        Wire("Why it is Stuck, and which members keep the gang of this epoch.", summary=True, life=Life.EPOCH),
     ] = None
     """It outlives the answers of a coordinator that ends because of it, and the daemon."""
     cause: Annotated[Cause | None, Wire("Why the last epoch ended.")] = None

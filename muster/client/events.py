@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from muster.api.names import ANNOTATION_ABOUT
 from muster.kube.paths import core
 from muster.kube.resources import ResourceClient
 from muster.kube.unstructured import Json, mapping, moment, text, whole
@@ -26,6 +27,8 @@ class EventSummary:
     count: int
     source: str = ""
     """The component that recorded it: ``muster``."""
+    about: str = ""
+    """What it is about, for programs; only in Events of Muster."""
 
 
 def event_summary(event: Json) -> EventSummary:
@@ -44,6 +47,7 @@ def event_summary(event: Json) -> EventSummary:
         message=text(event, "message"),
         count=whole(series, "count") or whole(event, "count", 1),
         source=text(mapping(event.get("source")), "component") or text(event, "reportingComponent"),
+        about=text(mapping(mapping(event.get("metadata")).get("annotations")), ANNOTATION_ABOUT),
     )
 
 

@@ -321,8 +321,7 @@ def _stuck(text: _Text, record: Record) -> None:
 
 def _reasons(record: Record, stuck: Condition | None) -> dict[str, None]:
     """In the order in which they came, each once."""
-    said = (line.message.partition(":")[0] for line in record.story if line.reason == "Stuck")
-    reasons = dict.fromkeys(map(_reason, said))
+    reasons = dict.fromkeys(_reason(line.about) for line in record.story if line.reason == "Stuck")
     if stuck is not None:
         reasons[_reason(stuck.reason)] = None
     return reasons

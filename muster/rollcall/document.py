@@ -258,15 +258,12 @@ class FindingReport(Struct, frozen=True, kw_only=True, rename="camel"):
     ranks: str
     count: int
     sentence: Text
+    what: Text
+    """The cause in a few words: the sentence without its members."""
     evidence: Text
     next_step: str
     group: Word
     node: Word
-
-    @property
-    def what(self) -> str:
-        """The cause in a few words: the sentence without its members."""
-        return self.sentence.partition(": ")[2]
 
 
 class ConditionReport(Struct, frozen=True, kw_only=True, rename="camel"):

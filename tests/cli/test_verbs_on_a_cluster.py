@@ -88,7 +88,7 @@ def test_get_name_prints_a_tree(call: Call, server: LocalServer, mine: str) -> N
     server.pod("mine-worker-1-0-x", labels(mine, 1), phase="Pending")
     head, why, group, *members = call("get", mine).stdout.splitlines()
     assert head.startswith("default/mine  Assembling  jax, epoch 0, 1/2 ready")
-    assert why == "│ waiting because: 1/2 ranks arrived; missing rank 1"
+    assert why == "│ 1/2 ranks arrived; missing rank 1"
     assert group == "└── worker  1/2 ready"
     assert members == [
         "    ├──   0  mine-worker-0-0-x  Running  on local",
@@ -145,8 +145,8 @@ def test_the_line_of_a_frozen_rank_says_so(call: Call, server: LocalServer, mine
         server.pod(f"pod-{rank}", labels(mine, rank), **running())
     said = "the coordinator stopped responding: its port accepts connections but sends no answer"
     stuck = {"type": "Stuck", "status": "True", "reason": "CoordinatorUnreachable", "message": said}
-    known = {"cause": "CoordinatorFrozen", "message": said, "ranks": "0", "time": "2026-01-01T00:00:00Z"}
-    server.status(mine, phase="Running", size=2, conditions=[stuck], known=known)
+    known = {"cause": "CoordinatorFrozen", "evidence": said, "ranks": "0", "time": "2026-01-01T00:00:00Z"}
+    server.status(mine, phase="Running", size=2, conditions=[stuck], stuck=known)
     first, second = [line for line in call(verb, mine).stdout.splitlines() if "── " in line and "pod-" in line]
     assert "pod-0  Running  the coordinator's process is frozen" in first
     assert "frozen" not in second

@@ -13,7 +13,7 @@ from typing import Any
 from muster.state.facts.causes.cause import MissingCause
 from muster.state.view.probe_result import LOST_AFTER
 from muster.state.view.roll import CoordinatorState, RankState
-from muster.state.vocabulary.record import Blocked, Condition, ConditionType, Known, Phase
+from muster.state.vocabulary.record import Blocked, Condition, ConditionType, Phase, Stuck
 from muster.state.vocabulary.record import Cause as Ended
 from tests.diagnosis.gang import NOW, Gang
 
@@ -192,7 +192,7 @@ def recorded(reason: str, message: str, known: str = "", ranks: str = "") -> Ind
     def induce(gang: Gang) -> None:
         gang.start()
         stuck = Condition(ConditionType.STUCK, True, reason, message, 1, NOW)
-        kept = Known(known, message, ranks, NOW) if known else None
-        gang.set(phase=Phase.RUNNING, assembled_at=NOW, conditions=(stuck,), known=kept)
+        kept = Stuck(known, message, ranks, NOW) if known else None
+        gang.set(phase=Phase.RUNNING, assembled_at=NOW, conditions=(stuck,), stuck=kept)
 
     return induce

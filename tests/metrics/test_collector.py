@@ -141,7 +141,7 @@ def test_no_label_of_a_series_changes_while_its_experiment_lasts() -> None:
 
     def found(action: ClockAction, phase: Phase, reason: str, heard: RankState, epoch: int) -> Scrape:
         stuck = Condition(ConditionType.STUCK, True, reason, "", 1, NOW)
-        story = (StoryLine(NOW, 0, "Stuck", "RanksMissing: 3/4 ranks arrived", warning=True),)
+        story = (StoryLine(NOW, 0, "Stuck", "RanksMissing: 3/4 ranks arrived", warning=True, about="RanksMissing"),)
         now = record(phase=phase, epoch=epoch, conditions=(stuck,), story=story, started_at=NOW, gang_restarts=epoch)
         seen = view(pod(0, epoch=epoch), heard=answer(ARRIVED, ARRIVED, ARRIVED, heard), epoch=epoch)
         every = scrape([Subject(plan(clocks={ClockName.TOTAL: Clock(600, action)}), now, seen)])
@@ -211,8 +211,8 @@ def test_time_is_not_counted_beyond_a_status_write_whose_outcome_is_not_known() 
 def test_a_reason_of_stuck_stays_at_0_when_another_one_holds_or_none() -> None:
     story = (
         StoryLine(NOW, 0, "Started", "starting 4 members"),
-        StoryLine(NOW, 0, "Stuck", "ImagePullBackOff: no such image: latest", warning=True),
-        StoryLine(NOW, 0, "Stuck", "RanksMissing: 3/4 ranks arrived", warning=True),
+        StoryLine(NOW, 0, "Stuck", "ImagePullBackOff: no such image: latest", warning=True, about="ImagePullBackOff"),
+        StoryLine(NOW, 0, "Stuck", "RanksMissing: 3/4 ranks arrived", warning=True, about="RanksMissing"),
     )
 
     def reasons(status: bool, reason: str) -> dict[str, float]:

@@ -9,6 +9,7 @@ from muster.daemon.experiments.index import ExperimentIndex
 from muster.kube.workqueue import WorkQueue
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import cause_of
+from muster.state.facts.obstacle import Obstacle
 from muster.state.policies import obstacles
 from muster.state.policies.failures import failure
 from muster.state.view.tally import Tally
@@ -39,12 +40,12 @@ def ended_members_run() -> Swaps:
     """Members that have ended count as running beside one that a queue gates."""
     queued = obstacles._queued
 
-    def half(context: Any) -> obstacles.Obstacle:
+    def half(context: Any) -> Obstacle:
         found, tally = queued(context), context.tally
         if not tally.succeeded or found.reason != obstacles.QUEUED:
             return found
         since = context.record.assembling_at or context.now
-        return obstacles.Obstacle(obstacles.PARTLY_QUEUED, found.message, obstacles.QUEUE_PATIENCE, found.pod, since)
+        return replace(found, reason=obstacles.PARTLY_QUEUED, patience=obstacles.QUEUE_PATIENCE, begins=since)
 
     return [swap(obstacles, "_queued", half)]
 

@@ -5,15 +5,16 @@ from typing import Any
 
 from muster.state.facts import at_work, collectives, sentences
 from muster.state.facts.diagnosis import classifier, grouping
-from muster.state.policies import blocked, obstacles, rendezvous
+from muster.state.policies import blocked, obstacles
 from muster.state.policies.failures import culprit, known
-from muster.state.summary import conditions
+from muster.state.summary import conditions, gathering
+from muster.state.summary import obstacles as in_words
 from muster.state.view.at_work import Doing
 from muster.state.view.engine_facts import EngineFacts, Refusal
 from muster.state.view.recorder import arrivals
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
-ROOMS = (conditions, grouping, classifier, sentences, rendezvous)
+ROOMS = (conditions, grouping, classifier, sentences, gathering, in_words)
 """Those that say what a pod waits for."""
 
 

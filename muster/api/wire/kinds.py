@@ -189,6 +189,8 @@ RankRanges = Annotated[str, rank_ranges(MAX_RANGES)]
 Signal = Annotated[int, whole(-MAX_COUNTER, MAX_COUNTER, none=0)]
 """A signal; 0 is none."""
 Flag = Annotated[bool, Kind({"type": "boolean"}, _boolean, as_it_is, False)]
+Mark = Annotated[bool, Kind({"type": "boolean"}, _boolean, as_it_is, False, none=False)]
+"""A flag that is not written while it is False."""
 Truth = Annotated[
     bool | None,
     Kind({"type": "string", "pattern": "^(True|False|Unknown)$", "maxLength": 7}, _truth, _TRUTH_WORDS.__getitem__),

@@ -44,8 +44,7 @@ def tree(explanation: Explanation, now: float, roll: "Detail | None" = None, sty
     if seen.managed_by:
         lines.append(f"│ managed by {printable(seen.managed_by)}: Muster leaves it alone here, and shows its status")
     if explanation.waits_for:
-        why = printable(explanation.waits_for)
-        lines.append(f"│ {why}" if why.startswith("waiting for") else f"│ waiting because: {why}")
+        lines.append(f"│ {printable(explanation.waits_for)}")
     elif seen.message:
         lines.append(f"│ {printable(seen.message)}")
     if status.steps is not None:

@@ -17,7 +17,7 @@ import structlog
 from muster.api.values.accelerators import Accelerators
 from muster.metrics.collector import Subject
 from muster.state.facts.accelerators import held
-from muster.state.facts.incidents.announcement import REASON, announcement
+from muster.state.facts.incidents.announcement import line
 from muster.state.facts.incidents.places import Places
 from muster.state.facts.incidents.readings import classes_of
 from muster.state.facts.incidents.signs import Run, Sign, is_stuck, shows, signs_of
@@ -184,10 +184,10 @@ class IncidentWatch:
                 continue
             # The time is in the status: another leader makes the same Event of it.
             since = float(int(_since(subject.record)))
-            if self._said.get(uid) != (said := (announcement(incident.key), since)):
+            told = line(incident.key, since, subject.record.epoch)
+            if self._said.get(uid) != (said := (told.about, since)):
                 self._said[uid] = said
-                line = StoryLine(since, subject.record.epoch, REASON, said[0], warning=True)
-                self._explained(subject.plan, line)
+                self._explained(subject.plan, told)
 
 
 def _since(record: Record) -> float:

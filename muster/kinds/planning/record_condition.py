@@ -100,7 +100,7 @@ def _message(record: Record) -> str:
         whole,
         message="",
         cause=replace(whole.cause, message="", last_line="", evidence="") if whole.cause else None,
-        known=replace(whole.known, message="") if whole.known else None,
+        stuck=replace(whole.stuck, evidence="") if whole.stuck else None,
         conditions=tuple(replace(each, message="") for each in whole.conditions),
     )
     while len(message := _compact(short)) > MOST and short.completed:

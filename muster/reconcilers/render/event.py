@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
-from muster.api.names import MANAGER
+from muster.api.names import ANNOTATION_ABOUT, MANAGER
 from muster.reconcilers.refs import ExperimentRef
 from muster.state.vocabulary.record import StoryLine
 
@@ -28,6 +28,7 @@ def render_event(ref: ExperimentRef, line: StoryLine, instance: str) -> dict[str
         "metadata": {
             "name": f"{ref.name}.{sha256(identity.encode('utf-8', 'replace')).hexdigest()[:16]}",
             "namespace": ref.namespace,
+            **({"annotations": {ANNOTATION_ABOUT: line.about}} if line.about else {}),
         },
         "involvedObject": {
             "apiVersion": ref.subject.api_version,

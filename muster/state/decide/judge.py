@@ -17,6 +17,7 @@ from muster.state.facts.context import (
     Suspend,
     Verdict,
 )
+from muster.state.facts.failure_cause import final
 from muster.state.facts.sentences import repeated
 from muster.state.policies import deadline, refusal, request
 from muster.state.policies.ending import success, suspension
@@ -70,7 +71,7 @@ def apply(context: Context, verdict: Succeed | Fail | Restart | Repair | Requeue
         case Fail():
             end = known.remembered(context, verdict)
             record = recurrence.ended(context, verdict.cause) if verdict.cause is not None else record
-            cause, message = end.cause or record.cause, end.message
+            cause, message = final(end.cause) or record.cause, end.message
             record = avoidance.failed_on(context.plan, record, end.cause) if end.cause is not None else record
             same = record.same_failure
             if verdict.cause is not None and same is not None and not same.again:  # else SameFailureAgain says it

@@ -32,7 +32,7 @@ from muster.state.policies import (
 from muster.state.policies.ending import retention
 from muster.state.policies.failures import recurrence, repair, volume
 from muster.state.policies.failures.cost import disruptions
-from muster.state.policies.rendezvous import Assembly
+from muster.state.policies.rendezvous import NOT_GATHERED, Assembly
 from muster.state.policies.watched import following, times
 from muster.state.summary import evidence, goodput, history
 from muster.state.summary.status import due, summarize
@@ -47,7 +47,6 @@ MOST_RAS: Final = 8
 """Members that may be asked for NCCL's RAS, one after the other."""
 _AWAITED: Final = frozenset({Phase.RESTARTING, Phase.QUEUED})
 """Phases after which an epoch begins."""
-NOT_GATHERED: Final = Assembly(False, False, 0, (), "", None, None)
 
 
 class Read(Enum):

@@ -36,8 +36,8 @@ class Waiting(NamedTuple):
     """Why an experiment is queued."""
 
     message: str
-    stuck: tuple[str, str] | None = None
-    """Reason and message."""
+    reason: str = ""
+    """Reason of Stuck; empty where it is not."""
     look_again: float | None = None
     """When the answer changes by the mere passing of time."""
 
@@ -145,7 +145,7 @@ def _silent(context: Context, workload: Workload) -> Waiting:
 
 
 def _stuck(reason: str, message: str) -> Waiting:
-    return Waiting(message, (reason, message))
+    return Waiting(message, reason)
 
 
 def said(message: str) -> str:

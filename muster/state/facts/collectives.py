@@ -38,12 +38,6 @@ def behind(context: Context) -> Collectives | None:
     return seen if well else None
 
 
-def stuck(context: Context) -> tuple[str, str] | None:
-    """Reason and sentence of the condition Stuck, if ranks wait in a collective for others."""
-    seen = behind(context)
-    return (COLLECTIVE_STUCK, sentence(seen)) if seen else None
-
-
 def slow(context: Context) -> Arrivals | None:
     """Who comes last to the collectives of a gang that makes progress; None where no process does or may."""
     seen, probe = context.view.arrivals_of(context.record.epoch), context.probe

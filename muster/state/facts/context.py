@@ -102,6 +102,8 @@ class Fail:
     reason: str
     message: str
     cause: Cause | None = None
+    named: frozenset[int] = frozenset()
+    """The ranks that the message names, with why they are missing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from msgspec.structs import replace
+
 from muster.api.last_words.launchers import NONE, sentence
 from muster.api.names import CONTAINER
 from muster.api.values.termination_message import are_a_reason
@@ -67,6 +69,11 @@ def gone_cause(context: Context, rank: int, group: str) -> Cause:
         disruption=True,
         place=context.plan.place(rank),
     )
+
+
+def final(cause: Cause | None) -> Cause | None:
+    """The cause of the end of the run."""
+    return replace(cause, final=True) if cause is not None else None
 
 
 KILLED = frozenset({143, 137})

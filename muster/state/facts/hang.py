@@ -50,13 +50,6 @@ def _at_work(context: Context) -> bool:
     return running and not (probe is not None and probe.leaving)
 
 
-def stuck(context: Context) -> tuple[str, str] | None:
-    """Reason and sentence of the condition Stuck, if the gang hangs."""
-    if progress := hung(context):
-        return HUNG, ": ".join(filter(None, (sentence(progress), where(context))))
-    return (HUNG, standstill(stand)) if (stand := still(context)) else None
-
-
 def standstill(stand: Places) -> str:
     """Since when no rank makes progress, or all others wait for ranks at work, and where they are."""
     what = "ranks at work keep the others waiting" if stand.awaited else "no progress"

@@ -10,7 +10,7 @@ from itertools import islice
 
 from muster.api.gang import MAX_MEMBERS
 from muster.api.names import CONTAINER
-from muster.api.status import ExperimentStatus, Phase
+from muster.api.status import ExperimentStatus
 from muster.api.values.humanize import age
 from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.api.values.termination_message import SIGNALLED
@@ -123,9 +123,8 @@ def of_last_failure(status: ExperimentStatus) -> str:
     if cause is None:
         return ""
     said = sentence(cause)
-    failed = status.phase == Phase.FAILED and said in status.message
-    if cause.epoch != status.epoch or failed:
-        return f"epoch {cause.epoch} ended because {said}{'' if failed else repeated(status)}"
+    if cause.epoch != status.epoch or cause.final:
+        return f"epoch {cause.epoch} ended because {said}{'' if cause.final else repeated(status)}"
     if cause.rank in attempts_of(status.attempts):
         return f"{said}; it runs again, and the others go on"
     return f"{said}; it is not run again" if cause.rank in from_ranges(status.ignored, MAX_MEMBERS) else said

@@ -22,6 +22,7 @@ from msgspec.structs import replace
 
 from muster.state.facts.causes import table
 from muster.state.facts.context import Context
+from muster.state.facts.obstacle import Obstacle
 from muster.state.policies.obstacles import (
     INIT_RUNS,
     NODE_NOT_READY,
@@ -30,7 +31,6 @@ from muster.state.policies.obstacles import (
     QUEUED_TWICE,
     REQUEST_UNMET,
     SANDBOX,
-    Obstacle,
     called_stuck,
 )
 from muster.state.policies.watched.obstacles import MEMBER_FAILED, PODS_MISSING

@@ -78,12 +78,19 @@ def judge(context: Context, passed: Sequence[ClockRule]) -> Restart | Repair | F
         return ReadFirst()
     message = sentence(context, clock)
     if clock.action is ClockAction.FAIL:
-        return Fail(clock.reason, message)
+        return Fail(clock.reason, message, named=_missing(context, clock))
     cause = Cause(context.record.epoch, clock.reason, message, context.now)
     late = _late(context, clock)
     if late is None:
         return spend(context, cause)
     return spend(context, replace(cause, group=late.group, rank=late.rank), of_job=True)
+
+
+def _missing(context: Context, clock: ClockRule) -> frozenset[int]:
+    """The ranks that the sentence of the clock names: those that the roll misses."""
+    probe = context.probe
+    served = clock.name is ClockName.ASSEMBLY and probe is not None and probe.served
+    return frozenset(probe.missing) if served and probe is not None else frozenset()
 
 
 def _late(context: Context, clock: ClockRule) -> Member | None:
@@ -102,10 +109,10 @@ def unsure(context: Context, name: ClockName) -> bool:
     return read is None or read.at < ends(context.plan, context.record)[name]
 
 
-def alerts(context: Context, passed: Iterable[ClockRule]) -> list[tuple[str, str]]:
-    """Reason and message of each passed clock that ends nothing, or asks another controller to end the run."""
+def alerting(context: Context, passed: Iterable[ClockRule]) -> ClockRule | None:
+    """The first passed clock that ends nothing, or asks another controller to end the run."""
     asks = bool(context.plan.watching.on_deadline)
-    return [(clock.reason, sentence(context, clock)) for clock in passed if asks or _alerts_only(clock)]
+    return next((clock for clock in passed if asks or _alerts_only(clock)), None)
 
 
 def _alerts_only(clock: ClockRule) -> bool:

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from muster.api.manifest.edits import changed
 from muster.state.facts.context import Context
-from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Phase, Record
 
 LONGEST = 500
@@ -29,30 +28,20 @@ def track(context: Context) -> Record:
         return record
     without_pods = record.phase in _WITHOUT_PODS or (record.phase is Phase.PENDING and not context.tally.pods)
     kept = shape if not record.shape or without_pods else record.shape
-    pending = _problem(plan) or plan.edits.waits or ", ".join(f"spec.{name}" for name in changed(kept, shape))
-    if (kept, pending, plan.edits.sizes) == (record.shape, record.pending_edits, record.groups):
-        return record
-    return replace(record, shape=kept, pending_edits=pending, groups=plan.edits.sizes)
-
-
-def refused(record: Record) -> bool:
-    """The latest edit cannot be run."""
-    return ": " in record.pending_edits  # a field, and what is wrong with it
+    problem = " ".join(plan.edits.problem.split())[:LONGEST]
+    pending = problem or plan.edits.waits or ", ".join(f"spec.{name}" for name in changed(kept, shape))
+    found = {"shape": kept, "pending_edits": pending, "edit_refused": bool(problem), "groups": plan.edits.sizes}
+    return record if all(getattr(record, name) == value for name, value in found.items()) else replace(record, **found)
 
 
 def sentence(record: Record, remark: str = "") -> str:
     """What is said of edits that the pods do not follow; empty without one. ``remark``: what the kind adds to it."""
     if not record.pending_edits:
         return ""
-    if refused(record):
+    if record.edit_refused:
         return f"the last edit is not followed, and the run goes on as before it: {record.pending_edits}"
     said = f"the edit of {record.pending_edits} holds for pods that are created from now on, and not for those that run"
     if not record.groups:
         return said
     more = "how many pods there are changes only while it is suspended"
     return "; ".join(filter(None, (said, more, remark)))
-
-
-def _problem(plan: Plan) -> str:
-    text = " ".join(plan.edits.problem.split())[:LONGEST]
-    return text if not text or ": " in text else f"spec: {text}"

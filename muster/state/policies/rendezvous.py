@@ -27,7 +27,9 @@ xla/pjrt/distributed/coordination/coordination_service.cc, and measurements with
 """
 
 from collections.abc import Sequence
+from enum import Enum
 from math import inf
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
@@ -35,17 +37,14 @@ from msgspec.structs import replace
 from muster.state.facts import admission, collectives, hang
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis import grouping
-from muster.state.facts.sentences import EXACT, all_succeeded, share, why_idle
+from muster.state.facts.failure_cause import RANK_FAILED
+from muster.state.facts.obstacle import Obstacle
 from muster.state.policies import blocked, deadline, lateness, obstacles, silence
-from muster.state.policies.failures import culprit, recurrence
+from muster.state.policies.failures import recurrence
 from muster.state.policies.failures.cost import disruptions
-from muster.state.policies.obstacles import Obstacle
-from muster.state.view.places.sentence import numbers
 from muster.state.view.probe_result import LOST_AFTER, ProbeResult
-from muster.state.view.roll import CoordinatorState, RankError
+from muster.state.view.roll import RankError
 from muster.state.vocabulary.coordinator import Completeness, Coordinator
-from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.record import ConditionType, Phase
 from muster.state.vocabulary.rules import ClockRule
 
@@ -54,8 +53,27 @@ DASHBOARD_NOT_SERVING = Causes.DASHBOARD_NOT_SERVING.stuck_as
 STARTS_WITHIN = 60.0
 """Seconds: the parts of Ray's dashboard have 30 to start, and it gives up when one has not."""
 
-CUT_OFF = "; a closed port would refuse: look for a NetworkPolicy, at network and node, then at a process that hangs"
-"""What is added where no answer comes in time (``CoordinatorState.TIMEOUT``). None of these is known to be the case."""
+NOT_SERVING = Causes.COORDINATOR_NOT_SERVING.stuck_as
+ROLL_SAYS: Final = frozenset({RANKS_MISSING, NOT_SERVING})
+"""Reasons of Stuck whose sentence is that of the roll."""
+
+
+class Roll(Enum):
+    """What the roll is taken from, and so which sentence it has (``summary.gathering``)."""
+
+    NONE = "none"
+    """The gang is not wanted."""
+    QUEUE = "queue"
+    READY = "ready"
+    """The readiness of the pods."""
+    AWAITED = "awaited"
+    """The coordinator has not served yet."""
+    ANSWER = "answer"
+    PARTIAL = "partial"
+    """The coordinator's answer about itself, and the readiness of the others."""
+    COUNT = "count"
+    RECORD = "record"
+    """What an earlier daemon has heard."""
 
 
 class Assembly(msgspec.Struct, frozen=True):
@@ -65,15 +83,22 @@ class Assembly(msgspec.Struct, frozen=True):
     coordinator_ready: bool
     arrived: int
     missing: tuple[int, ...]
-    message: str
-    stuck: tuple[str, str] | None
-    """Reason and message."""
-    look_again: float | None
+    roll: Roll = Roll.NONE
+    stuck: str = ""
+    """The reason of Stuck; empty where the gang is not."""
+    look_again: float | None = None
     """When the answer may change by the mere passing of time, in wall seconds."""
     obstacle: Obstacle | None = None
     """What keeps a member from going on, from its first moment."""
     passed: Sequence[ClockRule] = ()
     """The clocks that have run out."""
+    recorded: bool = False
+    """That reason is the one that an earlier daemon has written."""
+    quiet: bool = False
+    """Nobody has arrived for longer than usual."""
+
+
+NOT_GATHERED: Final = Assembly(False, False, 0, ())
 
 
 def assess(context: Context, passed: Sequence[ClockRule] = ()) -> Assembly:
@@ -90,8 +115,8 @@ def assess(context: Context, passed: Sequence[ClockRule] = ()) -> Assembly:
     else:
         gathered = _by_roll(context, coordinator, probe)
     if context.plan.lifecycle.deleting:
-        return replace(gathered, stuck=None, look_again=None)
-    if gathered.stuck is None and (stuck := collectives.stuck(context) or hang.stuck(context)):
+        return replace(gathered, stuck="", recorded=False, look_again=None)
+    if not gathered.stuck and (stuck := _hangs(context)):
         gathered = replace(gathered, stuck=stuck)
     elif (due := hang.due(context)) is not None:
         gathered = replace(gathered, look_again=min(at for at in (gathered.look_again, due) if at is not None))
@@ -100,34 +125,23 @@ def assess(context: Context, passed: Sequence[ClockRule] = ()) -> Assembly:
 
 def at_rest(context: Context, passed: Sequence[ClockRule] = ()) -> Assembly:
     """The gang is not wanted now: its pods end, or are gone. Only a clock or a refusal can make it stuck."""
-    gathered = Assembly(False, False, 0, (), "", None, None)
+    gathered = NOT_GATHERED
     said = admission.waiting(context) if context.record.phase is Phase.QUEUED else admission.held(context)
     if said is not None:
-        gathered = replace(gathered, message=said.message, stuck=said.stuck, look_again=said.look_again)
+        gathered = replace(gathered, roll=Roll.QUEUE, stuck=said.reason, look_again=said.look_again)
     return _until_evidence(context, _with_alerts(context, gathered, passed))
 
 
 def _by_readiness(context: Context) -> Assembly:
     tally, size = context.tally, context.plan.together
     here = min(tally.ready + tally.succeeded, size)
-    done = 0 < context.plan.size <= tally.succeeded
-    well = "are ready, or have ended with exit code 0" if _ended_apart(context, here) else "are ready"
-    message = all_succeeded(context.plan.size) if done else f"{share(here, size)} members {well}"
-    if here < size and size <= EXACT:
-        over = len(tally.outlived) + tally.succeeded >= context.plan.size  # an obstacle says it of all of them
-        absent = [
-            rank
-            for rank, pod in sorted(tally.members.items())
-            if pod.live and not pod.ready and rank not in tally.done and not (over and pod.outlived_by)
-        ]
-        message += f"; {grouping.named(context, absent, len(absent))}" if absent else ""
-    return Assembly(here >= size, here > 0, here, (), message, None, None)
+    return Assembly(here >= size, here > 0, here, (), Roll.READY)
 
 
-def _ended_apart(context: Context, here: int) -> bool:
-    """Some of these have ended, and not all together. A gang that only ends costs no write for that."""
-    meets = context.plan.coordinator is not None or context.plan.engine is Engine.WATCH
-    return meets and here > context.tally.ready and context.now >= obstacles.ends_count_at(context)
+def _hangs(context: Context) -> str:
+    if collectives.behind(context) is not None:
+        return collectives.COLLECTIVE_STUCK
+    return hang.HUNG if hang.hung(context) or hang.still(context) else ""
 
 
 def _as_persisted(context: Context, coordinator: Coordinator) -> Assembly | None:
@@ -142,20 +156,22 @@ def _as_persisted(context: Context, coordinator: Coordinator) -> Assembly | None
     was_ready = ready is not None and bool(ready.status)
     if roll is None or not (was_ready or roll.arrived or assembled):
         return None
-    said, stuck, look_again = record.condition(ConditionType.ASSEMBLED), _persisted_stuck(context), None
+    stuck, look_again = _recorded_reason(context), None
+    recorded = bool(stuck)
     if probe is not None:
         absent_at, due = probe.since + LOST_AFTER, probe.since + coordinator.quiet
         was_ready = was_ready and context.now < absent_at
-        if stuck is None and context.now >= due:
-            stuck = silence.unreachable(probe)
+        if not stuck and context.now >= due:
+            stuck = silence.UNREACHABLE
         look_again = min((at for at in (absent_at, due) if at > context.now), default=None)
     return Assembly(
         complete=assembled is not None,
         coordinator_ready=was_ready,
         arrived=roll.arrived,
         missing=roll.missing,
-        message=said.message if said else "",
+        roll=Roll.RECORD,
         stuck=stuck,
+        recorded=recorded,
         look_again=look_again,
     )
 
@@ -164,23 +180,13 @@ def _before_serving(context: Context, coordinator: Coordinator) -> Assembly:
     """The coordinator has not answered in this epoch yet."""
     pod = context.tally.members.get(coordinator.rank)
     since = lateness.serves_since(context, coordinator)
-    stuck, look_again = None, None
-    if pod is None or not pod.started:
-        which = f"{pod.name}, {why_idle(pod)}" if pod else "no pod yet"
-        message = f"waiting for the coordinator's process: rank {coordinator.rank} ({which})"
-    else:
-        state = f", port {context.probe.answer.coordinator}" if context.probe else ""
-        address = context.plan.coordinator_address(context.record.epoch)
-        which = f"rank {coordinator.rank}, {pod.name}, running{state}"
-        message = f"waiting for the coordinator to serve at {address} ({which})"
-        if since is not None and context.now >= since + coordinator.first_serve:
-            message += f", for more than {coordinator.first_serve:g} s"
-            cut_off = context.probe is not None and context.probe.answer.coordinator is CoordinatorState.TIMEOUT
-            message += CUT_OFF if cut_off else coordinator.opening
-            stuck = (Causes.COORDINATOR_NOT_SERVING.stuck_as, message)
-        elif since is not None:
+    stuck, look_again = "", None
+    if pod is not None and pod.started and since is not None:
+        if context.now >= since + coordinator.first_serve:
+            stuck = NOT_SERVING
+        else:
             look_again = since + coordinator.first_serve
-    return Assembly(False, False, 0, (), message, stuck, look_again)
+    return Assembly(False, False, 0, (), Roll.AWAITED, stuck, look_again)
 
 
 def _by_roll(context: Context, coordinator: Coordinator, probe: ProbeResult) -> Assembly:
@@ -189,36 +195,25 @@ def _by_roll(context: Context, coordinator: Coordinator, probe: ProbeResult) -> 
     complete = probe.passed if coordinator.complete is Completeness.PASSED else probe.arrived >= size
     missing = size - probe.arrived
     due = _quiet_at(coordinator, probe)
-    quiet, stuck = context.now >= due, None
+    quiet, stuck = context.now >= due, ""
     late_at = lateness.late_at(context, coordinator, probe, due) if not complete and missing > 0 else due
-    count = f"{probe.arrived}/{size}" if quiet else share(probe.arrived, size)
     present = probe.present(context.now)
-    message = f"{count} ranks {_arrived(coordinator, probe, present)}"
-    if not complete and missing > 0 and (quiet or size <= EXACT):
-        message += "; missing " + grouping.named(context, probe.missing, missing)
-    if (places := context.view.places_of(context.record.epoch)) and (other := numbers(places, total)):
-        message += f"; {other}"
-    lost, look_again = silence.of(context, coordinator, probe)
+    lost, look_again = _silence(context, coordinator, probe)
     if total != size:
-        stuck = (
-            Causes.PROCESS_COUNT.stuck_as,
-            f"the coordinator waits for {total} processes, the gang has {size} members",
-        )
+        stuck = Causes.PROCESS_COUNT.stuck_as
     elif lost or not probe.serving:
         stuck = lost
-    elif errors := _of_running_members(context, probe):
-        rank, _, text = errors[0]
-        rank = named.rank if (named := culprit.named(context)) else rank
-        stuck = ("RankFailed", f"the coordinator gave up rank {rank}: {text}")
+    elif given_up(context, probe):
+        stuck = RANK_FAILED
     elif not complete and missing > 0 and context.now >= late_at:
-        stuck = (RANKS_MISSING, message)
+        stuck = RANKS_MISSING
     elif not complete:
         waits = [at for at in (look_again, due, late_at) if at is not None and context.now < at < inf]
         look_again = min(waits, default=look_again)
-    return Assembly(complete, present, probe.arrived, probe.missing, message, stuck, look_again)
+    return Assembly(complete, present, probe.arrived, probe.missing, Roll.ANSWER, stuck, look_again, quiet=quiet)
 
 
-def _of_running_members(context: Context, probe: ProbeResult) -> Sequence[RankError]:
+def given_up(context: Context, probe: ProbeResult) -> Sequence[RankError]:
     """The members that the coordinator gave up. One that runs again alone is awaited, and not stuck."""
     if not context.plan.piecewise:
         return probe.answer.errors
@@ -232,17 +227,17 @@ def _by_partial_roll(context: Context, coordinator: Coordinator, probe: ProbeRes
     if probe.answer.joined is not None:
         return _by_count(context, coordinator, probe)
     others = _by_readiness(context)
-    lost, look_again = silence.of(context, coordinator, probe)
+    lost, look_again = _silence(context, coordinator, probe)
     lacks, due = probe.answer.lacks, probe.since + STARTS_WITHIN
-    if lacks and lost is None:
-        lost = (DASHBOARD_NOT_SERVING, lacks) if context.now >= due else None
+    if lacks and not lost:
+        lost = DASHBOARD_NOT_SERVING if context.now >= due else ""
         look_again = min((at for at in (look_again, due) if at is not None and at > context.now), default=None)
     return Assembly(
         complete=others.complete and probe.arrived > 0 and not lacks,
         coordinator_ready=probe.present(context.now),
         arrived=others.arrived,
         missing=(),
-        message=f"{others.message}; {probe.answer.partial}",
+        roll=Roll.PARTIAL,
         stuck=lost,
         look_again=look_again,
     )
@@ -258,22 +253,20 @@ def _by_count(context: Context, coordinator: Coordinator, probe: ProbeResult) ->
     """The coordinator counts the members and does not name them."""
     size, arrived = context.plan.expected, probe.arrived
     complete, present = arrived >= size, probe.present(context.now)
-    message = f"{share(arrived, size)} ranks {_arrived(coordinator, probe, present)}; {probe.answer.partial}"
-    if not complete and size <= EXACT and (idle := context.tally.idle):
-        message += f"; {grouping.named(context, (pod.rank for pod in idle.values()), len(idle))}"
     due = lateness.late_by_count_at(context, coordinator, probe, _quiet_at(coordinator, probe))
-    stuck, look_again = silence.of(context, coordinator, probe)
-    if stuck is None and not complete and probe.serving:
+    stuck, look_again = _silence(context, coordinator, probe)
+    if not stuck and not complete and probe.serving:
         if context.now >= due:
-            stuck = (RANKS_MISSING, message)
+            stuck = RANKS_MISSING
         else:
             look_again = min((at for at in (look_again, due) if at is not None), default=None)
-    return Assembly(complete, present, arrived, (), message, stuck, look_again)
+    return Assembly(complete, present, arrived, (), Roll.COUNT, stuck, look_again)
 
 
-def _arrived(coordinator: Coordinator, probe: ProbeResult, present: bool) -> str:
-    """The word does not change with each answer of a coordinator that comes and goes."""
-    return "arrived" if present or silence.is_past_it(coordinator, probe) else "had arrived"
+def _silence(context: Context, coordinator: Coordinator, probe: ProbeResult) -> tuple[str, float | None]:
+    """The reason of Stuck of a coordinator that is silent, and when that may change."""
+    state, look_again = silence.of(context, coordinator, probe)
+    return silence.UNREACHABLE if state is not None else "", look_again
 
 
 def _with_alerts(context: Context, gathered: Assembly, passed: Sequence[ClockRule]) -> Assembly:
@@ -284,27 +277,29 @@ def _with_alerts(context: Context, gathered: Assembly, passed: Sequence[ClockRul
         soon = [at for at in (gathered.look_again, due) if at is not None and at > context.now]
         gathered = replace(gathered, look_again=min(soon, default=None))
     if obstacle and obstacle.begins <= context.now:
-        gathered = replace(gathered, message=_joined(obstacle, gathered.message), obstacle=obstacle)
+        gathered = replace(gathered, obstacle=obstacle)
     refusal = context.view.engine.refusal
-    alarm = (refusal.reason, refusal.message) if refusal else None
+    alarm, recorded = refusal.reason if refusal else "", False
     if passed:
         gathered = replace(gathered, passed=passed)
-        alarm = alarm or next(iter(deadline.alerts(context, passed)), None)
-    if alarm is None and gathered.obstacle and obstacle and due is not None and due <= context.now:
-        alarm = obstacle.reason, obstacle.message
+        if not alarm and (clock := deadline.alerting(context, passed)) is not None:
+            alarm = clock.reason
+    if not alarm and gathered.obstacle and obstacle and due is not None and due <= context.now:
+        alarm = obstacle.reason
     lingers_until = blocked.lingers_until(context.record)
-    if alarm is None and lingers_until is not None:
+    if not alarm and lingers_until is not None:
         soon = [at for at in (gathered.look_again, lingers_until) if at is not None]
         gathered = replace(gathered, look_again=min(soon))
         if blocked.may_come_back(context):
-            alarm = _persisted_stuck(context)
-        elif gathered.stuck and gathered.stuck[0] == RANKS_MISSING:
-            gathered = replace(gathered, stuck=None)
-    alarm = alarm or disruptions.loop(context) or (None if gathered.stuck else recurrence.stuck(context))
-    if alarm is None:
-        return gathered
-    rest = gathered.message.removeprefix(alarm[1]).removeprefix("; ")
-    return replace(gathered, message="; ".join(filter(None, (alarm[1], rest))), stuck=alarm)
+            alarm = _recorded_reason(context)
+            recorded = bool(alarm)
+        elif gathered.stuck == RANKS_MISSING:
+            gathered = replace(gathered, stuck="", recorded=False)
+    if not alarm and disruptions.loops(context):
+        alarm = disruptions.REASON
+    if not alarm and not gathered.stuck and recurrence.recurs(context):
+        alarm = recurrence.REASON
+    return replace(gathered, stuck=alarm, recorded=recorded) if alarm else gathered
 
 
 def _until_evidence(context: Context, gathered: Assembly) -> Assembly:
@@ -312,14 +307,14 @@ def _until_evidence(context: Context, gathered: Assembly) -> Assembly:
 
     A daemon that takes over has been refused nothing yet, and has not heard how long the roll has been quiet.
     """
-    before = _persisted_stuck(context)
-    if before is None or gathered.stuck or context.record.finished or context.record.phase is Phase.SUSPENDED:
+    before = _recorded_reason(context)
+    if not before or gathered.stuck or context.record.finished or context.record.phase is Phase.SUSPENDED:
         return gathered
-    unmoved = before[0] == RANKS_MISSING and not gathered.complete and _roll_unmoved(context)
+    unmoved = before == RANKS_MISSING and not gathered.complete and _roll_unmoved(context)
     unseen = hang.unseen(context) or collectives.unseen(context)
     if context.view.engine.answered and not unmoved and not unseen:
         return gathered
-    return replace(gathered, stuck=before)
+    return replace(gathered, stuck=before, recorded=True)
 
 
 def _roll_unmoved(context: Context) -> bool:
@@ -328,14 +323,9 @@ def _roll_unmoved(context: Context) -> bool:
     return probe is not None and roll is not None and (probe.arrived, probe.missing) == (roll.arrived, roll.missing)
 
 
-def _persisted_stuck(context: Context) -> tuple[str, str] | None:
+def _recorded_reason(context: Context) -> str:
+    """The reason of Stuck as an earlier daemon, or this one, has written it; empty where there is none."""
     stuck = context.record.condition(ConditionType.STUCK)
     if stuck is None or not stuck.status or stuck.reason == recurrence.REASON:  # that one is in the record itself
-        return None
-    return stuck.reason, stuck.message
-
-
-def _joined(obstacle: Obstacle, roll: str) -> str:
-    """The obstacle's sentence and then the roll's, unless it has nothing to add: it names the same pod, or is there."""
-    added = roll and obstacle.pod not in roll and roll not in obstacle.message
-    return f"{obstacle.message}; {roll}" if added else obstacle.message
+        return ""
+    return stuck.reason

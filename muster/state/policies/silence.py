@@ -5,26 +5,28 @@ other comes and goes, until it has been silent for as long as it should have ans
 each of its turns.
 """
 
+from enum import Enum
 from typing import Final
 
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
 from muster.state.view.probe_result import LOST_AFTER, ProbeResult
-from muster.state.view.roll import CoordinatorState
 from muster.state.vocabulary.coordinator import Coordinator
 
-_PORT: Final = {
-    CoordinatorState.REFUSED: "its port refuses connections",
-    CoordinatorState.TIMEOUT: "its port does not answer in time",
-    CoordinatorState.SILENT: "its port accepts connections but sends no answer",
-    CoordinatorState.TLS: "its port wants TLS",
-    CoordinatorState.OTHER_PROTOCOL: "its port speaks another protocol",
-    CoordinatorState.UNHEALTHY: "it reports that it does not serve",
-}
-"""What its port shows, where the probe has nothing more exact."""
+UNREACHABLE: Final = Causes.COORDINATOR_UNREACHABLE.stuck_as
 
 
-def of(context: Context, coordinator: Coordinator, probe: ProbeResult) -> tuple[tuple[str, str] | None, float | None]:
+class Silence(Enum):
+    """How a coordinator that served in this epoch is silent."""
+
+    LASTING = "lasting"
+    RESTARTED = "restarted"
+    """Its program is a later one than that which served."""
+    FLAPPING = "flapping"
+    """It comes and goes."""
+
+
+def of(context: Context, coordinator: Coordinator, probe: ProbeResult) -> tuple[Silence | None, float | None]:
     """What is stuck about a coordinator that does not answer, or not for long, and when that may change."""
     turns_at = probe.turns_at(context.now)
     if is_past_it(coordinator, probe):
@@ -34,11 +36,11 @@ def of(context: Context, coordinator: Coordinator, probe: ProbeResult) -> tuple[
         lasts = LOST_AFTER if probe.hold and probe.was_steady else max(coordinator.quiet, probe.hold)
         due = probe.silent_at + lasts
         if context.now >= due:
-            return unreachable(probe, started_again=_started_again(context, coordinator, probe)), turns_at
+            again = _started_again(context, coordinator, probe)
+            return Silence.RESTARTED if again else Silence.LASTING, turns_at
     look_again = min((at for at in (due, turns_at) if at is not None), default=None)
     if probe.hold and not probe.present(context.now):
-        what = f"the coordinator comes and goes: it counts as serving once it has answered for {probe.hold:g} s"
-        return ("CoordinatorUnreachable", what), look_again
+        return Silence.FLAPPING, look_again
     return None, look_again
 
 
@@ -55,13 +57,6 @@ def known_in(context: Context) -> bool:
     """The same of the present epoch; True where there is no coordinator that was asked."""
     coordinator, probe = context.plan.coordinator, context.probe
     return coordinator is None or probe is None or known(coordinator, probe, context.now)
-
-
-def unreachable(probe: ProbeResult, *, started_again: bool = False) -> tuple[str, str]:
-    """What is stuck about a coordinator that served in this epoch and has stopped responding."""
-    what = "restarted and has not served since" if started_again else "stopped responding"
-    how = probe.answer.detail or _PORT.get(probe.answer.coordinator, "it serves no members")
-    return Causes.COORDINATOR_UNREACHABLE.stuck_as, f"the coordinator {what}: {how}"
 
 
 def _started_again(context: Context, coordinator: Coordinator, probe: ProbeResult) -> bool:

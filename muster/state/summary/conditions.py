@@ -11,6 +11,7 @@ from muster.state.facts.collectives import HANGS
 from muster.state.facts.context import Context
 from muster.state.facts.sentences import EXACT, placed, sentence, share, why_idle
 from muster.state.policies.rendezvous import Assembly
+from muster.state.summary.gathering import Gathering
 from muster.state.vocabulary.record import Condition, ConditionType, Phase
 
 NO_COORDINATOR = "NoCoordinator"
@@ -27,13 +28,13 @@ Row = tuple[bool, str, str]
 """Status, reason and message of one condition."""
 
 
-def renew(context: Context, assembly: Assembly, coordinator: str) -> tuple[Condition, ...]:
+def renew(context: Context, assembly: Assembly, said: Gathering, coordinator: str) -> tuple[Condition, ...]:
     """All conditions as they are now; ``since`` moves only where the status flipped, ``reason_at`` with the reason.
 
     ``coordinator`` is its address. In most decisions they are as they were.
     """
     generation, record = context.plan.generation, context.record
-    rows = _rows(context, assembly, coordinator)
+    rows = _rows(context, assembly, said, coordinator)
     if _are(record.conditions, rows, generation):
         return record.conditions
     before = map(record.condition, TYPES)  # another version of Muster may have written others
@@ -73,32 +74,32 @@ def unseen(context: Context) -> bool:
     return context.tally.succeeded >= context.plan.size or (said is not None and said.reason == ROLL_NOT_SEEN)
 
 
-def _rows(context: Context, assembly: Assembly, coordinator: str) -> tuple[Row, ...]:
+def _rows(context: Context, assembly: Assembly, said: Gathering, coordinator: str) -> tuple[Row, ...]:
     """What is true of each of ``TYPES``, in that order."""
     record, phase, over = context.record, context.record.phase, context.record.finished
     at_rest = not over and not record.gathering
     suspended, restarting = at_rest and phase is Phase.SUSPENDED, at_rest and phase is Phase.RESTARTING
     why = sentence(record.cause) if restarting and record.cause else ""
-    stuck, message = assembly.stuck or ("NotStuck", "")
+    stuck = assembly.stuck or "NotStuck"
     return (
         (suspended, "Suspended" if suspended else "NotSuspended", ""),
         _scheduled(context),
         _coordinator(context, assembly, coordinator),
-        _assembled(context, assembly, over=over),
+        _assembled(context, said.roll, over=over),
         (restarting, "GangRestart" if restarting else "NotRestarting", why),
-        (assembly.stuck is not None, stuck, message),
+        (bool(assembly.stuck), stuck, said.stuck),
         (True, record.reason, record.message) if over and phase is Phase.SUCCEEDED else NOT_SUCCEEDED,
         (True, record.reason, record.message) if over and phase is Phase.FAILED else NOT_FAILED,
         (True, record.reason, record.message) if over else UNFINISHED,
     )
 
 
-def _assembled(context: Context, assembly: Assembly, *, over: bool) -> Row:
+def _assembled(context: Context, roll: str, *, over: bool) -> Row:
     if context.record.assembled_at is not None:
-        return True, "RollComplete", assembly.message
+        return True, "RollComplete", roll
     if over and unseen(context):
         return False, ROLL_NOT_SEEN, UNSEEN
-    return False, "RollIncomplete", assembly.message
+    return False, "RollIncomplete", roll
 
 
 def _coordinator(context: Context, assembly: Assembly, address: str) -> Row:

@@ -60,7 +60,7 @@ def taken(seen: Context, assembly: Assembly, after: Record) -> EpochEvidence:
         stuck=stuck.reason if stuck else "",
         stuck_at=stuck.reason_since if stuck else None,
         stuck_by=stuck.message if stuck else "",
-        known=known.message if known else "",
+        known=known.evidence if known else "",
         roll=now.roll or before.roll,
         steps=progress_sentence(progress, seen.now) if progress else "",
         collectives=collectives.sentence(waits) if waits else "",

@@ -20,6 +20,7 @@ from muster.state.view.stale_members import STALE_MEMBERS
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import STORY_LINES, Cause, ConditionType, Phase, Record, StoryLine, attempts_of
 
+STUCK: Final = "Stuck"
 KEPT_FIRST = 8
 """Lines of the beginning that are never dropped: how a run started explains how it ends."""
 
@@ -31,8 +32,15 @@ Turns = Callable[[Record | None, Record], Iterator[tuple[str, str, bool]]]
 def new_lines(before: Record | None, after: Record, now: float, turns: Turns) -> tuple[StoryLine, ...]:
     """The lines that lead from one record to the next."""
     return tuple(
-        StoryLine(now, after.epoch, reason, message, warning) for reason, message, warning in turns(before, after)
+        StoryLine(now, after.epoch, reason, message, warning, _about(reason, after))
+        for reason, message, warning in turns(before, after)
     )
+
+
+def _about(reason: str, after: Record) -> str:
+    """The reason of Stuck, for programs: the sentence has it for people."""
+    stuck = after.condition(ConditionType.STUCK) if reason == STUCK else None
+    return stuck.reason if stuck is not None else ""
 
 
 def append(story: tuple[StoryLine, ...], lines: tuple[StoryLine, ...]) -> tuple[StoryLine, ...]:
@@ -62,7 +70,7 @@ def turns(plan: Plan, before: Record | None, after: Record) -> Iterator[tuple[st
     if before is not None and before.epoch == after.epoch and not after.finished:
         yield from _repairs(before, after)
     if after.pending_edits and (before is None or before.pending_edits != after.pending_edits):
-        yield "EditRefused" if edits.refused(after) else "EditPending", edits.sentence(after), True
+        yield "EditRefused" if after.edit_refused else "EditPending", edits.sentence(after), True
     if after.volume_lost_at is not None and (before is None or before.volume_lost_at != after.volume_lost_at):
         yield "SharedVolumeLost", volume.sentence(after), True
     if before is not None and before.node_failures != after.node_failures:
@@ -185,7 +193,7 @@ def _flips(before: Record | None, after: Record) -> Iterator[tuple[str, str, boo
             continue
         if kind is ConditionType.STUCK:
             if new.status:
-                yield "Stuck", f"{new.reason}: {new.message}", True
+                yield STUCK, f"{new.reason}: {new.message}", True
             elif old and old.status:
                 yield "NotStuck", new.message or _over(old.reason), False
         elif new.status and not (old and old.status) and new.reason != NO_COORDINATOR:

@@ -45,6 +45,7 @@ from muster.state.policies.watched import ends
 from muster.state.policies.watched.stale_status import RESTARTED_IN_PLACE
 from muster.state.summary import in_place
 from muster.state.summary.conditions import renew, unseen
+from muster.state.summary.gathering import Gathering, gathering
 from muster.state.view.progress import shown_rate
 from muster.state.view.read_only import ReadOnlyBudget
 from muster.state.view.roll import RankState
@@ -79,12 +80,13 @@ def summarize(context: Context, assembly: Assembly) -> Record:
         ended = sum(rank >= plan.expected for rank in context.tally.done) if plan.expected < plan.size else 0
         ready, roll = assembly.arrived + ended, RollCall(plan.expected, assembly.arrived, assembly.missing)
     coordinator = plan.coordinator_address(record.epoch)
-    conditions = renew(context, assembly, coordinator)
+    said = gathering(context, assembly)
+    conditions = renew(context, assembly, said, coordinator)
     reason, message = record.reason, record.message
     restarts = container_restarts.track(context)
-    stuck = assembly.stuck is not None and assembly.stuck[0] != recurrence.REASON  # that one keeps no member
+    stuck = assembly.stuck not in ("", recurrence.REASON)  # that one keeps no member
     if not record.finished:
-        reason, message = _waiting_for(context, assembly, conditions)
+        reason, message = _waiting_for(context, assembly, said, conditions)
         beside = _still_running(context) if _goes_on_beside(context) else ""
         slow = "" if stuck else at_work.advice(context) or collectives.advice(context)
         named = reason in in_place.NAMED_BY or not record.gathering
@@ -106,7 +108,7 @@ def summarize(context: Context, assembly: Assembly) -> Record:
         reason=reason,
         message=message,
         conditions=conditions,
-        known=known.track(context, stuck=stuck),
+        stuck=known.track(context, assembly.stuck, said.stuck),
         in_place=restarts,
     )
 
@@ -121,22 +123,21 @@ def _deadline(context: Context) -> float | None:
     return float(ceil(started + total.after)) if total and started is not None else None
 
 
-def _waiting_for(context: Context, assembly: Assembly, conditions: tuple[Condition, ...]) -> tuple[str, str]:
+def _waiting_for(
+    context: Context, assembly: Assembly, said: Gathering, conditions: tuple[Condition, ...]
+) -> tuple[str, str]:
     """One line: what it is waiting for."""
     record, tally, size = context.record, context.tally, context.plan.size
     words = WORDS[context.plan.engine]
     if context.plan.lifecycle.deleting:
         return "Deleting", ends.deletion(context)
     if assembly.stuck:
-        reason, message = assembly.stuck
-        if message in assembly.message:
-            return reason, assembly.message
-        return reason, "; ".join(filter(None, (message, assembly.message)))
+        return assembly.stuck, said.whole
     at_rest = not record.gathering
     if at_rest and record.phase is Phase.SUSPENDED:
         if admission.held(context) is not None:
             reason = "Queued" if context.view.admission else "Suspended"
-            return reason, "; ".join(filter(None, (assembly.message, _still_running(context))))
+            return reason, "; ".join(filter(None, (said.whole, _still_running(context))))
         own = context.view.own
         if own is not None and own.queued:
             return "Queued", own.queued
@@ -144,7 +145,7 @@ def _waiting_for(context: Context, assembly: Assembly, conditions: tuple[Conditi
         return "Suspended", "; ".join(filter(None, (what, _still_running(context) if words.beside else "")))
     if at_rest and record.phase is Phase.QUEUED:
         ending = "" if older_pods.clear(context) else f"; waiting for {of_lingering(context)} to terminate"
-        return "Queued", f"{assembly.message}{ending}"
+        return "Queued", f"{said.whole}{ending}"
     if not older_pods.clear(context) and not _goes_on_beside(context):
         return "AwaitingOldPods", f"waiting for {of_lingering(context)} to terminate{_after(record)}"
     if at_rest and record.phase is Phase.RESTARTING:
@@ -154,10 +155,10 @@ def _waiting_for(context: Context, assembly: Assembly, conditions: tuple[Conditi
     if assembly.obstacle:
         pending = record.phase is Phase.PENDING
         if stale and assembly.obstacle.reason == RESTARTED_IN_PLACE:
-            return STALE_MEMBERS, assembly.message  # it names the restart, mostly the coordinator's, and the stale
-        return assembly.obstacle.reason, assembly.obstacle.message if pending else assembly.message
+            return STALE_MEMBERS, said.whole  # it names the restart, mostly the coordinator's, and the stale
+        return assembly.obstacle.reason, said.obstacle if pending else said.whole
     if waiting := gates.awaited(context):
-        return "AwaitingGroup", "; ".join(filter(None, (waiting, assembly.message)))
+        return "AwaitingGroup", "; ".join(filter(None, (waiting, said.whole)))
     if record.phase is Phase.PENDING:
         if tally.pods < size and tally.scheduled == tally.pods:
             return "CreatingPods", f"{share(tally.pods, size)} pods created"
@@ -167,13 +168,13 @@ def _waiting_for(context: Context, assembly: Assembly, conditions: tuple[Conditi
             f"starting {size} {'member' if size == 1 else 'members'}" if scheduled.status else scheduled.message,
         )
     if record.phase is Phase.ASSEMBLING:
-        return "AwaitingRanks", assembly.message
+        return "AwaitingRanks", said.whole
     if stale:
-        return STALE_MEMBERS, assembly.message
+        return STALE_MEMBERS, said.whole
     coordinator = context.plan.coordinator
     if not assembly.complete and (coordinator is None or coordinator.complete is Completeness.ARRIVED):
-        return "AwaitingRanks", assembly.message
-    return "RollComplete", assembly.message
+        return "AwaitingRanks", said.whole
+    return "RollComplete", said.whole
 
 
 def _goes_on_beside(context: Context) -> bool:

@@ -65,11 +65,10 @@ class Awaited(NamedTuple):
     @property
     def sentence(self) -> str:
         """``rank 0 is computing in evaluate (train.py:40); 2 ranks wait for it``."""
-        at: dict[str, list[int]] = {}
+        at: dict[tuple[str, str], list[int]] = {}
         for rank, doing in self.workers:
-            verb = "waits for input" if doing.how == INPUT else f"is {doing.how or 'at work'}"
-            at.setdefault(f"{verb} {doing.place}".rstrip(), []).append(rank)
-        said = [f"{_who(ranks)} {_many(what, len(ranks))}" for what, ranks in list(at.items())[:NAMED_PLACES]]
+            at.setdefault((doing.how, doing.place), []).append(rank)
+        said = [f"{_who(ranks)} {_does(*what, len(ranks) > 1)}" for what, ranks in list(at.items())[:NAMED_PLACES]]
         if (rest := sum(map(len, list(at.values())[NAMED_PLACES:]))) > 0:
             said.append(f"{rest} more are at work")
         whom = "it" if len(self.workers) == 1 else "them"
@@ -89,5 +88,9 @@ def _who(ranks: list[int]) -> str:
     return f"rank {ranks[0]}" if len(ranks) == 1 else f"ranks {to_ranges(ranks, NAMED_RANGES).replace(',', ', ')}"
 
 
-def _many(what: str, count: int) -> str:
-    return what if count == 1 else what.replace("is ", "are ", 1).replace("waits ", "wait ", 1)
+def _does(how: str, place: str, many: bool) -> str:
+    if how == INPUT:
+        verb = "wait for input" if many else "waits for input"
+    else:
+        verb = f"{'are' if many else 'is'} {how or 'at work'}"
+    return f"{verb} {place}" if place else verb

@@ -15,7 +15,7 @@ from muster.api.causes import Cause, ContainerRestarts
 from muster.api.conditions import Condition, ConditionType
 from muster.api.errors import MusterError
 from muster.api.gang import MAX_MEMBERS, GroupSize, HeldDevices, RollCall, Steps
-from muster.api.hindrances import Blocked, Known
+from muster.api.hindrances import Blocked, Stuck
 from muster.api.restart_counts import Attempts, JobRestarts, NodeFailures, RestartReason, RuleUse, SameFailure
 from muster.api.status import STORY_LINES, ExperimentStatus, Phase, StoryLine
 from muster.api.values.rank_ranges import from_ranges, to_ranges
@@ -37,7 +37,6 @@ __all__ = [
     "GroupSize",
     "HeldDevices",
     "JobRestarts",
-    "Known",
     "NodeFailures",
     "Phase",
     "Record",
@@ -47,6 +46,7 @@ __all__ = [
     "SameFailure",
     "Steps",
     "StoryLine",
+    "Stuck",
 ]
 
 FINISHED = frozenset({Phase.SUCCEEDED, Phase.FAILED})
@@ -95,6 +95,11 @@ class Record(ExperimentStatus, frozen=True, gc=False, kw_only=True):
     def gathering(self) -> bool:
         """The gang is wanted now: its members start, gather or work."""
         return self.phase in _GATHERING
+
+    @property
+    def known(self) -> Stuck | None:
+        """Which members keep the gang; None where it is not stuck, or by no member."""
+        return self.stuck if self.stuck is not None and self.stuck.cause else None
 
     def attempt_of(self, rank: int) -> int:
         """The current attempt of that rank in this epoch."""

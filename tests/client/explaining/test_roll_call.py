@@ -34,8 +34,8 @@ async def test_a_rank_whose_pod_looks_well_has_its_finding(client: Client, serve
         server.pod(f"pod-{rank}", labels("mine", rank), **running())
     said = "the coordinator stopped responding: its port accepts connections but sends no answer"
     stuck = {"type": "Stuck", "status": "True", "reason": "CoordinatorUnreachable", "message": said}
-    known = {"cause": "CoordinatorFrozen", "message": said, "ranks": "0", "time": "2026-01-01T00:00:00Z"}
-    server.status("mine", phase="Running", size=2, conditions=[stuck], known=known)
+    known = {"cause": "CoordinatorFrozen", "evidence": said, "ranks": "0", "time": "2026-01-01T00:00:00Z"}
+    server.status("mine", phase="Running", size=2, conditions=[stuck], stuck=known)
     roll = (await client.explain("mine")).roll_call(NOW)
     assert roll is not None
     assert {rank: each.cause for rank, each in roll.unseen.items()} == {0: "CoordinatorFrozen"}

@@ -19,6 +19,7 @@ from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import Gate, GateCondition
 from tests.builders import NOW, answer, pod, record
 from tests.kinds.ray.test_kuberay import planned
+from tests.state.gathered import gathered
 from tests.state.story import Story
 
 HEAD, SMALL, BIG, SUBMITTER = (0,), (1, 2), (3,), (4,)
@@ -127,7 +128,7 @@ def stuck(after: float) -> tuple[str, str] | None:
         story.view.change(None, place(story.plan, rank))
     story.view.observe_probe(heard(0, 1, 3), 0)
     context = Context.at(story.plan, record(phase=Phase.ASSEMBLING, assembling_at=NOW), story.view, NOW + after)
-    return rendezvous.assess(context).stuck
+    return gathered(context, rendezvous.assess(context)).stuck
 
 
 def test_ray_nodes_may_take_a_minute_to_join() -> None:
@@ -146,7 +147,7 @@ def test_a_node_that_ray_gave_up_is_said_with_rays_reason() -> None:
     said = replace(said, states=states, errors=(RankError(3, 0, "missing too many heartbeats"),))
     story.view.observe_probe(said, 0)
     context = Context.at(story.plan, record(phase=Phase.RUNNING), story.view, NOW)
-    assert rendezvous.assess(context).stuck == (
+    assert gathered(context, rendezvous.assess(context)).stuck == (
         "RankFailed", "the coordinator gave up rank 2: missing too many heartbeats",
     )  # fmt: skip
 
@@ -161,7 +162,7 @@ def test_a_worker_that_is_to_run_again_is_not_stuck_though_ray_gave_it_up() -> N
     said = replace(said, states=states, errors=(RankError(3, 0, "the raylet has ended"),))
     story.view.observe_probe(said, 0)
     context = Context.at(story.plan, record(phase=Phase.RUNNING), story.view, NOW)
-    assert rendezvous.assess(context).stuck is None
+    assert not rendezvous.assess(context).stuck
 
 
 def test_what_ray_says_of_addresses_that_are_no_members_is_left_out() -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from muster.api.last_words.launchers import Child
 from muster.state.facts.context import Context
@@ -268,8 +269,7 @@ FAILED = Cause(0, "Error", "boom", NOW, pod="p-2", rank=2, exit_code=1)
          "rank 2 (p-2) ended with exit code 1: boom; it runs again, and the others go on"),
         ({"ignored": "2"}, "rank 2 (p-2) ended with exit code 1: boom; it is not run again"),
         ({"epoch": 1, "phase": Phase.RESTARTING}, "epoch 0 ended because rank 2 (p-2) ended with exit code 1: boom"),
-        ({"phase": Phase.FAILED,
-          "message": "rank 2 (p-2) ended with exit code 1: boom; not restarted (restart limit 0)"},
+        ({"phase": Phase.FAILED, "cause": replace(FAILED, final=True)},
          "epoch 0 ended because rank 2 (p-2) ended with exit code 1: boom"),
         ({"phase": Phase.FAILED, "message": "cancelled by spec.cancel", "attempts": (Attempts("2", 1),)},
          "rank 2 (p-2) ended with exit code 1: boom; it runs again, and the others go on"),

@@ -51,7 +51,7 @@ def judged(here: Context) -> Verdict | None:
 
 
 def alerted(here: Context) -> list[tuple[str, str]]:
-    return deadline.alerts(here, passed(here))
+    return [(each.reason, deadline.sentence(here, each)) for each in passed(here) if deadline.alerting(here, [each])]
 
 
 @pytest.mark.parametrize(

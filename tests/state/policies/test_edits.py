@@ -77,7 +77,7 @@ def test_what_is_wrong_with_an_edit_is_said_in_few_words_and_written_once(proble
     story = running()
     story.plan = edited(shaped(), problem=problem)
     story.look(1)
-    assert story.kept.pending_edits.startswith(f"spec: {problem[:12]}")
+    assert story.kept.pending_edits.startswith(problem[:12])
     assert len(story.kept.message) < 700
     writes = story.writes
     story.look(60)

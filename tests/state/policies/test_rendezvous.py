@@ -7,7 +7,7 @@ import pytest
 
 from muster.state.facts.context import Context
 from muster.state.policies import deadline, rendezvous
-from muster.state.policies.rendezvous import CUT_OFF, Assembly
+from muster.state.summary.gathering import CUT_OFF
 from muster.state.view.engine_facts import Refusal
 from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer
 from muster.state.view.view import View
@@ -19,6 +19,7 @@ from muster.state.vocabulary.pod_spec import PodSpec
 from muster.state.vocabulary.record import Blocked, Condition, ConditionType, Phase, RollCall
 from muster.state.vocabulary.rules import ClockAction, ClockName, ClockRule
 from tests.builders import NOW, Clock, answer, plan, pod, record, view
+from tests.state.gathered import Gathered, gathered
 
 ARRIVED, CONNECTED, LEFT, MISSING = RankState.ARRIVED, RankState.CONNECTED, RankState.LEFT, RankState.MISSING
 CALLING = "running, but it has not called the coordinator"
@@ -32,9 +33,9 @@ def gang(*missing: int) -> list[Pod]:
 FIRST_SERVE, QUIET = 240.0, 6.0
 
 
-def assess(seen: View, *, run: Plan = RUN, after: float = 0.0, **facts: Any) -> Assembly:
+def assess(seen: View, *, run: Plan = RUN, after: float = 0.0, **facts: Any) -> Gathered:
     here = Context.at(run, record(**facts), seen, NOW + after)
-    return rendezvous.assess(here, passed(here))
+    return gathered(here, rendezvous.assess(here, passed(here)))
 
 
 def passed(here: Context) -> list[ClockRule]:
@@ -48,9 +49,9 @@ PASSIVE = plan(probe=ProbeKind.NONE)
 
 @pytest.mark.parametrize("run", [PASSIVE, plan(coordinator=None)])
 def test_without_a_roll_ready_members_are_the_gang(run: Plan) -> None:
-    assert assess(view(*gang()), run=run) == Assembly(True, True, 4, (), "4/4 members are ready", None, None)
-    assert assess(view(pod(2)), run=run) == Assembly(False, True, 1, (), "1/4 members are ready", None, None)
-    assert assess(view(), run=run) == Assembly(False, False, 0, (), "0/4 members are ready", None, None)
+    assert assess(view(*gang()), run=run) == Gathered(True, True, 4, (), "4/4 members are ready", None, None)
+    assert assess(view(pod(2)), run=run) == Gathered(False, True, 1, (), "1/4 members are ready", None, None)
+    assert assess(view(), run=run) == Gathered(False, False, 0, (), "0/4 members are ready", None, None)
 
 
 def test_a_member_that_is_done_has_arrived_too() -> None:
@@ -65,7 +66,7 @@ def test_one_that_is_not_ready_is_named_with_its_reason() -> None:
     assert (here.complete, here.arrived, here.stuck) == (False, 3, None)
     assert here.message == f"3/4 programs have started; rank 2 ({idle.name}, Pending: ImagePullBackOff)"
     creating = pod(2, ready=False, started=False, phase=PodPhase.PENDING, waiting_reason="ContainerCreating")
-    assert assess(view(creating, *gang(2)), run=PASSIVE) == Assembly(
+    assert assess(view(creating, *gang(2)), run=PASSIVE) == Gathered(
         False, True, 3, (), f"3/4 members are ready; rank 2 ({creating.name}, Pending: ContainerCreating)", None, None
     )
     unready = pod(2, ready=False)
@@ -77,13 +78,13 @@ def test_no_idle_pod_is_named_once_the_gang_is_there() -> None:
     spare = pod(9, ready=False, started=False)
     assert assess(view(spare, *gang()), run=PASSIVE).message == "4/4 members are ready"
     crowd = view(*gang(), pod(7), pod(8))
-    assert assess(crowd, run=PASSIVE) == Assembly(True, True, 4, (), "4/4 members are ready", None, None)
+    assert assess(crowd, run=PASSIVE) == Gathered(True, True, 4, (), "4/4 members are ready", None, None)
 
 
 def test_a_gang_that_runs_in_turn_is_there_when_all_places_are_taken() -> None:
     group = Group("worker", 1, 4, PodSpec(), first_rank=0, parallelism=2)
     run = plan(groups=(group,), coordinator=None)
-    assert assess(view(pod(0), pod(1)), run=run) == Assembly(True, True, 2, (), "2/2 members are ready", None, None)
+    assert assess(view(pod(0), pod(1)), run=run) == Gathered(True, True, 2, (), "2/2 members are ready", None, None)
 
 
 # --- before the coordinator serves -------------------------------------------------------------------------------
@@ -91,10 +92,10 @@ def test_a_gang_that_runs_in_turn_is_there_when_all_places_are_taken() -> None:
 
 def test_no_pod_no_process() -> None:
     wait = "waiting for the coordinator's process: rank 0 "
-    assert assess(view(pod(1))) == Assembly(False, False, 0, (), f"{wait}(no pod yet)", None, None)
+    assert assess(view(pod(1))) == Gathered(False, False, 0, (), f"{wait}(no pod yet)", None, None)
     pulling = pod(0, started=False, phase=PodPhase.PENDING, waiting_reason="ContainerCreating")
     told = f"{wait}({pulling.name}, Pending: ContainerCreating)"
-    assert assess(view(pulling), after=999, assembling_at=NOW) == Assembly(False, False, 0, (), told, None, None)
+    assert assess(view(pulling), after=999, assembling_at=NOW) == Gathered(False, False, 0, (), told, None, None)
 
 
 ADDRESS = RUN.coordinator_address(0)
@@ -103,9 +104,9 @@ WAITING = f"waiting for the coordinator to serve at {ADDRESS} (rank 0, {pod(0).n
 
 def test_a_process_may_take_four_minutes_to_open_its_port() -> None:
     seen = view(pod(0))
-    assert assess(seen) == Assembly(False, False, 0, (), f"{WAITING})", None, None)
+    assert assess(seen) == Gathered(False, False, 0, (), f"{WAITING})", None, None)
     early = assess(seen, after=239.9, assembling_at=NOW)
-    assert early == Assembly(False, False, 0, (), f"{WAITING})", None, NOW + FIRST_SERVE)
+    assert early == Gathered(False, False, 0, (), f"{WAITING})", None, NOW + FIRST_SERVE)
     late = assess(seen, after=240, assembling_at=NOW)
     said = f"{WAITING}), for more than 240 s"  # the status joins the two unless the one holds the other
     assert (late.stuck, late.message) == (("CoordinatorNotServing", said), said)
@@ -147,21 +148,21 @@ def test_the_address_is_that_of_the_records_epoch() -> None:
 
 def test_a_complete_roll() -> None:
     full = assess(view(*gang(), heard=answer(*[CONNECTED] * 4)))
-    assert full == Assembly(True, True, 4, (), "4/4 ranks arrived", None, None)
+    assert full == Gathered(True, True, 4, (), "4/4 ranks arrived", None, None)
 
 
 def test_a_missing_rank_is_named_and_called_stuck_only_after_a_while() -> None:
     seen = view(*gang(), heard=answer(ARRIVED, ARRIVED, MISSING, ARRIVED))
     message = f"3/4 ranks arrived; missing rank 2 ({pod(2).name}, {CALLING})"
-    assert assess(seen) == Assembly(False, True, 3, (2,), message, None, NOW + QUIET)
+    assert assess(seen) == Gathered(False, True, 3, (2,), message, None, NOW + QUIET)
     assert assess(seen, after=5.9).look_again == NOW + 6
-    assert assess(seen, after=6) == Assembly(False, True, 3, (2,), message, ("RanksMissing", message), None)
+    assert assess(seen, after=6) == Gathered(False, True, 3, (2,), message, ("RanksMissing", message), None)
 
 
 def test_a_full_roll_before_the_barrier_opens_is_not_stuck() -> None:
     seen = view(*gang(), heard=answer(*[ARRIVED] * 4))
-    assert assess(seen) == Assembly(False, True, 4, (), "4/4 ranks arrived", None, NOW + QUIET)
-    assert assess(seen, after=60) == Assembly(False, True, 4, (), "4/4 ranks arrived", None, None)
+    assert assess(seen) == Gathered(False, True, 4, (), "4/4 ranks arrived", None, NOW + QUIET)
+    assert assess(seen, after=60) == Gathered(False, True, 4, (), "4/4 ranks arrived", None, None)
 
 
 def test_a_passed_rendezvous_stays_complete_when_a_rank_registers_again() -> None:
@@ -189,11 +190,11 @@ ZERO_ONLY = f"; {PARTIAL}"
 def test_a_partial_roll_counts_the_other_members_by_readiness() -> None:
     said = answer(CONNECTED, expected=1, partial=PARTIAL)
     full = f"4/4 members are ready{ZERO_ONLY}"
-    assert assess(view(*gang(), heard=said), after=60) == Assembly(True, True, 4, (), full, None, None)
+    assert assess(view(*gang(), heard=said), after=60) == Gathered(True, True, 4, (), full, None, None)
     three = f"3/4 members are ready{ZERO_ONLY}"
-    assert assess(view(*gang(3), heard=said)) == Assembly(False, True, 3, (), three, None, None)
+    assert assess(view(*gang(3), heard=said)) == Gathered(False, True, 3, (), three, None, None)
     nobody = answer(MISSING, expected=1, partial=PARTIAL)
-    assert assess(view(*gang(), heard=nobody)) == Assembly(False, True, 4, (), full, None, None)
+    assert assess(view(*gang(), heard=nobody)) == Gathered(False, True, 4, (), full, None, None)
 
 
 def test_a_ray_head_without_its_dashboard_serves_and_is_stuck_after_a_minute() -> None:
@@ -211,12 +212,12 @@ def test_a_coordinator_with_a_partial_roll_can_become_unreachable() -> None:
     seen = view(*gang(), heard=answer(CONNECTED, expected=1, partial=PARTIAL))
     seen.observe_probe(RollAnswer(at=NOW + 1, coordinator=CoordinatorState.REFUSED), 0)
     full = f"4/4 members are ready{ZERO_ONLY}"
-    assert assess(seen, after=6.9) == Assembly(True, False, 4, (), full, None, NOW + 7)
+    assert assess(seen, after=6.9) == Gathered(True, False, 4, (), full, None, NOW + 7)
     gone = ("CoordinatorUnreachable", "the coordinator stopped responding: its port refuses connections")
-    assert assess(seen, after=7) == Assembly(True, False, 4, (), full, gone, None)
+    assert assess(seen, after=7) == Gathered(True, False, 4, (), f"{gone[1]}; {full}", gone, None)
     left = view(*gang(), heard=answer(LEFT, expected=1, partial=PARTIAL))
     left.observe_probe(RollAnswer(at=NOW + 1, coordinator=CoordinatorState.REFUSED), 0)
-    assert assess(left, after=60) == Assembly(True, False, 4, (), full, None, None)
+    assert assess(left, after=60) == Gathered(True, False, 4, (), full, None, None)
 
 
 COUNTED = "the coordinator does not name its members"
@@ -228,7 +229,7 @@ def counted(joined: int) -> RollAnswer:
 
 def test_members_that_are_counted_and_not_named_are_waited_for() -> None:
     three = f"3/4 ranks arrived; {COUNTED}"
-    assert assess(view(*gang(), heard=counted(3))) == Assembly(False, True, 3, (), three, None, NOW + QUIET)
+    assert assess(view(*gang(), heard=counted(3))) == Gathered(False, True, 3, (), three, None, NOW + QUIET)
     late = assess(view(*gang(), heard=counted(3)), after=QUIET)
     assert (late.complete, late.stuck) == (False, ("RanksMissing", three))
     full = assess(view(*gang(), heard=counted(4)), after=QUIET)
@@ -381,7 +382,7 @@ def test_a_passed_clock_is_more_definite_than_the_roll() -> None:
     here = assess(seen, run=CLOCKED, after=5, assembling_at=NOW)
     missing = f"missing rank 2 ({pod(2).name}, {CALLING})"
     why = f"3/4 ranks arrived, {missing} within 5 s"
-    assert here == Assembly(
+    assert here == Gathered(
         complete=False, coordinator_ready=True, arrived=3, missing=(2,),
         message=f"{why}; 3/4 ranks arrived; {missing}", stuck=("AssemblyDeadlineExceeded", why), look_again=NOW + 6,
         passed=list(CLOCKED.clocks),
@@ -392,28 +393,29 @@ def test_a_refusal_is_reported_before_any_clock() -> None:
     seen = view(*gang(), heard=answer(*[CONNECTED] * 4))
     seen.engine.refusal = Refusal("QuotaExceeded", "no more pods", final=False)
     here = assess(seen, run=CLOCKED, after=5, assembling_at=NOW)
-    assert here == Assembly(
+    assert here == Gathered(
         complete=True, coordinator_ready=True, arrived=4, missing=(), message="no more pods; 4/4 ranks arrived",
         stuck=("QuotaExceeded", "no more pods"), look_again=None, passed=list(CLOCKED.clocks),
     )  # fmt: skip
 
 
 def test_a_gang_at_rest_has_no_arrivals() -> None:
-    quiet = rendezvous.at_rest(Context.at(RUN, record(), view(), NOW))
-    assert quiet == Assembly(False, False, 0, (), "", None, None)
+    here = Context.at(RUN, record(), view(), NOW)
+    quiet = gathered(here, rendezvous.at_rest(here))
+    assert quiet == Gathered(False, False, 0, (), "", None, None)
     clocks = {ClockName.TERMINATING: Clock(5, ClockAction.ALERT)}
     old = pod(1, epoch=0, node="")
     run = plan(clocks=clocks)
     here = Context.at(run, record(epoch=1, ending_at=NOW), view(old), NOW + 5)
-    late = rendezvous.at_rest(here, passed(here))
+    late = gathered(here, rendezvous.at_rest(here, passed(here)))
     why = f"1 pod of an older epoch ({old.name}) did not end within 5 s"
-    assert late == Assembly(False, False, 0, (), why, ("TerminatingDeadlineExceeded", why), None, None, [*run.clocks])
+    assert late == Gathered(False, False, 0, (), why, ("TerminatingDeadlineExceeded", why), None, None, [*run.clocks])
 
 
 # --- a daemon that has just begun --------------------------------------------------------------------------------
 
 
-def began(ready: bool = True, **facts: Any) -> Assembly:
+def began(ready: bool = True, **facts: Any) -> Gathered:
     kinds = (ConditionType.COORDINATOR_READY, ready, "so"), (ConditionType.ASSEMBLED, False, "3/4 ranks arrived")
     stuck = (ConditionType.STUCK, facts.pop("stuck", True), "rank 2")
     conditions = tuple(Condition(kind, status, "Why", words, 1, NOW) for kind, status, words in (*kinds, stuck))
@@ -423,17 +425,17 @@ def began(ready: bool = True, **facts: Any) -> Assembly:
 
 def test_a_daemon_that_has_not_asked_yet_says_what_is_persisted() -> None:
     told = "3/4 ranks arrived"
-    assert began() == Assembly(False, True, 3, (2,), told, ("Why", "rank 2"), None)
-    assert began(stuck=False) == Assembly(False, True, 3, (2,), told, None, None)
+    assert began() == Gathered(False, True, 3, (2,), f"rank 2; {told}", ("Why", "rank 2"), None)
+    assert began(stuck=False) == Gathered(False, True, 3, (2,), told, None, None)
     assert began(assembled_at=NOW).complete
     only = (Condition(ConditionType.COORDINATOR_READY, True, "Why", "so", 1, NOW),)
-    assert began(conditions=only) == Assembly(False, True, 3, (2,), "", None, None)
+    assert began(conditions=only) == Gathered(False, True, 3, (2,), "", None, None)
 
 
 def test_where_nothing_was_heard_before_it_waits_for_the_coordinator() -> None:
     nobody = RollCall(4, 0, ())
     for here in (began(ready=False, roll=nobody, stuck=False), began(roll=None, conditions=())):
-        assert here == Assembly(False, False, 0, (), f"{WAITING})", None, None)
+        assert here == Gathered(False, False, 0, (), f"{WAITING})", None, None)
 
 
 def test_what_it_hears_goes_before_what_is_persisted() -> None:
@@ -445,7 +447,7 @@ def test_what_it_hears_goes_before_what_is_persisted() -> None:
 def test_a_persisted_alert_is_not_repeated_in_one_message() -> None:
     seen = view(*gang())
     seen.engine.refusal = Refusal("Quota", "no more pods", final=False)
-    told = Condition(ConditionType.ASSEMBLED, False, "Why", "no more pods; 3/4 ranks arrived", 1, NOW)
+    told = Condition(ConditionType.ASSEMBLED, False, "Why", "3/4 ranks arrived", 1, NOW)
     ready = Condition(ConditionType.COORDINATOR_READY, True, "Why", "so", 1, NOW)
     here = assess(seen, conditions=(ready, told), roll=RollCall(4, 3, (2,)))
     assert here.message == "no more pods; 3/4 ranks arrived"

@@ -6,24 +6,26 @@ import pytest
 from msgspec.structs import replace
 
 from muster.state.facts.context import Context
-from muster.state.policies.rendezvous import Assembly
+from muster.state.policies.rendezvous import NOT_GATHERED, Assembly
 from muster.state.summary.conditions import renew
+from muster.state.summary.gathering import Gathering
 from muster.state.vocabulary.pod import Pod, PodPhase
 from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase
 from tests.builders import NOW, plan, pod, record, view
 
-REST = Assembly(False, False, 0, (), "", None, None)
+Case = tuple[Assembly, Gathering]
+REST: Case = (NOT_GATHERED, Gathering(""))
 """What is known of a gang that does not gather."""
-QUIET = Assembly(False, False, 0, (), "0/4 ranks arrived", None, None)
+QUIET: Case = (NOT_GATHERED, Gathering("0/4 ranks arrived"))
 
 
-def renewed(case: Context, assembly: Assembly) -> tuple[Condition, ...]:
-    return renew(case, assembly, case.plan.coordinator_address(case.record.epoch))
+def renewed(case: Context, shown: Case) -> tuple[Condition, ...]:
+    return renew(case, *shown, case.plan.coordinator_address(case.record.epoch))
 
 
-def rows(assembly: Assembly = REST, *pods: Pod, **facts: Any) -> dict[str, tuple[bool | None, str, str]]:
+def rows(shown: Case = REST, *pods: Pod, **facts: Any) -> dict[str, tuple[bool | None, str, str]]:
     case = Context.at(plan(generation=7), record(**facts), view(*pods), NOW)
-    conditions = renewed(case, assembly)
+    conditions = renewed(case, shown)
     assert all((each.generation, each.since) == (7, NOW) for each in conditions)
     return {str(each.type): (each.status, each.reason, each.message) for each in conditions}
 
@@ -47,7 +49,7 @@ def test_an_experiment_that_begins() -> None:
 
 
 def test_one_that_runs() -> None:
-    full = replace(QUIET, complete=True, coordinator_ready=True, message="4/4 ranks arrived")
+    full = (replace(NOT_GATHERED, complete=True, coordinator_ready=True), Gathering("4/4 ranks arrived"))
     running = rows(full, phase=Phase.RUNNING, epoch=1, scheduled_at=NOW, assembled_at=NOW)
     assert running["Scheduled"] == (True, "AllScheduled", "all 4 members have a node")
     assert running["CoordinatorReady"] == (True, "Serving", f"serving at {plan().coordinator_address(1)}")
@@ -62,7 +64,7 @@ def test_at_rest_nothing_is_ready() -> None:
 
 
 def test_stuck_bears_its_reason() -> None:
-    stuck = replace(QUIET, stuck=("RanksMissing", "rank 2"))
+    stuck = (replace(NOT_GATHERED, stuck="RanksMissing"), Gathering("", stuck="rank 2"))
     assert rows(stuck)["Stuck"] == (True, "RanksMissing", "rank 2")
 
 
@@ -126,8 +128,8 @@ def test_what_is_said_is_renewed_though_the_status_stays() -> None:
 def stuck_next(before: Condition, reason: str, now: float = NOW) -> Condition:
     """The condition Stuck after one more decision, in which it has that reason."""
     case = Context.at(plan(generation=7), record(conditions=(before,)), view(), now)
-    assembly = replace(QUIET, stuck=(reason, "words of now"))
-    return {each.type: each for each in renewed(case, assembly)}[ConditionType.STUCK]
+    shown = (replace(NOT_GATHERED, stuck=reason), Gathering("", stuck="words of now"))
+    return {each.type: each for each in renewed(case, shown)}[ConditionType.STUCK]
 
 
 def test_a_reason_that_changes_has_a_time_of_its_own() -> None:

@@ -20,7 +20,6 @@ from muster.state.vocabulary.record import (
     ContainerRestarts,
     GroupSize,
     JobRestarts,
-    Known,
     NodeFailures,
     Phase,
     Record,
@@ -31,6 +30,7 @@ from muster.state.vocabulary.record import (
     StatusError,
     Steps,
     StoryLine,
+    Stuck,
     from_status,
     to_status,
 )
@@ -99,15 +99,15 @@ FULL = Record(
     progressed_at=5.5, delete_at=7.5, retention=86_400, volume_at=8.5, volume_lost_at=9.5,
     resume_at=7.0, finished_at=8.0, updated_at=9.000001, deadline=10.0, ready=3, size=4,
     coordinator="w-0.run:1234", dashboard="w-0.run:8265",
-    shape="image=1", pending_edits="spec.image", restart_request="anna at noon",
+    shape="image=1", pending_edits="spec.image", edit_refused=True, restart_request="anna at noon",
     groups=(GroupSize("worker", 2, 4, 3),),
     steps=Steps(epoch=2, step=1840, per_second="9.81", reporting=4, hung_after=60, at=10.5),
     devices=(HeldDevices("nvidia.com/gpu", 8),),
     roll=RollCall(4, 3, (2,)), restart_reasons=(RestartReason("Error", 1), RestartReason("NodeLost", 1)),
     cause=Cause(1, "OOMKilled", "too big", 4.5, "p-2", "u-2", "worker", 2, "main", "node-a", 137, 9, True, "",
-                "step 3", "rank 0 ended with exit code 1", 60, "nvidia.com/gpu GPU-1"),
+                "step 3", "rank 0 ended with exit code 1", 60, "nvidia.com/gpu GPU-1", True),
     in_place=ContainerRestarts(9, 8, 7.25, 7, 1, Cause(2, "OOMKilled", "limit 2Gi", 7.25, "p-1", "u-1", "worker", 1)),
-    known=Known("Unschedulable", "no node fits", "2-3", 5.5, 6.5),
+    stuck=Stuck("Unschedulable", "no node fits", "2-3", 5.5, 6.5, "RanksMissing", "p-2"),
     evidence=(
         EpochEvidence(1, 6.5, "Running", "Restarting", "OOMKilled", "too big", 2.5, "ranks", "Hung", 3.5, "no step",
                       "in next", RollCall(4, 4), "step 3", "rank 2 has not entered", "rank 2 in next",
@@ -115,7 +115,7 @@ FULL = Record(
                       (StackThen(2, "next (data.py:41)", "2-3", 2),)),
     ),
     conditions=(Condition(ConditionType.STUCK, True, "RanksMissing", "rank 2", 3, 5.5),),
-    story=(StoryLine(1.5, 0, "Started", "starting 4 members"), StoryLine(6.5, 2, "GangRestart", "boom", warning=True)),
+    story=(StoryLine(1.5, 0, "Started", "starting 4 members"), StoryLine(6.5, 2, "GangRestart", "boom", True, "boom")),
 )  # fmt: skip
 
 EVIDENCE: dict[str, Any] = {
@@ -192,7 +192,7 @@ WIRE: dict[str, Any] = {
     "endingTime": "1970-01-01T00:00:06.000000Z",
     "progressTime": "1970-01-01T00:00:05.500000Z",
     "shape": "image=1",
-    "pendingEdits": "spec.image", "restartRequest": "anna at noon",
+    "pendingEdits": "spec.image", "editRefused": True, "restartRequest": "anna at noon",
     "groups": [{"name": "worker", "jobs": 2, "pods": 4, "atATime": 3}],
     "deleteTime": "1970-01-01T00:00:07.500000Z",
     "retentionSeconds": 86_400,
@@ -228,10 +228,11 @@ WIRE: dict[str, Any] = {
         "uid": "u-2", "group": "worker", "rank": 2, "container": "main", "node": "node-a", "exitCode": 137, "signal": 9,
         "disruption": True, "lastLine": "step 3", "evidence": "rank 0 ended with exit code 1", "knownForSeconds": 60,
         "device": "nvidia.com/gpu GPU-1",
+        "final": True,
     },
-    "known": {
-        "cause": "Unschedulable", "message": "no node fits", "ranks": "2-3", "time": "1970-01-01T00:00:05.500000Z",
-        "untilTime": "1970-01-01T00:00:06.500000Z",
+    "stuck": {
+        "cause": "Unschedulable", "evidence": "no node fits", "ranks": "2-3", "time": "1970-01-01T00:00:05.500000Z",
+        "untilTime": "1970-01-01T00:00:06.500000Z", "reason": "RanksMissing", "subject": "p-2",
     },
     "containerRestarts": {
         "count": 9, "shown": 8, "latestTime": "1970-01-01T00:00:07.250000Z", "times": 7, "others": 1,
@@ -250,7 +251,7 @@ WIRE: dict[str, Any] = {
         {"time": "1970-01-01T00:00:01.500000Z", "epoch": 0, "reason": "Started", "message": "starting 4 members",
          "warning": False},
         {"time": "1970-01-01T00:00:06.500000Z", "epoch": 2, "reason": "GangRestart", "message": "boom",
-         "warning": True},
+         "warning": True, "about": "boom"},
     ],
 }  # fmt: skip
 

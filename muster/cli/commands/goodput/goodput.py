@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from muster.api.errors import MusterError
-from muster.api.goodput import BY_PHASE, Bucket, Goodput
+from muster.api.goodput import BY_PHASE, NOT_KNOWN, Bucket, Goodput
 from muster.api.values.accelerators import USUAL
 from muster.api.values.printable import printable
 from muster.cli.commands.goodput.account import Account, together
@@ -131,4 +131,4 @@ def _remark(accounts: Sequence[Account]) -> None:
     elif experiments == 1 and silent:
         say(BY_PHASE)
     elif silent:
-        say(f"{silent} of {experiments} experiments report no steps: of them {BY_PHASE.partition(': ')[2]}")
+        say(f"{silent} of {experiments} experiments report no steps: of them {NOT_KNOWN}")

@@ -110,7 +110,7 @@ async def from_events(client: Client, found: Iterable[Snapshot], namespace: str 
             last[seen.uid] = event
     runs: defaultdict[Key, list[Snapshot]] = defaultdict(list)
     for uid, event in last.items():
-        if key := announced(event.message):
+        if key := announced(event.about):
             runs[key].append(stuck[uid])
     reports = [_report(key, some) for key, some in runs.items()]
     return sorted(reports, key=lambda each: (-sum(each.devices.values()), -len(each.runs), each.subject))

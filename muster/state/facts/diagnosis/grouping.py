@@ -8,6 +8,7 @@ members are looked at, so a step costs the same for any number of missing member
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from typing import NamedTuple
 
 from muster.state.facts.causes import table
 from muster.state.facts.causes.cause import MissingCause
@@ -26,20 +27,38 @@ SHOWN = 3
 """Findings that it names."""
 
 
+class Listed(NamedTuple):
+    """Members in a sentence."""
+
+    sentence: str
+    ranks: frozenset[int]
+    """Those that it names with their pods."""
+
+
 def named(context: Context, ranks: Iterable[int], total: int) -> str:
     """These ranks, ``total`` in all: ``rank 2 (POD, why)``, or ``ranks 8-15: node n7 is not ready (first: POD)``."""
+    return listed(context, ranks, total).sentence
+
+
+def listed(context: Context, ranks: Iterable[int], total: int) -> Listed:
+    """The sentence of ``named``, and the ranks that it names."""
     looked_at = list(islice(ranks, MOST))
     if total == 1 and len(looked_at) == 1:
-        return why_missing(context, looked_at[0])
-    return as_findings(context, looked_at, total)
+        return Listed(why_missing(context, looked_at[0]), frozenset(looked_at))
+    return _listed(context, looked_at, total)
 
 
 def as_findings(context: Context, ranks: Iterable[int], total: int) -> str:
     """The same, by cause also where it is one: ``rank 3: node n7 is not ready (POD)``."""
+    return _listed(context, ranks, total).sentence
+
+
+def _listed(context: Context, ranks: Iterable[int], total: int) -> Listed:
     findings = list(grouped(context, diagnoses(context, islice(ranks, MOST))))
     shown = [f"{each.sentence} ({_first(context, each)})" for each in findings[:SHOWN]]
     rest = total - sum(each.count for each in findings[:SHOWN])
-    return "; ".join(shown) + (f"; and {rest} more" if rest > 0 else "")
+    said = "; ".join(shown) + (f"; and {rest} more" if rest > 0 else "")
+    return Listed(said, frozenset(each.ranks[0] for each in findings[:SHOWN]))
 
 
 def _first(context: Context, finding: Finding) -> str:

@@ -1,31 +1,37 @@
-"""What the Event of a run says of the incident that explains it, and how that is read again.
+"""What the Event of a run says of the incident that explains it, in words and for programs.
 
 The words hold nothing that differs between two daemons which see the same incident, or that changes while it lasts,
 such as its cause and how many runs there are: an Event that another leader has written is not written again
-(``render.event`` makes its name of its words).
+(``render.event`` makes its name of its words). What the incident is about is a field of the Event.
 """
 
 from typing import Final
 
 from muster.state.facts.incidents.grouping import Key
 from muster.state.facts.incidents.subjects import KINDS, NODES
+from muster.state.vocabulary.record import StoryLine
 
 REASON: Final = "Incident"
-_OPENING: Final = "part of an incident: "
 _TOGETHER: Final = "that failed together"
 """Stands for the name of several nodes, which is that of one of those that are left."""
+_BETWEEN: Final = "="
 
 
 def announcement(key: Key) -> str:
     """``part of an incident: node n7``: what the run shows of itself, and nothing of other namespaces."""
-    return f"{_OPENING}{key.kind} {_TOGETHER if key.kind == NODES else key.subject}"
+    return f"part of an incident: {key.kind} {_subject(key)}"
 
 
-def announced(message: str) -> Key | None:
-    """The subject that an Event names; None for other words."""
-    if not message.startswith(_OPENING):
-        return None
-    what = message.removeprefix(_OPENING)
-    kind = next((each for each in sorted(KINDS, key=len, reverse=True) if what.startswith(f"{each} ")), "")
-    subject = what.removeprefix(f"{kind} ")
-    return Key(kind, subject) if kind and subject else None
+def line(key: Key, at: float, epoch: int) -> StoryLine:
+    """The line of the story of a run that became a part of the incident at that time."""
+    return StoryLine(at, epoch, REASON, announcement(key), warning=True, about=f"{key.kind}{_BETWEEN}{_subject(key)}")
+
+
+def announced(about: str) -> Key | None:
+    """The subject that an Event is about; None where it names none."""
+    kind, _, subject = about.partition(_BETWEEN)
+    return Key(kind, subject) if kind in KINDS and subject else None
+
+
+def _subject(key: Key) -> str:
+    return _TOGETHER if key.kind == NODES else key.subject

@@ -98,7 +98,6 @@ _TRANSPORT = re.compile(
 
 
 def pulled(seen: Evidence) -> str:
-    """The image; empty where not the image is wrong, but the disk of the node."""
     """The image; empty where it is not the image that is wrong, but the disk."""
     return "" if disk_is_full(seen.text) else seen.pulled
 
@@ -175,7 +174,16 @@ def classes_of(plan: Plan) -> set[str]:
     return {name for name in names if isinstance(name, str) and name}
 
 
-API: Final = r"refuses the pod: (ApiServerBusy|ApiServerSilent|ApiServerErrors)"
+_ITSELF: Final = frozenset({"ApiServerBusy", "ApiServerSilent", "ApiServerErrors"})
+"""Reasons of a refusal that are the API server's own state."""
+
+
+def api_server(seen: Evidence) -> str:
+    """How the API server answers, where it refuses for its own state."""
+    refusal = seen.context.view.engine.refusal
+    return refusal.reason if refusal is not None and refusal.reason in _ITSELF else ""
+
+
 QUOTA: Final = re.compile(r"exceeded quota: ([a-z0-9][-a-z0-9.]{0,252})")
 CONFIG: Final = re.compile(r'((?:secret|configmap) "[^"\s]{1,253}") not found')
 

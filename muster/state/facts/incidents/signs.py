@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from muster.api.values.devices import Devices
+from muster.state.facts import admission
 from muster.state.facts.accelerators import held
 from muster.state.facts.causes.cause import MissingCause
 from muster.state.facts.causes.table import Causes
@@ -177,7 +178,19 @@ def _pods(context: Context, finding: Finding) -> list[Pod]:
 
 def _evidence(context: Context, finding: Finding) -> Evidence:
     pods = _pods(context, finding)
-    said = pods[0].waiting_message if pods else ""
-    return Evidence(
-        context, finding, f"{finding.what} {finding.evidence} {said}", Counter(pod.node for pod in pods if pod.node)
-    )
+    said = " ".join(filter(None, _quotes(context, pods[0] if pods else None)))
+    return Evidence(context, finding, said, Counter(pod.node for pod in pods if pod.node))
+
+
+def _quotes(context: Context, pod: Pod | None) -> Iterator[str]:
+    """What the kubelet, the scheduler, the API server and Kueue say, in their own words."""
+    if pod is not None:
+        yield from (pod.waiting_reason, pod.waiting_message)
+        if pod.exit is not None:
+            yield pod.exit.message
+    if (remark := context.view.remark) is not None:
+        yield from (remark.reason, remark.message)
+    if (refusal := context.view.engine.refusal) is not None:
+        yield refusal.message
+    if (workload := admission.workload_of(context.plan, context.view) or context.view.admission) is not None:
+        yield from (each.message for each in workload.conditions)

@@ -212,7 +212,7 @@ SUBJECTS: Final = (
         "api server",
         "how the API server answers",
         _REFUSED,
-        readings.searched(readings.API),
+        readings.api_server,
         "see what the API server says of itself: kubectl get --raw '/readyz?verbose'",
     ),
     Subject(

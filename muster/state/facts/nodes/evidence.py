@@ -23,7 +23,7 @@ from muster.state.facts.nodes.history import DAY, Failure, History, life_of, sha
 from muster.state.view.read_only import ReadOnlyView
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
-from muster.state.vocabulary.record import Cause, Known, Phase, Record
+from muster.state.vocabulary.record import Cause, Phase, Record, Stuck
 
 SURE: Final = frozenset(
     reason
@@ -128,7 +128,7 @@ def _of_end(plan: Plan, cause: Cause, now: float) -> Iterator[tuple[str, Failure
 
 
 def _of_stuck(
-    plan: Plan, epoch: int, known: Known, members: Mapping[int, Pod], now: float
+    plan: Plan, epoch: int, known: Stuck, members: Mapping[int, Pod], now: float
 ) -> Iterator[tuple[str, Failure]]:
     """What a Stuck run waits for. What is not sure must have one node: what is on several is hardly one node's."""
     cause = BY_NAME.get(known.cause)
@@ -143,7 +143,7 @@ def _of_stuck(
             yield node, Failure(at, plan.namespace, plan.title, life, cause.value, cause.names_node, at)
 
 
-def _what(known: Known | None) -> tuple[str, str]:
+def _what(known: Stuck | None) -> tuple[str, str]:
     return ("", "") if known is None else (known.cause, known.ranks)
 
 

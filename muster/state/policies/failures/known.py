@@ -2,7 +2,7 @@
 
 Every framework gives up by a time-out of its own: jax aborts after 300 s without all processes, gloo after 1,800 s
 without a peer. The rank that gives up first has done nothing wrong. So what blocks a gang is kept in the record
-(``Record.known``) while it is Stuck: ranks, cause and since when. It outlives the answers of a coordinator whose
+(``Record.stuck``) while it is Stuck: ranks, cause and since when. It outlives the answers of a coordinator whose
 process ends because of it, and the daemon.
 
 Whoever ends the gang, what was known is not forgotten:
@@ -33,10 +33,11 @@ from muster.state.facts.diagnosis.finding import Finding
 from muster.state.facts.diagnosis.grouping import MOST
 from muster.state.facts.failure_cause import cause_of, was_killed
 from muster.state.facts.sentences import blocking, sentence
+from muster.state.policies.failures import recurrence
 from muster.state.policies.failures.culprit import is_survivor
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
-from muster.state.vocabulary.record import Cause, Condition, ConditionType, Known
+from muster.state.vocabulary.record import Cause, ConditionType, Phase, Stuck
 
 TIMED_OUT: Final = 124
 """The exit code with which timeout(1) of GNU coreutils ends."""
@@ -54,8 +55,20 @@ _OF_COORDINATOR: Final = frozenset(
 )
 
 
-def track(context: Context, *, stuck: bool) -> Known | None:
-    """What keeps the gang, for the record."""
+def track(context: Context, reason: str, evidence: str) -> Stuck | None:
+    """Why the gang is stuck, for the record; ``reason`` and ``evidence`` are those of the condition, or empty."""
+    found = _keeping(context, stuck=reason not in ("", recurrence.REASON))
+    if not reason:
+        return found
+    if found is not None:
+        return found if found.reason == reason else replace(found, reason=reason)
+    before = context.record.stuck
+    since = before.since if before is not None and before.reason == reason else context.now
+    return Stuck("", evidence, "", since, reason=reason, subject=_queue(context))
+
+
+def _keeping(context: Context, *, stuck: bool) -> Stuck | None:
+    """The members that keep the gang, until they have arrived."""
     before = context.record.known
     if not context.record.gathering:
         return None
@@ -103,7 +116,7 @@ def remembered(context: Context, end: Fail) -> Fail:
     if blocked is None or blocked.reason == end.reason:
         return end
     cause = end.cause or replace(blocked, evidence=end.message)
-    if blocked.message in end.message:
+    if blocked.rank in end.named:
         return Fail(end.reason, end.message, cause)
     joint = "; " if end.cause is None else "; before that, "
     return Fail(end.reason, f"{end.message}{joint}{blocking(blocked)}", cause)
@@ -116,11 +129,16 @@ def _blocked(context: Context) -> Cause | None:
     known = context.record.known
     if known is not None and known.until is None and (charge := _charge(context, known)) is not None:
         return _of(context, known, charge)
-    stuck = context.record.condition(ConditionType.STUCK)
-    return _of_condition(context, stuck) if stuck is not None and stuck.status else None
+    condition = context.record.condition(ConditionType.STUCK)
+    if condition is None or not condition.status:
+        return None
+    message, since = condition.message, condition.reason_since  # it names no rank by itself
+    return Cause(
+        context.record.epoch, condition.reason, message, context.now, known_for=max(0, int(context.now - since))
+    )
 
 
-def _of(context: Context, known: Known, charge: Charge) -> Cause:
+def _of(context: Context, known: Stuck, charge: Charge) -> Cause:
     """The cause that is known, without what ended the gang."""
     rank = min(from_ranges(known.ranks, context.plan.size), default=-1)
     pod = context.tally.members.get(rank)
@@ -128,7 +146,7 @@ def _of(context: Context, known: Known, charge: Charge) -> Cause:
     return Cause(
         epoch=context.record.epoch,
         reason=charge.reason,
-        message=known.message,
+        message=known.evidence,
         at=context.now,
         pod=pod.name if pod else "",
         uid=pod.uid if pod else "",
@@ -141,18 +159,12 @@ def _of(context: Context, known: Known, charge: Charge) -> Cause:
     )
 
 
-def _of_condition(context: Context, stuck: Condition) -> Cause:
-    """The cause that the condition Stuck has: it names no rank by itself."""
-    return Cause(
-        epoch=context.record.epoch,
-        reason=stuck.reason,
-        message=stuck.message,
-        at=context.now,
-        known_for=max(0, int(context.now - stuck.reason_since)),
-    )
+def _queue(context: Context) -> str:
+    queue = context.plan.queue
+    return queue.name if queue is not None and context.record.phase is Phase.QUEUED else ""
 
 
-def _charge(context: Context, known: Known) -> Charge | None:
+def _charge(context: Context, known: Stuck) -> Charge | None:
     """Who pays. A coordinator that has never served was not lost."""
     cause = BY_NAME.get(known.cause)
     if cause in _OF_COORDINATOR and not serves(context):
@@ -174,7 +186,7 @@ def _silenced(context: Context) -> bool:
     return probe is None or not probe.serving
 
 
-def _mended(context: Context, before: Known | None) -> Known | None:
+def _mended(context: Context, before: Stuck | None) -> Stuck | None:
     """What kept the gang until a moment ago, as long as its ranks have not arrived: they may come too late."""
     if before is None or context.record.assembled_at is not None or context.probe is None:
         return None
@@ -184,14 +196,16 @@ def _mended(context: Context, before: Known | None) -> Known | None:
     return before if before.until is not None else replace(before, until=context.now)
 
 
-def _seen(context: Context) -> Known | None:
+def _seen(context: Context) -> Stuck | None:
     """The most decisive cause that somebody is charged for, as this daemon sees it now."""
     found = next((each for each in diagnose(context, most=MOST) if each.cause.charge), None)
     if found is None:
         return None
     ranks = () if found.cause is Causes.HUNG and not _is_behind(context) else found.ranks
     message = "; ".join(dict.fromkeys(filter(None, _said(context, found, ranks))))
-    return Known(found.cause.value, message, to_ranges(ranks), _since(context, found.cause))
+    pod = context.tally.members.get(ranks[0]) if ranks else None
+    subject = found.node or (pod.name if pod is not None else "")
+    return Stuck(found.cause.value, message, to_ranges(ranks), _since(context, found.cause), subject=subject)
 
 
 def _is_behind(context: Context) -> bool:

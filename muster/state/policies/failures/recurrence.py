@@ -133,13 +133,13 @@ def wake_at(context: Context) -> float | None:
     return disruptions.worked_at(context)
 
 
-def stuck(context: Context) -> tuple[str, str] | None:
-    """Reason and message of Stuck while the gang fails in the same way and has not advanced since."""
+def recurs(context: Context) -> bool:
+    """Whether the gang fails in the same way and has not advanced since, and so is stuck."""
     record = context.record
     row = record.same_failure
     if row is None or not row.again or not context.plan.restarts.same_failure_limit:
-        return None
-    return None if record.finished or record.phase is Phase.SUSPENDED else (REASON, said(record))
+        return False
+    return not record.finished and record.phase is not Phase.SUSPENDED
 
 
 def said(record: Record) -> str:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from muster.state.facts import older_pods
 from muster.state.facts.context import Context, Fail
-from muster.state.facts.failure_cause import cause_of, was_deleted
+from muster.state.facts.failure_cause import cause_of, final, was_deleted
 from muster.state.facts.sentences import blocking, sentence
 from muster.state.policies.ending import success
 from muster.state.policies.failures import failure, known, recurrence
@@ -147,7 +147,7 @@ def _ended(context: Context, end: End) -> Followed:
         changes["ready"] = min(context.tally.ready + context.tally.succeeded, context.plan.size)
     else:  # what blocked it until now is not forgotten
         own = record.cause if record.cause is not None and record.cause.epoch == record.epoch else None
-        changes["cause"] = known.remembered(context, Fail(end.reason, end.message, own)).cause or record.cause
+        changes["cause"] = final(known.remembered(context, Fail(end.reason, end.message, own)).cause) or record.cause
     after = enter(record, end.phase, end.at, finished_at=end.at, reason=end.reason, message=end.message, **changes)
     return _after_the_end(context.with_record(after), context.view.own or NOTHING)
 
@@ -160,7 +160,7 @@ def _after_the_end(context: Context, own: OwnState) -> Followed:
     if (end.phase, end.reason) != (record.phase, record.reason):
         return Followed(record)
     cause = record.cause
-    blocked = blocking(cause) if cause is not None and cause.evidence == end.message else ""
+    blocked = blocking(cause) if cause is not None and cause.final and cause.evidence else ""
     message = "; ".join(filter(None, (end.message, blocked, ends.left(context, own))))
     return Followed(replace(record, message=message), ends.settles_at(context))
 

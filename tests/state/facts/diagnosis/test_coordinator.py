@@ -15,7 +15,7 @@ from muster.state.view.probe_result import LOST_AFTER
 from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer
 from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
 from muster.state.vocabulary.pod import Pod, PodPhase
-from muster.state.vocabulary.record import Condition, ConditionType, Known, Phase, RollCall
+from muster.state.vocabulary.record import Condition, ConditionType, Phase, RollCall, Stuck
 from tests.builders import NOW, answer, plan, pod, record, view, view_of
 from tests.state.view.test_stage import CRASHED, WAITING
 
@@ -177,8 +177,8 @@ def test_an_answer_of_this_epoch_shows_that_the_coordinator_has_served() -> None
 def test_until_the_coordinator_is_asked_the_record_names_the_cause(
     reason: str, known: str, cause: MissingCause
 ) -> None:
-    kept = Known(known, "", "0", NOW) if known else None
-    found = found_in(gang(now=recorded(reason, "what was said", known=kept)))
+    kept = Stuck(known, "", "0", NOW) if known else None
+    found = found_in(gang(now=recorded(reason, "what was said", stuck=kept)))
     assert found is not None
     assert (found.cause, found.evidence) == (cause, "what was said")
 
@@ -258,17 +258,17 @@ APART = "is behind, or elsewhere than the others"
 @pytest.mark.parametrize(
     ("known", "rank", "what"),
     [
-        (Known("Hung", "in next (data.py:41)", "2", NOW), 2, APART),
-        (Known("Hung", "no response", "1,3", NOW), 1, APART),
-        (Known("Hung", "no step", "", NOW), 0, "no rank makes progress"),
-        (Known("NotArrived", "running", "3", NOW), 0, "no rank makes progress"),
+        (Stuck("Hung", "in next (data.py:41)", "2", NOW), 2, APART),
+        (Stuck("Hung", "no response", "1,3", NOW), 1, APART),
+        (Stuck("Hung", "no step", "", NOW), 0, "no rank makes progress"),
+        (Stuck("NotArrived", "running", "3", NOW), 0, "no rank makes progress"),
         (None, 0, "no rank makes progress"),
     ],
 )
 def test_a_recorded_hang_names_the_first_rank_that_is_known_or_else_the_leader(
-    known: Known | None, rank: int, what: str
+    known: Stuck | None, rank: int, what: str
 ) -> None:
-    context = gang(now=recorded("Hung", SAID, known=known))
+    context = gang(now=recorded("Hung", SAID, stuck=known))
     assert hang_as_recorded(context) == (rank, Diagnosis(Causes.HUNG, what, SAID))
     assert [(each.cause, each.ranks) for each in diagnose(context)] == [(Causes.HUNG, (rank,))]
 

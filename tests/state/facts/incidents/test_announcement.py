@@ -1,10 +1,10 @@
-"""What the Event of a run says of its incident is read again as what was meant."""
+"""The Event of a run names its incident, in words and for programs."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.state.facts.incidents.announcement import announced, announcement
+from muster.state.facts.incidents.announcement import announced, announcement, line
 from muster.state.facts.incidents.grouping import Key
 from muster.state.facts.incidents.subjects import KINDS, NODES, remedy
 
@@ -13,20 +13,18 @@ NAMES = st.text(st.characters(codec="ascii", categories=("L", "N", "P", "Zs")), 
 
 @given(st.sampled_from(KINDS), NAMES)
 def test_it_is_read_as_it_was_written(kind: str, subject: str) -> None:
-    assert announced(announcement(Key(kind, subject))) == Key(
-        kind, subject if kind != NODES else "that failed together"
-    )
+    told = line(Key(kind, subject), 1.0, 0)
+    assert announced(told.about) == Key(kind, subject if kind != NODES else "that failed together")
+    assert told.message == announcement(Key(kind, subject))
 
 
 def test_it_does_not_change_with_the_nodes_that_are_left() -> None:
     assert announcement(Key(NODES, "a and others")) == announcement(Key(NODES, "b and others"))
 
 
-@pytest.mark.parametrize(
-    "words", ["", "part of an incident: ", "part of an incident: node", "part of an incident: moon x", "node a"]
-)
-def test_other_words_name_none(words: str) -> None:
-    assert announced(words) is None
+@pytest.mark.parametrize("about", ["", "=", "node", "node=", "moon=x", "node a", announcement(Key("node", "a"))])
+def test_what_names_no_subject_is_about_none(about: str) -> None:
+    assert announced(about) is None
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -8,6 +8,7 @@ from muster.state.facts.diagnosis.finding import Finding
 from muster.state.facts.incidents.readings import Evidence
 from muster.state.facts.incidents.signs import signs_of
 from muster.state.facts.incidents.subjects import KINDS, LASTING, NAME, OWNED, PATIENT, SUBJECTS, Subject, subjects_of
+from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.plan import Queue
 from muster.state.vocabulary.pod_spec import Claim
 from muster.state.vocabulary.record import Condition, ConditionType, Phase
@@ -15,7 +16,6 @@ from tests.builders import NOW, plan, pod, record, view
 from tests.fleet_hours import messages as say
 
 PULL = 'Back-off pulling image "registry.example:5000/team/train:1": '
-REFUSED = "the API server refuses the pod: "
 CASES = [
     ("NodeNotReady", "node n7 is not ready", "node", "n7"),
     ("CoordinatorFrozen", "the port accepts a connection", "node", "n7"),
@@ -24,12 +24,12 @@ CASES = [
     ("ImagePull", f"{PULL}dial tcp 10.1.1.1:5000: i/o timeout", "registry", "registry.example:5000"),
     ("ImagePull", 'image "busybox:9": 429 Too Many Requests', "registry", "docker.io"),
     ("ImagePull", f"{PULL}not found", "image", "registry.example:5000/team/train:1"),
-    ("AdmissionDenied", f'{REFUSED}WebhookFailed failed calling webhook "w.example.com"', "webhook", "w.example.com"),
+    ("AdmissionDenied", 'failed calling webhook "w.example.com"', "webhook", "w.example.com"),
     ("AdmissionDenied", "ValidatingAdmissionPolicy 'no-root' with binding 'b' denied", "policy", "no-root"),
     ("QuotaExceeded", "exceeded quota: gpus, requested: 8", "quota", "team/gpus"),
     ("RightsMissing", 'User "x" cannot create resource "pods" in API group', "right", 'create resource "pods"'),
     ("Refused", "no PriorityClass with name high was found", "priority class", "high"),
-    ("Refused", f"{REFUSED}ApiServerBusy too many requests", "api server", "ApiServerBusy"),
+    ("Refused", "ApiServerBusy too many requests", "api server", "ApiServerBusy"),
     ("Queued", "waiting in a queue: ClusterQueue research is inactive", "queue", "research"),
     ("Queued", "waiting in a queue", "queue", "team/lq"),
     ("Unschedulable", 'storageclass.storage.k8s.io "fast" not found', "storage class", "fast"),
@@ -61,8 +61,10 @@ CASES = [
 
 def seen(cause: str, text: str, nodes: dict[str, int] | None = None) -> Evidence:
     run = plan(queue=Queue("lq"), claims=(Claim("c", {"storageClassName": "slow"}),))
+    there = view()
+    there.engine.refusal = Refusal(text.partition(" ")[0], text, final=False)
     found = Finding(cause=BY_NAME[cause], ranks=(0,), count=1, what="", evidence=text, next_step="")
-    return Evidence(Context.at(run, record(), view(), NOW), found, text, {"n7": 1} if nodes is None else nodes)
+    return Evidence(Context.at(run, record(), there, NOW), found, text, {"n7": 1} if nodes is None else nodes)
 
 
 def subject_of(evidence: Evidence) -> tuple[Subject, str] | None:

@@ -7,7 +7,7 @@ import pytest
 from muster.state.facts.causes.table import BY_NAME, CAUSES
 from muster.state.facts.nodes.evidence import MOST_NODES, SURE, counted, observe, went_on
 from muster.state.facts.nodes.history import DAY, Failure, History
-from muster.state.vocabulary.record import Blocked, Cause, ContainerRestarts, Known, Phase, Record
+from muster.state.vocabulary.record import Blocked, Cause, ContainerRestarts, Phase, Record, Stuck
 from tests.builders import NOW, plan, pod, record, view
 
 BEFORE = record(phase=Phase.RUNNING)
@@ -78,7 +78,7 @@ def test_a_container_that_was_started_again_counts_with_its_node() -> None:
 
 
 def stuck(name: str, ranks: str) -> Record:
-    return record(phase=Phase.RUNNING, known=Known(name, "", ranks, NOW - 30))
+    return record(phase=Phase.RUNNING, stuck=Stuck(name, "", ranks, NOW - 30))
 
 
 def test_a_stuck_run_counts_for_the_one_node_that_it_waits_for() -> None:

@@ -23,7 +23,7 @@ from muster.state.view.roll import CoordinatorState
 from muster.state.vocabulary.clocks import CLOCKS
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Exit, PodPhase
-from muster.state.vocabulary.record import Cause, Condition, ConditionType, Known, Phase
+from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase, Stuck
 from tests.builders import NOW, edited, plan, record, view
 from tests.state.story import Story
 
@@ -353,7 +353,7 @@ def test_the_cause_outlives_the_daemon(row: Row) -> None:
     story.look(5)
     before = story.kept.known
     assert before is not None
-    after = known.track(Context.at(story.plan, story.kept, story.view, story.now), stuck=True)
+    after = known.track(Context.at(story.plan, story.kept, story.view, story.now), before.reason, before.evidence)
     assert after is not None
     assert (after.cause, after.ranks) == (before.cause, before.ranks)
     cause = finish(story, *row.ends)
@@ -365,7 +365,7 @@ def test_a_daemon_that_has_heard_no_step_keeps_the_rank_that_was_behind() -> Non
     story.take_over()
     story.observe_probe(0, 1, 2, 3, passed=True)
     story.look(5)
-    after = known.track(Context.at(story.plan, story.kept, story.view, story.now), stuck=True)
+    after = known.track(Context.at(story.plan, story.kept, story.view, story.now), "Hung", "")
     assert after is not None
     assert (after.cause, after.ranks) == ("Hung", "2")
 
@@ -409,7 +409,7 @@ def test_a_kill_a_time_out_and_words_of_a_survivor_are_the_evidence_of_what_was_
     before = story.kept.known
     assert before is not None
     cause = finish(story, (3, code, text))
-    assert (cause.message, cause.exit_code) == (before.message, None)
+    assert (cause.message, cause.exit_code) == (before.evidence, None)
     assert re.match(rf"rank 3 \(run-worker-0-3-\w+\) ended with exit code {code} ", cause.evidence)
 
 
@@ -556,7 +556,7 @@ def test_a_row_of_disruptions_waits_and_ends() -> None:
 
 def test_the_epoch_that_begins_knows_nothing_of_the_one_before() -> None:
     story = no_node(life())
-    assert isinstance(story.kept.known, Known)
+    assert isinstance(story.kept.known, Stuck)
     finish(story, (0, 134, REGISTER))
     assert story.kept.known is None
 

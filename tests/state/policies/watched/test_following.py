@@ -12,7 +12,7 @@ from muster.state.view.own.own_state import OwnState, Said
 from muster.state.view.view import View
 from muster.state.vocabulary.plan import Engine, Plan
 from muster.state.vocabulary.pod import Exit, Pod, PodPhase
-from muster.state.vocabulary.record import Cause, Known, Phase, Record
+from muster.state.vocabulary.record import Cause, Phase, Record, Stuck
 from tests.builders import NOW, plan, pod, record, view
 
 FOUR = plan(engine=Engine.WATCH)
@@ -337,21 +337,21 @@ def test_labelled_pods_have_no_object_that_is_waited_for() -> None:
     assert followed(pod(0), removed(1), own=ASK).cause is not None
 
 
-KNOWN = Known("ImagePull", "the image demo:typo cannot be pulled", "2", NOW - 104)
+KNOWN = Stuck("ImagePull", "the image demo:typo cannot be pulled", "2", NOW - 104)
 
 
 def test_the_end_that_a_controller_gives_a_run_says_what_blocked_the_gang() -> None:
     own = OwnState(Said.FAILED, reason="DeadlineExceeded", message="Job was active longer than its deadline")
-    after = followed(*map(pod, range(4)), own=own, known=KNOWN)
+    after = followed(*map(pod, range(4)), own=own, stuck=KNOWN)
     assert (after.phase, after.reason) == (Phase.FAILED, "DeadlineExceeded")
     assert after.cause is not None
     assert (after.cause.rank, after.cause.reason, after.cause.known_for) == (2, "ImagePull", 104)
     assert after.message == (
-        f"{own.message}; rank 2 ({pod(2).name}) blocked the gang for 104s (ImagePull: {KNOWN.message})"
+        f"{own.message}; rank 2 ({pod(2).name}) blocked the gang for 104s (ImagePull: {KNOWN.evidence})"
     )
     assert follow(context(*map(pod, range(4)), own=own).with_record(after)).record.message == after.message
 
 
 def test_a_run_that_its_controller_calls_succeeded_has_no_cause() -> None:
-    after = followed(*map(done, range(4)), own=OwnState(Said.SUCCEEDED), known=KNOWN)
+    after = followed(*map(done, range(4)), own=OwnState(Said.SUCCEEDED), stuck=KNOWN)
     assert (after.phase, after.cause) == (Phase.SUCCEEDED, None)

@@ -1,11 +1,13 @@
 """What is said of a watched run that its own controller does not say."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from muster.state.facts.context import Context
-from muster.state.policies.watched.stale_status import FOLLOWED_WITHIN, NAMED, Unsaid, unsaid
+from muster.state.policies.watched.stale_status import FOLLOWED_WITHIN, unsaid
+from muster.state.summary import obstacles
+from muster.state.summary.watched import AGAIN as NAMED
 from muster.state.view.own.own_state import OwnState, Said
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer, Work
 from muster.state.vocabulary.coordinator import ProbeKind
@@ -19,11 +21,24 @@ ROLL = answer(ON, ON, ON, ON)
 DONE = Work("rj-x", "SUCCEEDED", "", ended=True, succeeded=True)
 
 
-def said(*pods: Pod, heard: RollAnswer = ROLL, own: OwnState | None = None, **changes: Any) -> Unsaid | None:
+class Told(NamedTuple):
+    """What is not said, in words."""
+
+    reason: str
+    message: str
+    patience: float
+    begins: float
+
+
+def said(*pods: Pod, heard: RollAnswer = ROLL, own: OwnState | None = None, **changes: Any) -> Told | None:
     of = view(*(pods or (pod(0), pod(1), pod(2), pod(3))), heard=ROLL)
     of.observe_probe(heard, 0)
     of.own = own or OwnState(word="Running")
-    return unsaid(Context.at(plan(engine=Engine.WATCH, **changes), record(phase=Phase.RUNNING), of, NOW))
+    here = Context.at(plan(engine=Engine.WATCH, **changes), record(phase=Phase.RUNNING), of, NOW)
+    found = unsaid(here)
+    return (
+        Told(found.reason, obstacles.sentence(here, found), found.patience, found.begins) if found is not None else None
+    )
 
 
 def test_of_a_run_that_goes_on_nothing_is() -> None:

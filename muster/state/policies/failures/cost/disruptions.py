@@ -11,7 +11,6 @@ it is progress that all programs run ``UNSEEN_PROGRESS`` seconds after the first
 """
 
 from muster.state.facts.context import Context
-from muster.state.facts.sentences import sentence
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Phase, Record
 
@@ -52,11 +51,7 @@ def exhausted(plan: Plan, record: Record) -> bool:
     return plan.restarts.max_disruptions is not None and record.consecutive_disruptions >= plan.restarts.max_disruptions
 
 
-def loop(context: Context) -> tuple[str, str] | None:
-    """Reason and message of Stuck while the gang is disrupted again and again."""
+def loops(context: Context) -> bool:
+    """Whether the gang is disrupted again and again, and so is stuck."""
     record = context.record
-    if record.consecutive_disruptions < LOOP or record.finished or record.phase is Phase.SUSPENDED:
-        return None
-    last = f"; the last restart: {sentence(record.cause)}" if record.cause else ""
-    row = f"{record.consecutive_disruptions} disruptions in a row without {PROGRESS:g} s of work between them"
-    return REASON, f"{row}{last}"
+    return record.consecutive_disruptions >= LOOP and not record.finished and record.phase is not Phase.SUSPENDED

@@ -1,0 +1,119 @@
+"""What a sentence says of a watched run that does not go on, and whose own controller does not mend that."""
+
+from itertools import islice
+from typing import Final
+
+from muster.api.values.rank_ranges import to_ranges
+from muster.state.facts import gates
+from muster.state.facts.context import Context
+from muster.state.facts.sentences import (
+    EXACT,
+    NAMED_RANGES,
+    all_succeeded,
+    how_ended,
+    often,
+    quoted,
+    sentence,
+    share,
+    why_idle,
+)
+from muster.state.policies.watched import obstacles, stale_status
+from muster.state.vocabulary.pod import Pod
+
+NAMED: Final = 8
+"""Ranks without a pod that a sentence names."""
+AGAIN: Final = 3
+"""Members that were started again that it names."""
+
+
+def failed(context: Context) -> str:
+    """What is said of members that have failed; empty without any."""
+    if not context.tally.failed:
+        return ""
+    cause = context.record.cause
+    which = sentence(cause) if cause is not None and cause.epoch == context.record.epoch else "a member failed"
+    others = len(context.tally.failed) - 1
+    return f"{which}{f', and {others} more' if others > 0 else ''}"
+
+
+def absent(context: Context) -> str:
+    """What is said of members that have no pod, and why, as their controller says it; empty where all have one."""
+    if not obstacles.absent(context):
+        return ""
+    return "; ".join(filter(None, (_without_pods(context), _why_absent(context))))
+
+
+def _without_pods(context: Context) -> str:
+    """What is said of members that have no pod."""
+    plan, tally = context.plan, context.tally
+    if plan.sequential:
+        return f"{share(tally.working, tally.working + obstacles.absent(context))} pods of this turn exist"
+    message = f"{share(tally.pods, plan.size)} pods exist"
+    if plan.size > EXACT:
+        return message
+    without = (rank for rank in range(plan.size) if rank not in tally.members and rank not in tally.collected)
+    ranks = (rank for rank in without if not gates.awaits_leader(context, rank))
+    named = list(islice(ranks, NAMED))
+    who, have = ("rank", "has") if len(named) == 1 else ("ranks", "have")
+    group = plan.group_of(named[0]) if named else None
+    place = plan.place(named[0]) if group is not None and group.named else ""
+    first = f" ({'first: ' if len(named) > 1 else ''}{place})" if place else ""
+    return f"{message}; {who} {to_ranges(named, NAMED_RANGES)}{first} {have} no pod"
+
+
+def _why_absent(context: Context) -> str:
+    """The last reason that a controller gave for pods that it does not make, as a quotation with its age."""
+    own, event = context.view.own, context.view.remark
+    event = None if event is not None and event.about.startswith("Pod ") else event  # it was about a pod that is there
+    found = [each for each in (event, own.remark if own is not None else None) if each is not None]
+    if found:
+        return quoted(max(found, key=lambda each: each.at), context.now)
+    return context.view.remark_problem
+
+
+def all_done(context: Context) -> str:
+    """All members have succeeded, and the object does not say so."""
+    done, kind = all_succeeded(context.plan.size), context.plan.subject.kind
+    return f"{done}; the {kind} does not say so, as if its controller did not run"
+
+
+def program_done(context: Context) -> str:
+    """The coordinator says that the program has ended, and the object does not."""
+    work, own = context.probe.answer.work if context.probe is not None else None, context.view.own
+    word = own.word if own is not None else ""
+    return f"{work.sentence if work else ''}; the {context.plan.subject.kind} still says {word or 'nothing of it'}"
+
+
+def reported(context: Context) -> str:
+    """The controller reports a failure, and has drawn no conclusion."""
+    own = context.view.own
+    what = ": ".join(filter(None, (own.reason, own.message))) if own is not None else ""
+    return f"the {context.plan.subject.kind} says {what}"
+
+
+def coordinator_gone(context: Context) -> str:
+    """The coordinator served, and its pod is gone, going, or new."""
+    rank = context.plan.coordinator.rank if context.plan.coordinator is not None else 0
+    pod = context.tally.members.get(rank)
+    if pod is None:
+        return f"the coordinator, rank {rank}, has no pod"
+    why = "is not ready, and does not answer"
+    if pod.terminating:
+        why = "is being deleted"
+    elif not pod.started:
+        why = f"does not run yet, {why_idle(pod)}"
+    again = f": {_again(pod)}" if pod.restarts and not pod.ready else ""
+    return f"the coordinator, rank {rank} ({pod.name}), {why}{again}"
+
+
+def restarted(context: Context) -> str:
+    """Containers were started again in their pods, and the members are not ready since."""
+    found = stale_status.restarted(context)
+    named = "; ".join(f"rank {pod.rank} ({pod.name}): {_again(pod)}" for pod in found[:AGAIN])
+    return f"{named}; and {len(found) - AGAIN} more" if len(found) > AGAIN else named
+
+
+def _again(pod: Pod) -> str:
+    now = pod.waiting_reason or "not ready yet"
+    ended = f"{how_ended(pod.last_exit)}, " if pod.last_exit else ""
+    return f"{ended}started again in its pod {often(pod.restarts)}, {now}"
