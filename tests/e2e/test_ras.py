@@ -45,5 +45,5 @@ async def test_the_rank_that_holds_the_others_up_is_named_by_what_ras_answers(tm
         await env.client.submit(experiment(tmp_path))
         seen = await env.until("run", lambda seen: "NCCL has counted no collective since" in stuck(seen), 300)
     assert stuck(seen).endswith(f"Z: {SAYS}")
-    assert seen.status.known is not None
-    assert (seen.status.known.cause, seen.status.known.ranks) == ("CollectiveBehind", "1")
+    assert seen.status.stuck is not None
+    assert (seen.status.stuck.cause, seen.status.stuck.ranks) == ("CollectiveBehind", "1")

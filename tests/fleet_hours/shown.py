@@ -16,7 +16,7 @@ from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.pod_spec import Claim, PodSpec
-from muster.state.vocabulary.record import Blocked, Condition, ConditionType, Known, Phase, Record
+from muster.state.vocabulary.record import Blocked, Condition, ConditionType, Phase, Record, Stuck
 from muster.watchers.pods.decode import DECODER
 from tests.builders import plan, record, view, worker_group
 from tests.fakes.apiserver import event
@@ -136,11 +136,11 @@ class FleetRun:
     def hangs(self, now: float, rank: int | None = None) -> tuple[Sign, ...]:
         """It hangs; others wait for that rank, where one is known."""
         condition = Condition(STUCK, True, "Hung", "no step since 05:12:02Z", 1, now)
-        known = Known("Hung", "no rank makes progress", "" if rank is None else str(rank), now)
+        known = Stuck("Hung", "no rank makes progress", "" if rank is None else str(rank), now)
         state = [container("main", {"running": {"startedAt": "2026-11-20T10:00:05Z"}})]
         ready = [{"type": "Ready", "status": "True"}, {"type": "ContainersReady", "status": "True"}]
         pods = [self.pod(r, phase="Running", containerStatuses=state, conditions=ready) for r in range(len(self.nodes))]
-        kept = record(phase=Phase.RUNNING, conditions=(condition,), known=known, assembled_at=now - 600)
+        kept = record(phase=Phase.RUNNING, conditions=(condition,), stuck=known, assembled_at=now - 600)
         return signs_of(Context.at(self.plan, kept, view(*pods), now))
 
     def refused(self, now: float, reason: str, message: str) -> tuple[Sign, ...]:

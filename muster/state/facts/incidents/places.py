@@ -30,7 +30,7 @@ class Places:
         self.sizes: Counter[Place] = Counter()
         """How many nodes each has."""
         self._of: dict[str, tuple[Place, ...]] = {}
-        self._held: Mapping[str, tuple[Place, ...]] = {}
+        self.held: Mapping[str, tuple[Place, ...]] = {}
         for node, each in (labels or {}).items():
             self.put(node, places_of(each))
 
@@ -40,12 +40,12 @@ class Places:
 
     def of(self, node: str) -> tuple[Place, ...]:
         """The places of a node; none of one that is not known."""
-        return self._held.get(node) or self._of.get(node, ())
+        return self.held.get(node) or self._of.get(node, ())
 
     def holding(self, held: Mapping[str, tuple[Place, ...]]) -> "Places":
         """Return the same places, in which each node of ``held`` has those that it has there."""
         found = copy(self)  # it shares what is known of the nodes
-        found._held = held
+        found.held = held
         return found
 
     def put(self, node: str, places: Iterable[Place]) -> None:
