@@ -142,7 +142,6 @@ docs: $(READY) ## Write the generated files anew: CRD, manifest reference, metri
 	@$(BIN)/python -m muster.api.schema.reference > docs/manifest-reference.md
 	@$(BIN)/python -m muster.kinds.registry.page docs/watched-runs.md
 	@$(BIN)/python -m muster.metrics.docs > docs/metrics.md
-	@$(BIN)/python -m tests.phases > docs/phases.md
 	@$(BIN)/python -m muster.cli.reference > docs/cli.md
 	@$(BIN)/python -m tests.compatibility.page > docs/compatibility.md
 	@$(BIN)/python -m deploy.prometheus

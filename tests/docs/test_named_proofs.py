@@ -5,10 +5,10 @@ import re
 import pytest
 
 from tests.docs.commands import ROOT
+from tests.mutant_floor import EXPLAINED
 
 PAGES = [path for path in sorted((ROOT / "docs").glob("*.md")) if "`tests/" in path.read_text(encoding="utf-8")]
 TEST = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")
-MUTANT = re.compile(r"^\| `([\w/.]+)` `(\w+)` \|", re.MULTILINE)
 
 
 def absent(path: str, name: str) -> bool:
@@ -22,8 +22,6 @@ def absent(path: str, name: str) -> bool:
 @pytest.mark.drift
 def test_the_tests_and_functions_that_pages_name_are_there() -> None:
     named = [found for page in PAGES for found in TEST.findall(page.read_text(encoding="utf-8"))]
-    mutants = MUTANT.findall((ROOT / "docs" / "surviving-mutants.md").read_text(encoding="utf-8"))
     assert named
-    assert mutants
-    proofs = {*named, *((f"muster/state/{path}", name) for path, name in mutants)}
+    proofs = {*named, *((f"muster/state/{path}", name) for path, name, *_ in EXPLAINED)}
     assert sorted(each for each in proofs if absent(*each)) == []
