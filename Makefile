@@ -137,13 +137,14 @@ bench: $(READY) ## Measure the hot paths against their budgets; writes benchmark
 real-bench: $(READY) ## Measure Muster beside a bare create loop on a real API server; writes benchmarks/real.json
 	@$(BIN)/python -m benchmarks.real
 
-docs: $(READY) ## Write the generated files anew: CRD, manifest reference, metrics, commands, rules, dashboards, chart
+docs: $(READY) ## Write the generated files anew: CRD, manifest reference, metrics, commands, reasons, rules, dashboards, chart
 	@$(BIN)/python -m muster.api.schema.crd > deploy/crds/experiments.muster.dev.yaml
 	@$(BIN)/python -m muster.api.schema.reference > docs/manifest-reference.md
 	@$(BIN)/python -m muster.kinds.registry.page docs/watched-runs.md
 	@$(BIN)/python -m muster.metrics.docs > docs/metrics.md
 	@$(BIN)/python -m muster.cli.reference > docs/cli.md
 	@$(BIN)/python -m tests.compatibility.page > docs/compatibility.md
+	@$(BIN)/python -m deploy.reasons
 	@$(BIN)/python -m deploy.prometheus
 	@$(BIN)/python -m deploy.grafana
 	@$(BIN)/python -m deploy.helm

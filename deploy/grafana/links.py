@@ -37,7 +37,7 @@ ABOUT = (page("dashboards.md", "About these dashboards"), page("runbooks", "Runb
 
 ABOUT_PHASES = page("guide.md#5-phases", "Phases")
 ABOUT_CLOCKS = page("guide.md#7-clocks", "Clocks")
-REASONS = page("guide.md#8-every-reason-and-what-to-do", "Every reason, and what to do")
+REASONS = page("reasons.md#stuck", "Every reason, and what to do")
 SILENT = page("guide.md#9-when-muster-itself-is-silent", "When Muster itself is silent")
 ROLL_CALL = Link("Roll call of this experiment", "${musterd}/experiments/${namespace}/${experiment}?cluster=${cluster}")
 

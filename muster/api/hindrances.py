@@ -21,7 +21,7 @@ class Blocked(msgspec.Struct, frozen=True, gc=False):
 class Known(msgspec.Struct, frozen=True, gc=False):
     """Which members the gang waits for, and why: what its end is charged to where the others give up."""
 
-    cause: Annotated[Reason, Wire("Why they keep the gang, in one word of docs/diagnosis.md.", required=True)]
+    cause: Annotated[Reason, Wire("Why they keep the gang, in one word of docs/reasons.md.", required=True)]
     message: Annotated[Message, Wire("The same in a sentence.")]
     ranks: Annotated[RankRanges, Wire("Their ranks, such as 2 or 8-15; empty where it is the whole gang.")]
     since: Annotated[Time, Wire("Since when it is known.", name="time", moves=True)]

@@ -47,5 +47,5 @@ NOT_RUN: Final[dict[tuple[str, str], str]] = {
     ("guide.md", "- job_name: musterd"): "a short form of deploy/prometheus/prometheus.yaml, which promtool checks",
     ("real-control-plane.md", "make real"): "20 minutes; it is the proof itself",
 }
-GENERATED: Final = {"compatibility.md", "cli.md", "manifest-reference.md", "metrics.md"}
+GENERATED: Final = {"compatibility.md", "reasons.md", "cli.md", "manifest-reference.md", "metrics.md"}
 """Pages whose source is tested instead."""
