@@ -84,7 +84,7 @@ tools: $(READY) # programs that tests run; says what it builds, once, for some m
 test-newer-python: ## Run the tests of state and kinds with a newer Python, where the machine has one
 	@.ci/newer-python
 
-check: $(READY) ## Run linters, types, import contracts, the drift checks of generated files, and twine on the packages
+check: $(READY) ## Run linters, types, import contracts, the drift checks of generated files, lengths of documents, twine
 	@$(MAKE) --no-print-directory --jobs=2 drift lint packages
 
 drift: tools
@@ -96,6 +96,7 @@ lint: $(READY)
 	@$(BIN)/mypy
 	@for each in examples/*/ examples/demo.py docs/images; do $(BIN)/mypy $$each || exit 1; done
 	@$(BIN)/lint-imports
+	@$(BIN)/python -m deploy.lengths
 	@$(BIN)/deptry .
 
 packages: $(READY)
