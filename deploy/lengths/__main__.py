@@ -11,9 +11,9 @@ from typing import Final
 from deploy.lengths.measure import Length, measured
 
 DOCS: Final = Path(__file__).parents[2] / "docs"
-SUM: Final = 66_500
+SUM: Final = 65_000
 """Words of all pages. The goal is 45,000."""
-GENERATED_SUM: Final = 24_000
+GENERATED_SUM: Final = 22_500
 """Words of the generated ones among them. The goal is 22,000."""
 SENTENCE: Final = 17.0
 """Words of a sentence, on average over a page that is written by hand."""
@@ -22,10 +22,11 @@ GENERATED: Final = frozenset(
     ("cli.md", "compatibility.md", "manifest-reference.md", "metrics.md", "reasons.md", "runbooks/README.md")
 )
 LIMITS: Final[dict[str, int]] = {
+    "README.md": 400,
     "adr/README.md": 1700,
     "architecture.md": 1450,
     "chart.md": 2950,
-    "cli.md": 6350,
+    "cli.md": 4650,
     "compatibility.md": 2900,
     "dashboards.md": 900,
     "development.md": 1700,
@@ -39,7 +40,7 @@ LIMITS: Final[dict[str, int]] = {
     "metrics.md": 3700,
     "on-call.md": 950,
     "operators/jax.md": 500,
-    "operators/jaxjob.md": 800,
+    "operators/jaxjob.md": 700,
     "operators/jobset-objects.md": 1100,
     "operators/jobset.md": 500,
     "operators/kuberay.md": 1300,

@@ -57,7 +57,7 @@ has `enabled`, `severity`, `for` and `labels`, and some have thresholds:
 _RECORDED = """
 ## Recorded series
 
-Those of waste are there for 5m, 30m, 1h, 2h, 6h, 1d and 3d.
+Those of waste exist for 5m, 30m, 1h, 2h, 6h, 1d and 3d.
 """
 
 _TESTED = """
