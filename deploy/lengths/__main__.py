@@ -11,7 +11,7 @@ from typing import Final
 from deploy.lengths.measure import Length, measured
 
 DOCS: Final = Path(__file__).parents[2] / "docs"
-SUM: Final = 65_000
+SUM: Final = 64_500
 """Words of all pages. The goal is 45,000."""
 GENERATED_SUM: Final = 22_500
 """Words of the generated ones among them. The goal is 22,000."""
@@ -39,13 +39,13 @@ LIMITS: Final[dict[str, int]] = {
     "manifest-reference.md": 4750,
     "metrics.md": 3700,
     "on-call.md": 950,
-    "operators/jax.md": 500,
+    "operators/jax.md": 450,
     "operators/jaxjob.md": 700,
     "operators/jobset-objects.md": 1100,
-    "operators/jobset.md": 500,
-    "operators/kuberay.md": 1300,
-    "operators/pytorch.md": 950,
-    "operators/xgboost.md": 550,
+    "operators/jobset.md": 400,
+    "operators/kuberay.md": 1200,
+    "operators/pytorch.md": 800,
+    "operators/xgboost.md": 400,
     "other-kinds.md": 550,
     "platform.md": 2250,
     "pod-template.md": 1100,
