@@ -11,7 +11,7 @@ from typing import Final
 from deploy.lengths.measure import Length, measured
 
 DOCS: Final = Path(__file__).parents[2] / "docs"
-SUM: Final = 64_500
+SUM: Final = 64_000
 """Words of all pages. The goal is 45,000."""
 GENERATED_SUM: Final = 22_500
 """Words of the generated ones among them. The goal is 22,000."""
@@ -23,9 +23,9 @@ GENERATED: Final = frozenset(
 )
 LIMITS: Final[dict[str, int]] = {
     "README.md": 400,
-    "adr/README.md": 1700,
+    "adr/README.md": 1800,
     "architecture.md": 1450,
-    "chart.md": 2950,
+    "chart.md": 2900,
     "cli.md": 4650,
     "compatibility.md": 2900,
     "dashboards.md": 900,
@@ -57,7 +57,7 @@ LIMITS: Final[dict[str, int]] = {
     "researcher.md": 1300,
     "restore.md": 450,
     "runbooks/README.md": 1600,
-    "upgrading.md": 600,
+    "upgrading.md": 650,
     "watched-runs.md": 1600,
 }
 """Words of a page at most."""

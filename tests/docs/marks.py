@@ -7,11 +7,9 @@ its page, nor executed fails `test_pages.py`; so does a row here without its blo
 from typing import Final
 
 LOCAL: Final = "tests/docs/test_pages.py::test_every_command_of_the_page_works"
-RELEASE: Final = "tests/real/situations/test_chart.py::test_a_release_runs_an_experiment_under_its_rights"
 MANIFESTS: Final = "tests/docs/test_pages.py::test_every_manifest_is_valid"
 
 RUN_BY: Final[dict[tuple[str, str], str]] = {
-    ("chart.md", "helm install muster"): RELEASE,
     (
         "chart.md",
         "helm upgrade muster",
