@@ -13,6 +13,7 @@ RUN python3 -m venv /opt/build \
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY muster muster
 COPY docs/runbooks docs/runbooks
+COPY docs/reasons.md docs/
 RUN /opt/build/bin/hatchling build --target wheel --directory /dist \
  && /opt/muster/bin/pip install --no-cache-dir --no-index --no-deps /dist/*.whl \
  && /opt/muster/bin/pip uninstall --yes setuptools pip

@@ -84,7 +84,7 @@ tools: $(READY) # programs that tests run; says what it builds, once, for some m
 test-newer-python: ## Run the tests of state and kinds with a newer Python, where the machine has one
 	@.ci/newer-python
 
-check: $(READY) ## Run linters, types, import contracts, the drift checks of generated files, and twine on the packages
+check: $(READY) ## Run linters, types, import contracts, the drift checks of generated files, lengths of documents, twine
 	@$(MAKE) --no-print-directory --jobs=2 drift lint packages
 
 drift: tools
@@ -96,6 +96,7 @@ lint: $(READY)
 	@$(BIN)/mypy
 	@for each in examples/*/ examples/demo.py docs/images; do $(BIN)/mypy $$each || exit 1; done
 	@$(BIN)/lint-imports
+	@$(BIN)/python -m deploy.lengths
 	@$(BIN)/deptry .
 
 packages: $(READY)
@@ -140,14 +141,14 @@ bench: $(READY) ## Measure the hot paths against their budgets; writes benchmark
 real-bench: $(READY) ## Measure Muster beside a bare create loop on a real API server; writes benchmarks/real.json
 	@$(BIN)/python -m benchmarks.real
 
-docs: $(READY) ## Write the generated files anew: CRD, manifest reference, metrics, commands, rules, dashboards, chart
+docs: $(READY) ## Write the generated files anew: CRD, manifest reference, metrics, commands, reasons, rules, dashboards, chart
 	@$(BIN)/python -m muster.api.schema.crd > deploy/crds/experiments.muster.dev.yaml
 	@$(BIN)/python -m tests.manifest_reference > docs/manifest-reference.md
 	@$(BIN)/python -m tests.watched_kinds_page docs/watched-runs.md
 	@$(BIN)/python -m muster.metrics.docs > docs/metrics.md
-	@$(BIN)/python -m tests.phases > docs/phases.md
 	@$(BIN)/python -m muster.cli.reference > docs/cli.md
 	@$(BIN)/python -m tests.compatibility.page > docs/compatibility.md
+	@$(BIN)/python -m deploy.reasons
 	@$(BIN)/python -m deploy.prometheus
 	@$(BIN)/python -m deploy.grafana
 	@$(BIN)/python -m deploy.helm

@@ -1,4 +1,7 @@
-"""The manifest reference, made from the models: `python -m tests.manifest_reference` prints it."""
+"""The manifest reference, made from the models: `python -m tests.manifest_reference` prints it.
+
+With ``--status`` it prints the fields of the status, as ``kubectl explain experiment.status`` does.
+"""
 
 import json
 import sys
@@ -20,7 +23,20 @@ from muster.api.names import API_VERSION, KIND
 from muster.api.schema.structural import Schema, structural
 from muster.api.status import ExperimentStatus
 from muster.api.values import durations
-from muster.api.values.fields import LABEL_1035, MEANING
+from muster.api.values.durations import PATTERN as DURATION_PATTERN
+from muster.api.values.fields import (
+    ABSOLUTE_PATH,
+    IMAGE,
+    LABEL_1035,
+    LABEL_1123,
+    LABEL_KEY,
+    LABEL_VALUE,
+    MEANING,
+    SUBDOMAIN,
+    TEXT,
+    WORD,
+)
+from muster.api.values.timestamps import PATTERN as TIME
 
 _WORDS: Final[dict[str, str]] = {
     "string": "text",
@@ -29,6 +45,22 @@ _WORDS: Final[dict[str, str]] = {
     "boolean": "true or false",
     "object": "mapping",
 }
+_FORMS: Final[dict[str, str]] = {
+    LABEL_1035: "name",
+    LABEL_1123: "label",
+    SUBDOMAIN: "subdomain",
+    LABEL_VALUE: "label value",
+    LABEL_KEY: "label key",
+    WORD: "word",
+    IMAGE: "image",
+    ABSOLUTE_PATH: "path",
+    TEXT: "line",
+    TIME: "time",
+    DURATION_PATTERN: "duration",
+}
+"""The words of the page for the forms of texts."""
+_EXACT: Final = 1 << 53
+"""Whole numbers beyond this are no bound that a person would meet."""
 _OWN: Final = (
     "suspend",
     "cancel",
@@ -62,10 +94,20 @@ truth values are `true` and `false`.
 Memory and sizes are in GB of 10^9 bytes. Durations read like `1w 2d 5h 6m 20s`: each unit at most once, longest first,
 at most {durations.format_duration(durations.MAX_SECONDS)} in all.
 
+## Forms
+
+{"; ".join(f"**{word}**: {MEANING[form]}" for form, word in _FORMS.items())}. Numbers after a form are characters.
+
 ## Operators
 
 Muster runs {", ".join(f"`{name}`" for name in operators())}. It does not run:
 
+"""
+_STATUS: Final = """
+## status
+
+Written by Muster, read by you. `kubectl explain experiment.status` and `python -m muster.api.schema.reference --status`
+print each field with its meaning.
 """
 _NAMES: Final = f"""
 ## Names
@@ -97,9 +139,14 @@ def manifest_reference() -> str:
         _section("resources of every type", "resources", structural(Resources)),
         _older(),
         _edits(),
-        _section("status", "status", structural(ExperimentStatus), "Written by Muster, read by you."),
+        _STATUS,
     ]
     return "\n".join(part.strip("\n") + "\n" for part in parts)
+
+
+def status_reference() -> str:
+    """Return the fields of the status, each with its type and meaning."""
+    return _section("status", "status", structural(ExperimentStatus)).strip("\n") + "\n"
 
 
 def _types() -> Iterator[tuple[str, str, type[BaseModel]]]:
@@ -214,18 +261,18 @@ def _type(field: Schema) -> str:
     if kind == "object" and isinstance(field.get("additionalProperties"), dict):
         return "mapping of names to text"
     pattern, longest = field.get("pattern"), field.get("maxLength")
-    words = MEANING[pattern] if isinstance(pattern, str) and pattern in MEANING else _WORDS[kind]
+    words = _FORMS.get(pattern, MEANING.get(pattern, _WORDS[kind])) if isinstance(pattern, str) else _WORDS[kind]
     if kind == "string" and longest:
-        return f"{words} (at most {longest:,} characters)"
+        return f"{words}, at most {longest:,}"
     return words + _limits(field)
 
 
 def _limits(field: Schema) -> str:
     low, high = field.get("minimum"), field.get("maximum")
     words = []
-    if low is not None:
+    if low is not None and abs(low) < _EXACT:
         words.append(f"{'>' if field.get('exclusiveMinimum') else '>='} {_number(low)}")
-    if high is not None:
+    if high is not None and abs(high) < _EXACT:
         words.append(f"<= {_number(high)}")
     return f", {', '.join(words)}" if words else ""
 
@@ -235,4 +282,4 @@ def _number(value: Any) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(manifest_reference())
+    sys.stdout.write(status_reference() if "--status" in sys.argv[1:] else manifest_reference())

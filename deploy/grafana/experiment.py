@@ -254,7 +254,7 @@ COURSE = (
         },
         stacked=True,
         stepped=True,
-        links=("MusterRestartStorm", page("guide.md#8-every-reason-and-what-to-do", "Every reason")),
+        links=("MusterRestartStorm", page("reasons.md#why-an-epoch-ended", "Every reason")),
     ),
     Graph(
         (31, 4, "Epoch"),

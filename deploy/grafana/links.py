@@ -35,10 +35,10 @@ def runbook(alert: str) -> Link:
 ABOUT = (page("dashboards.md", "About these dashboards"), page("runbooks", "Runbooks"))
 """The links of every dashboard."""
 
-ABOUT_PHASES = page("guide.md#5-phases", "Phases")
-ABOUT_CLOCKS = page("guide.md#7-clocks", "Clocks")
-REASONS = page("guide.md#8-every-reason-and-what-to-do", "Every reason, and what to do")
-SILENT = page("guide.md#9-when-muster-itself-is-silent", "When Muster itself is silent")
+ABOUT_PHASES = page("guide.md#phases", "Phases")
+ABOUT_CLOCKS = page("guide.md#clocks", "Clocks")
+REASONS = page("reasons.md#stuck", "Every reason, and what to do")
+SILENT = page("guide.md#when-muster-itself-is-silent", "When Muster itself is silent")
 ROLL_CALL = Link("Roll call of this experiment", "${musterd}/experiments/${namespace}/${experiment}?cluster=${cluster}")
 
 NAMES = ("namespace", "experiment")

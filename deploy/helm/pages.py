@@ -42,14 +42,21 @@ def _lines(node: Schema, values: dict[str, Any], indent: str, said: set[str]) ->
             yield f"{indent}{name}: {json.dumps(value)}"
 
 
+ELSEWHERE = (
+    "| `settings.<setting>` | `null` | a setting of [musterd](cli.md#musterd); null leaves it to the program |",
+    "| `prometheusRule.alerts.<alert>` | | [what can be set of each alert](runbooks/README.md#what-can-be-set) |",
+)
+"""Values that another page lists."""
+
+
 def table() -> str:
-    """A row per value, for docs/chart.md."""
-    rows = ["| value | default | what it is |", "|---|---|---|"]
+    """A row per value, for docs/chart.md; values that another page lists are one row."""
+    rows = ["| value | default | what it is |", "|---|---|---|", *ELSEWHERE]
     for path, node, value in _leaves(schema(), defaults(), ""):
+        if ".alerts." in path or (path.startswith("settings.") and value is None):
+            continue
         bounds = _bounds(node)
         said = f"{node['description']}{f' ({bounds})' if bounds else ''}".replace("|", "\\|")
-        if "properties" in node:
-            said += "".join(f"; `{key}`: {each['description']}" for key, each in _own(node))
         rows.append(f"| `{path}` | `{json.dumps(value)}` | {said} |")
     return "\n".join(rows)
 
@@ -61,12 +68,6 @@ def _leaves(node: Schema, values: dict[str, Any], prefix: str) -> Iterator[tuple
             yield from _leaves(child, value, f"{path}.")
         else:
             yield path, child, value
-
-
-def _own(alert: Schema) -> Iterator[tuple[str, Schema]]:
-    """The thresholds of an alert: what it has that others have not."""
-    common = ("enabled", "severity", "for", "labels")
-    return ((name, each) for name, each in alert["properties"].items() if name not in common)
 
 
 def _bounds(node: Schema) -> str:

@@ -27,7 +27,7 @@ Sentence = Annotated[str, text(SENTENCE)]
 class FindingThen(msgspec.Struct, frozen=True, gc=False):
     """Members that one cause kept when the epoch ended."""
 
-    cause: Annotated[Reason, Wire("The cause, in one word of docs/diagnosis.md.", required=True)]
+    cause: Annotated[Reason, Wire("The cause, in one word of docs/reasons.md.", required=True)]
     sentence: Annotated[Sentence, Wire("Which members it kept, and how.")]
     evidence: Annotated[Message, Wire("What showed it.")] = ""
     ranks: Annotated[RankRanges, Wire("Their ranks, the lowest of them where they are many.")] = ""

@@ -13,8 +13,8 @@ _INTRODUCTION = """\
 <!-- Made by `python -m muster.cli.reference` from muster/cli and muster/daemon/settings.py. Do not edit. -->
 # Commands
 
-Results go to standard output, messages to standard error. `-o json` and `-o yaml` print data for programs.
-Colors are for terminals only, and not where `NO_COLOR` is set.
+`--help` of a verb has more. Results go to standard output, messages to standard error. `-o json` and
+`-o yaml` print data for programs. Colors are for terminals only, and not where `NO_COLOR` is set.
 
 | exit status | meaning |
 |---|---|
@@ -22,6 +22,9 @@ Colors are for terminals only, and not where `NO_COLOR` is set.
 | 1 | the experiment failed, or the command could not do all of its work |
 | 2 | the manifest cannot be used, or the command line is wrong |
 | 3 | a clock of the experiment ran out, or `muster wait` did |
+| 4 | `muster convert --strict`: something is lost |
+| 5 | `muster stacks`: some ranks did not answer |
+| 6 | `muster incidents --exit-code`: there is an incident |
 | 130 | interrupted |
 
 The verbs that need a cluster take `--kubeconfig`, `--context` and `-n`. Without them they use what `kubectl` would
@@ -72,7 +75,7 @@ def _sections(group: click.Group, above: click.Context) -> Iterator[str]:
 def _section(command: click.Command, context: click.Context) -> str:
     level = "#" * len(context.command_path.split())
     lines = [f"{level} {context.command_path}", ""]
-    lines += [inspect.cleandoc(command.help or "").replace("\b", ""), ""]
+    lines += [inspect.cleandoc(command.help or "").replace("\b", "").partition("\n\n")[0], ""]
     arguments = [p.make_metavar(context) for p in command.params if isinstance(p, click.Argument)]
     if not isinstance(command, click.Group):
         lines += ["```", " ".join((context.command_path, "[OPTIONS]", *arguments)), *_examples(command), "```", ""]

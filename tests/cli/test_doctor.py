@@ -362,7 +362,7 @@ def test_no_daemon_and_no_experiment_is_a_failure(cluster: Cluster, check: Check
     cluster.answers |= {"/api/v1/pods": [], EXPERIMENTS: [], LEASE: NOT_FOUND}
     found = check()
     assert found["daemon"][0]["state"] == "failed"
-    assert "docs/guide.md" in found["daemon"][0]["next"]
+    assert "docs/platform.md" in found["daemon"][0]["next"]
 
 
 def test_a_user_with_few_rights_learns_what_they_are_and_what_cannot_be_seen(cluster: Cluster, check: Check) -> None:

@@ -1,47 +1,54 @@
-"""docs/compatibility.md, written from the table: ``python -m tests.compatibility.page > docs/compatibility.md``."""
+"""docs/compatibility.md, written from the tables: ``python -m tests.compatibility.page > docs/compatibility.md``.
+
+``--all`` prints what Muster does with each field instead, and the test that shows it.
+"""
 
 import sys
 from collections.abc import Iterator
 
-from tests.compatibility.row import SECTIONS, Row, Section
+from tests.compatibility.row import JOBSET, SECTIONS, Row, Section
 
 _INTRODUCTION = """\
 # Compatibility
 
 Written by `python -m tests.compatibility.page` from the tables in `tests/compatibility`; do not edit.
+`python -m tests.compatibility.page --all` prints what Muster does with each field, and the test that shows it.
 
-What AIchor, JobSet and Kubeflow's JAXJob have, and what Muster does with it. A row that works names the test that shows
-it. A row that is refused was refused when this page was tested, with the words that it quotes. The rows of JobSet and
-JAXJob are of objects that Muster runs as they are.
+What works of AIchor, JobSet and Kubeflow's JAXJob, and what is refused, with the words of the refusal. The fields of
+JobSet and JAXJob are those of objects that Muster runs as they are.
 """
+_MORE = ", as [JobSet objects](operators/jobset-objects.md) describes"
 
 
 def page() -> str:
-    """The whole document."""
+    """Return the document."""
     return "\n".join([_INTRODUCTION, *(line for section in SECTIONS for line in _lines(section))])
 
 
+def report() -> str:
+    """Return every row with what Muster does, and what shows it."""
+    rows = ((section.title, row) for section in SECTIONS for row in section.rows)
+    return "".join(f"{title}: {row.field}: {row.does} [{row.test or row.refused}]\n" for title, row in rows)
+
+
 def _lines(section: Section) -> Iterator[str]:
-    works = sum(row.works for row in section.rows)
-    yield from (
-        f"## {section.title}",
-        "",
-        section.text,
-        "",
-        f"{works} rows work, {len(section.rows) - works} are refused.",
-        "",
-        "| field or behaviour | what Muster does | shown by |",
-        "|---|---|---|",
-    )
-    yield from (f"| {_cell(row.field)} | {_cell(row.does)} | {_shown(row)} |" for row in section.rows)
+    works = [row for row in section.rows if row.works]
+    refused = [row for row in section.rows if not row.works]
+    yield from (f"## {section.title}", "", section.text, "")
+    yield from (f"{len(works)} work{_MORE if section is JOBSET else ''}:", "")
+    if section is JOBSET:
+        yield from ("; ".join(_cell(row.field) for row in works), "")
+    else:
+        yield from ("| field or behaviour | what Muster does |", "|---|---|")
+        yield from (f"| {_cell(row.field)} | {_cell(row.does)} |" for row in works)
+        yield ""
+    yield from (f"{len(refused)} are refused:", "", "| field or behaviour | refusal |", "|---|---|")
+    yield from (_refusal(row) for row in refused)
     yield ""
 
 
-def _shown(row: Row) -> str:
-    if not row.works:
-        return f"refused: \u201c{_cell(row.refused)}\u201d"
-    path, _, name = row.test.partition("::")
-    return f"[{_cell(name)}](../{path})"
+def _refusal(row: Row) -> str:
+    return f"| {_cell(row.field)} | \u201c{_cell(row.refused)}\u201d |"
 
 
 def _cell(text: str) -> str:
@@ -49,4 +56,4 @@ def _cell(text: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(page())
+    sys.stdout.write(report() if "--all" in sys.argv[1:] else page())

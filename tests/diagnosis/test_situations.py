@@ -1,4 +1,4 @@
-"""Each induced situation is named by its true cause and rank in time, and the page of them is true."""
+"""Each induced situation is named by its true cause and rank in time."""
 
 from pathlib import Path
 
@@ -8,7 +8,6 @@ from muster.state.facts.causes.table import CAUSES, Causes
 from muster.state.facts.diagnosis.finding import sentence
 from tests.diagnosis.gang import NOW, Gang
 from tests.diagnosis.inducing import Situation
-from tests.diagnosis.page import page
 from tests.diagnosis.situations import SITUATIONS
 
 ROOT = Path(__file__).parents[2]
@@ -69,8 +68,3 @@ def test_nothing_is_said_of_a_gang_that_works(operator: str) -> None:
     if gang.plan.coordinator is not None and not gang.plan.coordinator.probe.passive:
         gang.hear()
     assert gang.findings() == ()
-
-
-@pytest.mark.drift
-def test_the_page_is_the_one_of_the_table() -> None:
-    assert (ROOT / "docs" / "diagnosis.md").read_text(encoding="utf-8") == page()

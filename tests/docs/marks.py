@@ -1,17 +1,15 @@
 """What runs the blocks of pages that do not say so themselves: a test, or the reason why none does.
 
-A key is the page and the first words of the block. A block that is neither here, nor marked on its page, nor executed
-fails `test_pages.py`; so does a row here without its block.
+A key is the page, or a folder of pages, and the first words of the block. A block that is neither here, nor marked on
+its page, nor executed fails `test_pages.py`; so does a row here without its block.
 """
 
 from typing import Final
 
 LOCAL: Final = "tests/docs/test_pages.py::test_every_command_of_the_page_works"
-RELEASE: Final = "tests/real/situations/test_chart.py::test_a_release_runs_an_experiment_under_its_rights"
 MANIFESTS: Final = "tests/docs/test_pages.py::test_every_manifest_is_valid"
 
 RUN_BY: Final[dict[tuple[str, str], str]] = {
-    ("chart.md", "helm install muster"): RELEASE,
     (
         "chart.md",
         "helm upgrade muster",
@@ -21,9 +19,9 @@ RUN_BY: Final[dict[tuple[str, str], str]] = {
     ("guide.md", "kind: AIchorManifest"): MANIFESTS,
     ("guide.md", "from muster.jax import initialize"): "tests/jax/test_initialize.py",
     ("guide.md", "jax.distributed.initialize("): "tests/docs/test_researcher_page.py",
-    ("guide.md", "kubectl apply -f deploy/crds"): "tests/real/ground.py",
-    ("guide.md", "kubectl apply -f deploy/musterd.yaml"): "tests/real/ground.py",
-    ("guide.md", "kubectl apply -f deploy/readers.yaml"): "tests/real/situations/test_readers.py",
+    ("platform.md", "kubectl apply -f deploy/readers.yaml"): "tests/real/situations/test_readers.py",
+    ("runbooks/", "kubectl"): "tests/deploy/prometheus/test_runbooks.py",
+    ("runbooks/", "muster"): "tests/deploy/prometheus/test_runbooks.py",
     ("guide.md", "muster submit manifest.yaml --wait"): "tests/docs/test_researcher_page.py",
     ("guide.md", "muster list --phase Succeeded"): "tests/cli/test_delete_and_prune.py",
     ("guide.md", "muster logs train"): "tests/cli/test_verbs_on_a_cluster.py",
@@ -44,8 +42,9 @@ NOT_RUN: Final[dict[tuple[str, str], str]] = {
         "dashboards.md",
         "make pictures",
     ): "three minutes; tests/deploy/grafana/test_live.py puts the same queries to the same world",
-    ("guide.md", "- job_name: musterd"): "a short form of deploy/prometheus/prometheus.yaml, which promtool checks",
+    ("platform.md", "- job_name: musterd"): "a short form of deploy/prometheus/prometheus.yaml, which promtool checks",
     ("real-control-plane.md", "make real"): "20 minutes; it is the proof itself",
+    ("runbooks/README.md", "amtool silence add"): "needs an Alertmanager",
 }
-GENERATED: Final = {"compatibility.md", "cli.md", "phases.md", "manifest-reference.md", "metrics.md"}
+GENERATED: Final = {"compatibility.md", "reasons.md", "cli.md", "manifest-reference.md", "metrics.md"}
 """Pages whose source is tested instead."""

@@ -39,9 +39,15 @@ SHOWN = {
 COMMANDS = ("", "sh", "console")
 
 
+def is_about(key: tuple[str, str], name: str, block: Block) -> bool:
+    """Whether a key is about a block: its page, or the folder of its page, and the first words of the block."""
+    page, words = key
+    return (page == name or (page.endswith("/") and name.startswith(page))) and block.first.startswith(words)
+
+
 def row(table: dict[tuple[str, str], str], name: str, block: Block) -> str:
     """What a table says of a block; an empty text if nothing."""
-    return next((said for (page, words), said in table.items() if page == name and block.first.startswith(words)), "")
+    return next((said for key, said in table.items() if is_about(key, name, block)), "")
 
 
 def runners() -> Iterator[tuple[str, str]]:
@@ -66,7 +72,7 @@ def test_every_block_is_executed_or_says_what_runs_it_or_why_nothing_does() -> N
 def test_no_block_is_marked_twice_and_no_mark_is_left_over() -> None:
     used: set[tuple[str, str]] = set()
     for name, block in BLOCKS:
-        found = {key for key in (*RUN_BY, *NOT_RUN) if key[0] == name and block.first.startswith(key[1])}
+        found = {key for key in (*RUN_BY, *NOT_RUN) if is_about(key, name, block)}
         assert len(found) + block.is_marked == 1, f"{name}:{block.line}"
         used |= found
     assert {*RUN_BY, *NOT_RUN} - used == set()

@@ -1,4 +1,4 @@
-"""Actors and questions: who acts in the simulated world, and what its oracles ask. Writes a table of failure-model.md.
+"""Actors and questions: who acts in the simulated world, and what its oracles ask.
 
     python -m tests.simulation.coverage        print the table
 

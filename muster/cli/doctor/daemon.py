@@ -28,7 +28,7 @@ OUTSIDE = "default"
 """Where a musterd that runs outside of the cluster has its Lease, unless its settings name another namespace."""
 LABELS = ("app.kubernetes.io/part-of=muster", "app.kubernetes.io/name=musterd")
 """Of the chart's pods whatever their name, and of the pods of deploy/musterd.yaml."""
-INSTALL = "install musterd: docs/guide.md, section 3"
+INSTALL = "install musterd: docs/platform.md"
 UNREADY = 503
 """HTTP status of /readyz while something is missing; its text says what."""
 UNSEEN = 30.0

@@ -27,7 +27,7 @@ async def monitoring(asker: Asker, daemons: Daemons) -> AsyncGenerator[Finding, 
         return
     if not served.intersection(KINDS):
         what = "its operator's kinds (ServiceMonitor, PrometheusRule) are not in this cluster"
-        remedy = "where you have a Prometheus: docs/guide.md, section 3, has the scrape configuration"
+        remedy = "where you have a Prometheus: docs/platform.md has the scrape configuration"
         yield Finding(AREA, "Prometheus", "ok", what, remedy)
         return
     yield await _monitored(asker, daemons)
@@ -48,13 +48,13 @@ def _endpoint(daemons: Daemons) -> Finding:
         what = "no pod of musterd has a port named http"
         return Finding(AREA, check, "warning", what, "apply deploy/musterd.yaml or the chart: /metrics is on that port")
     numbers = ", ".join(sorted({str(number) for _, number in ports}))
-    what = f"/metrics on port {printable(numbers)} of {len(ports)} pods, for readers with a token (docs/guide.md)"
+    what = f"/metrics on port {printable(numbers)} of {len(ports)} pods, for readers with a token (docs/platform.md)"
     return Finding(AREA, check, "ok", what)
 
 
 async def _monitored(asker: Asker, daemons: Daemons) -> Finding:
     check = "Prometheus"
-    remedy = "the chart makes one (docs/guide.md); without it nothing scrapes musterd unless another job does"
+    remedy = "the chart makes one (docs/platform.md); without it nothing scrapes musterd unless another job does"
     for kind in KINDS[:2]:
         for label in LABELS:
             try:

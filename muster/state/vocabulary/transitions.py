@@ -1,7 +1,7 @@
 """The phases of an experiment, and which phase may follow which.
 
-Every change of phase goes through ``enter``, which refuses one that is not in the table. docs/phases.md is made from
-the table (``tests/phases.py``). ``enter`` also resets the fields whose declared life is over (``Wire.life``).
+Every change of phase goes through ``enter``, which refuses one that is not in the table. ``tests/phases.py`` draws the
+table. ``enter`` also resets the fields whose declared life is over (``Wire.life``).
 """
 
 from functools import lru_cache

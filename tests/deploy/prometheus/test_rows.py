@@ -12,6 +12,7 @@ from deploy.prometheus.groups import ALERTS, GROUPS
 from deploy.prometheus.row import GIVEN, Alert, Recording
 from deploy.prometheus.text import chart, plain
 from deploy.prometheus.values import defaults, schema
+from deploy.reasons.rows import STUCK
 from muster.state.vocabulary.clocks import CLOCKS
 from muster.state.vocabulary.rules import ClockRule
 
@@ -48,15 +49,8 @@ def test_a_reason_of_stuck_belongs_to_one_alert() -> None:
     assert len(set(reasons.CLAIMED)) == len(reasons.CLAIMED)
 
 
-def reasons_of_the_guide() -> list[str]:
-    """The reasons of Stuck that the guide explains."""
-    guide = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
-    table = guide.partition("\nStuck:\n")[2].partition("\nA refusal of the API server")[0]
-    return [reason for row in table.splitlines() for reason in re.findall(r"`(\w+)`", row.split(" | ")[0])]
-
-
-@pytest.mark.parametrize("reason", reasons_of_the_guide())
-def test_a_reason_that_the_guide_explains_reaches_one_alert(reason: str) -> None:
+@pytest.mark.parametrize("reason", [reason for row in STUCK for reason in row.reasons])
+def test_a_reason_that_the_page_explains_reaches_one_alert(reason: str) -> None:
     assert len(alerts_about(reason)) == 1
 
 

@@ -170,7 +170,9 @@ def _text(name: str) -> str:
 
 def _sources() -> list[str | Path]:
     """What the Dockerfile copies."""
-    single = [ROOT / each for each in ("Dockerfile", "pyproject.toml", "constraints.txt", "README.md")]
+    single = [
+        ROOT / each for each in ("Dockerfile", "pyproject.toml", "constraints.txt", "README.md", "docs/reasons.md")
+    ]
     folders = [(ROOT / "muster", "*"), (ROOT / "docs/runbooks", "*"), (ROOT / "deploy/image", "*.txt")]
     return [*single, *(file for folder, pattern in folders for file in _files(folder, pattern))]
 

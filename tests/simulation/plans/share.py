@@ -1,4 +1,4 @@
-"""CI's share of the plans, chosen by a rule (docs/adr/0056-one-plan-per-cell-in-ci.md).
+"""CI's share of the plans, chosen by a rule (ADR 56).
 
 The first gang of a core scenario is played with each fault at each boundary: the first step of each sort in each phase.
 Every other gang and every other scenario is played with each fault once in each phase of each epoch. A gang of another

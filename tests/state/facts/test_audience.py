@@ -6,16 +6,19 @@ import pytest
 
 from deploy.prometheus import reasons
 from deploy.prometheus.groups import ALERTS
+from deploy.reasons.rows import STUCK
 from muster.metrics.closed_sets import CLOCK_REASONS, REFUSED
 from muster.metrics.runbooks import REASONS
 from muster.state.facts.audience import CATALOGUE, Audience, of_cause, of_reason
 from muster.state.facts.causes.table import CAUSES, Causes
-from tests.deploy.prometheus.test_rows import reasons_of_the_guide
+
+EXPLAINED = {reason for row in STUCK for reason in row.reasons} - {"RunContainerError", "CrashLoopBackOff"}
+"""Reasons of the page, except those that only a kubelet names."""
 
 
 @pytest.mark.parametrize(
     "reason",
-    sorted({*reasons_of_the_guide(), *REFUSED, *CLOCK_REASONS, *(r for r in reasons.CLAIMED if r.isalpha())}),
+    sorted({*EXPLAINED, *REFUSED, *CLOCK_REASONS, *(r for r in reasons.CLAIMED if r.isalpha())}),
 )
 def test_a_reason_that_muster_knows_is_in_the_catalogue(reason: str) -> None:
     assert reason in CATALOGUE

@@ -1,8 +1,8 @@
 """The runbooks as musterd itself serves them: the first minute on call needs no other site.
 
-Their source is docs/runbooks. The wheel holds it as data of ``muster.daemon.web``; a checkout reads the folder. A
-runbook says nothing of any experiment, so it is served without a token. Links to other pages of the documentation,
-which are not served here, are texts.
+Their source is docs/runbooks, and docs/reasons.md, to which they lead. The wheel holds them as data of
+``muster.daemon.web``; a checkout reads the folder. A runbook says nothing of any experiment, so it is served without a
+token. Links to other pages of the documentation, which are not served here, are texts.
 """
 
 from functools import cache, lru_cache
@@ -33,8 +33,10 @@ def _page(name: str) -> str:
     tokens = reader.parse(_without_comments(_sources()[name].read_text(encoding="utf-8")))
     for token in tokens:
         for child in token.children or ():
-            if child.type == "link_open" and not _is_served(str(child.attrs.get("href", ""))):
+            if child.type == "link_open" and not (target := _served(str(child.attrs.get("href", "")))):
                 del child.attrs["href"]
+            elif child.type == "link_open":
+                child.attrs["href"] = target
     main = part("main", "main", Html(reader.renderer.render(tokens, reader.options, {})), class_="book")
     return document(name, main, f"{SERVED}/{name}{SUFFIX}", {"refresh": "no"})
 
@@ -43,12 +45,17 @@ def _page(name: str) -> str:
 def _sources() -> dict[str, Traversable]:
     """The files by their names. Only these are ever opened."""
     packed = files("muster.daemon.web") / "runbooks"
-    folder = packed if packed.is_dir() else Path(muster.__file__).parents[1] / "docs" / "runbooks"
-    return {each.name.removesuffix(SUFFIX): each for each in folder.iterdir() if each.name.endswith(SUFFIX)}
+    docs = Path(muster.__file__).parents[1] / "docs"
+    found = packed.iterdir() if packed.is_dir() else (*(docs / "runbooks").iterdir(), docs / "reasons.md")
+    return {each.name.removesuffix(SUFFIX): each for each in found if each.name.endswith(SUFFIX)}
 
 
-def _is_served(target: str) -> bool:
-    return target.removesuffix(SUFFIX) in _sources() or target.startswith(("https://", "http://"))
+def _served(target: str) -> str:
+    """Return the address of a link where musterd serves its page; empty where it does not."""
+    if target.startswith(("https://", "http://")):
+        return target
+    name = target.partition("#")[0].rpartition("/")[2]
+    return name if name.removesuffix(SUFFIX) in _sources() and not target.startswith("#") else ""
 
 
 def _without_comments(text: str) -> str:

@@ -29,7 +29,7 @@ STEPS: Final[Mapping[str, str]] = {
     admission.SILENT: "see whether Kueue's controller runs, and read its log",
     admission.UNAVAILABLE: "do what the message says: Kueue, the flag --kueue of musterd or a right is missing",
 }
-"""What a person does about a queue that never admits by itself: the table of docs/queues.md, by the reason of Stuck.
+"""What a person does about a queue that never admits by itself, by the reason of Stuck.
 
 A reason that ends in its cause (DeactivatedDueTo…) has the step of its beginning."""
 

@@ -22,6 +22,13 @@ def test_the_runbook_of_each_alert_is_a_page_whose_links_lead_somewhere(alert: s
     assert [target for target in HREF.findall(page) if not book(target) and not target.startswith(("http", "#"))] == []
 
 
+def test_a_runbook_leads_to_the_reasons_and_they_lead_back() -> None:
+    assert "reasons.md" in HREF.findall(book("MusterExperimentStuck.md") or "")
+    reasons = HREF.findall(book("reasons.md") or "")
+    assert {f"{alert.name}.md" for alert in ALERTS} & set(reasons)
+    assert [target for target in reasons if not book(target) and not target.startswith("#")] == []
+
+
 async def test_runbooks_are_served_with_and_without_their_suffix_and_as_a_list(client: ClientSession) -> None:
     for path in ("", "README.md", "MusterHung", "MusterHung.md"):
         async with client.get(f"{SERVED}/{path}") as response:

@@ -1,7 +1,5 @@
 """What waits in a queue says what Kueue says, and what a person does about it, also to a reader of the status alone."""
 
-from pathlib import Path
-
 import pytest
 
 from muster.state.facts.admission import HOPELESS
@@ -11,7 +9,6 @@ from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record
 from tests.builders import NOW, plan, record, view
 
-DOCS = Path(__file__).parents[4] / "docs/queues.md"
 WAITS = "queued in team-a: insufficient unused quota for cpu in flavor standard, 4 more needed"
 
 
@@ -35,13 +32,3 @@ def test_a_queue_that_never_admits_names_its_reason_and_what_a_person_does(reaso
 
 def test_every_reason_that_lasts_until_a_person_acts_has_a_step() -> None:
     assert set(STEPS) >= HOPELESS
-
-
-@pytest.mark.drift
-def test_the_page_has_the_same_steps() -> None:
-    rows = [line.split("|")[1:4] for line in DOCS.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
-    documented = {name.strip(" `."): step.strip() for names, _, step in rows for name in names.split(",")}
-    assert {reason: documented[reason] for reason in STEPS} == {
-        reason: step.replace("kubectl get workloads -n NAMESPACE", "`kubectl get workloads -n NAMESPACE`")
-        for reason, step in STEPS.items()
-    }

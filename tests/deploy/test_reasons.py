@@ -1,0 +1,66 @@
+"""The page of reasons has every reason that Muster names, once for each place, and each is a reason of the code."""
+
+from itertools import chain
+
+import pytest
+
+from deploy.prometheus.__main__ import ROOT
+from deploy.reasons.__main__ import PAGE, page
+from deploy.reasons.rows import CAUSE, ENDED, QUEUE, STUCK, WAITING, Row
+from muster.metrics.closed_sets import FAILURES, SUCCESSES
+from muster.metrics.runbooks import of_reason
+from muster.state.facts.audience import CATALOGUE
+from muster.state.facts.audience import of_reason as audience
+from muster.state.facts.causes.on_its_way import STEPS
+from muster.state.policies.failures.cost.charged import TO_THE_PLATFORM, TO_THE_USER
+from muster.state.policies.failures.restart_reasons import CLOCKED, REASONS
+
+KUBELETS = {"RunContainerError", "CrashLoopBackOff", "ErrImagePull", "PodFailed"}
+"""Reasons of kubelets, which no module has to name."""
+TABLES = {"waiting": WAITING, "stuck": STUCK, "ended": ENDED, "cause": CAUSE}
+
+
+def named(*tables: tuple[Row, ...]) -> list[str]:
+    return [reason for row in chain(*tables) for reason in row.reasons]
+
+
+@pytest.mark.drift
+def test_the_page_is_the_one_of_the_rows() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "run: python -m deploy.reasons"
+
+
+def test_every_reason_of_the_catalogue_has_a_row() -> None:
+    assert set(CATALOGUE) - set(named(*TABLES.values())) == set()
+
+
+def test_every_end_has_a_row() -> None:
+    assert {*FAILURES, *SUCCESSES} - set(named(ENDED)) == set()
+
+
+def test_every_reason_of_a_restart_has_a_row_or_a_cause_or_a_clock() -> None:
+    assert set(REASONS) - {*named(CAUSE), *TO_THE_PLATFORM, *TO_THE_USER, *CLOCKED} == set()
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_no_reason_is_in_a_table_twice(table: str) -> None:
+    reasons = named(TABLES[table])
+    assert sorted(set(reasons)) == sorted(reasons)
+
+
+@pytest.mark.parametrize("row", STUCK, ids=lambda row: row.reasons[0])
+def test_reasons_of_one_row_have_one_runbook_and_one_audience(row: Row) -> None:
+    assert len({(of_reason(reason), audience(reason)) for reason in row.reasons}) == 1
+
+
+def test_every_reason_of_a_row_is_one_of_the_code() -> None:
+    code = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "muster").rglob("*.py")))
+    built = {f"{kind}{end}" for kind in ("Pod", "Service", "PersistentVolumeClaim") for end in ENDS}
+    assert [each for each in named(*TABLES.values()) if f'"{each}"' not in code and each not in KUBELETS | built] == []
+
+
+def test_every_reason_of_a_queue_that_never_admits_has_a_meaning() -> None:
+    assert set(QUEUE) == set(STEPS)
+
+
+ENDS = ("Altered", "sForbidden", "sRefused", "Rejected")
+"""What follows the kind of an object in the reason of a refusal."""
