@@ -106,7 +106,7 @@ Muster runs {", ".join(f"`{name}`" for name in operators())}. It does not run:
 _STATUS: Final = """
 ## status
 
-Written by Muster, read by you. `kubectl explain experiment.status` and `python -m muster.api.schema.reference --status`
+Written by Muster, read by you. `kubectl explain experiment.status` and `python -m tests.manifest_reference --status`
 print each field with its meaning.
 """
 _NAMES: Final = f"""
