@@ -22,7 +22,6 @@ from muster.client.subjects import collection_path, object_path
 from muster.client.watched import ReadPod, WatchedSnapshot, kind_of, look, read, selectors, sets_of
 from muster.kinds.declaration.watched_kind import WatchedKind
 from muster.kinds.planning.metadata import local_queue_of
-from muster.kinds.planning.parts import parts_of
 from muster.kinds.pods.watched import LABELLED_PODS, OBSERVE
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.kube.paths import core, custom
@@ -39,8 +38,6 @@ from muster.watchers.remarks import read_remark
 STUCK: Final = "Stuck"
 LASTING: Final = frozenset({STUCK, STALE_MEMBERS})
 """Reasons of Events that say how a run is until another Event takes it back."""
-LOOKED_AT: Final = 4_096
-"""Ranks among which a member without a pod is looked for."""
 UNREADABLE: Final = "why may be in its Events, which you may not list"
 
 
@@ -68,8 +65,8 @@ async def get(resources: ResourceClient, subject: Subject, namespace: str, name:
     admission = await _admission(resources, namespace, obj)
     made = (await _made(resources, namespace, watched)).get(_uid(obj))
     seen = _snapshot(watched, obj, pods, admission=admission, made=made)
-    if seen.watched is not None and seen.watched.pods_missing:
-        heard = await _remark(resources, watched, obj, seen.watched)
+    if seen.watched is not None and seen.watched.absent:
+        heard = await _remark(resources, obj, seen.watched)
         seen = _snapshot(watched, obj, pods, admission=admission, made=made, heard=heard)
     return await _with_events(resources, seen)
 
@@ -173,18 +170,15 @@ async def _with_events(resources: ResourceClient, seen: Snapshot) -> Snapshot:
     return replace(seen, status=as_musterd_said(seen.status, seen.watched, events))
 
 
-async def _remark(
-    resources: ResourceClient, kind: WatchedKind, obj: Json, seen: WatchedSnapshot
-) -> tuple[Remark | None, str]:
+async def _remark(resources: ResourceClient, obj: Json, seen: WatchedSnapshot) -> tuple[Remark | None, str]:
     """The reason that a controller gives for pods that it does not make, or why that cannot be read."""
     assert seen.plan is not None
-    absent = set(range(seen.plan.size)[:LOOKED_AT]) - {member.rank for member in seen.members}
-    claims = [each.owner for each in kind.claims(obj)]
-    parts = parts_of(kind, seen.plan, claims, min(absent, default=0))
     since = moment(mapping(obj.get("metadata")).get("creationTimestamp")) or 0.0
     secrets = secrets_within(obj.get("spec"))
     try:
-        return await read_remark(resources.transport, seen.plan.namespace, parts, since=since, secrets=secrets), ""
+        return await read_remark(
+            resources.transport, seen.plan.namespace, seen.absent, since=since, secrets=secrets
+        ), ""
     except Forbidden:
         return None, UNREADABLE
     except ApiError:
@@ -245,7 +239,7 @@ def as_musterd_said(
         or seen.record is None
         or not seen.record.gathering
         or (last.at or 0.0) < seen.news_at
-        or (seen.pods_missing and seen.view.remark is not None)  # it is what musterd quotes, and newer
+        or (seen.absent and seen.view.remark is not None)  # it is what musterd quotes, and newer
     ):
         return status
     conditions = tuple(_stuck_since(each, last) for each in status.conditions)

@@ -7,19 +7,16 @@ run names what is lacking.
 
 import asyncio
 from collections.abc import Callable
-from itertools import islice
 from typing import Final
 
 import structlog
 
 from muster.api.errors import ApiError, Forbidden
-from muster.daemon.experiments.entry import Entry
-from muster.daemon.experiments.watched_run import WatchedRun
-from muster.kinds.planning.parts import Part, parts_of
 from muster.kube.transport import Transport
 from muster.state.policies.watched.obstacles import PODS_MISSING
 from muster.state.view.own.remark import Remark
-from muster.state.vocabulary.plan import Plan
+from muster.tracking.entry import Entry
+from muster.tracking.watched_run import WatchedRun
 from muster.watchers.remarks import read_remark
 
 log = structlog.get_logger()
@@ -31,8 +28,6 @@ SOON: Final = 0.1
 REFUSED: Final = 600.0
 """Seconds for which a refusal of a namespace is remembered."""
 MOST_NAMESPACES: Final = 10_000
-LOOKED_AT: Final = 4_096
-"""Ranks among which a member without a pod is looked for."""
 UNREADABLE: Final = (
     "why may be in its Events, which musterd may not read: grant it list on events (watch.events of the chart)"
 )
@@ -88,10 +83,9 @@ class RemarkReader:
         if plan is None or (refused_at is not None and 0.0 <= now - refused_at < REFUSED):
             self._take(uid, entry, view.remark, UNREADABLE if plan is not None else "")
             return
+        parts = run.parts(plan, entry.record.epoch if entry.record is not None else 0)
         try:
-            found = await read_remark(
-                self._transport, namespace, _parts(entry, run, plan), since=run.created, secrets=run.secrets
-            )
+            found = await read_remark(self._transport, namespace, parts, since=run.created, secrets=run.secrets)
         except Forbidden as error:
             if len(self._refused) >= MOST_NAMESPACES:
                 self._refused.clear()
@@ -108,11 +102,3 @@ class RemarkReader:
     def _take(self, uid: str, entry: Entry, found: Remark | None, problem: str) -> None:
         entry.view.remark, entry.view.remark_problem = found, problem
         self._again(uid, 0.0)  # also where it is the same: its age is not
-
-
-def _parts(entry: Entry, run: WatchedRun, plan: Plan) -> tuple[Part, ...]:
-    epoch = entry.record.epoch if entry.record is not None else 0
-    tally = entry.view.of(epoch)
-    ranks = islice(range(plan.size), LOOKED_AT)
-    rank = next((each for each in ranks if each not in tally.members and each not in tally.collected), 0)
-    return parts_of(run.kind, plan, run.claims, rank)
