@@ -71,6 +71,29 @@ async def get(resources: ResourceClient, subject: Subject, namespace: str, name:
     return await _with_events(resources, seen)
 
 
+class ObjectSource:
+    """The object called ``name`` (``job/train``) of a kind that another controller runs, read anew each time."""
+
+    def __init__(self, resources: ResourceClient, kind: WatchedKind, namespace: str, name: str) -> None:
+        self._resources, self._kind, self._namespace, self._name = resources, kind, namespace, name
+
+    async def read(self) -> tuple[Json, Json | None, Workload | None]:
+        """The object, what its controller has made of it, and its Workload of Kueue. Raises ``ApiError``."""
+        with known_kind(self._name, self._namespace):
+            obj = await self._resources.get(object_path(self._namespace, self._name))
+        made = await _made(self._resources, self._namespace, self._kind)
+        return obj, made.get(_uid(obj)), await _admission(self._resources, self._namespace, obj)
+
+    async def said(self) -> EventSummary | None:
+        """The last Event of a musterd about the object; None where there is none. Raises ``ApiError``."""
+        about = f"involvedObject.kind={self._kind.subject.kind},involvedObject.name={self._name.rpartition('/')[2]}"
+        found = await self._resources.list(
+            core(self._namespace, "events"), {"fieldSelector": f"{about},reportingComponent={MANAGER}"}
+        )
+        said = [each for each in map(event_summary, found) if each.at is not None and each.reason != INCIDENT]
+        return max(said, key=lambda each: (each.at or 0.0, each.reason in LASTING), default=None)
+
+
 async def list_all(resources: ResourceClient, subject: Subject, namespace: str | None) -> list[Snapshot]:
     """The objects of a kind that Muster runs, or would watch over."""
     if subject == PODS:

@@ -63,7 +63,7 @@ Report = Callable[..., object]
 """Logs a message with the fields that are given by name; ``exc_info`` is the exception that it is about."""
 
 
-def unreported(_message: str, **_fields: Any) -> None:
+def unreported(message: str, **_fields: Any) -> None:
     """Report nothing."""
 
 

@@ -36,7 +36,15 @@ UNREADABLE: Final = (
 class RemarkReader:
     """``again`` lets a run be decided upon after that many seconds. ``clock`` gives wall seconds."""
 
-    def __init__(self, transport: Transport, again: Callable[[str, float], None], clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        again: Callable[[str, float], None],
+        clock: Callable[[], float],
+        unreadable: str = UNREADABLE,
+    ) -> None:
+        """``unreadable`` is said where Events may not be listed."""
+        self._unreadable = unreadable
         self._transport = transport
         self._again = again
         self._clock = clock
@@ -81,7 +89,7 @@ class RemarkReader:
         run.heard_at = now = self._clock()
         refused_at = self._refused.get(namespace)
         if plan is None or (refused_at is not None and 0.0 <= now - refused_at < REFUSED):
-            self._take(uid, entry, view.remark, UNREADABLE if plan is not None else "")
+            self._take(uid, entry, view.remark, self._unreadable if plan is not None else "")
             return
         parts = run.parts(plan, entry.record.epoch if entry.record is not None else 0)
         try:
@@ -91,7 +99,7 @@ class RemarkReader:
                 self._refused.clear()
             self._refused[namespace] = now
             log.info("Events may not be read", namespace=namespace, problem=str(error))
-            self._take(uid, entry, None, UNREADABLE)
+            self._take(uid, entry, None, self._unreadable)
         except ApiError as error:  # what was read before stays, with its age
             log.info("Events were not read", namespace=namespace, object=entry.title, problem=str(error))
             self._again(uid, PACE)
