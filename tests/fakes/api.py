@@ -7,6 +7,7 @@ error before a request is carried out, or after it (a lost answer).
 """
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
@@ -318,12 +319,20 @@ def _check(said: Mapping[str, Any], kept: Mapping[str, Any]) -> None:
             raise Conflict(f"{field} is {kept[field]}, not {said[field]}", status=409, reason="Conflict")
 
 
+_SET = re.compile(r"([^,() ]+) in \(([^)]*)\)")
+"""A term such as ``app in (a,b)``."""
+
+
 def _selector(params: Mapping[str, str]) -> Callable[[Object], bool]:
-    terms = list(_pairs(params.get("labelSelector", "")))
+    selector = params.get("labelSelector", "")
+    sets = [(name, frozenset(values.split(","))) for name, values in _SET.findall(selector)]
+    terms = list(_pairs(_SET.sub("", selector)))
 
     def chosen(obj: Object) -> bool:
-        labels = obj["metadata"].get("labels", {})
-        return all(key in labels and value in (None, labels[key]) for key, value in terms)
+        labels = obj["metadata"].get("labels") or {}
+        if not all(labels.get(name) in values for name, values in sets):
+            return False
+        return all(labels.get(name) == value if value is not None else name in labels for name, value in terms)
 
     return chosen
 

@@ -5,7 +5,6 @@ the pod's own address. Whatever else keeps a connection from being opened says n
 probe found counts for nothing (``problem``).
 """
 
-import asyncio
 import errno
 from collections.abc import Callable
 
@@ -41,13 +40,15 @@ class Ports:
         try:
             streams = await dial(self._sockets, self._namespace, pod, address.port, limit=BUFFER)
         except ApiError as error:
-            self.forbidden = isinstance(error, Forbidden)
-            if error.reason == NOT_FORWARDED and REFUSED in error.message:
-                self.problem = ""
+            self.failed(error)
+            if not self.problem:
                 raise ConnectionRefusedError(errno.ECONNREFUSED, "connection refused") from error
-            self.problem = printable(f"its port cannot be forwarded: {error.message}", MESSAGE)
             raise OSError(errno.EHOSTUNREACH, self.problem) from error
-        except asyncio.CancelledError:
-            raise
         self.problem = ""
         return streams
+
+    def failed(self, error: ApiError) -> None:
+        """Remember why a connection was not opened, unless the program in the pod refused it."""
+        self.forbidden = isinstance(error, Forbidden)
+        refused = error.reason == NOT_FORWARDED and REFUSED in error.message
+        self.problem = "" if refused else printable(f"its port cannot be forwarded: {error.message}", MESSAGE)

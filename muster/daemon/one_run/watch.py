@@ -18,11 +18,11 @@ from typing import Final, Protocol
 
 from msgspec import structs
 
-from muster.api.errors import ApiError, Forbidden, MusterError
+from muster.api.errors import ApiError, Forbidden, MusterError, Throttled, Unreachable
 from muster.daemon.experiments.private_answer import private
 from muster.daemon.informers import in_namespace
 from muster.daemon.one_run.ports import Ports
-from muster.daemon.prober_pool import ProberPool, prober_of
+from muster.daemon.prober_pool import Prober, ProberPool, prober_of
 from muster.daemon.watched.remarks import RemarkReader
 from muster.kinds.declaration.watched_kind import Object, WatchedKind, every
 from muster.kube.execution import Sockets
@@ -35,6 +35,7 @@ from muster.state.facts.context import Context
 from muster.state.policies.deadline import ends
 from muster.state.policies.watched.obstacles import PODS_MISSING
 from muster.state.view.roll import RollAnswer
+from muster.state.vocabulary.actions import ProbeTarget
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.workload import Workload
 from muster.tracking.deciding import settle
@@ -82,8 +83,9 @@ class OneRun:
         selectors: Callable[[Object], Sequence[str]],
         *,
         clock: Callable[[], float] = time.time,
+        make: Callable[[ProbeTarget], Prober] | None = None,
     ) -> None:
-        """Call it on the loop that will run it."""
+        """Call it on the loop that will run it. ``make`` makes the prober of a coordinator."""
         self.unknown: dict[str, str] = {}
         """What is not known, by the right that is missing or what else hinders it."""
         self._cluster, self._kind, self._namespace, self._source = cluster, kind, namespace, source
@@ -99,13 +101,13 @@ class OneRun:
         self._stores: list[Store[Pod]] = []
         self._watches: list[asyncio.Task[None]] = []
         self._failed: ApiError | None = None
-        self._ports = Ports(cluster, namespace, self._pod_at)
+        self.ports = Ports(cluster, namespace, self._pod_at)
         self._answers: list[RollAnswer] = []
         self._waits = 0
         """Answers in a row that say nothing, because the port could not be reached."""
         self._probers = ProberPool(
             self._heard,
-            make=prober_of(clock),
+            make=make or prober_of(clock),
             lag=lambda: 0.0,
             observe=lambda _kind, _answer: None,
             cpu=time.thread_time,
@@ -163,9 +165,12 @@ class OneRun:
     def _late(self) -> bool:
         return not 0.0 <= self._clock() - self._steady_at < PATIENCE
 
-    async def run(self, until: Callable[[], bool]) -> None:
-        """Watch until that is true; it is asked after each step. Raises ``ApiError`` and ``MusterError``."""
-        DIAL.set(self._ports.dial)
+    async def run(self, until: Callable[[], bool], at: float = inf) -> None:
+        """Watch until that is true; it is asked after each step, and at the wall second ``at``.
+
+        Raises ``ApiError`` and ``MusterError``.
+        """
+        DIAL.set(self.ports.dial)
         remarks = asyncio.create_task(self._remarks.run(), name="remarks")
         try:
             await self._read()
@@ -177,11 +182,14 @@ class OneRun:
                 self._step()
                 if until():
                     return
+                now = self._clock()
+                times = (self._wake_at, read_at + REREAD, self._steady_at + PATIENCE, at)
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(max(0.0, min(self._wake_at - self._clock(), 1.0))):
+                    async with asyncio.timeout(min(each for each in times if each > now) - now):
                         await self._changed.wait()
-                if self._clock() - read_at >= REREAD:
-                    await self._read()
+                if not 0.0 <= self._clock() - read_at < REREAD:
+                    with suppress(Unreachable, Throttled):  # what was read before stands until the next time
+                        await self._read()
                     read_at = self._clock()
         finally:
             remarks.cancel()
@@ -231,10 +239,11 @@ class OneRun:
         old = self._seen.pop(name, None)
         if new is not None:
             self._seen[name] = new
-        if new is not None or old is not None:
-            self._index.object_changed(
-                name, old if old is not None and new is not None and old.uid == new.uid else None, new
-            )
+        if old is not None and (new is None or new.uid != old.uid):  # it was deleted, and perhaps created again
+            self._index.object_changed(name, old, None)
+            old = None
+        if new is not None:
+            self._index.object_changed(name, old, new)
 
     async def _follow(self, reflector: Reflector[Pod]) -> None:
         with suppress(ApiError):
@@ -244,14 +253,10 @@ class OneRun:
         """What is called with each failure of a watch: without the right it ends, and says what that costs."""
 
         def failed(error: ApiError, _wait: float) -> None:
-            if isinstance(error, Forbidden):
-                what = "watch" if store.synced else "list"
-                costs = (
-                    "pods, nodes and causes are not known"
-                    if what == "list"
-                    else "changes after this moment are not seen"
-                )
-                self.unknown["pods" if what == "list" else "watch"] = f"without {what} of pods: {costs}"
+            if isinstance(error, Forbidden) and store.synced:
+                self.unknown["watch"] = "without watch of pods: changes after this moment are not seen"
+            elif isinstance(error, Forbidden):
+                self.unknown["pods"] = "without list of pods: ranks, nodes and causes are not known"
             elif not store.synced:
                 self._failed = error
             else:
@@ -274,7 +279,7 @@ class OneRun:
 
     def _settle(self, entry: Entry) -> None:
         assert entry.plan is not None
-        if self._ports.forbidden or self._waits >= ASKED:
+        if self.ports.forbidden or self._waits >= ASKED:
             entry.plan = unasked(entry.plan)
         view = entry.view
         view.admission = self._admission
@@ -291,9 +296,9 @@ class OneRun:
         entry = self.entry
         if entry is None:
             return
-        if self._ports.problem and not answer.coordinator.serving:
-            self._waits = ASKED if self._ports.forbidden else self._waits + 1
-            what = "without get and create of pods/portforward" if self._ports.forbidden else self._ports.problem
+        if self.ports.problem and not answer.coordinator.serving:
+            self._waits = ASKED if self.ports.forbidden else self._waits + 1
+            what = "without get and create of pods/portforward" if self.ports.forbidden else self.ports.problem
             self.unknown["roll"] = f"{what}: who has arrived is not known; pods and causes are"
         else:
             self._waits = 0

@@ -112,19 +112,18 @@ class Diagnosis:
 
     async def play(self, span: float, *, watch: bool, stacks: bool) -> bool:
         """Print what is found; True where that is trouble."""
-        began = time.monotonic()
+        until = time.time() + span
 
         def enough() -> bool:
             if watch:
                 if self._run.complete:
                     self._show_change()
                 return False
-            if time.monotonic() - began < span:
-                return self._run.complete and self._trouble(self._run.document())
-            return self._run.complete
+            waits = time.time() < until and not self._trouble(self._run.document())
+            return self._run.complete and not waits
 
         try:
-            await patient(self._run.run(enough), f"diagnosing {self._name or 'pods'}")
+            await patient(self._run.run(enough, until), f"diagnosing {self._name or 'pods'}")
         except Forbidden as error:
             raise Forbidden(
                 f"without get of {self._kind.subject.plural}: what is to run is not known ({error})"
