@@ -15,7 +15,7 @@ from muster.api.errors import ApiError, Forbidden
 from muster.api.names import MANAGER
 from muster.api.status import ExperimentStatus
 from muster.api.values.secrets.environment import secrets_within
-from muster.client.errors import NoSuchExperiment, NotInstalled
+from muster.client.errors import NoSuchExperiment, NotInstalled, RunByMuster
 from muster.client.events import EventSummary, event_summary, events_of, uids_of
 from muster.client.snapshot import Snapshot, known_kind, snapshot_of
 from muster.client.subjects import collection_path, object_path
@@ -78,9 +78,14 @@ class ObjectSource:
         self._resources, self._kind, self._namespace, self._name = resources, kind, namespace, name
 
     async def read(self) -> tuple[Json, Json | None, Workload | None]:
-        """The object, what its controller has made of it, and its Workload of Kueue. Raises ``ApiError``."""
+        """The object, what its controller has made of it, and its Workload of Kueue.
+
+        Raises ``ApiError``, and ``RunByMuster`` for an object that no other controller runs.
+        """
         with known_kind(self._name, self._namespace):
             obj = await self._resources.get(object_path(self._namespace, self._name))
+        if kind_of(obj, self._kind.subject.word) is None:
+            raise RunByMuster(f"Muster runs {self._name}")
         made = await _made(self._resources, self._namespace, self._kind)
         return obj, made.get(_uid(obj)), await _admission(self._resources, self._namespace, obj)
 

@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
+from muster.cli.completion import for_kubectl
+from muster.cli.main import muster
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.local.apiserver.objects import object_store
 from tests.cli.conftest import Call
-from tests.client.localserver import LocalServer
+from tests.client.localserver import LocalServer, labels, running
 from tests.fakes.coordinator import FakeCoordinator
 from tests.fakes.tcpstore import FakeStore
 
@@ -121,3 +123,85 @@ def test_pods_without_a_label_of_musters_are_one_run_by_a_selector(
     assert "kubectl logs train-1 -n default" in finding["nextStep"]
     assert found["trouble"] is True
     assert found["unknown"] == {}
+
+
+def test_a_port_at_which_nothing_listens_is_said_of_the_coordinator(
+    call: Call, server: LocalServer, pod: Callable[..., None]
+) -> None:
+    with beside(server, FakeStore()) as store:  # a port that was free a moment ago
+        port = int(store.address.rpartition(":")[2])
+    shown = call("diagnose", jobset(server, pod, port=port))
+    assert shown.exit_code == 6, shown.stdout + shown.stderr
+    assert "(CoordinatorNotServing)" in shown.stdout
+    assert "have arrived" not in shown.stdout
+
+
+class Flood:
+    """A server that answers everything with bytes without end, until its peer has had enough."""
+
+    def __init__(self) -> None:
+        self.port = self.sent = 0
+        self._server: asyncio.Server | None = None
+
+    async def __aenter__(self) -> Flood:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._server is not None
+        self._server.close()
+
+    async def _serve(self, _reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while True:
+                writer.write(bytes(65_536))
+                await writer.drain()
+                self.sent += 65_536
+        except ConnectionError:
+            pass
+        finally:
+            writer.close()
+
+
+def test_a_coordinator_that_floods_is_cut_off_and_said_to_be_none(
+    call: Call, server: LocalServer, pod: Callable[..., None]
+) -> None:
+    with beside(server, Flood()) as flood:
+        shown = call("diagnose", jobset(server, pod, port=flood.port))
+    assert shown.exit_code == 6, shown.stdout + shown.stderr
+    assert "(WrongProtocol)" in shown.stdout
+    assert flood.sent < 64 << 20
+
+
+def test_kubectl_completes_verbs_and_names_no_files(call: Call) -> None:
+    assert list(for_kubectl(muster, ["diag"])) == ["diagnose\tSay who is missing from a run, and why.", ":4"]
+    assert list(for_kubectl(muster, []))[-1] == ":4"
+    assert "--ranks" in "".join(for_kubectl(muster, ["diagnose", "--r"]))
+
+
+def test_words_that_name_no_run_are_refused(call: Call, server: LocalServer) -> None:
+    for words in (["pods"], ["jobset/train", "-l", "app=x"], ["jobset/train", "--ranks", "3"]):
+        assert call("diagnose", *words).exit_code == 2
+    gone = call("diagnose", "jobset/gone")
+    assert (gone.exit_code, gone.stdout) == (1, "")
+    assert "JobSet default/gone does not exist" in gone.stderr
+    none = call("diagnose", "pods", "-l", "app=none")
+    assert none.exit_code == 1
+    assert "no pod of namespace default has the labels app=none" in none.stderr
+
+
+def test_an_experiment_without_a_daemon_is_told_from_its_record_and_its_pods(
+    call: Call, server: LocalServer, mine: str
+) -> None:
+    unprocessed = call("diagnose", mine)
+    assert unprocessed.exit_code == 1
+    assert "musterd to process it: is the daemon running on this cluster?" in unprocessed.stderr
+    server.status(mine, phase="Assembling", phaseAt=LONG_AGO, epoch=0, size=2, observedGeneration=1, message="waits")
+    server.pod("mine-0", labels(mine, 0), **running())
+    server.lease("2026-01-01T00:00:00.000000Z")
+    shown = call("diagnose", mine)
+    assert shown.exit_code == 6, shown.stdout + shown.stderr
+    assert "default/mine  Assembling" in shown.stdout
+    assert "no musterd looks after it" in shown.stderr
+    assert "the record is musterd's" in shown.stderr

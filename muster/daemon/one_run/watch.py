@@ -132,12 +132,8 @@ class OneRun:
         entry.record = structs.replace(entry.record, updated_at=0.0)  # nobody pays for a write: its words are of now
         self._settle(entry)
         case = Context.at(entry.plan, entry.record, entry.view, self._clock())
-        return detail(case, ends(case.plan, case.record))
-
-    @property
-    def roll(self) -> bool:
-        """The coordinator was asked who has arrived, and what it answered counts."""
-        return bool(self._answers)
+        found = detail(case, ends(case.plan, case.record))
+        return structs.replace(found, arrived=None, missing=None) if "roll" in self.unknown else found
 
     @property
     def youngest(self) -> float:

@@ -150,6 +150,37 @@ def test_without_list_of_events_the_sentence_says_that_the_reader_may_not_list_t
     assert one.unknown == {}
 
 
+@virtually
+async def test_it_goes_on_where_it_is_asked_to_and_follows_pods_and_object(world: World) -> None:
+    subject = WATCHED_KINDS["jobs"].subject
+    spec = {"completions": 2, "parallelism": 2, "completionMode": "Indexed"}
+    path = f"/apis/{subject.api_version}/namespaces/team/{subject.plural}/train"
+    made = world.api.put(path, {"kind": "Job", "metadata": {"namespace": "team"}, "spec": spec, "status": {}})
+    uid = made["metadata"]["uid"]
+    for rank in range(2):
+        labels = {"batch.kubernetes.io/job-name": "train", "batch.kubernetes.io/controller-uid": uid}
+        owner = {"kind": "Job", "apiVersion": "batch/v1", "name": "train", "uid": uid, "controller": True}
+        labels["batch.kubernetes.io/job-completion-index"] = str(rank)
+        world.pod(f"train-{rank}", labels=labels, ownerReferences=[owner])
+    one, seen = one_run(world, "job/train", Reader(world.cluster)), list[tuple[str, tuple[str, ...]]]()
+
+    def until() -> bool:
+        roll = one.document()
+        now = (roll.phase, tuple(each.cause for each in roll.findings)) if roll is not None else ("", ())
+        if seen[-1:] != [now]:
+            seen.append(now)
+        return now[0] == "Failed"
+
+    running = asyncio.create_task(one.run(until))
+    await asyncio.sleep(5)
+    world.end("train-1", 3)
+    await asyncio.sleep(5)
+    failed = {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded", "message": "it has failed"}
+    world.api.put(path, {**made, "status": {"conditions": [failed]}})
+    await asyncio.wait_for(running, 15)
+    assert seen[-3:] == [("Running", ()), ("Running", ("Crashed",)), ("Failed", ())]
+
+
 class NotForwarded(Prober):
     """A prober that cannot reach the port; ``dial`` says why."""
 
@@ -187,7 +218,7 @@ def test_a_port_that_cannot_be_forwarded_is_no_fault_of_the_coordinator(error: A
         roll = await diagnosed(one)
         assert one.unknown == {"roll": f"{said}: who has arrived is not known; pods and causes are"}
         assert roll.findings == []
-        assert not one.roll
+        assert roll.coordinator is None
         assert "coordinator" not in roll.message
 
     story()

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 import click
@@ -14,12 +14,14 @@ from muster.api.errors import ApiError, Forbidden, MusterError
 from muster.api.values.printable import printable
 from muster.cli.commands.diagnosing.lines import lines, ranks_of, trouble
 from muster.cli.completion import experiment_names
+from muster.cli.doctor.attention import unattended
 from muster.cli.exits import FOUND, SUCCEEDED
 from muster.cli.options import ClusterChoice, Span, cluster_options, output_option, show
 from muster.cli.terminal.colours import data, plain, say
 from muster.cli.terminal.patience import patient
 from muster.cli.terminal.style import TERMINAL
 from muster.client import Client
+from muster.client.errors import RunByMuster
 from muster.client.subjects import parse
 from muster.client.watched import selectors
 from muster.client.watching import ObjectSource
@@ -31,7 +33,7 @@ from muster.kinds.pods.watched import LABELLED_PODS, OBSERVE
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.kube.connection import Connection
 from muster.rollcall.document import Detail
-from muster.state.vocabulary.subject import EXPERIMENT, PODS
+from muster.state.vocabulary.subject import PODS
 
 
 @click.command(
@@ -65,8 +67,8 @@ def diagnose(
     """Say who is missing from NAME and why, without a musterd: with your own rights, and without a write.
 
     NAME is KIND/NAME (jobset, job, jaxjob, trainjob, rayjob, raycluster, pytorchjob, mpijob, pods of one value of the
-    label muster.dev/observe), or `pods` with -l. It reads object and pods of the run, and asks the coordinator who has
-    arrived through the API server's port-forward.
+    label muster.dev/observe), `pods` with -l, or an Experiment, whose record is read instead. It reads object and pods
+    of the run, and asks the coordinator who has arrived through the API server's port-forward.
 
     You need get of the object, list and watch of pods, and for the roll call get and create of pods/portforward. What a
     missing right costs is said. Exit status: 0 nothing found, 6 trouble found, 1 it cannot be read.
@@ -82,21 +84,52 @@ def diagnose(
     async def run() -> bool:
         async with chosen.client() as client:
             space = chosen.namespace or client.namespace
-            kind = (
-                chosen_pods(selector, operator or "", coordinator or 0, ranks or 0) if selector else watched_kind(name)
-            )
-            found = Diagnosis(client, kind, space, "" if selector else name, output)
-            return await found.play(span, watch=watch, stacks=stacks)
+            if selector:
+                kind = chosen_pods(selector, operator or "", coordinator or 0, ranks or 0)
+                return await Diagnosis(client, kind, space, "", output).play(span, watch=watch, stacks=stacks)
+            try:
+                if (named := watched_kind(name)) is not None:
+                    return await Diagnosis(client, named, space, name, output).play(span, watch=watch, stacks=stacks)
+            except RunByMuster:
+                pass
+            return await of_record(client, name, space, output)
 
     ctx.exit(FOUND if asyncio.run(run()) else SUCCEEDED)
 
 
-def watched_kind(name: str) -> WatchedKind:
-    """The kind of that object. Raises ``MusterError``."""
+def watched_kind(name: str) -> WatchedKind | None:
+    """The kind of that object; None where only Muster runs such. Raises ``MusterError``."""
     subject, own = parse(name)
-    if not own or subject == EXPERIMENT:
-        raise MusterError(f"{name}: write KIND/NAME; of an Experiment `muster explain {name}` shows what musterd knows")
-    return next(each for each in WATCHED_KINDS.values() if each.subject == subject)
+    if not own:
+        raise MusterError(f"{name}: write KIND/NAME")
+    return next((each for each in WATCHED_KINDS.values() if each.subject == subject), None)
+
+
+async def of_record(client: Client, name: str, namespace: str, output: str | None) -> bool:
+    """Print what the status and the pods of a run of Muster's say; True where that is trouble."""
+    now = time.time()
+    found = await patient(client.explain(name, namespace=namespace), f"reading {name}")
+    roll = found.roll_call(now)
+    if roll is None:
+        raise MusterError(f"{name}: {'; '.join(found.unreadable) or found.waits_for or 'its status cannot be read'}")
+    bad = trouble(roll, now - found.experiment.status.phase_at)
+    print_roll(roll, {}, output, bad=bad)
+    say(printable("the record is musterd's, of the last time it wrote; coordinator and steps were not asked again"))
+    if warning := await unattended(client.resources, now):
+        say(plain(warning))
+    return bad or bool(warning)
+
+
+def print_roll(roll: Detail, unknown: Mapping[str, str], output: str | None, *, bad: bool) -> None:
+    """Print the roll call for people, or as data."""
+    if output is None:
+        for line in lines(roll, unknown, TERMINAL):
+            data(line)
+        return
+    found = msgspec.to_builtins(roll)
+    for each, report in zip(found["findings"], roll.findings, strict=True):
+        each["ranks"] = ranks_of(report, roll.size)
+    show({**found, "unknown": dict(unknown), "trouble": bad}, output)
 
 
 class Diagnosis:
@@ -123,7 +156,8 @@ class Diagnosis:
             return self._run.complete and not waits
 
         try:
-            await patient(self._run.run(enough, until), f"diagnosing {self._name or 'pods'}")
+            watching = self._run.run(enough, until)
+            await (watching if watch else patient(watching, f"diagnosing {self._name or 'pods'}"))
         except Forbidden as error:
             raise Forbidden(
                 f"without get of {self._kind.subject.plural}: what is to run is not known ({error})"
@@ -161,14 +195,7 @@ class Diagnosis:
             self._print(roll)
 
     def _print(self, roll: Detail) -> None:
-        if self._output is not None:
-            found = msgspec.to_builtins(roll)
-            for each, report in zip(found["findings"], roll.findings, strict=True):
-                each["ranks"] = ranks_of(report, roll.size)
-            show({**found, "unknown": dict(self._run.unknown), "trouble": self._trouble(roll)}, self._output)
-            return
-        for line in lines(roll, self._run.unknown, self._run.roll, TERMINAL):
-            data(line)
+        print_roll(roll, self._run.unknown, self._output, bad=self._trouble(roll))
 
     async def _musterd(self) -> bool:
         """Say what musterd has said last, where one watches over it; True where that is trouble."""

@@ -9,6 +9,7 @@ from muster.client.explaining.style import BAD, DIM, Style
 from muster.rollcall.document import Detail, FindingReport
 from muster.state.facts.causes.cause import MissingCause
 from muster.state.facts.causes.table import BY_NAME, Causes
+from muster.state.view.roll import CoordinatorState
 
 YOUNG = 60.0
 """Seconds after the last start of a member in which a rank that has not arrived may be on its way."""
@@ -40,8 +41,8 @@ def trouble(roll: Detail, youngest: float) -> bool:
     return any(each not in ON_THEIR_WAY and (each not in SOON or youngest >= YOUNG) for each in causes)
 
 
-def lines(roll: Detail, unknown: Mapping[str, str], asked: bool, style: Style) -> Iterator[str]:
-    """The roll call for people; ``asked``: the coordinator has answered."""
+def lines(roll: Detail, unknown: Mapping[str, str], style: Style) -> Iterator[str]:
+    """The roll call for people."""
     facts = [printable(roll.kind), f"epoch {roll.epoch}", f"{roll.ready}/{roll.size} pods ready"]
     if roll.restarts:
         facts.append(f"{roll.restarts} restart{'s' if roll.restarts > 1 else ''}")
@@ -50,7 +51,7 @@ def lines(roll: Detail, unknown: Mapping[str, str], asked: bool, style: Style) -
     yield f"{roll.namespace}/{roll.name}  {style.phase(roll.phase)}  {', '.join(facts)}"
     if roll.message:
         yield f"│ {printable(roll.message)}"
-    if roll.arrived is not None and asked:
+    if roll.arrived is not None and roll.coordinator is not None and roll.coordinator.state == CoordinatorState.SERVING:
         yield f"│ {roll.arrived} of {roll.size} ranks have arrived, as the coordinator says{_missing(roll)}"
     if roll.progress is not None:
         yield f"│ {printable(roll.progress.sentence)}"
