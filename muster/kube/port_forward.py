@@ -13,7 +13,7 @@ from typing import Final
 
 import aiohttp
 
-from muster.api.errors import Unreachable
+from muster.api.errors import ApiError, Unreachable
 from muster.kube.execution import Sockets
 from muster.kube.paths import core
 
@@ -31,14 +31,15 @@ LEAST: Final = 0.2
 
 
 async def dial(
-    sockets: Sockets, namespace: str, pod: str, port: int, *, limit: int
+    sockets: Sockets, namespace: str, pod: str, port: int, *, limit: int, late: Callable[[ApiError], None]
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """Open a connection to that port of the pod, as ``asyncio.open_connection`` does; ``limit`` is of a line.
 
     The protocol has no sign for an open connection, only for a failure: so that is awaited for as long as the WebSocket
-    took to open. Raises ``ApiError``.
+    took to open. ``late`` is called with one that comes after that, before the connection ends. Raises ``ApiError``.
     """
     opened, heard, began = asyncio.Event(), asyncio.Event(), asyncio.get_running_loop().time()
+    returned = False
     here, there = socket.socketpair()
     reader, writer = await asyncio.open_connection(sock=here, limit=limit)
     inner, outer = await asyncio.open_connection(sock=there)
@@ -53,6 +54,10 @@ async def dial(
             await forward(sockets, namespace, pod, port, inner, write, opened.set)
         except ConnectionError:  # the caller has closed its side
             pass
+        except ApiError as error:
+            if returned:
+                late(error)
+            raise
         finally:
             outer.transport.abort()
 
@@ -70,6 +75,7 @@ async def dial(
         writer.transport.abort()
         carried.cancel()
         raise
+    returned = True
     return reader, writer
 
 

@@ -38,7 +38,9 @@ class Ports:
             self.problem = f"no pod of the run has the address {address.host}"
             raise OSError(errno.EHOSTUNREACH, self.problem)
         try:
-            streams = await dial(self._sockets, self._namespace, pod, address.port, limit=BUFFER)
+            streams = await dial(
+                self._sockets, self._namespace, pod, address.port, limit=BUFFER, late=self._failed_late
+            )
         except ApiError as error:
             self.failed(error)
             if not self.problem:
@@ -52,3 +54,7 @@ class Ports:
         self.forbidden = isinstance(error, Forbidden)
         refused = error.reason == NOT_FORWARDED and REFUSED in error.message
         self.problem = "" if refused else printable(f"its port cannot be forwarded: {error.message}", MESSAGE)
+
+    def _failed_late(self, error: ApiError) -> None:
+        """A connection that counted as open has failed: what the probe makes of its end is not what was there."""
+        self.problem = printable(f"its port cannot be forwarded: {error.message}", MESSAGE)
