@@ -9,6 +9,7 @@ import pytest
 
 from muster.cli.exits import FOUND
 from muster.cli.processes.stack import free_port
+from muster.kinds.pods.watched import OBSERVE
 from tests.real.ground import ROOT, TAINT
 from tests.real.namespace import eventually, run
 from tests.real.site import PROCESSES, Site
@@ -38,7 +39,8 @@ async def gang(here: Site) -> int:
         container = {"name": "main", "image": "registry.example/train:1", "command": words}
         tolerations = [{"key": TAINT["key"], "operator": "Exists"}]
         spec = {"nodeSelector": dict(PROCESSES), "tolerations": tolerations, "containers": [container]}
-        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"train-{rank}", "labels": {"app": "train"}}}
+        labels = {"app": "train", OBSERVE: "train"}  # without the second one the node agent of these tests runs none
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"train-{rank}", "labels": labels}}
         await here.request("POST", f"/api/v1/namespaces/{here.namespace}/pods", {**pod, "spec": spec})
 
     async def runs() -> bool:
