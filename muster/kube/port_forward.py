@@ -31,12 +31,20 @@ LEAST: Final = 0.2
 
 
 async def dial(
-    sockets: Sockets, namespace: str, pod: str, port: int, *, limit: int, late: Callable[[ApiError], None]
+    sockets: Sockets,
+    namespace: str,
+    pod: str,
+    port: int,
+    *,
+    limit: int,
+    late: Callable[[ApiError], None],
+    carried_by: set["asyncio.Task[None]"],
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """Open a connection to that port of the pod, as ``asyncio.open_connection`` does; ``limit`` is of a line.
 
     The protocol has no sign for an open connection, only for a failure: so that is awaited for as long as the WebSocket
-    took to open. ``late`` is called with one that comes after that, before the connection ends. Raises ``ApiError``.
+    took to open. ``late`` is called with one that comes after that, before the connection ends. ``carried_by`` has the
+    task that carries the connection as long as it runs: who ends them all waits for them. Raises ``ApiError``.
     """
     opened, heard, began = asyncio.Event(), asyncio.Event(), asyncio.get_running_loop().time()
     returned = False
@@ -62,7 +70,8 @@ async def dial(
             outer.transport.abort()
 
     carried = asyncio.create_task(carry(), name=f"port {port} of {namespace}/{pod}")
-    _CARRIED.add(carried)
+    carried_by.add(carried)
+    carried.add_done_callback(carried_by.discard)
     carried.add_done_callback(_done)
     try:
         await _first(carried, opened)
@@ -90,12 +99,7 @@ async def _first(carried: "asyncio.Task[None]", event: asyncio.Event) -> None:
         carried.result()
 
 
-_CARRIED: Final[set["asyncio.Task[None]"]] = set()
-"""The event loop holds its tasks weakly."""
-
-
 def _done(carried: "asyncio.Task[None]") -> None:
-    _CARRIED.discard(carried)
     if not carried.cancelled():
         carried.exception()  # the reader of the connection sees its end
 

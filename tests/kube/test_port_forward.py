@@ -41,7 +41,7 @@ async def test_a_failure_after_the_usual_time_is_told_before_the_connection_ends
 ) -> None:
     monkeypatch.setattr(port_forward, "LEAST", 0.0)
     sockets, late = Late(), list[ApiError]()
-    reader, writer = await dial(sockets, "team", "p", 80, limit=100, late=late.append)
+    reader, writer = await dial(sockets, "team", "p", 80, limit=100, late=late.append, carried_by=set())
     assert late == []
     sockets.fails.set()
     assert await reader.read() == b""

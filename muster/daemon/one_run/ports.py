@@ -5,6 +5,7 @@ the pod's own address. Whatever else keeps a connection from being opened says n
 probe found counts for nothing (``problem``).
 """
 
+import asyncio
 import errno
 from collections.abc import Callable
 
@@ -25,6 +26,7 @@ class Ports:
         self._sockets = sockets
         self._namespace = namespace
         self._pod_at = pod_at
+        self._carried: set[asyncio.Task[None]] = set()
         self.forbidden = False
         """The reader may not forward ports."""
         self.problem = ""
@@ -39,7 +41,13 @@ class Ports:
             raise OSError(errno.EHOSTUNREACH, self.problem)
         try:
             streams = await dial(
-                self._sockets, self._namespace, pod, address.port, limit=BUFFER, late=self._failed_late
+                self._sockets,
+                self._namespace,
+                pod,
+                address.port,
+                limit=BUFFER,
+                late=self._failed_late,
+                carried_by=self._carried,
             )
         except ApiError as error:
             self.failed(error)
@@ -58,3 +66,10 @@ class Ports:
     def _failed_late(self, error: ApiError) -> None:
         """A connection that counted as open has failed: what the probe makes of its end is not what was there."""
         self.problem = printable(f"its port cannot be forwarded: {error.message}", MESSAGE)
+
+    async def close(self) -> None:
+        """End all connections, and wait for their ends."""
+        carried = list(self._carried)
+        for each in carried:
+            each.cancel()
+        await asyncio.gather(*carried, return_exceptions=True)

@@ -191,6 +191,7 @@ class OneRun:
             remarks.cancel()
             await asyncio.gather(remarks, *self._end(), return_exceptions=True)
             await self._probers.close()
+            await self.ports.close()
 
     def _end(self) -> list["asyncio.Task[None]"]:
         ended, self._watches = self._watches, []

@@ -87,12 +87,12 @@ async def test_a_dialled_connection_carries_both_ways_and_a_refusal_is_raised(ap
     connection, late = await Connection.open(FixedAccess(api.base)), list[ApiError]()
     try:
         async with echo() as port:
-            reader, writer = await dial(connection, "default", "p", port, limit=100, late=late.append)
+            reader, writer = await dial(connection, "default", "p", port, limit=100, late=late.append, carried_by=set())
             writer.write(b"hello\n")
             assert await reader.readline() == b"HELLO\n"
             writer.close()
         with pytest.raises(Unreachable, match="refused"):
-            await dial(connection, "default", "p", port, limit=100, late=late.append)
+            await dial(connection, "default", "p", port, limit=100, late=late.append, carried_by=set())
     finally:
         await connection.aclose()
     assert late == []
