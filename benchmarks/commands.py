@@ -1,13 +1,15 @@
 """The command line started cold: CPU time of one ``muster --help``, ``lint``, ``get`` and ``run``, with all imports.
 
 ``get`` reads a running gang of two from a local API server. ``run`` starts a cluster, musterd and three processes of a
-program that fails at its first import: what a mistake in a program costs. The bytecode is on disk, as after an
+program that fails at its first import: what a mistake in a program costs. ``diagnose`` reads a JobSet of ``RANKS`` in a
+namespace of ``CROWD`` pods and asks its coordinator, which does not listen. The bytecode is on disk, as after an
 installation. The least of several runs counts, because other work on the machine only adds to it: start this one on an
 idle machine.
 """
 
 import asyncio
 import os
+import re
 import resource
 import secrets
 import sys
@@ -22,11 +24,17 @@ from muster.api.names import API_VERSION, KIND
 from muster.api.schema.crd import custom_resource_definition
 from muster.local.apiserver import ApiServer, WriteOptions
 from muster.local.kubeconfig import write_kubeconfig
+from muster.local.reduced_crds import reduced_crd
+from muster.state.vocabulary.subject import JOBSET
 
 RUNS = 10
 """Measured runs of each command, after one that writes the bytecode."""
 RUNS_OF_RUN = 3
 """Each takes seconds."""
+RANKS, CROWD = 512, 10_000
+"""Pods of the run that is diagnosed, and of its namespace."""
+TROUBLE = 6
+"""The exit status of a diagnosis that has found some."""
 PEER = "python -c pass"
 SPEC = {
     "operator": "jax",
@@ -42,6 +50,22 @@ STATUS = {
     "size": 2,
     "ready": 2,
     "observedGeneration": 1,
+}
+NAMED = {"name": "train", "namespace": "default"}
+RUNS_NOW = {
+    "phase": "Running",
+    "podIP": "127.0.0.1",
+    "conditions": [{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": "True"}],
+    "containerStatuses": [
+        {
+            "name": "main",
+            "image": "none",
+            "imageID": "",
+            "ready": True,
+            "restartCount": 0,
+            "state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}},
+        }
+    ],
 }
 MANIFEST = """\
 kind: AIchorManifest
@@ -103,6 +127,7 @@ async def measured() -> list[Result]:
                 Result.of(f"muster {words[0]}, CPU time", await cpu(*muster, *words), "s", budget, PEER, start)
                 for words, budget in ((("--help",), 0.1), (("lint", "manifest.yaml"), 0.25), (("get", "train"), 0.3))
             ]
+            results += await _diagnosis(api, environment, where, start)
             del environment["KUBECONFIG"]
             environment["MUSTER_HOME"] = str(where / "home")
             failing = (*muster, "run", "-n", "3", "--", sys.executable, "fails.py")
@@ -113,6 +138,37 @@ async def measured() -> list[Result]:
             await api.stop()
 
 
+async def _diagnosis(api: ApiServer, environment: dict[str, str], where: Path, start: float) -> list[Result]:
+    """CPU time and memory of ``muster diagnose`` in a crowded namespace."""
+    _apply(api, "apiextensions.k8s.io/v1", "customresourcedefinitions", reduced_crd(JOBSET))
+    template = {"spec": {"completions": RANKS, "parallelism": RANKS, "completionMode": "Indexed"}}
+    spec = {"replicatedJobs": [{"name": "w", "replicas": 1, "template": template}]}
+    notes = {"muster.dev/operator": "jax", "muster.dev/coordinator-port": "1"}
+    jobset = {"apiVersion": JOBSET.api_version, "kind": JOBSET.kind, "spec": spec}
+    _apply(api, JOBSET.api_version, JOBSET.plural, {**jobset, "metadata": {**NAMED, "annotations": notes}})
+    prefix = "jobset.sigs.k8s.io/"
+    for number in range(CROWD):
+        labels = {"app": "other"}
+        if number < RANKS:
+            labels = {f"{prefix}jobset-name": "train", f"{prefix}replicatedjob-name": "w", f"{prefix}job-index": "0"}
+            labels["batch.kubernetes.io/job-completion-index"] = str(number)
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {**NAMED, "name": f"p-{number}", "labels": labels}}
+        _apply(api, "v1", "pods", {**pod, "spec": {"containers": [{"name": "main", "image": "none"}], "nodeName": "n"}})
+        _apply(api, "v1", "pods", {**pod, "status": RUNS_NOW}, subresource="status")
+    code = (  # VmHWM is of this program alone: ru_maxrss begins with that of the process which started it
+        "import atexit, pathlib; from muster.entry import muster; status = pathlib.Path('/proc/self/status'); "
+        "atexit.register(lambda: pathlib.Path('status').write_text(status.read_text())); muster()"
+    )
+    words = ("-c", code, "diagnose", "jobset/train")
+    spent = await seconds(*words, environment=environment, where=where, runs=RUNS_OF_RUN, expected=TROUBLE)
+    (peak,) = re.findall(r"VmHWM:\s*(\d+) kB", (where / "status").read_text(encoding="ascii"))
+    name = f"muster diagnose, {RANKS} ranks among {CROWD:,} pods"
+    return [
+        Result.of(f"{name}, CPU time", spent, "s", 1.5, PEER, start),
+        Result.of(f"{name}, memory", int(peak) / 1024, "MB", 100.0),
+    ]
+
+
 def _apply(api: ApiServer, version: str, plural: str, obj: dict[str, Any], subresource: str = "") -> None:
     """Create or change an object; the server keeps what it is given, so it gets a copy."""
     metadata = obj["metadata"]
@@ -121,5 +177,5 @@ def _apply(api: ApiServer, version: str, plural: str, obj: dict[str, Any], subre
 
 
 def run() -> list[Result]:
-    """Measure the four commands."""
+    """Measure the five commands."""
     return asyncio.run(measured())

@@ -1,4 +1,7 @@
-"""The console scripts ``muster`` and ``musterd``: check that their extra is installed, then run them."""
+"""The console scripts: ``muster``, also as ``kubectl-muster`` with its completion, and ``musterd``.
+
+Each checks that its extra is installed, and then runs.
+"""
 
 import gc
 import os
@@ -26,6 +29,16 @@ def muster() -> None:
         main()
     finally:
         gc.freeze()  # the interpreter ends sooner when it has nothing to look at
+
+
+def kubectl_complete() -> None:
+    """Complete a line of ``kubectl muster`` (extra ``cli``): nothing is offered where a module is missing."""
+    gc.set_threshold(COLLECT_AFTER)
+    if extras.problem("cli") is None:
+        from muster.cli.completion import for_kubectl
+        from muster.cli.main import muster as group
+
+        sys.stdout.writelines(f"{line}\n" for line in for_kubectl(group, sys.argv[1:]))
 
 
 def musterd() -> None:

@@ -8,13 +8,13 @@ from importlib.util import find_spec
 
 DISTRIBUTION = "musterd"
 
-_CLI = ("click", "dotenv", "rich")
+_CLI = ("click", "dotenv", "h2", "rich", "structlog")
 _DAEMON = ("h2", "markdown_it", "prometheus_client", "pydantic_settings", "structlog")
 
 MODULES = {
     "cli": _CLI,
     "daemon": _DAEMON,
-    "local": (*_CLI, *_DAEMON, "openapi_schema_validator", "trustme"),
+    "local": (*dict.fromkeys((*_CLI, *_DAEMON)), "openapi_schema_validator", "trustme"),
     "tracing": ("opentelemetry.exporter.otlp.proto.http", "opentelemetry.sdk", "opentelemetry.trace"),
 }
 """The modules that each extra brings and that its code cannot do without. pyroute2 (extra ``local``) is absent: where

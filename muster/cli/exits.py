@@ -19,6 +19,8 @@ PARTIAL = 5
 """`muster stacks`: the stacks of some ranks could not be read."""
 INCIDENT = 6
 """`muster incidents --exit-code`: there is one."""
+FOUND = INCIDENT
+"""`muster diagnose`: trouble was found."""
 INTERRUPTED = 130
 
 _OUTCOMES = {"Succeeded": SUCCEEDED, "Failed": FAILED, "Deadline": DEADLINE}

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
@@ -14,6 +15,7 @@ from muster.cli.terminal.colours import plain, say
 from muster.cli.terminal.streams import prepare_streams
 
 VERBS = {
+    "diagnose": Verb("muster.cli.commands.diagnosing.diagnose:diagnose", "Say who is missing from a run, and why."),
     "init": Verb("muster.cli.commands.files.init:init", "Write a commented manifest to start from."),
     "lint": Verb("muster.cli.commands.files.lint:lint", "Print everything that is wrong with manifests."),
     "convert": Verb("muster.cli.commands.files.convert:convert", "Print the Experiment that a manifest becomes."),
@@ -87,6 +89,9 @@ def muster() -> None:
       muster run manifest.yaml             run it here, watch it, exit with its outcome
       muster local up                      keep a cluster running for kubectl and the verbs below
     \b
+    On any cluster, with your own rights alone:
+      muster diagnose jobset/train         who is missing from a run, and why
+    \b
     On any cluster that has Muster:
       muster submit manifest.yaml          create the experiment
       muster list                          all experiments; -w watches them
@@ -101,8 +106,9 @@ def muster() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit."""
     prepare_streams()
+    name = "kubectl muster" if Path(sys.argv[0]).name.startswith("kubectl-") else "muster"
     try:
-        code = muster.main(args=arguments, prog_name="muster", standalone_mode=False)
+        code = muster.main(args=arguments, prog_name=name, standalone_mode=False)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

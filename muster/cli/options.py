@@ -43,6 +43,8 @@ class ClusterChoice:
     namespace: str | None
     quiet: bool = False
     """Interruptions of a watch, and waits that the server asks for, are not printed."""
+    user: str = ""
+    """As whom every request is sent; empty: as the user of the context."""
 
     def client(self) -> Client:
         """A client for it, not yet open."""
@@ -52,7 +54,7 @@ class ClusterChoice:
         kubeconfig = self.kubeconfig
         if not kubeconfig_paths(kubeconfig, os.environ) and (local := Home(default_home()).running()):
             kubeconfig = Path(local.kubeconfig)
-        return client_of(kubeconfig, self.context, quiet=self.quiet)
+        return client_of(kubeconfig, self.context, quiet=self.quiet, user=self.user)
 
     def is_local(self, client: Client) -> bool:
         """Whether the cluster of this open client is that of ``muster local up``."""
@@ -62,26 +64,41 @@ class ClusterChoice:
         return running is not None and client.place.startswith(f"{running.url} ")
 
 
-def client_of(kubeconfig: Path | None, context: str | None = None, *, quiet: bool = False) -> Client:
+def client_of(kubeconfig: Path | None, context: str | None = None, *, quiet: bool = False, user: str = "") -> Client:
     """A client that prints on standard error when a watch is interrupted, unless it is ``quiet``."""
     from muster.client import Client
 
-    return Client(kubeconfig, context, retrying=None if quiet else _print_retry)
+    return Client(kubeconfig, context, retrying=None if quiet else _print_retry, impersonate=user)
 
 
 def cluster_options(command: Callable[Concatenate[ClusterChoice, P], T]) -> Callable[..., T]:
-    """Give a command ``--kubeconfig``, ``--context`` and ``-n``, which it receives as its first argument."""
+    """Give a command ``--kubeconfig``, ``--context``, ``-n`` and ``--as``, which it receives as its first argument."""
 
     @click.option(
         "--kubeconfig", type=click.Path(path_type=Path), default=None, help="Default: $KUBECONFIG, ~/.kube/config."
     )
     @click.option("--context", default=None, help="Context of the kubeconfig; its current one by default.")
     @click.option("-n", "--namespace", default=None, help="Default: the namespace of the context.")
+    @click.option("--as", "user", type=User(), default="", help="Impersonate this user, as kubectl does.")
     @wraps(command)
-    def run(kubeconfig: Path | None, context: str | None, namespace: str | None, *args: Any, **kwargs: Any) -> T:
-        return command(ClusterChoice(kubeconfig, context, namespace), *args, **kwargs)
+    def run(
+        kubeconfig: Path | None, context: str | None, namespace: str | None, user: str, *args: Any, **kwargs: Any
+    ) -> T:
+        return command(ClusterChoice(kubeconfig, context, namespace, user=user), *args, **kwargs)
 
     return run
+
+
+class User(click.ParamType[str]):
+    """The name of a user, which a header of HTTP can hold."""
+
+    name = "user"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name."""
+        if not (value.isascii() and value.isprintable()):
+            self.fail("a user's name has printable ASCII characters", param, ctx)
+        return value
 
 
 class Span(click.ParamType[float]):

@@ -52,8 +52,8 @@ class Client:
     Without a path it reads what kubectl reads: KUBECONFIG, ``~/.kube/config``, or the pod's service account.
 
     Open it with ``async with``. ``namespace`` arguments default to the namespace of the context. ``retrying`` is called
-    with each interruption of a watch and the seconds until the next attempt. Every method raises
-    ``muster.api.errors.ApiError``.
+    with each interruption of a watch and the seconds until the next attempt. ``impersonate`` is the user as whom every
+    request is sent. Every method raises ``muster.api.errors.ApiError``.
     """
 
     def __init__(
@@ -65,9 +65,11 @@ class Client:
         namespace: str = "default",
         retrying: Callable[[ApiError, float], None] | None = None,
         rng: random.Random | None = None,
+        impersonate: str = "",
     ) -> None:
         self._kubeconfig = kubeconfig
         self._context = context
+        self._impersonate = impersonate
         self._connection: Connection | None = None
         self._resources = ResourceClient(transport) if transport is not None else None
         self._retrying = retrying
@@ -78,7 +80,7 @@ class Client:
         if self._resources is None:
             from muster.client.cluster_choice import connect  # aiohttp: a program that opens no connection needs none
 
-            self._connection = await connect(self._kubeconfig, self._context)
+            self._connection = await connect(self._kubeconfig, self._context, self._impersonate)
             self._resources = ResourceClient(self._connection)
             self.namespace = self._connection.namespace
         return self

@@ -13,8 +13,8 @@ USER_AGENT = "muster-client"
 """Not the daemon's: ``managedFields`` and audit logs distinguish what people wrote from what musterd wrote."""
 
 
-async def connect(kubeconfig: Path | None, context: str | None) -> Connection:
-    """A connection to the cluster that kubectl would use. Raises ``NoCluster`` with what to do."""
+async def connect(kubeconfig: Path | None, context: str | None, impersonate: str = "") -> Connection:
+    """A connection to the cluster that kubectl would use, as that user. Raises ``NoCluster`` with what to do."""
     source = users_source(kubeconfig, context, os.environ)
     if source is None:
         raise NoCluster(
@@ -22,7 +22,7 @@ async def connect(kubeconfig: Path | None, context: str | None) -> Connection:
             "or start a cluster on this machine with `muster local up`"
         )
     try:
-        return await Connection.open(source, agent=USER_AGENT)
+        return await Connection.open(source, agent=USER_AGENT, impersonate=impersonate)
     except ApiError as error:
         if error.reason != CONFIGURATION:
             raise

@@ -54,3 +54,7 @@ class CannotCancel(MusterError):
 
 class OnlyWatched(MusterError):
     """Another controller runs the object, and Muster neither changes nor follows it."""
+
+
+class RunByMuster(MusterError):
+    """Muster runs the object: its record is in the status."""

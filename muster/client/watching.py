@@ -15,14 +15,13 @@ from muster.api.errors import ApiError, Forbidden
 from muster.api.names import MANAGER
 from muster.api.status import ExperimentStatus
 from muster.api.values.secrets.environment import secrets_within
-from muster.client.errors import NoSuchExperiment, NotInstalled
+from muster.client.errors import NoSuchExperiment, NotInstalled, RunByMuster
 from muster.client.events import EventSummary, event_summary, events_of, uids_of
 from muster.client.snapshot import Snapshot, known_kind, snapshot_of
 from muster.client.subjects import collection_path, object_path
 from muster.client.watched import ReadPod, WatchedSnapshot, kind_of, look, read, selectors, sets_of
 from muster.kinds.declaration.watched_kind import WatchedKind
 from muster.kinds.planning.metadata import local_queue_of
-from muster.kinds.planning.parts import parts_of
 from muster.kinds.pods import LABELLED_PODS, OBSERVE
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.kube.paths import core, custom
@@ -39,8 +38,6 @@ from muster.watchers.remarks import read_remark
 STUCK: Final = "Stuck"
 LASTING: Final = frozenset({STUCK, STALE_MEMBERS})
 """Reasons of Events that say how a run is until another Event takes it back."""
-LOOKED_AT: Final = 4_096
-"""Ranks among which a member without a pod is looked for."""
 UNREADABLE: Final = "why may be in its Events, which you may not list"
 
 
@@ -68,10 +65,38 @@ async def get(resources: ResourceClient, subject: Subject, namespace: str, name:
     admission = await _admission(resources, namespace, obj)
     made = (await _made(resources, namespace, watched)).get(_uid(obj))
     seen = _snapshot(watched, obj, pods, admission=admission, made=made)
-    if seen.watched is not None and seen.watched.pods_missing:
-        heard = await _remark(resources, watched, obj, seen.watched)
+    if seen.watched is not None and seen.watched.absent:
+        heard = await _remark(resources, obj, seen.watched)
         seen = _snapshot(watched, obj, pods, admission=admission, made=made, heard=heard)
     return await _with_events(resources, seen)
+
+
+class ObjectSource:
+    """The object called ``name`` (``job/train``) of a kind that another controller runs, read anew each time."""
+
+    def __init__(self, resources: ResourceClient, kind: WatchedKind, namespace: str, name: str) -> None:
+        self._resources, self._kind, self._namespace, self._name = resources, kind, namespace, name
+
+    async def read(self) -> tuple[Json, Json | None, Workload | None]:
+        """The object, what its controller has made of it, and its Workload of Kueue.
+
+        Raises ``ApiError``, and ``RunByMuster`` for an object that no other controller runs.
+        """
+        with known_kind(self._name, self._namespace):
+            obj = await self._resources.get(object_path(self._namespace, self._name))
+        if kind_of(obj, self._kind.subject.word) is None:
+            raise RunByMuster(f"Muster runs {self._name}")
+        made = await _made(self._resources, self._namespace, self._kind)
+        return obj, made.get(_uid(obj)), await _admission(self._resources, self._namespace, obj)
+
+    async def said(self) -> EventSummary | None:
+        """The last Event of a musterd about the object; None where there is none. Raises ``ApiError``."""
+        about = f"involvedObject.kind={self._kind.subject.kind},involvedObject.name={self._name.rpartition('/')[2]}"
+        found = await self._resources.list(
+            core(self._namespace, "events"), {"fieldSelector": f"{about},reportingComponent={MANAGER}"}
+        )
+        said = [each for each in map(event_summary, found) if each.at is not None and each.reason != INCIDENT]
+        return max(said, key=lambda each: (each.at or 0.0, each.reason in LASTING), default=None)
 
 
 async def list_all(resources: ResourceClient, subject: Subject, namespace: str | None) -> list[Snapshot]:
@@ -173,18 +198,15 @@ async def _with_events(resources: ResourceClient, seen: Snapshot) -> Snapshot:
     return replace(seen, status=as_musterd_said(seen.status, seen.watched, events))
 
 
-async def _remark(
-    resources: ResourceClient, kind: WatchedKind, obj: Json, seen: WatchedSnapshot
-) -> tuple[Remark | None, str]:
+async def _remark(resources: ResourceClient, obj: Json, seen: WatchedSnapshot) -> tuple[Remark | None, str]:
     """The reason that a controller gives for pods that it does not make, or why that cannot be read."""
     assert seen.plan is not None
-    absent = set(range(seen.plan.size)[:LOOKED_AT]) - {member.rank for member in seen.members}
-    claims = [each.owner for each in kind.claims(obj)]
-    parts = parts_of(kind, seen.plan, claims, min(absent, default=0))
     since = moment(mapping(obj.get("metadata")).get("creationTimestamp")) or 0.0
     secrets = secrets_within(obj.get("spec"))
     try:
-        return await read_remark(resources.transport, seen.plan.namespace, parts, since=since, secrets=secrets), ""
+        return await read_remark(
+            resources.transport, seen.plan.namespace, seen.absent, since=since, secrets=secrets
+        ), ""
     except Forbidden:
         return None, UNREADABLE
     except ApiError:
@@ -245,7 +267,7 @@ def as_musterd_said(
         or seen.record is None
         or not seen.record.gathering
         or (last.at or 0.0) < seen.news_at
-        or (seen.pods_missing and seen.view.remark is not None)  # it is what musterd quotes, and newer
+        or (seen.absent and seen.view.remark is not None)  # it is what musterd quotes, and newer
     ):
         return status
     conditions = tuple(_stuck_since(each, last) for each in status.conditions)

@@ -22,7 +22,6 @@ from muster.api.values.owners import OwnerLabels
 from muster.api.values.retention import Retention
 from muster.daemon.election import elector_of
 from muster.daemon.event_recorder import EventRecorder
-from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.error_boundary import ErrorBoundary
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.experiments.lookup import find, invalid, subjects
@@ -40,7 +39,6 @@ from muster.daemon.steps.status_writer import ref_of
 from muster.daemon.takeover import Source, list_latest, stand_by, take_over
 from muster.daemon.tasks import Tasks
 from muster.daemon.wall_clock import TICK, WallClock
-from muster.daemon.watched.index import WatchedIndex
 from muster.daemon.watched.recording import ref_of as ref_of_watched
 from muster.daemon.watched.remarks import RemarkReader
 from muster.daemon.watched.watches import WatchedWatches
@@ -69,6 +67,8 @@ from muster.state.vocabulary.actions import ProbeTarget
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Record, StoryLine
 from muster.state.vocabulary.rules import ClockName
+from muster.tracking.entry import Entry
+from muster.tracking.watched_index import WatchedIndex
 from muster.watchers import experiments
 from muster.watchers.experiments import ExperimentRecord
 from muster.watchers.run_kinds import decoder_of
@@ -149,6 +149,7 @@ class Daemon:
                 settings.watched,
                 ours=partial(runs, settings.run),
                 count=self.instruments.failed,
+                report=_report,
                 alone=settings.alone,
             ),
             settings.watched,
@@ -396,3 +397,8 @@ class Daemon:
         self.probers.aim(uid, None)
         if self.leading:
             self.controller.gone(uid)
+
+
+def _report(message: str, **fields: Any) -> None:
+    """Log what a watched object causes; an exception is an error."""
+    (log.error if "exc_info" in fields else log.warning)(message, **fields)

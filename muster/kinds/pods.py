@@ -59,10 +59,10 @@ _RANDOM: Final = ("ReplicaSet", "Job")
 def place_of(pod: PodFacts) -> Place | None:
     """The place of a labelled pod."""
     name = pod.labels.get(OBSERVE)
-    return Place(f"pods/{word(name)}", *_within(pod)) if name else None
+    return Place(f"pods/{word(name)}", *within(pod)) if name else None
 
 
-def _within(pod: PodFacts) -> tuple[str, int, int]:
+def within(pod: PodFacts) -> tuple[str, int, int]:
     """Group, job and index. A stated rank is one of the whole set."""
     labels = pod.labels
     if RANK not in pod.annotations and RANK not in labels:

@@ -54,8 +54,9 @@ class Connection:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         agent: str = USER_AGENT,
+        impersonate: str = "",
     ) -> None:
-        """Call it on the loop that will use it."""
+        """Call it on the loop that will use it. ``impersonate`` is the user as whom every request is sent."""
         self.credentials = credentials
         self.requests: Counter[tuple[str, int]] = Counter()
         self.retried: Callable[[str, str], None] = lambda _method, _path: None
@@ -70,18 +71,19 @@ class Connection:
             trust_env=False,
             read_bufsize=2**21,
             # identity: inside a cluster, compressing costs both sides more than the bytes it saves
-            headers={"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": agent},
+            headers={"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": agent}
+            | ({"Impersonate-User": impersonate} if impersonate else {}),
         )
 
     @classmethod
-    async def open(cls, source: Source, *, agent: str = USER_AGENT) -> "Connection":
+    async def open(cls, source: Source, *, agent: str = USER_AGENT, impersonate: str = "") -> "Connection":
         """A connection with the credentials of ``source``; no request is sent yet.
 
         Raises ``ApiError`` if the source cannot be used.
         """
         credentials = Credentials(source, clock=time.monotonic, wall=time.time)
         await credentials.current()
-        return cls(credentials, agent=agent)
+        return cls(credentials, agent=agent, impersonate=impersonate)
 
     @classmethod
     async def from_settings(

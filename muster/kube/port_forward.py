@@ -7,12 +7,13 @@ pod still has to say to a program that closes its side is lost.
 """
 
 import asyncio
+import socket
 from collections.abc import Awaitable, Callable
 from typing import Final
 
 import aiohttp
 
-from muster.api.errors import Unreachable
+from muster.api.errors import ApiError, Unreachable
 from muster.kube.execution import Sockets
 from muster.kube.paths import core
 
@@ -23,19 +24,105 @@ AT_ONCE: Final = 2**16
 """Bytes of one frame."""
 
 Write = Callable[[bytes], Awaitable[None]]
+NOT_FORWARDED: Final = "PortForward"
+"""Reason of the error where the port of the pod could not be reached from inside the pod."""
+LEAST: Final = 0.2
+"""Seconds in which a node says that nothing listens at the port."""
+
+
+async def dial(
+    sockets: Sockets,
+    namespace: str,
+    pod: str,
+    port: int,
+    *,
+    limit: int,
+    late: Callable[[ApiError], None],
+    carried_by: set["asyncio.Task[None]"],
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Open a connection to that port of the pod, as ``asyncio.open_connection`` does; ``limit`` is of a line.
+
+    The protocol has no sign for an open connection, only for a failure: so that is awaited for as long as the WebSocket
+    took to open. ``late`` is called with one that comes after that, before the connection ends. ``carried_by`` has the
+    task that carries the connection as long as it runs: who ends them all waits for them. Raises ``ApiError``.
+    """
+    opened, heard, began = asyncio.Event(), asyncio.Event(), asyncio.get_running_loop().time()
+    returned = False
+    here, there = socket.socketpair()
+    reader, writer = await asyncio.open_connection(sock=here, limit=limit)
+    inner, outer = await asyncio.open_connection(sock=there)
+
+    async def write(data: bytes) -> None:
+        heard.set()
+        outer.write(data)
+        await outer.drain()
+
+    async def carry() -> None:
+        try:
+            await forward(sockets, namespace, pod, port, inner, write, opened.set)
+        except ConnectionError:  # the caller has closed its side
+            pass
+        except ApiError as error:
+            if returned:
+                late(error)
+            raise
+        finally:
+            outer.transport.abort()
+
+    carried = asyncio.create_task(carry(), name=f"port {port} of {namespace}/{pod}")
+    carried_by.add(carried)
+    carried.add_done_callback(carried_by.discard)
+    carried.add_done_callback(_done)
+    try:
+        await _first(carried, opened)
+        taken = asyncio.get_running_loop().time() - began
+        async with asyncio.timeout(max(LEAST, taken)):
+            await _first(carried, heard)
+    except TimeoutError:
+        pass  # it is silent until it is asked
+    except BaseException:
+        writer.transport.abort()
+        carried.cancel()
+        raise
+    returned = True
+    return reader, writer
+
+
+async def _first(carried: "asyncio.Task[None]", event: asyncio.Event) -> None:
+    """Wait until the event is set, or until nothing is carried any more: raises what ended that."""
+    waiting = asyncio.create_task(event.wait())
+    try:
+        await asyncio.wait((carried, waiting), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiting.cancel()
+    if carried.done():
+        carried.result()
+
+
+def _done(carried: "asyncio.Task[None]") -> None:
+    if not carried.cancelled():
+        carried.exception()  # the reader of the connection sees its end
 
 
 async def forward(
-    sockets: Sockets, namespace: str, pod: str, port: int, reader: asyncio.StreamReader, write: Write
+    sockets: Sockets,
+    namespace: str,
+    pod: str,
+    port: int,
+    reader: asyncio.StreamReader,
+    write: Write,
+    opened: Callable[[], None] = lambda: None,
 ) -> None:
     """Carry what ``reader`` brings to that port of the pod, and write what comes back, until one side ends.
 
-    Raises ``ApiError``, also where nothing in the pod listens at the port.
+    ``opened`` is called when the API server has accepted. Raises ``ApiError``, also where nothing in the pod listens at
+    the port.
     """
     path = f"{core(namespace, 'pods', pod)}/portforward"
-    async with sockets.socket(path, params=[("ports", str(port))], protocols=(PROTOCOL,)) as socket:
-        there = asyncio.create_task(_there(reader, socket))
-        back = asyncio.create_task(_back(socket, write, path))
+    async with sockets.socket(path, params=[("ports", str(port))], protocols=(PROTOCOL,)) as stream:
+        opened()
+        there = asyncio.create_task(_there(reader, stream))
+        back = asyncio.create_task(_back(stream, write, path))
         try:
             done, _ = await asyncio.wait((there, back), return_when=asyncio.FIRST_COMPLETED)
             for task in done:
@@ -46,14 +133,14 @@ async def forward(
             await asyncio.gather(there, back, return_exceptions=True)
 
 
-async def _there(reader: asyncio.StreamReader, socket: "aiohttp.ClientWebSocketResponse[bool]") -> None:
+async def _there(reader: asyncio.StreamReader, stream: "aiohttp.ClientWebSocketResponse[bool]") -> None:
     while data := await reader.read(AT_ONCE):
-        await socket.send_bytes(bytes((DATA,)) + data)
+        await stream.send_bytes(bytes((DATA,)) + data)
 
 
-async def _back(socket: "aiohttp.ClientWebSocketResponse[bool]", write: Write, path: str) -> None:
+async def _back(stream: "aiohttp.ClientWebSocketResponse[bool]", write: Write, path: str) -> None:
     begun: set[int] = set()
-    async for message in socket:
+    async for message in stream:
         if message.type is not aiohttp.WSMsgType.BINARY or not message.data:
             continue
         channel, data = message.data[0], message.data[1:]
@@ -63,4 +150,4 @@ async def _back(socket: "aiohttp.ClientWebSocketResponse[bool]", write: Write, p
         if channel == DATA and data:
             await write(data)
         elif channel == ERRORS and data:
-            raise Unreachable(data.decode(errors="replace"), reason="PortForward", request=path)
+            raise Unreachable(data.decode(errors="replace"), reason=NOT_FORWARDED, request=path)

@@ -196,7 +196,7 @@ def test_a_jobset_of_its_own_controller_is_shown(call: Call, server: LocalServer
     shown = call("get", "jobset/train")
     assert shown.exit_code == 0, shown.stderr
     assert "default/jobset/train  Running  JobSet, epoch 0, 2/2 ready" in shown.stdout
-    assert "; for the roll call see the page of musterd, or the Events" in shown.stdout
+    assert "; muster diagnose jobset/train -n default asks its coordinator who has arrived" in shown.stdout
     listed = call("list", "--kind", "jobset").stdout.splitlines()[1].split()
     assert listed[:2] == ["jobset/train", "Running"]
     assert "2/2" in listed

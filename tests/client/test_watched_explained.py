@@ -21,7 +21,12 @@ def seen(age: float, remark: Remark | None = None, problem: str = "") -> tuple[E
     """A JobSet of that age without pods."""
     kind = WATCHED_KINDS["jobsets"]
     metadata = {"name": "run", "namespace": "team", "uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"}
-    obj: dict[str, Any] = {"kind": "JobSet", "metadata": metadata, "spec": kind.sample.spec(2), "status": {}}
+    obj: dict[str, Any] = {
+        "kind": "JobSet",
+        "metadata": metadata | {"resourceVersion": "1"},
+        "spec": kind.sample.spec(2),
+        "status": {},
+    }
     return look(kind, obj, [], CREATED + age, remark=remark, remark_problem=problem)
 
 

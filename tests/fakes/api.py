@@ -7,7 +7,8 @@ error before a request is carried out, or after it (a lost answer).
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+import re
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -318,17 +319,16 @@ def _check(said: Mapping[str, Any], kept: Mapping[str, Any]) -> None:
             raise Conflict(f"{field} is {kept[field]}, not {said[field]}", status=409, reason="Conflict")
 
 
+_TERM = re.compile(r"([^,() =]+)(?: in \(([^)]*)\)|=([^,]*))?")
+"""A term of a selector: ``app``, ``app=a`` or ``app in (a,b)``."""
+
+
 def _selector(params: Mapping[str, str]) -> Callable[[Object], bool]:
-    terms = list(_pairs(params.get("labelSelector", "")))
+    found = _TERM.finditer(params.get("labelSelector", ""))
+    terms = [(each[1], each[2].split(",") if each[2] else each[3] and [each[3]]) for each in found]
 
     def chosen(obj: Object) -> bool:
-        labels = obj["metadata"].get("labels", {})
-        return all(key in labels and value in (None, labels[key]) for key, value in terms)
+        labels = obj["metadata"].get("labels") or {}
+        return all(key in labels and (not values or labels[key] in values) for key, values in terms)
 
     return chosen
-
-
-def _pairs(selector: str) -> Iterator[tuple[str, str | None]]:
-    for term in filter(None, selector.split(",")):
-        key, equals, value = term.partition("=")
-        yield key, value if equals else None

@@ -11,7 +11,6 @@ from typing import Any
 
 import msgspec
 
-from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.kube.listwatch.events import Event, EventType, Page
 from muster.kube.listwatch.store import Store
@@ -31,6 +30,7 @@ from muster.state.vocabulary.actions import CreatePods, ProbeTarget
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Record, StoryLine, from_status, to_status
+from muster.tracking.entry import Entry
 from muster.watchers import experiments, services
 from muster.watchers.experiments import ExperimentRecord
 from muster.watchers.pods import decode as pods

@@ -442,3 +442,14 @@ async def test_cookies_and_redirects_are_ignored(tmp_path: Path) -> None:
 def test_the_http_status_comes_before_the_code_in_the_body() -> None:
     error = error_from_answer(404, {}, json.dumps({"code": 410, "reason": "NotFound"}).encode(), "GET /x")
     assert type(error) is NotFound
+
+
+async def test_every_request_of_an_impersonating_connection_names_the_user(tmp_path: Path) -> None:
+    async with api_server(answer(200, {})) as server:
+        plain = await connect(server, tmp_path)
+        connection = Connection(plain.credentials, impersonate="ann")
+        await connection.request("GET", "/api/v1/pods")
+        await plain.aclose()
+        await connection.aclose()
+    (request,) = server.requests
+    assert request.headers["impersonate-user"] == "ann"

@@ -5,7 +5,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.steps import controller as controller
 from muster.daemon.steps.status_writer import StatusWriter
@@ -22,6 +21,7 @@ from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Phase, Record
 from muster.state.vocabulary.rules import ClockName
+from muster.tracking.entry import Entry
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
 PATIENCE = 4.0

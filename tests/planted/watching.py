@@ -5,8 +5,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from muster.api.names import KIND
-from muster.daemon.experiments.entry import Entry
-from muster.daemon.experiments.freshness import Freshness, Readiness
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.informers import Informers
 from muster.daemon.steps.controller import Controller
@@ -19,6 +17,8 @@ from muster.state.view.engine_facts import LiveRead
 from muster.state.view.roll import RollAnswer
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Record
+from muster.tracking.entry import Entry
+from muster.tracking.freshness import Freshness, Readiness
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
 FOR_EVER = 1 << 62

@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from muster.daemon.experiments.entry import Entry
 from muster.daemon.steps import status_writer as status_writer
 from muster.daemon.steps.controller import Controller
 from muster.daemon.steps.status_writer import StatusWriter
@@ -25,6 +24,7 @@ from muster.state.vocabulary.group import Group, Member
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Record, StoryLine
+from muster.tracking.entry import Entry
 from tests.planted.bug import Hunt, Swaps, bug, swap
 
 

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable
 import structlog
 
 from muster.api.names import KIND
-from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.workload import Workload
+from muster.tracking.entry import Entry
 from muster.watchers.experiments import ExperimentRecord
 from muster.watchers.services import ServiceRecord
 

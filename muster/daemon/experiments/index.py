@@ -15,14 +15,14 @@ from msgspec import structs
 
 from muster.api.names import KIND
 from muster.api.values.retention import NONE, Retention
-from muster.daemon.experiments.entries import Entries
-from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.reading import Reading, read, read_object
 from muster.state.view.membership import Membership
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Record
 from muster.state.vocabulary.workload import Workload
+from muster.tracking.entries import Entries
+from muster.tracking.entry import Entry
 from muster.watchers.experiments import ExperimentRecord, stripped
 from muster.watchers.services import ServiceRecord
 

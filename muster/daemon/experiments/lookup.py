@@ -6,7 +6,6 @@ from dataclasses import replace
 from msgspec import structs
 
 from muster.api.names import KIND
-from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.kinds.registry.run_kinds import RUN_KINDS
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
@@ -15,6 +14,7 @@ from muster.metrics.collector import Invalid, Subject
 from muster.state.summary.invalid_spec import unreadable
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.subject import EXPERIMENT
+from muster.tracking.entry import Entry
 
 
 def subjects(index: ExperimentIndex) -> Iterator[Subject]:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from muster.api.errors import MusterError
 from muster.api.names import KIND
-from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.state.vocabulary.plan import Plan
+from muster.tracking.entry import Entry
 from muster.watchers.trainer_status import Unreadable, read_status
 
 PACE = 1.0

@@ -10,12 +10,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from muster.daemon.experiments.entry import Entry
 from muster.kinds.registry.run_kinds import RUN_KINDS
 from muster.state.decide.machine import Decision
 from muster.state.summary.status import WORDS_AFTER
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Record
+from muster.tracking.entry import Entry
 
 OTHER_CONTROLLER = "OtherController"
 """Reason of the refusal for an object whose pods another controller makes."""

@@ -2,7 +2,7 @@
 
 A step decides, persists the record under the resourceVersion it was read with, records Events, carries the actions out
 and sets a timer for the next step. Between two steps of one experiment the caches must have caught up with our own
-writes (``daemon.experiments.freshness``).
+writes (``tracking.freshness``).
 """
 
 from collections.abc import Callable, Coroutine
@@ -13,8 +13,6 @@ import structlog
 
 from muster.api.errors import ApiError, Conflict, NotFound, Throttled
 from muster.daemon.event_recorder import EventRecorder
-from muster.daemon.experiments.entry import Entry
-from muster.daemon.experiments.freshness import Readiness
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.experiments.private_answer import private
 from muster.daemon.prober_pool import ProberPool
@@ -39,6 +37,8 @@ from muster.state.vocabulary.actions import ConfirmEnd, ConfirmLaunch, ConfirmLo
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.transitions import IllegalTransition
+from muster.tracking.entry import Entry
+from muster.tracking.freshness import Readiness
 from muster.watchers.probes.bounded.turns import in_turns
 
 log = structlog.get_logger()

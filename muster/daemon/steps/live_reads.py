@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from muster.api.errors import ApiError
-from muster.daemon.experiments.entry import Entry
 from muster.daemon.steps.caches import Informers
 from muster.daemon.steps.outcomes import Outcomes
 from muster.kube.fair_share import FairShare
@@ -12,6 +11,7 @@ from muster.reconcilers.requests.refusals import refusal_of
 from muster.state.policies.refusal import READ_PODS
 from muster.state.view.engine_facts import LiveRead
 from muster.state.vocabulary.plan import Plan
+from muster.tracking.entry import Entry
 
 LIVE_READ_PAUSE = 1.0
 """Seconds between live reads that leave the decision open, because the wall clock or the API server went back."""

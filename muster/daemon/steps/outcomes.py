@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 import structlog
 
-from muster.daemon.experiments.entry import Entry
 from muster.kube.workqueue import WorkQueue
 from muster.metrics.instruments import Instruments
 from muster.reconcilers.result import Outcome
 from muster.state.view.engine_facts import Refusal
+from muster.tracking.entry import Entry
 
 log = structlog.get_logger()
 

@@ -17,7 +17,6 @@ from msgspec.structs import replace
 
 from muster.api.errors import ApiError, Conflict, NotFound
 from muster.daemon.event_recorder import EventRecorder
-from muster.daemon.experiments.entry import Entry, Unanswered
 from muster.daemon.run_kinds.own_status import own_status
 from muster.kinds.planning.record_condition import with_record
 from muster.kinds.registry.run_kinds import RUN_KINDS
@@ -29,6 +28,7 @@ from muster.reconcilers.status import read_version, write_status
 from muster.state.vocabulary.record import Record, StoryLine, to_status
 from muster.state.vocabulary.subject import EXPERIMENT
 from muster.state.vocabulary.wall_time import moved
+from muster.tracking.entry import Entry, Unanswered
 
 log = structlog.get_logger()
 

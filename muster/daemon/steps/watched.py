@@ -8,8 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 from muster.daemon.event_recorder import EventRecorder
-from muster.daemon.experiments.entry import Entry
-from muster.daemon.experiments.watched_run import WatchedRun
 from muster.daemon.steps.outcomes import Outcomes
 from muster.daemon.watched.recording import WatchedRecorder, ref_of
 from muster.daemon.watched.remarks import RemarkReader
@@ -21,6 +19,8 @@ from muster.state.decide.machine import Decision
 from muster.state.vocabulary.actions import EndRun
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import StoryLine
+from muster.tracking.entry import Entry
+from muster.tracking.watched_run import WatchedRun
 
 AGAIN = 30.0
 """Seconds after which a run that was asked to end, and has not, is asked again."""

@@ -10,14 +10,15 @@ from collections.abc import Callable
 import structlog
 
 from muster.daemon.event_recorder import EventRecorder
-from muster.daemon.experiments.entry import Entry
-from muster.daemon.experiments.watched_run import WatchedRun
 from muster.metrics.instruments import Instruments
 from muster.reconcilers.refs import ExperimentRef
 from muster.state.decide.machine import Decision
-from muster.state.vocabulary.record import Phase, StoryLine
+from muster.state.vocabulary.record import StoryLine
 from muster.state.vocabulary.subject import Subject
 from muster.state.vocabulary.wall_time import moved
+from muster.tracking.deciding import keep
+from muster.tracking.entry import Entry
+from muster.tracking.watched_run import WatchedRun
 
 log = structlog.get_logger()
 
@@ -40,12 +41,7 @@ class WatchedRecorder:
         assert entry.watched is not None
         before = None if entry.record is None else moved(entry.record, decision.moved)
         known = before is None and self._clock() - entry.watched.created > NEWS
-        entry.record = decision.record
-        if decision.record.phase is Phase.SUSPENDED:
-            entry.view.forget_coordinator()
-        entry.step -= decision.moved
-        if decision.paid:
-            entry.view.writes.spend(self._clock())
+        keep(entry, decision, self._clock())
         if known:
             return
         self._instruments.transition(entry.plan, before, decision.record)

@@ -14,8 +14,7 @@ import structlog
 
 from muster.api.errors import ApiError, Forbidden
 from muster.api.values.secrets.environment import Secrets, secrets_of
-from muster.daemon.experiments.entry import Entry
-from muster.kinds.planning.parts import Part, parts_of
+from muster.kinds.planning.parts import Part
 from muster.kube.transport import Transport
 from muster.state.policies.obstacles import SLOW_AFTER
 from muster.state.policies.watched.obstacles import PODS_MISSING
@@ -23,6 +22,8 @@ from muster.state.view.own.remark import Remark
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Record
+from muster.tracking.entry import Entry
+from muster.tracking.watched_run import LOOKED_AT
 from muster.watchers.remarks import POD, read_remark
 
 log = structlog.get_logger()
@@ -34,8 +35,6 @@ SOON: Final = 0.1
 REFUSED: Final = 600.0
 """Seconds for which a refusal of a namespace is remembered."""
 MOST_NAMESPACES: Final = 10_000
-LOOKED_AT: Final = 4_096
-"""Ranks among which a member without a pod is looked for."""
 UNREADABLE: Final = (
     "why may be in its Events, which musterd may not read: grant it list on events (watch.events of the chart)"
 )
@@ -44,7 +43,15 @@ UNREADABLE: Final = (
 class RemarkReader:
     """``again`` lets a run be decided upon after that many seconds. ``clock`` gives wall seconds."""
 
-    def __init__(self, transport: Transport, again: Callable[[str, float], None], clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        again: Callable[[str, float], None],
+        clock: Callable[[], float],
+        unreadable: str = UNREADABLE,
+    ) -> None:
+        """``unreadable`` is said where Events may not be listed."""
+        self._unreadable = unreadable
         self._transport = transport
         self._again = again
         self._clock = clock
@@ -91,7 +98,7 @@ class RemarkReader:
         entry.heard_at = now = self._clock()
         refused_at = self._refused.get(namespace)
         if plan is None or (refused_at is not None and 0.0 <= now - refused_at < REFUSED):
-            self._take(uid, entry, view.remark, UNREADABLE if plan is not None else "")
+            self._take(uid, entry, view.remark, self._unreadable if plan is not None else "")
             return
         try:
             since = entry.watched.created if entry.watched is not None else 0.0
@@ -102,7 +109,7 @@ class RemarkReader:
                 self._refused.clear()
             self._refused[namespace] = now
             log.info("Events may not be read", namespace=namespace, problem=str(error))
-            self._take(uid, entry, None, UNREADABLE)
+            self._take(uid, entry, None, self._unreadable)
         except ApiError as error:  # what was read before stays, with its age
             log.info("Events were not read", namespace=namespace, object=entry.title, problem=str(error))
             self._again(uid, PACE)
@@ -148,10 +155,7 @@ def _parts(entry: Entry, plan: Plan) -> tuple[Part, ...]:
     record, run = entry.record, entry.watched
     if record is None:
         return ()
-    tally = entry.view.of(record.epoch)
-    if run is None or not _pods_are_missing(entry):
-        first = _unmade(entry, record)
-        return (Part(POD, first.name, first.uid),) if first is not None else ()
-    ranks = islice(range(plan.size), LOOKED_AT)
-    rank = next((each for each in ranks if each not in tally.members and each not in tally.collected), 0)
-    return parts_of(run.kind, plan, run.claims, rank)
+    if run is not None and _pods_are_missing(entry):
+        return run.parts(plan, record.epoch)
+    first = _unmade(entry, record)
+    return (Part(POD, first.name, first.uid),) if first is not None else ()

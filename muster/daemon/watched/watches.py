@@ -9,12 +9,12 @@ from typing import Any, Protocol
 
 from muster.api.values.owners import NONE, OwnerLabels
 from muster.daemon.run_kinds.watching import KindWatch, ends_with_its_kind
-from muster.daemon.watched.index import WatchedIndex
 from muster.kinds.declaration.watched_kind import Made, PodSource, WatchedKind
 from muster.kube.listwatch.reflector import Reflector
 from muster.kube.listwatch.store import Store
 from muster.kube.transport import Transport
 from muster.state.vocabulary.pod import Pod
+from muster.tracking.watched_index import WatchedIndex
 from muster.watchers import experiments
 from muster.watchers.experiments import ExperimentRecord
 from muster.watchers.pods.decode import PATH

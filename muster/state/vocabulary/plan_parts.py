@@ -152,3 +152,5 @@ class Watching:
     """When the deletion of the object was asked for."""
     finalizers: tuple[str, ...] = ()
     """What holds its deletion."""
+    chosen: bool = False
+    """It has no object and no name: a person's selector chose its pods."""

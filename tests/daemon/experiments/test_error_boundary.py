@@ -9,7 +9,6 @@ from structlog.testing import capture_logs
 
 from muster.daemon import event_recorder
 from muster.daemon.experiments import index, reading
-from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.steps import controller, status_writer
 from muster.daemon.steps.controller import Controller
@@ -19,6 +18,7 @@ from muster.reconcilers.refs import experiment_path
 from muster.state.view.membership import Membership
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.transitions import TRANSITIONS, IllegalTransition
+from muster.tracking.entry import Entry
 from muster.watchers import experiments as experiment_watcher
 from muster.watchers.pods import decode as pod_decoder
 from tests.daemon.test_leader_daemon import Musterd, pair, run, until, virtually

@@ -3,11 +3,11 @@
 import msgspec
 import pytest
 
-from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.state.decide.machine import Decision, decide
 from muster.state.vocabulary.pod import Pod, PodPhase
 from muster.state.vocabulary.record import Phase, to_status
+from muster.tracking.entry import Entry
 from muster.watchers.services import ServiceRecord
 from tests.builders import NOW, pod, record
 from tests.daemon.experiments.test_index import SERVICE, UID, run

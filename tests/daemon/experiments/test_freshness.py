@@ -2,8 +2,8 @@
 
 import pytest
 
-from muster.daemon.experiments.freshness import Freshness, Readiness
 from muster.state.view.engine_facts import LiveRead
+from muster.tracking.freshness import Freshness, Readiness
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 import pytest
 
-from muster.daemon.experiments.entry import Entry, Unanswered
-from muster.daemon.experiments.freshness import Readiness
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.kube.listwatch.store import Store
 from muster.state.view.engine_facts import LiveRead
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Phase, Record, to_status
+from muster.tracking.entry import Entry, Unanswered
+from muster.tracking.freshness import Readiness
 from muster.watchers.experiments import ExperimentRecord, stripped
 from tests.builders import NOW, pod, record
 from tests.daemon.experiments.test_index import UID, run

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from muster.api.names import API_VERSION
-from muster.daemon.experiments.entry import Entry
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.state.vocabulary.record import Phase, to_status
+from muster.tracking.entry import Entry
 from muster.watchers.experiments import DECODER
 from tests.builders import edited, record
 from tests.fuzz.samples import SPECS, experiment

@@ -36,6 +36,7 @@ async def test_a_jobset_that_nothing_runs_says_so_and_what_to_do(world: World) -
 def test_a_reader_of_the_object_sees_what_musterd_said() -> None:
     made = jobset(name="train")
     del made["spec"]["managedBy"]
+    made["metadata"] |= {"uid": "u", "resourceVersion": "1"}
     kind = kind_of(made, "JobSet")
     assert kind is not None
     status, seen = look(kind, made, [], 1_000.0)

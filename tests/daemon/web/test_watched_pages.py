@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from muster.daemon.app import Daemon
 from muster.daemon.web.page.runbooks import Runbooks
 from muster.daemon.web.pages import Pages
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
@@ -20,6 +21,13 @@ HREF = re.compile(r'href="(.*?)"')
 
 async def run(world: World, kind: str, *, image: bool = True) -> str:
     """Let a run of that kind stand for minutes, of which rank 1 waits for its image and rank 2 has no pod; its page."""
+    daemon = await stood(world, kind)
+    pages = Pages(daemon, daemon.health.role, world.cluster.wall, Runbooks(PUBLISHED))
+    return pages.experiment(world.found(name_of(kind)), {})[1]
+
+
+async def stood(world: World, kind: str) -> Daemon:
+    """The musterd that has watched such a run for minutes."""
     wanted, subject = WATCHED_KINDS[kind].sample, WATCHED_KINDS[kind].subject
     if kind != "pods":
         world.serve(kind)
@@ -40,9 +48,7 @@ async def run(world: World, kind: str, *, image: bool = True) -> str:
         world.pod(f"train-{rank}", ip=f"10.0.0.{rank + 1}", **own)
     waiting(world, "train-1", wanted.container)
     await asyncio.sleep(400)
-    subject_found = world.found(name_of(kind))
-    pages = Pages(daemon, daemon.health.role, world.cluster.wall, Runbooks(PUBLISHED))
-    return pages.experiment(subject_found, {})[1]
+    return daemon
 
 
 def waiting(world: World, name: str, container: str) -> None:

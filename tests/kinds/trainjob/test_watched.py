@@ -44,12 +44,12 @@ INITIALIZED = (part(DATA, step=DATA), part(MODEL, step=MODEL), part("node", 2, (
 
 
 def a_trainjob(runtime: str = "torch-distributed", **trainer: Any) -> dict[str, Any]:
-    metadata = {"name": "tune", "namespace": "team", "uid": "t-1"}
+    metadata = {"name": "tune", "namespace": "team", "uid": "t-1", "resourceVersion": "1"}
     return {"kind": "TrainJob", "metadata": metadata, "spec": {"runtimeRef": {"name": runtime}, "trainer": trainer}}
 
 
 def a_jobset(*parts: dict[str, Any]) -> dict[str, Any]:
-    metadata = {"name": "tune", "namespace": "team", "uid": "s-1", "ownerReferences": [OWNER]}
+    metadata = {"name": "tune", "namespace": "team", "uid": "s-1", "resourceVersion": "1", "ownerReferences": [OWNER]}
     return {"kind": "JobSet", "metadata": metadata, "spec": {"replicatedJobs": list(parts), "suspend": False}}
 
 

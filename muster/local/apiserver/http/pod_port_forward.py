@@ -5,6 +5,7 @@ in words, and the first frame of each brings the port.
 """
 
 import asyncio
+import os
 
 from aiohttp import WSMsgType, web
 
@@ -48,7 +49,8 @@ async def answer(request: web.BaseRequest, pod: str, address: str, port: int) ->
     try:
         reader, writer = await asyncio.open_connection(address, port)
     except OSError as error:
-        await socket.send_bytes(ERRORS + f"port {port} of pod {pod}: {error.strerror or error}".encode())
+        why = os.strerror(error.errno) if error.errno else str(error)
+        await socket.send_bytes(ERRORS + f"port {port} of pod {pod}: {why}".encode())
         await socket.close()
         return socket
     await _carry(socket, reader, writer)

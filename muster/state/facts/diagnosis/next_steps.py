@@ -9,6 +9,9 @@ from muster.state.facts.sentences import expected_name
 from muster.state.vocabulary.plan import Engine
 
 STACKS: Final = "muster stacks NAME -n NAMESPACE"
+LOGS: Final = "muster logs NAME -n NAMESPACE --rank RANK"
+OF_PODS: Final = {LOGS: "kubectl logs POD -n NAMESPACE", STACKS: "kubectl exec POD -n NAMESPACE -- py-spy dump --pid 1"}
+"""The same for pods that a selector chose: no command of Muster finds them by a name."""
 WITHOUT_HELP: Final = (
     " (without py-spy in the image or spec.assist it says whether the process is stopped or waits for a disk)"
 )
@@ -31,6 +34,9 @@ def next_step(context: Context, cause: MissingCause, rank: int, node: str) -> st
     }
     text = cause.watched if cause.watched and plan.engine is Engine.WATCH else cause.next_step
     text = (cause.step(context) if cause.step is not None else "") or text
+    if plan.watching.chosen:
+        for ours, theirs in OF_PODS.items():
+            text = text.replace(ours, theirs)
     if not _answers_for_stacks(context):
         text = text.replace(STACKS, STACKS + WITHOUT_HELP)
     if "/" in plan.title:

@@ -12,6 +12,8 @@ import asyncio
 import errno
 import ipaddress
 import os
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from muster.api.values.printable import printable
@@ -56,6 +58,19 @@ class Address:
     def __str__(self) -> str:
         """The address as in a URL."""
         return f"[{self.host}]:{self.port}" if self.v6 else f"{self.host}:{self.port}"
+
+
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+async def direct(address: Address) -> Streams:
+    """Connect to the pod's own address. Raises OSError."""
+    return await asyncio.open_connection(address.host, address.port, limit=BUFFER)
+
+
+DIAL: ContextVar[Callable[[Address], Awaitable[Streams]]] = ContextVar("dial", default=direct)
+"""How the probes of this task, and of those that it starts, reach a pod. It raises OSError; reads of at most ``BUFFER``
+bytes a line are what a connection needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +135,7 @@ class Connection:
         """Connect. Raises ``Unreached``, ``Excess`` while the peer is left alone."""
         guard.check()
         try:
-            streams = await asyncio.open_connection(address.host, address.port, limit=BUFFER)
+            streams = await DIAL.get()(address)
         except OSError as error:
             if error.errno in _REFUSALS:
                 raise Unreached(PortState(CoordinatorState.REFUSED, "connection refused")) from None

@@ -9,7 +9,7 @@ import pytest
 from muster.api.errors import ApiError, Unreachable
 from muster.kube.authentication.access import FixedAccess
 from muster.kube.connection import Connection
-from muster.kube.port_forward import forward
+from muster.kube.port_forward import dial, forward
 from tests.local.apiserver.harness import PODS, Api, pod
 
 
@@ -78,3 +78,19 @@ async def test_a_pod_without_an_address_and_a_wrong_port_are_refused(api: Api) -
     for port in (0, 70_000):
         with pytest.raises(ApiError):
             await carried(api, port, b"hello")
+
+
+async def test_a_dialled_connection_carries_both_ways_and_a_refusal_is_raised(api: Api) -> None:
+    await running(api)
+    connection, late = await Connection.open(FixedAccess(api.base)), list[ApiError]()
+    try:
+        async with echo() as port:
+            reader, writer = await dial(connection, "default", "p", port, limit=100, late=late.append, carried_by=set())
+            writer.write(b"hello\n")
+            assert await reader.readline() == b"HELLO\n"
+            writer.close()
+        with pytest.raises(Unreachable, match="refused"):
+            await dial(connection, "default", "p", port, limit=100, late=late.append, carried_by=set())
+    finally:
+        await connection.aclose()
+    assert late == []

@@ -6,13 +6,13 @@ from typing import Any
 
 from muster.api.names import KIND
 from muster.api.values.owners import Owners
-from muster.daemon.experiments.freshness import Freshness
-from muster.daemon.experiments.watched_run import WatchedRun
 from muster.state.view.membership import Membership
 from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Record, StoryLine
 from muster.state.vocabulary.subject import title
+from muster.tracking.freshness import Freshness
+from muster.tracking.watched_run import WatchedRun
 from muster.watchers.experiments import ExperimentRecord
 
 

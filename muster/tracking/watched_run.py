@@ -2,13 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
 
 from muster.api.values.secrets.environment import NO_SECRETS, Secrets
 from muster.kinds.declaration.watched_kind import Claim, WatchedKind
 from muster.kinds.places.attempts import Attempts
 from muster.kinds.places.membership import WatchedMembership
+from muster.kinds.planning.parts import Part, parts_of
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
+
+LOOKED_AT: Final = 4_096
+"""Ranks among which a member without a pod is looked for."""
 
 
 @dataclass(slots=True)
@@ -35,3 +41,9 @@ class WatchedRun:
     """The secrets in its spec, while pods of it are missing."""
     announced: bool = False
     """An Event says that it is to end by that deadline."""
+
+    def parts(self, plan: Plan, epoch: int) -> tuple[Part, ...]:
+        """What is asked why pods are missing: the parts of the first member without one."""
+        tally, ranks = self.members.view.of(epoch), islice(range(plan.size), LOOKED_AT)
+        rank = next((each for each in ranks if each not in tally.members and each not in tally.collected), 0)
+        return parts_of(self.kind, plan, self.claims, rank)

@@ -4,22 +4,19 @@ The two are watched apart, so either may be seen first. What was made may go bef
 TrainJob whose deadline has passed has no JobSet any more. Its plan is kept as long as one of the two is known.
 """
 
-from collections.abc import Mapping
-
-import structlog
+from collections.abc import Callable, Mapping
 
 from muster.api.errors import MusterError
 from muster.kinds.declaration.watched_kind import Object, WatchedKind
 from muster.kinds.planning.watched_plan import metadata_of
 from muster.state.vocabulary.plan import Plan
 
-log = structlog.get_logger()
-
 
 class MadeObjects:
     """What was made for objects of ``kinds``, by the uids of these."""
 
-    def __init__(self, kinds: Mapping[str, WatchedKind]) -> None:
+    def __init__(self, kinds: Mapping[str, WatchedKind], report: Callable[..., object]) -> None:
+        self._report = report
         self._outer = {each.made.subject.words: each for each in kinds.values() if each.made is not None}
         self._plans: dict[str, tuple[str, Plan]] = {}
         """By the uid of the outer object, the uid and the plan of what was made for it last."""
@@ -35,7 +32,9 @@ class MadeObjects:
         try:
             plan = kind.made.plan_of(obj)
         except MusterError as error:
-            log.warning("object that was made for another one cannot be read", object=name, uid=uid, problem=str(error))
+            self._report(
+                "object that was made for another one cannot be read", object=name, uid=uid, problem=str(error)
+            )
             return ""
         self._plans[outer], self._here[uid] = (uid, plan), outer
         return outer

@@ -1,6 +1,6 @@
 """Entries by uid, and by what people call them: a post names its run, and 10,000 of them are not walked for it."""
 
-from muster.daemon.experiments.entry import Entry
+from muster.tracking.entry import Entry
 
 _Name = tuple[str, str, str]
 """Namespace, name and kind."""

@@ -8,48 +8,81 @@ from all of its pods, or left out until its next change.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from typing import Any
-
-import structlog
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 from muster.api.errors import MusterError
 from muster.api.manifest.yaml.reader import MAX_BYTES
 from muster.api.values.secrets.environment import NO_SECRETS, secrets_within
 from muster.api.values.timestamps import seconds_of
-from muster.daemon.experiments.entry import Entry
-from muster.daemon.experiments.index import ExperimentIndex
-from muster.daemon.experiments.watched_run import WatchedRun
-from muster.daemon.watched.labelled import Key, LabelledSets
-from muster.daemon.watched.made import MadeObjects
 from muster.kinds.declaration.watched_kind import Object, WatchedKind
 from muster.kinds.planning.complaints import state_of
 from muster.kinds.planning.watched_plan import ON_DEADLINE, metadata_of
 from muster.state.view.membership import Membership
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
+from muster.tracking.entries import Entries
+from muster.tracking.entry import Entry
+from muster.tracking.labelled import Key, LabelledSets
+from muster.tracking.made import MadeObjects
+from muster.tracking.watched_run import WatchedRun
 from muster.watchers.experiments import ExperimentRecord, stripped
 from muster.watchers.watched import watched_object
 
-log = structlog.get_logger()
-
 PODS = "pods"
+
+
+class Runs(Protocol):
+    """Where the entries of watched runs are kept; the daemon keeps those of all other runs there, too."""
+
+    entries: Entries
+    pods: int
+
+    @property
+    def wanted(self) -> Callable[[str], None]:
+        """Called with the uid of each run whose tracked facts changed."""
+        ...
+
+    @property
+    def gone(self) -> Callable[[str], None]:
+        """Called with the uid of a run that is about to leave."""
+        ...
+
+
+@dataclass(slots=True)
+class WatchedRuns:
+    """The entries of watched runs alone."""
+
+    wanted: Callable[[str], None] = lambda _uid: None
+    gone: Callable[[str], None] = lambda _uid: None
+    entries: Entries = field(default_factory=Entries)
+    pods: int = 0
+
+
+Report = Callable[..., object]
+"""Logs a message with the fields that are given by name; ``exc_info`` is the exception that it is about."""
+
+
+def unreported(message: str, **_fields: Any) -> None:
+    """Report nothing."""
 
 
 class WatchedIndex:
     """Keeps the entries of watched objects in ``index``.
 
     ``kinds`` are those that are watched, by name, outermost first. ``ours`` says of an object that Muster runs it.
-    ``count`` counts an exception by place. ``alone``: no controller but Muster runs objects of these kinds.
+    ``count`` counts an exception by place, and ``report`` logs it. ``alone``: no controller but Muster runs objects of
+    these kinds.
     """
 
     def __init__(
         self,
-        index: ExperimentIndex,
+        index: Runs,
         kinds: Mapping[str, WatchedKind],
         *,
         ours: Callable[[str, Object], bool],
-        count: Callable[[str], None],
+        count: Callable[[str], None] = lambda _place: None,
+        report: Report = unreported,
         alone: bool = False,
     ) -> None:
         self._index = index
@@ -57,11 +90,12 @@ class WatchedIndex:
         self._kinds = kinds
         self._ours = ours
         self._count = count
+        self._report = report
         self._pods: dict[Key, dict[str, Pod]] = {}
         self._claimants: dict[Key, str] = {}
         """By owner key, the uid of the object that claims the pods."""
         self._sets = LabelledSets()
-        self._made = MadeObjects(kinds)
+        self._made = MadeObjects(kinds, report)
 
     def object_changed(self, name: str, old: ExperimentRecord | None, new: ExperimentRecord | None) -> None:
         """An object of the kind of that name came, changed or went."""
@@ -83,7 +117,7 @@ class WatchedIndex:
             self._pod(either, old, new)
 
     def _object(self, name: str, new: ExperimentRecord | None, old: ExperimentRecord | None) -> None:
-        obj = _read(new) if new is not None else None
+        obj = self._read(new) if new is not None else None
         self._part(name, obj, new, old)
         if new is None or obj is None or not self._subject(name, obj):
             gone = new or old
@@ -108,7 +142,7 @@ class WatchedIndex:
                 plan = replace(plan, watching=replace(plan.watching, unrun=run.kind.handed))
         except MusterError as error:
             if entry.problem != str(error):
-                log.warning("object cannot be watched over", **_which(entry.seen), problem=str(error))
+                self._report("object cannot be watched over", **_which(entry.seen), problem=str(error))
             entry.plan, run.alone, entry.problem = None, None, str(error)
             if run.kind.virtual:
                 there = self._pods.get((entry.seen.namespace, f"{PODS}/{entry.seen.name}"), {})
@@ -211,9 +245,17 @@ class WatchedIndex:
             if self._claimants.get((entry.seen.namespace, owner)) == uid:
                 del self._claimants[entry.seen.namespace, owner]
 
+    def _read(self, record: ExperimentRecord) -> dict[str, Any] | None:
+        """The object; None where its JSON cannot be read."""
+        try:
+            return watched_object(record)
+        except (ValueError, RecursionError):
+            self._report("object cannot be watched over", **_which(record), problem="its JSON cannot be read")
+            return None
+
     def _failed(self, error: Exception, about: ExperimentRecord | Pod | None) -> None:
         self._count("watch")
-        log.error("change of a watched object failed, leaving it out", **_which(about), exc_info=error)
+        self._report("change of a watched object failed, leaving it out", **_which(about), exc_info=error)
 
 
 def _plan(kind: WatchedKind, obj: Object, *, too_large: bool) -> Plan:
@@ -229,12 +271,3 @@ def _which(about: ExperimentRecord | Pod | None) -> dict[str, str]:
     if about is None:
         return {}
     return {"namespace": about.namespace, "object": about.name, "uid": about.uid}
-
-
-def _read(record: ExperimentRecord) -> dict[str, Any] | None:
-    """The object; None where its JSON cannot be read."""
-    try:
-        return watched_object(record)
-    except (ValueError, RecursionError):
-        log.warning("object cannot be watched over", **_which(record), problem="its JSON cannot be read")
-        return None

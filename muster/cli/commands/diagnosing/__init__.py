@@ -1,0 +1,1 @@
+"""``muster diagnose``: the roll call of one run, without a musterd."""

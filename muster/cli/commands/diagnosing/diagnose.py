@@ -1,0 +1,226 @@
+"""``muster diagnose``: the roll call of one run, without a musterd and without a write."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+import click
+import msgspec
+import structlog
+
+from muster.api.errors import ApiError, Forbidden, MusterError
+from muster.api.values.printable import printable
+from muster.cli.commands.diagnosing.lines import lines, ranks_of, trouble
+from muster.cli.completion import experiment_names
+from muster.cli.doctor.attention import unattended
+from muster.cli.exits import FOUND, SUCCEEDED
+from muster.cli.options import ClusterChoice, Span, cluster_options, output_option, show
+from muster.cli.terminal.colours import data, plain, say
+from muster.cli.terminal.patience import patient
+from muster.cli.terminal.style import TERMINAL
+from muster.client import Client
+from muster.client.errors import RunByMuster
+from muster.client.subjects import parse
+from muster.client.watched import selectors
+from muster.client.watching import ObjectSource
+from muster.daemon.one_run.chosen_pods import chosen_pods
+from muster.daemon.one_run.watch import OneRun
+from muster.kinds.declaration.watched_kind import Object, WatchedKind
+from muster.kinds.planning.watched_plan import FRAMEWORKS, MAX_PORT, MOST
+from muster.kinds.pods.watched import LABELLED_PODS, OBSERVE
+from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.kube.connection import Connection
+from muster.rollcall.document import Detail
+from muster.state.vocabulary.subject import PODS
+
+
+@click.command(
+    epilog="\b\nExamples:\n  muster diagnose jobset/train\n  muster diagnose rayjob/tune -n team -o json\n"
+    "  muster diagnose pods -l app=train --operator pytorch --ranks 8\n  muster diagnose job/train --for 60s\n"
+)
+@click.argument("name", shell_complete=experiment_names)
+@click.option("-l", "--selector", default="", help="Of `pods`: the label selector of the run's pods.")
+@click.option("--operator", type=click.Choice(list(FRAMEWORKS)), default=None, help="Of `pods`: what runs in them.")
+@click.option("--coordinator", type=click.IntRange(1, MAX_PORT), default=None, help="Of `pods`: the port of rank 0.")
+@click.option("--ranks", type=click.IntRange(1, MOST), default=None, help="Of `pods`: how many there are to be.")
+@click.option("--for", "span", type=Span(), default=0.0, help="Watch so long for a hang, or until trouble is found.")
+@click.option("-w", "--watch", is_flag=True, help="Go on, and print each change.")
+@click.option("--stacks", is_flag=True, help="Also what each rank does; takes get and create on pods/exec.")
+@output_option()
+@cluster_options
+@click.pass_context
+def diagnose(
+    ctx: click.Context,
+    chosen: ClusterChoice,
+    name: str,
+    selector: str,
+    operator: str | None,
+    coordinator: int | None,
+    ranks: int | None,
+    span: float,
+    watch: bool,
+    stacks: bool,
+    output: str | None,
+) -> None:
+    """Say who is missing from NAME and why, without a musterd: with your own rights, and without a write.
+
+    NAME is KIND/NAME (jobset, job, jaxjob, trainjob, rayjob, raycluster, pytorchjob, mpijob, pods of one value of the
+    label muster.dev/observe), `pods` with -l, or an Experiment, whose record is read instead. It reads object and pods
+    of the run, and asks the coordinator who has arrived through the API server's port-forward.
+
+    You need get of the object, list and watch of pods, and for the roll call get and create of pods/portforward. What a
+    missing right costs is said. Exit status: 0 nothing found, 6 trouble found, 1 it cannot be read.
+    """
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    if bool(selector) != (name == PODS.kind.lower()):
+        raise click.UsageError("write KIND/NAME, or `pods` with -l SELECTOR")
+    if not selector and (operator or coordinator or ranks):
+        raise click.UsageError(
+            "--operator, --coordinator and --ranks are of `pods -l SELECTOR`: objects say it themselves"
+        )
+
+    async def run() -> bool:
+        async with chosen.client() as client:
+            space = chosen.namespace or client.namespace
+            if selector:
+                kind = chosen_pods(selector, operator or "", coordinator or 0, ranks or 0)
+                return await Diagnosis(client, kind, space, "", output).play(span, watch=watch, stacks=stacks)
+            try:
+                if (named := watched_kind(name)) is not None:
+                    return await Diagnosis(client, named, space, name, output).play(span, watch=watch, stacks=stacks)
+            except RunByMuster:
+                pass
+            return await of_record(client, name, space, output)
+
+    ctx.exit(FOUND if asyncio.run(run()) else SUCCEEDED)
+
+
+def watched_kind(name: str) -> WatchedKind | None:
+    """The kind of that object; None where only Muster runs such. Raises ``MusterError``."""
+    subject, own = parse(name)
+    if not own:
+        raise MusterError(f"{name}: write KIND/NAME")
+    return next((each for each in WATCHED_KINDS.values() if each.subject == subject), None)
+
+
+async def of_record(client: Client, name: str, namespace: str, output: str | None) -> bool:
+    """Print what the status and the pods of a run of Muster's say; True where that is trouble."""
+    now = time.time()
+    found = await patient(client.explain(name, namespace=namespace), f"reading {name}")
+    roll = found.roll_call(now)
+    if roll is None:
+        raise MusterError(f"{name}: {'; '.join(found.unreadable) or found.waits_for or 'its status cannot be read'}")
+    bad = trouble(roll, now - found.experiment.status.phase_at)
+    print_roll(roll, {}, output, bad=bad)
+    say(printable("the record is musterd's, of the last time it wrote; coordinator and steps were not asked again"))
+    if warning := await unattended(client.resources, now):
+        say(plain(warning))
+    return bad or bool(warning)
+
+
+def print_roll(roll: Detail, unknown: Mapping[str, str], output: str | None, *, bad: bool) -> None:
+    """Print the roll call for people, or as data."""
+    if output is None:
+        for line in lines(roll, unknown, TERMINAL):
+            data(line)
+        return
+    found = msgspec.to_builtins(roll)
+    for each, report in zip(found["findings"], roll.findings, strict=True):
+        each["ranks"] = ranks_of(report, roll.size)
+    show({**found, "unknown": dict(unknown), "trouble": bad}, output)
+
+
+class Diagnosis:
+    """The diagnosis of one run. ``name`` is empty where a selector chooses its pods."""
+
+    def __init__(self, client: Client, kind: WatchedKind, namespace: str, name: str, output: str | None) -> None:
+        self._client, self._kind, self._namespace, self._name, self._output = client, kind, namespace, name, output
+        connection = client.transport
+        assert isinstance(connection, Connection)
+        self._source = None if kind.virtual else ObjectSource(client.resources, kind, namespace, name)
+        self._run = OneRun(connection, kind, namespace, self._source, self._selectors)
+        self._shown: tuple[object, ...] | None = None
+
+    async def play(self, span: float, *, watch: bool, stacks: bool) -> bool:
+        """Print what is found; True where that is trouble."""
+        until = time.time() + span
+
+        def enough() -> bool:
+            if watch:
+                if self._run.complete:
+                    self._show_change()
+                return False
+            waits = time.time() < until and not self._trouble(self._run.document())
+            return self._run.complete and not waits
+
+        try:
+            watching = self._run.run(enough, until)
+            await (watching if watch else patient(watching, f"diagnosing {self._name or 'pods'}"))
+        except Forbidden as error:
+            raise Forbidden(
+                f"without get of {self._kind.subject.plural}: what is to run is not known ({error})"
+            ) from error
+        roll = self._run.document()
+        if roll is None:
+            raise MusterError("; ".join(self._run.unknown.values()) or self._nothing())
+        self._print(roll)
+        said = await self._musterd()
+        if stacks:
+            await self._stacks()
+        return self._trouble(roll) or said
+
+    def _selectors(self, obj: Object) -> Sequence[str]:
+        if not self._kind.virtual:
+            return selectors(self._kind, dict(obj))
+        own = self._name.rpartition("/")[2]
+        return [f"{OBSERVE}={own}" if self._kind is LABELLED_PODS else self._kind.pods[0].label]
+
+    def _nothing(self) -> str:
+        return f"no pod of namespace {self._namespace} has the labels {', '.join(self._selectors({}))}"
+
+    def _trouble(self, roll: Detail | None) -> bool:
+        return roll is not None and trouble(roll, self._run.youngest)
+
+    def _show_change(self) -> None:
+        roll = self._run.document()
+        if roll is None:
+            return
+        now = (roll.phase, roll.epoch, roll.stuck, roll.arrived, [each.sentence for each in roll.findings])
+        if now != self._shown:
+            if self._shown is not None and self._output is None:
+                data("")
+            self._shown = now
+            self._print(roll)
+
+    def _print(self, roll: Detail) -> None:
+        print_roll(roll, self._run.unknown, self._output, bad=self._trouble(roll))
+
+    async def _musterd(self) -> bool:
+        """Say what musterd has said last, where one watches over it; True where that is trouble."""
+        said = None
+        if self._source is not None:
+            with suppress(ApiError):  # Events are kept for an hour, and take a right of their own
+                said = await self._source.said()
+        if said is None:
+            return False
+        if self._output is None:
+            data("")
+            data(printable(f"A musterd watches over it, too. Its last Event: {said.reason}: {said.message}"))
+        return said.reason == "Stuck"
+
+    async def _stacks(self) -> None:
+        from muster.cli.commands.stacks import lines as stack_lines
+        from muster.client.stacks.reading import stacks_of
+
+        if not self._name:
+            say("--stacks: it takes KIND/NAME")
+            return
+        try:
+            found = await stacks_of(self._client, self._name, namespace=self._namespace)
+        except MusterError as error:
+            say(plain(f"not known: stacks: {error}"))
+            return
+        for line in stack_lines(found):
+            data(line)

@@ -1,0 +1,94 @@
+"""What ``muster diagnose`` prints: who is missing and why, and what is not known."""
+
+from collections.abc import Iterator, Mapping
+
+from muster.api.values.humanize import age
+from muster.api.values.printable import printable
+from muster.api.values.rank_ranges import from_ranges
+from muster.client.explaining.style import BAD, DIM, Style
+from muster.rollcall.document import Detail, FindingReport
+from muster.state.facts.causes.cause import MissingCause
+from muster.state.facts.causes.table import BY_NAME, Causes
+from muster.state.view.roll import CoordinatorState
+
+YOUNG = 60.0
+"""Seconds after the last start of a member in which a rank that has not arrived may be on its way."""
+ON_THEIR_WAY: tuple[MissingCause, ...] = (
+    Causes.TERMINATING,
+    Causes.QUEUED,
+    Causes.HELD_BACK,
+    Causes.INIT_CONTAINER,
+    Causes.SCHEDULING,
+    Causes.NOT_CREATED,
+    Causes.STARTING,
+    Causes.AWAITS_COORDINATOR,
+)
+"""Causes of members in whose start or end nothing is wrong."""
+SOON: tuple[MissingCause, ...] = (
+    Causes.NOT_ARRIVED,
+    Causes.COORDINATOR_NOT_SERVING,
+    Causes.UNSCHEDULABLE,
+    Causes.SANDBOX,
+)
+"""Causes that a young run has for a moment."""
+
+
+def trouble(roll: Detail, youngest: float) -> bool:
+    """Something is wrong with the run; its last member started ``youngest`` seconds ago."""
+    if roll.phase == "Failed" or roll.stuck or (roll.progress is not None and roll.progress.hung):
+        return True
+    causes = [BY_NAME.get(found.cause) for found in roll.findings]
+    return any(each not in ON_THEIR_WAY and (each not in SOON or youngest >= YOUNG) for each in causes)
+
+
+def lines(roll: Detail, unknown: Mapping[str, str], style: Style) -> Iterator[str]:
+    """The roll call for people."""
+    facts = [printable(roll.kind), f"epoch {roll.epoch}", f"{roll.ready}/{roll.size} pods ready"]
+    if roll.restarts:
+        facts.append(f"{roll.restarts} restart{'s' if roll.restarts > 1 else ''}")
+    if roll.stuck:
+        facts.append(style.paint(f"stuck ({roll.stuck})", BAD))
+    yield f"{roll.namespace}/{roll.name}  {style.phase(roll.phase)}  {', '.join(facts)}"
+    if roll.message:
+        yield f"│ {printable(roll.message)}"
+    if roll.arrived is not None and roll.coordinator is not None and roll.coordinator.state == CoordinatorState.SERVING:
+        yield f"│ {roll.arrived} of {roll.size} ranks have arrived, as the coordinator says{_missing(roll)}"
+    if roll.progress is not None:
+        yield f"│ {printable(roll.progress.sentence)}"
+    if roll.hint:
+        yield f"│ {printable(roll.hint)}"
+    for found in roll.findings:
+        yield ""
+        yield from _finding(found, style)
+    if roll.cause is not None:
+        yield ""
+        yield f"Last failure: {printable(roll.cause.sentence)}"
+    if roll.time is not None and roll.time.seconds:
+        spent = ", ".join(f"{bucket} {age(seconds)}" for bucket, seconds in roll.time.seconds.items())
+        yield ""
+        yield f"Time: {spent}"
+    if not roll.findings and not roll.stuck and roll.phase == "Running":
+        yield ""
+        yield "Nothing is found that keeps it."
+    if unknown:
+        yield ""
+        yield from (style.paint(f"not known: {printable(why)}", DIM) for why in unknown.values())
+
+
+def _missing(roll: Detail) -> str:
+    missing = sorted(each.rank for each in roll.missing_ranks)
+    if not roll.missing or not missing:
+        return ""
+    rest = roll.missing - len(missing)
+    return f"; missing {', '.join(map(str, missing))}" + (f" and {rest} more" if rest > 0 else "")
+
+
+def _finding(found: FindingReport, style: Style) -> Iterator[str]:
+    yield f"{style.paint(printable(found.sentence), BAD)}  ({found.cause})"
+    yield f"  seen: {printable(found.evidence)}"
+    yield f"  next: {printable(found.next_step)}"
+
+
+def ranks_of(found: FindingReport, size: int) -> list[int]:
+    """The ranks that have it."""
+    return list(from_ranges(found.ranks, size))

@@ -1,0 +1,32 @@
+"""Pods that a label selector chooses, as one run: of any controller, and without a label of Muster's."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from muster.api.values.printable import word
+from muster.kinds.declaration.watched_kind import Place, PodFacts, PodSource, WatchedKind
+from muster.kinds.planning.watched_plan import OPERATOR, PORT, annotations_of, metadata_of
+from muster.kinds.pods.watched import LABELLED_PODS, SIZE, within
+from muster.state.vocabulary.plan import Plan
+
+
+def chosen_pods(selector: str, operator: str = "", port: int = 0, ranks: int = 0) -> WatchedKind:
+    """The kind of these pods; ``operator``, ``port`` of the coordinator and ``ranks`` are what their labels do not say.
+
+    An empty or zero one is read from the annotations of the pods, as of labelled pods.
+    """
+    said = {OPERATOR: operator, PORT: str(port or ""), SIZE: str(ranks or "")}
+    source = PodSource("pods", selector, partial(_place, word(selector)))
+    return replace(LABELLED_PODS, pods=(source,), plan_of=partial(_plan, {k: v for k, v in said.items() if v}))
+
+
+def _place(name: str, pod: PodFacts) -> Place:
+    return Place(f"pods/{name}", *within(pod))
+
+
+def _plan(said: Mapping[str, str], obj: Mapping[str, Any]) -> Plan:
+    annotations = {**annotations_of(obj), **said}
+    plan = LABELLED_PODS.plan_of({**obj, "metadata": {**metadata_of(obj), "annotations": annotations}})
+    return replace(plan, watching=replace(plan.watching, chosen=True))

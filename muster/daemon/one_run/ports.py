@@ -1,0 +1,75 @@
+"""Reaches the ports of pods through the API server, with the reader's own right to forward ports.
+
+A node connects to the port from inside the pod, at its loopback address. So a port that is refused there may be open at
+the pod's own address. Whatever else keeps a connection from being opened says nothing of the program: then what the
+probe found counts for nothing (``problem``).
+"""
+
+import asyncio
+import errno
+from collections.abc import Callable
+
+from muster.api.errors import ApiError, Forbidden
+from muster.api.values.printable import MESSAGE, printable
+from muster.kube.execution import Sockets
+from muster.kube.port_forward import NOT_FORWARDED, dial
+from muster.watchers.probes.bounded.connection import BUFFER, Address, Streams
+
+REFUSED = "refused"
+"""In what a node says of a port at which nothing listens (Go: syscall.ECONNREFUSED)."""
+
+
+class Ports:
+    """The ports of the pods of one namespace. ``pod_at`` gives the name of the pod that has an IP; empty: none."""
+
+    def __init__(self, sockets: Sockets, namespace: str, pod_at: Callable[[str], str]) -> None:
+        self._sockets = sockets
+        self._namespace = namespace
+        self._pod_at = pod_at
+        self._carried: set[asyncio.Task[None]] = set()
+        self.forbidden = False
+        """The reader may not forward ports."""
+        self.problem = ""
+        """Why the last connection could not be tried; empty where it was."""
+
+    async def dial(self, address: Address) -> Streams:
+        """Connect to a port of the pod at that address. Raises OSError."""
+        self.problem = "its port was not forwarded in time"
+        pod = self._pod_at(address.host)
+        if not pod:
+            self.problem = f"no pod of the run has the address {address.host}"
+            raise OSError(errno.EHOSTUNREACH, self.problem)
+        try:
+            streams = await dial(
+                self._sockets,
+                self._namespace,
+                pod,
+                address.port,
+                limit=BUFFER,
+                late=self._failed_late,
+                carried_by=self._carried,
+            )
+        except ApiError as error:
+            self.failed(error)
+            if not self.problem:
+                raise ConnectionRefusedError(errno.ECONNREFUSED, "connection refused") from error
+            raise OSError(errno.EHOSTUNREACH, self.problem) from error
+        self.problem = ""
+        return streams
+
+    def failed(self, error: ApiError) -> None:
+        """Remember why a connection was not opened, unless the program in the pod refused it."""
+        self.forbidden = isinstance(error, Forbidden)
+        refused = error.reason == NOT_FORWARDED and REFUSED in error.message
+        self.problem = "" if refused else printable(f"its port cannot be forwarded: {error.message}", MESSAGE)
+
+    def _failed_late(self, error: ApiError) -> None:
+        """A connection that counted as open has failed: what the probe makes of its end is not what was there."""
+        self.problem = printable(f"its port cannot be forwarded: {error.message}", MESSAGE)
+
+    async def close(self) -> None:
+        """End all connections, and wait for their ends."""
+        carried = list(self._carried)
+        for each in carried:
+            each.cancel()
+        await asyncio.gather(*carried, return_exceptions=True)

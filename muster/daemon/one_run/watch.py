@@ -1,0 +1,315 @@
+"""Watches over one run: its object and its pods, its coordinator through the API server, and musterd's decisions on it.
+
+It needs no more than the reader's rights: get of the object; list and watch of pods, of which it reads those of the run
+alone; get and create of pods/portforward for the roll call. A right that is missing costs what ``unknown`` says.
+Nothing is written: an end that the run's own annotations ask for is not carried out.
+
+The object is read again every ``REREAD`` seconds, as the right to watch its kind is not asked for.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from math import inf
+from random import SystemRandom
+from typing import Final, Protocol
+
+from msgspec import structs
+
+from muster.api.errors import ApiError, Forbidden, MusterError, Throttled, Unreachable
+from muster.daemon.experiments.private_answer import private
+from muster.daemon.informers import in_namespace
+from muster.daemon.one_run.ports import Ports
+from muster.daemon.prober_pool import Prober, ProberPool, prober_of
+from muster.daemon.watched.remarks import RemarkReader
+from muster.kinds.declaration.watched_kind import Object, WatchedKind, every
+from muster.kube.execution import Sockets
+from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
+from muster.kube.listwatch.store import Store
+from muster.kube.transport import Transport
+from muster.rollcall.document import Detail
+from muster.rollcall.make import detail
+from muster.state.facts.context import Context
+from muster.state.policies.deadline import ends
+from muster.state.policies.watched.obstacles import PODS_MISSING
+from muster.state.view.roll import RollAnswer
+from muster.state.vocabulary.actions import ProbeTarget
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.workload import Workload
+from muster.tracking.deciding import settle
+from muster.tracking.entry import Entry
+from muster.tracking.moment import record_of, unasked
+from muster.tracking.watched_index import WatchedIndex, WatchedRuns, unreported
+from muster.watchers.experiments import ExperimentRecord
+from muster.watchers.pods.decode import PATH
+from muster.watchers.probes.bounded.connection import DIAL
+from muster.watchers.probes.bounded.turns import in_turns
+from muster.watchers.watched import pod_decoder_of
+
+REREAD: Final = 10.0
+ASKED: Final = 3
+"""Answers after which a coordinator that does not serve is known not to."""
+PATIENCE: Final = 10.0
+"""Seconds after the last change in which the answer is complete, or is given as it is."""
+UNREADABLE: Final = "why may be in its Events, which you may not list"
+
+
+class Source(Protocol):
+    """What is known of the object, as the API server has it now."""
+
+    async def read(self) -> tuple[Object, Object | None, Workload | None]:
+        """The object, what its controller has made of it, and its Workload of Kueue. Raises ``ApiError``."""
+        ...
+
+
+class Cluster(Transport, Sockets, Protocol):
+    """A connection to the API server that also opens WebSockets."""
+
+
+class OneRun:
+    """One run. ``selectors`` choose its pods, one for each source of the kind, for an object.
+
+    ``source`` is None for pods without an object.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        kind: WatchedKind,
+        namespace: str,
+        source: Source | None,
+        selectors: Callable[[Object], Sequence[str]],
+        *,
+        clock: Callable[[], float] = time.time,
+        make: Callable[[ProbeTarget], Prober] | None = None,
+    ) -> None:
+        """Call it on the loop that will run it. ``make`` makes the prober of a coordinator."""
+        self.unknown: dict[str, str] = {}
+        """What is not known, by the right that is missing or what else hinders it."""
+        self._cluster, self._kind, self._namespace, self._source = cluster, kind, namespace, source
+        self._selectors, self._clock = selectors, clock
+        self._changed = asyncio.Event()
+        self._runs = WatchedRuns(lambda _uid: self._changed.set())
+        kinds = {kind.name: replace(kind, wanted=every)}
+        self._index = WatchedIndex(self._runs, kinds, ours=lambda _kind, _obj: False)
+        self._seen: dict[str, ExperimentRecord] = {}
+        """The records of the object and of what was made of it, by the name of the kind."""
+        self._admission: Workload | None = None
+        self._chosen: tuple[str, ...] = ()
+        self._stores: list[Store[Pod]] = []
+        self._watches: list[asyncio.Task[None]] = []
+        self._failed: ApiError | None = None
+        self.ports = Ports(cluster, namespace, self._pod_at)
+        self._answers: list[RollAnswer] = []
+        self._waits = 0
+        """Answers in a row that say nothing, because the port could not be reached."""
+        self._probers = ProberPool(
+            self._heard,
+            make=make or prober_of(clock),
+            lag=lambda: 0.0,
+            observe=lambda _kind, _answer: None,
+            cpu=time.thread_time,
+        )
+        self._remarks = RemarkReader(cluster, self._again, clock, UNREADABLE)
+        self._remarked = False
+        """Why pods are missing was asked, and answered as far as it may be read."""
+        self._wake_at = inf
+        self._target = False
+        self._steady_at = clock()
+
+    @property
+    def entry(self) -> Entry | None:
+        """What is known of it; None before its first pod, of pods without an object."""
+        return next(iter(self._runs.entries.values()), None)
+
+    def document(self) -> Detail | None:
+        """The roll call at this moment, as musterd's page has it; None without a pod, or where none may be read."""
+        entry = self.entry
+        if entry is None or entry.plan is None or entry.record is None or "pods" in self.unknown:
+            return None
+        entry.record = structs.replace(entry.record, updated_at=0.0)  # nobody pays for a write: its words are of now
+        self._settle(entry)
+        case = Context.at(entry.plan, entry.record, entry.view, self._clock())
+        found = detail(case, ends(case.plan, case.record))
+        return structs.replace(found, arrived=None, missing=None) if "roll" in self.unknown else found
+
+    @property
+    def youngest(self) -> float:
+        """For how many seconds the member that started last, or the oldest that has not, is there."""
+        entry = self.entry
+        now, pods = self._clock(), [] if entry is None else list(entry.view.pods())
+        return min((now - (pod.started_at or pod.created) for pod in pods), default=inf)
+
+    @property
+    def complete(self) -> bool:
+        """All that can be known at once is known."""
+        entry = self.entry
+        if "pods" not in self.unknown and not all(store.synced for store in self._stores):
+            return False
+        if entry is None or entry.plan is None or entry.record is None or entry.watched is None:
+            return True
+        blocked = entry.record.blocked
+        if blocked is not None and blocked.reason == PODS_MISSING and not self._kind.virtual and not self._remarked:
+            return self._late
+        if not self._target or self._waits >= ASKED:
+            return True
+        return self._late if not self._answers else self._answers[-1].coordinator.serving or len(self._answers) >= ASKED
+
+    @property
+    def _late(self) -> bool:
+        return not 0.0 <= self._clock() - self._steady_at < PATIENCE
+
+    async def run(self, until: Callable[[], bool], at: float = inf) -> None:
+        """Watch until that is true; it is asked after each step, and at the wall second ``at``.
+
+        Raises ``ApiError`` and ``MusterError``.
+        """
+        DIAL.set(self.ports.dial)
+        remarks = asyncio.create_task(self._remarks.run(), name="remarks")
+        try:
+            await self._read()
+            read_at = self._clock()
+            while True:
+                if self._failed is not None:
+                    raise self._failed
+                self._changed.clear()
+                self._step()
+                if until():
+                    return
+                now = self._clock()
+                times = (self._wake_at, read_at + REREAD, self._steady_at + PATIENCE, at)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(min(each for each in times if each > now) - now):
+                        await self._changed.wait()
+                if not 0.0 <= self._clock() - read_at < REREAD:
+                    with suppress(Unreachable, Throttled):  # what was read before stands until the next time
+                        await self._read()
+                    read_at = self._clock()
+        finally:
+            remarks.cancel()
+            await asyncio.gather(remarks, *self._end(), return_exceptions=True)
+            await self._probers.close()
+            await self.ports.close()
+
+    def _end(self) -> list["asyncio.Task[None]"]:
+        ended, self._watches = self._watches, []
+        for each in ended:
+            each.cancel()
+        return ended
+
+    async def _read(self) -> None:
+        """Read the object, and follow its pods by the names that it claims now."""
+        obj: Object = {}
+        if self._source is not None:
+            obj, made, self._admission = await self._source.read()
+            if self._kind.made is not None:
+                self._take(self._kind.made.subject.words, record_of(self._kind.made, made) if made else None)
+            self._take(self._kind.name, record_of(self._kind, obj))
+        chosen = tuple(self._selectors(obj))
+        if chosen == self._chosen:
+            return
+        await asyncio.gather(*self._end(), return_exceptions=True)
+        for store in self._stores:
+            store.replace((), store.version)
+        self._chosen, self._stores = chosen, []
+        for source, selector in zip(self._kind.pods, chosen, strict=True):
+            store = Store[Pod](self._index.pod_changed, lambda _version: self._changed.set())
+            self._stores.append(store)
+            reflector = Reflector(
+                self._cluster,
+                in_namespace(self._namespace, PATH),
+                {"labelSelector": selector},
+                pod_decoder_of(source, ()),
+                store,
+                clock=time.monotonic,
+                random=SystemRandom(),
+                sleep=asyncio.sleep,
+                report=unreported,
+                failed=self._refused(store),
+                settings=ReflectorSettings(streamed_list=False),
+            )
+            self._watches.append(asyncio.create_task(self._follow(reflector), name=f"watch pods {selector}"))
+
+    def _take(self, name: str, new: ExperimentRecord | None) -> None:
+        old = self._seen.pop(name, None)
+        if new is not None:
+            self._seen[name] = new
+        if old is not None and (new is None or new.uid != old.uid):  # it was deleted, and perhaps created again
+            self._index.object_changed(name, old, None)
+            old = None
+        if new is not None:
+            self._index.object_changed(name, old, new)
+
+    async def _follow(self, reflector: Reflector[Pod]) -> None:
+        with suppress(ApiError):
+            await reflector.run()
+
+    def _refused(self, store: Store[Pod]) -> Callable[[ApiError, float], None]:
+        """What is called with each failure of a watch: without the right it ends, and says what that costs."""
+
+        def failed(error: ApiError, _wait: float) -> None:
+            if isinstance(error, Forbidden) and store.synced:
+                self.unknown["watch"] = "without watch of pods: changes after this moment are not seen"
+            elif isinstance(error, Forbidden):
+                self.unknown["pods"] = "without list of pods: ranks, nodes and causes are not known"
+            elif not store.synced:
+                self._failed = error
+            else:
+                return
+            self._changed.set()
+            raise error
+
+        return failed
+
+    def _step(self) -> None:
+        entry = self.entry
+        if entry is None or entry.watched is None:
+            return
+        if entry.plan is None:
+            raise MusterError(f"{entry.title} cannot be watched over: {entry.problem}")
+        if not all(store.synced for store in self._stores):
+            return
+        self._settle(entry)
+        self._remarks.follow(entry, entry.watched)
+
+    def _settle(self, entry: Entry) -> None:
+        assert entry.plan is not None
+        if self.ports.forbidden or self._waits >= ASKED:
+            entry.plan = unasked(entry.plan)
+        view = entry.view
+        view.admission = self._admission
+        view.queue_problem = "" if self._admission is not None else "no Workload was read"
+        before = entry.record
+        decision = settle(entry, self._clock())
+        self._target = decision.probe is not None
+        self._probers.aim(entry.seen.uid, decision.probe)
+        self._wake_at = inf if decision.wake_at is None else decision.wake_at
+        if before is None or before.phase is not decision.record.phase:
+            self._steady_at = self._clock()
+
+    async def _heard(self, _uid: str, epoch: int, answer: RollAnswer) -> None:
+        entry = self.entry
+        if entry is None:
+            return
+        if self.ports.problem and not answer.coordinator.serving:
+            self._waits = ASKED if self.ports.forbidden else self._waits + 1
+            what = "without get and create of pods/portforward" if self.ports.forbidden else self.ports.problem
+            self.unknown["roll"] = f"{what}: who has arrived is not known; pods and causes are"
+        else:
+            self._waits = 0
+            self.unknown.pop("roll", None)
+            self._answers = [*self._answers[-ASKED:], answer]
+            await in_turns(entry.view.observe_in_turns(private(answer, entry.plan), epoch))
+        self._changed.set()
+
+    def _again(self, _uid: str, wait: float) -> None:
+        self._remarked = True
+        asyncio.get_running_loop().call_later(wait, self._changed.set)
+
+    def _pod_at(self, ip: str) -> str:
+        """The pod that has that IP; of several on the network of one node, the first by rank."""
+        entry = self.entry
+        found = [pod for pod in entry.view.pods() if pod.ip == ip and pod.live] if entry is not None else []
+        return min(found, key=lambda pod: pod.rank).name if found else ""

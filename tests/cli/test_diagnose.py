@@ -1,0 +1,207 @@
+"""`muster diagnose`: who is missing from a run of another controller, where no musterd is."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from muster.cli.completion import for_kubectl
+from muster.cli.main import muster
+from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.local.apiserver.objects import object_store
+from tests.cli.conftest import Call
+from tests.client.localserver import LocalServer, labels, running
+from tests.fakes.coordinator import FakeCoordinator
+from tests.fakes.tcpstore import FakeStore
+
+LONG_AGO = "2026-01-01T00:00:00Z"
+INDEX = "batch.kubernetes.io/job-completion-index"
+PULL = {"waiting": {"reason": "ImagePullBackOff", "message": "manifest unknown"}}
+
+
+@contextmanager
+def beside(server: LocalServer, made: Any) -> Iterator[Any]:
+    """Something that is opened and closed on the server's thread."""
+
+    def on_it(work: Awaitable[Any]) -> Any:
+        async def wait() -> Any:
+            return await work
+
+        return asyncio.run_coroutine_threadsafe(wait(), server.loop).result(10)
+
+    opened = on_it(made.__aenter__())
+    try:
+        yield opened
+    finally:
+        on_it(made.__aexit__(None, None, None))
+
+
+@pytest.fixture(autouse=True)
+def no_admission(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The local cluster admits no Jobs."""
+    monkeypatch.setattr(object_store, "admit", lambda *_: None)
+
+
+@pytest.fixture
+def pod(server: LocalServer) -> Callable[..., None]:
+    """Makes a pod that runs, or that waits for its image."""
+
+    def make(name: str, labels: dict[str, str], *, waits: bool = False, **meta: Any) -> None:
+        metadata = {"name": name, "labels": labels, "creationTimestamp": LONG_AGO, **meta}
+        body = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
+        spec = {"containers": [{"name": "main", "image": "none"}], "nodeName": "n1"}
+        state = PULL if waits else {"running": {"startedAt": LONG_AGO}}
+        container = {"name": "main", "image": "none", "imageID": "", "ready": not waits, "restartCount": 0}
+        conditions = [{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": str(not waits)}]
+        status = {
+            "phase": "Pending" if waits else "Running",
+            "podIP": "127.0.0.1",
+            "conditions": conditions,
+            "containerStatuses": [{**container, "state": state}],
+        }
+        server.put("v1", "pods", "default", {**body, "spec": spec})
+        server.put("v1", "pods", "default", {**body, "status": status}, "status")
+
+    return make
+
+
+def jobset(
+    server: LocalServer, pod: Callable[..., None], *, port: int, size: int = 3, waits: tuple[int, ...] = ()
+) -> str:
+    """A JobSet of JAX workers, of which some wait for their image."""
+    template = {"spec": {"completions": size, "parallelism": size, "completionMode": "Indexed"}}
+    spec = {"replicatedJobs": [{"name": "workers", "replicas": 1, "template": template}]}
+    notes = {"muster.dev/operator": "jax", "muster.dev/coordinator-port": str(port)}
+    kind = WATCHED_KINDS["jobsets"].subject
+    made = server.put(
+        kind.api_version, kind.plural, "default",
+        {"kind": "JobSet", "metadata": {"name": "train", "annotations": notes}, "spec": spec},
+    )  # fmt: skip
+    prefix = "jobset.sigs.k8s.io/"
+    labels = {f"{prefix}jobset-name": "train", f"{prefix}jobset-uid": made["metadata"]["uid"]}
+    labels |= {f"{prefix}replicatedjob-name": "workers", f"{prefix}job-index": "0"}
+    for rank in range(size):
+        pod(f"train-workers-0-{rank}", {**labels, INDEX: str(rank)}, waits=rank in waits)
+    return "jobset/train"
+
+
+def test_the_rank_that_is_missing_from_the_roll_of_a_jobset_is_named_with_its_cause(
+    call: Call, server: LocalServer, pod: Callable[..., None]
+) -> None:
+    with beside(server, FakeCoordinator(3)) as coordinator:
+        server.do(lambda: coordinator.arrive(0, 1))
+        name = jobset(server, pod, port=int(coordinator.address.rpartition(":")[2]), waits=(2,))
+        shown = call("diagnose", name)
+    assert shown.exit_code == 6, shown.stdout + shown.stderr
+    assert "2 of 3 ranks have arrived, as the coordinator says; missing 2" in shown.stdout
+    assert "rank 2: " in shown.stdout
+    assert "(ImagePull)" in shown.stdout
+    assert "not known" not in shown.stdout
+    assert coordinator.forbidden_calls == []
+
+
+def test_pods_without_a_label_of_musters_are_one_run_by_a_selector(
+    call: Call, server: LocalServer, pod: Callable[..., None]
+) -> None:
+    with beside(server, FakeStore()) as store:
+        for rank in range(3):
+            pod(f"train-{rank}", {"app": "train"})
+        pod("other-0", {"app": "other"}, waits=True)
+        store.join(0, 2)
+        words = ("pods", "-l", "app=train", "--operator", "pytorch", "--ranks", "3")
+        shown = call("diagnose", *words, "--coordinator", store.address.rpartition(":")[2], "-o", "json")
+    assert shown.exit_code == 6, shown.stdout + shown.stderr
+    found = json.loads(shown.stdout)
+    assert (found["arrived"], found["size"], found["missingRanks"][0]["rank"]) == (2, 3, 1)
+    (finding,) = found["findings"]
+    assert (finding["ranks"], finding["cause"]) == ([1], "NotArrived")
+    assert "kubectl logs train-1 -n default" in finding["nextStep"]
+    assert found["trouble"] is True
+    assert found["unknown"] == {}
+
+
+def test_a_port_at_which_nothing_listens_is_said_of_the_coordinator(
+    call: Call, server: LocalServer, pod: Callable[..., None]
+) -> None:
+    with beside(server, FakeStore()) as store:  # a port that was free a moment ago
+        port = int(store.address.rpartition(":")[2])
+    shown = call("diagnose", jobset(server, pod, port=port))
+    assert shown.exit_code == 6, shown.stdout + shown.stderr
+    assert "(CoordinatorNotServing)" in shown.stdout
+    assert "have arrived" not in shown.stdout
+
+
+class Flood:
+    """A server that answers everything with bytes without end, until its peer has had enough."""
+
+    def __init__(self) -> None:
+        self.port = self.sent = 0
+        self._server: asyncio.Server | None = None
+
+    async def __aenter__(self) -> Flood:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._server is not None
+        self._server.close()
+
+    async def _serve(self, _reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while True:
+                writer.write(bytes(65_536))
+                await writer.drain()
+                self.sent += 65_536
+        except ConnectionError:
+            pass
+        finally:
+            writer.close()
+
+
+def test_a_coordinator_that_floods_is_cut_off_and_said_to_be_none(
+    call: Call, server: LocalServer, pod: Callable[..., None]
+) -> None:
+    with beside(server, Flood()) as flood:
+        shown = call("diagnose", jobset(server, pod, port=flood.port))
+    assert shown.exit_code == 6, shown.stdout + shown.stderr
+    assert "(WrongProtocol)" in shown.stdout
+    assert flood.sent < 64 << 20
+
+
+def test_kubectl_completes_verbs_and_names_no_files(call: Call) -> None:
+    assert list(for_kubectl(muster, ["diag"])) == ["diagnose\tSay who is missing from a run, and why.", ":4"]
+    assert list(for_kubectl(muster, []))[-1] == ":4"
+    assert "--ranks" in "".join(for_kubectl(muster, ["diagnose", "--r"]))
+
+
+def test_words_that_name_no_run_are_refused(call: Call, server: LocalServer) -> None:
+    for words in (["pods"], ["jobset/train", "-l", "app=x"], ["jobset/train", "--ranks", "3"]):
+        assert call("diagnose", *words).exit_code == 2
+    gone = call("diagnose", "jobset/gone")
+    assert (gone.exit_code, gone.stdout) == (1, "")
+    assert "JobSet default/gone does not exist" in gone.stderr
+    none = call("diagnose", "pods", "-l", "app=none")
+    assert none.exit_code == 1
+    assert "no pod of namespace default has the labels app=none" in none.stderr
+
+
+def test_an_experiment_without_a_daemon_is_told_from_its_record_and_its_pods(
+    call: Call, server: LocalServer, mine: str
+) -> None:
+    unprocessed = call("diagnose", mine)
+    assert unprocessed.exit_code == 1
+    assert "musterd to process it: is the daemon running on this cluster?" in unprocessed.stderr
+    server.status(mine, phase="Assembling", phaseAt=LONG_AGO, epoch=0, size=2, observedGeneration=1, message="waits")
+    server.pod("mine-0", labels(mine, 0), **running())
+    server.lease("2026-01-01T00:00:00.000000Z")
+    shown = call("diagnose", mine)
+    assert shown.exit_code == 6, shown.stdout + shown.stderr
+    assert "default/mine  Assembling" in shown.stdout
+    assert "no musterd looks after it" in shown.stderr
+    assert "the record is musterd's" in shown.stderr

@@ -1,0 +1,224 @@
+"""One run in the process of a command: what it finds is what a musterd finds that has been there, and it only reads."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+import pytest
+
+from muster.api.errors import ApiError, Forbidden
+from muster.client.subjects import parse
+from muster.client.watched import selectors
+from muster.client.watching import ObjectSource
+from muster.daemon.one_run.watch import OneRun
+from muster.kinds.declaration.watched_kind import Object
+from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.kube.resources import ResourceClient
+from muster.kube.transport import Answer
+from muster.rollcall.document import Detail
+from muster.rollcall.make import detail
+from muster.state.facts.context import Context
+from muster.state.view.roll import CoordinatorState, RollAnswer
+from tests.cli.test_watched_kinds import name_of
+from tests.daemon.virtual_daemon import Cluster, Prober
+from tests.daemon.watched.world import World, virtually
+from tests.daemon.web.test_watched_pages import stood
+
+
+class Reader:
+    """The way to the API server of a reader who lacks some rights: ``list pods``, ``watch pods``, ``get jobsets``."""
+
+    def __init__(self, cluster: Cluster, *lacks: str) -> None:
+        self._cluster, self._lacks = cluster, lacks
+        self.asked: list[tuple[str, Mapping[str, str]]] = []
+
+    def _check(self, verb: str, path: str, params: Mapping[str, str] | None) -> None:
+        words = path.split("/")
+        named = words[-2] in {kind.subject.plural for kind in WATCHED_KINDS.values()} and words[-1] != words[-2]
+        right = f"get {words[-2]}" if verb == "list" and named else f"{verb} {words[-1]}"
+        self.asked.append((right, params or {}))
+        if right in self._lacks:
+            raise Forbidden(f"{right}: not allowed", status=403, reason="Forbidden", request=path)
+
+    async def request(self, method: str, path: str, *, params: Mapping[str, str] | None = None, **more: Any) -> Answer:
+        assert method == "GET", "nothing is written"
+        self._check("list", path, params)
+        return await self._cluster.request(method, path, params=params, **more)
+
+    def lines(
+        self, path: str, *, params: Mapping[str, str], silence: float
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        self._check("watch", path, params)
+        return self._cluster.lines(path, params=params, silence=silence)
+
+    def socket(self, path: str, *, params: Sequence[tuple[str, str]], protocols: Sequence[str]) -> Any:
+        raise AssertionError("the prober of the test opens no port")
+
+
+def one_run(world: World, name: str, reader: Reader, **more: Any) -> OneRun:
+    """The run called ``name``, as that reader sees it."""
+    subject, own = parse(name)
+    kind = next(each for each in WATCHED_KINDS.values() if each.subject == subject)
+    source = None if kind.virtual else ObjectSource(ResourceClient(reader), kind, "team", name)
+
+    def chosen(obj: Object) -> Sequence[str]:
+        return [f"muster.dev/observe={own}"] if kind.virtual else selectors(kind, dict(obj))
+
+    usual: dict[str, Any] = {"clock": world.cluster.wall, "make": lambda _target: Prober(world.cluster)}
+    return OneRun(reader, kind, "team", source, chosen, **usual | more)
+
+
+async def diagnosed(one: OneRun) -> Detail:
+    await one.run(lambda: one.complete)
+    found = one.document()
+    assert found is not None
+    return found
+
+
+def musterd_says(world: World, name: str) -> Detail:
+    subject = world.found(name)
+    return detail(Context.at(subject.plan, subject.record, subject.view, world.cluster.wall()), {})
+
+
+@pytest.mark.parametrize("name", WATCHED_KINDS)
+def test_cause_ranks_and_sentence_are_those_of_a_musterd_that_has_been_there(name: str) -> None:
+    @virtually
+    async def story(world: World) -> None:
+        world.cluster.roll = world.cluster.arrived(0, size=3)
+        await stood(world, name)
+        theirs = musterd_says(world, name_of(name))
+        began = world.loop.time()
+        ours = await diagnosed(one_run(world, name_of(name), Reader(world.cluster)))
+        assert world.loop.time() - began < 10
+        assert ours.findings == theirs.findings
+        assert ours.findings, "rank 1 waits for its image, and rank 2 has no pod"
+        for field in ("phase", "size", "ready", "epoch", "arrived", "missing_ranks"):
+            assert getattr(ours, field) == getattr(theirs, field), field
+
+    story()
+
+
+def without(*lacks: str, name: str = "jobsets") -> tuple[Detail | None, OneRun, Reader, float]:
+    """What a reader without these rights finds, and how long that takes."""
+    found: list[tuple[Detail | None, OneRun, Reader, float]] = []
+
+    @virtually
+    async def story(world: World) -> None:
+        world.cluster.roll = world.cluster.arrived(0, size=3)
+        await stood(world, name)
+        reader = Reader(world.cluster, *lacks)
+        one, began = one_run(world, name_of(name), reader), world.loop.time()
+        await one.run(lambda: one.complete)
+        found.append((one.document(), one, reader, world.loop.time() - began))
+
+    story()
+    return found[0]
+
+
+def test_only_the_pods_of_the_run_are_read() -> None:
+    _, _, reader, _ = without()
+    asked = [params for right, params in reader.asked if right.endswith(" pods")]
+    assert asked
+    assert all("jobset-name in (" in params["labelSelector"] for params in asked)
+
+
+def test_without_get_of_the_object_nothing_is_found() -> None:
+    with pytest.raises(Forbidden):
+        without("get jobsets")
+
+
+def test_without_list_of_pods_no_rank_is_spoken_of() -> None:
+    roll, one, _, _ = without("list pods")
+    assert roll is None
+    assert one.unknown == {"pods": "without list of pods: ranks, nodes and causes are not known"}
+
+
+def test_without_watch_of_pods_the_first_moment_is_found() -> None:
+    roll, one, _, _ = without("watch pods")
+    assert roll is not None
+    assert [each.cause for each in roll.findings][:1] == ["ImagePull"]
+    assert one.unknown == {"watch": "without watch of pods: changes after this moment are not seen"}
+
+
+def test_without_list_of_events_the_sentence_says_that_the_reader_may_not_list_them() -> None:
+    roll, one, _, seconds = without("list events")
+    assert roll is not None
+    assert seconds < 10
+    assert one.unknown == {}
+
+
+@virtually
+async def test_it_goes_on_where_it_is_asked_to_and_follows_pods_and_object(world: World) -> None:
+    subject = WATCHED_KINDS["jobs"].subject
+    spec = {"completions": 2, "parallelism": 2, "completionMode": "Indexed"}
+    path = f"/apis/{subject.api_version}/namespaces/team/{subject.plural}/train"
+    made = world.api.put(path, {"kind": "Job", "metadata": {"namespace": "team"}, "spec": spec, "status": {}})
+    uid = made["metadata"]["uid"]
+    for rank in range(2):
+        labels = {"batch.kubernetes.io/job-name": "train", "batch.kubernetes.io/controller-uid": uid}
+        owner = {"kind": "Job", "apiVersion": "batch/v1", "name": "train", "uid": uid, "controller": True}
+        labels["batch.kubernetes.io/job-completion-index"] = str(rank)
+        world.pod(f"train-{rank}", labels=labels, ownerReferences=[owner])
+    one, seen = one_run(world, "job/train", Reader(world.cluster)), list[tuple[str, tuple[str, ...]]]()
+
+    def until() -> bool:
+        roll = one.document()
+        now = (roll.phase, tuple(each.cause for each in roll.findings)) if roll is not None else ("", ())
+        if seen[-1:] != [now]:
+            seen.append(now)
+        return now[0] == "Failed"
+
+    running = asyncio.create_task(one.run(until))
+    await asyncio.sleep(5)
+    world.end("train-1", 3)
+    await asyncio.sleep(5)
+    failed = {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded", "message": "it has failed"}
+    world.api.put(path, {**made, "status": {"conditions": [failed]}})
+    await asyncio.wait_for(running, 15)
+    assert seen[-3:] == [("Running", ()), ("Running", ("Crashed",)), ("Failed", ())]
+
+
+class NotForwarded(Prober):
+    """A prober that cannot reach the port; ``dial`` says why."""
+
+    def __init__(self, cluster: Cluster, fail: Callable[[], None]) -> None:
+        super().__init__(cluster)
+        self._fail = fail
+
+    async def snapshot(self) -> RollAnswer:
+        self._fail()
+        await asyncio.sleep(0)
+        return RollAnswer(at=0.0, coordinator=CoordinatorState.TIMEOUT, detail="no connection")
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (Forbidden("no", status=403), "without get and create of pods/portforward"),
+        (ApiError("the node does not answer", status=502), "its port cannot be forwarded: the node does not answer"),
+    ],
+)
+def test_a_port_that_cannot_be_forwarded_is_no_fault_of_the_coordinator(error: ApiError, said: str) -> None:
+    @virtually
+    async def story(world: World) -> None:
+        notes = {"muster.dev/operator": "jax", "muster.dev/observe": "train"}
+        for rank in range(2):
+            labels = {"muster.dev/observe": "train"}
+            world.pod(f"train-{rank}", ip=f"10.0.0.{rank + 1}", labels=labels, annotations=notes)
+
+        def fail() -> None:
+            one.ports.failed(error)
+
+        one = one_run(
+            world, "pods/train", Reader(world.cluster), make=lambda _target: NotForwarded(world.cluster, fail)
+        )
+        roll = await diagnosed(one)
+        assert one.unknown == {"roll": f"{said}: who has arrived is not known; pods and causes are"}
+        assert roll.findings == []
+        assert roll.coordinator is None
+        assert "coordinator" not in roll.message
+
+    story()

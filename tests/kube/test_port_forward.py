@@ -1,0 +1,49 @@
+"""A connection to a port of a pod, where the node says later than usual that it has failed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import aiohttp
+import pytest
+
+from muster.api.errors import ApiError
+from muster.kube import port_forward
+from muster.kube.port_forward import ERRORS, PROTOCOL, dial
+
+
+class Late:
+    """A WebSocket that opens at once, and brings an error when it is told to."""
+
+    def __init__(self) -> None:
+        self.fails = asyncio.Event()
+
+    @asynccontextmanager
+    async def socket(self, path: str, *, params: Any, protocols: Any) -> AsyncIterator[Any]:
+        assert (path.rpartition("/")[2], params, protocols) == ("portforward", [("ports", "80")], (PROTOCOL,))
+        yield self
+
+    async def send_bytes(self, data: bytes) -> None:
+        """Take it, and answer nothing."""
+
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        await self.fails.wait()
+        said = bytes((ERRORS, 0, 80)) + b"connection refused"
+        yield SimpleNamespace(type=aiohttp.WSMsgType.BINARY, data=said)
+
+
+async def test_a_failure_after_the_usual_time_is_told_before_the_connection_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(port_forward, "LEAST", 0.0)
+    sockets, late = Late(), list[ApiError]()
+    reader, writer = await dial(sockets, "team", "p", 80, limit=100, late=late.append, carried_by=set())
+    assert late == []
+    sockets.fails.set()
+    assert await reader.read() == b""
+    assert [each.message for each in late] == ["connection refused"]
+    writer.transport.abort()
