@@ -26,8 +26,9 @@ The Helm chart makes a PrometheusRule and a ServiceMonitor where the cluster has
 and the scrape job of [prometheus.yaml](../../deploy/prometheus/prometheus.yaml), and your Alertmanager the routes and
 inhibitions of [alertmanager.yaml](../../deploy/prometheus/alertmanager.yaml). The links of that rule file open within
 the cluster only: `python -m deploy.prometheus --runbooks https://muster.example.com/runbooks` writes your address.
-`honor_labels: true` is needed: without it the label `namespace` is that of musterd's pod. Exclude the ServiceMonitor and the PrometheusRule from an operator
-that enforces a namespace label (`excludedFromEnforcement`), for the same reason.
+`honor_labels: true` is needed: without it the label `namespace` is that of musterd's pod. Exclude the ServiceMonitor
+and the PrometheusRule from an operator that enforces a namespace label
+(`excludedFromEnforcement`), for the same reason.
 
 With these files a frozen coordinator is reported within 30 s (10 s musterd, 5 s scrape, 5 s rules, 5 s Alertmanager);
 with the usual intervals of Prometheus and Alertmanager within 70 s. An alert about an experiment goes on for a minute

@@ -323,8 +323,13 @@ CAUSE: Final = (
     row("RankFailed", "The others ended because of this rank, and its own pod runs.", "yes"),
     row(
         "PreemptionByScheduler EvictionByEvictionAPI DeletionByTaintManager DeletionByPodGC TerminationByKubelet "
-        "NodeLost ContainerStatusUnknown",
+        "NodeLost ContainerStatusUnknown DeviceDriverFailed",
         "The node or the cluster took the pod.",
+        "no",
+    ),
+    row(
+        "DriverFails NodeDiskFull NetworkFails VolumeFails",
+        "A clock ended the wait for a member that the platform kept from starting: see the cause of that name.",
         "no",
     ),
     row("PodDeleted PodAltered", "The pod was deleted, is gone, or ended after its labels were changed.", "no"),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from muster.cli.commands.several.contexts import MOST
+from muster.cli.commands.contexts import MOST
 from muster.cli.processes.stack import free_port
 from tests.cli.conftest import Call
 from tests.cli.test_incidents import stuck

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from muster.api.names import API_VERSION, KIND
+from muster.api.names import ANNOTATION_ABOUT, API_VERSION, KIND
 from muster.cli.commands.incidents.sources import LARGEST
 from muster.cli.exits import INCIDENT
 from tests.cli.conftest import Call
@@ -18,14 +18,14 @@ from tests.client.localserver import MANIFEST, LocalServer
 SINCE, LATER = "2026-01-01T00:00:00Z", "2026-01-01T00:00:12Z"
 STUCK = {"type": "Stuck", "status": "True", "reason": "NodeNotReady", "lastTransitionTime": SINCE}
 HELD = [{"resource": "nvidia.com/gpu", "count": 8}]
-N7 = "part of an incident: node n7"
+N7 = "node=n7"
 
 
 def stuck(
     call: Call,
     server: LocalServer,
     name: str,
-    message: str = N7,
+    about: str = N7,
     at: str = LATER,
     reason: str = "Incident",
     context: str = "",
@@ -34,9 +34,10 @@ def stuck(
     words = ("--context", context) if context else ()
     assert call("submit", "-", "--name", name, *words, input=MANIFEST).exit_code == 0
     server.status(name, phase="Running", conditions=[STUCK], devices=HELD, size=1)
-    about = {"kind": KIND, "apiVersion": API_VERSION, "name": name, "namespace": "default", "uid": server.uid(name)}
-    event = {"metadata": {"name": f"{name}.1"}, "involvedObject": about, "type": "Warning", "reason": reason}
-    server.put("v1", "events", "default", {**event, "message": message, "firstTimestamp": at, "lastTimestamp": at})
+    run = {"kind": KIND, "apiVersion": API_VERSION, "name": name, "namespace": "default", "uid": server.uid(name)}
+    metadata = {"name": f"{name}.1", "annotations": {ANNOTATION_ABOUT: about}}
+    event = {"metadata": metadata, "involvedObject": run, "type": "Warning", "reason": reason, "message": "words"}
+    server.put("v1", "events", "default", {**event, "firstTimestamp": at, "lastTimestamp": at})
 
 
 def test_runs_whose_events_name_one_subject_are_one_line(call: Call, server: LocalServer) -> None:
@@ -68,8 +69,8 @@ def test_the_exit_status_says_it_to_scripts(call: Call, server: LocalServer) -> 
     [
         {"at": "2025-12-31T23:59:59Z"},
         {"reason": "Stuck"},
-        {"message": "the weather"},
-        {"message": f"{N7[:22]}moon x: y"},
+        {"about": "the weather"},
+        {"about": "moon=x"},
     ],
 )
 def test_what_is_said_of_another_time_or_of_something_else_is_no_incident(

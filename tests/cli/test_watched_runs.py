@@ -1,11 +1,12 @@
 """Runs of other controllers on the command line: what their objects and their pods say."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
+from muster.api.names import ANNOTATION_ABOUT
 from muster.local.apiserver.objects import object_store
 from muster.state.vocabulary.subject import JOBSET
 from tests.cli.conftest import Call
@@ -61,9 +62,12 @@ def job(server: LocalServer, pods: Callable[..., None], monkeypatch: pytest.Monk
     return "job/train"
 
 
-def event(server: LocalServer, uid: str, kind: str, at: str, **fields: Any) -> None:
+def event(
+    server: LocalServer, uid: str, kind: str, at: str, annotations: Mapping[str, str] | None = None, **fields: Any
+) -> None:
     about = {"kind": kind, "namespace": "default", "name": "train", "uid": uid}
-    name = {"metadata": {"name": f"e{at[:4]}"}, "involvedObject": about, "firstTimestamp": at, "lastTimestamp": at}
+    metadata = {"name": f"e{at[:4]}", "annotations": annotations or {}}
+    name = {"metadata": metadata, "involvedObject": about, "firstTimestamp": at, "lastTimestamp": at}
     server.put("v1", "events", "default", {**RUNS, **name, **fields})
 
 
@@ -303,8 +307,7 @@ def test_stuck_labelled_pods_are_found_by_the_events_of_their_pods_and_are_part_
     found = json.loads(call("explain", "pods/loose", "-o", "json").stdout)["members"][0]["uid"]
     event(server, found, "Pod", "2098-01-01T00:00:00Z")
     assert "pods/loose" in call("list").stdout
-    part = "part of an incident: node n7"
-    event(server, found, "Pod", "2099-01-01T00:00:00Z", reason="Incident", message=part)
+    event(server, found, "Pod", "2099-01-01T00:00:00Z", reason="Incident", annotations={ANNOTATION_ABOUT: "node=n7"})
     (found_incident,) = json.loads(call("incidents", "-o", "json").stdout)["incidents"]
     assert found_incident["runs"] == ["default/pods/loose"]
     assert call("top").stdout.startswith("incident: node n7 keeps 1 run, since ")

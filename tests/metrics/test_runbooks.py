@@ -12,6 +12,7 @@ FOLDER = Path(__file__).parents[2] / "docs" / "runbooks"
 
 PASSING = {
     Causes.NODE_LOST: "the gang starts again by itself",
+    Causes.NODE_PRESSURE: "the gang starts again by itself",
     Causes.EVICTED: "the gang starts again by itself",
     Causes.LOST: "the gang starts again by itself",
     Causes.TERMINATING: "it ends",

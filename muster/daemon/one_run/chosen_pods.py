@@ -8,7 +8,7 @@ from typing import Any
 from muster.api.values.printable import word
 from muster.kinds.declaration.watched_kind import Place, PodFacts, PodSource, WatchedKind
 from muster.kinds.planning.watched_plan import OPERATOR, PORT, annotations_of, metadata_of
-from muster.kinds.pods.watched import LABELLED_PODS, SIZE, within
+from muster.kinds.pods import LABELLED_PODS, SIZE, within
 from muster.state.vocabulary.plan import Plan
 
 

@@ -1,8 +1,8 @@
 """Reaches the ports of pods through the API server, with the reader's own right to forward ports.
 
-A node connects to the port from inside the pod, at its loopback address. So a port that is refused there may be open at
-the pod's own address. Whatever else keeps a connection from being opened says nothing of the program: then what the
-probe found counts for nothing (``problem``).
+A node connects to the port from inside the pod, at its loopback address. A port that is refused there may be open at
+the pod's own address. So whatever keeps a connection from being opened says nothing of the program: what the probe
+found then counts for nothing (``problem``).
 """
 
 import asyncio
@@ -17,6 +17,10 @@ from muster.watchers.probes.bounded.connection import BUFFER, Address, Streams
 
 REFUSED = "refused"
 """In what a node says of a port at which nothing listens (Go: syscall.ECONNREFUSED)."""
+ONLY_LOOPBACK = (
+    "nothing listens at the pod's loopback address, where a forwarded connection arrives; "
+    "the program has not begun to listen, or listens at the pod's IP alone"
+)
 
 
 class Ports:
@@ -51,21 +55,19 @@ class Ports:
             )
         except ApiError as error:
             self.failed(error)
-            if not self.problem:
-                raise ConnectionRefusedError(errno.ECONNREFUSED, "connection refused") from error
             raise OSError(errno.EHOSTUNREACH, self.problem) from error
         self.problem = ""
         return streams
 
     def failed(self, error: ApiError) -> None:
-        """Remember why a connection was not opened, unless the program in the pod refused it."""
+        """Remember why a connection was not opened."""
         self.forbidden = isinstance(error, Forbidden)
         refused = error.reason == NOT_FORWARDED and REFUSED in error.message
-        self.problem = "" if refused else printable(f"its port cannot be forwarded: {error.message}", MESSAGE)
+        self.problem = ONLY_LOOPBACK if refused else _not_forwarded(error)
 
     def _failed_late(self, error: ApiError) -> None:
         """A connection that counted as open has failed: what the probe makes of its end is not what was there."""
-        self.problem = printable(f"its port cannot be forwarded: {error.message}", MESSAGE)
+        self.problem = _not_forwarded(error)
 
     async def close(self) -> None:
         """End all connections, and wait for their ends."""
@@ -73,3 +75,7 @@ class Ports:
         for each in carried:
             each.cancel()
         await asyncio.gather(*carried, return_exceptions=True)
+
+
+def _not_forwarded(error: ApiError) -> str:
+    return printable(f"its port cannot be forwarded: {error.message}", MESSAGE)

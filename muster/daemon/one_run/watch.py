@@ -272,7 +272,7 @@ class OneRun:
         if not all(store.synced for store in self._stores):
             return
         self._settle(entry)
-        self._remarks.follow(entry, entry.watched)
+        self._remarks.follow(entry)
 
     def _settle(self, entry: Entry) -> None:
         assert entry.plan is not None

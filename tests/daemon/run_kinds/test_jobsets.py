@@ -130,7 +130,8 @@ async def test_a_failed_jobset_is_restarted_and_then_fails(world: World) -> None
     assert status(world)["terminalState"] == "Failed"
     await asyncio.sleep(6)
     assert [each["reason"] for path, each in world.api.objects.items() if "/events/" in path] == [
-        "Started", "Running", "Scheduled", "GangRestart", "Restarted", "Running", "Scheduled", "BackoffLimitExceeded",
+        "Started", "Running", "Scheduled", "GangRestart", "Restarted", "Running", "Scheduled", "FailedOnNodeAgain",
+        "BackoffLimitExceeded",
     ]  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from muster.cli.exits import FOUND
 from muster.cli.processes.stack import free_port
-from muster.kinds.pods.watched import OBSERVE
+from muster.kinds.pods import OBSERVE
 from tests.real.ground import ROOT, TAINT
 from tests.real.namespace import eventually, run
 from tests.real.site import PROCESSES, Site

@@ -29,7 +29,7 @@ from muster.daemon.one_run.chosen_pods import chosen_pods
 from muster.daemon.one_run.watch import OneRun
 from muster.kinds.declaration.watched_kind import Object, WatchedKind
 from muster.kinds.planning.watched_plan import FRAMEWORKS, MAX_PORT, MOST
-from muster.kinds.pods.watched import LABELLED_PODS, OBSERVE
+from muster.kinds.pods import LABELLED_PODS, OBSERVE
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.kube.connection import Connection
 from muster.rollcall.document import Detail

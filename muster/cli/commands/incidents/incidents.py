@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
+from muster.cli.commands.contexts import contexts_option
 from muster.cli.commands.incidents.lines import table
 from muster.cli.commands.incidents.several import conclude, document, incidents_of, of_contexts, of_pages, pages_of
 from muster.cli.commands.incidents.sources import from_events, from_page, local_page
-from muster.cli.commands.several.contexts import contexts_option
 from muster.cli.exits import INCIDENT
 from muster.cli.options import ClusterChoice, cluster_options, output_option, read_token, show
 from muster.cli.terminal.colours import data, say

@@ -9,9 +9,9 @@ import click
 
 from muster.api.errors import MusterError, NotFound
 from muster.api.values.printable import printable
+from muster.cli.commands.contexts import contexts_option
 from muster.cli.commands.incidents.several import conclude, document, nodes_of, of_contexts, of_pages, pages_of
 from muster.cli.commands.incidents.sources import local_page, nodes_from_page
-from muster.cli.commands.several.contexts import contexts_option
 from muster.cli.options import ClusterChoice, cluster_options, output_option, read_token, show
 from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.patience import patient

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from muster.api.errors import MusterError
 from muster.api.values.printable import printable
-from muster.cli.commands.several.contexts import choices
+from muster.cli.commands.contexts import choices
 from muster.cli.options import ClusterChoice
 from muster.cli.terminal.colours import say
 from muster.rollcall.document import IncidentListing, IncidentReport, NodeListing, NodeReport

@@ -11,7 +11,7 @@ import click
 from muster.api.status import Phase
 from muster.api.values.accelerators import USUAL, words
 from muster.api.values.printable import printable
-from muster.cli.commands.several.contexts import ask_all, choices, conclude, contexts_option, listed
+from muster.cli.commands.contexts import ask_all, choices, conclude, contexts_option, listed
 from muster.cli.options import ClusterChoice, cluster_options, json_text, output_option, show
 from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.patience import patient

@@ -17,8 +17,7 @@ from rich.text import Text
 
 from muster.api.values.accelerators import words
 from muster.api.values.printable import printable
-from muster.cli.commands.incidents.sources import lines_above
-from muster.cli.commands.several.contexts import (
+from muster.cli.commands.contexts import (
     Answer,
     ask,
     ask_all,
@@ -28,6 +27,7 @@ from muster.cli.commands.several.contexts import (
     listed,
     problems,
 )
+from muster.cli.commands.incidents.sources import lines_above
 from muster.cli.commands.several.listing import SUBMITTED, documents, held, place_of, placed
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import colourful, data
