@@ -89,6 +89,7 @@ LOST_TO: Mapping[str, tuple[str, ...]] = {
     ),
     "node": (
         *("NodeNotReady", "NodeLost", "NodeFailures", "ContainerStatusUnknown", "SandboxNotReady"),
+        *("DriverFails", "DeviceDriverFailed", "NodeDiskFull", "NetworkFails", "VolumeFails"),
         *("DeletionByTaintManager", "DeletionByPodGC", "TerminationByKubelet"),
     ),
     "preemption": (

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+import structlog
 
 from muster.cli.completion import for_kubectl
 from muster.cli.main import muster
@@ -22,6 +23,14 @@ from tests.fakes.tcpstore import FakeStore
 LONG_AGO = "2026-01-01T00:00:00Z"
 INDEX = "batch.kubernetes.io/job-completion-index"
 PULL = {"waiting": {"reason": "ImagePullBackOff", "message": "manifest unknown"}}
+
+
+@pytest.fixture(autouse=True)
+def logging_of_others() -> Iterator[None]:
+    """Keep what the command sets for its process, which is that of other tests here."""
+    before = structlog.get_config()
+    yield
+    structlog.configure(**before)
 
 
 @contextmanager
