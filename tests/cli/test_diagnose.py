@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from tests.client.localserver import LocalServer, labels, running
 from tests.fakes.coordinator import FakeCoordinator
 from tests.fakes.tcpstore import FakeStore
 
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 LONG_AGO = "2026-01-01T00:00:00Z"
 INDEX = "batch.kubernetes.io/job-completion-index"
 PULL = {"waiting": {"reason": "ImagePullBackOff", "message": "manifest unknown"}}
@@ -31,6 +33,7 @@ def logging_of_others() -> Iterator[None]:
     before = structlog.get_config()
     yield
     structlog.configure(**before)
+    gc.collect()  # within this test: a socket of the command may be open when its loop ends, and ends with its process
 
 
 @contextmanager

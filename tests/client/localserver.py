@@ -200,13 +200,26 @@ def local_server(folder: Path) -> Iterator[LocalServer]:
     thread = threading.Thread(target=server.loop.run_forever, name="local-server")
     thread.start()
     try:
-        asyncio.run_coroutine_threadsafe(server._start(), server.loop).result(20)  # noqa: SLF001 - runs on its loop
+        asyncio.run_coroutine_threadsafe(server._start(), server.loop).result(60)  # noqa: SLF001 - runs on its loop
         yield server
-        asyncio.run_coroutine_threadsafe(server._stop(), server.loop).result(20)  # noqa: SLF001 - runs on its loop
+        asyncio.run_coroutine_threadsafe(server._stop(), server.loop).result(60)  # noqa: SLF001 - runs on its loop
     finally:
         server.loop.call_soon_threadsafe(server.loop.stop)
-        thread.join(10)
+        thread.join(60)
+        server.loop.run_until_complete(_end_tasks())
         server.loop.close()
+
+
+async def _end_tasks() -> None:
+    """End what still runs on the loop, and let transports close."""
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
+    for transport in list(getattr(asyncio.get_running_loop(), "_transports", {}).values()):
+        transport.abort()  # one whose task had not begun
+    for _ in range(10):
+        await asyncio.sleep(0)
 
 
 def labels(experiment: str, rank: int, epoch: int = 0, attempt: int = 0) -> dict[str, str]:

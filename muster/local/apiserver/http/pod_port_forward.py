@@ -76,6 +76,6 @@ async def _carry(socket: web.WebSocketResponse, reader: asyncio.StreamReader, wr
     finally:
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
         writer.close()
+        await asyncio.gather(*tasks, writer.wait_closed(), return_exceptions=True)
         await socket.close()
