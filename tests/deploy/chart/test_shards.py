@@ -66,7 +66,8 @@ def test_rules_of_two_releases_record_and_report_each_shard_once(rendered: Rende
         spec["groups"] = [{**group, "name": f"{group['name']}-{shard}"} for group in spec["groups"]]
         files.append(tmp_path / f"{shard}.rules.yaml")
         files[-1].write_text(yaml.safe_dump(spec))
-    world = {**DAEMON, **EXPERIMENT, **reason("RanksMissing", "1x1000")}
+    stuck = {'muster_namespace_experiments_stuck{namespace="vision"}': "1x1000"}
+    world = {**DAEMON, **EXPERIMENT, **reason("RanksMissing", "1x1000"), **stuck}
     series = {with_audience(of_shard(name, "vision")): values for name, values in world.items()}
     firing = 'ALERTS{alertname="%s",alertstate="firing"}'
     down, missing = firing % "MusterDaemonDown", firing % "MusterRankMissing"

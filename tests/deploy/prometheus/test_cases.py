@@ -29,7 +29,21 @@ def test_an_alert_fires_when_it_must_and_not_when_it_must_not(name: str, tmp_pat
     assert promtool.run([case for case in CASES if case.alert == name], tmp_path) == ""
 
 
-@pytest.mark.parametrize("name", [alert.name for alert in ALERTS if "muster_experiment_" in alert.expr])
+EARLY = {
+    *("MusterRankMissing", "MusterImageNotPulled", "MusterCreateRefused", "MusterExperimentStuck"),
+    *("MusterMemberNotReplaced", "MusterPodsMissing", "MusterStatusIsFalse"),
+}
+"""Alerts that may fire early, or for longer, of runs beyond the 500 in trouble that have zeros (ADR 83)."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(each.name, marks=pytest.mark.xfail(each.name in EARLY, reason="early beyond 500", strict=True))
+        for each in ALERTS
+        if "muster_experiment_" in each.expr
+    ],
+)
 def test_an_alert_needs_no_zeros_of_runs(name: str, tmp_path: Path) -> None:
     """Runs of a large fleet have no others than those that the catalogue marks."""
     cases = [replace(case, lean=True) for case in CASES if case.alert == name]

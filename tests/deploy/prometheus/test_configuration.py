@@ -14,7 +14,7 @@ from deploy.prometheus.values import INTERVAL
 from muster.cli.processes.stack import free_port
 from tests.deploy.prometheus.binaries import Program, Unavailable, program
 from tests.deploy.prometheus.live.pipeline import SHIPPED, serve
-from tests.deploy.prometheus.test_runbooks import PAGES, lines
+from tests.deploy.prometheus.test_runbooks import PAGES, SILENCE
 
 pytestmark = pytest.mark.slow
 
@@ -61,8 +61,8 @@ async def test_every_silence_of_a_runbook_is_accepted(tmp_path: Path) -> None:
     async with serve("alertmanager", tmp_path, port):
         url = f"--alertmanager.url=http://127.0.0.1:{port}"
         for page in PAGES:
-            (silence,) = [line for line in lines(page) if line.startswith("amtool silence add ")]
-            _, *words = shlex.split(silence)
+            (labels,) = SILENCE.findall(page.read_text().rstrip())
+            words = "silence", "add", "--duration=2h", "--comment=why", *shlex.split(labels)
             added = await asyncio.to_thread(run, "amtool", *words, "--author=test", url)
             assert added.returncode == 0, f"{page.stem}: {added.stderr}"
         listed = await asyncio.to_thread(run, "amtool", "silence", "query", "--output=json", url)
