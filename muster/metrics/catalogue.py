@@ -46,7 +46,7 @@ OTHER = "_other"
 """Overflow label value, used once a metric has LABEL_SETS label sets, and a counter NAMESPACES namespaces."""
 
 LEAN = ", ".join(
-    row.name + ("*" if row.lean is Lean.NOT_ZERO else "") for row in experiment.ROWS if row.lean is not Lean.NEVER
+    row.name + ("*" if row.lean < Lean.ALWAYS else "") for row in experiment.ROWS if row.lean is not Lean.NEVER
 )
 """What alerts and rules read of an experiment."""
 
@@ -62,7 +62,8 @@ SECTIONS = (
         f"{LEAN_RUNS:,} are unfinished, it has only what alerts and rules read, about 9: {LEAN}; of those with a star "
         "only what is not 0, and no coordinator that serves. "
         "One that is no longer well has all of them with the next scrape. They are so for at most "
-        f"{WHOLE_RUNS} experiments, the stuck ones first; the others have what a healthy one has, and what is wrong."
+        f"{WHOLE_RUNS} experiments, the stuck ones first; the others have what a healthy one has, what is wrong, "
+        "and the zeros of what was."
         "\n\nA finished one keeps two series for an hour: its info, and the phase in which it ended, without the zeros "
         f"of the others. So do at most {MOST_FRESH:,} of them. A scrape "
         f"holds at most {SERIES:,} of these series; unfinished experiments beyond that have none and "

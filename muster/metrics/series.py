@@ -233,7 +233,7 @@ def _running(facts: Facts | None, now: float, deadlines: Deadlines) -> _Text:
         text.add_one(rows.ACCELERATORS, "", f',resource="{_often(resource)}"', count)
     if probe is not None and not (profile is Profile.LEANEST and probe.serving):
         text.add_set(rows.COORDINATOR_STATE, _STATES[probe.answer.coordinator])
-    _stuck(text, record)
+    _stuck(text, record, well=facts.well)
     for clock, end in deadlines(plan, record).items():
         if rule := plan.clock(clock):
             one = f'clock="{clock}",'
@@ -303,8 +303,8 @@ def _restarts(text: _Text, record: Record) -> None:
         text.add_counts(rows.RESTARTS, ((begin, f',reason="{why}"}} ', count) for why, count in counts.items()))
 
 
-def _stuck(text: _Text, record: Record) -> None:
-    """The condition Stuck, and every reason it had as far as the story goes back."""
+def _stuck(text: _Text, record: Record, *, well: bool) -> None:
+    """The condition Stuck, and every reason it had as far as the story goes back; of a run that is well no zeros."""
     stuck = record.condition(ConditionType.STUCK)
     holds = stuck is not None and bool(stuck.status)
     text.add(rows.STUCK, holds)
@@ -315,7 +315,7 @@ def _stuck(text: _Text, record: Record) -> None:
             text.add_one(rows.HANG, "", f',message="{said}"', 1.0)
     for said in _reasons(record, stuck if holds else None):
         value = holds and stuck is not None and said == _reason(stuck.reason)
-        if value or not text.profile:
+        if value or not well:
             text.add_one(rows.STUCK_REASON, f'audience="{of_reason(said)}",', f',reason="{said}"', value)
 
 

@@ -98,7 +98,7 @@ STUCK_REASON = Metric(
     "story in the status goes back. Absent for an experiment that was never stuck. audience is who can mend it: "
     "platform or researcher.",
     (*ONE, "reason", "audience"),
-    lean=Lean.NOT_ZERO,
+    lean=Lean.IN_TROUBLE,
 )
 STUCK_SINCE = Metric(
     "muster_experiment_stuck_since_timestamp_seconds",

@@ -20,7 +20,9 @@ class Lean(IntEnum):
     """Nothing where many run."""
     NOT_ZERO = 1
     """Its samples that are not 0: alerts and rules read those."""
-    ALWAYS = 2
+    IN_TROUBLE = 2
+    """The same, and its zeros until the run is well again: alerts read what ends."""
+    ALWAYS = 3
     """All: alerts and rules read its zeros, too."""
 
 

@@ -82,7 +82,7 @@ class Case:
     without: tuple[str, ...] = ()
     """Names of base series that are absent."""
     lean: bool = False
-    """The runs have the series of a large fleet: what is marked in the catalogue has no zeros, and the rest is none."""
+    """The runs have the series of a large fleet: those that the catalogue marks, with the zeros that it marks."""
 
     def inputs(self) -> dict[str, str]:
         """All series of the case."""
@@ -106,7 +106,7 @@ def leaned(series: str, values: str) -> str:
     mark = _LEAN.get(name, Lean.ALWAYS)
     if mark is Lean.NEVER:
         return ""
-    if mark is Lean.ALWAYS or name == PHASE.name:
+    if mark >= Lean.IN_TROUBLE or name == PHASE.name:
         return values
     return _ZEROS.sub(lambda found: f"stale _x{found[1]}" if found[1] else "stale", values)
 
