@@ -8,7 +8,14 @@ import pytest
 
 from muster.api.values.secrets.credentials import REMOVED
 from muster.api.values.secrets.environment import Secrets
-from muster.api.values.secrets.secret_values import LONGEST, MOST, SHORTEST, secrets_in, without_values
+from muster.api.values.secrets.secret_values import (
+    LONGEST,
+    MOST,
+    MOST_CHARACTERS,
+    SHORTEST,
+    secrets_in,
+    without_values,
+)
 from muster.api.values.termination_message import words
 from tests.bounds.test_bounds import steps
 
@@ -111,6 +118,8 @@ def test_the_number_and_the_length_of_values_are_bounded() -> None:
     many = secrets_in((f"A{number}_TOKEN", f"{number:04}{VALUE}") for number in range(10 * MOST))
     assert len(many) == MOST
     assert max(map(len, secrets_in([("A_TOKEN", "x1" * LONGEST)]))) <= 2 * LONGEST
+    long = secrets_in((f"A{number}_TOKEN", f"{number:04}" + "x1" * LONGEST) for number in range(MOST))
+    assert MOST_CHARACTERS - LONGEST < sum(map(len, long)) <= MOST_CHARACTERS
 
 
 def test_the_time_is_linear_in_the_text() -> None:

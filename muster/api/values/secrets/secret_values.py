@@ -16,6 +16,7 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Collection, Iterable, Iterator
+from itertools import accumulate
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
@@ -63,6 +64,8 @@ LONGEST: Final = 4_096
 """Characters of a value that are looked for: a text that is looked through has no more."""
 MOST: Final = 256
 """Forms of values that are looked for."""
+MOST_CHARACTERS: Final = 1 << 19
+"""Characters of all forms together: so many forms have 2,048 each."""
 _USUAL: Final = re.compile(
     r"(?i:[a-z]{1,15}|[0-9.,:_-]{1,15}|[./~][\w./-]*|[\w-]{1,60}\.(?:json|ya?ml|toml|txt|pem|key))"
 )
@@ -83,7 +86,9 @@ def secrets_in(environment: Iterable[tuple[str, str]]) -> tuple[str, ...]:
             if len(secret) >= SHORTEST and not _USUAL.fullmatch(secret.strip()) and "$(" not in secret:
                 found |= dict.fromkeys(_forms(secret[:LONGEST]))
                 encoded |= dict.fromkeys(_in_base64(secret[:LONGEST]))
-    return tuple(found | encoded)[:MOST]
+    forms = found | encoded
+    fitting = sum(length <= MOST_CHARACTERS for length in accumulate(map(len, forms)))
+    return tuple(forms)[: min(fitting, MOST)]
 
 
 def without_values(text: str, values: Collection[str]) -> str:
