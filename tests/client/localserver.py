@@ -204,9 +204,9 @@ def local_server(folder: Path) -> Iterator[LocalServer]:
         yield server
         asyncio.run_coroutine_threadsafe(server._stop(), server.loop).result(60)  # noqa: SLF001 - runs on its loop
     finally:
+        asyncio.run_coroutine_threadsafe(_end_tasks(), server.loop).result(60)
         server.loop.call_soon_threadsafe(server.loop.stop)
         thread.join(60)
-        server.loop.run_until_complete(_end_tasks())
         server.loop.close()
 
 
