@@ -32,7 +32,8 @@ class WorkQueue:
         self._waiting: dict[str, float] = {}
         self._busy: set[str] = set()
         self._again: set[str] = set()
-        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._timers: dict[str, tuple[float, asyncio.Handle]] = {}
+        """When a key is due, and what adds it then. uvloop's handle of a time that has come does not know the time."""
         self._failures: dict[str, Backoff] = {}
         self._woken: asyncio.Future[None] | None = None
         """Set when a key is added while ``run`` waits for one."""
@@ -53,12 +54,12 @@ class WorkQueue:
         """Process the key in that many seconds, unless it is due sooner anyway."""
         loop = asyncio.get_running_loop()
         due = loop.time() + max(seconds, 0.0)
-        timer = self._timers.get(key)
-        if timer is not None and timer.when() <= due:
-            return
-        if timer is not None:
-            timer.cancel()
-        self._timers[key] = loop.call_at(due, self._ring, key)
+        if timer := self._timers.get(key):
+            before, handle = timer
+            if before <= due:
+                return
+            handle.cancel()
+        self._timers[key] = due, loop.call_at(due, self._ring, key)
 
     def forget(self, key: str) -> None:
         """Drop the key with its delay and its back-off: its object is gone."""
@@ -66,12 +67,12 @@ class WorkQueue:
         self._again.discard(key)
         self._failures.pop(key, None)
         if timer := self._timers.pop(key, None):
-            timer.cancel()
+            timer[1].cancel()
 
     def close(self) -> None:
         """Cancel all timers."""
-        for timer in self._timers.values():
-            timer.cancel()
+        for _, handle in self._timers.values():
+            handle.cancel()
         self._timers.clear()
 
     async def run(self, step: Step, failed: Callable[[str, Exception], float | None]) -> None:

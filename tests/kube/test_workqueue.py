@@ -10,6 +10,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+import uvloop
 
 from muster.kube.workqueue import SLICE, WorkQueue
 from tests.simulation.world.virtual_loop import VirtualLoop
@@ -279,3 +280,29 @@ async def test_a_long_row_of_keys_lets_the_loop_run_in_between() -> None:
         await asyncio.gather(running, return_exceptions=True)
     assert len(set(others)) >= 20
     assert max(later - before for before, later in pairwise(others)) <= 5
+
+
+def test_a_time_that_has_come_is_compared_with_others_on_the_loop_of_musterd() -> None:
+    """uvloop gives a handle without a time where less than half a millisecond is left."""
+
+    async def story() -> list[str]:
+        done: list[str] = []
+        queue = WorkQueue()
+        for soon in (0.0, 0.0004):
+            for later in (0.0, 0.0004, 3600.0):
+                queue.add_in(f"{soon} {later}", soon)
+                queue.add_in(f"{soon} {later}", later)
+        all_done = asyncio.get_running_loop().create_future()
+
+        def decide(key: str) -> None:
+            done.append(key)
+            if len(done) == 6:
+                all_done.set_result(None)
+
+        running = asyncio.create_task(queue.run(decide, lambda _key, _error: None), name="steps")
+        await all_done
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        return done
+
+    assert len(set(uvloop.run(story()))) == 6
