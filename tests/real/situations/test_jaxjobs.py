@@ -76,7 +76,8 @@ async def test_a_jaxjob_outlives_a_killed_process_and_a_musterd_and_is_deleted_i
             assert first.refused() == []
         async with ours.musterd() as second:
             await last(here, "Succeeded")
-            assert "Succeeded" in await here.kubectl("get", "jaxjobs")
+            ended = "jsonpath={.items[*].status.conditions[?(@.status=='True')].type}"
+            assert "Succeeded" in await here.kubectl("get", "jaxjobs", "-o", ended)
             seen = await here.client.get("jaxjob/jaxjob-simple", namespace=here.namespace)
             assert (seen.phase, seen.status.restarts, seen.status.epoch) == ("Succeeded", 1, 1)
             assert "Succeeded" in await here.muster("get", "jaxjob/jaxjob-simple")
