@@ -70,7 +70,7 @@ class EpochEvidence(msgspec.Struct, frozen=True, gc=False):
     roll: Annotated[RollCall | None, Wire("The last roll call.")] = None
     steps: Annotated[Sentence, Wire("How far the programs had come, where they report steps.")] = ""
     collectives: Annotated[Message, Wire("Who had not entered which collective, where processes publish them.")] = ""
-    places: Annotated[Message, Wire("Where the ranks stood, where their processes say it.")] = ""
+    places: Annotated[Message, Wire("Where the ranks were, if their processes report it.")] = ""
     findings: Annotated[
         tuple[FindingThen, ...],
         Wire("Why members were missing or not at work, the most decisive cause first.", most=MAX_FINDINGS, sparse=True),

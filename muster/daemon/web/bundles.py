@@ -108,7 +108,7 @@ def _refused(said: bytes, status: int) -> Refused:
     try:
         failure = msgspec.json.decode(said, type=Failure)
     except msgspec.MsgspecError:
-        failure = Failure(500, "The bundle could not be made; musterd's log says why.", f"exit status {status}")
+        failure = Failure(500, "The bundle could not be made; see the log of musterd.", f"exit status {status}")
     if failure.problem:
         log.warning("a bundle could not be made", problem=failure.problem)
     return Refused(failure.status, failure.text)

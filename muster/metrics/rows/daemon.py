@@ -96,7 +96,7 @@ RIGHTS_MISSING = Metric(
 LEADER = Metric(
     "muster_leader",
     Type.GAUGE,
-    "1 while this daemon leads, 0 while it stands by. Over all daemons the sum is 1, or 0 during a take-over.",
+    "1 while this daemon leads, 0 while it is a standby. Over all daemons the sum is 1, or 0 during a take-over.",
     ("identity",),
 )
 LEADER_SEEN = Metric(
@@ -135,7 +135,7 @@ INTERNAL_ERRORS = Metric(
     "muster_internal_errors_total",
     Type.COUNTER,
     "Unexpected exceptions that one object caused, by place: watch, clock, step, event. Each is a bug; its experiment"
-    " is tried again and the others go on.",
+    " is tried again and the others continue.",
     ("place",),
 )
 LABEL_SETS_FOLDED = Metric(

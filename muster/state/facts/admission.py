@@ -87,7 +87,7 @@ def held(context: Context) -> Waiting | None:
         return None
     which = f"its queue label names {label}" if workload is None or label else f"its Workload is in {workload.queue}"
     if context.view.queue_problem or (workload is not None and (workload.deleting or workload.has(FINISHED))):
-        return Waiting(f"suspended, and {which}: Kueue decides when it goes on")
+        return Waiting(f"suspended, and {which}: Kueue decides when it continues")
     if workload is not None:
         return _as_kueue_says(context, workload)
     due = context.record.phase_at + SILENCE

@@ -126,7 +126,7 @@ def of_last_failure(status: ExperimentStatus) -> str:
     if cause.epoch != status.epoch or cause.final:
         return f"epoch {cause.epoch} ended because {said}{'' if cause.final else repeated(status)}"
     if cause.rank in attempts_of(status.attempts):
-        return f"{said}; it runs again, and the others go on"
+        return f"{said}; it runs again, and the others continue"
     return f"{said}; it is not run again" if cause.rank in from_ranges(status.ignored, MAX_MEMBERS) else said
 
 
@@ -168,7 +168,7 @@ def of_idle(context: Context) -> str:
     idle = context.tally.idle
     pod = next(iter(idle.values()), None)
     if pod is None:
-        return "no pod is there"
+        return "no pod exists"
     more = f" and {len(idle) - 1} more" if len(idle) > 1 else ""
     return f"rank {pod.rank} ({placed(context, pod.rank, pod.name)}, {why_idle(pod)}){more}"
 

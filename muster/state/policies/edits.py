@@ -39,9 +39,9 @@ def sentence(record: Record, remark: str = "") -> str:
     if not record.pending_edits:
         return ""
     if record.edit_refused:
-        return f"the last edit is not followed, and the run goes on as before it: {record.pending_edits}"
-    said = f"the edit of {record.pending_edits} holds for pods that are created from now on, and not for those that run"
+        return f"the last edit is not applied, and the run continues without it: {record.pending_edits}"
+    said = f"the edit of {record.pending_edits} applies to pods that are created from now on, not to those that run"
     if not record.groups:
         return said
-    more = "how many pods there are changes only while it is suspended"
+    more = "the number of pods changes only while it is suspended"
     return "; ".join(filter(None, (said, more, remark)))

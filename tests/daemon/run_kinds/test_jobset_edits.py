@@ -10,7 +10,7 @@ from tests.daemon.run_kinds.test_jobsets import NEVER, PATH, PODS, TWO, conditio
 from tests.daemon.run_kinds.world import World, virtually
 from tests.kinds.jobset.jobsets import job
 
-WAITS = "how many pods there are changes only while it is suspended"
+WAITS = "the number of pods changes only while it is suspended"
 
 
 def said(world: World) -> str:

@@ -91,7 +91,7 @@ async def test_an_edit_that_cannot_be_run_is_said_on_the_running_experiment(clus
     edit(cluster, failurePolicy=EDIT)
     await asyncio.sleep(5)
     assert cluster.status["phase"] == "Running"
-    assert f"the last edit is not followed, and the run goes on as before it: {WHY}" in cluster.status["message"]
+    assert f"the last edit is not applied, and the run continues without it: {WHY}" in cluster.status["message"]
     assert len(cluster.events("EditRefused")) == 1
     edit(cluster, failurePolicy={"rules": []})
     await asyncio.sleep(5)

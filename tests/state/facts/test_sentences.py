@@ -266,13 +266,13 @@ FAILED = Cause(0, "Error", "boom", NOW, pod="p-2", rank=2, exit_code=1)
     [
         ({}, "rank 2 (p-2) ended with exit code 1: boom"),
         ({"attempts": (Attempts("2", 1),)},
-         "rank 2 (p-2) ended with exit code 1: boom; it runs again, and the others go on"),
+         "rank 2 (p-2) ended with exit code 1: boom; it runs again, and the others continue"),
         ({"ignored": "2"}, "rank 2 (p-2) ended with exit code 1: boom; it is not run again"),
         ({"epoch": 1, "phase": Phase.RESTARTING}, "epoch 0 ended because rank 2 (p-2) ended with exit code 1: boom"),
         ({"phase": Phase.FAILED, "cause": replace(FAILED, final=True)},
          "epoch 0 ended because rank 2 (p-2) ended with exit code 1: boom"),
         ({"phase": Phase.FAILED, "message": "cancelled by spec.cancel", "attempts": (Attempts("2", 1),)},
-         "rank 2 (p-2) ended with exit code 1: boom; it runs again, and the others go on"),
+         "rank 2 (p-2) ended with exit code 1: boom; it runs again, and the others continue"),
         ({"cause": None}, ""),
     ],
 )  # fmt: skip

@@ -25,7 +25,7 @@ def _ghost(context: Context, pod: Pod) -> str:
     return (
         "known only to the coordinator that ran before this one"
         if is_stale(context, pod)
-        else "ready, but not known to Ray"
+        else "ready, but not registered with Ray"
     )
 
 

@@ -94,7 +94,7 @@ class OfCoordinator:
     )
     HEARTBEAT_LOST = MissingCause(
         "HeartbeatLost",
-        "The coordinator hears nothing of it any more, though its pod runs.",
+        "The coordinator has stopped hearing from it, though its pod runs.",
         "the coordinator's error for that member",
         "see what its process does: muster stacks NAME -n NAMESPACE; "
         "it is stopped, starved of CPU, or cut off from the coordinator",

@@ -147,14 +147,14 @@ class HasEnded:
     LOST = MissingCause(
         "Lost",
         "It had a pod in this epoch, and the pod is gone.",
-        "the watch and a live list: the pod was there in this epoch and is not any more",
+        "the watch and a live list: the pod existed in this epoch and is gone",
         "nothing: the gang starts again; kubectl get events -n NAMESPACE shows what deleted the pod",
         "its own controller makes it again, or never does; kubectl get events -n NAMESPACE shows what deleted the pod",
         absent="its pod is gone",
     )
     RESTARTED_IN_PLACE = MissingCause(
         "RestartedInPlace",
-        "Its container was started again in its pod: what it registered before does not hold any more.",
+        "Its container was started again in its pod: its earlier registration is void.",
         "the restart count of its containers",
         "read the log of its previous container: kubectl logs -n NAMESPACE POD --previous; "
         "set restartPolicy to Never for a gang",

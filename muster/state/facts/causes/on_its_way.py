@@ -27,7 +27,7 @@ STEPS: Final[Mapping[str, str]] = {
     "Inadmissible": _RESTORE,
     admission.DEACTIVATED: "set spec.active of its Workload to true: kubectl get workloads -n NAMESPACE",
     admission.SILENT: "see whether Kueue's controller runs, and read its log",
-    admission.UNAVAILABLE: "do what the message says: Kueue, the flag --kueue of musterd or a right is missing",
+    admission.UNAVAILABLE: "add what the message names: Kueue, the flag --kueue of musterd, or a right",
 }
 """What a person does about a queue that never admits by itself, by the reason of Stuck.
 
@@ -183,7 +183,7 @@ class OnItsWay:
     )
     SCHEDULING = MissingCause(
         "Scheduling",
-        "Its pod has no node yet, and the scheduler has said nothing.",
+        "Its pod has no node yet, and the scheduler has reported nothing.",
         "the pod has no node and no condition",
         "nothing for a moment; then look whether the scheduler runs",
         stages=(Stage.SCHEDULING,),
@@ -203,7 +203,7 @@ class OnItsWay:
         "AwaitsCoordinator",
         "Its program runs and waits for a coordinator that does not serve.",
         "its pod runs; the coordinator's does not, or does not serve",
-        "nothing here: mend what keeps the coordinator",
+        "nothing here: fix what blocks the coordinator",
         stages=RUNS,
         when=_awaits,
         what="waiting for the coordinator",

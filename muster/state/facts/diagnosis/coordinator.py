@@ -86,7 +86,7 @@ def given_up(context: Context, probe: ProbeResult) -> dict[int, Diagnosis]:
         pod = members.get(error.rank)
         if pod is None or not pod.live or pod.terminating or pod.cut_off or pod.failed:
             continue  # what became of its pod says more
-        said = f"pod {pod.name} runs; the coordinator says: {error.text}"
+        said = f"pod {pod.name} runs; the coordinator reports: {error.text}"
         if error.code == HEARTBEAT or probe.answer.protocol == "ray":
             found[error.rank] = _said(Causes.HEARTBEAT_LOST, said)
         else:

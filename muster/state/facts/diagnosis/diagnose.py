@@ -181,7 +181,7 @@ def _of_count(context: Context, found: Collection[int]) -> Finding | None:
     has = "has" if missing == 1 else "have"
     known = missing == len(ranks)
     what = f"{missing} of {size} {has} not arrived; "
-    what += f"by their number {which}" if known else f"the store does not say which of {which}"
+    what += f"by their number {which}" if known else f"the store does not show which of {which}"
     cause = Causes.NOT_ARRIVED
     return Finding(
         cause=cause,

@@ -29,4 +29,4 @@ def sentence(record: Record) -> str:
     """What is said of a volume that was lost; empty where none was."""
     if record.volume_lost_at is None:
         return ""
-    return "the shared volume was deleted by others and is made anew: what was written to it is lost"
+    return "the shared volume was deleted, not by Muster, and is created again: its data is lost"

@@ -216,7 +216,7 @@ def test_a_member_that_was_given_up_has_the_cause_that_its_error_shows(
     found = lost(code, protocol=protocol, seen={})
     assert list(found) == [2]
     assert found[2].cause is cause
-    assert found[2].evidence.endswith("the coordinator says: it is lost")
+    assert found[2].evidence.endswith("the coordinator reports: it is lost")
 
 
 @pytest.mark.parametrize(
