@@ -256,7 +256,7 @@ def test_daemons_outside_of_the_cluster_that_were_killed_are_missed(cluster: Clu
     assert states(found)["leader"] == ["failed"]
     assert "the Lease default/musterd of musterd-0_x was renewed" in found["leader"][0]["found"]
     (network,) = found["pod network"]
-    assert (network["state"], "of the past" in network["found"]) == ("warning", True)
+    assert (network["state"], "out of date" in network["found"]) == ("warning", True)
 
 
 def test_a_daemon_outside_of_the_cluster_that_leads_is_found(cluster: Cluster, check: Check) -> None:

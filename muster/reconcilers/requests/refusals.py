@@ -152,7 +152,7 @@ def _by_status(error: ApiError, request: str, kind: str) -> _Row | None:
         case Throttled():
             return _row("ApiServerBusy", "", "The API server is overloaded.", passing=True)
         case Unreachable(reason="Timeout"):
-            advice = "No answer in time: an admission webhook that hangs is the usual cause."
+            advice = "An admission webhook that hangs is the usual cause."
             return _row("ApiServerSilent", "", advice, passing=True)
         case _ if error.status >= 500:
             return _row("ApiServerErrors", "", "See the log of the API server.", passing=True)

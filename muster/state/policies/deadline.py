@@ -123,7 +123,7 @@ def _alerts_only(clock: ClockRule) -> bool:
 
 def sentence(context: Context, clock: ClockRule) -> str:
     """What has not happened, and within which time."""
-    text = f"{clock.sentence.format_map(_Placeholders(context))} within {clock.after:g} s"
+    text = clock.sentence.format_map(_Placeholders(context, within=f"within {clock.after:g} s"))
     ends = of_ends(context) if _names_ends(context, clock) else ""
     reported = context.view.progress_of(context.record.epoch) if clock.name is ClockName.PROGRESS else None
     if reported is not None:
@@ -140,21 +140,26 @@ def _names_ends(context: Context, clock: ClockRule) -> bool:
 class _Placeholders(dict[str, object]):
     """The values of a sentence's placeholders; each is computed only when the sentence names it."""
 
-    def __init__(self, context: Context) -> None:
-        super().__init__()
+    def __init__(self, context: Context, **known: object) -> None:
+        super().__init__(known)
         self._context = context
 
     def __missing__(self, key: str) -> object:
         return PLACEHOLDERS[key](self._context)
 
 
-def _roll(context: Context) -> str:
+def _arrived(context: Context) -> str:
     probe = context.probe
     if probe is None or not probe.served:
         return "the coordinator did not serve"
-    size = context.plan.size
-    missing = grouping.named(context, probe.missing, size - probe.arrived)
-    return f"{probe.arrived}/{size} ranks arrived, missing {missing}"
+    return f"only {probe.arrived}/{context.plan.size} ranks arrived"
+
+
+def _not_arrived(context: Context) -> str:
+    probe = context.probe
+    if probe is None or not probe.served or not probe.missing:
+        return ""
+    return f"; missing {grouping.named(context, probe.missing, context.plan.size - probe.arrived)}"
 
 
 PLACEHOLDERS: dict[str, Callable[[Context], object]] = {
@@ -162,7 +167,8 @@ PLACEHOLDERS: dict[str, Callable[[Context], object]] = {
     "done": lambda context: context.tally.succeeded,
     "size": lambda context: context.plan.size,
     "idle": of_idle,
-    "roll": _roll,
+    "arrived": _arrived,
+    "missing": _not_arrived,
     "lingering": of_lingering,
 }
 """What the sentence of a clock may name."""

@@ -8,7 +8,6 @@ from muster.state.facts.context import Context
 from muster.state.facts.diagnosis import grouping
 from muster.state.facts.obstacle import Kind, Obstacle
 from muster.state.facts.sentences import EXACT, placed, share, why_idle
-from muster.state.policies.failures import avoidance
 from muster.state.policies.obstacles import (
     KUEUE_GATE,
     PARTLY_QUEUED,
@@ -17,7 +16,7 @@ from muster.state.policies.obstacles import (
     ended_early,
     running_beside,
 )
-from muster.state.summary import watched
+from muster.state.summary import remarks, watched
 from muster.state.vocabulary.pod import Pod
 
 NATIVE: Final = "make it an init container with restartPolicy Always, which ends with the program"
@@ -42,7 +41,7 @@ def _held(context: Context, _: Obstacle) -> str:
 
 def _unplaced(context: Context, _: Obstacle) -> str:
     count = f"{share(context.tally.scheduled, context.plan.size)} members have a node"
-    return f"{count}; {_idle(context, context.tally.unplaced)}{avoidance.said(context)}"
+    return f"{count}; {_idle(context, context.tally.unplaced)}{remarks.of_avoided(context.record)}"
 
 
 def _idle(context: Context, pods: Mapping[str, Pod]) -> str:

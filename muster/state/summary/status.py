@@ -38,14 +38,14 @@ from muster.state.facts.accelerators import held
 from muster.state.facts.context import Context
 from muster.state.facts.sentences import of_lingering, sentence, share, still_running
 from muster.state.facts.words import WORDS
-from muster.state.policies import blocked, container_restarts, edits, silence
-from muster.state.policies.failures import known, recurrence, volume
+from muster.state.policies import blocked, container_restarts, silence
+from muster.state.policies.failures import known, recurrence
 from muster.state.policies.rendezvous import Assembly
 from muster.state.policies.watched import ends
 from muster.state.policies.watched.stale_status import RESTARTED_IN_PLACE
-from muster.state.summary import in_place
+from muster.state.summary import in_place, remarks
 from muster.state.summary.conditions import renew, unseen
-from muster.state.summary.gathering import Gathering, gathering
+from muster.state.summary.gathering import Gathering, gathering, joined
 from muster.state.view.progress import shown_rate
 from muster.state.view.read_only import ReadOnlyBudget
 from muster.state.view.roll import RankState
@@ -91,9 +91,9 @@ def summarize(context: Context, assembly: Assembly) -> Record:
         slow = "" if stuck else at_work.advice(context) or collectives.advice(context)
         named = reason in in_place.NAMED_BY or not record.gathering
         again = "" if named else in_place.said(restarts, record.epoch)
-        edited = edits.sentence(record, plan.edits.remark)
-        more = again, slow, beside, plan.said(record.epoch), edited, volume.sentence(record)
-        message = "; ".join(filter(None, (message, *more)))
+        edited = remarks.of_edits(record, plan.edits.remark)
+        more = again, slow, beside, plan.said(record.epoch), edited, remarks.of_volume(record)
+        message = joined(message, *more)
     return replace(
         record,
         generation=plan.generation,
@@ -137,12 +137,12 @@ def _waiting_for(
     if at_rest and record.phase is Phase.SUSPENDED:
         if admission.held(context) is not None:
             reason = "Queued" if context.view.admission else "Suspended"
-            return reason, "; ".join(filter(None, (said.whole, _still_running(context))))
+            return reason, joined(said.whole, _still_running(context))
         own = context.view.own
         if own is not None and own.queued:
             return "Queued", own.queued
         what = words.suspended.format(kind=context.plan.subject.kind)
-        return "Suspended", "; ".join(filter(None, (what, _still_running(context) if words.beside else "")))
+        return "Suspended", joined(what, _still_running(context) if words.beside else "")
     if at_rest and record.phase is Phase.QUEUED:
         ending = "" if older_pods.clear(context) else f"; waiting for {of_lingering(context)} to terminate"
         return "Queued", f"{said.whole}{ending}"
@@ -158,7 +158,7 @@ def _waiting_for(
             return STALE_MEMBERS, said.whole  # it names the restart, mostly the coordinator's, and the stale
         return assembly.obstacle.reason, said.obstacle if pending else said.whole
     if waiting := gates.awaited(context):
-        return "AwaitingGroup", "; ".join(filter(None, (waiting, said.whole)))
+        return "AwaitingGroup", joined(waiting, said.whole)
     if record.phase is Phase.PENDING:
         if tally.pods < size and tally.scheduled == tally.pods:
             return "CreatingPods", f"{share(tally.pods, size)} pods created"

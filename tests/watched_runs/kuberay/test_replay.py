@@ -207,7 +207,7 @@ def test_the_reason_of_an_attempt_that_is_retried_stays_as_the_cause() -> None:
     seen = story("g")
     assert seen.phases()[-1] == "Failed"
     assert [each.epoch for each in seen.seen][-1] == 1
-    ended = "its controller ended epoch 0: the gang ended: JobFailed: Job entrypoint command failed with exit code 1"
+    ended = "its controller ended epoch 0: JobFailed: Job entrypoint command failed with exit code 1"
     assert ("RestartedByController", ended) in [(reason, text) for _, reason, text in seen.events]
     assert "2 pods still run (first: rj-fail-4bnqp-head-7k5fs)" in seen.at(31.2).message
     assert seen.at(56.0).message == "Job entrypoint command failed with exit code 1"

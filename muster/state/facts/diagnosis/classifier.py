@@ -79,7 +79,7 @@ def without_pod(context: Context, rank: int) -> Diagnosis:
     group = plan.group_of(rank)
     if group is not None and group.gates and gates.closed(context, group):
         waiting = gates.awaited(context) or f"group {group.name} waits for the coordinator to serve"
-        return Diagnosis(Causes.HELD_BACK, "waiting for another group, or the coordinator", waiting)
+        return Diagnosis(Causes.HELD_BACK, "waiting for another group or for the coordinator", waiting)
     if gates.awaits_leader(context, rank):
         why = "the first pod of its group is not ready"
         return Diagnosis(Causes.HELD_BACK, "waiting for the leader of its group", why)
@@ -110,4 +110,6 @@ def _held_back(context: Context) -> Diagnosis:
     if not older_pods.clear(context):
         what = "waiting for pods of an older epoch to terminate"
         return Diagnosis(Causes.HELD_BACK, what, f"{of_lingering(context)}{because}")
-    return Diagnosis(Causes.HELD_BACK, "waiting for the back-off", f"epoch {context.record.epoch}{because}")
+    return Diagnosis(
+        Causes.HELD_BACK, "waiting for the back-off", f"epoch {context.record.epoch} waits for the back-off{because}"
+    )

@@ -188,6 +188,6 @@ def _of_count(context: Context, found: Collection[int]) -> Finding | None:
         ranks=tuple(ranks) if known else (),
         count=missing,
         what=what,
-        evidence=f"{probe.answer.detail}; {probe.answer.partial}",
+        evidence="; ".join(filter(None, (probe.answer.detail, probe.answer.partial))),
         next_step=next_step(context, cause, ranks[0], ""),
     )

@@ -34,7 +34,7 @@ def test_a_command_names_the_object_as_the_command_line_takes_it(subject: Subjec
 
 
 def test_muster_creates_the_missing_pod_of_its_own_runs_only() -> None:
-    assert said(Causes.NOT_CREATED, JOBSET, Engine.NATIVE) == "nothing: Muster creates it"
+    assert said(Causes.NOT_CREATED, JOBSET, Engine.NATIVE) == "wait: Muster creates it"
     assert "its own controller" in said(Causes.NOT_CREATED, JOBSET, Engine.WATCH)
 
 
