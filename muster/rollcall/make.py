@@ -178,7 +178,7 @@ def _row(case: Context, clocks: Clocks) -> dict[str, Any]:
         "devices": {} if record.finished else {printable(name, WORD): count for name, count in held(plan, view)},
         "progress": _progress(progress, case) if progress else None,
         "hint": "" if stuck and stuck.status else quiet.seen(case),
-        "hurts": [each.value for each in hurts(plan, record, view, clocks, now)],
+        "problems": [each.value for each in hurts(plan, record, view, clocks, now)],
     }
 
 

@@ -17,7 +17,7 @@ from tests.builders import answer
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
-PATHS = ("/", "/?hurts=stuck", "/experiments/vision/vit-huge", "/experiments/speech/conformer")
+PATHS = ("/", "/?problem=stuck", "/experiments/vision/vit-huge", "/experiments/speech/conformer")
 
 
 def test_without_a_script_the_page_reloads_and_its_filters_work(here: Site, browse: Open) -> None:

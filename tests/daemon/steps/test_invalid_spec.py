@@ -28,7 +28,7 @@ async def test_an_invalid_spec_is_in_the_status_an_event_and_the_metrics(cluster
     assert 'operator="_invalid",phase="Failed"} 1.0' not in scraped(daemon)
 
 
-def pages_of(manifest: dict[str, Any], hurts: str) -> tuple[str, str, Detail, str]:
+def pages_of(manifest: dict[str, Any], problem: str) -> tuple[str, str, Detail, str]:
     """The list of what hurts so, the page of the experiment, its document, and the message in its status."""
     known: list[tuple[Subject, str]] = []
 
@@ -43,7 +43,7 @@ def pages_of(manifest: dict[str, Any], hurts: str) -> tuple[str, str, Detail, st
     beside_a_daemon(story)
     ((subject, message),) = known
     pages = Pages(Web([subject]), lambda: "", lambda: subject.record.finished_at or 0.0, Runbooks())
-    (fleet, _) = asyncio.run(pages.fleet(Anyone(), {"hurts": hurts}))
+    (fleet, _) = asyncio.run(pages.fleet(Anyone(), {"problem": problem}))
     own = pages.experiment(subject, {})[0]
     return unescape(fleet.html), unescape(own.html), pages.document(subject), message
 
