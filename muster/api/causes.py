@@ -42,7 +42,7 @@ class Cause(msgspec.Struct, frozen=True, gc=False):
         Message,
         Wire("Device of the pod that was reported as Unhealthy (status.containerStatuses.allocatedResourcesStatus)."),
     ] = ""
-    final: Annotated[Mark, Wire("Whether the run ended for it, so that the message of its end has it.")] = False
+    final: Annotated[Mark, Wire("Whether the run ended because of it: then the message of the end has it.")] = False
 
 
 class ContainerRestarts(msgspec.Struct, frozen=True, gc=False):

@@ -22,7 +22,7 @@ class Stuck(msgspec.Struct, frozen=True, gc=False):
     """Why the gang is stuck, and by which members: what its end is charged to where the others give up."""
 
     cause: Annotated[
-        Reason, Wire("Why these members keep the gang, in one word of docs/reasons.md; empty where none does.")
+        Reason, Wire("Why these members block the gang, in one word of docs/reasons.md; empty where none does.")
     ]
     evidence: Annotated[Message, Wire("What showed it.")]
     ranks: Annotated[RankRanges, Wire("Their ranks, such as 2 or 8-15; empty where it is the whole gang.")]

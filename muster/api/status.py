@@ -299,7 +299,7 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
     blocked: Annotated[Blocked | None, Wire("What keeps a member from starting or working, and since when.")] = None
     stuck: Annotated[
         Stuck | None,
-        Wire("Why it is Stuck, and which members keep the gang of this epoch.", summary=True, life=Life.EPOCH),
+        Wire("Why it is Stuck, and which members block the gang of this epoch.", summary=True, life=Life.EPOCH),
     ] = None
     """It outlives the answers of a coordinator that ends because of it, and the daemon."""
     cause: Annotated[Cause | None, Wire("Why the last epoch ended.")] = None

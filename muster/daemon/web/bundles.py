@@ -56,7 +56,7 @@ class Bundles:
         """The archive of that run for the owner of ``token``, whose name is ``reader``. Raises ``Refused``."""
         key = reader or sha256(token.encode()).hexdigest()
         if key in self._made_for:
-            raise Refused(429, "A bundle is being made for you; one at a time is.")
+            raise Refused(429, "A bundle is being made for you already; only one at a time is.")
         self._made_for.add(key)
         began = time.monotonic()
         try:

@@ -88,7 +88,7 @@ PROGRESS_POSTS = Metric(
 RIGHTS_MISSING = Metric(
     "muster_rights_missing",
     Type.GAUGE,
-    "1 while the API server keeps refusing this kind of request for want of a right or of a valid token, 0 once it is "
+    "1 while the API server refuses this kind of request because a right or a valid token is missing, 0 once it is "
     "allowed again. Absent for kinds of requests that were never refused.",
     ("verb", "resource"),
 )

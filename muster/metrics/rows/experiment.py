@@ -40,7 +40,7 @@ RANKS_MISSING = Metric(
 RANKS_MISSING_BY_CAUSE = Metric(
     "muster_experiment_ranks_missing_by_cause",
     Type.GAUGE,
-    "The missing ranks by what keeps them, as far as their pods show it; their sum is muster_experiment_ranks_missing.",
+    "The missing ranks by their cause, as far as their pods show it; their sum is muster_experiment_ranks_missing.",
     (*ONE, "cause"),
     lean=Lean.NOT_ZERO,
 )

@@ -66,7 +66,7 @@ def test_a_status_that_cannot_be_read_is_on_the_page() -> None:
     assert "stuck: StatusUnreadable" in fleet
     assert "badge soon" not in fleet  # no phase is claimed
     assert "'Dreaming' is not a phase" in own
-    assert "nothing is decided about it until its status can be read" in own
+    assert "Muster does nothing with it until its status can be read" in own
     assert document.since == ""
 
 

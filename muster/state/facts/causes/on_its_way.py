@@ -196,7 +196,7 @@ class OnItsWay:
         "no pod of that rank exists",
         "wait: Muster creates it",
         "look why its own controller does not create it: kubectl get events -n NAMESPACE; "
-        "of labelled pods, create it, or correct the annotation muster.dev/size",
+        "if the pods are found by a label, create it, or correct the annotation muster.dev/size",
         charge=by_platform("RanksNotStarted"),
     )
     AWAITS_COORDINATOR = MissingCause(
