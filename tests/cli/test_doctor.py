@@ -381,7 +381,10 @@ def test_a_user_with_few_rights_learns_what_they_are_and_what_cannot_be_seen(clu
     view, edit = denied
     assert (view["state"], edit["state"]) == ("warning", "warning")
     assert "you may not get pods/log (needed for: logs)" in view["found"]
-    assert "create experiments.muster.dev; delete experiments.muster.dev (needed for: submit, delete, prune)" in edit["found"]
+    assert (
+        "create experiments.muster.dev; delete experiments.muster.dev (needed for: submit, delete, prune)"
+        in edit["found"]
+    )
     assert "--clusterrole=view" in view["next"]
     assert "--clusterrole=edit" in edit["next"]
     assert "you may not list its pods" in found["daemon"][0]["found"]

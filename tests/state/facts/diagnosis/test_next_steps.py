@@ -50,7 +50,7 @@ def test_no_step_of_a_watched_run_relies_on_what_muster_does_for_its_own(cause: 
 
 def test_a_gang_that_nothing_answers_for_is_not_promised_its_stacks() -> None:
     without = said(Causes.COORDINATOR_FROZEN, EXPERIMENT, Engine.NATIVE)
-    assert "muster stacks run -n team (without py-spy in the image or spec.assist it shows only whether" in without
+    assert "muster stacks run -n team (for stacks it needs spec.assist, or py-spy in the image)" in without
     assert without.endswith("then restart the gang (muster restart run -n team)")
 
 
