@@ -134,8 +134,7 @@ CLOCK_STEPS = Metric(
 INTERNAL_ERRORS = Metric(
     "muster_internal_errors_total",
     Type.COUNTER,
-    "Unexpected exceptions that one object caused, by place: watch, clock, step, event. Each is a bug; its experiment"
-    " is tried again and the others continue.",
+    "Unexpected exceptions over one object, by place: watch, clock, step, event. Each is a bug; others continue.",
     ("place",),
 )
 LABEL_SETS_FOLDED = Metric(

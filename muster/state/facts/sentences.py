@@ -31,10 +31,8 @@ def sentence(cause: Cause) -> str:
     if cause.evidence:
         return f"{blocking(cause)}; then {cause.evidence}"
     why = f": {cause.message}" if cause.message else ""
-    if cause.rank >= 0 and not cause.pod:  # it is not known to have ended
-        return f"{who}: {cause.reason}{why}"
-    if cause.rank < 0 and cause.reason:
-        return f"{cause.reason}{why}"
+    if not cause.pod and cause.reason:  # it is not known to have ended, or no rank is
+        return f"{who}: {cause.reason}{why}" if cause.rank >= 0 else f"{cause.reason}{why}"
     return f"{who} {_ended(cause, cause.reason)}{_where(cause)}{why}{_last_line(cause)}{of_device(cause.device)}"
 
 

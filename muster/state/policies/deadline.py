@@ -123,7 +123,9 @@ def _alerts_only(clock: ClockRule) -> bool:
 
 def sentence(context: Context, clock: ClockRule) -> str:
     """What has not happened, and within which time."""
-    text = clock.sentence.format_map(_Placeholders(context, within=f"within {clock.after:g} s"))
+    within = f"within {clock.after:g} s"
+    roll = _roll(context, within) if clock.name is ClockName.ASSEMBLY else ""
+    text = clock.sentence.format_map(_Placeholders(context, within=within, roll=roll))
     ends = of_ends(context) if _names_ends(context, clock) else ""
     reported = context.view.progress_of(context.record.epoch) if clock.name is ClockName.PROGRESS else None
     if reported is not None:
@@ -148,18 +150,13 @@ class _Placeholders(dict[str, object]):
         return PLACEHOLDERS[key](self._context)
 
 
-def _arrived(context: Context) -> str:
+def _roll(context: Context, within: str) -> str:
     probe = context.probe
     if probe is None or not probe.served:
-        return "the coordinator did not serve"
-    return f"only {probe.arrived}/{context.plan.size} ranks arrived"
-
-
-def _not_arrived(context: Context) -> str:
-    probe = context.probe
-    if probe is None or not probe.served or not probe.missing:
-        return ""
-    return f"; missing {grouping.named(context, probe.missing, context.plan.size - probe.arrived)}"
+        return f"the coordinator did not serve {within}"
+    size = context.plan.size
+    missing = grouping.named(context, probe.missing, size - probe.arrived) if probe.missing else ""
+    return f"only {probe.arrived}/{size} ranks arrived {within}{missing and f'; missing {missing}'}"
 
 
 PLACEHOLDERS: dict[str, Callable[[Context], object]] = {
@@ -167,8 +164,6 @@ PLACEHOLDERS: dict[str, Callable[[Context], object]] = {
     "done": lambda context: context.tally.succeeded,
     "size": lambda context: context.plan.size,
     "idle": of_idle,
-    "arrived": _arrived,
-    "missing": _not_arrived,
     "lingering": of_lingering,
 }
 """What the sentence of a clock may name."""

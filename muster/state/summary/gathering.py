@@ -26,7 +26,6 @@ from muster.state.view.roll import CoordinatorState
 from muster.state.vocabulary.coordinator import Coordinator
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.record import ConditionType, Phase
-from muster.state.vocabulary.rules import ClockName
 
 CUT_OFF: Final = (
     "; a closed port would refuse: look for a NetworkPolicy, at network and node, then at a process that hangs"
@@ -67,7 +66,8 @@ def gathering(context: Context, assembly: Assembly) -> Gathering:
     by_obstacle = obstacle is not None and obstacle.reason == reason
     by_roll = bool(reason) and not own and not by_obstacle
     named = obstacle is not None and not by_roll and _names_the_same(assembly, obstacle, roll)
-    repeated = named or (assembly.recorded and reason in rendezvous.ROLL_SAYS) or _by_assembly_clock(assembly)
+    repeated = named or (assembly.recorded and reason in rendezvous.ROLL_SAYS)
+    repeated = repeated or (reason == "AssemblyDeadlineExceeded" and assembly.roll is Roll.ANSWER)  # it has the roll
     whole = ("" if by_obstacle else own, hindrance, "" if repeated else roll.text)
     stuck = own or (hindrance if by_obstacle else roll.text if by_roll else "")
     return Gathering(hindrance if named else roll.text, hindrance, stuck, joined(*whole))
@@ -77,12 +77,6 @@ def joined(*parts: str) -> str:
     """The parts that there are as one sentence; messages of refusals end in a full stop of their own."""
     shown = list(filter(None, parts))
     return "; ".join([*(each.removesuffix(".") for each in shown[:-1]), *shown[-1:]])
-
-
-def _by_assembly_clock(assembly: Assembly) -> bool:
-    """It is stuck by the clock that counts who has arrived, so its sentence has the roll."""
-    stuck_by = next((each.name for each in assembly.passed if each.reason == assembly.stuck), None)
-    return stuck_by is ClockName.ASSEMBLY and assembly.roll is Roll.ANSWER and not assembly.recorded
 
 
 def _names_the_same(assembly: Assembly, obstacle: Obstacle, roll: _Part) -> bool:

@@ -32,6 +32,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from muster.api.values.humanize import age
 from muster.api.wire.kinds import MAX_COUNTER
 from muster.state.facts import admission, at_work, collectives, gates, older_pods
 from muster.state.facts.accelerators import held
@@ -43,11 +44,13 @@ from muster.state.policies.failures import known, recurrence
 from muster.state.policies.rendezvous import Assembly
 from muster.state.policies.watched import ends
 from muster.state.policies.watched.stale_status import RESTARTED_IN_PLACE
-from muster.state.summary import in_place, remarks
+from muster.state.summary import in_place
 from muster.state.summary.conditions import renew, unseen
 from muster.state.summary.gathering import Gathering, gathering, joined
-from muster.state.view.progress import shown_rate
+from muster.state.summary.history import members, of_edits, of_volume
+from muster.state.view.progress import Progress
 from muster.state.view.read_only import ReadOnlyBudget
+from muster.state.view.recorder.arrivals import Arrivals, who
 from muster.state.view.roll import RankState
 from muster.state.view.stale_members import STALE_MEMBERS
 from muster.state.vocabulary.coordinator import Completeness
@@ -91,8 +94,8 @@ def summarize(context: Context, assembly: Assembly) -> Record:
         slow = "" if stuck else at_work.advice(context) or collectives.advice(context)
         named = reason in in_place.NAMED_BY or not record.gathering
         again = "" if named else in_place.said(restarts, record.epoch)
-        edited = remarks.of_edits(record, plan.edits.remark)
-        more = again, slow, beside, plan.said(record.epoch), edited, remarks.of_volume(record)
+        edited = of_edits(record, plan.edits.remark)
+        more = again, slow, beside, plan.said(record.epoch), edited, of_volume(record)
         message = joined(message, *more)
     return replace(
         record,
@@ -163,10 +166,7 @@ def _waiting_for(
         if tally.pods < size and tally.scheduled == tally.pods:
             return "CreatingPods", f"{share(tally.pods, size)} pods created"
         scheduled = next(each for each in conditions if each.type is ConditionType.SCHEDULED)
-        return (
-            "Pending",
-            f"starting {size} {'member' if size == 1 else 'members'}" if scheduled.status else scheduled.message,
-        )
+        return "Pending", f"starting {members(size)}" if scheduled.status else scheduled.message
     if record.phase is Phase.ASSEMBLING:
         return "AwaitingRanks", said.whole
     if stale:
@@ -257,3 +257,35 @@ def write_at(before: Record, after: Record, now: float) -> float | None:
         return None
     resumes = before.steps is not None and before.steps.epoch < after.steps.epoch
     return min(before.updated_at, now) + (WORDS_AFTER if resumes else STEPS_AFTER)
+
+
+def of_progress(progress: Progress, now: float) -> str:
+    """Return how far the gang has come, for pages: ``step 1,840, 9.81 steps/s, slowest rank 2 at 1,838``."""
+    parts = [f"step {progress.step:,}"]
+    if progress.rate is not None:
+        parts.append(f"{shown_rate(progress.rate)} steps/s")
+    if progress.slowest is not None:
+        parts.append(f"slowest rank {progress.slowest} at {progress.slowest_step:,}")
+    if progress.straggling:
+        parts.append(f"{progress.straggling} {'straggler' if progress.straggling == 1 else 'stragglers'}")
+    if progress.hung:
+        parts.insert(0, f"no step since {age(now - progress.moved_at)}")
+    return ", ".join(parts)
+
+
+def shown_rate(rate: float) -> str:
+    """Return three digits: 9.81, 0.0125, 1,840."""
+    return f"{rate:,.0f}" if rate >= 1000 else f"{rate:.3g}"
+
+
+def of_arrivals(arrivals: Arrivals) -> str:
+    """Return who comes last to which collectives, by how much, for pages; empty where none does."""
+    last = arrivals.last
+    if not last:
+        return ""
+    one = last[0]
+    it = "it waits" if len(last) == 1 else f"rank {one.rank} waits"
+    return (
+        f"{who(arrivals)}, {one.seconds:.2g} s after half of the others: "
+        f"{it} in them for {one.waits:.0%} of its time, they for {one.others:.0%}"
+    )

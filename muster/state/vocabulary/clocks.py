@@ -44,13 +44,7 @@ CLOCKS = (
         "no program started {within}: {idle}",
         after=600.0,
     ),
-    ClockRule(
-        ClockName.ASSEMBLY,
-        Moment.ASSEMBLING,
-        Moment.ASSEMBLED,
-        "AssemblyDeadlineExceeded",
-        "{arrived} {within}{missing}",
-    ),
+    ClockRule(ClockName.ASSEMBLY, Moment.ASSEMBLING, Moment.ASSEMBLED, "AssemblyDeadlineExceeded", "{roll}"),
     ClockRule(
         ClockName.RUN,
         Moment.ASSEMBLED,

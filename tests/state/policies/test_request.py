@@ -22,12 +22,12 @@ def test_the_gang_is_restarted_once_and_charged_to_no_budget() -> None:
     assert kept.cause is not None
     assert (kept.cause.reason, kept.cause.message, kept.restart_request) == (
         "Requested",
-        f"restart requested by {ASKED}",
+        f"restart by {ASKED}",
         ASKED,
     )
     assert [(each.reason, each.count) for each in kept.restart_reasons] == [("Requested", 1)]
     (line,) = [line for line in kept.story if line.reason == "GangRestart"]
-    assert line.message == f"epoch 0 ended (not counted): Requested: restart requested by {ASKED}"
+    assert line.message == f"epoch 0 ended (not counted): Requested: restart by {ASKED}"
     for rank in range(4):
         story.gone(rank, 0)
     story.look(1)

@@ -31,10 +31,8 @@ def link(filters: Filters, query: dict[str, str], **changed: str) -> str:
 
 def chips(shown: Fleet, filters: Filters, query: dict[str, str]) -> Part:
     """A link for all, and one for everything that hurts, each with its count."""
-    counts = shown.counts["problem"]
-    everything = _chip(
-        "all", shown.passing.get("problem", 0), link(filters, query, problem=""), not filters.problem, "all"
-    )
+    counts, passing = shown.counts["problem"], shown.passing.get("problem", 0)
+    everything = _chip("all", passing, link(filters, query, problem=""), not filters.problem, "all")
     items = [everything]
     for hurt in Hurt:
         count = counts.get(hurt.value, 0)
@@ -74,9 +72,7 @@ def _form(shown: Fleet, filters: Filters, query: dict[str, str]) -> Part:
             for each, count in sorted(counts.items())
         ]
         fields.append(element("label", title, element("select", *options, name=name, id=f"filter-{name}")))
-    hidden = {
-        name: value for name, value in (("problem", filters.problem), ("refresh", query.get("refresh", ""))) if value
-    }
+    hidden = {name: v for name, v in (("problem", filters.problem), ("refresh", query.get("refresh", ""))) if v}
     fields += [element("input", type="hidden", name=name, value=value) for name, value in hidden.items()]
     fields.append(element("button", "Filter", type="submit"))
     if filters.stated():

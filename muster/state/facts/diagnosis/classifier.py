@@ -110,6 +110,4 @@ def _held_back(context: Context) -> Diagnosis:
     if not older_pods.clear(context):
         what = "waiting for pods of an older epoch to terminate"
         return Diagnosis(Causes.HELD_BACK, what, f"{of_lingering(context)}{because}")
-    return Diagnosis(
-        Causes.HELD_BACK, "waiting for the back-off", f"epoch {context.record.epoch} waits for the back-off{because}"
-    )
+    return Diagnosis(Causes.HELD_BACK, "waiting for the back-off", f"epoch {context.record.epoch} is next{because}")

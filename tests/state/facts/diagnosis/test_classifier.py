@@ -303,7 +303,7 @@ def test_a_restart_is_held_back_by_its_back_off_and_says_what_ended_the_last_epo
     cause: Cause | None, because: str
 ) -> None:
     found = without_pod(context(now=record(phase=Phase.RESTARTING, epoch=1, cause=cause)), 2)
-    assert found[:3] == (Causes.HELD_BACK, "waiting for the back-off", f"epoch 1 waits for the back-off{because}")
+    assert found[:3] == (Causes.HELD_BACK, "waiting for the back-off", f"epoch 1 is next{because}")
 
 
 @pytest.mark.parametrize("phase", [Phase.RESTARTING, Phase.PENDING])

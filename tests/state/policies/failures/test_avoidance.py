@@ -125,4 +125,4 @@ def test_a_pod_that_finds_no_node_names_the_nodes_that_are_left_out() -> None:
     story.record = record(node_failures=(NodeFailures("node-2", 1, avoided=True),), epoch_at=story.now, size=4)
     story.set(0, waiting_reason="Unschedulable", waiting_message="0/4 nodes are available")
     story.look()
-    assert "left out because the experiment failed on it: node-2" in story.kept.message
+    assert "nodes that are avoided after failures: node-2" in story.kept.message

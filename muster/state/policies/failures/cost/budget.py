@@ -38,10 +38,7 @@ def used(record: Record) -> int:
 
 
 def share(plan: Plan, record: Record) -> str:
-    """``4 of 6``, ``1 of 3 since its last progress``: the counted restarts that count now, of those allowed.
-
-    Without a limit it is their number alone.
-    """
+    """``4 of 6``, ``1 of 3 since its last progress``: the counted restarts that count now, of those allowed."""
     limit = f" of {plan.restarts.limit}" if plan.restarts.limit < MAX_EPOCH else ""
     return f"{used(record)}{limit}{_span(plan)}"
 
