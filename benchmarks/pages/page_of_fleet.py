@@ -48,7 +48,7 @@ class All:
 def run() -> list[Result]:
     """Answer as the server does, without the socket."""
     results = []
-    query = Query.of([("hurts", "missing"), ("limit", str(MOST))])
+    query = Query.of([("problem", "missing"), ("limit", str(MOST))])
     for among, running in ((f"{RUNNING:,} of them running", RUNNING), ("all of them running", EXPERIMENTS)):
         index = All(subjects(running, EXPERIMENTS - running, running))
         pages = Pages(index, lambda: "leading", lambda: NOW + 60, Runbooks("https://example.org/runbooks"))

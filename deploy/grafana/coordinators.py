@@ -66,8 +66,8 @@ def _now(of: Framework) -> Sequence[Panel]:
         ),
         Table(
             (10, 12, "Coordinators that do not serve"),
-            "refused: nothing listens on the port. timeout: no answer in time. silent: the port accepts and says "
-            "nothing, as a frozen process does. tls, other-protocol: something else is there.",
+            "refused: nothing listens on the port. timeout: no answer in time. silent: the port accepts and sends "
+            "nothing, as a frozen process does. tls, other-protocol: something else answers.",
             (
                 Column(
                     "last probe took",
@@ -170,7 +170,7 @@ RAY = _board(
         26,
         "Members run again per hour, by cause",
         "Ray workers and submitters that were run again alone within the hour before each point, in all namespaces. "
-        "The gang went on.",
+        "The gang continued.",
         "muster_member_restarts_total",
         "kuberay",
     ),

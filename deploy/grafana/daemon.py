@@ -53,7 +53,7 @@ NOW = (
     Stat(
         (2, 3, "Stalest watch"),
         "Time since a watch last heard from the API server, bookmarks included: these come every minute, and after "
-        "90 s of silence a watch is opened anew. Decisions and metrics may be as old.",
+        "90 s of silence a watch is opened again. Decisions and metrics may be as old.",
         f"max(muster_watch_staleness_seconds{{{CHOSEN}}})",
         "s",
         STALENESS,
@@ -70,8 +70,8 @@ NOW = (
     ),
     Stat(
         (4, 3, "Errors, one hour"),
-        "Unexpected exceptions that one object caused. Each is a bug; its experiment is tried again, and the others go "
-        "on. The log has the traceback.",
+        "Unexpected exceptions that one object caused. Each is a bug; its experiment is tried again, and the others "
+        "continue. The log has the traceback.",
         f"sum(increase(muster_internal_errors_total{{{CHOSEN}}}[{HOUR}]))",
         steps=BAD_FROM_ONE,
         decimals=0,
@@ -121,7 +121,7 @@ NOW = (
     Table(
         (10, 16, "Watches"),
         "Each watch: whether its first list is complete (1), how long ago it heard the API server, and how often it "
-        "had to be opened again or listed anew within the last hour.",
+        "had to be opened again or listed again within the last hour.",
         (
             Column("synced", f"min by (resource) (muster_watch_synced{{{CHOSEN}}})"),
             Column(
@@ -131,7 +131,7 @@ NOW = (
                 ((None, GREEN), (100, ORANGE), (120, RED)),
             ),
             Column("opened again", _risen("muster_watch_reconnects_total", "resource", HOUR), decimals=0),
-            Column("listed anew", _risen("muster_watch_relists_total", "resource", HOUR), decimals=0),
+            Column("listed again", _risen("muster_watch_relists_total", "resource", HOUR), decimals=0),
             Column(
                 "unreadable objects",
                 _risen("muster_watch_decode_errors_total", "resource", HOUR),

@@ -99,7 +99,7 @@ NOW = (
     ),
     Stat(
         (5, 3, "Next deadline in"),
-        "Time until the nearest of the clocks that run. The table of clocks says which one it is.",
+        "Time until the nearest of the clocks that run. The table of clocks shows which one it is.",
         f"min(muster_experiment_clock_remaining_seconds{{{ONE}}})",
         "dtdurations",
         TIME_LEFT,
@@ -115,7 +115,7 @@ NOW = (
     ),
     Stat(
         (7, 3, "Goodput so far"),
-        "Time in which all ranks were there and running, and it was not Stuck, divided by the time since the start "
+        "Time in which all ranks had arrived and ran, and it was not Stuck, divided by the time since the start "
         "(suspended time left out). Empty before the experiment has run.",
         f"({has_run(ONE)} - {_max('taken_back_seconds_total')}) / {_max('wall_seconds_total')}",
         "percentunit",
@@ -132,7 +132,7 @@ NOW = (
     ),
     Stat(
         (9, 12, "Part of an incident"),
-        "1 while an incident of several runs explains why it is stuck. The alert of the incident then stands for those "
+        "1 while an incident of several runs explains why it is stuck. The alert of the incident then replaces those "
         "of the experiment, and the roll call names it.",
         _max("explained"),
         steps=ODD_FROM_ONE,
@@ -266,7 +266,7 @@ COURSE = (
     ),
     Graph(
         (32, 4, "Goodput"),
-        "Share of the time since the point before in which all ranks were there and running and it was not Stuck, and "
+        "Share of the time since the point before in which all ranks had arrived and ran and it was not Stuck, and "
         "in which it waited for the admission of a queue.",
         {"goodput": goodput(ONE, SPAN), "queued": goodput(ONE, SPAN, kind="queued")},
         "percentunit",

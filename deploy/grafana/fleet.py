@@ -114,7 +114,7 @@ NOW = (
     ),
     Table(
         (7, 24, "Problems now"),
-        "Each stuck experiment with the reason of its condition Stuck, who can mend that, for how long it has "
+        "Each stuck experiment with the reason of its condition Stuck, who can fix that, for how long it has "
         "held, how many ranks are missing, the lowest of them, and the accelerators that it holds meanwhile. "
         "Click an experiment for its dashboard or its roll call, which names the ranks.",
         (
@@ -199,8 +199,8 @@ CAPACITY = (
     ),
     Table(
         (28, 12, "The queue"),
-        "The experiments that wait for admission, and how long each has. muster explain and the roll call say "
-        "what the queue says of it.",
+        "The experiments that wait for admission, and how long each has. muster explain and the roll call show "
+        "the message of the queue.",
         (Column("queued for", _WAITED, "dtdurations"),),
         labels=NAMES,
         empty="None is queued.",
@@ -211,7 +211,7 @@ CAPACITY = (
     Table(
         (8, 12, "Clocks that run out next"),
         "The ten deadlines that are nearest. The total clock ends the experiment; the others do what their action "
-        "says.",
+        "states.",
         (
             Column(
                 "runs out in",
@@ -314,8 +314,8 @@ TRENDS = (
     Graph(
         (31, 6, "Verdicts on restarts per hour"),
         "SameFailureAgain: a gang failed in the same way as before without an advance. Where enforced is true that "
-        "ended the experiment, as its spec asks; else it was only said. BudgetRenewed: a gang made progress, and its "
-        "restarts count no more.",
+        "ended the experiment, as its spec asks; else it was only reported. BudgetRenewed: a gang made progress, and "
+        "its restarts count no more.",
         {"{{verdict}}, enforced: {{enforced}}": _risen("muster_restart_verdicts_total", "verdict, enforced")},
         stacked=True,
         links=("MusterSameFailureAgain", "MusterSameFailureEnded"),

@@ -101,7 +101,7 @@ def any_has_run(window: str) -> str:
 
 
 def goodput(selector: str, window: str, by: str = "", kind: str = "productive") -> str:
-    """The share of the wall time in which all ranks were there and running and it was not Stuck, or of another part."""
+    """The share of the wall time in which all ranks had arrived and ran and it was not Stuck, or of another part."""
     group = f" by ({by})" if by else ""
     if kind == "productive":
         rate = "sum{} (rate(muster_experiment_{}_seconds_total{{{}}}[{}]))".format

@@ -29,7 +29,7 @@ def _now(only: str) -> Sequence[Panel]:
         waiting(
             2,
             "Runs with missing members",
-            "Runs with members that are not there, or have not arrived.",
+            "Runs with members that do not exist, or have not arrived.",
             f"{_MISSING} {only}",
         ),
         Stat((3, 6, "Runs"), "Runs that have not ended.", f"count({_EXPECTED} {only})"),
@@ -63,7 +63,7 @@ def _now(only: str) -> Sequence[Panel]:
             "How many members are missing, by what keeps them.",
             (Column("missing", f"{_BY_CAUSE} > 0 {only}", steps=((None, ORANGE),)),),
             labels=(*NAMES, "cause"),
-            empty="All members are there.",
+            empty="No member is missing.",
             sort="missing",
             cell_links=TO_EXPERIMENT,
             links=("MusterRankMissing",),
@@ -81,7 +81,7 @@ def _history(only: str) -> Sequence[Panel]:
             stepped=True,
             colors=PHASES,
         ),
-        by_cause(21, "Missing members by cause", "Why members are not there.", f"{_BY_CAUSE} {only}"),
+        by_cause(21, "Missing members by cause", "Why members are missing.", f"{_BY_CAUSE} {only}"),
     )
 
 

@@ -118,7 +118,7 @@ class Watch(Strict):
     events: bool = Field(
         True,
         description="let musterd list Events of a pod that has no volumes or no network, and of a watched object whose "
-        "controller does not make its pods; without it neither the sentence nor an incident says why",
+        "controller does not make its pods; without it neither the sentence nor an incident has the cause",
     )
 
 
@@ -256,7 +256,7 @@ DESCRIPTIONS = {
     "http_names": "more Host names that lead to the page (an Ingress), separated by commas; those of the Service "
     "and addresses are known",
     "health_port": "port of the kubelet's probes in the pod",
-    "leader_elect": "one replica leads, the others stand by (a Lease decides); false for a single replica",
+    "leader_elect": "one replica leads, the others are standbys (a Lease decides); false for a single replica",
     "lease_name": "name of the Lease; that of all objects by default",
     "lease_namespace": "its namespace; the release's by default",
 }
@@ -310,7 +310,7 @@ class Values(Strict):
         max_length=50,
         description="name of every object, and of the Lease; musterd if empty",
     )
-    replicas: int = Field(2, ge=0, le=9, description="one leads, the others stand by")
+    replicas: int = Field(2, ge=0, le=9, description="one leads, the others are standbys")
     image: Image = Field(Image(), description="the image of musterd")
     settings: MusterdSettings = Field(  # type: ignore[valid-type]
         MusterdSettings(), description="the settings of `musterd --help`; null leaves a setting to the program"

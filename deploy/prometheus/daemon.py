@@ -22,7 +22,7 @@ unless
         Severity.CRITICAL,
         "No musterd of job {{ $labels.job }} is scraped.",
         "No other alert of Muster can fire. If none runs, no experiment is started, restarted or ended, and gangs that"
-        " run go on; if only the scrape fails (a token, a policy, the name of the job), they are looked after.",
+        " run continue; if only the scrape fails (a token, a policy, the name of the job), they are looked after.",
         hold="1m",
         thresholds=(
             Threshold(
@@ -78,8 +78,8 @@ unless on (job)
   max by (job) (muster_leader_seen) == 1""",
         Severity.CRITICAL,
         "No musterd of job {{ $labels.job }} leads.",
-        "Each one stands by and sees no other one renew the Lease, so no experiment is started, restarted or ended. A"
-        " takeover takes up to 20 s.",
+        "Each one is a standby and sees no other one renew the Lease, so no experiment is started, restarted or ended."
+        " A takeover takes up to 20 s.",
         hold="1m",
         keep=KEEPS_ALL_BACK,
     ),
@@ -88,7 +88,7 @@ unless on (job)
         f"{WATCHES} > @seconds unless {STANDS_BY}",
         Severity.CRITICAL,
         STALE,
-        "The cache from which this musterd decides is this old. A watch that is silent for 90 s is opened anew, so the"
+        "The cache from which this musterd decides is this old. A watch that is silent for 90 s is opened again, so the"
         " API server does not answer.",
         hold="30s",
         thresholds=(TOO_OLD,),
@@ -99,8 +99,8 @@ unless on (job)
         f"{WATCHES} > @seconds and {STANDS_BY}",
         Severity.WARNING,
         STALE,
-        "This musterd stands by. When it leads, it lists everything anew before it decides, which an API server that"
-        " does not answer it prevents.",
+        "This musterd is a standby. When it leads, it lists everything again before it decides, which needs an answer"
+        " of the API server.",
         hold="5m",
         thresholds=(TOO_OLD,),
     ),
@@ -126,7 +126,7 @@ unless on (job)
         "max by (job, namespace, place) (increase(muster_internal_errors_total[@window])) > 0",
         Severity.WARNING,
         "musterd had an unexpected exception in {{ $labels.place }}.",
-        "It is a bug of Muster. The experiment that caused it is tried again with a growing delay; the others go on.",
+        "It is a bug of Muster. The experiment that caused it is tried again after growing pauses; others continue.",
         thresholds=(Threshold("window", "10m", "How long an error is shown."),),
     ),
 )

@@ -52,7 +52,7 @@ unless on (namespace, experiment)
         Severity.CRITICAL,
         f"{ONE}: the coordinator stopped responding ({REASON}).",
         "Its process is frozen or cut off, or has closed its port for longer than @closing, while its pod runs. No rank"
-        " can join or go on, and nothing restarts the gang until the other ranks end.",
+        " can join or continue, and nothing restarts the gang until the other ranks end.",
         thresholds=(
             Threshold(
                 "closing",
@@ -105,7 +105,7 @@ and
         stuck("MusterImageNotPulled"),
         Severity.WARNING,
         f"{ONE}: an image cannot be pulled ({REASON}).",
-        "The kubelet goes on trying. No program of that member runs until the image is there.",
+        "The kubelet keeps trying. No program of that member runs until the image is pulled.",
         hold="1m",
         audience=OF_REASON,
     ),
@@ -123,7 +123,7 @@ and
         stuck("MusterCreateRefused"),
         Severity.WARNING,
         f"{ONE}: the API server refuses what the experiment needs ({REASON}).",
-        "Quota, admission, rights or the API server itself stand in the way. Muster tries again every 5 to 30 s.",
+        "Quota, admission, rights or the API server itself prevents it. Muster tries again every 5 to 30 s.",
         hold="1m",
         audience=OF_REASON,
     ),
@@ -131,8 +131,8 @@ and
         "MusterExperimentStuck",
         stuck_otherwise("MusterExperimentStuck"),
         Severity.WARNING,
-        f"{ONE}: the experiment does not go on ({REASON}).",
-        "The message of its condition Stuck says what stands in the way.",
+        f"{ONE}: the experiment is stuck ({REASON}).",
+        "The message of its condition Stuck has the cause.",
         hold="1m",
         audience=OF_REASON,
     ),
@@ -142,7 +142,7 @@ and
         Severity.CRITICAL,
         f"{ONE}: no rank makes progress ({REASON}){WHERE}.",
         "The whole gang holds its machines and does nothing. The summary has the message of its condition Stuck: the"
-        " last step, the rank that is behind, and the one that stands elsewhere than most with its function and line,"
+        " last step, the rank that is behind, and the one that is elsewhere than most, with its function and line,"
         " as far as they are known. A few steps between two hangs do not end it. `muster explain` and the page have the"
         " innermost calls of that rank.",
         hold="10m",
@@ -190,7 +190,7 @@ and
         "Experiments that ended within @window because their gang failed in the same way again: "
         '{{ $value | printf "%.0f" }}.',
         "Their spec asks for it (sameFailureAction: Fail). They have given their machines back before the budget of"
-        " restarts was used up, and run again only when their owner creates them anew.",
+        " restarts was used up, and run again only when their owner creates them again.",
         thresholds=(Threshold("window", "30m", "For how long such an end is shown."),),
         audience=of_reason(AGAIN),
         placed=False,
@@ -205,7 +205,7 @@ and
 < @share""",
         Severity.INFO,
         f"{ONE}: {{{{ $value | humanizeDuration }}}} are left until its deadline.",
-        "When the clock total runs out, the experiment does what its spec says: it fails, unless another action is"
+        "When the clock total runs out, the experiment does what its spec states: it fails, unless another action is"
         " set.",
         hold="1m",
         thresholds=(

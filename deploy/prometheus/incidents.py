@@ -22,7 +22,7 @@ _CAUSES = (
     f'{{{{ range query (printf "sort_desc(max by (cause, scope) (muster_incident_runs{_OF_IT}))" {_LABELS}) }}}}'
     " ({{ .Labels.cause }}, scope {{ .Labels.scope }}){{ end }}."
 )
-_SUMMARY = f"{{{{ $labels.kind }}}} {{{{ $labels.subject }}}} keeps {{{{ $value }}}} runs{_CAUSES}"
+_SUMMARY = f"{{{{ $labels.kind }}}} {{{{ $labels.subject }}}} blocks {{{{ $value }}}} runs{_CAUSES}"
 _ITS = "kind, subject, audience"
 
 
@@ -42,7 +42,7 @@ INCIDENTS = (
         _incidents("MusterIncident", "!~"),
         Severity.CRITICAL,
         _SUMMARY,
-        "At least three runs are stuck for one subject that only the platform can mend. The page of musterd lists them"
+        "At least three runs are stuck for one subject that only the platform can fix. The page of musterd lists them"
         " first, with the accelerators that they hold.",
         placed=False,
         audience=OF_REASON,
@@ -66,8 +66,8 @@ INCIDENTS = (
         + or_held(EXPLAINED, "namespace, experiment"),
         Severity.INFO,
         "{{ $labels.namespace }}/{{ $labels.experiment }}: an incident explains why it is stuck.",
-        "The alert of its incident, MusterIncident or MusterIncidentLasts, stands for those of this run, which are kept"
-        " back. It is for Alertmanager, and no receiver gets it.",
+        "The alert of its incident, MusterIncident or MusterIncidentLasts, replaces those of this run, which are"
+        " inhibited. It is for Alertmanager, and no receiver gets it.",
         keep=KEEPS_ALL_BACK,
     ),
     Alert(

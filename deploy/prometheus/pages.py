@@ -31,11 +31,11 @@ and the PrometheusRule from an operator that enforces a namespace label
 (`excludedFromEnforcement`), for the same reason.
 
 With these files a frozen coordinator is reported within 30 s (10 s musterd, 5 s scrape, 5 s rules, 5 s Alertmanager);
-with the usual intervals of Prometheus and Alertmanager within 70 s. An alert about an experiment goes on for a minute
+with the usual intervals of Prometheus and Alertmanager within 70 s. An alert about an experiment lasts for a minute
 after its cause (`keep_firing_for`, Prometheus 2.42 or newer), and for 15 minutes while no leader is heard.
 
 `critical` wants a person now, `warning` in working hours, `info` only the owner. `audience` is `researcher` for what
-the owner of the run can mend, and `platform` for what those who run the cluster can. "by reason" is the audience of the
+the owner of the run can fix, and `platform` for what those who run the cluster can. "by reason" is the audience of the
 [reason](../reasons.md#stuck).
 
 ## To silence an alert
@@ -83,7 +83,7 @@ def _alerts() -> Iterator[str]:
     parts = (
         ("About incidents:", INCIDENTS),
         ("About experiments, and runs of other controllers:", EXPERIMENTS),
-        ("About what only another controller can mend, and what it does not:", WATCHED),
+        ("About what only another controller can fix, and does not:", WATCHED),
         ("About musterd itself:", DAEMON),
         ("About the objective of goodput, where [it is switched on](../goodput.md#an-objective):", SLO),
     )

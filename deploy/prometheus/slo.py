@@ -84,8 +84,8 @@ SLO = (
         _burning((3, "1d", "2h"), (1, "3d", "6h")),
         Severity.WARNING,
         "{{ $labels.namespace }}: {{ $value | humanizePercentage }} of the time of its @whose is wasted.",
-        "Runs of the namespace are stuck, recover or lose work, so much that the objective of a month is not"
-        " kept if it goes on.",
+        "Runs of the namespace are stuck, recover or lose work, so much that the objective of a month is"
+        " missed if it continues.",
         hold="15m",
     ),
 )

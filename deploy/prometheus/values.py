@@ -54,7 +54,7 @@ def schema() -> dict[str, Any]:
         },
         "slo": _object(
             {
-                "enabled": {"type": "boolean", "description": "Whether the group muster-slo is there."},
+                "enabled": {"type": "boolean", "description": "Whether the group muster-slo exists."},
                 "objective": {
                     "type": ["number", "string"],
                     "exclusiveMinimum": 0,
@@ -85,7 +85,7 @@ def values_of(alert: Alert) -> dict[str, Any]:
 
 def _alert(alert: Alert) -> dict[str, Any]:
     properties: dict[str, Any] = {
-        "enabled": {"type": "boolean", "description": "Whether the rule is there."},
+        "enabled": {"type": "boolean", "description": "Whether the rule exists."},
         "severity": {"type": "string", "minLength": 1, "description": f"One of {', '.join(Severity)}, or your own."},
         "for": {**_DURATION, "description": "How long the expression must be true."},
         "labels": {

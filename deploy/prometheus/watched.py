@@ -44,7 +44,7 @@ UNMENDED = (
         stuck("MusterStatusIsFalse"),
         Severity.WARNING,
         f"{ONE}: the status that its controller shows is not what has happened ({REASON}).",
-        "The program has ended or failed, and the object says that it goes on. Who waits for it waits for ever.",
+        "The program has ended or failed, and the object still reports that it runs. What waits for it waits for ever.",
         hold="1m",
         audience=OF_REASON,
     ),
@@ -100,7 +100,7 @@ and on ({_ITS})
 unless on (namespace, experiment)
   max by (namespace, experiment) (muster_experiment_stuck) == 1""",
         Severity.WARNING,
-        f"{ONE}: its clock {{{{ $labels.clock }}}} ran out {{{{ $value | humanizeDuration }}}} ago, and it goes on.",
+        f"{ONE}: its clock {{{{ $labels.clock }}}} ran out {{{{ $value | humanizeDuration }}}} ago, and it still runs.",
         "What was to follow has been asked for and has not happened: its own controller does not suspend it, a"
         " finalizer holds it, or musterd cannot write.",
         thresholds=(Threshold("seconds", 120, "Seconds in which what follows must have happened."),),

@@ -13,7 +13,7 @@ class Cause(msgspec.Struct, frozen=True, gc=False):
 
     epoch: Annotated[Counter, Wire("The epoch that ended.")]
     reason: Annotated[Reason, Wire("The failure in one word.")]
-    message: Annotated[Message, Wire("What is known of it: its exception, or what kubelet or scheduler say.")] = ""
+    message: Annotated[Message, Wire("Details of it: its exception, or the message of the kubelet or scheduler.")] = ""
     at: Annotated[Time, Wire("When the container ended.", name="time", stays="it is over")] = 0.0
     pod: Annotated[Name, Wire("Pod of the first container that failed.")] = ""
     uid: Annotated[Name, Wire("Uid of that pod.")] = ""
@@ -29,7 +29,7 @@ class Cause(msgspec.Struct, frozen=True, gc=False):
     """Such an end is not charged to restartPolicy.backoffLimit."""
     place: Annotated[Name, Wire("Where there are several groups: the member by its group, as worker-1.")] = ""
     last_line: Annotated[
-        Message, Wire("The last line that the container printed, where nothing in its log says why it ended.")
+        Message, Wire("The last line that the container printed, if its log does not show why it ended.")
     ] = ""
     evidence: Annotated[
         Message,
@@ -42,7 +42,7 @@ class Cause(msgspec.Struct, frozen=True, gc=False):
         Message,
         Wire("Device of the pod that was reported as Unhealthy (status.containerStatuses.allocatedResourcesStatus)."),
     ] = ""
-    final: Annotated[Mark, Wire("Whether the run ended for it, so that the message of its end has it.")] = False
+    final: Annotated[Mark, Wire("Whether the run ended because of it: then the message of the end has it.")] = False
 
 
 class ContainerRestarts(msgspec.Struct, frozen=True, gc=False):

@@ -28,7 +28,7 @@ class FindingThen(msgspec.Struct, frozen=True, gc=False):
     """Members that one cause kept when the epoch ended."""
 
     cause: Annotated[Reason, Wire("The cause, in one word of docs/reasons.md.", required=True)]
-    sentence: Annotated[Sentence, Wire("Which members it kept, and how.")]
+    sentence: Annotated[Sentence, Wire("Which members it blocked, and how.")]
     evidence: Annotated[Message, Wire("What showed it.")] = ""
     ranks: Annotated[RankRanges, Wire("Their ranks, the lowest of them where they are many.")] = ""
     count: Annotated[Counter, Wire("How many members they were.")] = 0
@@ -66,11 +66,11 @@ class EpochEvidence(msgspec.Struct, frozen=True, gc=False):
         Time | None, Wire("Since when it was true for that reason.", name="stuckTime", stays="it is over")
     ] = None
     stuck_by: Annotated[Message, Wire("The sentence of that condition.")] = ""
-    known: Annotated[Message, Wire("Which members were known to keep the gang while it was Stuck.")] = ""
+    known: Annotated[Message, Wire("Which members were known to block the gang while it was Stuck.")] = ""
     roll: Annotated[RollCall | None, Wire("The last roll call.")] = None
     steps: Annotated[Sentence, Wire("How far the programs had come, where they report steps.")] = ""
     collectives: Annotated[Message, Wire("Who had not entered which collective, where processes publish them.")] = ""
-    places: Annotated[Message, Wire("Where the ranks stood, where their processes say it.")] = ""
+    places: Annotated[Message, Wire("Where the ranks were, if their processes report it.")] = ""
     findings: Annotated[
         tuple[FindingThen, ...],
         Wire("Why members were missing or not at work, the most decisive cause first.", most=MAX_FINDINGS, sparse=True),

@@ -81,10 +81,8 @@ class EpochSteps(msgspec.Struct, frozen=True, gc=False):
     checkpoint_restore: Annotated[Counter, Wire("Counted of its pauses for restoring a checkpoint.")] = 0
     other: Annotated[Counter, Wire("Counted of its other pauses.")] = 0
     stuck: Annotated[Counter, Wire("Counted as Stuck since its roll was complete, its pauses left out.")] = 0
-    hang: Annotated[Count, Wire("Of the hang that lasts: what was counted when it was said.")] = 0
-    held: Annotated[
-        Count, Wire("Of the hang that lasts: what is counted when it is over, and its length is known.")
-    ] = 0
+    hang: Annotated[Count, Wire("Of the present hang: what was counted when it was reported.")] = 0
+    held: Annotated[Count, Wire("Of the present hang: what is counted when it ends, and its length is known.")] = 0
 
 
 class Goodput(msgspec.Struct, frozen=True, gc=False):

@@ -22,13 +22,13 @@ class Stuck(msgspec.Struct, frozen=True, gc=False):
     """Why the gang is stuck, and by which members: what its end is charged to where the others give up."""
 
     cause: Annotated[
-        Reason, Wire("Why these members keep the gang, in one word of docs/reasons.md; empty where none does.")
+        Reason, Wire("Why these members block the gang, in one word of docs/reasons.md; empty where none does.")
     ]
     evidence: Annotated[Message, Wire("What showed it.")]
     ranks: Annotated[RankRanges, Wire("Their ranks, such as 2 or 8-15; empty where it is the whole gang.")]
     since: Annotated[Time, Wire("Since when it is known.", name="time", moves=True)]
     until: Annotated[
-        Time | None, Wire("When it was mended, while they have not arrived.", name="untilTime", moves=True)
+        Time | None, Wire("When it was resolved, while the ranks have not arrived.", name="untilTime", moves=True)
     ] = None
     reason: Annotated[Reason, Wire("Reason of the condition Stuck.")] = ""
     subject: Annotated[Name, Wire("The node, pod or queue that it is about, where there is one.")] = ""

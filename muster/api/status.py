@@ -250,7 +250,7 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
     ] = None
     updated_at: Annotated[
         Time,
-        Wire("When this status was written.", name="updateTime", summary=True, stays="it says when this was written"),
+        Wire("When this status was written.", name="updateTime", summary=True, stays="it shows when this was written"),
     ] = 0.0
     restart_request: Annotated[
         Name, Wire("The last request for a restart (annotation muster.dev/restart) that was followed.")
@@ -267,13 +267,13 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
     volume_lost_at: Annotated[
         Time | None,
         Wire(
-            "When that claim was found to be gone; it was made anew, without its data.",
+            "When that claim was found to be gone; it was created again, without its data.",
             name="volumeLostTime",
             stays="it is over",
         ),
     ] = None
     deadline: Annotated[
-        WholeTime | None, Wire("When the total clock (timeout) runs out.", stays="it is computed anew from startTime")
+        WholeTime | None, Wire("When the total clock (timeout) runs out.", stays="it is computed again from startTime")
     ] = None
     broken_at: Annotated[
         Time | None,
@@ -299,7 +299,7 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
     blocked: Annotated[Blocked | None, Wire("What keeps a member from starting or working, and since when.")] = None
     stuck: Annotated[
         Stuck | None,
-        Wire("Why it is Stuck, and which members keep the gang of this epoch.", summary=True, life=Life.EPOCH),
+        Wire("Why it is Stuck, and which members block the gang of this epoch.", summary=True, life=Life.EPOCH),
     ] = None
     """It outlives the answers of a coordinator that ends because of it, and the daemon."""
     cause: Annotated[Cause | None, Wire("Why the last epoch ended.")] = None

@@ -15,7 +15,7 @@ from muster.cli.terminal.colours import plain, say
 from muster.cli.terminal.streams import prepare_streams
 
 VERBS = {
-    "diagnose": Verb("muster.cli.commands.diagnosing.diagnose:diagnose", "Say who is missing from a run, and why."),
+    "diagnose": Verb("muster.cli.commands.diagnosing.diagnose:diagnose", "Show who is missing from a run, and why."),
     "init": Verb("muster.cli.commands.files.init:init", "Write a commented manifest to start from."),
     "lint": Verb("muster.cli.commands.files.lint:lint", "Print everything that is wrong with manifests."),
     "convert": Verb("muster.cli.commands.files.convert:convert", "Print the Experiment that a manifest becomes."),
@@ -24,7 +24,7 @@ VERBS = {
     "submit": Verb("muster.cli.commands.submit:submit", "Create an experiment from a manifest."),
     "list": Verb("muster.cli.commands.several.listing:list_experiments", "List experiments."),
     "top": Verb("muster.cli.commands.several.top:top", "Show experiments, the most urgent first."),
-    "incidents": Verb("muster.cli.commands.incidents.incidents:incidents", "List what keeps several runs at once."),
+    "incidents": Verb("muster.cli.commands.incidents.incidents:incidents", "List causes that block several runs."),
     "nodes": Verb("muster.cli.commands.incidents.nodes:nodes", "List the nodes that failed runs, the worst first."),
     "get": Verb("muster.cli.commands.get:get", "Show an experiment, its members and what it waits for."),
     "goodput": Verb("muster.cli.commands.goodput.goodput:goodput", "Show where the time of experiments went."),

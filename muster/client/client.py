@@ -175,7 +175,7 @@ class Client:
 
         It never ends by itself; a watch that breaks is opened again.
         """
-        refuse_watched(name or "", "`muster get` shows how it is now, and musterd's page how it goes on")
+        refuse_watched(name or "", "`muster get` shows it once, and musterd's page follows it")
         subject, own = parse(name or "")
         path = collection_path(None if everywhere else namespace or self.namespace, subject)
         params = {"fieldSelector": f"metadata.name={own}"} if own else {}

@@ -147,11 +147,11 @@ class Settings(BaseSettings):
     )
     watch_silence: Seconds = Field(
         ReflectorSettings().silence,
-        description="seconds without a byte after which a watch is opened anew; bookmarks come every 60, if not late",
+        description="seconds without a byte after which a watch is opened again; bookmarks come every 60, if not late",
     )
     shutdown_timeout: Seconds = Field(20.0, description="seconds all stages of a shutdown may take together")
     leader_elect: bool = Field(
-        False, description="run beside other musterds: one leads, the others stand by (a Lease decides)"
+        False, description="run beside other musterds: one leads, the others are standbys (a Lease decides)"
     )
     lease_name: str = Field("musterd", pattern=NAME, max_length=253, description="name of the Lease")
     lease_namespace: str = Field(
@@ -161,7 +161,7 @@ class Settings(BaseSettings):
         description="its namespace; the daemon's own in a cluster, else default",
     )
     lease_duration: Seconds = Field(
-        15.0, le=LONGEST, description="seconds a Lease must stand still before another daemon takes it"
+        15.0, le=LONGEST, description="seconds without a renewal after which another daemon takes the Lease"
     )
     renew_deadline: Seconds = Field(
         10.0, description="seconds after its last renewal at which a leader has ended all work; below lease-duration"
@@ -184,7 +184,7 @@ class Settings(BaseSettings):
     alone: bool = Field(
         False,
         description="no other controller runs in this cluster, as on the local one: an object of a watched kind that "
-        "has no pods says that nothing runs it, and what to do",
+        "has no pods is shown as run by nothing, with what to do",
     )
     watch_kinds: str = Field(
         "",
@@ -197,13 +197,13 @@ class Settings(BaseSettings):
         pattern=PATTERN,
         max_length=2000,
         description="extended resources that count as accelerators, separated by commas; a * at the beginning or end "
-        "of a name stands for anything",
+        "of a name matches anything",
     )
     owner_labels: str = Field(
         "",
         pattern=OWNERS,
         max_length=2000,
-        description="labels of runs that say whose they are, separated by commas, at most eight: team is the label "
+        description="labels of runs that name their owners, separated by commas, at most eight: team is the label "
         "label_team of muster_experiment_info, and of the alerts of the chart (docs/platform.md)",
     )
     retention: str = Field(

@@ -108,7 +108,7 @@ class Cluster:
             if self._api.failure:
                 raise ClusterFailed(f"{self._api.failure}; free space on that disk and start the cluster again")
             if not stop.is_set():
-                raise ClusterFailed("the API server's garbage collector ended; its log says why")
+                raise ClusterFailed("the API server's garbage collector ended; see its log")
         finally:
             wanted.cancel()
             unwritable.cancel()

@@ -72,7 +72,7 @@ SECTIONS = (
     ),
     Section(
         "Incidents",
-        "Runs that one subject keeps (docs/incidents.md). Only the leader has them.",
+        "Runs that one subject blocks (docs/incidents.md). Only the leader has them.",
         incident.ROWS,
     ),
     Section("Watches", "Whether the daemon's picture of the cluster is complete and fresh.", daemon.WATCHES),

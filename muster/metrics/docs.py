@@ -19,7 +19,7 @@ beforehand begin at 0.
 | question | query |
 |---|---|
 | which experiments are stuck, why, and since when | `muster_experiment_stuck_reason == 1`, and `time() - muster_experiment_stuck_since_timestamp_seconds` |
-| what keeps the missing ranks | `muster_experiment_ranks_missing_by_cause > 0` |
+| why ranks are missing | `muster_experiment_ranks_missing_by_cause > 0` |
 | goodput of an experiment, over its life | `(muster_experiment_productive_seconds_total - muster_experiment_taken_back_seconds_total) / muster_experiment_wall_seconds_total` |
 | where the rest of its time went | `muster_experiment_badput_seconds_total / ignoring (source) group_left () muster_experiment_wall_seconds_total` |
 | share of the time in which gangs were assembled, Stuck or not, with those too short for a scrape | `sum(rate(muster_phase_duration_seconds_sum{{phase="Running"}}[1d])) / sum(rate(muster_phase_duration_seconds_sum{{phase!="Suspended"}}[1d]))` |

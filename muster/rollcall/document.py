@@ -122,7 +122,7 @@ class Summary(Struct, frozen=True, kw_only=True, rename="camel"):
     """Extended resources that its pods hold: those on a node that have not ended."""
     progress: ProgressReport | None
     """None where no program reports, and while the gang does not run."""
-    hurts: list[str]
+    problems: list[str]
     """What hurts, the worst first (``muster.rollcall.hurts``)."""
     hint: str
     """For how long no rank has made a step, where that is longer than usual and the run is not Stuck. No verdict."""

@@ -43,11 +43,10 @@ from muster.state.facts.nodes.suspects import Suspect
 from muster.state.facts.sentences import sentence
 from muster.state.policies import silence
 from muster.state.summary import quiet
+from muster.state.summary.status import of_arrivals, of_progress
 from muster.state.summary.suspect import advice, suspicion
 from muster.state.view.probe_result import SHOWN_RANKS, ProbeResult
 from muster.state.view.progress import Progress
-from muster.state.view.progress import sentence as progress_sentence
-from muster.state.view.recorder.arrivals import sentence as arrivals_sentence
 from muster.state.view.roll import RankState
 from muster.state.vocabulary.record import ConditionType, Phase
 from muster.state.vocabulary.rules import ClockName
@@ -178,7 +177,7 @@ def _row(case: Context, clocks: Clocks) -> dict[str, Any]:
         "devices": {} if record.finished else {printable(name, WORD): count for name, count in held(plan, view)},
         "progress": _progress(progress, case) if progress else None,
         "hint": "" if stuck and stuck.status else quiet.seen(case),
-        "hurts": [each.value for each in hurts(plan, record, view, clocks, now)],
+        "problems": [each.value for each in hurts(plan, record, view, clocks, now)],
     }
 
 
@@ -193,7 +192,7 @@ def _progress(progress: Progress, case: Context) -> ProgressReport:
         ProgressReport,
         progress,
         hung=progress.hung and not bridges(case, progress),
-        sentence=progress_sentence(progress, case.now),
+        sentence=of_progress(progress, case.now),
         per_second=None if progress.rate is None else round(progress.rate, 6),
         slowest_rank=progress.slowest,
         stragglers=to_ranges(progress.stragglers),
@@ -204,7 +203,7 @@ def _progress(progress: Progress, case: Context) -> ProgressReport:
 
 def _slow(case: Context) -> ArrivalReport | None:
     seen = slow(case)
-    return ArrivalReport(sentence=arrivals_sentence(seen), ranks=to_ranges(seen.members)) if seen else None
+    return ArrivalReport(sentence=of_arrivals(seen), ranks=to_ranges(seen.members)) if seen else None
 
 
 def _by_state(ranks: Iterable[RankState]) -> dict[str, str]:

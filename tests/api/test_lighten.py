@@ -129,7 +129,7 @@ spec:
     pod_at = "spec.template.spec"
     assert changes == [
         "metadata.labels['kueue.x-k8s.io/queue-name']: dropped (q)",
-        "spec.storage.attachExistingPVCs: dropped (/d is not there)",
+        "spec.storage.attachExistingPVCs: dropped (/d does not exist)",
         "spec.tensorboard.usePVC: dropped",
         f"{pod_at}.volumes[0].secret.optional: true, so that it may be missing here",
         f"{pod_at}.volumes[1].projected.sources[0].configMap.optional: true, so that it may be missing here",

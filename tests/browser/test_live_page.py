@@ -90,10 +90,10 @@ def test_filters_are_links_and_a_form_that_lead_to_addresses(here: Site, browse:
     names = [row.text for row in browser.find_elements(By.CSS_SELECTOR, "#rows th a")]
     assert names[:2] == ["grasp-rl", "vit-huge"]
     browser.find_element(By.PARTIAL_LINK_TEXT, "restarting").click()
-    until(browser, lambda b: b.current_url.endswith("/?hurts=restarting"))
+    until(browser, lambda b: b.current_url.endswith("/?problem=restarting"))
     assert len(browser.find_elements(By.CSS_SELECTOR, "#rows tr")) == 4
     Select(browser.find_element(By.ID, "filter-namespace")).select_by_value("robots")
-    until(browser, lambda b: "namespace=robots" in b.current_url and "hurts=restarting" in b.current_url)
+    until(browser, lambda b: "namespace=robots" in b.current_url and "problem=restarting" in b.current_url)
     assert len(browser.find_elements(By.CSS_SELECTOR, "#rows tr")) == 2
     assert complaints(browser) == []
 

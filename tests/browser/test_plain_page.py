@@ -17,7 +17,7 @@ from tests.builders import answer
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
-PATHS = ("/", "/?hurts=stuck", "/experiments/vision/vit-huge", "/experiments/speech/conformer")
+PATHS = ("/", "/?problem=stuck", "/experiments/vision/vit-huge", "/experiments/speech/conformer")
 
 
 def test_without_a_script_the_page_reloads_and_its_filters_work(here: Site, browse: Open) -> None:
@@ -75,7 +75,7 @@ def test_an_incident_is_first_with_its_runs_folded_and_before_them_stand_those_w
     )
     browser.get(f"{here.address}/?refresh=no")
     (box,) = browser.find_elements(By.CSS_SELECTOR, ".incident")
-    assert box.text.startswith("rack r3: NodeNotReady keeps 12 runs of 4 namespaces (24 ranks)")
+    assert box.text.startswith("rack r3: NodeNotReady blocks 12 runs of 4 namespaces (24 ranks)")
     assert box.find_element(By.CLASS_NAME, "next").text.startswith("see what these nodes share")
     assert box.rect["y"] < 200
     assert not box.find_element(By.TAG_NAME, "a").is_displayed()

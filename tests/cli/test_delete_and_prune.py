@@ -146,7 +146,7 @@ def test_an_experiment_created_anew_after_the_question_is_not_deleted(
     monkeypatch.setattr(f"muster.cli.commands.deleting.{words[0]}.confirmed", meanwhile)
     result = call(*words)
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "another experiment has been created under its name meanwhile" in result.stderr
+    assert "another experiment of that name has been created since" in result.stderr
     assert listed(call) == ["one"]
 
 

@@ -188,7 +188,7 @@ def test_a_coordinator_that_floods_is_cut_off_and_said_to_be_none(
 
 
 def test_kubectl_completes_verbs_and_names_no_files(call: Call) -> None:
-    assert list(for_kubectl(muster, ["diag"])) == ["diagnose\tSay who is missing from a run, and why.", ":4"]
+    assert list(for_kubectl(muster, ["diag"])) == ["diagnose\tShow who is missing from a run, and why.", ":4"]
     assert list(for_kubectl(muster, []))[-1] == ":4"
     assert "--ranks" in "".join(for_kubectl(muster, ["diagnose", "--r"]))
 

@@ -256,7 +256,7 @@ def test_daemons_outside_of_the_cluster_that_were_killed_are_missed(cluster: Clu
     assert states(found)["leader"] == ["failed"]
     assert "the Lease default/musterd of musterd-0_x was renewed" in found["leader"][0]["found"]
     (network,) = found["pod network"]
-    assert (network["state"], "of the past" in network["found"]) == ("warning", True)
+    assert (network["state"], "out of date" in network["found"]) == ("warning", True)
 
 
 def test_a_daemon_outside_of_the_cluster_that_leads_is_found(cluster: Cluster, check: Check) -> None:
@@ -380,8 +380,11 @@ def test_a_user_with_few_rights_learns_what_they_are_and_what_cannot_be_seen(clu
     )
     view, edit = denied
     assert (view["state"], edit["state"]) == ("warning", "warning")
-    assert "you may not get pods/log. That is: no logs" in view["found"]
-    assert "create experiments.muster.dev; delete experiments.muster.dev. That is: no submit, delete" in edit["found"]
+    assert "you may not get pods/log (needed for: logs)" in view["found"]
+    assert (
+        "create experiments.muster.dev; delete experiments.muster.dev (needed for: submit, delete, prune)"
+        in edit["found"]
+    )
     assert "--clusterrole=view" in view["next"]
     assert "--clusterrole=edit" in edit["next"]
     assert "you may not list its pods" in found["daemon"][0]["found"]

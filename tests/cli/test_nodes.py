@@ -42,7 +42,7 @@ def test_nodes_are_listed_from_what_musterd_has_stored_the_worst_first(call: Cal
     store(server, history(time.time()).stored().decode())
     result = call("nodes")
     suspect, heading, *rows = result.stdout.splitlines()
-    assert suspect.startswith("suspect: node gpu-017 failed 7 runs of 4 namespaces in 5h; ")
+    assert suspect.startswith("suspect: node gpu-017 failed 7 runs of 4 namespaces in 5h (expected: ")
     assert suspect.endswith(
         ": unless kubectl get node gpu-017 shows the role control-plane, "
         "drain it: kubectl drain gpu-017 --ignore-daemonsets"
@@ -62,7 +62,7 @@ def test_a_node_of_the_control_plane_is_not_to_be_drained(call: Call, server: Lo
     first = call("nodes").stdout.splitlines()[0]
     assert "kubectl drain" not in first
     assert first.endswith(
-        ": do not drain it, it is of the control plane; see why it fails: kubectl describe node gpu-017"
+        ": do not drain it: it belongs to the control plane; see why it fails: kubectl describe node gpu-017"
     )
 
 

@@ -251,7 +251,7 @@ def test_nothing_is_done_to_it(call: Call, job: str) -> None:
     assert refused.exit_code == 1
     assert "delete it with kubectl" in refused.stderr
     assert call("get", job).exit_code == 0
-    assert "`muster get` shows how it is now" in call("get", job, "--watch").stderr
+    assert "`muster get` shows it once" in call("get", job, "--watch").stderr
 
 
 def test_a_stuck_run_of_another_controller_is_in_the_table_of_the_experiments(
@@ -310,5 +310,5 @@ def test_stuck_labelled_pods_are_found_by_the_events_of_their_pods_and_are_part_
     event(server, found, "Pod", "2099-01-01T00:00:00Z", reason="Incident", annotations={ANNOTATION_ABOUT: "node=n7"})
     (found_incident,) = json.loads(call("incidents", "-o", "json").stdout)["incidents"]
     assert found_incident["runs"] == ["default/pods/loose"]
-    assert call("top").stdout.startswith("incident: node n7 keeps 1 run, since ")
+    assert call("top").stdout.startswith("incident: node n7 blocks 1 run, since ")
     assert "(musterd's last Event)" in call("get", "pods/loose").stdout, "the incident takes nothing back"

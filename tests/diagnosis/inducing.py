@@ -98,7 +98,7 @@ def unheard(state: CoordinatorState, detail: str = "") -> Induce:
 def without_dashboard() -> Induce:
     def induce(gang: Gang) -> None:
         gang.start()
-        lacks = "Ray's GCS serves, its dashboard does not (port 8265: connection refused)"
+        lacks = "Ray's GCS serves, but its dashboard does not (port 8265: connection refused)"
         gang.hear(states=(RankState.CONNECTED,), expected=None, lacks=lacks, partial=f"{lacks}; who is unknown")
 
     return induce

@@ -370,7 +370,7 @@ def test_a_pod_that_does_not_stop_in_time_is_deleted() -> None:
 
 
 def test_the_pods_of_a_suspension_are_deleted() -> None:
-    dismissed = (DeletePods((pod(0),), None, "the experiment does not run any more"),)
+    dismissed = (DeletePods((pod(0),), None, "the experiment no longer runs"),)
     assert look(view(pod(0)), run=plan(suspend=True), phase=Phase.SUSPENDED).actions == dismissed
 
 

@@ -62,7 +62,7 @@ EDITS: Final[dict[str, Field]] = {
     "failurePolicy": _applied("judges the next failure"),
     "successPolicy": _applied("what has succeeded by then counts"),
     "ttlAfterFinished": _applied("counts from the end, also of an experiment that has finished"),
-    "startup": Field(Edit.NEXT_EPOCH, "members that have a pod are not held back any more"),
+    "startup": Field(Edit.NEXT_EPOCH, "members that have a pod are no longer held back"),
     "assist": Field(Edit.NEXT_EPOCH, "pods that are created from then on have it"),
     "progressEndpoint": Field(Edit.NEXT_EPOCH, "pods that are created from then on have it"),
     "engineName": _applied("it is ignored"),

@@ -54,7 +54,7 @@ class ManifestOperator:
     starter: Callable[[], str]
     """The manifest that ``muster init`` writes."""
     collective: bool = False
-    """Its members are one program, which cannot go on without one of them."""
+    """Its members are one program, which cannot continue without one of them."""
     staged: bool = False
     """Its types may run one after another, and meet nowhere."""
     each: Callable[[], "type[BaseModel]"] | None = None

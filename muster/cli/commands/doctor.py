@@ -31,10 +31,10 @@ def doctor(ctx: click.Context, chosen: ClusterChoice, output: str | None) -> Non
     """Check this machine and this cluster: each check is ok, a warning or failed, with what to do next.
 
     It reads and changes nothing: the API server and its clock, the CRD, your rights in the namespace, musterd and its
-    leader, its metrics, the rights for watched runs, whether musterd reaches pods. What cannot be seen with your
-    rights is said to be so.
+    leader, its metrics, the rights for watched runs, whether musterd reaches pods. A check that your
+    rights do not allow is a warning.
 
-    Exit status: 0 nothing failed (warnings may be there), 1 something failed.
+    Exit status: 0 nothing failed (there may be warnings), 1 something failed.
     """
     found: list[Finding] = []
 
@@ -148,4 +148,4 @@ async def _guarded(checks: AsyncGenerator[Finding, None], area: str, check: str)
                 yield finding
     except ApiError as error:
         what = printable(f"it could not be checked: {error}", server.SHOWN)
-        yield Finding(area, check, "warning", what, "try again; the log of the API server says more")
+        yield Finding(area, check, "warning", what, "try again; see the log of the API server")

@@ -33,12 +33,12 @@ from muster.rollcall.document import FindingReport
 @output_option()
 @cluster_options
 def explain(chosen: ClusterChoice, name: str, epoch: int | None, output: str | None) -> None:
-    """Show what NAME waits for and which members keep it.
+    """Show what NAME waits for and which members block it.
 
     Also why it restarted or ended, what each rank logged last, and what happened when.
 
-    With --epoch it is what was known of that epoch when it ended: what it waited for, who failed, where its ranks
-    stood. The last three epochs that ended without success are kept.
+    With --epoch it shows what was known of that epoch when it ended: what it waited for, who failed, where its ranks
+    were. The last three epochs that ended without success are kept.
     """
 
     async def run() -> Explanation:

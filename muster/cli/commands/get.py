@@ -40,7 +40,8 @@ def get(
     """Show NAME with its groups, its members and what it waits for. Without NAME it is `muster list`.
 
     NAME is an experiment, or an object of another kind: jobset/train, jaxjob/train. Of one that another controller
-    runs (also trainjob/, rayjob/, raycluster/, job/, and pods/ for labelled pods) it shows what object and pods say.
+    runs (also trainjob/, rayjob/, raycluster/, job/, and pods/ for labelled pods) it shows what the object and its pods
+    report.
 
     A watch ends with Ctrl-C (exit status 130) or with an error (1), never with the experiment: `muster wait` does.
     """
@@ -48,7 +49,7 @@ def get(
         run_list(chosen, watch=watch, everywhere=everywhere, phases=phases, output=output)
         return
     if everywhere or phases:
-        raise click.UsageError("-A and --phase choose from a list: leave NAME out, or use -n to say where NAME is")
+        raise click.UsageError("-A and --phase choose from a list: leave NAME out, or give its namespace with -n")
 
     async def run() -> None:
         async with chosen.client() as client:

@@ -100,7 +100,7 @@ def run(
     """Run an experiment on this machine, show it live, and exit with its outcome.
 
     It is either the experiment in FILE (- is standard input), or PROGRAM in N equal workers. Everything after --
-    reaches PROGRAM exactly as written. --operator says how the workers find each other. Without --cpus and --memory
+    reaches PROGRAM exactly as written. --operator decides how the workers find each other. Without --cpus and --memory
     they share what is free on this machine equally.
 
     A cluster and the daemon are started for it and end with it; where `muster local up` runs, that cluster is used, and
@@ -108,11 +108,11 @@ def run(
     Pods are processes of this machine: they begin in this directory and get this shell's environment, with its active
     Python. Run what you would run as a script.
 
-    Python in the pods is helped (spec.assist), unless the manifest or --no-assist says otherwise: a bare
+    Python in the pods is helped (spec.assist), unless the manifest or --no-assist turns that off: a bare
     jax.distributed.initialize() joins, a failure of one rank does not wait for the others, `muster stacks` works.
 
     Ctrl-C cancels: the pods get SIGTERM and their grace period, which is 3 s for PROGRAM. A second one stops them at
-    once. A program that does not exist is not restarted, whatever the manifest says.
+    once. A program that does not exist is not restarted, whatever the manifest has.
 
     Exit status: 0 succeeded, 1 failed, 2 invalid manifest, 3 ended by a deadline, 130 interrupted.
     """
@@ -226,7 +226,7 @@ def _check_usage(
     if not words:
         raise click.UsageError("no program after --; write for instance: muster run -n 4 -- python train.py")
     if "-n" not in stated:
-        raise click.UsageError("say how many workers run the program: muster run -n 4 -- ...")
+        raise click.UsageError("state how many workers run the program: muster run -n 4 -- ...")
     if assignments or light:
         raise click.UsageError("--set and --ignore-resources change a manifest; PROGRAM has none")
 

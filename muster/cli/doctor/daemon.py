@@ -219,7 +219,7 @@ def pod_network(every: Sequence[Snapshot], *, led: bool = True) -> Finding:
     """
     check = "pod network"
     if not led:
-        what = "no daemon leads, so what the experiments say of their coordinators is of the past"
+        what = "no daemon leads, so the experiments' statuses are out of date"
         return Finding(AREA, check, "warning", what, "start musterd, then muster doctor again")
     running = [seen for seen in every if not seen.finished and seen.status.coordinator]
     stuck = [s for s in running if _stuck(s) in ("CoordinatorNotServing", "CoordinatorUnreachable")]

@@ -54,7 +54,7 @@ def _isolation() -> Finding:
     choice = choose_isolation()
     if choice.isolation is Isolation.NETNS:
         return Finding(AREA, "namespaces", "ok", "pods of a local cluster get network namespaces of their own")
-    remedy = "nothing: local experiments run so too; `docs/local-cluster.md` says what differs"
+    remedy = "nothing: local experiments run all the same; `docs/local-cluster.md` has the differences"
     return Finding(AREA, "namespaces", "warning", f"pods of a local cluster are isolated by {choice}", remedy)
 
 

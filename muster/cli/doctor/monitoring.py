@@ -62,10 +62,10 @@ async def _monitored(asker: Asker, daemons: Daemons) -> Finding:
             except NotFound:
                 continue
             except Forbidden:
-                return Finding(AREA, check, "ok", "its kinds are there; you may not see which monitors exist")
+                return Finding(AREA, check, "ok", "its kinds are installed; you may not list the monitors")
             except ApiError as error:
                 return Finding(AREA, check, "warning", printable(f"monitors cannot be listed: {error}", SHOWN))
             if names := [text(mapping(each.get("metadata")), "name") for each in found]:
                 return Finding(AREA, check, "ok", printable(f"{kind[:-1]} {', '.join(names)} selects musterd", SHOWN))
-    what = f"its kinds are there, and no monitor for musterd is in namespace {printable(daemons.namespace)}"
+    what = f"its kinds are installed, but namespace {printable(daemons.namespace)} has no monitor for musterd"
     return Finding(AREA, check, "warning", what, remedy)

@@ -39,7 +39,7 @@ def progress_endpoint(daemons: Daemons, every: Sequence[Snapshot], now: float) -
         )
         yield Finding(AREA, CHECK, "warning", what, remedy)
     else:
-        yield Finding(AREA, CHECK, "ok", f"{first} has it, and has not run long enough to say more")
+        yield Finding(AREA, CHECK, "ok", f"{first} has it, and has not run long enough to judge")
 
 
 def _since(seen: Snapshot, now: float) -> float:

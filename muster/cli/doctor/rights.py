@@ -63,7 +63,7 @@ async def rights(asker: Asker, namespace: str) -> AsyncGenerator[Finding, None]:
             "--user=YOU (deploy/readers.yaml and the chart add experiments to these roles)"
         )
         state: State = "failed" if any(need.essential for need, _ in missing) else "warning"
-        yield Finding(AREA, "rights", state, f"{place} you may not {what}. That is: no {without}", remedy)
+        yield Finding(AREA, "rights", state, f"{place} you may not {what} (needed for: {without})", remedy)
 
 
 async def _denied(asker: Asker, need: _Need, namespace: str) -> Sequence[str]:

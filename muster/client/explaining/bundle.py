@@ -224,7 +224,7 @@ def _readme(found: Explanation, now: float) -> str:
         "explain.txt is where to begin; its times of day are in UTC. epochs/N.json is what was known of epoch N when\n"
         "it was ended without success.\n"
         "Left out: values of the environment, commands, arguments, annotations, labels, volumes, Secrets, the spec.\n"
-        f"{REMOVED} stands for such a value, or what looks like a credential, in a text. Log lines and sentences are\n"
+        f"{REMOVED} replaces such a value, or what looks like a credential, in a text. Log lines and sentences are\n"
         "words of programs: read them before you send this on.\n"
     )
 

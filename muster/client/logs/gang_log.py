@@ -179,12 +179,12 @@ class GangLog:
         if self.choice.ranks and size and min(self.choice.ranks) >= size:
             return NoSuchRank(f"{who}: there is no rank {ranks}: it has {size}, counted from 0")
         what = f"rank {ranks} has no pod" if self.choice.ranks else "it has no pods"
-        return NoSuchRank(f"{who}: {what} now; `muster get {name}` shows its members, `muster explain {name}` says why")
+        return NoSuchRank(f"{who}: {what} now; `muster get {name}` shows its members, `muster explain {name}` why")
 
     def _gone(self, what: str) -> LogsGone:
         return LogsGone(
             f"experiment {self.seen.namespace}/{self.seen.name}: no log {what} is kept: its pods are gone, and "
-            f"Kubernetes drops a log with its pod; `muster explain {self.seen.name}` says how that epoch ended"
+            f"Kubernetes drops a log with its pod; `muster explain {self.seen.name}` shows how that epoch ended"
         )
 
 

@@ -67,7 +67,7 @@ def read_stacks(chosen: Sequence[Process], answers: Sequence[Answer]) -> tuple[t
 
 
 WITHOUT_STACKS: Final = {
-    "T": "is stopped (SIGSTOP, or Ctrl-Z in its terminal): it goes on after SIGCONT",
+    "T": "is stopped (SIGSTOP, or Ctrl-Z in its terminal): it continues after SIGCONT",
     "t": "is stopped by a debugger",
     "D": "waits in the kernel for a disk or a network file system",
     "Z": "has ended, and its parent has not asked for its exit code",
@@ -171,7 +171,7 @@ def read_pyspy(text: str) -> tuple[ThreadStack, ...] | None:
 def complaint(text: str) -> str:
     """Why py-spy read nothing, in its own words: its first line, which names the error, and the cause below it."""
     lines = [line.strip() for line in text.splitlines()]
-    first = next((line.removeprefix("Error: ") for line in lines if line), "it said nothing")
+    first = next((line.removeprefix("Error: ") for line in lines if line), "it printed nothing")
     if "Caused by:" in lines[:-1]:
         cause = lines[lines.index("Caused by:") + 1].removeprefix("0: ")
         return f"{first.rstrip('.')}: {cause}"

@@ -62,7 +62,7 @@ class SentIntake:
             raise Refused(403, "Forbidden", "The pod is no member of that run, or of an epoch that is over.")
         now, epoch, sent = self._clock(), entry.record.epoch, entry.view.sent
         if epoch == sent.epoch and 0.0 <= now - sent.came_at.get(rank, -PACE) < PACE:
-            raise Refused(429, "TooManyRequests", f"A rank is heard once in {PACE:g} s.")
+            raise Refused(429, "TooManyRequests", f"A rank may report once in {PACE:g} s.")
         try:
             report = read_status(body, rank)
         except Unreadable as error:

@@ -92,7 +92,7 @@ def failure(error: Exception, seconds: float) -> Failure:
             return Failure(503, "The API server does not answer now; try again.", said)
         case MusterError():
             return Failure(502, "The API server does not answer as it should.", said)
-    return Failure(500, "The bundle could not be made; musterd's log says why.", f"{type(error).__name__}: {said}")
+    return Failure(500, "The bundle could not be made; see the log of musterd.", f"{type(error).__name__}: {said}")
 
 
 ELSEWHERE = "`muster bundle` in a terminal has no such limit."

@@ -56,7 +56,7 @@ class Bundles:
         """The archive of that run for the owner of ``token``, whose name is ``reader``. Raises ``Refused``."""
         key = reader or sha256(token.encode()).hexdigest()
         if key in self._made_for:
-            raise Refused(429, "A bundle is being made for you; one at a time is.")
+            raise Refused(429, "A bundle is being made for you already; only one at a time is.")
         self._made_for.add(key)
         began = time.monotonic()
         try:
@@ -108,7 +108,7 @@ def _refused(said: bytes, status: int) -> Refused:
     try:
         failure = msgspec.json.decode(said, type=Failure)
     except msgspec.MsgspecError:
-        failure = Failure(500, "The bundle could not be made; musterd's log says why.", f"exit status {status}")
+        failure = Failure(500, "The bundle could not be made; see the log of musterd.", f"exit status {status}")
     if failure.problem:
         log.warning("a bundle could not be made", problem=failure.problem)
     return Refused(failure.status, failure.text)

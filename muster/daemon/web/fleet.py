@@ -45,7 +45,7 @@ ClocksOf = Callable[[Plan, Record], Mapping[ClockName, float]]
 class Filters:
     """What the reader asked for; an empty value passes everything."""
 
-    hurts: str = ""
+    problem: str = ""
     namespace: str = ""
     operator: str = ""
     engine: str = ""
@@ -68,7 +68,7 @@ class Filters:
         return replace(self, **{name: ""})
 
 
-DIMENSIONS = ("hurts", "namespace", "operator", "engine", "kind", "phase")
+DIMENSIONS = ("problem", "namespace", "operator", "engine", "kind", "phase")
 """The filters whose values are counted."""
 
 

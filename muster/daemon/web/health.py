@@ -63,7 +63,7 @@ class DaemonHealth:
     def dead(self) -> Mapping[str, str]:
         """Problems that need a restart of the process."""
         lag = self._loop_lag.lag
-        return {"event-loop": f"it has not turned for {lag:.0f} s"} if lag >= LIVE_LAG else {}
+        return {"event-loop": f"it has not run for {lag:.0f} s"} if lag >= LIVE_LAG else {}
 
     def unready(self) -> Mapping[str, str]:
         """Problems that keep the daemon from deciding, or a standby from taking over."""

@@ -30,7 +30,7 @@ LONGEST_KEY = 1000
 """Characters of ``after``: more than a namespace and a name have."""
 
 CLOSED = {
-    "hurts": tuple(each.value for each in Hurt),
+    "problem": tuple(each.value for each in Hurt),
     "phase": tuple(each.value for each in Phase),
     "engine": tuple(each.value for each in Engine),
 }

@@ -218,4 +218,4 @@ def _is_address(text: str) -> bool:
 
 
 def _unchecked() -> Refused:
-    return Refused(503, "The API server cannot be asked about your rights now; musterd's log says why. Try again.")
+    return Refused(503, "The API server cannot be asked about your rights now; see the log of musterd. Try again.")

@@ -220,7 +220,7 @@ class JobSpec(Stored):
             why = "a pod of several containers fails when all have ended, and Muster restarts none of them alone"
             yield f"restartPolicy OnFailure: {why}", f"write restartPolicy: Never, or {LEAVE}"
         if strangers := ", ".join(sorted(name for name in named - containers if name)):
-            yield f"onExitCodes names a container that the pod has not: {strangers}", "mend it"
+            yield f"onExitCodes names a container that the pod does not have: {strangers}", "correct the name"
 
     @property
     def at_a_time(self) -> int:

@@ -126,7 +126,7 @@ def _deadlines(jobset: JobSet) -> Iterator[Found]:
         elif job.depends_on or (spec.in_order and number):
             yield at, f"{job.name} waits for another, and the clock does not", f"remove it, or {LEAVE}"
         elif spec.restarts_jobs is not None:
-            yield at, "the clock goes on for a Job that RestartJob runs again alone", f"remove it, or {LEAVE}"
+            yield at, "the clock continues for a Job that RestartJob runs again alone", f"remove it, or {LEAVE}"
         first = stated if first is None else first
 
 

@@ -57,7 +57,7 @@ def _pattern(text: str) -> str:
     try:
         compiled(text)
     except PatternError as error:
-        raise Wrong(str(error), "mend it: JobSet would pass over it in silence") from None
+        raise Wrong(str(error), "correct it: JobSet would ignore it silently") from None
     return text
 
 

@@ -58,7 +58,7 @@ def clocks_of(jobset: JobSet) -> Iterator[ClockRule]:
             Moment.EPOCH_STARTED,
             Moment.FINISHED,
             DEADLINE,
-            "Job was active longer than specified deadline: it did not succeed",
+            "Job was active longer than specified deadline: it did not succeed {within}",
             after=float(late[0].template.spec.active_deadline_seconds or 0),
             action=ClockAction.RESTART,
             groups=frozenset(job.name for job in late),

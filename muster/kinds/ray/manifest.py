@@ -35,7 +35,7 @@ DECLARED: Final = (
         debugger="jupyter",
         hints={"dependsOn": "Ray workers wait for the head anyway"},
         success="a Ray experiment succeeds with its submitter; head and workers run until then",
-        first_group="Ray keeps its jobs and actors in the head's memory: without it nothing goes on",
+        first_group="Ray keeps its jobs and actors in the head's memory: they are lost with it",
         program=Program(
             name="ray", about="a head and N - 1 workers; PROGRAM runs at the head", types=_program, beside=SUBMITTER
         ),

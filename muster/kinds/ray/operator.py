@@ -195,7 +195,7 @@ def _coordinator(asked: tuple[Asked, ...]) -> Coordinator:
         probe=ProbeKind.RAY,
         complete=Completeness.ARRIVED,
         arrivals=JOINING,
-        opened_by="`ray start --head` opens it: the log of the head says what keeps it",
+        opened_by="`ray start --head` opens it: see the log of the head",
         ports=(Port(DASHBOARD, ports.dashboard), Port(AGENT, ports.agent)),
     )
 

@@ -66,7 +66,7 @@ while True:
         print("submitter: the log of the job broke off:", error, file=sys.stderr, flush=True)
     info = ask(lambda: client.get_job_info(job))
     if info is None:
-        end(1, f"Ray does not know the job {job} any more: its head was started again")
+        end(1, f"Ray does not know the job {job}: its head was started again")
     if info.status.is_terminal():
         break
     time.sleep(1)

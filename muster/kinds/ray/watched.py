@@ -158,7 +158,7 @@ def _clearing(obj: Mapping[str, Any], cluster: str, finished_at: float | None) -
     if not cluster or spec.clusterSelector:
         return ""
     if any((spec.deletionStrategy or {}).values()):
-        return "spec.deletionStrategy says when they go"
+        return "spec.deletionStrategy decides when they are deleted"
     if not spec.shutdownAfterJobFinishes:
         return f"they run until RayCluster {cluster} is deleted (shutdownAfterJobFinishes is false)"
     ttl = max(0, spec.ttlSecondsAfterFinished or 0)

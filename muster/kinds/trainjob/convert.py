@@ -40,8 +40,8 @@ def trainjob(draft: Draft, source: Fields) -> None:
     name = runtime.text("name")
     operator = next((operator for word, operator in FRAMEWORKS.items() if word in name), "")
     if not operator:
-        message = f"the runtime {quoted(name)} is in the cluster, and its name says no framework that Muster runs"
-        raise draft.report.refuse(runtime.at("name"), message, f"it says one of {', '.join(FRAMEWORKS)}")
+        message = f"the runtime {quoted(name)} is in the cluster, and its name contains no framework that Muster runs"
+        raise draft.report.refuse(runtime.at("name"), message, f"a name contains one of {', '.join(FRAMEWORKS)}")
     runtime.note("what the runtime itself states is not known here", "compare kubectl get clustertrainingruntime")
     trainer = spec.fields("trainer")
     image, words = trainer.text("image"), [*trainer.words("command"), *trainer.words("args")]

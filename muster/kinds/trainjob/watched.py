@@ -140,7 +140,7 @@ DECLARED: Final = (
         level=0,
         about="TrainJobs; the pods of their JobSet",
         members="by replicated job, job index and completion index, the initializers last",
-        epochs="as the pods say",
+        epochs="as the pods show",
         makes=("jobset/{name}", "job/{name}-{group}-{job}", "podgroup/{name}"),
         sample=Sample(_sample, jobset.pods_of(GROUP), container="node"),
         suspend={"spec": {"suspend": True}},

@@ -88,7 +88,7 @@ PROGRESS_POSTS = Metric(
 RIGHTS_MISSING = Metric(
     "muster_rights_missing",
     Type.GAUGE,
-    "1 while the API server keeps refusing this kind of request for want of a right or of a valid token, 0 once it is "
+    "1 while the API server refuses this kind of request because a right or a valid token is missing, 0 once it is "
     "allowed again. Absent for kinds of requests that were never refused.",
     ("verb", "resource"),
 )
@@ -96,7 +96,7 @@ RIGHTS_MISSING = Metric(
 LEADER = Metric(
     "muster_leader",
     Type.GAUGE,
-    "1 while this daemon leads, 0 while it stands by. Over all daemons the sum is 1, or 0 during a take-over.",
+    "1 while this daemon leads, 0 while it is a standby. Over all daemons the sum is 1, or 0 during a take-over.",
     ("identity",),
 )
 LEADER_SEEN = Metric(
@@ -134,8 +134,7 @@ CLOCK_STEPS = Metric(
 INTERNAL_ERRORS = Metric(
     "muster_internal_errors_total",
     Type.COUNTER,
-    "Unexpected exceptions that one object caused, by place: watch, clock, step, event. Each is a bug; its experiment"
-    " is tried again and the others go on.",
+    "Unexpected exceptions over one object, by place: watch, clock, step, event. Each is a bug; others continue.",
     ("place",),
 )
 LABEL_SETS_FOLDED = Metric(

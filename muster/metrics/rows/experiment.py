@@ -40,14 +40,14 @@ RANKS_MISSING = Metric(
 RANKS_MISSING_BY_CAUSE = Metric(
     "muster_experiment_ranks_missing_by_cause",
     Type.GAUGE,
-    "The missing ranks by what keeps them, as far as their pods show it; their sum is muster_experiment_ranks_missing.",
+    "The missing ranks by their cause, as far as their pods show it; their sum is muster_experiment_ranks_missing.",
     (*ONE, "cause"),
     lean=Lean.NOT_ZERO,
 )
 FIRST_MISSING_RANK = Metric(
     "muster_experiment_first_missing_rank",
     Type.GAUGE,
-    "The lowest rank that has not registered with the coordinator. Absent if none is, or no coordinator can say.",
+    "The lowest rank that has not registered with the coordinator. Absent if none is, or if no coordinator lists them.",
     ONE,
     lean=Lean.ALWAYS,
 )
@@ -87,7 +87,7 @@ COORDINATOR_LATENCY = Metric(
 STUCK = Metric(
     "muster_experiment_stuck",
     Type.GAUGE,
-    "1 while the condition Stuck is true, else 0. muster_experiment_stuck_reason says why.",
+    "1 while the condition Stuck is true, else 0. muster_experiment_stuck_reason has the reason.",
     ONE,
     lean=Lean.ALWAYS,
 )
@@ -95,7 +95,7 @@ STUCK_REASON = Metric(
     "muster_experiment_stuck_reason",
     Type.GAUGE,
     "1 for the reason of the condition Stuck while it is true, 0 for each other reason it had before, as far as the "
-    "story in the status goes back. Absent for an experiment that was never stuck. audience is who can mend it: "
+    "story in the status goes back. Absent for an experiment that was never stuck. audience is who can fix it: "
     "platform or researcher.",
     (*ONE, "reason", "audience"),
     lean=Lean.IN_TROUBLE,
@@ -111,8 +111,8 @@ STUCK_SINCE = Metric(
 HANG = Metric(
     "muster_experiment_hang_info",
     Type.INFO,
-    "Always 1, while it is stuck as Hung or CollectiveStuck: the message of that condition, with the ranks that hold "
-    "the others up and where they stand, as far as they say it. It is for the text of an alert: one series for each "
+    "Always 1, while it is stuck as Hung or CollectiveStuck: the message of that condition, with the ranks that block "
+    "the others and where they are, as far as they report it. It is for the text of an alert: one series for each "
     "hang, of at most 253 characters, and none that a chat takes for a mention or a link.",
     (*ONE, "message"),
     lean=Lean.ALWAYS,
@@ -168,7 +168,7 @@ CONTAINER_RESTARTS = Metric(
     "muster_experiment_container_restarts_total",
     Type.COUNTER,
     "Restarts of containers of its members in their pods, which the kubelet makes, as they were seen. The Event "
-    "RestartedInPlace says what the container had died of. From the status; of a watched run since this daemon began.",
+    "RestartedInPlace has the cause. From the status; of a watched run since this daemon began.",
     ONE,
 )
 WALL = Metric(

@@ -70,7 +70,7 @@ DISRUPTIONS = Metric(
 MEMBER_RESTARTS = Metric(
     "muster_member_restarts_total",
     Type.COUNTER,
-    "Members that were run again while their epoch went on, by the reason of the failure. Of pods that a Job of a "
+    "Members that were run again while their epoch continued, by the reason of the failure. Of pods that a Job of a "
     "JobSet replaces at once, it is the reason of the first. muster_gang_restarts_total does not count them.",
     ("operator", "reason"),
 )
@@ -85,8 +85,8 @@ RESTART_VERDICTS = Metric(
     "muster_restart_verdicts_total",
     Type.COUNTER,
     "Verdicts over the restarts of gangs. SameFailureAgain: the gang failed in the same way as before, without an "
-    "advance; enforced says whether that ended the experiment, or was only said. BudgetRenewed: its restarts count no "
-    "more, because it made progress.",
+    "advance; enforced is true if that ended the experiment, false if it was only reported. BudgetRenewed: its "
+    "restarts count no more, because it made progress.",
     ("verdict", "enforced"),
 )
 OUTCOMES = Metric(

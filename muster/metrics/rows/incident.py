@@ -8,12 +8,12 @@ INCIDENT = ("kind", "subject", "cause", "scope", "audience")
 RUNS = Metric(
     "muster_incident_runs",
     Type.GAUGE,
-    "Runs that one subject keeps (kind is node, rack, registry, webhook ...): they are Stuck because of it. cause is "
+    "Runs that one subject blocks (kind is node, rack, registry, webhook ...): they are Stuck because of it. cause is "
     "that of most of their ranks now. scope is cluster, or the namespace that all of them are of; audience is who can "
-    "mend it: platform or researcher. 0 while an incident is calm and may return. At most 32 incidents are shown.",
+    "fix it: platform or researcher. 0 while an incident is calm and may return. At most 32 incidents are shown.",
     INCIDENT,
 )
-RANKS = Metric("muster_incident_ranks", Type.GAUGE, "Ranks of these runs that the subject keeps.", INCIDENT)
+RANKS = Metric("muster_incident_ranks", Type.GAUGE, "Ranks of these runs that the subject blocks.", INCIDENT)
 ACCELERATORS = Metric(
     "muster_incident_accelerators",
     Type.GAUGE,
@@ -31,7 +31,7 @@ HIDDEN = Metric("muster_incidents_hidden", Type.GAUGE, "Incidents beyond those t
 EXPLAINED = Metric(
     "muster_experiment_explained",
     Type.GAUGE,
-    "1 while an incident explains why it is Stuck: the alert of the incident stands for those of the run. Absent else.",
+    "1 while an incident explains why it is Stuck: its alert replaces those of the run. Absent otherwise.",
     ONE,
 )
 LOST = Metric(

@@ -27,7 +27,7 @@ BY_NAME = 8
 EPOCHS, ATTEMPTS = 32, 8
 """How many of the last epochs, and of the first attempts in each, a search knows the names of."""
 REASON = "PodAltered"
-NO_OTHER = "creates no other pod of its rank beside it"
+NO_OTHER = "creates no other pod of its rank"
 KEEPS_QUOTA = "keeps the quota of the experiment until it has ended"
 
 
@@ -131,8 +131,8 @@ def refusal_for(plan: Plan, found: Sequence[tuple[Pod, LivePod]], waits: str = N
     more = f" {others} more {'pod is' if others == 1 else 'pods are'} like it." if others else ""
     return Refusal(
         REASON,
-        f"Pod {plan.namespace}/{pod.name} (rank {pod.rank}{place}) {runs}{where}, and "
-        f"{' and '.join(_changes(live, pod))}: Muster cannot follow it, and {waits}.{more} Undo that change, or delete "
+        f"Pod {plan.namespace}/{pod.name} (rank {pod.rank}{place}) {runs}{where}, but "
+        f"{' and '.join(_changes(live, pod))}. Muster cannot follow it and {waits}.{more} Undo the change, or delete "
         "the pod.",
         final=False,
         passing=leaving,

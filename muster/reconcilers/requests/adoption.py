@@ -80,7 +80,7 @@ def name_taken(kind: str, found: Metadata, plan: Plan) -> Refusal:
     if leftover or found.deletion_timestamp:
         advice = "It is left over and will be removed; the experiment waits for that."
     else:
-        advice = f"Delete that {kind}, or give the experiment another name, and start the experiment anew."
+        advice = f"Delete that {kind}, or give the experiment another name, and start the experiment again."
     return Refusal(
         "NameTaken",
         f"{kind} {plan.namespace}/{found.name} exists and {whose}; it does not belong to {ours}. {advice}",

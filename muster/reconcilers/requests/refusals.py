@@ -100,7 +100,7 @@ _ROWS = (
     _row(
         "NamespaceGone",
         r'unable to create new content in namespace |namespaces? "[^"]*" not found',
-        "Nothing can be created in the namespace any more.",
+        "The namespace accepts no new objects.",
         final=True,
     ),
 )
@@ -116,7 +116,7 @@ def refusal_of(error: ApiError, request: str, kind: str, name: str, plan: Plan) 
     row = _row_of(error, request, kind)
     if row is None:
         return None
-    again = "Correct that and start the experiment anew." if row.final else "Muster tries again."
+    again = "Correct that and start the experiment again." if row.final else "Muster tries again."
     return Refusal(
         row.reason,
         f"The API server refuses to {what}: {error.message[:SAID]}. {row.advice} {again}",
@@ -152,10 +152,10 @@ def _by_status(error: ApiError, request: str, kind: str) -> _Row | None:
         case Throttled():
             return _row("ApiServerBusy", "", "The API server is overloaded.", passing=True)
         case Unreachable(reason="Timeout"):
-            advice = "No answer in time: an admission webhook that hangs is the usual cause."
+            advice = "An admission webhook that hangs is the usual cause."
             return _row("ApiServerSilent", "", advice, passing=True)
         case _ if error.status >= 500:
             return _row("ApiServerErrors", "", "See the log of the API server.", passing=True)
         case _ if 400 <= error.status < 500 and error.status not in (404, 409, 410):
-            return _row(f"{kind}sRefused", "", "Its message says why.")
+            return _row(f"{kind}sRefused", "", "Its message has the reason.")
     return None

@@ -87,7 +87,7 @@ def held(context: Context) -> Waiting | None:
         return None
     which = f"its queue label names {label}" if workload is None or label else f"its Workload is in {workload.queue}"
     if context.view.queue_problem or (workload is not None and (workload.deleting or workload.has(FINISHED))):
-        return Waiting(f"suspended, and {which}: Kueue decides when it goes on")
+        return Waiting(f"suspended, and {which}: Kueue decides when it continues")
     if workload is not None:
         return _as_kueue_says(context, workload)
     due = context.record.phase_at + SILENCE
@@ -108,14 +108,14 @@ def _as_kueue_says(context: Context, workload: Workload) -> Waiting:
     where = f"queued in {workload.queue}"
     reserved = workload.condition(QUOTA_RESERVED)
     if (eviction := workload.eviction) and workload.reserved:
-        return Waiting(f"evicted from {workload.queue}, {eviction.reason}: {said(eviction.message)}")
+        return Waiting(f"evicted from {workload.queue} ({eviction.reason}): {said(eviction.message)}")
     if workload.admitted:
         return Waiting(f"admitted by {workload.queue}")
     if reserved is None:
         return _silent(context, workload)
     if reserved.true:
         checks = workload.condition(ADMITTED)
-        return Waiting(f"{where}: quota is reserved, {said(checks.message) if checks else 'admission follows'}")
+        return Waiting(f"{where}: quota is reserved ({said(checks.message) if checks else 'admission follows'})")
     message = f"{where}: {said(reserved.message)}"
     older_at = workload.kueue_wrote + SILENCE if workload.kueue_wrote else None
     if older_at is not None and context.now >= older_at:

@@ -111,13 +111,13 @@ def _way(each: Behind, lates: list[Late], seen: Collectives) -> str:
 
 
 def way(each: Behind, late: Late) -> str:
-    """``has entered only 5, not all_reduce #6 (default_pg)``, ``called all_gather #12 (default_pg)``."""
+    """``entered only 5, not all_reduce #6 (default_pg)``, ``called all_gather #12 (default_pg)``."""
     if late.called:
         return f"called {late.called} #{late.entered} ({each.group})"
     if late.silent:
-        return f"has stopped reporting, and was not seen in {each.words}"
+        return f"stopped reporting, and was not seen in {each.words}"
     waits = f"; it waits in {_elsewhere(each, late)}" if late.waits else ""
-    return f"has entered only {late.entered}, not {each.words}{waits}"
+    return f"entered only {late.entered}, not {each.words}{waits}"
 
 
 def _elsewhere(each: Behind, late: Late) -> str:

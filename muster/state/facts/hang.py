@@ -52,7 +52,7 @@ def _at_work(context: Context) -> bool:
 
 def standstill(stand: Places) -> str:
     """Since when no rank makes progress, or all others wait for ranks at work, and where they are."""
-    what = "ranks at work keep the others waiting" if stand.awaited else "no progress"
+    what = "ranks at work have kept the others waiting" if stand.awaited else "no progress"
     return f"{what} since {clock_time(stand.still_since or 0.0)}: {placed(stand)}"
 
 

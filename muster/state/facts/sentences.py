@@ -31,8 +31,8 @@ def sentence(cause: Cause) -> str:
     if cause.evidence:
         return f"{blocking(cause)}; then {cause.evidence}"
     why = f": {cause.message}" if cause.message else ""
-    if cause.rank >= 0 and not cause.pod:  # it is not known to have ended
-        return f"{who}: {cause.reason}{why}"
+    if not cause.pod and cause.reason:  # it is not known to have ended, or no rank is
+        return f"{who}: {cause.reason}{why}" if cause.rank >= 0 else f"{cause.reason}{why}"
     return f"{who} {_ended(cause, cause.reason)}{_where(cause)}{why}{_last_line(cause)}{of_device(cause.device)}"
 
 
@@ -42,13 +42,13 @@ def of_device(device: str) -> str:
 
 
 def _ended(cause: Cause, reason: str) -> str:
-    """How the pod ended: ``ended with exit code 137 (SIGKILL), OOMKilled``, ``ended: PodDeleted``."""
+    """How the pod ended: ``ended with exit code 137 (SIGKILL), OOMKilled``, ``ended (PodDeleted)``."""
     if cause.exit_code:
         label = f", {reason}" if reason not in ("Error", "ContainerFailed", "") else ""
         return f"ended with {of_exit(cause.exit_code, cause.signal)}{label}"
     if reason == RANK_FAILED:
-        return f"was lost to the others, {reason}"
-    return f"ended: {reason}" if reason else "ended"
+        return f"was lost to the others ({reason})"
+    return f"ended ({reason})" if reason else "ended"
 
 
 def of_failure(status: ExperimentStatus) -> str:
@@ -124,9 +124,10 @@ def of_last_failure(status: ExperimentStatus) -> str:
         return ""
     said = sentence(cause)
     if cause.epoch != status.epoch or cause.final:
-        return f"epoch {cause.epoch} ended because {said}{'' if cause.final else repeated(status)}"
+        because = " because" if cause.rank >= 0 else ":"
+        return f"epoch {cause.epoch} ended{because} {said}{'' if cause.final else repeated(status)}"
     if cause.rank in attempts_of(status.attempts):
-        return f"{said}; it runs again, and the others go on"
+        return f"{said}; it runs again, and the others continue"
     return f"{said}; it is not run again" if cause.rank in from_ranges(status.ignored, MAX_MEMBERS) else said
 
 
@@ -168,7 +169,7 @@ def of_idle(context: Context) -> str:
     idle = context.tally.idle
     pod = next(iter(idle.values()), None)
     if pod is None:
-        return "no pod is there"
+        return "no pod exists"
     more = f" and {len(idle) - 1} more" if len(idle) > 1 else ""
     return f"rank {pod.rank} ({placed(context, pod.rank, pod.name)}, {why_idle(pod)}){more}"
 

@@ -19,9 +19,9 @@ class Words(NamedTuple):
 
 WORDS: Final = {
     Engine.NATIVE: Words(
-        suspended="suspended by spec.suspend; set it to false to go on",
+        suspended="suspended by spec.suspend; set it to false to continue",
         restarting=("BackingOff", "epoch {epoch} starts after the back-off"),
-        not_created="nothing is known that keeps Muster from creating it",
+        not_created="nothing known prevents its creation",
         beside=False,
     ),
     Engine.WATCH: Words(

@@ -66,7 +66,7 @@ def end(context: Context) -> list[StopPods | DeletePods]:
     at = give_up_at(context)
     overdue = at is not None and context.now >= at
     asked = () if overdue else tuple(pod for pod in kept if pod.uid not in context.view.engine.stopping)
-    deletions = _delete(context, rest, None, "the experiment does not run any more")
+    deletions = _delete(context, rest, None, "the experiment no longer runs")
     if overdue:
         deletions += _delete(context, kept, None, "they have not stopped in time", unless_ended=True)
     return [StopPods(asked, "the experiment has ended"), *deletions] if asked else [*deletions]

@@ -123,7 +123,9 @@ def _alerts_only(clock: ClockRule) -> bool:
 
 def sentence(context: Context, clock: ClockRule) -> str:
     """What has not happened, and within which time."""
-    text = f"{clock.sentence.format_map(_Placeholders(context))} within {clock.after:g} s"
+    within = f"within {clock.after:g} s"
+    roll = _roll(context, within) if clock.name is ClockName.ASSEMBLY else ""
+    text = clock.sentence.format_map(_Placeholders(context, within=within, roll=roll))
     ends = of_ends(context) if _names_ends(context, clock) else ""
     reported = context.view.progress_of(context.record.epoch) if clock.name is ClockName.PROGRESS else None
     if reported is not None:
@@ -140,21 +142,21 @@ def _names_ends(context: Context, clock: ClockRule) -> bool:
 class _Placeholders(dict[str, object]):
     """The values of a sentence's placeholders; each is computed only when the sentence names it."""
 
-    def __init__(self, context: Context) -> None:
-        super().__init__()
+    def __init__(self, context: Context, **known: object) -> None:
+        super().__init__(known)
         self._context = context
 
     def __missing__(self, key: str) -> object:
         return PLACEHOLDERS[key](self._context)
 
 
-def _roll(context: Context) -> str:
+def _roll(context: Context, within: str) -> str:
     probe = context.probe
     if probe is None or not probe.served:
-        return "the coordinator did not serve"
+        return f"the coordinator did not serve {within}"
     size = context.plan.size
-    missing = grouping.named(context, probe.missing, size - probe.arrived)
-    return f"{probe.arrived}/{size} ranks arrived, missing {missing}"
+    missing = grouping.named(context, probe.missing, size - probe.arrived) if probe.missing else ""
+    return f"only {probe.arrived}/{size} ranks arrived {within}{missing and f'; missing {missing}'}"
 
 
 PLACEHOLDERS: dict[str, Callable[[Context], object]] = {
@@ -162,7 +164,6 @@ PLACEHOLDERS: dict[str, Callable[[Context], object]] = {
     "done": lambda context: context.tally.succeeded,
     "size": lambda context: context.plan.size,
     "idle": of_idle,
-    "roll": _roll,
     "lingering": of_lingering,
 }
 """What the sentence of a clock may name."""

@@ -32,16 +32,3 @@ def track(context: Context) -> Record:
     pending = problem or plan.edits.waits or ", ".join(f"spec.{name}" for name in changed(kept, shape))
     found = {"shape": kept, "pending_edits": pending, "edit_refused": bool(problem), "groups": plan.edits.sizes}
     return record if all(getattr(record, name) == value for name, value in found.items()) else replace(record, **found)
-
-
-def sentence(record: Record, remark: str = "") -> str:
-    """What is said of edits that the pods do not follow; empty without one. ``remark``: what the kind adds to it."""
-    if not record.pending_edits:
-        return ""
-    if record.edit_refused:
-        return f"the last edit is not followed, and the run goes on as before it: {record.pending_edits}"
-    said = f"the edit of {record.pending_edits} holds for pods that are created from now on, and not for those that run"
-    if not record.groups:
-        return said
-    more = "how many pods there are changes only while it is suspended"
-    return "; ".join(filter(None, (said, more, remark)))

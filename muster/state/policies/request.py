@@ -18,7 +18,7 @@ def judge(context: Context) -> Restart | None:
     """Restart the gang that is at work, if that is asked for."""
     if not _asked(context) or not context.record.gathering:
         return None
-    cause = Cause(context.record.epoch, REASON, f"by {context.plan.lifecycle.restart_request}", context.now)
+    cause = Cause(context.record.epoch, REASON, f"restart by {context.plan.lifecycle.restart_request}", context.now)
     return Restart(cause, counted=False, requested=True)
 
 

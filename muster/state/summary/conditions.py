@@ -107,13 +107,14 @@ def _coordinator(context: Context, assembly: Assembly, address: str) -> Row:
         return True, NO_COORDINATOR, "the operator has no coordinator"
     if assembly.coordinator_ready:
         return True, "Serving", f"serving at {address}"
-    return False, "NotServing", address
+    return False, "NotServing", f"not serving at {address}"
 
 
 def _scheduled(context: Context) -> Row:
     """Every member had a node in this epoch."""
     if context.complete:
-        return True, "AllScheduled", f"all {context.plan.together} members have a node"
+        size = context.plan.together
+        return True, "AllScheduled", "its only member has a node" if size == 1 else f"all {size} members have a node"
     scheduled, size = context.tally.scheduled, context.plan.together
     tally = context.tally
     waiting = tally.idle.values() if size <= EXACT else chain(tally.unplaced.values(), tally.gated.values())

@@ -20,10 +20,9 @@ from muster.state.facts.diagnosis.finding import Finding
 from muster.state.facts.hang import where
 from muster.state.facts.sentences import sentence
 from muster.state.policies.rendezvous import Assembly
-from muster.state.summary.status import summarize
+from muster.state.summary.status import of_progress, summarize
 from muster.state.view.places.report import PlaceGroup, PlaceReport
 from muster.state.view.places.standstill import Places
-from muster.state.view.progress import sentence as progress_sentence
 from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record
 
 
@@ -62,7 +61,7 @@ def taken(seen: Context, assembly: Assembly, after: Record) -> EpochEvidence:
         stuck_by=stuck.message if stuck else "",
         known=known.evidence if known else "",
         roll=now.roll or before.roll,
-        steps=progress_sentence(progress, seen.now) if progress else "",
+        steps=of_progress(progress, seen.now) if progress else "",
         collectives=collectives.sentence(waits) if waits else "",
         places=where(seen),
         findings=tuple(map(_then, diagnose(seen)[:MAX_FINDINGS])),

@@ -67,9 +67,16 @@ def gathering(context: Context, assembly: Assembly) -> Gathering:
     by_roll = bool(reason) and not own and not by_obstacle
     named = obstacle is not None and not by_roll and _names_the_same(assembly, obstacle, roll)
     repeated = named or (assembly.recorded and reason in rendezvous.ROLL_SAYS)
+    repeated = repeated or (reason == "AssemblyDeadlineExceeded" and assembly.roll is Roll.ANSWER)  # it has the roll
     whole = ("" if by_obstacle else own, hindrance, "" if repeated else roll.text)
     stuck = own or (hindrance if by_obstacle else roll.text if by_roll else "")
-    return Gathering(hindrance if named else roll.text, hindrance, stuck, "; ".join(filter(None, whole)))
+    return Gathering(hindrance if named else roll.text, hindrance, stuck, joined(*whole))
+
+
+def joined(*parts: str) -> str:
+    """The parts that there are as one sentence; messages of refusals end in a full stop of their own."""
+    shown = list(filter(None, parts))
+    return "; ".join([*(each.removesuffix(".") for each in shown[:-1]), *shown[-1:]])
 
 
 def _names_the_same(assembly: Assembly, obstacle: Obstacle, roll: _Part) -> bool:

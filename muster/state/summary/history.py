@@ -11,8 +11,6 @@ from muster.api.gang import MAX_MEMBERS
 from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.state.facts.collectives import HANGS
 from muster.state.facts.sentences import NAMED_RANGES, of_failure, sentence
-from muster.state.policies import edits
-from muster.state.policies.failures import volume
 from muster.state.policies.failures.cost import budget
 from muster.state.summary import in_place, resumption
 from muster.state.summary.conditions import NO_COORDINATOR
@@ -57,22 +55,22 @@ def turns(plan: Plan, before: Record | None, after: Record) -> Iterator[tuple[st
         if after.phase is Phase.SUSPENDED:
             yield "Suspended", "created suspended", False
         elif after.phase is Phase.QUEUED:
-            yield "Queued", f"{after.size} members wait for the admission of a queue", False
+            yield "Queued", f"waiting for a queue to admit {members(after.size)}", False
         else:
-            yield "Started", f"starting {after.size} member{'' if after.size == 1 else 's'}", False
+            yield "Started", f"starting {members(after.size)}", False
     elif before.epoch != after.epoch and after.cause is not None and after.phase is Phase.RESTARTING:
         kind = _kind(before, after, budget.share(plan, after), disruption=after.cause.disruption)
-        yield "GangRestart", f"epoch {before.epoch} ended, {kind}: {of_failure(after)}", True
+        yield "GangRestart", f"epoch {before.epoch} ended ({kind}): {of_failure(after)}", True
     elif before.epoch != after.epoch and after.cause is not None and after.phase is Phase.QUEUED:
-        yield "Evicted", f"epoch {before.epoch} ended, disruption, not counted: {sentence(after.cause)}", True
+        yield "Evicted", f"epoch {before.epoch} ended (disruption, not counted): {sentence(after.cause)}", True
     elif before.phase is not after.phase and not after.finished:
         yield from _phase(before, after)
     if before is not None and before.epoch == after.epoch and not after.finished:
         yield from _repairs(before, after)
     if after.pending_edits and (before is None or before.pending_edits != after.pending_edits):
-        yield "EditRefused" if after.edit_refused else "EditPending", edits.sentence(after), True
+        yield "EditRefused" if after.edit_refused else "EditPending", of_edits(after), True
     if after.volume_lost_at is not None and (before is None or before.volume_lost_at != after.volume_lost_at):
-        yield "SharedVolumeLost", volume.sentence(after), True
+        yield "SharedVolumeLost", of_volume(after), True
     if before is not None and before.node_failures != after.node_failures:
         yield from _of_nodes(before, after)
     yield from in_place.turns(before, after)
@@ -86,8 +84,6 @@ def turns(plan: Plan, before: Record | None, after: Record) -> Iterator[tuple[st
 def _kind(before: Record, after: Record, share: str, *, disruption: bool) -> str:
     """What a gang restart was, and whether it took one of the budget: failure rules may decide that otherwise."""
     counted = f"restart {share}" if after.restarts > before.restarts else "not counted"
-    if after.restart_request != before.restart_request:
-        return f"as requested, {counted}"
     return f"disruption, {counted}" if disruption else counted
 
 
@@ -95,9 +91,9 @@ def turns_of_watched(before: Record | None, after: Record) -> Iterator[tuple[str
     """What the controller of a watched run did."""
     if before is None:
         suspended = ", which is suspended" if after.phase is Phase.SUSPENDED else ""
-        yield "Watching", f"watching over {after.size} {'member' if after.size == 1 else 'members'}{suspended}", False
+        yield "Watching", f"watching over {members(after.size)}{suspended}", False
     elif before.finished and not after.finished:
-        yield "Watching", f"watching over {after.size} members of another run", False
+        yield "Watching", f"watching over {members(after.size)} of another run", False
     elif before.epoch != after.epoch and before.phase is not Phase.SUSPENDED:
         why = f": {of_failure(after)}" if after.cause else ""
         number = f", restart {after.restarts}" if after.restarts > 1 else ""
@@ -168,13 +164,18 @@ def _of_nodes(before: Record, after: Record) -> Iterator[tuple[str, str, bool]]:
         old = known.get(each.name)
         if old is None or each.failures > old.failures:
             if each.of_node:
-                yield NODE_FAULT, f"node {each.name} itself is reported: {each.reason}", True
+                yield NODE_FAULT, f"a fault of node {each.name} was reported: {each.reason}", True
             elif each.failures > 1:
-                said = f"{each.failures} failures of this run were on node {each.name}, the last one {each.reason}"
-                yield FAILED_ON_NODE_AGAIN, f"{said}; the program may be the reason as well", True
+                said = f"{each.failures} failures of this run were on node {each.name} (last: {each.reason})"
+                yield FAILED_ON_NODE_AGAIN, f"{said}; the program may be the cause, too", True
         if each.avoided and (old is None or not old.avoided):
             often = f"{each.failures} restarts began" if each.failures > 1 else "a restart began"
-            yield "NodeAvoided", f"later pods are kept off node {each.name}: {often} with a failure on it", True
+            yield "NodeAvoided", f"new pods avoid node {each.name}: {often} with a failure on it", True
+
+
+def members(size: int) -> str:
+    """Return ``1 member``, ``3 members``."""
+    return "1 member" if size == 1 else f"{size} members"
 
 
 def _ranks(ranks: list[int]) -> str:
@@ -203,3 +204,23 @@ def _flips(before: Record | None, after: Record) -> Iterator[tuple[str, str, boo
 def _over(reason: str) -> str:
     """``progress resumed (was: Hung)``; of what was no hang ``resolved: ImagePullBackOff``."""
     return f"progress resumed (was: {reason})" if reason in HANGS else f"resolved: {reason}"
+
+
+def of_edits(record: Record, remark: str = "") -> str:
+    """Return what is said of edits that the pods do not follow; empty without one. ``remark``: what the kind adds."""
+    if not record.pending_edits:
+        return ""
+    if record.edit_refused:
+        return f"the last edit is not applied, and the run continues without it: {record.pending_edits}"
+    said = f"the edit of {record.pending_edits} applies to pods that are created from now on, not to those that run"
+    if not record.groups:
+        return said
+    more = "the number of pods changes only while it is suspended"
+    return "; ".join(filter(None, (said, more, remark)))
+
+
+def of_volume(record: Record) -> str:
+    """Return what is said of a volume that was lost; empty where none was."""
+    if record.volume_lost_at is None:
+        return ""
+    return "the shared volume was deleted, not by Muster, and is created again: its data is lost"

@@ -39,7 +39,7 @@ def halt(record: Record, generation: int, problem: str, now: float) -> Record | 
     known = record.condition(ConditionType.STUCK)
     if record.finished or (known and known.status and (known.reason, known.generation) == (REASON, generation)):
         return None
-    message = f"{problem}; the pods are left as they are, and nothing is decided about them until the spec can be run"
+    message = f"{problem}; Muster leaves the pods as they are until the spec can be run"
     stuck = Condition(ConditionType.STUCK, True, REASON, message, generation, now)
     others = tuple(each for each in record.conditions if each.type != ConditionType.STUCK)
     line = StoryLine(now, record.epoch, REASON, message, warning=True)
@@ -55,6 +55,6 @@ def halt(record: Record, generation: int, problem: str, now: float) -> Record | 
 
 def unreadable(problem: str) -> Record:
     """What is shown of an experiment whose status cannot be read; it is never written. Since when is not known."""
-    message = f"{problem}; nothing is decided about it until its status can be read"
+    message = f"{problem}; Muster does nothing with it until its status can be read"
     stuck = Condition(ConditionType.STUCK, True, UNREADABLE, message, 0, -inf)
     return Record(phase=Phase.PENDING, phase_at=-inf, reason=UNREADABLE, message=message, conditions=(stuck,))

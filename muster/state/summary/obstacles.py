@@ -8,7 +8,7 @@ from muster.state.facts.context import Context
 from muster.state.facts.diagnosis import grouping
 from muster.state.facts.obstacle import Kind, Obstacle
 from muster.state.facts.sentences import EXACT, placed, share, why_idle
-from muster.state.policies.failures import avoidance
+from muster.state.policies.failures.avoidance import avoided
 from muster.state.policies.obstacles import (
     KUEUE_GATE,
     PARTLY_QUEUED,
@@ -42,7 +42,9 @@ def _held(context: Context, _: Obstacle) -> str:
 
 def _unplaced(context: Context, _: Obstacle) -> str:
     count = f"{share(context.tally.scheduled, context.plan.size)} members have a node"
-    return f"{count}; {_idle(context, context.tally.unplaced)}{avoidance.said(context)}"
+    names = ", ".join(avoided(context.record))
+    more = f"; nodes that are avoided after failures: {names}" if names else ""
+    return f"{count}; {_idle(context, context.tally.unplaced)}{more}"
 
 
 def _idle(context: Context, pods: Mapping[str, Pod]) -> str:

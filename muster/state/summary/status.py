@@ -32,22 +32,25 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from muster.api.values.humanize import age
 from muster.api.wire.kinds import MAX_COUNTER
 from muster.state.facts import admission, at_work, collectives, gates, older_pods
 from muster.state.facts.accelerators import held
 from muster.state.facts.context import Context
 from muster.state.facts.sentences import of_lingering, sentence, share, still_running
 from muster.state.facts.words import WORDS
-from muster.state.policies import blocked, container_restarts, edits, silence
-from muster.state.policies.failures import known, recurrence, volume
+from muster.state.policies import blocked, container_restarts, silence
+from muster.state.policies.failures import known, recurrence
 from muster.state.policies.rendezvous import Assembly
 from muster.state.policies.watched import ends
 from muster.state.policies.watched.stale_status import RESTARTED_IN_PLACE
 from muster.state.summary import in_place
 from muster.state.summary.conditions import renew, unseen
-from muster.state.summary.gathering import Gathering, gathering
-from muster.state.view.progress import shown_rate
+from muster.state.summary.gathering import Gathering, gathering, joined
+from muster.state.summary.history import members, of_edits, of_volume
+from muster.state.view.progress import Progress
 from muster.state.view.read_only import ReadOnlyBudget
+from muster.state.view.recorder.arrivals import Arrivals, who
 from muster.state.view.roll import RankState
 from muster.state.view.stale_members import STALE_MEMBERS
 from muster.state.vocabulary.coordinator import Completeness
@@ -91,9 +94,9 @@ def summarize(context: Context, assembly: Assembly) -> Record:
         slow = "" if stuck else at_work.advice(context) or collectives.advice(context)
         named = reason in in_place.NAMED_BY or not record.gathering
         again = "" if named else in_place.said(restarts, record.epoch)
-        edited = edits.sentence(record, plan.edits.remark)
-        more = again, slow, beside, plan.said(record.epoch), edited, volume.sentence(record)
-        message = "; ".join(filter(None, (message, *more)))
+        edited = of_edits(record, plan.edits.remark)
+        more = again, slow, beside, plan.said(record.epoch), edited, of_volume(record)
+        message = joined(message, *more)
     return replace(
         record,
         generation=plan.generation,
@@ -137,12 +140,12 @@ def _waiting_for(
     if at_rest and record.phase is Phase.SUSPENDED:
         if admission.held(context) is not None:
             reason = "Queued" if context.view.admission else "Suspended"
-            return reason, "; ".join(filter(None, (said.whole, _still_running(context))))
+            return reason, joined(said.whole, _still_running(context))
         own = context.view.own
         if own is not None and own.queued:
             return "Queued", own.queued
         what = words.suspended.format(kind=context.plan.subject.kind)
-        return "Suspended", "; ".join(filter(None, (what, _still_running(context) if words.beside else "")))
+        return "Suspended", joined(what, _still_running(context) if words.beside else "")
     if at_rest and record.phase is Phase.QUEUED:
         ending = "" if older_pods.clear(context) else f"; waiting for {of_lingering(context)} to terminate"
         return "Queued", f"{said.whole}{ending}"
@@ -158,15 +161,12 @@ def _waiting_for(
             return STALE_MEMBERS, said.whole  # it names the restart, mostly the coordinator's, and the stale
         return assembly.obstacle.reason, said.obstacle if pending else said.whole
     if waiting := gates.awaited(context):
-        return "AwaitingGroup", "; ".join(filter(None, (waiting, said.whole)))
+        return "AwaitingGroup", joined(waiting, said.whole)
     if record.phase is Phase.PENDING:
         if tally.pods < size and tally.scheduled == tally.pods:
             return "CreatingPods", f"{share(tally.pods, size)} pods created"
         scheduled = next(each for each in conditions if each.type is ConditionType.SCHEDULED)
-        return (
-            "Pending",
-            f"starting {size} {'member' if size == 1 else 'members'}" if scheduled.status else scheduled.message,
-        )
+        return "Pending", f"starting {members(size)}" if scheduled.status else scheduled.message
     if record.phase is Phase.ASSEMBLING:
         return "AwaitingRanks", said.whole
     if stale:
@@ -257,3 +257,35 @@ def write_at(before: Record, after: Record, now: float) -> float | None:
         return None
     resumes = before.steps is not None and before.steps.epoch < after.steps.epoch
     return min(before.updated_at, now) + (WORDS_AFTER if resumes else STEPS_AFTER)
+
+
+def of_progress(progress: Progress, now: float) -> str:
+    """Return how far the gang has come, for pages: ``step 1,840, 9.81 steps/s, slowest rank 2 at 1,838``."""
+    parts = [f"step {progress.step:,}"]
+    if progress.rate is not None:
+        parts.append(f"{shown_rate(progress.rate)} steps/s")
+    if progress.slowest is not None:
+        parts.append(f"slowest rank {progress.slowest} at {progress.slowest_step:,}")
+    if progress.straggling:
+        parts.append(f"{progress.straggling} {'straggler' if progress.straggling == 1 else 'stragglers'}")
+    if progress.hung:
+        parts.insert(0, f"no step since {age(now - progress.moved_at)}")
+    return ", ".join(parts)
+
+
+def shown_rate(rate: float) -> str:
+    """Return three digits: 9.81, 0.0125, 1,840."""
+    return f"{rate:,.0f}" if rate >= 1000 else f"{rate:.3g}"
+
+
+def of_arrivals(arrivals: Arrivals) -> str:
+    """Return who comes last to which collectives, by how much, for pages; empty where none does."""
+    last = arrivals.last
+    if not last:
+        return ""
+    one = last[0]
+    it = "it waits" if len(last) == 1 else f"rank {one.rank} waits"
+    return (
+        f"{who(arrivals)}, {one.seconds:.2g} s after half of the others: "
+        f"{it} in them for {one.waits:.0%} of its time, they for {one.others:.0%}"
+    )

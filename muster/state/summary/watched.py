@@ -74,21 +74,21 @@ def _why_absent(context: Context) -> str:
 def all_done(context: Context) -> str:
     """All members have succeeded, and the object does not say so."""
     done, kind = all_succeeded(context.plan.size), context.plan.subject.kind
-    return f"{done}; the {kind} does not say so, as if its controller did not run"
+    return f"{done}; the status of the {kind} does not show it, so its controller may not run"
 
 
 def program_done(context: Context) -> str:
     """The coordinator says that the program has ended, and the object does not."""
     work, own = context.probe.answer.work if context.probe is not None else None, context.view.own
     word = own.word if own is not None else ""
-    return f"{work.sentence if work else ''}; the {context.plan.subject.kind} still says {word or 'nothing of it'}"
+    return f"{work.sentence if work else ''}; the {context.plan.subject.kind} still reports {word or 'nothing'}"
 
 
 def reported(context: Context) -> str:
     """The controller reports a failure, and has drawn no conclusion."""
     own = context.view.own
     what = ": ".join(filter(None, (own.reason, own.message))) if own is not None else ""
-    return f"the {context.plan.subject.kind} says {what}"
+    return f"the {context.plan.subject.kind} reports {what}"
 
 
 def coordinator_gone(context: Context) -> str:

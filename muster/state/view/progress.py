@@ -35,7 +35,6 @@ from typing import NamedTuple
 import msgspec
 
 from muster.api.progress import report_interval
-from muster.api.values.humanize import age
 from muster.state.view.lead import Lead, Spent, followed
 from muster.state.view.turns import A_TURN, Turns, at_once
 from muster.state.vocabulary.wall_time import WallTime
@@ -279,22 +278,3 @@ def _slowest(ranks: Mapping[int, _Rank], step: int, rate: float, waited: float) 
     noise = max(1.0, rate * apart) if waited <= 2 * apart else 0.0
     number = min(ranks, key=lambda each: (ranks[each].report.step, each))
     return number if step - ranks[number].report.step > noise else None
-
-
-def sentence(progress: Progress, now: float) -> str:
-    """How far the gang has come, in one line that changes with every look: it is for pages, and not for a status."""
-    parts = [f"step {progress.step:,}"]
-    if progress.rate is not None:
-        parts.append(f"{shown_rate(progress.rate)} steps/s")
-    if progress.slowest is not None:
-        parts.append(f"slowest rank {progress.slowest} at {progress.slowest_step:,}")
-    if progress.straggling:
-        parts.append(f"{progress.straggling} {'straggler' if progress.straggling == 1 else 'stragglers'}")
-    if progress.hung:
-        parts.insert(0, f"no step since {age(now - progress.moved_at)}")
-    return ", ".join(parts)
-
-
-def shown_rate(rate: float) -> str:
-    """Three digits: 9.81, 0.0125, 1,840."""
-    return f"{rate:,.0f}" if rate >= 1000 else f"{rate:.3g}"

@@ -112,7 +112,7 @@ def test_a_complaint_is_the_error_and_its_cause() -> None:
     said = "Error: Failed to open process 7.\n\nCaused by:\n    0: Permission denied (os error 13)\n    1: more\n"
     assert complaint(said) == "Failed to open process 7: Permission denied (os error 13)"
     assert complaint("Permission Denied: try sudo\n") == "Permission Denied: try sudo"
-    assert complaint("\n") == "it said nothing"
+    assert complaint("\n") == "it printed nothing"
     assert complaint("Error: x\nCaused by:") == "x"
 
 

@@ -167,7 +167,7 @@ async def test_an_edit_of_the_replicas_waits_until_the_job_is_suspended(world: W
     assert (world.api.named("pods"), world.conditions) == (before, ["Created", "Running"])
     record = from_object(world.status)
     assert record is not None
-    assert "how many pods there are changes only while it is suspended" in record.message
+    assert "the number of pods changes only while it is suspended" in record.message
     world.api.put(JOB, {**world.api.objects[JOB], "spec": job(3, run_policy={"suspend": True})["spec"]})
     await asyncio.sleep(3)
     for name in world.api.named("pods"):

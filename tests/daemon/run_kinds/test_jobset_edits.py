@@ -10,7 +10,7 @@ from tests.daemon.run_kinds.test_jobsets import NEVER, PATH, PODS, TWO, conditio
 from tests.daemon.run_kinds.world import World, virtually
 from tests.kinds.jobset.jobsets import job
 
-WAITS = "how many pods there are changes only while it is suspended"
+WAITS = "the number of pods changes only while it is suspended"
 
 
 def said(world: World) -> str:
@@ -112,7 +112,7 @@ async def test_a_daemon_that_starts_again_leaves_a_running_jobset_whose_jobs_wer
     await asyncio.sleep(60)
     assert (world.api.named("pods"), conditions(world)) == (before, [])
     why = "spec.replicatedJobs: the run was begun with worker, and these are others; write the former, or suspend it"
-    assert said(world).startswith(f"{why}; the pods are left as they are")
+    assert said(world).startswith(f"{why}; Muster leaves the pods as they are")
     assert [each["message"] for each in world.cluster.events("InvalidSpec")] == [said(world)]
     written = len(world.written())
     await asyncio.sleep(600)

@@ -78,7 +78,7 @@ async def test_without_the_setting_the_label_says_who_decides(world: World, ours
     await queued(world, ours=ours, kueue=False)
     await asyncio.sleep(120)
     assert said(world) == (
-        "Suspended", "suspended, and its queue label names team-a: Kueue decides when it goes on"
+        "Suspended", "suspended, and its queue label names team-a: Kueue decides when it continues"
     )  # fmt: skip
 
 
@@ -87,7 +87,7 @@ async def test_a_reader_of_a_watched_jobset_sees_what_kueue_says(world: World) -
     await queued(world, ours=False)
     resources = ResourceClient(world.cluster)
     seen = await watching.get(resources, JOBSET, "team", "jobset/run")
-    assert seen.message == "suspended, and its queue label names team-a: Kueue decides when it goes on"
+    assert seen.message == "suspended, and its queue label names team-a: Kueue decides when it continues"
     says(world, "Pending", "insufficient unused quota")
     seen = await watching.get(resources, JOBSET, "team", "jobset/run")
     assert (seen.reason, seen.message) == ("Queued", "queued in team-a: insufficient unused quota")

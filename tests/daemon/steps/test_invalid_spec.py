@@ -28,7 +28,7 @@ async def test_an_invalid_spec_is_in_the_status_an_event_and_the_metrics(cluster
     assert 'operator="_invalid",phase="Failed"} 1.0' not in scraped(daemon)
 
 
-def pages_of(manifest: dict[str, Any], hurts: str) -> tuple[str, str, Detail, str]:
+def pages_of(manifest: dict[str, Any], problem: str) -> tuple[str, str, Detail, str]:
     """The list of what hurts so, the page of the experiment, its document, and the message in its status."""
     known: list[tuple[Subject, str]] = []
 
@@ -43,7 +43,7 @@ def pages_of(manifest: dict[str, Any], hurts: str) -> tuple[str, str, Detail, st
     beside_a_daemon(story)
     ((subject, message),) = known
     pages = Pages(Web([subject]), lambda: "", lambda: subject.record.finished_at or 0.0, Runbooks())
-    (fleet, _) = asyncio.run(pages.fleet(Anyone(), {"hurts": hurts}))
+    (fleet, _) = asyncio.run(pages.fleet(Anyone(), {"problem": problem}))
     own = pages.experiment(subject, {})[0]
     return unescape(fleet.html), unescape(own.html), pages.document(subject), message
 
@@ -66,7 +66,7 @@ def test_a_status_that_cannot_be_read_is_on_the_page() -> None:
     assert "stuck: StatusUnreadable" in fleet
     assert "badge soon" not in fleet  # no phase is claimed
     assert "'Dreaming' is not a phase" in own
-    assert "nothing is decided about it until its status can be read" in own
+    assert "Muster does nothing with it until its status can be read" in own
     assert document.since == ""
 
 
@@ -91,7 +91,7 @@ async def test_an_edit_that_cannot_be_run_is_said_on_the_running_experiment(clus
     edit(cluster, failurePolicy=EDIT)
     await asyncio.sleep(5)
     assert cluster.status["phase"] == "Running"
-    assert f"the last edit is not followed, and the run goes on as before it: {WHY}" in cluster.status["message"]
+    assert f"the last edit is not applied, and the run continues without it: {WHY}" in cluster.status["message"]
     assert len(cluster.events("EditRefused")) == 1
     edit(cluster, failurePolicy={"rules": []})
     await asyncio.sleep(5)

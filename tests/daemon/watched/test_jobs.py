@@ -221,7 +221,7 @@ async def test_pods_that_somebody_deletes_and_nothing_replaces_are_said_to_be(wo
     assert "the pod was deleted while its gang was at work" in said["message"]
 
 
-@pytest.mark.parametrize(("labels", "said"), [({}, "suspended"), (QUEUE, "Kueue decides when it goes on")])
+@pytest.mark.parametrize(("labels", "said"), [({}, "suspended"), (QUEUE, "Kueue decides when it continues")])
 @virtually
 async def test_pods_that_linger_after_a_suspension_are_said_in_one_sentence(
     world: World, labels: dict[str, str], said: str

@@ -256,10 +256,10 @@ async def test_a_jobset_whose_deletion_is_held_says_so_and_ends_with_its_pods(wo
         world.api.remove(f"{PODS}/t-w-0-{index}-r0")
     await asyncio.sleep(10)
     record = world.found("jobset/t").record
-    assert (record.message, record.ready) == (f"{held}; no pod runs any more", 0)
+    assert (record.message, record.ready) == (f"{held}; no pod runs", 0)
     await asyncio.sleep(60)
     record = world.found("jobset/t").record
-    said = f"it was deleted before its end; {held}; no pod runs any more"
+    said = f"it was deleted before its end; {held}; no pod runs"
     assert (record.phase, record.reason, record.message) == (Phase.FAILED, "Deleted", said)
     story = "".join(world.said())
     assert "Stuck" not in story
@@ -278,7 +278,7 @@ async def test_members_that_have_all_succeeded_under_a_controller_that_is_away_a
     record = world.found("jobset/t").record
     assert (record.phase, record.message) == (Phase.RUNNING, "all 3 members have succeeded")
     await asyncio.sleep(10)
-    away = "all 3 members have succeeded; the JobSet does not say so, as if its controller did not run"
+    away = "all 3 members have succeeded; the status of the JobSet does not show it, so its controller may not run"
     assert world.found("jobset/t").record.message == away
     await asyncio.sleep(30)
     record = world.found("jobset/t").record

@@ -186,8 +186,8 @@ async def test_owners_of_two_tokens_hold_one_place_of_a_namespace(tmp_path: Path
     [
         ("time.sleep(60)", 0.5, 503, "within 0.5 s"),
         ("sys.stdout.write('x' * 2000); time.sleep(60)", 60.0, 413, "too large"),
-        ("sys.exit(1)", 60.0, 500, "musterd's log"),
-        ("sys.stdout.write('no json'); sys.exit(3)", 60.0, 500, "musterd's log"),
+        ("sys.exit(1)", 60.0, 500, "the log of musterd"),
+        ("sys.stdout.write('no json'); sys.exit(3)", 60.0, 500, "the log of musterd"),
         ('sys.stdout.write(\'{"status": 403, "text": "not you"}\'); sys.exit(3)', 60.0, 403, "not you"),
     ],
 )
@@ -246,7 +246,7 @@ async def test_no_credential_of_musterd_is_in_what_a_reader_gets() -> None:
         (Unreachable("10.0.0.1: refused"), 503, "try again"),
         (TimeoutError(), 503, "muster bundle"),
         (MemoryError(), 413, "muster bundle"),
-        (ValueError("odd"), 500, "musterd's log"),
+        (ValueError("odd"), 500, "the log of musterd"),
     ],
 )
 def test_every_refusal_is_a_sentence(error: Exception, status: int, said: str) -> None:

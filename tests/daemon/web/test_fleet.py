@@ -98,7 +98,7 @@ def test_a_deadline_is_near_in_the_last_tenth_of_a_short_clock() -> None:
 @pytest.mark.parametrize(
     ("filters", "expected"),
     [
-        ({"hurts": "stuck"}, ["hung", "stuck"]),
+        ({"problem": "stuck"}, ["hung", "stuck"]),
         ({"namespace": "other"}, ["fine"]),
         ({"operator": "pytorch", "namespace": "team"}, []),
         ({"phase": "Failed"}, ["failed", "long-failed"]),
@@ -118,7 +118,7 @@ def test_counts_are_of_what_passes_all_other_filters() -> None:
     for filters in (
         {},
         {"namespace": "team"},
-        {"hurts": "stuck", "namespace": "team"},
+        {"problem": "stuck", "namespace": "team"},
         {"phase": "Failed", "q": "long"},
     ):
         counts = shown(*IN_ORDER, filters=filters).counts

@@ -34,13 +34,13 @@ async def test_they_stand_first_on_the_page_and_in_a_document() -> None:
                 document = await answer.json()
     finally:
         await server.stop()
-    assert "node n7&lt;i&gt;: NodeNotReady keeps 12 runs of 3 namespaces (24 ranks)" in page
+    assert "node n7&lt;i&gt;: NodeNotReady blocks 12 runs of 3 namespaces (24 ranks)" in page
     assert "96 accelerators held" in page
     assert '<div class="incident badge bad">' in page
     assert '<details id="incident-node-n7&lt;i&gt;"><summary>its 12 runs</summary>' in page
     assert page.count('<a href="/experiments/t') == 12
     assert "<b>" not in page
-    assert page.index("NodeNotReady keeps") < page.index('class="sums"')
+    assert page.index("NodeNotReady blocks") < page.index('class="sums"')
     (found,) = document["incidents"]
     assert (found["kind"], found["subject"], found["ranks"], len(found["runs"])) == ("node", "n7<i>", 24, 12)
     assert found["devices"] == {"nvidia.com/gpu": 96, "rdma/hca": 12}

@@ -58,7 +58,7 @@ async def read(found: NodeListing, authenticator: Anyone | None = None) -> tuple
 
 async def test_a_suspect_stands_on_the_page_with_its_proof_and_what_is_proposed() -> None:
     page, document = await read(listing())
-    assert "Suspect: node gpu&lt;b&gt; failed 12 runs of 4 namespaces in 6h; 0.4 were to be expected." in page
+    assert "Suspect: node gpu&lt;b&gt; failed 12 runs of 4 namespaces in 6h (expected: 0.4)." in page
     assert "drain it: kubectl drain &#x27;gpu&lt;b&gt;&#x27; --ignore-daemonsets" in page
     assert "and 4 more" in page
     assert 'href="/nodes.json"' in page

@@ -91,7 +91,7 @@ async def test_the_page_of_every_watched_kind_has_its_story_causes_and_links(wor
         assert words not in causes
     told = text(page, "story")
     assert "Stuck" in told
-    assert "epoch 0: Assembling, goes on" in page
+    assert "epoch 0: Assembling, ongoing" in page
     facts = text(page, "facts")
     assert ("Dashboard of the run port 8265 of the head's pod" in facts) is kind.startswith("ray")
     assert f"muster explain {title} --namespace team" in CODE.findall(page)

@@ -115,7 +115,7 @@ _REASON = re.compile(r'(muster_experiment_stuck_reason\{.*reason="(\w+)")')
 
 
 def with_audience(series: str) -> str:
-    """The series as musterd writes it: with who can mend that reason."""
+    """The series as musterd writes it: with who can fix that reason."""
     return _REASON.sub(lambda found: f'{found[1]},audience="{of_reason(found[2])}"', series)
 
 

@@ -33,7 +33,7 @@ _OTHER = "tree:4\n                  command: [python3, w"
         ("jaxjob", "Worker:", "Chief:", "there is no Worker"),
         ("rayjob", "entrypoint: python tune.py --trials 20", "jobId: x", "there is no entrypoint"),
         ("rayjob", "rayClusterSpec:", "clusterSelector:", "an Experiment brings its own cluster"),
-        ("trainjob", "jax-distributed", "in-house", "its name says no framework"),
+        ("trainjob", "jax-distributed", "in-house", "its name contains no framework"),
         ("trainjob", "image: registry.example.org/fit:1", "numProcPerNode: 1", "image or command is the runtime's"),
         ("trainjob", "TrainJob", "TFJob", "TFJob of trainer.kubeflow.org/v1alpha1 cannot be"),
     ],

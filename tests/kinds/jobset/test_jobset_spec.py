@@ -248,7 +248,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
             "jobs": [job(job={"activeDeadlineSeconds": 60})],
             "failurePolicy": {"rules": [{"action": "RestartJobAndIgnoreMaxRestarts"}]},
         },
-        f"the clock goes on for a Job that RestartJob runs again alone, remove it, or {LEAVE}",
+        f"the clock continues for a Job that RestartJob runs again alone, remove it, or {LEAVE}",
     ),
     "FailIndex": (
         {

@@ -81,7 +81,7 @@ def test_the_head_is_the_coordinator_that_is_asked_over_http() -> None:
     assert planned().coordinator == Coordinator(
         rank=0, port=6379, probe=ProbeKind.RAY, complete=Completeness.ARRIVED, arrivals=60.0,
         ports=(Port("dashboard", 8265), Port("agent", 52365)),
-        opened_by="`ray start --head` opens it: the log of the head says what keeps it",
+        opened_by="`ray start --head` opens it: see the log of the head",
     )  # fmt: skip
 
 

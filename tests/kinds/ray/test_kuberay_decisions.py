@@ -118,7 +118,7 @@ def test_a_missing_worker_is_named_with_its_group() -> None:
     story.view.observe_probe(heard(0, 1, 3), 0)
     story.look()
     name = story.plan.pod_name(story.plan.groups[1].member(1), 0)
-    assert f"missing rank 2: ready, but not known to Ray (cpu-small-1, {name}); rank 4: " in story.kept.message
+    assert f"missing rank 2: ready, but not registered with Ray (cpu-small-1, {name}); rank 4: " in story.kept.message
     assert name.startswith("run-cpu-small-0-1-")
 
 

@@ -68,7 +68,10 @@ ENDED = {**BEGUN, "jobDeploymentStatus": "Complete", "jobStatus": "SUCCEEDED", "
             "RayCluster rj-aaaaa is due to be deleted at 2026-01-01T00:06:00Z (ttlSecondsAfterFinished: 300)",
         ),
         ({"deletionStrategy": {"deletionRules": []}}, "they run until"),
-        ({"deletionStrategy": {"deletionRules": [{"policy": "DeleteNone"}]}}, "spec.deletionStrategy says when they"),
+        (
+            {"deletionStrategy": {"deletionRules": [{"policy": "DeleteNone"}]}},
+            "spec.deletionStrategy decides when they",
+        ),
         ({"rayClusterSpec": None, "clusterSelector": {"ray.io/cluster": "rj-aaaaa"}}, ""),
         ({"ttlSecondsAfterFinished": "soon"}, ""),
     ],

@@ -162,7 +162,7 @@ async def test_a_jobset_that_a_webhook_stored_and_kueue_admits_runs_as_its_spec_
     made = named(made, "queued", managedBy=MUSTER, suspend=True)
     made["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "team-a"}
     await here.request("POST", jobsets_path(here.namespace), made)
-    await here.shows("jobset/queued", "Suspended .*its queue label names team-a: Kueue decides when it goes on")
+    await here.shows("jobset/queued", "Suspended .*its queue label names team-a: Kueue decides when it continues")
     stored: Any = await here.get(jobsets_path(here.namespace, "queued"))
     template = stored["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
     template["metadata"] = {"labels": {"kueue.x-k8s.io/podset": "w"}}

@@ -16,7 +16,7 @@ async def test_an_unschedulable_member_is_said_in_the_schedulers_words(here: Sit
     here.row.happens("no node has the label that the members select")
     await here.submit("run", on={"muster.dev/nowhere": "true"}, clocks={"pending": {"after": "12s", "action": "Fail"}})
     await here.says("run", r"^Pending .*ranks? [01].*Unschedulable, 0/\d+ nodes are available")
-    await here.says("run", "^Failed PendingDeadlineExceeded 0/2 members got a node within 12 s")
+    await here.says("run", "^Failed PendingDeadlineExceeded only 0/2 members got a node within 12 s")
 
 
 async def test_an_unschedulable_member_without_a_clock_is_stuck(here: Site) -> None:

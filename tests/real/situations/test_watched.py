@@ -114,7 +114,7 @@ async def test_a_jobset_whose_controller_is_away_is_not_ready_when_its_members_h
             assert await said(here, "held", "Running", "JobSet") == "2/2 members are ready"
             await here.request("DELETE", held, {"kind": "DeleteOptions", "propagationPolicy": "Foreground"})
             await here.shows("jobset/held", f"being deleted; held by the finalizers? .*{KEEPS}")
-            away = "all 2 members have succeeded; the JobSet does not say so"
+            away = "all 2 members have succeeded; the status of the JobSet does not show it"
             assert away in await said(here, "away", "Stuck", "JobSet")
             await here.shows("jobset/away", f"jobset/away Running .*{away}")
             gone = "it was deleted before its end; being deleted; held by the finalizer example.org/keeps; no pod runs"

@@ -76,7 +76,7 @@ async def test_a_foreign_pod_of_that_name_is_a_final_refusal() -> None:
     name = f"{plan.namespace}/{plan.pod_name(member_of(plan, 0), 0)}"
     assert taken.message == (
         f"Pod {name} exists and is controlled by Job squatter (uid j1); it does not belong to Experiment {plan.name} "
-        f"(uid {plan.uid}). Delete that Pod, or give the experiment another name, and start the experiment anew."
+        f"(uid {plan.uid}). Delete that Pod, or give the experiment another name, and start the experiment again."
     )
 
 

@@ -42,7 +42,7 @@ async def test_a_foreign_service_of_that_name_is_a_final_refusal() -> None:
     assert refusal.message == (
         f"Service {PATH.split('/')[4]}/{PATH.split('/')[-1]} exists and has no controller; it does not belong to "
         f"Experiment {gang().name} (uid {gang().uid}). Delete that Service, or give the experiment another name, and "
-        "start the experiment anew."
+        "start the experiment again."
     )
 
 

@@ -47,7 +47,7 @@ def refused(status: int, message: str, request: str = "create", causes: tuple[st
          "RightsMissing", "deploy/"),
         (403, PODS + "the moon is full", "PodsForbidden", "names what forbids it"),
         (401, "Unauthorized", "CredentialsRejected", "credentials"),
-        (405, "the server does not allow this method", "PodsRefused", "says why"),
+        (405, "the server does not allow this method", "PodsRefused", "has the reason"),
         (500, "etcdserver: leader changed", "ApiServerErrors", "log of the API server"),
         (504, "Timeout: request did not complete within requested timeout", "ApiServerErrors", "API server"),
         (429, "too many requests", "ApiServerBusy", "overloaded"),

@@ -82,7 +82,7 @@ def test_the_rank_that_has_not_entered_is_named_with_communicator_operation_and_
     )
     (found,) = story.findings()
     assert (found.cause, found.ranks) == (Causes.COLLECTIVE_BEHIND, (2,))
-    assert found.what == "has entered only 100, not AllReduce #101 (communicator 0xae94423cfbb2ef00)"
+    assert found.what == "entered only 100, not AllReduce #101 (communicator 0xae94423cfbb2ef00)"
     assert "3 of 4 GPUs have entered AllReduce #101" in found.evidence
     assert (story.kept.phase, story.kept.reason) == (Phase.RUNNING, "CollectiveStuck")
     assert story.kept.known is not None
@@ -176,7 +176,7 @@ def test_of_pods_with_several_gpus_the_gpu_is_named() -> None:
         story.ask(said(96 + number))
     story.rest(said(101, 5), STILL_SECONDS + 3 * LOOK)
     assert "; GPU 1 of rank 2 has entered only 100" in story.sentence
-    assert story.findings()[0].what.startswith("its GPU 1 has entered only 100")
+    assert story.findings()[0].what.startswith("its GPU 1 entered only 100")
     story.ask(said(102))
     story.rest(said(103, 4, 5), 600)
     assert "; GPUs 0-1 of rank 2 have entered only 102" in story.sentence

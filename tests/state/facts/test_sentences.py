@@ -167,10 +167,10 @@ def test_a_pod_that_shows_nothing_is_a_failed_container() -> None:
         (Cause(0, "ContainerFailed", "", NOW, pod="p-2", rank=2, exit_code=1), "rank 2 (p-2) ended with exit code 1"),
         (Cause(0, "", "", NOW, pod="p-2", rank=2, exit_code=1), "rank 2 (p-2) ended with exit code 1"),
         (Cause(0, "RankFailed", "no heartbeats", NOW, pod="p-2", rank=2),
-         "rank 2 (p-2) was lost to the others, RankFailed: no heartbeats"),
+         "rank 2 (p-2) was lost to the others (RankFailed): no heartbeats"),
         (Cause(0, "Evicted", "", NOW, pod="p-2", rank=2, exit_code=0, node="a"),
-         "rank 2 (p-2) ended: Evicted on node a"),
-        (Cause(0, "PodDeleted", "a member's pod is gone", NOW), "the gang ended: PodDeleted: a member's pod is gone"),
+         "rank 2 (p-2) ended (Evicted) on node a"),
+        (Cause(0, "PodDeleted", "a member's pod is gone", NOW), "PodDeleted: a member's pod is gone"),
     ],
 )  # fmt: skip
 def test_a_cause_reads_as_one_line(cause: Cause, text: str) -> None:
@@ -266,13 +266,13 @@ FAILED = Cause(0, "Error", "boom", NOW, pod="p-2", rank=2, exit_code=1)
     [
         ({}, "rank 2 (p-2) ended with exit code 1: boom"),
         ({"attempts": (Attempts("2", 1),)},
-         "rank 2 (p-2) ended with exit code 1: boom; it runs again, and the others go on"),
+         "rank 2 (p-2) ended with exit code 1: boom; it runs again, and the others continue"),
         ({"ignored": "2"}, "rank 2 (p-2) ended with exit code 1: boom; it is not run again"),
         ({"epoch": 1, "phase": Phase.RESTARTING}, "epoch 0 ended because rank 2 (p-2) ended with exit code 1: boom"),
         ({"phase": Phase.FAILED, "cause": replace(FAILED, final=True)},
          "epoch 0 ended because rank 2 (p-2) ended with exit code 1: boom"),
         ({"phase": Phase.FAILED, "message": "cancelled by spec.cancel", "attempts": (Attempts("2", 1),)},
-         "rank 2 (p-2) ended with exit code 1: boom; it runs again, and the others go on"),
+         "rank 2 (p-2) ended with exit code 1: boom; it runs again, and the others continue"),
         ({"cause": None}, ""),
     ],
 )  # fmt: skip

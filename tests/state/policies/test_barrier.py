@@ -84,7 +84,7 @@ def test_force_takes_all_that_linger_in_one_go() -> None:
 def test_dismissed_every_live_pod_goes_with_its_own_grace() -> None:
     mine, old = pod(0, epoch=2), pod(1, epoch=1)
     gone = case(mine, old, ended(2), pod(3, epoch=2, terminating=True))
-    assert barrier.end(gone) == [DeletePods((mine, old), None, "the experiment does not run any more")]
+    assert barrier.end(gone) == [DeletePods((mine, old), None, "the experiment no longer runs")]
     assert barrier.end(case(ended(0), pod(3, epoch=2, terminating=True))) == []
 
 

@@ -249,7 +249,7 @@ def test_a_gang_that_never_starts_without_a_word_is_stuck_by_the_starting_clock(
     story.look(AT_ONCE)
     story.look(600)
     assert story.condition(STUCK) == (True, "StartingDeadlineExceeded")
-    assert "no program runs: rank 0 (" in story.kept.message
+    assert "no program started within 600 s: rank 0 (" in story.kept.message
     story.start()
     story.look(1)
     assert story.condition(STUCK) == (False, "NotStuck")

@@ -91,14 +91,15 @@ def test_what_ended_in_another_epoch_is_not_written() -> None:
 def test_an_end_with_0_is_no_failure() -> None:
     found = tracked(None, again(1, 1, code=0, reason="Completed"))
     assert named(found)[-1] == "Completed"
-    assert in_place.said(found, 0).startswith("rank 1 (w-1) ended: Completed")
+    assert in_place.said(found, 0).startswith("rank 1 (w-1) ended (Completed)")
 
 
 def test_a_restart_whose_end_the_status_does_not_have_is_counted() -> None:
     found = tracked(None, pod(1, restarts=2, name="w-1"))
     assert named(found) == (2, 1, 2, 0, "EndNotReported")
     assert (
-        in_place.said(found, 0) == "rank 1 (w-1) ended: EndNotReported on node node-1; started again in its pod 2 times"
+        in_place.said(found, 0)
+        == "rank 1 (w-1) ended (EndNotReported) on node node-1; started again in its pod 2 times"
     )
 
 

@@ -86,7 +86,7 @@ def test_the_starting_clock_runs_from_the_last_node_until_the_first_program() ->
     assert deadline.ends(plan(clocks=clocks), record(scheduled_at=NOW, assembling_at=NOW)) == {}
     creating = [pod(rank, started=False, phase=PodPhase.PENDING, waiting_reason="ContainerCreating") for rank in (0, 1)]
     here = case(*creating, clocks=clocks, now=NOW + 600, scheduled_at=NOW)
-    why = f"no program runs: rank 0 ({creating[0].name}, Pending: ContainerCreating) and 1 more within 600 s"
+    why = f"no program started within 600 s: rank 0 ({creating[0].name}, Pending: ContainerCreating) and 1 more"
     assert alerted(here) == [("StartingDeadlineExceeded", why)]
 
 
@@ -119,9 +119,9 @@ def test_before_its_time_a_clock_says_nothing() -> None:
 def test_a_clock_that_restarts_spends_the_budget() -> None:
     clocks = {PENDING: Clock(10, RESTART)}
     here = case(pod(0), clocks=clocks, now=NOW + 11, epoch=2, **STARTED)
-    cause = Cause(2, "PendingDeadlineExceeded", "0/4 members got a node within 10 s", NOW + 11)
+    cause = Cause(2, "PendingDeadlineExceeded", "only 0/4 members got a node within 10 s", NOW + 11)
     assert judged(here) == Restart(cause, counted=True)
-    assert sentence(cause) == "the gang ended: PendingDeadlineExceeded: 0/4 members got a node within 10 s"
+    assert sentence(cause) == "PendingDeadlineExceeded: only 0/4 members got a node within 10 s"
     broke = case(clocks=clocks, now=NOW + 11, limit=0, **STARTED)
     verdict = judged(broke)
     assert isinstance(verdict, Fail)
@@ -145,7 +145,7 @@ def test_alerts_name_what_passed_and_ends_nothing() -> None:
     assert judged(here) is None
     assert alerted(here) == [
         ("DeadlineExceeded", "the experiment did not finish within 100 s"),
-        ("PendingDeadlineExceeded", "1/4 members got a node within 10 s"),
+        ("PendingDeadlineExceeded", "only 1/4 members got a node within 10 s"),
         ("AssemblyDeadlineExceeded", "the coordinator did not serve within 20 s"),
         ("TerminatingDeadlineExceeded", f"1 pod of an older epoch ({OLD.name} on node node-0) did not end within 30 s"),
     ]
@@ -165,7 +165,7 @@ def test_a_deadline_that_asks_another_controller_for_the_end_is_an_alert(asks: s
 
 def test_a_clock_that_waits_for_nodes_says_nothing_of_ranks_that_ended() -> None:
     here = case(pod(0), pod(1, phase=PodPhase.SUCCEEDED), clocks={PENDING: Clock(10, ALERT)}, now=NOW + 50, **STARTED)
-    assert alerted(here) == [("PendingDeadlineExceeded", "2/4 members got a node within 10 s")]
+    assert alerted(here) == [("PendingDeadlineExceeded", "only 2/4 members got a node within 10 s")]
 
 
 def test_restart_means_force_for_pods_that_do_not_end_so_it_is_an_alert_and_no_verdict() -> None:
@@ -184,8 +184,8 @@ def test_the_assembly_clock_names_the_missing_ranks() -> None:
     absent = plan().member(3)
     assert absent is not None
     assert verdict.message == (
-        f"2/4 ranks arrived, missing rank 1: running, but not registered with the coordinator ({pod(1).name}); "
-        f"rank 3: no pod yet ({plan().pod_name(absent, 0)}) within 20 s"
+        f"only 2/4 ranks arrived within 20 s; missing rank 1: running, but not registered with the coordinator "
+        f"({pod(1).name}); rank 3: no pod yet ({plan().pod_name(absent, 0)})"
     )
 
 

@@ -11,7 +11,7 @@ from tests.builders import edited, plan
 from tests.state.story import Story
 
 MADE, EDITED = "image=1,storage=1,debug=1", "image=1,storage=2,debug=2"
-SAID = "the edit of spec.storage, spec.debug holds for pods that are created from now on, and not for those that run"
+SAID = "the edit of spec.storage, spec.debug applies to pods that are created from now on, not to those that run"
 
 
 def shaped(shape: str = MADE) -> Plan:
@@ -65,7 +65,7 @@ def test_an_edit_that_cannot_be_run_is_said_with_its_reason_and_not_followed() -
     story.plan = edited(shaped(), problem=f"{WRONG}\n")
     assert story.look(1) == ()
     assert (story.kept.phase, story.kept.pending_edits) == (Phase.RUNNING, WRONG)
-    assert story.kept.message.endswith(f"the last edit is not followed, and the run goes on as before it: {WRONG}")
+    assert story.kept.message.endswith(f"the last edit is not applied, and the run continues without it: {WRONG}")
     assert story.told[-1] == "EditRefused"
     story.plan = replace(shaped(), generation=3)
     story.look(1)

@@ -49,7 +49,7 @@ def test_the_run_clock_ends_an_epoch_that_is_too_long() -> None:
     assert story.kept.phase is Phase.RUNNING
     story.look(0.1)
     assert (story.kept.phase, story.kept.reason) == (Phase.FAILED, "RunDeadlineExceeded")
-    assert story.kept.message.startswith("the gang was assembled and 0 of 4 members ended within 100 s")
+    assert story.kept.message.startswith("only 0 of 4 members ended within 100 s")
 
 
 def test_a_member_that_ends_is_progress() -> None:
@@ -64,7 +64,7 @@ def test_a_member_that_ends_is_progress() -> None:
     assert story.writes <= writes + 1, "an end is no fact that must be written at once"
     story.look(1)
     assert (story.kept.phase, story.kept.reason) == (Phase.FAILED, "ProgressDeadlineExceeded")
-    assert story.kept.message.startswith("no sign of progress, 1 of 4 members have ended, none of them within 100 s")
+    assert story.kept.message.startswith("1 of 4 members have ended; no sign of progress within 100 s")
 
 
 def test_a_restart_that_it_asks_for_costs_one_of_the_budget() -> None:

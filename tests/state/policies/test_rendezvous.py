@@ -198,7 +198,7 @@ def test_a_partial_roll_counts_the_other_members_by_readiness() -> None:
 
 
 def test_a_ray_head_without_its_dashboard_serves_and_is_stuck_after_a_minute() -> None:
-    lacks = "Ray's GCS serves, its dashboard does not (port 8265: connection refused)"
+    lacks = "Ray's GCS serves, but its dashboard does not (port 8265: connection refused)"
     said = answer(CONNECTED, expected=None, partial=f"{lacks}; who has joined is unknown", lacks=lacks)
     seen = view(*gang(), heard=said)
     here = assess(seen, after=59)
@@ -381,10 +381,10 @@ def test_a_passed_clock_is_more_definite_than_the_roll() -> None:
     seen = view(*gang(), heard=answer(ARRIVED, ARRIVED, MISSING, ARRIVED))
     here = assess(seen, run=CLOCKED, after=5, assembling_at=NOW)
     missing = f"missing rank 2 ({pod(2).name}, {CALLING})"
-    why = f"3/4 ranks arrived, {missing} within 5 s"
+    why = f"only 3/4 ranks arrived within 5 s; {missing}"
     assert here == Gathered(
         complete=False, coordinator_ready=True, arrived=3, missing=(2,),
-        message=f"{why}; 3/4 ranks arrived; {missing}", stuck=("AssemblyDeadlineExceeded", why), look_again=NOW + 6,
+        message=why, stuck=("AssemblyDeadlineExceeded", why), look_again=NOW + 6,
         passed=list(CLOCKED.clocks),
     )  # fmt: skip
 

@@ -20,10 +20,14 @@ def test_the_gang_is_restarted_once_and_charged_to_no_budget() -> None:
     assert (kept.phase, kept.epoch, kept.restarts, kept.gang_restarts) == (Phase.RESTARTING, 1, 0, 1)
     assert (kept.disruptions, kept.consecutive_disruptions, kept.resume_at) == (0, 0, story.now)
     assert kept.cause is not None
-    assert (kept.cause.reason, kept.cause.message, kept.restart_request) == ("Requested", f"by {ASKED}", ASKED)
+    assert (kept.cause.reason, kept.cause.message, kept.restart_request) == (
+        "Requested",
+        f"restart by {ASKED}",
+        ASKED,
+    )
     assert [(each.reason, each.count) for each in kept.restart_reasons] == [("Requested", 1)]
     (line,) = [line for line in kept.story if line.reason == "GangRestart"]
-    assert line.message == f"epoch 0 ended, as requested, not counted: the gang ended: Requested: by {ASKED}"
+    assert line.message == f"epoch 0 ended (not counted): Requested: restart by {ASKED}"
     for rank in range(4):
         story.gone(rank, 0)
     story.look(1)

@@ -75,7 +75,7 @@ def test_without_a_right_to_read_workloads_the_label_says_who_decides(engine: En
     story = suspended(engine)
     story.view.queue_problem = "musterd runs without --kueue"
     story.look(100)
-    assert story.kept.message == "suspended, and its queue label names q: Kueue decides when it goes on"
+    assert story.kept.message == "suspended, and its queue label names q: Kueue decides when it continues"
     assert story.condition(STUCK) == (False, "NotStuck")
 
 
@@ -96,7 +96,7 @@ def test_an_object_that_kueue_takes_no_notice_of_is_stuck_after_a_minute(engine:
 def test_an_object_without_queue_is_suspended_by_its_spec(engine: Engine) -> None:
     story = suspended(engine, label="")
     story.look(1)
-    words = {Engine.NATIVE: "suspended by spec.suspend; set it to false to go on"}
+    words = {Engine.NATIVE: "suspended by spec.suspend; set it to false to continue"}
     assert story.kept.message == words.get(engine, "the Experiment is suspended")
 
 

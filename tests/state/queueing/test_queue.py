@@ -179,7 +179,7 @@ def test_quota_that_is_reserved_but_not_admitted_starts_nothing() -> None:
     one.turn()
     one.see(workload("own", "QuotaReserved", Admitted=("False", "UnsatisfiedChecks", "waits for checks")))
     one.turn(5)
-    assert (one.running, one.kept.message) == (0, "queued in q: quota is reserved, waits for checks")
+    assert (one.running, one.kept.message) == (0, "queued in q: quota is reserved (waits for checks)")
 
 
 @pytest.mark.parametrize(

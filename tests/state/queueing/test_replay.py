@@ -70,7 +70,7 @@ def test_a_preempted_gang_goes_gives_its_quota_back_and_comes_again() -> None:
     one.lag = True
     assert see(one, evicted) == (), "quota is not given back while a pod may run"
     assert (one.kept.phase, one.kept.epoch, one.running) == (Phase.QUEUED, 1, 4)
-    assert one.kept.message.startswith("evicted from q, Preempted: Preempted to accommodate a workload (UID: 60651faa")
+    assert one.kept.message.startswith("evicted from q (Preempted): Preempted to accommodate a workload (UID: 60651faa")
     assert "waiting for 4 pods of older epochs (first: run-worker-0-0-" in one.kept.message
     one.lag = False
     assert one.turn() == ("PatchWorkloadStatus",)

@@ -38,7 +38,7 @@ def test_an_experiment_that_begins() -> None:
     assert rows(QUIET) == {
         "Suspended": (False, "NotSuspended", ""),
         "Scheduled": (False, "Waiting", "0/4 members have a node"),
-        "CoordinatorReady": (False, "NotServing", plan().coordinator_address(0)),
+        "CoordinatorReady": (False, "NotServing", f"not serving at {plan().coordinator_address(0)}"),
         "Assembled": (False, "RollIncomplete", "0/4 ranks arrived"),
         "Restarting": (False, "NotRestarting", ""),
         "Stuck": (False, "NotStuck", ""),

@@ -62,7 +62,7 @@ def test_a_restart_names_its_cause_and_says_whether_it_counts(disruption: bool, 
     before = record(phase=Phase.RUNNING, epoch=1, restarts=2 if counted else 3)
     after = record(phase=Phase.RESTARTING, epoch=2, restarts=3, cause=cause)
     assert lines(before, after) == [
-        ("GangRestart", f"epoch 1 ended, {kind}: rank 2 (p-2) ended with exit code 1: boom", True)
+        ("GangRestart", f"epoch 1 ended ({kind}): rank 2 (p-2) ended with exit code 1: boom", True)
     ]
 
 
@@ -70,9 +70,7 @@ def test_a_restart_during_a_restart_has_a_story_line() -> None:
     cause = Cause(1, "NodeLost", "", NOW, disruption=True)
     before = record(phase=Phase.RESTARTING, epoch=1)
     after = record(phase=Phase.RESTARTING, epoch=2, cause=cause)
-    assert lines(before, after) == [
-        ("GangRestart", "epoch 1 ended, disruption, not counted: the gang ended: NodeLost", True)
-    ]
+    assert lines(before, after) == [("GangRestart", "epoch 1 ended (disruption, not counted): NodeLost", True)]
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ def test_a_run_that_has_begun_is_stuck_and_says_so_once_for_each_edit() -> None:
     assert (halted.phase, halted.epoch, halted.finished) == (Phase.RUNNING, 2, False)
     stuck = halted.condition(ConditionType.STUCK)
     assert stuck == Condition(ConditionType.STUCK, True, "InvalidSpec", halted.message, 4, NOW)
-    assert halted.message.startswith("spec.image: missing; the pods are left as they are")
+    assert halted.message.startswith("spec.image: missing; Muster leaves the pods as they are")
     assert [line.reason for line in halted.story] == ["InvalidSpec"]
     assert halt(halted, 4, "spec.image: missing", NOW + 60) is None
     assert halt(halted, 5, "spec.image: empty", NOW + 60) is not None

@@ -97,7 +97,7 @@ def test_finished_it_says_how() -> None:
 
 
 def test_suspended_it_says_what_to_do() -> None:
-    told = "suspended by spec.suspend; set it to false to go on"
+    told = "suspended by spec.suspend; set it to false to continue"
     assert words(REST, pod(0, epoch=3), phase=Phase.SUSPENDED, cause=CAUSE) == ("Suspended", told)
 
 

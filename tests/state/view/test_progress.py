@@ -4,12 +4,12 @@ from collections.abc import Mapping
 
 import pytest
 
+from muster.state.summary.status import of_progress
 from muster.state.view.progress import (
     HANG_SECONDS,
     LONGEST_INTERVAL,
     Progress,
     StepReport,
-    sentence,
     steps_progress,
 )
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
@@ -68,7 +68,7 @@ def test_the_step_of_the_gang_is_one_that_half_of_the_ranks_have_reached() -> No
 def test_steps_per_second_are_those_of_the_programs_own_clocks() -> None:
     seen = Gang({0: 10.0, 1: 10.0, 2: 10.0}).look(5)
     assert seen.rate == pytest.approx(10.0)
-    assert sentence(seen, BEGIN) == "step 150, 10 steps/s"
+    assert of_progress(seen, BEGIN) == "step 150, 10 steps/s"
 
 
 def test_a_change_of_speed_shows_within_a_minute() -> None:
@@ -93,7 +93,7 @@ def test_a_slowed_rank_is_the_slowest_and_then_a_straggler() -> None:
     assert gang.progress.straggling == 0
     seen = gang.look(3)
     assert seen.stragglers == (2,)
-    assert "slowest rank 2 at " in sentence(seen, gang.now)
+    assert "slowest rank 2 at " in of_progress(seen, gang.now)
 
 
 def test_a_rank_is_no_straggler_before_the_third_look() -> None:
@@ -143,7 +143,7 @@ def test_no_step_for_45_seconds_with_one_rank_behind_is_a_hang_and_the_next_step
     seen = gang.look(2)
     assert seen.hung
     assert seen.slowest == 37
-    assert sentence(seen, gang.now + 132).startswith("no step since 3m, step 12, ")
+    assert of_progress(seen, gang.now + 132).startswith("no step since 3m, step 12, ")
     gang.speeds = {0: 1.0, 37: 0.0}
     assert not gang.look().hung
 

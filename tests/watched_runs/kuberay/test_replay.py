@@ -197,7 +197,7 @@ def test_a_job_succeeds_when_kuberay_says_so(name: str, at: float) -> None:
 
 def test_a_program_that_failed_is_said_before_its_submitter_has_noticed() -> None:
     seen = story("g")
-    failed = "the RayJob says JobFailed: Job entrypoint command failed with exit code 1"
+    failed = "the RayJob reports JobFailed: Job entrypoint command failed with exit code 1"
     assert seen.first(failed) == pytest.approx(24.2, abs=0.2)
     submitter = [change for change in recorded("g").of("Pod") if change.object["metadata"]["name"] == "rj-fail-97nvm"]
     assert submitter[-1].object["status"]["phase"] == "Succeeded"
@@ -207,7 +207,7 @@ def test_the_reason_of_an_attempt_that_is_retried_stays_as_the_cause() -> None:
     seen = story("g")
     assert seen.phases()[-1] == "Failed"
     assert [each.epoch for each in seen.seen][-1] == 1
-    ended = "its controller ended epoch 0: the gang ended: JobFailed: Job entrypoint command failed with exit code 1"
+    ended = "its controller ended epoch 0: JobFailed: Job entrypoint command failed with exit code 1"
     assert ("RestartedByController", ended) in [(reason, text) for _, reason, text in seen.events]
     assert "2 pods still run (first: rj-fail-4bnqp-head-7k5fs)" in seen.at(31.2).message
     assert seen.at(56.0).message == "Job entrypoint command failed with exit code 1"
@@ -239,7 +239,7 @@ def test_suspended_says_how_many_pods_still_run() -> None:
 
 def test_a_program_that_succeeded_behind_a_job_that_initializes_for_ever_is_stuck() -> None:
     seen = story("l")
-    said = "job rj-sidecar-6pf7b SUCCEEDED: Job finished successfully.; the RayJob still says Initializing"
+    said = "job rj-sidecar-6pf7b SUCCEEDED: Job finished successfully.; the RayJob still reports Initializing"
     assert seen.first(said) == pytest.approx(27.0, abs=0.5)
     assert seen.stuck() == [(pytest.approx(47.0, abs=0.5), "StatusIsFalse")]
     assert seen.seen[-1].stuck == "StatusIsFalse"

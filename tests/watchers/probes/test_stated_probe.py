@@ -85,7 +85,7 @@ async def test_an_open_port_serves_and_a_closed_one_is_refused() -> None:
     assert (answer.coordinator, answer.states, answer.at) == (SERVING, (RankState.ARRIVED,), 7.0)
     assert asked == [], "it sends nothing"
     assert not answer.passed, "it says of no other member that it has arrived"
-    assert "says of the coordinator alone" in answer.partial
+    assert "shows only whether the coordinator serves" in answer.partial
 
 
 @pytest.mark.parametrize("kind", [ProbeKind.TCP, ProbeKind.HTTP, ProbeKind.GRPC])

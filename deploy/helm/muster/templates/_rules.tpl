@@ -82,8 +82,8 @@ groups:
       namespace: '{{ $namespace }}'
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.kind }}`}} {{`{{ $labels.subject }}`}} keeps {{`{{ $value }}`}} runs{{`{{ range query (printf "sort_desc(max by (cause, scope) (muster_incident_runs{`}}{{ $cluster }}{{`=%q,shard=%q,kind=%q,subject=%q,audience=%q}))" $labels.`}}{{ $cluster }}{{` $labels.shard $labels.kind $labels.subject $labels.audience) }}`}} ({{`{{ .Labels.cause }}`}}, scope {{`{{ .Labels.scope }}`}}){{`{{ end }}`}}.'
-      description: At least three runs are stuck for one subject that only the platform can mend. The page of musterd lists them first, with the accelerators that they hold.
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.kind }}`}} {{`{{ $labels.subject }}`}} blocks {{`{{ $value }}`}} runs{{`{{ range query (printf "sort_desc(max by (cause, scope) (muster_incident_runs{`}}{{ $cluster }}{{`=%q,shard=%q,kind=%q,subject=%q,audience=%q}))" $labels.`}}{{ $cluster }}{{` $labels.shard $labels.kind $labels.subject $labels.audience) }}`}} ({{`{{ .Labels.cause }}`}}, scope {{`{{ .Labels.scope }}`}}){{`{{ end }}`}}.'
+      description: At least three runs are stuck for one subject that only the platform can fix. The page of musterd lists them first, with the accelerators that they hold.
       runbook_url: '{{ $runbooks }}/MusterIncident.md'
 {{- end }}
 {{- end }}
@@ -105,7 +105,7 @@ groups:
       namespace: '{{ $namespace }}'
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.kind }}`}} {{`{{ $labels.subject }}`}} keeps {{`{{ $value }}`}} runs{{`{{ range query (printf "sort_desc(max by (cause, scope) (muster_incident_runs{`}}{{ $cluster }}{{`=%q,shard=%q,kind=%q,subject=%q,audience=%q}))" $labels.`}}{{ $cluster }}{{` $labels.shard $labels.kind $labels.subject $labels.audience) }}`}} ({{`{{ .Labels.cause }}`}}, scope {{`{{ .Labels.scope }}`}}){{`{{ end }}`}}.'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.kind }}`}} {{`{{ $labels.subject }}`}} blocks {{`{{ $value }}`}} runs{{`{{ range query (printf "sort_desc(max by (cause, scope) (muster_incident_runs{`}}{{ $cluster }}{{`=%q,shard=%q,kind=%q,subject=%q,audience=%q}))" $labels.`}}{{ $cluster }}{{` $labels.shard $labels.kind $labels.subject $labels.audience) }}`}} ({{`{{ .Labels.cause }}`}}, scope {{`{{ .Labels.scope }}`}}){{`{{ end }}`}}.'
       description: 'At least three runs have waited for one subject: a queue, a device, a taint, a quota, an image or something else that their manifests name. An autoscaler, or the next run that ends, may help them by itself.'
       runbook_url: '{{ $runbooks }}/MusterIncidentLasts.md'
 {{- end }}
@@ -134,7 +134,7 @@ groups:
       audience: '{{ .audience }}'
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: an incident explains why it is stuck.'
-      description: The alert of its incident, MusterIncident or MusterIncidentLasts, stands for those of this run, which are kept back. It is for Alertmanager, and no receiver gets it.
+      description: The alert of its incident, MusterIncident or MusterIncidentLasts, replaces those of this run, which are inhibited. It is for Alertmanager, and no receiver gets it.
       runbook_url: '{{ $runbooks }}/MusterRunExplained.md'
 {{- end }}
 {{- end }}
@@ -190,7 +190,7 @@ groups:
       severity: '{{ .severity }}'
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the coordinator stopped responding ({{`{{ $labels.reason }}`}}).'
-      description: Its process is frozen or cut off, or has closed its port for longer than {{ .closing }}, while its pod runs. No rank can join or go on, and nothing restarts the gang until the other ranks end.
+      description: Its process is frozen or cut off, or has closed its port for longer than {{ .closing }}, while its pod runs. No rank can join or continue, and nothing restarts the gang until the other ranks end.
       runbook_url: '{{ $runbooks }}/MusterCoordinatorStuck.md'
 {{- end }}
 {{- end }}
@@ -308,7 +308,7 @@ groups:
       severity: '{{ .severity }}'
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: an image cannot be pulled ({{`{{ $labels.reason }}`}}).'
-      description: The kubelet goes on trying. No program of that member runs until the image is there.
+      description: The kubelet keeps trying. No program of that member runs until the image is pulled.
       runbook_url: '{{ $runbooks }}/MusterImageNotPulled.md'
 {{- end }}
 {{- end }}
@@ -362,7 +362,7 @@ groups:
       severity: '{{ .severity }}'
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the API server refuses what the experiment needs ({{`{{ $labels.reason }}`}}).'
-      description: Quota, admission, rights or the API server itself stand in the way. Muster tries again every 5 to 30 s.
+      description: Quota, admission, rights or the API server itself prevents it. Muster tries again every 5 to 30 s.
       runbook_url: '{{ $runbooks }}/MusterCreateRefused.md'
 {{- end }}
 {{- end }}
@@ -388,8 +388,8 @@ groups:
       {{- end }}
       severity: '{{ .severity }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the experiment does not go on ({{`{{ $labels.reason }}`}}).'
-      description: The message of its condition Stuck says what stands in the way.
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the experiment is stuck ({{`{{ $labels.reason }}`}}).'
+      description: The message of its condition Stuck has the cause.
       runbook_url: '{{ $runbooks }}/MusterExperimentStuck.md'
 {{- end }}
 {{- end }}
@@ -422,7 +422,7 @@ groups:
       severity: '{{ .severity }}'
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: no rank makes progress ({{`{{ $labels.reason }}`}}){{`{{ range query (printf "max by (message) (muster_experiment_hang_info{`}}{{ $cluster }}{{`=%q,shard=%q,namespace=%q,experiment=%q})" $labels.`}}{{ $cluster }}{{` $labels.shard $labels.namespace $labels.experiment) }}`}}: {{`{{ .Labels.message }}`}}{{`{{ end }}`}}.'
-      description: 'The whole gang holds its machines and does nothing. The summary has the message of its condition Stuck: the last step, the rank that is behind, and the one that stands elsewhere than most with its function and line, as far as they are known. A few steps between two hangs do not end it. `muster explain` and the page have the innermost calls of that rank.'
+      description: 'The whole gang holds its machines and does nothing. The summary has the message of its condition Stuck: the last step, the rank that is behind, and the one that is elsewhere than most, with its function and line, as far as they are known. A few steps between two hangs do not end it. `muster explain` and the page have the innermost calls of that rank.'
       runbook_url: '{{ $runbooks }}/MusterHung.md'
 {{- end }}
 {{- end }}
@@ -521,7 +521,7 @@ groups:
       audience: '{{ .audience }}'
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}Experiments that ended within {{ .window }} because their gang failed in the same way again: {{`{{ $value | printf "%.0f" }}`}}.'
-      description: 'Their spec asks for it (sameFailureAction: Fail). They have given their machines back before the budget of restarts was used up, and run again only when their owner creates them anew.'
+      description: 'Their spec asks for it (sameFailureAction: Fail). They have given their machines back before the budget of restarts was used up, and run again only when their owner creates them again.'
       runbook_url: '{{ $runbooks }}/MusterSameFailureEnded.md'
 {{- end }}
 {{- end }}
@@ -552,7 +552,7 @@ groups:
       audience: '{{ .audience }}'
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: {{`{{ $value | humanizeDuration }}`}} are left until its deadline.'
-      description: 'When the clock total runs out, the experiment does what its spec says: it fails, unless another action is set.'
+      description: 'When the clock total runs out, the experiment does what its spec states: it fails, unless another action is set.'
       runbook_url: '{{ $runbooks }}/MusterDeadlineNear.md'
 {{- end }}
 {{- end }}
@@ -660,7 +660,7 @@ groups:
       severity: '{{ .severity }}'
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the status that its controller shows is not what has happened ({{`{{ $labels.reason }}`}}).'
-      description: The program has ended or failed, and the object says that it goes on. Who waits for it waits for ever.
+      description: The program has ended or failed, and the object still reports that it runs. What waits for it waits for ever.
       runbook_url: '{{ $runbooks }}/MusterStatusIsFalse.md'
 {{- end }}
 {{- end }}
@@ -727,7 +727,7 @@ groups:
       severity: '{{ .severity }}'
       audience: '{{ .audience }}'
     annotations:
-      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: its clock {{`{{ $labels.clock }}`}} ran out {{`{{ $value | humanizeDuration }}`}} ago, and it goes on.'
+      summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: its clock {{`{{ $labels.clock }}`}} ran out {{`{{ $value | humanizeDuration }}`}} ago, and it still runs.'
       description: 'What was to follow has been asked for and has not happened: its own controller does not suspend it, a finalizer holds it, or musterd cannot write.'
       runbook_url: '{{ $runbooks }}/MusterDeadlinePassed.md'
 {{- end }}
@@ -755,7 +755,7 @@ groups:
       audience: '{{ .audience }}'
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}No musterd of job {{`{{ $labels.job }}`}} is scraped.'
-      description: No other alert of Muster can fire. If none runs, no experiment is started, restarted or ended, and gangs that run go on; if only the scrape fails (a token, a policy, the name of the job), they are looked after.
+      description: No other alert of Muster can fire. If none runs, no experiment is started, restarted or ended, and gangs that run continue; if only the scrape fails (a token, a policy, the name of the job), they are looked after.
       runbook_url: '{{ $runbooks }}/MusterDaemonDown.md'
 {{- end }}
 {{- end }}
@@ -829,7 +829,7 @@ groups:
       audience: '{{ .audience }}'
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}No musterd of job {{`{{ $labels.job }}`}} leads.'
-      description: Each one stands by and sees no other one renew the Lease, so no experiment is started, restarted or ended. A takeover takes up to 20 s.
+      description: Each one is a standby and sees no other one renew the Lease, so no experiment is started, restarted or ended. A takeover takes up to 20 s.
       runbook_url: '{{ $runbooks }}/MusterNoLeader.md'
 {{- end }}
 {{- end }}
@@ -847,7 +847,7 @@ groups:
       audience: '{{ .audience }}'
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}The watch of {{`{{ $labels.resource }}`}} has heard nothing for {{`{{ $value | humanizeDuration }}`}} ({{`{{ $labels.instance }}`}}).'
-      description: The cache from which this musterd decides is this old. A watch that is silent for 90 s is opened anew, so the API server does not answer.
+      description: The cache from which this musterd decides is this old. A watch that is silent for 90 s is opened again, so the API server does not answer.
       runbook_url: '{{ $runbooks }}/MusterWatchStale.md'
 {{- end }}
 {{- end }}
@@ -864,7 +864,7 @@ groups:
       audience: '{{ .audience }}'
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}The watch of {{`{{ $labels.resource }}`}} has heard nothing for {{`{{ $value | humanizeDuration }}`}} ({{`{{ $labels.instance }}`}}).'
-      description: This musterd stands by. When it leads, it lists everything anew before it decides, which an API server that does not answer it prevents.
+      description: This musterd is a standby. When it leads, it lists everything again before it decides, which needs an answer of the API server.
       runbook_url: '{{ $runbooks }}/MusterStandbyStale.md'
 {{- end }}
 {{- end }}
@@ -916,7 +916,7 @@ groups:
       audience: '{{ .audience }}'
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}musterd had an unexpected exception in {{`{{ $labels.place }}`}}.'
-      description: It is a bug of Muster. The experiment that caused it is tried again with a growing delay; the others go on.
+      description: It is a bug of Muster. The experiment that caused it is tried again after growing pauses; others continue.
       runbook_url: '{{ $runbooks }}/MusterInternalErrors.md'
 {{- end }}
 {{- end }}
@@ -994,7 +994,7 @@ groups:
       audience: '{{ .audience }}'
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}: {{`{{ $value | humanizePercentage }}`}} of the time of its {{ $whose }} is wasted.'
-      description: Runs of the namespace are stuck, recover or lose work, so much that the objective of a month is not kept if it goes on.
+      description: Runs of the namespace are stuck, recover or lose work, so much that the objective of a month is missed if it continues.
       runbook_url: '{{ $runbooks }}/MusterGoodputBurnsSlowly.md'
 {{- end }}
 {{- end }}

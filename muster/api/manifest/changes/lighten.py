@@ -170,5 +170,5 @@ def _shown_name(value: object) -> str:
     """A queue by its name, claims by the folders that they were mounted at."""
     if isinstance(value, list):
         folders = [str(each.get("mountPoint")) for each in value if isinstance(each, dict)]
-        value = f"{', '.join(folders)[:60]} is not there"
+        value = f"{', '.join(folders)[:60]} does not exist"
     return f" ({value})" if isinstance(value, str) and value.isprintable() else ""

@@ -35,7 +35,7 @@ class Clocks(Shape):
     )
     assembly: Clock | None = Field(None, description="From the first process of an epoch until no rank is missing.")
     run: Clock | None = Field(
-        None, description="For an epoch to finish, from the moment no rank is missing; each epoch anew."
+        None, description="For an epoch to finish, from the moment no rank is missing; it starts again in each epoch."
     )
     progress: Clock | None = Field(
         None,

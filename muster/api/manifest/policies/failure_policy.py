@@ -110,7 +110,7 @@ def refused_rules(operator: str, policy: FailurePolicy | None, groups: tuple["Gr
 def _unfit(operator: str, rule: Rule, loc: tuple[str | int, ...], names: list[str]) -> Iterator[Refused]:
     declared = operators()[operator]
     if declared.collective:
-        message = f"the members of operator {operator} are one program, which cannot go on without one of them"
+        message = f"the members of operator {operator} are one program, which cannot continue without one of them"
         yield Refused(loc, message, "write RestartGang")
     elif declared.first_group and (not rule.target_groups or names[0] in rule.target_groups):
         yield Refused(loc, declared.first_group, f"name groups other than {names[0]} in targetGroups")

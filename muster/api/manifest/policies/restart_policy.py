@@ -60,7 +60,7 @@ class RestartPolicy(BackoffLimit):
         "is called SameFailureAgain; 0: never.",
     )
     same_failure_action: Literal["Alert", "Fail"] = Field(
-        "Alert", description="What follows from that: Alert says it and changes nothing, Fail ends the experiment."
+        "Alert", description="What follows from that: Alert reports it and changes nothing, Fail ends the experiment."
     )
     renew_on_progress: bool = Field(
         False,

@@ -31,7 +31,7 @@ def delete(
 ) -> None:
     """Delete every NAME, with its pods and their logs. `muster cancel` ends an experiment and keeps both.
 
-    An experiment that is created anew under the name after the question is not deleted. Exit status: 0 all are
+    An experiment that is created under that name after the question is not deleted. Exit status: 0 all are
     deleted, 1 one of them does not exist or could not be deleted or the answer was no, 2 it could not ask.
     """
     need_answer(yes, dry_run)

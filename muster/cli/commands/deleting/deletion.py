@@ -110,7 +110,7 @@ async def _delete(client: Client, seen: Snapshot, dry_run: bool) -> Deletion:
     except NoSuchExperiment:
         pass  # deleted meanwhile
     except Conflict:
-        why = "another experiment has been created under its name meanwhile"
+        why = "another experiment of that name has been created since"
     except Forbidden as error:
         why = f"{error.message}; `muster doctor` lists your rights"
     except ApiError as error:

@@ -46,10 +46,9 @@ def prune(
 ) -> None:
     """Delete the experiments that ended longer ago than --older-than, with their pods and logs.
 
-    What has not finished is never deleted, however old it is, and neither is what another manager runs
-    (spec.managedBy). An experiment that is created anew under a name
-    meanwhile is not deleted either. Exit status: 0 all of them are deleted (or there are none), 1 one could not be
-    deleted or the answer was no, 2 it could not ask.
+    It never deletes an experiment that has not finished, one that another manager runs (spec.managedBy), or one that
+    is created later under the same name. Exit status: 0 all of them are deleted (or none is old enough), 1 one could
+    not be deleted or the answer was no, 2 it could not ask.
     """
     need_answer(yes, dry_run)
 

@@ -25,12 +25,12 @@ from muster.client.explaining.style import BAD, BUSY
 def lint(ctx: click.Context, chosen: ClusterChoice, files: tuple[str, ...], output: str | None, cluster: bool) -> None:
     """Check manifests: print everything that is wrong with every FILE (- is standard input).
 
-    Each line reads `file:line:col: field.path: what is wrong, what to do`. Exits with 2 if any file cannot be used.
+    Each line reads `file:line:col: field.path: what is wrong, what to do`. Exits with 2 if any file is invalid.
     A manifest that this release does not run is such a file: the experiment would end as InvalidSpec. Warnings alone
     exit with 0.
-    Notes on standard error say what is in order and yet worth knowing.
+    Notes on standard error name what is valid and still worth knowing.
 
-    No cluster is asked, unless --cluster, --kubeconfig or --context says so: what it lacks for a FILE is a warning.
+    With --cluster, --kubeconfig or --context the cluster is asked, too: what it lacks for a FILE is a warning.
     """
     found: list[tuple[str, Problem]] = []
     notes: list[str] = []

@@ -27,7 +27,7 @@ FROM_EVENTS = (
     "  muster incidents -A --contexts eu,us\n"
     "  muster incidents --page https://a.example,https://b.example --token-file token\n"
     "  muster incidents -A -o json | jq -r '.incidents[0].runs[]'\n"
-    "  muster incidents -A --exit-code || echo 'something keeps several runs'\n"
+    "  muster incidents -A --exit-code || echo 'something blocks several runs'\n"
 )
 @click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Runs of every namespace.")
 @click.option(
@@ -58,8 +58,8 @@ def incidents(
     On the local cluster its musterd is asked by itself. Elsewhere they are read from the Events of runs, in the
     namespace or, with -A, in all.
 
-    With several pages, or with --contexts, the list has a column for the shard or the cluster. A subject that keeps
-    runs of several shards has one line.
+    With several pages, or with --contexts, the list has a column for the shard or the cluster. A subject that
+    blocks runs of several shards has one line.
     """
     if token_file is not None and not page:
         raise click.UsageError("--token-file goes with --page")

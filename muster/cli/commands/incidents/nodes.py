@@ -104,7 +104,7 @@ def nodes(
     if found.hidden:
         say(f"{found.hidden} more nodes are not shown")
     if found.dropped:
-        say(f"{found.dropped} older failures are not kept any more: at most 32 runs of a node are, and 4,000 in all")
+        say(f"{found.dropped} older failures were dropped: at most 32 runs of a node are kept, and 4,000 in all")
 
 
 def _several(

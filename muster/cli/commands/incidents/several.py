@@ -112,7 +112,7 @@ def _one(reports: Sequence[IncidentReport]) -> IncidentReport:
         ranks=sum(ranks) if len(ranks) == len(reports) else None,
         since=min(each.since for each in reports),
         namespace=largest.namespace if len(namespaces) == 1 else "",
-        sentence=f"{largest.kind} {largest.subject}{cause} keeps {len(runs)} runs",
+        sentence=f"{largest.kind} {largest.subject}{cause} blocks {len(runs)} runs",
         phases=list(dict.fromkeys(phase for each in reports for phase in each.phases)),
         flaps=max(each.flaps for each in reports),
     )

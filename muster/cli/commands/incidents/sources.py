@@ -147,7 +147,7 @@ def _report(key: Key, runs: Sequence[Snapshot]) -> IncidentReport:
         cause=printable(cause),
         namespace=printable(namespaces.pop()) if len(namespaces) == 1 else "",
         since=stamp(min(times, default=None)),
-        sentence=printable(f"{key.kind} {key.subject}{': ' if cause else ''}{cause} keeps {number}"),
+        sentence=printable(f"{key.kind} {key.subject}{': ' if cause else ''}{cause} blocks {number}"),
         remedy=remedy(key.kind, printable(key.subject)),
         ranks=None,
         devices=dict(devices),

@@ -67,11 +67,11 @@ ROUGH = frozenset({Hurt.HUNG, Hurt.STUCK, Hurt.FAILED})
 def top(chosen: ClusterChoice, everywhere: bool, over: bool, kind: str, contexts: str, output: str | None) -> None:
     """Show experiments by urgency: hung, stuck, ranks missing, restarting, a deadline near, failed, queued.
 
-    On a terminal the table is drawn anew whenever something changes, until q (exit status 0) or Ctrl-C (130).
+    On a terminal the table is drawn again whenever something changes, until q (exit status 0) or Ctrl-C (130).
     Elsewhere, or with -o, it is printed once.
 
-    Incidents, as the Events of Experiments name them, stand above the table, with their context where several clusters
-    are shown.
+    Incidents that the Events of experiments name are above the table, with their context if several clusters are
+    shown.
 
     Runs of other controllers whose Event Stuck is not older than an hour are in the table, too, and not in the other
     outputs.
@@ -283,7 +283,7 @@ async def _read_all(clusters: dict[str, ClusterChoice], screen: Screen, everywhe
         while True:
             answer = await ask(name, choice, everywhere=everywhere, kind=kind, stuck=True, incidents=lines_above)
             if answer.problem and (before := screen.answers.get(name)):
-                said = f"{answer.problem}; what it said before is shown"
+                said = f"{answer.problem}; its last answer is shown"
                 answer = replace(before, problem=said)
             screen.answers[name] = answer
             await asyncio.sleep(READ_ANEW)

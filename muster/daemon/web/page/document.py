@@ -84,5 +84,5 @@ def steadiness(here: str, query: dict[str, str]) -> Html:
     link = element(
         "a", "Resume updates" if still else "Pause updates", href=f"{here}?{urlencode(other)}" if other else here
     )
-    sign = "held still" if still else f"reloads every {REFRESH} s"
+    sign = "updates paused" if still else f"reloads every {REFRESH} s"
     return element("span", element("span", sign, id="live", role="status"), " ", link, class_="live")

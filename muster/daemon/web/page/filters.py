@@ -31,22 +31,22 @@ def link(filters: Filters, query: dict[str, str], **changed: str) -> str:
 
 def chips(shown: Fleet, filters: Filters, query: dict[str, str]) -> Part:
     """A link for all, and one for everything that hurts, each with its count."""
-    counts = shown.counts["hurts"]
-    everything = _chip("all", shown.passing.get("hurts", 0), link(filters, query, hurts=""), not filters.hurts, "all")
+    counts, passing = shown.counts["problem"], shown.passing.get("problem", 0)
+    everything = _chip("all", passing, link(filters, query, problem=""), not filters.problem, "all")
     items = [everything]
     for hurt in Hurt:
         count = counts.get(hurt.value, 0)
         tone = "none" if not count else "soon" if hurt in _CALM else "bad"
-        chosen = filters.hurts == hurt.value
-        target = link(filters, query, hurts="" if chosen else hurt.value)
+        chosen = filters.problem == hurt.value
+        target = link(filters, query, problem="" if chosen else hurt.value)
         items.append(_chip(TITLES[hurt], count, target, chosen, tone))
-    return part("nav", "hurts", element("ul", *items), class_="chips", aria_label="Problems")
+    return part("nav", "problems", element("ul", *items), class_="chips", aria_label="Problems")
 
 
 def choices(shown: Fleet, filters: Filters, query: dict[str, str]) -> Part:
     """The form, which a narrow screen folds up below a line that names what is chosen."""
     titles = {"q": "text", **{name: title.lower() for name, title in _SELECTS}}
-    chosen = filters.without("hurts").stated()  # what hurts is chosen above
+    chosen = filters.without("problem").stated()  # a problem is chosen above
     stated = ", ".join(f"{titles[name]} {ENGINES.get(value, value)}" for name, value in chosen.items())
     line = element("summary", f"Filters: {stated}" if stated else "Filters")
     return part("details", "choices", line, _form(shown, filters, query), open=True)
@@ -72,7 +72,7 @@ def _form(shown: Fleet, filters: Filters, query: dict[str, str]) -> Part:
             for each, count in sorted(counts.items())
         ]
         fields.append(element("label", title, element("select", *options, name=name, id=f"filter-{name}")))
-    hidden = {name: value for name, value in (("hurts", filters.hurts), ("refresh", query.get("refresh", ""))) if value}
+    hidden = {name: v for name, v in (("problem", filters.problem), ("refresh", query.get("refresh", ""))) if v}
     fields += [element("input", type="hidden", name=name, value=value) for name, value in hidden.items()]
     fields.append(element("button", "Filter", type="submit"))
     if filters.stated():

@@ -131,7 +131,7 @@ def state(one: Summary, runbooks: Runbooks) -> Html:
     known = {Hurt.STUCK, Hurt.HUNG, Hurt.FAILED, Hurt.RESTARTING, Hurt.QUEUED} | (
         {Hurt.MISSING} if one.stuck else set()
     )
-    found = (Hurt(each) for each in one.hurts)
+    found = (Hurt(each) for each in one.problems)
     badges += [element("span", TITLES[hurt], class_="badge warn") for hurt in found if hurt not in known]
     return join(badges)
 

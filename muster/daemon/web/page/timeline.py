@@ -128,7 +128,7 @@ def _bars(shown: Iterable[Span], lanes: dict[int, int], begin: float, length: fl
         x = LABEL + (span.begin - begin) * scale
         width = max((until - span.begin) * scale, 0.15)
         y = LANE * lanes[span.epoch]
-        lasts = f"for {age(span.end - span.begin)}" if span.end is not None else "goes on"
+        lasts = f"for {age(span.end - span.begin)}" if span.end is not None else "ongoing"
         text = element("title", f"epoch {span.epoch}: {span.phase}, {lasts}")
         top, high = (y + 2, BAR) if span.phase != STUCK else (y + 2 + BAR - STRIPE, STRIPE)
         bar = f'<rect x="{x:.2f}%" y="{top}" width="{width:.2f}%" height="{high}" class="{span.phase.lower()}">'

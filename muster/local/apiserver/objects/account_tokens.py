@@ -55,7 +55,7 @@ class AccountTokens:
         wanted = tuple(map(str, audiences)) if isinstance(audiences, list) else ()
         pod, uid = str(bound.get("name")), str(bound.get("uid"))
         if self._uid(namespace, pod) != uid:
-            raise bad_request(f"spec.boundObjectRef: Invalid value: pod {pod} has another uid, or is not there")
+            raise bad_request(f"spec.boundObjectRef: Invalid value: pod {pod} has another uid, or does not exist")
         now = self._clock()
         self._tokens = {text: each for text, each in self._tokens.items() if self._holds(each, now)}
         claims = json.dumps({"aud": wanted or ("local",), "exp": int(now + seconds)}).encode()

@@ -25,7 +25,7 @@ def _ghost(context: Context, pod: Pod) -> str:
     return (
         "known only to the coordinator that ran before this one"
         if is_stale(context, pod)
-        else "ready, but not known to Ray"
+        else "ready, but not registered with Ray"
     )
 
 
@@ -123,7 +123,7 @@ class AtWork:
         "It has left the coordinator in good order, and others have not.",
         "the coordinator's own list: it has left in good order",
         "read its log: muster logs NAME -n NAMESPACE --rank RANK; it has ended its work before the others",
-        what="has left the coordinator, and others have not",
+        what="left the coordinator before the others",
         in_roll=True,
         runbook="MusterRankMissing",
         charge=by_user("RanksEnded"),

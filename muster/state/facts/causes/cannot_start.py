@@ -51,7 +51,7 @@ class CannotStart:
     )
     QUOTA_EXCEEDED = MissingCause(
         "QuotaExceeded",
-        "The same, because a ResourceQuota is used up.",
+        "The API server refuses it because a ResourceQuota is used up.",
         "the API server's answer to the create",
         "free or raise the ResourceQuota that the answer names",
         refusals=("QuotaExceeded",),
@@ -61,7 +61,7 @@ class CannotStart:
     )
     ADMISSION_DENIED = MissingCause(
         "AdmissionDenied",
-        "The same, because a webhook or a policy does not admit the pod, or does not answer.",
+        "The API server refuses it because a webhook or a policy does not admit it, or does not answer.",
         "the API server's answer to the create",
         "change the experiment so that the webhook or policy admits it, or restore or change the webhook or policy",
         refusals=("WebhookDenied", "WebhookFailed", "PolicyDenied", "PodSecurityViolated", "LimitRangeViolated"),
@@ -71,7 +71,7 @@ class CannotStart:
     )
     RIGHTS_MISSING = MissingCause(
         "RightsMissing",
-        "The same, because Muster has no right to do it.",
+        "The API server refuses it because musterd lacks the right.",
         "the API server's answer: 401, or 403 that names the right",
         "give musterd's service account the right that the answer names; the chart's ClusterRole has all of them",
         refusals=("RightsMissing", "CredentialsRejected"),
@@ -90,7 +90,7 @@ class CannotStart:
     )
     NODE_NOT_READY = MissingCause(
         "NodeNotReady",
-        "It was at work on a node that is NotReady.",
+        "Its pod ran on a node that is NotReady now.",
         "the pod: Ready is false while its containers are ready, as the node lifecycle controller marks it",
         "look at the node: kubectl describe node NODE; it comes back, or its pods are evicted after 5 minutes",
         stages=(Stage.NODE_NOT_READY,),

@@ -26,7 +26,7 @@ class OfCoordinator:
         "check that the coordinator listens at the port of the experiment, and nothing else does; turn its TLS off",
         "check that the coordinator listens at this port, and nothing else does; turn its TLS off",
         ports=(CoordinatorState.TLS, CoordinatorState.OTHER_PROTOCOL),
-        what="what answers at the coordinator's port is no coordinator",
+        what="something else than a coordinator answers at its port",
         words=uncalled,
         counted_as="NotArrived",
         runbook="MusterCoordinatorNotServing",
@@ -54,7 +54,7 @@ class OfCoordinator:
         "read why: kubectl exec -n NAMESPACE POD -- cat /tmp/ray/session_latest/logs/dashboard.log; a part of it did "
         "not start in time on a busy node (delete the pod), it is off (include-dashboard), or the image lacks "
         "ray[default]",
-        what="the GCS serves, its dashboard does not",
+        what="the GCS serves, but its dashboard does not",
         words=uncalled,
         counted_as="NotArrived",
         stuck_as="DashboardNotServing",
@@ -85,7 +85,7 @@ class OfCoordinator:
         "read its log: muster logs NAME -n NAMESPACE --rank RANK; "
         "it is still importing, waits for data, or listens at another port than it is asked at",
         ports=(CoordinatorState.REFUSED, CoordinatorState.UNHEALTHY),
-        what="the coordinator's program runs, and its port is closed",
+        what="the coordinator runs, but its port is closed",
         words=uncalled,
         counted_as="NotArrived",
         stuck_as="CoordinatorNotServing",
@@ -94,11 +94,11 @@ class OfCoordinator:
     )
     HEARTBEAT_LOST = MissingCause(
         "HeartbeatLost",
-        "The coordinator hears nothing of it any more, though its pod runs.",
+        "The coordinator has stopped hearing from it, though its pod runs.",
         "the coordinator's error for that member",
         "see what its process does: muster stacks NAME -n NAMESPACE; "
         "it is stopped, starved of CPU, or cut off from the coordinator",
-        what="lost by the coordinator",
+        what="no heartbeats of it reach the coordinator",
         looks_well=True,
         in_roll=True,
         runbook="MusterRankMissing",

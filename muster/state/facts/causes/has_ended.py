@@ -51,7 +51,7 @@ def _again(_: Context, pod: Pod) -> str:
 
 def _restarts(_: Context, pod: Pod) -> str:
     restarts = f": {pod.restarts} restart{'' if pod.restarts == 1 else 's'}"
-    ended = f", before the last one {how_ended(pod.last_exit)}" if pod.last_exit else ""
+    ended = f"; before the last one, {how_ended(pod.last_exit)}" if pod.last_exit else ""
     return with_message(f"{restarts}{ended}", pod.waiting_message)
 
 
@@ -135,11 +135,11 @@ class HasEnded:
         "Evicted",
         "The platform takes its pod away: preemption, eviction, a node that shuts down.",
         "the pod's condition DisruptionTarget, or the reason of its failure",
-        "nothing, if it was meant to be so: it is a disruption and is not charged; else look at the node or the queue",
+        "nothing, if this was intended: a disruption is not charged; else look at the node or the queue",
         "its own controller decides whether it starts again; kubectl get events -n NAMESPACE shows why it was evicted",
         stages=(Stage.TERMINATING,),
         when=lambda _, pod: bool(pod.disruption),
-        what=lambda _, pod: f"evicted: {pod.disruption}",
+        what=lambda _, pod: f"evicted ({pod.disruption})",
         evidence=_disruption,
         words=_ended,
         counted_as="Terminating",
@@ -147,14 +147,14 @@ class HasEnded:
     LOST = MissingCause(
         "Lost",
         "It had a pod in this epoch, and the pod is gone.",
-        "the watch and a live list: the pod was there in this epoch and is not any more",
+        "the watch and a live list: the pod existed in this epoch and is gone",
         "nothing: the gang starts again; kubectl get events -n NAMESPACE shows what deleted the pod",
         "its own controller makes it again, or never does; kubectl get events -n NAMESPACE shows what deleted the pod",
         absent="its pod is gone",
     )
     RESTARTED_IN_PLACE = MissingCause(
         "RestartedInPlace",
-        "Its container was started again in its pod: what it registered before does not hold any more.",
+        "Its container was started again in its pod: its earlier registration is void.",
         "the restart count of its containers",
         "read the log of its previous container: kubectl logs -n NAMESPACE POD --previous; "
         "set restartPolicy to Never for a gang",

@@ -27,7 +27,7 @@ STEPS: Final[Mapping[str, str]] = {
     "Inadmissible": _RESTORE,
     admission.DEACTIVATED: "set spec.active of its Workload to true: kubectl get workloads -n NAMESPACE",
     admission.SILENT: "see whether Kueue's controller runs, and read its log",
-    admission.UNAVAILABLE: "do what the message says: Kueue, the flag --kueue of musterd or a right is missing",
+    admission.UNAVAILABLE: "add what the message names: Kueue, the flag --kueue of musterd, or a right",
 }
 """What a person does about a queue that never admits by itself, by the reason of Stuck.
 
@@ -113,13 +113,13 @@ class OnItsWay:
         "HeldBack",
         "Its pod waits for a gate of its group, for its turn, for a back-off, or for pods of an older epoch to end.",
         "the gates of its group, the back-off, or the pods of older epochs",
-        "nothing: it starts when that is over",
+        "wait: it starts by itself",
     )
     INIT_CONTAINER = MissingCause(
         "InitContainer",
         "An init container of its pod runs, and the program starts when that has ended.",
         "the state of the init container in the pod's status",
-        "if it takes long, read the log: kubectl logs -n NAMESPACE POD -c CONTAINER; it may wait for what never comes",
+        "if it takes long, read the log: kubectl logs -n NAMESPACE POD -c CONTAINER; it may wait for ever",
         stages=(Stage.STARTING,),
         when=is_kept,
         what=lambda _, pod: f"{pod.holder} has not ended",
@@ -160,7 +160,7 @@ class OnItsWay:
         "Sandbox",
         "Its pod is on a node, and has no volumes or no network yet.",
         "the pod's condition PodReadyToStartContainers is false",
-        "nothing for a minute; then kubectl describe pod -n NAMESPACE POD: its Events name the Secret, ConfigMap or "
+        "wait a minute; then kubectl describe pod -n NAMESPACE POD: its Events name the Secret, ConfigMap or "
         "volume that cannot be mounted, or the network plugin that fails",
         stages=(Stage.STARTING,),
         when=lambda _, pod: not pod.sandboxed,
@@ -176,34 +176,34 @@ class OnItsWay:
         "Starting",
         "Its pod is on a node; the program does not run yet.",
         "the pod has a node, and its containers are being made",
-        "nothing for some minutes; then kubectl describe pod -n NAMESPACE POD",
+        "wait some minutes; then kubectl describe pod -n NAMESPACE POD",
         stages=(Stage.STARTING,),
         what="the container is being created",
         charge=by_platform("RanksNotStarted"),
     )
     SCHEDULING = MissingCause(
         "Scheduling",
-        "Its pod has no node yet, and the scheduler has said nothing.",
+        "Its pod has no node yet, and the scheduler has reported nothing.",
         "the pod has no node and no condition",
-        "nothing for a moment; then look whether the scheduler runs",
+        "wait a moment; then check that the scheduler runs",
         stages=(Stage.SCHEDULING,),
         what="no node yet",
         charge=by_platform("RanksNotStarted"),
     )
     NOT_CREATED = MissingCause(
         "NotCreated",
-        "It has no pod yet, and nothing is known that keeps Muster from creating it.",
+        "It has no pod yet, and nothing known prevents its creation.",
         "no pod of that rank exists",
-        "nothing: Muster creates it",
+        "wait: Muster creates it",
         "look why its own controller does not create it: kubectl get events -n NAMESPACE; "
-        "of labelled pods, create it, or correct the annotation muster.dev/size",
+        "if the pods are found by a label, create it, or correct the annotation muster.dev/size",
         charge=by_platform("RanksNotStarted"),
     )
     AWAITS_COORDINATOR = MissingCause(
         "AwaitsCoordinator",
         "Its program runs and waits for a coordinator that does not serve.",
         "its pod runs; the coordinator's does not, or does not serve",
-        "nothing here: mend what keeps the coordinator",
+        "fix the coordinator first: its own finding has the cause",
         stages=RUNS,
         when=_awaits,
         what="waiting for the coordinator",

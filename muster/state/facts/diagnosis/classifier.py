@@ -63,7 +63,7 @@ def without_pod(context: Context, rank: int) -> Diagnosis:
     """Why a member has no pod."""
     plan, tally, refusal = context.plan, context.tally, context.view.engine.refusal
     if rank in tally.done:
-        return Diagnosis(Causes.ENDED, "ended with exit code 0", "its pod is gone, and the record says it is done")
+        return Diagnosis(Causes.ENDED, "ended with exit code 0", "its pod is gone, and it was recorded as succeeded")
     shared = of_absent(context)
     if shared is not None and refusal is not None:
         return Diagnosis(shared, f"the API server refuses the pod: {refusal.reason}", refusal.message)
@@ -75,11 +75,11 @@ def without_pod(context: Context, rank: int) -> Diagnosis:
     if shared is Causes.HELD_BACK:
         return _held_back(context)
     if rank in tally.gone or (context.launched and not plan.sequential):
-        return Diagnosis(Causes.LOST, "the pod is gone", "it had a pod in this epoch, which is not there any more")
+        return Diagnosis(Causes.LOST, "the pod is gone", "its pod of this epoch no longer exists")
     group = plan.group_of(rank)
     if group is not None and group.gates and gates.closed(context, group):
         waiting = gates.awaited(context) or f"group {group.name} waits for the coordinator to serve"
-        return Diagnosis(Causes.HELD_BACK, "waiting for another group, or the coordinator", waiting)
+        return Diagnosis(Causes.HELD_BACK, "waiting for another group or for the coordinator", waiting)
     if gates.awaits_leader(context, rank):
         why = "the first pod of its group is not ready"
         return Diagnosis(Causes.HELD_BACK, "waiting for the leader of its group", why)
@@ -110,4 +110,4 @@ def _held_back(context: Context) -> Diagnosis:
     if not older_pods.clear(context):
         what = "waiting for pods of an older epoch to terminate"
         return Diagnosis(Causes.HELD_BACK, what, f"{of_lingering(context)}{because}")
-    return Diagnosis(Causes.HELD_BACK, "waiting for the back-off", f"epoch {context.record.epoch}{because}")
+    return Diagnosis(Causes.HELD_BACK, "waiting for the back-off", f"epoch {context.record.epoch} is next{because}")

@@ -33,7 +33,7 @@ def of_coordinator(context: Context, coordinator: Coordinator) -> Diagnosis | No
     if probe is None:
         if serves(context) or _stuck_reason(context) in _OF_RECORD:
             return _as_recorded(context)
-        what = "the coordinator's program runs, and its port has not answered yet"
+        what = "the coordinator runs, but its port has not answered yet"
         return Diagnosis(Causes.COORDINATOR_NOT_SERVING, what, f"pod {pod.name} runs; nothing serves at {address}")
     answer, size = probe.answer, context.plan.expected
     if probe.serving:
@@ -42,12 +42,12 @@ def of_coordinator(context: Context, coordinator: Coordinator) -> Diagnosis | No
         if answer.expected is None or answer.expected == size:
             return None
         what = f"the coordinator waits for {answer.expected} processes, the gang has {size}"
-        return Diagnosis(Causes.PROCESS_COUNT, what, f"pod {pod.name} at {address} lists {answer.expected}")
+        return Diagnosis(Causes.PROCESS_COUNT, what, f"pod {pod.name} at {address} lists {answer.expected} processes")
     if _ending(probe, coordinator) or probe.present(context.now):
         return None
     cause = BY_PORT[answer.coordinator]
     before = "; it served before in this epoch" if probe.last_served_at else ""
-    evidence = with_message(f"pod {pod.name} runs; at {address}: {answer.coordinator}{before}", answer.detail)
+    evidence = with_message(f"pod {pod.name} runs; probe of {address}: {answer.coordinator}{before}", answer.detail)
     return _said(cause, evidence)
 
 
@@ -86,7 +86,7 @@ def given_up(context: Context, probe: ProbeResult) -> dict[int, Diagnosis]:
         pod = members.get(error.rank)
         if pod is None or not pod.live or pod.terminating or pod.cut_off or pod.failed:
             continue  # what became of its pod says more
-        said = f"pod {pod.name} runs; the coordinator says: {error.text}"
+        said = f"pod {pod.name} runs; the coordinator reports: {error.text}"
         if error.code == HEARTBEAT or probe.answer.protocol == "ray":
             found[error.rank] = _said(Causes.HEARTBEAT_LOST, said)
         else:
@@ -109,7 +109,7 @@ def hang_as_recorded(context: Context) -> tuple[int, Diagnosis] | None:
     rank = known_rank(context, Causes.HUNG)
     if rank is None:
         return context.plan.leader, Diagnosis(Causes.HUNG, "no rank makes progress", stuck.message)
-    return rank, Diagnosis(Causes.HUNG, "is behind, or elsewhere than the others", stuck.message)
+    return rank, Diagnosis(Causes.HUNG, "behind the others, or at another place", stuck.message)
 
 
 def known_rank(context: Context, cause: MissingCause) -> int | None:

@@ -181,13 +181,13 @@ def _of_count(context: Context, found: Collection[int]) -> Finding | None:
     has = "has" if missing == 1 else "have"
     known = missing == len(ranks)
     what = f"{missing} of {size} {has} not arrived; "
-    what += f"by their number {which}" if known else f"the store does not say which of {which}"
+    what += f"by their number {which}" if known else f"the store does not show which of {which}"
     cause = Causes.NOT_ARRIVED
     return Finding(
         cause=cause,
         ranks=tuple(ranks) if known else (),
         count=missing,
         what=what,
-        evidence=f"{probe.answer.detail}; {probe.answer.partial}",
+        evidence="; ".join(filter(None, (probe.answer.detail, probe.answer.partial))),
         next_step=next_step(context, cause, ranks[0], ""),
     )

@@ -12,9 +12,7 @@ STACKS: Final = "muster stacks NAME -n NAMESPACE"
 LOGS: Final = "muster logs NAME -n NAMESPACE --rank RANK"
 OF_PODS: Final = {LOGS: "kubectl logs POD -n NAMESPACE", STACKS: "kubectl exec POD -n NAMESPACE -- py-spy dump --pid 1"}
 """The same for pods that a selector chose: no command of Muster finds them by a name."""
-WITHOUT_HELP: Final = (
-    " (without py-spy in the image or spec.assist it says whether the process is stopped or waits for a disk)"
-)
+WITHOUT_HELP: Final = " (for stacks it needs spec.assist, or py-spy in the image)"
 """What follows the command where nothing that Muster knows of answers for the stacks of a process."""
 RESTART: Final = " (muster restart NAME -n NAMESPACE)"
 """Left out of kinds that the command does not restart."""

@@ -89,12 +89,12 @@ class Incident:
     @property
     def _verb(self) -> str:
         """Runs that fail and are started again are not kept."""
-        return "hits" if any(sign.ended for sign in self.members) else "keeps"
+        return "hits" if any(sign.ended for sign in self.members) else "blocks"
 
     @property
     def _keeps(self) -> str:
         if not self.members:
-            return "keeps no run now"
+            return "blocks no run now"
         found = self.namespaces
         scope = f", all of namespace {found[0]}" if len(found) == 1 else f" of {len(found)} namespaces"
         runs = f"{len(self.runs)} run{'' if len(self.runs) == 1 else 's'}"

@@ -88,7 +88,7 @@ _REGISTRY: Final = (
     "a rate limit, pull secrets that have expired"
 )
 _STORAGE_IS_THERE: Final = (
-    "see whether it is there, and its provisioner and storage work: kubectl get storageclass; kubectl get pvc -A"
+    "see whether it exists, and whether its provisioner and storage work: kubectl get storageclass; kubectl get pvc -A"
 )
 
 _ALL: Final = "the node of all members that have the cause"
@@ -107,7 +107,7 @@ SUBJECTS: Final = (
     ),
     Subject(
         "device driver",
-        "the driver of accelerators that does not work, with what it says",
+        "the accelerator driver that fails, with its message",
         (Causes.DRIVER_FAILS, Causes.DRIVER_FAILED),
         readings.device_driver,
         "restart the nodes whose driver was updated, or halt the update: kubectl get pods -A -o wide | grep -i driver",
@@ -122,10 +122,10 @@ SUBJECTS: Final = (
     Subject("node", _ALL, _BY_NODE, readings.node, _NODE, placed=True, beside=True),
     Subject(
         "volume driver",
-        "the CSI driver that does not attach volumes, or is not there",
+        "the CSI driver that does not attach volumes, or is missing",
         (Causes.VOLUME_FAILS,),
         readings.csi_driver,
-        "see whether the pods of the CSI driver run, and what they say: kubectl get csidrivers,volumeattachments",
+        "see whether the pods of the CSI driver run, and read their logs: kubectl get csidrivers,volumeattachments",
     ),
     Subject(
         "file server",
@@ -174,7 +174,7 @@ SUBJECTS: Final = (
         "the admission webhook",
         _REFUSED,
         readings.searched(r'webhook "([^"\s]{1,253})"'),
-        "mend the webhook, or what it forbids: kubectl get validatingwebhookconfigurations",
+        "fix the webhook, or change what it forbids: kubectl get validatingwebhookconfigurations",
     ),
     Subject(
         "policy",
@@ -204,7 +204,7 @@ SUBJECTS: Final = (
         "the PriorityClass that is missing",
         _REFUSED,
         readings.searched(r"no PriorityClass with name ([a-z0-9][-a-z0-9.]{0,252})"),
-        "create the PriorityClass, or name one that is there: kubectl get priorityclasses",
+        "create the PriorityClass, or name an existing one: kubectl get priorityclasses",
         owned=True,
         patience=LASTING,
     ),
@@ -213,7 +213,7 @@ SUBJECTS: Final = (
         "how the API server answers",
         _REFUSED,
         readings.api_server,
-        "see what the API server says of itself: kubectl get --raw '/readyz?verbose'",
+        "check the health of the API server: kubectl get --raw '/readyz?verbose'",
     ),
     Subject(
         "queue",

@@ -12,7 +12,6 @@ from typing import Final
 from msgspec.structs import replace
 
 from muster.api.restart_counts import MAX_NODES
-from muster.state.facts.context import Context
 from muster.state.facts.nodes import evidence
 from muster.state.policies.failures.cost.charged import COORDINATOR_LOST, NODE_NOT_READY
 from muster.state.vocabulary.node_faults import DRIVER_FAILED
@@ -56,14 +55,6 @@ def failed_on(plan: Plan, record: Record, cause: Cause) -> Record:
 def avoided(record: Record) -> tuple[str, ...]:
     """The nodes that pods are kept off."""
     return tuple(each.name for each in record.node_failures if each.avoided)
-
-
-def said(context: Context) -> str:
-    """The avoided nodes, for a message about a pod that finds no node; empty where there are none."""
-    names = avoided(context.record)
-    if not names:
-        return ""
-    return f"; left out because the experiment failed on {'it' if len(names) == 1 else 'them'}: {', '.join(names)}"
 
 
 def _of_the_node(reason: str) -> bool:

@@ -23,10 +23,3 @@ def track(context: Context) -> Record:
     if record.volume_at is None and facts.claims == record.epoch:
         return replace(record, volume_at=context.now)
     return record
-
-
-def sentence(record: Record) -> str:
-    """What is said of a volume that was lost; empty where none was."""
-    if record.volume_lost_at is None:
-        return ""
-    return "the shared volume was deleted by others and is made anew: what was written to it is lost"

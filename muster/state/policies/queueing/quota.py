@@ -172,7 +172,7 @@ def _discard(workload: Workload) -> Iterator[QueueAction]:
 
 def _released(context: Context, workload: Workload, eviction: WorkloadCondition) -> PatchWorkloadStatus:
     """The quota is given back: what Kueue's reconciler of its own jobs writes."""
-    gone = f"no pod of epoch {max(context.record.epoch - 1, 0)} runs any more"
+    gone = f"no pod of epoch {max(context.record.epoch - 1, 0)} runs"
     rows: list[Row] = [
         (QUOTA_RESERVED, False, "PendingEvaluation", gone),
         (ADMITTED, False, "NoReservation", NO_RESERVATION),

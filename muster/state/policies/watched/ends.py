@@ -42,12 +42,12 @@ def by_its_object(context: Context, own: OwnState) -> End | None:
     if not own.said.over:
         return None
     phase, what = (Phase.SUCCEEDED, "succeeded") if own.said is Said.SUCCEEDED else (Phase.FAILED, "failed")
-    message = own.message or f"the {context.plan.subject.kind} says that it has {what}"
+    message = own.message or f"the {context.plan.subject.kind} reports that it has {what}"
     return End(phase, own.reason or phase.value, message, ended_at(context, own.finished_at))
 
 
 def by_deletion(context: Context) -> End | None:
-    """Its object is being deleted, and held, and no pod runs any more."""
+    """Its object is being deleted, and held, and no pod runs."""
     deleted = context.plan.watching.deleted_at
     if deleted is None or context.now < deleted + HELD_AFTER or any(_running(context)):
         return None
@@ -88,7 +88,7 @@ def deletion(context: Context) -> str:
     """What is said while the object is being deleted; empty where it is not."""
     if not context.plan.lifecycle.deleting:
         return ""
-    running = still_running(list(_running(context))) or "no pod runs any more"
+    running = still_running(list(_running(context))) or "no pod runs"
     return f"{held(context.plan)}; {running}"
 
 

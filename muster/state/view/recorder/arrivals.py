@@ -232,19 +232,3 @@ def who(arrivals: Arrivals) -> str:
     one = last[0]
     name = f"rank {one.rank}" if one.rank == one.member else f"process {one.rank} of rank {one.member}"
     return f"{name} comes last to the collectives of {of}"
-
-
-def sentence(arrivals: Arrivals) -> str:
-    """Who comes last to which collectives, by how much; empty where none does.
-
-    It changes with every window: it is for pages, and not for a status.
-    """
-    last = arrivals.last
-    if not last:
-        return ""
-    one = last[0]
-    it = "it waits" if len(last) == 1 else f"rank {one.rank} waits"
-    return (
-        f"{who(arrivals)}, {one.seconds:.2g} s after half of the others: "
-        f"{it} in them for {one.waits:.0%} of its time, they for {one.others:.0%}"
-    )

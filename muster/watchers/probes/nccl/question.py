@@ -58,7 +58,7 @@ async def ask(address: Address, guard: Guard, deadline: float = DEADLINE) -> Ras
 
 async def _answer(connection: Connection) -> RasAnswer:
     if (said := await _said(connection, HELLO)) != PROTOCOL:
-        raise NoRas(f"it says {printable(said, 80)!r}, and not {PROTOCOL.decode()!r}")
+        raise NoRas(f"it answers {printable(said, 80)!r}, not {PROTOCOL.decode()!r}")
     if (said := await _said(connection, LIMIT)) != b"OK":
         raise NoRas(f"it takes no time limit: {printable(said, 80)!r}")
     if (said := await _said(connection, FORMAT)) != b"OK":

@@ -191,7 +191,7 @@ class RayProbe:
         """
         agent = await self._ask.get(self._agent, AGENT_HEALTH)
         if agent.good:
-            return printable(f"Ray's GCS serves, its dashboard does not ({nodes.detail})", MAX_TEXT)
+            return printable(f"Ray's GCS serves, but its dashboard does not ({nodes.detail})", MAX_TEXT)
         if not agent.status and await self._ask.accepts(self._gcs):
             what = f"Ray's GCS accepts connections at port {self._gcs}, its dashboard does not serve ({nodes.detail})"
             return printable(what, MAX_TEXT)

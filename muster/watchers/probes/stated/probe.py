@@ -93,7 +93,7 @@ class StatedProbe:
             latency=monotonic() - began,
             detail=printable(port.detail, MAX_TEXT),
             states=(RankState.ARRIVED,) if port.state.serving else (),
-            partial=f"its probe ({self._kind}) says of the coordinator alone that it serves",
+            partial=f"its probe ({self._kind}) shows only whether the coordinator serves",
             protocol=str(self._kind),
         )
 

@@ -70,7 +70,7 @@ def test_bars_stand_at_their_times_each_epoch_in_its_lane() -> None:
         ("8.00", "2", "9.20", "pending", "epoch 0: Pending, for 12s"),
         ("17.20", "2", "9.20", "assembling", "epoch 0: Assembling, for 12s"),
         ("26.40", "2", "27.60", "running", "epoch 0: Running, for 36s"),
-        ("54.00", str(LANE + 2), "46.00", "restarting", "epoch 1: Restarting, goes on"),
+        ("54.00", str(LANE + 2), "46.00", "restarting", "epoch 1: Restarting, ongoing"),
     ]
 
 

@@ -123,7 +123,7 @@ WATCHED = (
          {**_known("jobset/train", "none"), **_clock("jobset/train", "total", f"{ONSET}-5x1000")},
          125,
          {"namespace": "ray", "experiment": "jobset/train", "clock": "total"},
-         "ray/jobset/train: its clock total ran out 2m 5s ago, and it goes on.", watched=600),
+         "ray/jobset/train: its clock total ran out 2m 5s ago, and it still runs.", watched=600),
     Case(_PASSED, "the run ends within a minute of its deadline",
          {**_known("job/train", "none"), **_clock("job/train", "total", f"{ONSET}-5x24 _x1000")},
          watched=600),

@@ -658,7 +658,7 @@ def _() -> None:
     seen = cluster(one(replicas=2))
     seen.run()
     seen.edit(replicatedJobs=[one(replicas=2, pod={"priorityClassName": "high"})])
-    assert "the edit of spec.replicatedJobs holds for pods that are created from now on" in seen.kept.message
+    assert "the edit of spec.replicatedJobs applies to pods that are created from now on" in seen.kept.message
     assert "JobSet's webhook refuses such an edit of a JobSet that is not suspended" in seen.kept.message
     seen.edit(suspend=True)
     seen.edit(suspend=False)

@@ -292,7 +292,7 @@ def test_a_job_that_failed_because_a_pod_was_lost_names_pod_and_node() -> None:
     seen.run()
     pod = name_of(seen, 1)
     seen.lose("w", 0, 1)
-    assert said(seen) == f"rank 1 ({pod}) ended: PodDeleted on node n: the member's pod is gone"
+    assert said(seen) == f"rank 1 ({pod}) ended (PodDeleted) on node n: the member's pod is gone"
 
 
 def test_a_pod_that_was_lost_unseen_is_named_without_its_node() -> None:
@@ -300,7 +300,7 @@ def test_a_pod_that_was_lost_unseen_is_named_without_its_node() -> None:
     seen.run()
     pod = name_of(seen, 1)
     seen.lose_unseen("w", 0, 1)
-    assert said(seen) == f"rank 1 ({pod}) ended: PodDeleted: the member's pod is gone"
+    assert said(seen) == f"rank 1 ({pod}) ended (PodDeleted): the member's pod is gone"
 
 
 def test_of_several_jobs_the_place_of_the_member_is_named() -> None:
@@ -358,8 +358,8 @@ def test_a_pod_that_is_deleted_is_named_as_deleted_where_its_job_replaces_it() -
     seen.delete("w", 0, 1)
     (said,) = lines(seen, "MemberRestart")
     pod = r"rank 1 \(t-w-0-1-\w{5}\)"
-    why = "PodDeleted on node n: the pod was deleted while its gang was at work"
-    assert re.fullmatch(rf"rank 1 runs again \(attempt 1\): {pod} ended: {why}", said)
+    why = r"\(PodDeleted\) on node n: the pod was deleted while its gang was at work"
+    assert re.fullmatch(rf"rank 1 runs again \(attempt 1\): {pod} ended {why}", said)
     assert seen.kept.cause is not None
     assert (seen.kept.cause.reason, seen.kept.cause.disruption) == ("PodDeleted", True)
 
@@ -370,7 +370,7 @@ def test_a_pod_that_is_deleted_is_named_as_deleted_where_its_job_fails_by_it(how
     seen.run()
     getattr(seen, how)("w", 0, 1)
     (ended,) = lines(seen, "GangRestart")
-    assert "PodDeleted on node n" in ended
+    assert "(PodDeleted) on node n" in ended
     assert seen.kept.cause is not None
     assert seen.kept.cause.reason == "PodDeleted"
 

@@ -132,7 +132,7 @@ ENDINGS: list[tuple[dict[str, Any], Said, str]] = [
     (NODELESS | {"terminating": True}, (Causes.TERMINATING, "the pod is being deleted"), f"pod {NAME}"),
     (
         {"terminating": True, "disruption": "PreemptionByScheduler", "waiting_message": "for team/big"},
-        (Causes.EVICTED, "evicted: PreemptionByScheduler"),
+        (Causes.EVICTED, "evicted (PreemptionByScheduler)"),
         f"pod {NAME} on node node-2: PreemptionByScheduler: for team/big",
     ),
     (
@@ -303,7 +303,7 @@ def test_a_restart_is_held_back_by_its_back_off_and_says_what_ended_the_last_epo
     cause: Cause | None, because: str
 ) -> None:
     found = without_pod(context(now=record(phase=Phase.RESTARTING, epoch=1, cause=cause)), 2)
-    assert found[:3] == (Causes.HELD_BACK, "waiting for the back-off", f"epoch 1{because}")
+    assert found[:3] == (Causes.HELD_BACK, "waiting for the back-off", f"epoch 1 is next{because}")
 
 
 @pytest.mark.parametrize("phase", [Phase.RESTARTING, Phase.PENDING])
@@ -333,7 +333,7 @@ def test_a_member_waits_for_its_turn_while_as_many_run_as_may_run_together() -> 
 def test_a_closed_gate_of_its_group_holds_a_member_back_and_an_open_one_does_not() -> None:
     gated = plan(gates=(Gate(GateCondition.READY),))
     shut = without_pod(context(pod(0, **WAITING), wanted=gated, now=record()), 2)
-    assert shut[:2] == (Causes.HELD_BACK, "waiting for another group, or the coordinator")
+    assert shut[:2] == (Causes.HELD_BACK, "waiting for another group or for the coordinator")
     assert shut.evidence == "group worker waits for the coordinator to serve"
     assert without_pod(context(pod(0), wanted=gated, now=record()), 2).cause is Causes.NOT_CREATED
 

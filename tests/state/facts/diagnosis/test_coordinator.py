@@ -152,7 +152,7 @@ def test_the_record_shows_whether_a_coordinator_has_served(fields: dict[str, Any
     assert (found is None) is served
     if found is not None:
         assert found[:2] == (
-            Causes.COORDINATOR_NOT_SERVING, "the coordinator's program runs, and its port has not answered yet",
+            Causes.COORDINATOR_NOT_SERVING, "the coordinator runs, but its port has not answered yet",
         )  # fmt: skip
 
 
@@ -216,7 +216,7 @@ def test_a_member_that_was_given_up_has_the_cause_that_its_error_shows(
     found = lost(code, protocol=protocol, seen={})
     assert list(found) == [2]
     assert found[2].cause is cause
-    assert found[2].evidence.endswith("the coordinator says: it is lost")
+    assert found[2].evidence.endswith("the coordinator reports: it is lost")
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_ranks_that_have_left_are_named_while_others_are_connected(
 # --- a hang that the record says ---------------------------------------------------------------------------------
 
 SAID = "no progress since 10:02:11Z: rank 2 is in next (data.py:41); the other 3 are in c (d.py:4)"
-APART = "is behind, or elsewhere than the others"
+APART = "behind the others, or at another place"
 
 
 @pytest.mark.parametrize(

@@ -151,7 +151,7 @@ def counted(joined: int, *pods: Pod, **heard: Any) -> tuple[Finding, ...]:
 
 def test_a_member_that_is_missing_by_count_alone_is_among_those_that_run() -> None:
     (found,) = counted(3, *map(pod, range(4)))
-    assert found.sentence == "1 rank: 1 of 4 has not arrived; the store does not say which of ranks 1-3"
+    assert found.sentence == "1 rank: 1 of 4 has not arrived; the store does not show which of ranks 1-3"
     assert (found.cause, found.count, found.ranks) == (Causes.NOT_ARRIVED, 1, ())
     assert found.evidence == "3/4 processes; the store does not name them"
 
@@ -160,7 +160,7 @@ def test_a_member_with_a_cause_of_its_own_is_not_missing_by_count_as_well() -> N
     (found,) = counted(3, pod(0), pod(1), pod(2), pod(3, **PULL))
     assert (found.cause, found.ranks) == (Causes.IMAGE_PULL, (3,))
     (_, more) = counted(2, pod(0), pod(1), pod(2), pod(3, **PULL))
-    assert more.sentence == "1 rank: 1 of 4 has not arrived; the store does not say which of ranks 1-2"
+    assert more.sentence == "1 rank: 1 of 4 has not arrived; the store does not show which of ranks 1-2"
 
 
 def test_where_all_candidates_are_missing_they_are_named() -> None:
@@ -171,7 +171,7 @@ def test_where_all_candidates_are_missing_they_are_named() -> None:
 def test_nothing_is_missing_by_count_from_a_full_or_a_silent_store() -> None:
     assert counted(4, *map(pod, range(4))) == ()
     silent = counted(3, *map(pod, range(4)), coordinator=CoordinatorState.TIMEOUT)
-    assert not any("does not say which" in each.what for each in silent)
+    assert not any("does not show which" in each.what for each in silent)
 
 
 def reporting(*steps: int, seconds: float = HANG_SECONDS) -> Context:

@@ -34,7 +34,7 @@ def test_a_command_names_the_object_as_the_command_line_takes_it(subject: Subjec
 
 
 def test_muster_creates_the_missing_pod_of_its_own_runs_only() -> None:
-    assert said(Causes.NOT_CREATED, JOBSET, Engine.NATIVE) == "nothing: Muster creates it"
+    assert said(Causes.NOT_CREATED, JOBSET, Engine.NATIVE) == "wait: Muster creates it"
     assert "its own controller" in said(Causes.NOT_CREATED, JOBSET, Engine.WATCH)
 
 
@@ -50,7 +50,7 @@ def test_no_step_of_a_watched_run_relies_on_what_muster_does_for_its_own(cause: 
 
 def test_a_gang_that_nothing_answers_for_is_not_promised_its_stacks() -> None:
     without = said(Causes.COORDINATOR_FROZEN, EXPERIMENT, Engine.NATIVE)
-    assert "muster stacks run -n team (without py-spy in the image or spec.assist it says whether" in without
+    assert "muster stacks run -n team (for stacks it needs spec.assist, or py-spy in the image)" in without
     assert without.endswith("then restart the gang (muster restart run -n team)")
 
 

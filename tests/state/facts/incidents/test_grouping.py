@@ -66,7 +66,7 @@ def test_a_second_rack_under_the_same_gangs_joins_by_name() -> None:
     looks.at(gangs(range(20)), 30)
     (found,) = looks.at(gangs(range(40)), 30)
     assert looks.names == ["rack r0"]
-    assert found.sentence == "rack r0 and r1: NodeNotReady keeps 3 runs of 3 namespaces (120 ranks)"
+    assert found.sentence == "rack r0 and r1: NodeNotReady blocks 3 runs of 3 namespaces (120 ranks)"
 
 
 def test_a_second_rack_under_other_gangs_stands_beside() -> None:

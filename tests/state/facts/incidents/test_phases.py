@@ -18,7 +18,9 @@ def test_the_death_of_a_rack_is_one_incident_with_its_phases() -> None:
     (found,) = looks.at(after("Unschedulable", 3, *DEVICE), 600)
     assert looks.names == ["rack r0"]
     assert found.phases == ("NodeNotReady", "NodeLost", "PodsMissing", "Unschedulable")
-    assert found.sentence.startswith("rack r0: NodeNotReady, then NodeLost, then PodsMissing, then Unschedulable keeps")
+    assert found.sentence.startswith(
+        "rack r0: NodeNotReady, then NodeLost, then PodsMissing, then Unschedulable blocks"
+    )
     assert len(found.explains) == 3, "what follows pages no run either"
 
 

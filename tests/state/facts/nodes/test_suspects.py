@@ -41,7 +41,7 @@ def test_a_node_that_fails_runs_of_several_namespaces_again_and_again_is_suspect
     (found,) = suspects(nodes.history, NOW)
     assert (found.node, found.runs, found.namespaces, found.since) == ("gpu-017", 7, 4, NOW - 6 * HOUR)
     assert found.expected < 0.2
-    said = "node gpu-017 failed 7 runs of 4 namespaces in 6h; fewer than 0.1 were to be expected"
+    said = "node gpu-017 failed 7 runs of 4 namespaces in 6h (expected: fewer than 0.1)"
     assert suspicion(found, NOW) == said
 
 

@@ -67,7 +67,7 @@ def test_what_may_be_a_coincidence_is_said_as_one_and_from_the_second_time_on() 
     assert not {"NodeFault", "FailedOnNodeAgain"} & set(story.told)
     ends(story, 1)
     line = next(each for each in story.kept.story if each.reason == "FailedOnNodeAgain")
-    said = "2 failures of this run were on node node-2, the last one Error; the program may be the reason as well"
+    said = "2 failures of this run were on node node-2 (last: Error); the program may be the cause, too"
     assert (line.message, line.warning) == (said, True)
 
 
@@ -75,7 +75,7 @@ def test_a_failure_that_is_reported_of_the_node_is_said_the_first_time() -> None
     old = record()
     new = avoidance.failed_on(plan(), old, failing("a", reason="DeviceDriverFailed", disruption=True))
     (line,) = (each for each in turns(plan(), old, new) if each[0] == "NodeFault")
-    assert line == ("NodeFault", "node a itself is reported: DeviceDriverFailed", True)
+    assert line == ("NodeFault", "a fault of node a was reported: DeviceDriverFailed", True)
     assert new.node_failures[0].of_node
 
 
@@ -125,4 +125,4 @@ def test_a_pod_that_finds_no_node_names_the_nodes_that_are_left_out() -> None:
     story.record = record(node_failures=(NodeFailures("node-2", 1, avoided=True),), epoch_at=story.now, size=4)
     story.set(0, waiting_reason="Unschedulable", waiting_message="0/4 nodes are available")
     story.look()
-    assert "left out because the experiment failed on it: node-2" in story.kept.message
+    assert "nodes that are avoided after failures: node-2" in story.kept.message

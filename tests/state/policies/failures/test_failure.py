@@ -121,7 +121,7 @@ def test_a_member_that_is_gone_is_named_with_the_pod_and_the_node_that_were_know
     cause = failure.first_cause(context)
     assert cause is not None
     assert (cause.rank, cause.node, cause.disruption) == (2, "node-b", True)
-    assert sentence(cause) == f"rank 2 ({cause.pod}) ended: PodDeleted on node node-b: the member's pod is gone"
+    assert sentence(cause) == f"rank 2 ({cause.pod}) ended (PodDeleted) on node node-b: the member's pod is gone"
     seen.engine.lost_ranks = (1,)  # what the live API says goes before what vanished here, which may be there
     assert (cause := failure.first_cause(context)) is not None
     assert (cause.rank, cause.node, cause.uid) == (1, "node-a", pod(1, epoch=1).uid)

@@ -541,7 +541,7 @@ def test_a_restart_says_which_of_how_many_it_is_and_how_often_the_failure_was_th
         gang.run()
         gang.fail()
     assert [said.partition("|")[0] for said in restarts(gang)] == [
-        f"epoch {n} ended, restart {n + 1} of 6" for n in range(4)
+        f"epoch {n} ended (restart {n + 1} of 6)" for n in range(4)
     ]
     assert [said.partition("|")[2].startswith("the same failure") for said in restarts(gang)] == [False] * 2 + [
         True

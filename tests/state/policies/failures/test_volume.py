@@ -9,7 +9,7 @@ from tests.builders import plan
 from tests.state.story import Story
 
 CLAIM = Claim("run-shared", {}, exclusive=True)
-SAID = "the shared volume was deleted by others and is made anew: what was written to it is lost"
+SAID = "the shared volume was deleted, not by Muster, and is created again: its data is lost"
 
 
 def second_epoch() -> Story:

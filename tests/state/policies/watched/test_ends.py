@@ -97,7 +97,7 @@ def test_of_an_object_that_is_being_deleted_the_finalizer_and_the_pods_that_are_
     first = min(each.name for each in two)
     assert after.message == f"{HELD}; 2 pods still run (first: {first}), and what they hold is not free"
     assert (after.phase, after.reason, after.ready) == (Phase.RUNNING, "Deleting", 1)
-    assert seen().message == f"{HELD}; no pod runs any more"
+    assert seen().message == f"{HELD}; no pod runs"
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_a_run_has_ended_when_its_deletion_is_held_and_no_pod_runs() -> None:
     assert seen(pod(0), now=NOW + HELD_AFTER).phase is Phase.RUNNING
     after = seen(now=NOW - 10 + HELD_AFTER)
     assert (after.phase, after.reason) == (Phase.FAILED, DELETED)
-    assert after.message == f"it was deleted before its end; {HELD}; no pod runs any more"
+    assert after.message == f"it was deleted before its end; {HELD}; no pod runs"
 
 
 def test_a_deletion_that_is_held_wakes_the_decision() -> None:
@@ -138,4 +138,4 @@ def test_a_deletion_that_is_held_wakes_the_decision() -> None:
 def test_a_run_that_ended_before_it_was_deleted_keeps_its_verdict() -> None:
     after = seen(own=DONE, now=NOW + HELD_AFTER)
     assert (after.phase, after.reason) == (Phase.SUCCEEDED, "JobSucceeded")
-    assert after.message == f"all well; {HELD}; no pod runs any more"
+    assert after.message == f"all well; {HELD}; no pod runs"

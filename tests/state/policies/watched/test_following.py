@@ -68,9 +68,9 @@ def test_a_new_record_begins_with_what_the_object_says(
 @pytest.mark.parametrize(
     ("own", "phase", "reason", "message"),
     [
-        (OwnState(Said.SUCCEEDED), Phase.SUCCEEDED, "Succeeded", "the Experiment says that it has succeeded"),
+        (OwnState(Said.SUCCEEDED), Phase.SUCCEEDED, "Succeeded", "the Experiment reports that it has succeeded"),
         (OwnState(Said.SUCCEEDED, "JobSucceeded", "all well"), Phase.SUCCEEDED, "JobSucceeded", "all well"),
-        (OwnState(Said.FAILED), Phase.FAILED, "Failed", "the Experiment says that it has failed"),
+        (OwnState(Said.FAILED), Phase.FAILED, "Failed", "the Experiment reports that it has failed"),
         (OwnState(Said.FAILED, "BackoffLimitExceeded", "too many"), Phase.FAILED, "BackoffLimitExceeded", "too many"),
     ],
 )

@@ -99,7 +99,7 @@ def test_a_head_that_was_started_again_is_named_with_its_end() -> None:
 def test_a_failure_that_the_controller_reports_of_a_run_that_goes_on_is_said() -> None:
     found = said(own=OwnState(reason="JobFailed", message="exit code 1"))
     assert found is not None
-    assert (found.reason, found.message) == ("FailureReported", "the Experiment says JobFailed: exit code 1")
+    assert (found.reason, found.message) == ("FailureReported", "the Experiment reports JobFailed: exit code 1")
     assert said(own=OwnState(Said.SUSPENDED, reason="Suspended", message="x")) is None
 
 
@@ -109,7 +109,7 @@ def test_a_program_that_has_ended_and_a_controller_that_does_not_say_so() -> Non
     assert found is not None
     assert (found.reason, found.message) == (
         "StatusIsFalse",
-        "job rj-x SUCCEEDED; the Experiment still says Initializing",
+        "job rj-x SUCCEEDED; the Experiment still reports Initializing",
     )
     assert found.begins == NOW + 5 + FOLLOWED_WITHIN, "a controller has seconds to follow"
 
@@ -128,7 +128,7 @@ def succeeded(rank: int, at: float = NOW - 50, **changes: Any) -> Pod:
     return pod(rank, phase=PodPhase.SUCCEEDED, ready=False, exit=Exit("main", 0, 0, "Completed", "", at), **changes)
 
 
-ALL_DONE = "all 4 members have succeeded; the Experiment does not say so, as if its controller did not run"
+ALL_DONE = "all 4 members have succeeded; the status of the Experiment does not show it, so its controller may not run"
 
 
 @pytest.mark.parametrize("heard", [ROLL, SILENT], ids=["the coordinator answers", "it does not any more"])

@@ -1,6 +1,7 @@
 """Who comes last to collectives, by how often each process is seen to wait in them."""
 
-from muster.state.view.recorder.arrivals import FEWEST, SAMPLES, WINDOW, Arrivals, arrivals_seen, sentence
+from muster.state.summary.status import of_arrivals
+from muster.state.view.recorder.arrivals import FEWEST, SAMPLES, WINDOW, Arrivals, arrivals_seen
 from muster.state.view.recorder.report import CollectiveReport, Share
 
 LOOK = 3.0
@@ -59,7 +60,7 @@ def test_the_rank_that_waits_least_comes_last_after_five_windows() -> None:
     assert gang.last == (1,)
     assert gang.seen is not None
     assert gang.seen.members == (1,)
-    assert sentence(gang.seen) == (
+    assert of_arrivals(gang.seen) == (
         "rank 1 comes last to the collectives of default_pg, 0.19 s after half of the others: it waits in them for 5% "
         "of its time, they for 70%"
     )
@@ -71,7 +72,7 @@ def test_ranks_that_wait_alike_are_not_named() -> None:
         gang.run(20 * WINDOW)
         assert gang.last == ()
         assert gang.seen is not None
-        assert sentence(gang.seen) == ""
+        assert of_arrivals(gang.seen) == ""
 
 
 def test_the_last_of_two_ranks_and_two_that_are_last_together_are_named() -> None:
@@ -82,7 +83,7 @@ def test_the_last_of_two_ranks_and_two_that_are_last_together_are_named() -> Non
     gang.run(6 * WINDOW)
     assert gang.last == (0, 3)
     assert gang.seen is not None
-    assert sentence(gang.seen).startswith("ranks 0, 3 come last to the collectives of default_pg")
+    assert of_arrivals(gang.seen).startswith("ranks 0, 3 come last to the collectives of default_pg")
 
 
 def test_a_rank_that_waits_for_a_slower_one_is_not_named_beside_it() -> None:
@@ -200,4 +201,4 @@ def test_a_process_of_a_pod_of_several_is_named_by_both_numbers() -> None:
     gang.run(6 * WINDOW)
     assert gang.seen is not None
     assert gang.seen.members == (1,)
-    assert sentence(gang.seen).startswith("process 3 of rank 1 comes last")
+    assert of_arrivals(gang.seen).startswith("process 3 of rank 1 comes last")

@@ -53,7 +53,7 @@ async def test_an_answer_of_many_ranks_is_read(ras: FakeRas) -> None:
 )
 async def test_another_protocol_is_not_gone_on_with(ras: FakeRas, protocol: bytes) -> None:
     ras.protocol = protocol
-    assert "and not 'SERVER PROTOCOL 2'" in await refused(ras)
+    assert ", not 'SERVER PROTOCOL 2'" in await refused(ras)
     assert ras.commands == READING[:1]
 
 

@@ -242,7 +242,7 @@ async def test_a_false_alarm_of_the_health_check_does_not_count_where_nodes_are_
 
 # --- a dashboard that is gone ------------------------------------------------------------------------------------
 
-CLOSED = "Ray's GCS serves, its dashboard does not (port {}: connection refused)"
+CLOSED = "Ray's GCS serves, but its dashboard does not (port {}: connection refused)"
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from muster.state.facts.context import Fail
 from muster.state.facts.sentences import sentence
-from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.plan import MAX_EPOCH, Plan
 from muster.state.vocabulary.record import Cause, Record, RuleUse
 from muster.state.vocabulary.rules import FailureRule
 
@@ -39,7 +39,8 @@ def used(record: Record) -> int:
 
 def share(plan: Plan, record: Record) -> str:
     """``4 of 6``, ``1 of 3 since its last progress``: the counted restarts that count now, of those allowed."""
-    return f"{used(record)} of {plan.restarts.limit}{_span(plan)}"
+    limit = f" of {plan.restarts.limit}" if plan.restarts.limit < MAX_EPOCH else ""
+    return f"{used(record)}{limit}{_span(plan)}"
 
 
 def charged(record: Record, *, counted: bool, rule: str) -> Record:

@@ -1,0 +1,7 @@
+"""``python -m tests.messages``: print the golden file anew, which ``messages.golden`` keeps. Takes half a minute."""
+
+import sys
+
+from tests.messages.collected import everything, golden
+
+sys.stdout.write(golden(everything()))

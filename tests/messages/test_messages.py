@@ -1,0 +1,46 @@
+"""The golden file has every sentence of a status, its conditions and Events, and of findings, once, with an example.
+
+A changed sentence is a changed line there, so that its diff is read. ``docs/reasons.md`` has what each reason means.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from tests.messages.collected import NAMES, Said, everything, golden
+
+GOLDEN = Path(__file__).with_name("messages.golden")
+
+
+@pytest.mark.drift
+@pytest.mark.timeout(600)
+def test_the_golden_file_has_every_sentence() -> None:
+    now = golden(everything())
+    assert now == GOLDEN.read_text(encoding="utf-8"), "python -m tests.messages > tests/messages/messages.golden"
+
+
+def test_a_sentence_without_a_new_clause_is_not_kept() -> None:
+    first = Said("status", "Error", "rank 1 (run-worker-0-1-abcde) ended with exit code 1 on node node-1")
+    same = Said("status", "Error", "rank 22 (run-worker-0-22-x7k2p) ended with exit code 137 (SIGKILL) on node node-4")
+    more = Said("status", "Error", f"{first.text}; it is not run again")
+    other = Said("finding", "Lost", "rank 1: its pod is gone")
+    assert golden([same, more, first]) == golden([more, first]) != golden([first])
+    kept = golden([more, first, other]).splitlines()
+    assert [line for line in kept if " | " in line] == [
+        f"Error | {first.text}",
+        f"Error | {more.text}",
+        f"Lost | {other.text}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "template"),
+    [
+        ("serving at worker-0-0-rdh7f.run:1234", "serving at ADDRESS"),
+        ("rank 3 (w-1, run-w-0-1-4d2bd, Pending)", "rank # (POD, Pending)"),
+        ("no step since 13:47:14Z", "no step since TIME"),
+    ],
+)
+def test_names_times_and_numbers_are_not_of_a_template(text: str, template: str) -> None:
+    assert list(Said("status", "", text).templates()) == [template]
+    assert NAMES

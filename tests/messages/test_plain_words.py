@@ -1,0 +1,115 @@
+"""Texts that reach a person are in plain words: what Muster prints, writes into a status, serves and asks for,
+and what alerts and dashboards have.
+
+``FORMS`` are the words of the dialect that this project had: each was replaced by the subject, one verb, and the word
+that Kubernetes has. ``ALLOWED`` lists what is left, with its reason; it only shrinks. The docstring of a command is its
+help. Not counted are other docstrings, what is logged (``log.info("event", ...)``), regular expressions, and words
+without a space, such as keys.
+"""
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+ROOT: Final = Path(__file__).parents[2]
+FORMS: Final = re.compile(
+    r"\b(?:"
+    r"say|says|said|tell|tells|told"  # of a program or an object: reports, shows, has
+    r"|stands?|stood"  # is, waits, is stuck
+    r"|gets? on|got on|go(?:es)? on|went on"  # makes progress, continues
+    r"|h(?:e|o)lds? (?:the \w+ )?up|hold the \w+ up"  # blocks
+    r"|(?:is|are|was|were) (?:not )?there"  # exists
+    r"|not known to|whoever|of which|anew|any more|lies|lay"
+    r"|mend|mends|mended|held still"  # fix, paused
+    r")\b",
+    re.IGNORECASE,
+)
+LOGGED: Final = frozenset({"debug", "info", "warning", "error", "exception", "critical"})
+ALLOWED: Final[dict[str, tuple[int, str]]] = {
+    "muster/cli/commands/diagnosing/diagnose.py": (3, "rewritten with the command"),
+    "muster/cli/commands/diagnosing/lines.py": (1, "rewritten with the command"),
+}
+"""By module: how many texts have one of these forms, and why they may."""
+
+
+def texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield the line and the literal part of each text that may reach a person."""
+    left: set[int] = set()
+    helps = {id(node.body[0]) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and _is_command(node)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and id(node) not in helps:
+            left.add(id(node.value))
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _is_apart(node.func):
+            left.update(map(id, node.args))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr) and id(node) not in left:
+            left.update(map(id, node.values))
+            yield node.lineno, "{}".join(str(each.value) for each in node.values if isinstance(each, ast.Constant))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in left:
+            yield node.lineno, node.value
+
+
+def _is_apart(function: ast.Attribute) -> bool:
+    return function.attr in LOGGED or (isinstance(function.value, ast.Name) and function.value.id == "re")
+
+
+def _is_command(node: ast.FunctionDef) -> bool:
+    calls = (each.func for each in node.decorator_list if isinstance(each, ast.Call))
+    return any(isinstance(each, ast.Attribute) and each.attr in ("command", "group") for each in calls)
+
+
+def dialect(source: str) -> list[tuple[int, str]]:
+    """The lines, and the texts, in which the source has one of the forms."""
+    return [(line, text) for line, text in texts(ast.parse(source)) if " " in text.strip() and FORMS.search(text)]
+
+
+def found() -> dict[str, list[tuple[int, str]]]:
+    """Those of all modules of Muster, and of those that write alerts, dashboards and the chart."""
+    modules = (path for room in ("muster", "deploy") for path in sorted((ROOT / room).rglob("*.py")))
+    rows = {path: dialect(path.read_text(encoding="utf-8")) for path in modules}
+    return {path.relative_to(ROOT).as_posix(): each for path, each in rows.items() if each}
+
+
+@pytest.mark.drift
+def test_every_text_is_in_plain_words_but_those_that_are_listed() -> None:
+    every = found()
+    counts = Counter({path: len(each) for path, each in every.items()})
+    allowed = Counter({path: count for path, (count, _) in ALLOWED.items()})
+    more = [f"{path}:{line}: {text!r}" for path in counts - allowed for line, text in every[path]]
+    assert not more, "\n".join(["write these in plain words (FORMS):", *more])
+    assert not allowed - counts, f"ALLOWED lists more than there is: {allowed - counts}"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "X = f'rank {one} says {two}'",
+        "raise ValueError('the pod is not there')",
+        "say('no rank gets on')",
+        "X = 'a b ' 'goes on'",
+        "X = {'rank 1 held the gang up': 1}",
+        "@click.command()\ndef get():\n    'Print what it says.'",
+    ],
+)
+def test_a_text_in_the_dialect_is_found(source: str) -> None:
+    assert len(dialect(source)) == 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '"""It says so."""',
+        "log.info('the pod is not there')",
+        "re.compile('what it says')",
+        "X = 'says'",
+        "say('rank 1 reports no step')",
+    ],
+)
+def test_other_texts_are_not(source: str) -> None:
+    assert dialect(source) == []
