@@ -120,7 +120,7 @@ class Daemon:
         self.index = ExperimentIndex(
             wanted=self._wanted, gone=self._gone, retention=Retention.of_list(settings.retention)
         )
-        self.boundary = ErrorBoundary(self.index, self._requeue, self.instruments.failed)
+        self.boundary = ErrorBoundary(self.index, self.instruments.failed)
         self.loop_lag = LoopLagMonitor(self.instruments.lagged)
         self.probers = ProberPool(
             self._heard,
@@ -132,6 +132,7 @@ class Daemon:
         self.recorder = EventRecorder(writing, others, instance, self.instruments.failed)
         self.informers = Informers(
             transport,
+            self.index,
             self.boundary,
             namespace=settings.namespace,
             times=Times(monotonic, random, sleep),
@@ -344,7 +345,8 @@ class Daemon:
 
     def _step(self, uid: str) -> Coroutine[Any, Any, None] | None:
         """Decide about an experiment; rebuild it first if a change of it failed."""
-        self.informers.repair(uid)
+        if uid in self.boundary.damaged:
+            self.boundary.repair(uid, self.informers.cached(uid))
         return self.controller.step(uid)
 
     def _step_failed(self, uid: str, error: Exception) -> float | None:
@@ -364,12 +366,9 @@ class Daemon:
         self.nodes.changed(plan, old, new)
 
     def _wanted(self, uid: str) -> None:
+        """Something of that experiment has changed: show it, and let this daemon decide about it if it leads."""
         self.changes.changed(uid)
-        if uid not in self.boundary.damaged:  # else its retry waits in the queue, with a delay that grows
-            self._requeue(uid)
-
-    def _requeue(self, uid: str) -> None:
-        if self.leading:
+        if self.leading and uid not in self.boundary.damaged:  # else its retry waits, with a delay that grows
             self.controller.changed(uid)
 
     def _advanced(self) -> None:
@@ -383,7 +382,7 @@ class Daemon:
         """Workloads can be read now, or not any more: that concerns all experiments that have a queue."""
         for entry in self.index:
             if entry.plan is not None and (entry.plan.queue is not None or entry.plan.watching.local_queue):
-                self._requeue(entry.seen.uid)
+                self._wanted(entry.seen.uid)
 
     def _tell(self, plan: Plan, line: StoryLine) -> None:
         """Write an Event about a run that is in no story of its status."""

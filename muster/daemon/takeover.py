@@ -84,6 +84,7 @@ def take_over(
     index: ExperimentIndex, boundary: ErrorBoundary, queue: WorkQueue, latest: ObjectList[ExperimentRecord]
 ) -> None:
     """Reset what an earlier leadership learned, take in the ``latest`` records, and requeue every experiment."""
+    changed = boundary.around(index.experiment_changed)
     for entry in list(index):
         view, seen = entry.view, entry.seen
         view.engine.reset()
@@ -91,7 +92,7 @@ def take_over(
         entry.step = 0.0  # the record is of another leader's clock
         now = latest.objects.get(seen.uid)
         if now is not None and now.resource_version > seen.resource_version:
-            boundary.experiment_changed(seen, now)
+            changed(seen, now)
         queue.forget(seen.uid)
         queue.add(seen.uid)
     for uid in index.orphaned():
