@@ -11,7 +11,7 @@ from functools import partial
 from benchmarks.harness.loop_lag import LAG_BUDGET, cost
 from benchmarks.harness.result import Result
 from benchmarks.scrape import NOW, subjects
-from muster.daemon.web.listing import MOST, Query, listing
+from muster.daemon.web.fleet import MOST, Query, listing
 from muster.daemon.web.page.runbooks import Runbooks
 from muster.daemon.web.pages import Pages
 from muster.daemon.web.readers import Anyone

@@ -20,28 +20,25 @@ from muster.api.errors import ApiError
 from muster.api.values.accelerators import Accelerators
 from muster.api.values.owners import OwnerLabels
 from muster.api.values.retention import Retention
-from muster.daemon.election import elector_of
+from muster.daemon.clocks import READ_EVERY, LoopLagMonitor, WallClock
 from muster.daemon.event_recorder import EventRecorder
 from muster.daemon.experiments.error_boundary import ErrorBoundary
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.experiments.lookup import find, invalid, subjects
 from muster.daemon.experiments.sent import Hearing, PodIdentity, SentIntake
-from muster.daemon.incidents.node_history import NodeHistory
-from muster.daemon.incidents.node_places import NodePlaces
+from muster.daemon.incidents.node_history import NodeHistory, NodePlaces
 from muster.daemon.incidents.watch import IncidentWatch
 from muster.daemon.informers import Informers, Times
-from muster.daemon.loop_lag import LoopLagMonitor
 from muster.daemon.prober_pool import Prober, ProberPool, prober_of
 from muster.daemon.progress_endpoint import endpoint_for
+from muster.daemon.remarks import RemarkReader
 from muster.daemon.settings import Settings
 from muster.daemon.steps.controller import Controller
 from muster.daemon.steps.status_writer import ref_of
-from muster.daemon.takeover import Source, list_latest, stand_by, take_over
+from muster.daemon.steps.watched import ref_of as ref_of_watched
+from muster.daemon.takeover import Source, elector_of, list_latest, stand_by, take_over
 from muster.daemon.tasks import Tasks
-from muster.daemon.wall_clock import TICK, WallClock
-from muster.daemon.watched.recording import ref_of as ref_of_watched
-from muster.daemon.watched.remarks import RemarkReader
-from muster.daemon.watched.watches import WatchedWatches
+from muster.daemon.watched import WatchedWatches, report
 from muster.daemon.web.health import DaemonHealth
 from muster.daemon.web.live import Changes
 from muster.kinds.registry.run_kinds import RUN_KINDS, runs
@@ -150,7 +147,7 @@ class Daemon:
                 settings.watched,
                 ours=partial(runs, settings.run),
                 count=self.instruments.failed,
-                report=_report,
+                report=report,
                 alone=settings.alone,
             ),
             settings.watched,
@@ -324,7 +321,7 @@ class Daemon:
     async def _watch_clock(self) -> None:
         """Read the wall clock often enough to notice a step while nothing else happens."""
         while True:
-            await self._sleep(TICK)
+            await self._sleep(READ_EVERY)
             self._wall_clock()
             self._hearing.since()
 
@@ -396,8 +393,3 @@ class Daemon:
         self.probers.aim(uid, None)
         if self.leading:
             self.controller.gone(uid)
-
-
-def _report(message: str, **fields: Any) -> None:
-    """Log what a watched object causes; an exception is an error."""
-    (log.error if "exc_info" in fields else log.warning)(message, **fields)

@@ -13,7 +13,7 @@ from muster.api.names import KIND, QUEUE_LABEL, SELECTOR, selector_of
 from muster.api.values.owners import NONE, OwnerLabels
 from muster.daemon.experiments.error_boundary import ErrorBoundary
 from muster.daemon.experiments.index import Cached, ExperimentIndex
-from muster.daemon.run_kinds.watching import KindWatch, ends_with_its_kind
+from muster.daemon.kind_watch import KindWatch, ends_with_its_kind
 from muster.kinds.declaration.run_kind import RunKind
 from muster.kube.listwatch.listing import list_all
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings

@@ -1,4 +1,4 @@
-"""What a new leader forgets and reads again before its first step.
+"""How this daemon takes part in an election, and what a new leader forgets and reads again before its first step.
 
 A standby's caches are warm but may lag, and a daemon that leads again remembers what it knew before another led. A step
 that writes the status would fail on a stale record, but a step that has nothing to write goes on to its actions at
@@ -27,6 +27,7 @@ uid; and where it is older than the record that the other leader wrote, the step
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from random import Random
 
 import structlog
 
@@ -35,6 +36,9 @@ from muster.daemon.experiments.error_boundary import ErrorBoundary
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.informers import in_namespace
 from muster.daemon.settings import Settings
+from muster.kube.leaderelection.elector import Elector
+from muster.kube.leaderelection.lease import Leases
+from muster.kube.leaderelection.rules import Terms
 from muster.kube.listwatch.events import Decoder
 from muster.kube.listwatch.listing import ObjectList, list_all
 from muster.kube.transport import Transport
@@ -105,3 +109,26 @@ def stand_by(index: ExperimentIndex, queue: WorkQueue) -> None:
     """Remove every experiment and its timers from the queue."""
     for entry in index:
         queue.forget(entry.seen.uid)
+
+
+def elector_of(
+    settings: Settings,
+    transport: Transport,
+    instance: str,
+    *,
+    clock: Callable[[], float],
+    monotonic: Callable[[], float],
+    random: Random,
+) -> Elector | None:
+    """The elector that the settings ask for, if any. Two lives of one ``instance`` are two candidates."""
+    if not settings.leader_elect:
+        return None
+    host = f"[{settings.progress_address}]" if ":" in settings.progress_address else settings.progress_address
+    address = f"{host}:{settings.progress_port}" if host and settings.progress_port else ""
+    return Elector(
+        Leases(transport, settings.lease_namespace or "default", settings.lease_name, clock, address),
+        f"{instance}_{random.getrandbits(64):016x}",
+        Terms(settings.lease_duration, settings.renew_deadline, settings.retry_period),
+        monotonic=monotonic,
+        random=random,
+    )

@@ -19,11 +19,10 @@ from typing import Final, Protocol
 from msgspec import structs
 
 from muster.api.errors import ApiError, Forbidden, MusterError, Throttled, Unreachable
-from muster.daemon.experiments.private_answer import private
 from muster.daemon.informers import in_namespace
 from muster.daemon.one_run.ports import Ports
-from muster.daemon.prober_pool import Prober, ProberPool, prober_of
-from muster.daemon.watched.remarks import RemarkReader
+from muster.daemon.prober_pool import Prober, ProberPool, private, prober_of
+from muster.daemon.remarks import RemarkReader
 from muster.kinds.declaration.watched_kind import Object, WatchedKind, every
 from muster.kube.execution import Sockets
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
