@@ -42,9 +42,8 @@ from muster.daemon.watched import WatchedWatches, report
 from muster.daemon.web.health import DaemonHealth
 from muster.daemon.web.live import Changes
 from muster.kinds.registry.run_kinds import RUN_KINDS, runs
-from muster.kube.denials import Denials
 from muster.kube.fair_share import ALONE, FairShare
-from muster.kube.instrumented import MeasuredTransport, labels
+from muster.kube.instrumented import Denials, MeasuredTransport, labels
 from muster.kube.leaderelection.fence import FencedTransport
 from muster.kube.listwatch.listing import ObjectList
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
@@ -53,9 +52,7 @@ from muster.kube.workqueue import WorkQueue
 from muster.metrics.collector import ExperimentCollector, Invalid, Subject
 from muster.metrics.incidents import IncidentCollector
 from muster.metrics.instruments import Instruments, Traced
-from muster.metrics.leadership import LeadershipCollector
-from muster.metrics.rights import RightsCollector
-from muster.metrics.watch import WatchCollector
+from muster.metrics.own_state import LeadershipCollector, RightsCollector, WatchCollector
 from muster.reconcilers.native.engine import NativeEngine
 from muster.state.facts.incidents.places import Places
 from muster.state.policies import deadline

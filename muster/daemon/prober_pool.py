@@ -26,7 +26,7 @@ from muster.state.view.roll import RollAnswer
 from muster.state.vocabulary.actions import ProbeTarget
 from muster.state.vocabulary.coordinator import AGENT, DASHBOARD, ProbeKind
 from muster.state.vocabulary.plan import Plan
-from muster.watchers.probes.bounded.metered import Meter, metered
+from muster.watchers.probes.bounded.cost import Meter, metered
 from muster.watchers.probes.nccl import RasProbe
 from muster.watchers.probes.ray import RayProbe
 from muster.watchers.probes.torch import TorchProbe

@@ -24,7 +24,7 @@ from muster.metrics.profile import Profile, is_well
 from muster.metrics.rows import fleet
 from muster.metrics.run_time import NOTHING, RunTime
 from muster.metrics.series import FEWEST, Deadlines, Facts, Finished, Series
-from muster.rollcall.arrivals import arrivals
+from muster.rollcall.seats import arrivals
 from muster.state.facts.accelerators import held
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.counts import by_cause

@@ -5,7 +5,7 @@ Beside the status (``muster.state.summary.hurt``) the daemon sees the roll and e
 
 from collections.abc import Mapping
 
-from muster.rollcall.arrivals import arrivals
+from muster.rollcall.seats import arrivals
 from muster.state.summary.hurt import NEAR, Hurt, near
 from muster.state.summary.hurt import hurts as with_facts
 from muster.state.view.read_only import ReadOnlyView

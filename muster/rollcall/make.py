@@ -6,7 +6,6 @@ from typing import Any, Final
 from muster.api.goodput import Basis, Bucket, whole_seconds
 from muster.api.values.printable import WORD, printable
 from muster.api.values.rank_ranges import to_ranges
-from muster.rollcall.arrivals import arrivals
 from muster.rollcall.document import (
     ArrivalReport,
     CauseReport,
@@ -28,7 +27,7 @@ from muster.rollcall.document import (
     made,
 )
 from muster.rollcall.hurts import hurts
-from muster.rollcall.seats import Bench, benches, by_standing
+from muster.rollcall.seats import Bench, arrivals, benches, by_standing
 from muster.state.facts.accelerators import held
 from muster.state.facts.at_work import bridges
 from muster.state.facts.collectives import slow

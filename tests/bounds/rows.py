@@ -14,6 +14,7 @@ from muster.api.values.secrets.credentials import without_credentials
 from muster.api.values.secrets.environment import MOST_NAMES, MOST_PREFIXES, secrets_of, without_secrets
 from muster.api.values.secrets.secret_values import MOST as MOST_VALUES
 from muster.api.values.termination_message import words
+from muster.daemon.experiments.sent import read_status
 from muster.state.facts.incidents.grouping import assigned, groups
 from muster.state.facts.incidents.places import Places
 from muster.state.facts.incidents.signs import Run, Sign
@@ -31,19 +32,18 @@ from muster.state.view.recorder.ras import ras_in_turns, ras_seen
 from muster.state.view.recorder.ras_answer import Communicator, RasAnswer, RasRank
 from muster.state.view.recorder.report import CollectiveReport, GroupCount, Share
 from muster.state.view.turns import Turns
-from muster.watchers.probes.bounded.parts import MOST_PARTS, parts_of
-from muster.watchers.probes.jax.generations import Generation
+from muster.watchers.probes.bounded.cost import MOST_PARTS, parts_of
 from muster.watchers.probes.jax.places import stack_of
 from muster.watchers.probes.jax.protobuf import bytes_field, fixed64_field, integer_field
+from muster.watchers.probes.jax.rpc import Generation
 from muster.watchers.probes.jax.task_list import RollReader, entries_in_turns
-from muster.watchers.probes.nccl.answer import decoded_in_turns as ras_decoded
+from muster.watchers.probes.nccl import decoded_in_turns as ras_decoded
 from muster.watchers.probes.ray.answers import MOST_OBJECTS, nodes_in_turns
 from muster.watchers.probes.ray.demands import _decoder as demands_decoder
 from muster.watchers.probes.ray.demands import sentence_in_turns as demands_sentence
 from muster.watchers.probes.ray.tasks import read_tasks
 from muster.watchers.probes.reports import ReportReader
 from muster.watchers.probes.torch.collectives import SLICE, decoded
-from muster.watchers.trainer_status import read_status
 from tests.fakes.ras import communicator, rank_of, status
 
 Look = Callable[[], object]

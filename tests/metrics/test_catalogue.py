@@ -10,16 +10,15 @@ from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from prometheus_client.parser import text_string_to_metric_families as plain_families
 
+from deploy import metrics_page
 from muster.api.goodput import Bucket, Goodput
 from muster.api.values.accelerators import USUAL
-from muster.metrics import docs
 from muster.metrics.catalogue import CATALOGUE, LABEL_SETS
 from muster.metrics.collector import ExperimentCollector, Subject
 from muster.metrics.exposition import OPENMETRICS, Seen, look, write
 from muster.metrics.incidents import IncidentCollector
 from muster.metrics.instruments import Instruments
-from muster.metrics.leadership import LeadershipCollector
-from muster.metrics.rights import RightsCollector
+from muster.metrics.own_state import LeadershipCollector, RightsCollector, WatchCollector
 from muster.metrics.rows import experiment as each
 from muster.metrics.rows.fleet import (
     NAMESPACE_ACCELERATOR_LOST,
@@ -28,7 +27,6 @@ from muster.metrics.rows.fleet import (
     NAMESPACE_SECONDS,
 )
 from muster.metrics.rows.row import Type
-from muster.metrics.watch import WatchCollector
 from muster.state.facts.incidents.signs import Run, Sign
 from muster.state.facts.incidents.tracking import Tracking, follow
 from muster.state.facts.nodes.suspects import Suspect
@@ -156,7 +154,7 @@ def _in_order(series: str) -> str:
 
 def test_the_metrics_of_the_process_are_there() -> None:
     text = write(look(everything().registry), "")[0].decode()
-    for name in re.findall(r"`((?:process|python)_\w+)`", docs.page()):
+    for name in re.findall(r"`((?:process|python)_\w+)`", metrics_page.page()):
         assert f"\n{name}" in text
 
 
@@ -224,4 +222,4 @@ def test_a_right_that_is_missing_is_1_and_0_once_it_is_there() -> None:
 @pytest.mark.drift
 def test_the_page_in_docs_is_the_catalogues() -> None:
     path = Path(__file__).parents[2] / "docs" / "metrics.md"
-    assert path.read_text() == docs.page(), "run `python -m muster.metrics.docs > docs/metrics.md`"
+    assert path.read_text() == metrics_page.page(), "run `python -m deploy.metrics_page > docs/metrics.md`"

@@ -44,7 +44,7 @@ from muster.tracking.watched_index import WatchedIndex, WatchedRuns, unreported
 from muster.watchers.experiments import ExperimentRecord
 from muster.watchers.pods.decode import PATH
 from muster.watchers.probes.bounded.connection import DIAL
-from muster.watchers.probes.bounded.turns import in_turns
+from muster.watchers.probes.bounded.cost import in_turns
 from muster.watchers.watched import pod_decoder_of
 
 REREAD: Final = 10.0

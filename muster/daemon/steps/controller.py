@@ -37,7 +37,7 @@ from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.transitions import IllegalTransition
 from muster.tracking.entry import Entry
 from muster.tracking.freshness import Readiness
-from muster.watchers.probes.bounded.turns import in_turns
+from muster.watchers.probes.bounded.cost import in_turns
 
 log = structlog.get_logger()
 

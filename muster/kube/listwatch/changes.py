@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from muster.api.errors import ApiError, Expired, Throttled
+from muster.kube.listwatch.decoder import Unstructured
 from muster.kube.listwatch.informer import Informer, Kind
 from muster.kube.listwatch.reflector import ReflectorSettings
-from muster.kube.listwatch.whole_objects import Unstructured
 from muster.kube.transport import Transport
 
 log = logging.getLogger("muster.kube")

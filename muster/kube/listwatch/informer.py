@@ -11,9 +11,9 @@ from random import Random, SystemRandom
 from typing import Literal, NoReturn
 
 from muster.api.errors import ApiError
+from muster.kube.listwatch.decoder import Unstructured, unstructured
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings, Report
 from muster.kube.listwatch.store import Store
-from muster.kube.listwatch.whole_objects import Unstructured, unstructured
 from muster.kube.transport import Transport
 
 Kind = Literal["ADDED", "MODIFIED", "DELETED"]

@@ -25,7 +25,7 @@ from muster.kube.listwatch.informer import Informer
 from muster.kube.resources import ResourceClient
 from muster.local.caller import CALLERS
 from muster.local.node.containers.commands import run_command
-from muster.local.node.containers.restart_policy import INITIAL
+from muster.local.node.containers.states import INITIAL
 from muster.local.node.context import NodeContext
 from muster.local.node.isolation.cgroups import Cgroups
 from muster.local.node.isolation.launcher_client import Launcher

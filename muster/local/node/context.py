@@ -14,8 +14,7 @@ from muster.local.node.isolation.sandbox import Sandbox
 from muster.local.node.logs import LogStore
 from muster.local.node.network.hosts_files import HostsFiles
 from muster.local.node.network.pod_network import PodNetwork
-from muster.local.node.sources.config_sources import VolumeSources
-from muster.local.node.sources.downward_api import PodPlacement
+from muster.local.node.sources.config_sources import PodPlacement, VolumeSources
 from muster.local.node.timestamps import Clock
 
 

@@ -7,6 +7,8 @@ returns what it learnt. Every action may be carried out twice.
 the decision, so an object that was edited meanwhile, or created again under the same name, is left alone. The garbage
 collector and ``collect_pods`` delete what it owned. ``EnsureService`` creates the headless Service unless the
 Experiment owns one already.
+
+``CreatePods`` creates the members of one epoch; a repeated action creates no second pod.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -20,17 +22,18 @@ from muster.api.errors import AlreadyExists, ApiError, Conflict, MusterError, No
 from muster.api.names import LABEL_UID
 from muster.kube.fair_share import FairShare
 from muster.kube.metadata import Object, read
+from muster.kube.paths import core
 from muster.kube.transport import Transport
 from muster.reconcilers.native.altered import may_run
 from muster.reconcilers.native.claims import ensure_claims
 from muster.reconcilers.native.confirm import confirm_end, confirm_launch, confirm_loss
-from muster.reconcilers.native.create import create_pods
 from muster.reconcilers.native.delete import collect_pods, delete_pods, stop_pods
-from muster.reconcilers.queue.workload import carry_out_for_queue, let_go
+from muster.reconcilers.queue import carry_out_for_queue, let_go
 from muster.reconcilers.refs import ref_of
 from muster.reconcilers.render.encode import Unrenderable, to_json
-from muster.reconcilers.render.environment import Restarts
+from muster.reconcilers.render.environment import NO_RESTARTS, Restarts
 from muster.reconcilers.render.placement import placed
+from muster.reconcilers.render.pod import PodTemplate, identity
 from muster.reconcilers.render.progress import Endpoint
 from muster.reconcilers.render.service import render_service
 from muster.reconcilers.requests.adoption import as_sent, recognise
@@ -62,6 +65,52 @@ from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Record, restarts_of
 from muster.state.vocabulary.workload import Workload
+
+STRICT = {"fieldValidation": "Strict"}
+"""Makes the API server reject unknown fields, which it drops otherwise. Only for pods with a template: Muster does not
+check the deeper parts of one, and the check costs the API server time."""
+
+
+async def create_pods(
+    calls: Calls,
+    action: CreatePods,
+    plan: Plan,
+    batch: Batch[Member],
+    restarts: Restarts = NO_RESTARTS,
+    endpoint: Endpoint | None = None,
+) -> Outcome:
+    """Create the members' pods, until ``batch`` is stopped."""
+    wanted = {member.group for member in action.members}
+    try:
+        templates = {
+            group.name: PodTemplate(plan, group, action.epoch, restarts, action.avoid, endpoint)
+            for group in plan.groups
+            if group.name in wanted
+        }
+    except Unrenderable as error:
+        return Outcome(refusal=rejected(error, "Pod"))
+    path = core(plan.namespace, "pods")
+    strict = {g.name: STRICT if g.template else None for g in plan.groups}
+
+    attempts = dict(action.attempts)
+
+    async def create(member: Member) -> int | Refusal:
+        attempt = attempts.get(member.rank, 0)
+        name = plan.pod_name(member, action.epoch, attempt)
+        labels = identity(plan, member, action.epoch, attempt)
+        try:
+            body = templates[member.group].render(member, attempt)
+            answer = await calls.create(plan, "pods", body, strict[member.group])
+        except AlreadyExists:
+            return await recognise(calls, plan, "Pod", name, labels)
+        except ApiError as error:
+            if refusal := refusal_of(error, "create", "Pod", name, plan):
+                return refusal
+            raise
+        return as_sent("Pod", read(answer, Object, f"POST {path}").metadata, plan, labels)
+
+    await batch.run(f"create pods of {plan.namespace}/{plan.name}", action.members, create, calls.create_slots(plan))
+    return batch.outcome()
 
 
 class NativeEngine:

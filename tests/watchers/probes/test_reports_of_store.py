@@ -7,7 +7,7 @@ import pytest
 from muster.api.progress import MAX_VALUE
 from muster.watchers.probes.torch import collectives
 from muster.watchers.probes.torch.collectives import StoredCollectives
-from muster.watchers.probes.torch.reports import MOST, StoredReports
+from muster.watchers.probes.torch.probe import MOST, StoredReports
 from muster.watchers.probes.torch.store import Store
 
 

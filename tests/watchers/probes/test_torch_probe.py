@@ -247,7 +247,7 @@ async def test_a_report_that_is_too_long_costs_no_roll(store: FakeStore, value: 
 
 
 async def test_a_key_that_goes_costs_one_look(store: FakeStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("muster.watchers.probes.torch.reports.StoredReports.due", lambda *_: True)
+    monkeypatch.setattr("muster.watchers.probes.torch.probe.StoredReports.due", lambda *_: True)
     store.join(0, 1, 2)
     store.keys["/muster/progress/0"] = reported(7)
     probe = probe_of(store)

@@ -29,8 +29,8 @@ from muster.api.places import (
 from muster.api.values.printable import bare, printable
 from muster.state.view.places.report import PlaceReport
 from muster.state.view.turns import Turns, batches
+from muster.watchers.probes.bounded.cost import in_turns
 from muster.watchers.probes.bounded.grpc import NoAnswer
-from muster.watchers.probes.bounded.turns import in_turns
 from muster.watchers.probes.jax.protobuf import Malformed
 from muster.watchers.probes.jax.task_list import entries_in_turns, most_tasks, read_entries
 from muster.watchers.probes.reports import IDLE, rest_after

@@ -18,8 +18,8 @@ from urllib.parse import quote
 from muster.api.values.printable import printable
 from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer, Work, of_rank
 from muster.watchers.probes.bounded.connection import Address
+from muster.watchers.probes.bounded.cost import in_turns
 from muster.watchers.probes.bounded.http import Asker, Asking, Reply
-from muster.watchers.probes.bounded.turns import in_turns
 from muster.watchers.probes.ray.answers import (
     AGENT_HEALTH,
     GCS_HEALTH,

@@ -1,4 +1,8 @@
-"""The watches, read at scrape: whether the daemon's picture of the cluster is complete and fresh."""
+"""What the daemon reads of itself at scrape: its watches, its part in the election, and the rights that it lacks.
+
+The watches say whether its picture of the cluster is complete and fresh, the election who leads, how often that
+changed, and how fresh the leader's claim is.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -94,3 +98,70 @@ def _sum(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
         for word, count in one.items():
             total[label(word)] += count
     return total
+
+
+RequestKind = tuple[str, str]
+"""A kind of request: its verb and its resource. There are as many as the daemon sends."""
+
+
+class RightsCollector(Collector):
+    """``denied`` gives the kinds of requests that the API server keeps denying now, each with its error text."""
+
+    def __init__(self, denied: Callable[[], Iterable[tuple[RequestKind, str]]]) -> None:
+        self._denied = denied
+        self._met: dict[RequestKind, None] = {}
+
+    def collect(self) -> Iterable[Family]:
+        """1 for each kind that is denied, 0 for each that was."""
+        denied = {kind for kind, _ in self._denied()}
+        self._met |= dict.fromkeys(sorted(denied))
+        families = Families([rows.RIGHTS_MISSING])
+        for verb, resource in self._met:
+            labels = {"verb": label(verb), "resource": label(resource)}
+            families.add(rows.RIGHTS_MISSING, labels, float((verb, resource) in denied))
+        return families.collected()
+
+
+_ELECTION = (rows.LEADER, rows.LEADER_SEEN, rows.LEADER_TRANSITIONS, rows.LEASE_RENEWAL_AGE)
+
+
+class Leadership(Protocol):
+    """The state of an elector. The counts of transitions only grow."""
+
+    @property
+    def identity(self) -> str:
+        """Who this daemon is in the Lease."""
+
+    @property
+    def leading(self) -> bool:
+        """Whether it leads."""
+
+    @property
+    def sees_leader(self) -> bool:
+        """Whether another daemon holds the Lease and renews it."""
+
+    @property
+    def transitions(self) -> Mapping[str, int]:
+        """How often it became leader and ceased to be one, by how (a small closed set)."""
+
+    @property
+    def renewal_age(self) -> float | None:
+        """Seconds since the last successful renewal was sent; None while it does not lead."""
+
+
+class LeadershipCollector(Collector):
+    """Registered only where there is an election."""
+
+    def __init__(self, leadership: Leadership) -> None:
+        self._leadership = leadership
+
+    def collect(self) -> Iterable[Family]:
+        """This daemon's part in the election."""
+        elector, families = self._leadership, Families(_ELECTION)
+        families.add(rows.LEADER, {"identity": label(elector.identity)}, float(elector.leading))
+        families.add(rows.LEADER_SEEN, {}, float(elector.sees_leader))
+        for event, count in elector.transitions.items():
+            families.add(rows.LEADER_TRANSITIONS, {"event": label(event)}, count)
+        if (age := elector.renewal_age) is not None:
+            families.add(rows.LEASE_RENEWAL_AGE, {}, age)
+        return families.collected()
