@@ -55,12 +55,10 @@ from muster.metrics.instruments import Instruments, Traced
 from muster.metrics.own_state import LeadershipCollector, RightsCollector, WatchCollector
 from muster.reconcilers.native.engine import NativeEngine
 from muster.state.facts.incidents.places import Places
-from muster.state.policies import deadline
 from muster.state.view.roll import RollAnswer
 from muster.state.vocabulary.actions import ProbeTarget
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Record, StoryLine
-from muster.state.vocabulary.rules import ClockName
 from muster.tracking.entry import Entry
 from muster.tracking.watched_index import WatchedIndex
 from muster.watchers import experiments
@@ -178,7 +176,6 @@ class Daemon:
         self.runs = ExperimentCollector(
             lambda: self.index if self.leading else (),
             clock,
-            deadlines=deadline.ends,
             invalid=lambda: self.invalid() if self.leading else (),
             accelerators=self.accelerators,
         )
@@ -232,10 +229,6 @@ class Daemon:
     def find(self, namespace: str, name: str) -> Subject | None:
         """The experiment of that name, or the object of another kind (``jobset/train``); None where there is none."""
         return find(self.index, namespace, name)
-
-    def clocks(self, plan: Plan, record: Record) -> Mapping[ClockName, float]:
-        """The running clocks of an experiment and the wall second each runs out."""
-        return deadline.ends(plan, record)
 
     @property
     def leader_address(self) -> str:

@@ -3,9 +3,8 @@
 Beside the status (``muster.state.summary.hurt``) the daemon sees the roll and every running clock.
 """
 
-from collections.abc import Mapping
-
 from muster.rollcall.seats import arrivals
+from muster.state.policies.deadline import ends
 from muster.state.summary.hurt import NEAR, Hurt, near
 from muster.state.summary.hurt import hurts as with_facts
 from muster.state.view.read_only import ReadOnlyView
@@ -14,12 +13,10 @@ from muster.state.vocabulary.record import Record
 from muster.state.vocabulary.rules import ClockName
 
 
-def hurts(
-    plan: Plan, record: Record, view: ReadOnlyView, ends: Mapping[ClockName, float], now: float
-) -> tuple[Hurt, ...]:
-    """What hurts that experiment, in the order of `Hurt`; ``ends`` says when its running clocks run out."""
+def hurts(plan: Plan, record: Record, view: ReadOnlyView, now: float) -> tuple[Hurt, ...]:
+    """What hurts that experiment, in the order of `Hurt`."""
     roll = None if record.finished else arrivals(plan, record, view, now)
-    deadline_near = any(end - now < _near(plan, name) for name, end in ends.items())
+    deadline_near = any(end - now < _near(plan, name) for name, end in ends(plan, record).items())
     return with_facts(record, missing=roll is not None and bool(roll.missing), deadline_near=deadline_near)
 
 

@@ -41,6 +41,7 @@ from muster.state.facts.nodes.history import Failure
 from muster.state.facts.nodes.suspects import Suspect
 from muster.state.facts.sentences import sentence
 from muster.state.policies import silence
+from muster.state.policies.deadline import ends
 from muster.state.summary import quiet
 from muster.state.summary.suspect import advice, suspicion
 from muster.state.view.probe_result import SHOWN_RANKS, ProbeResult
@@ -51,29 +52,25 @@ from muster.state.view.roll import RankState
 from muster.state.vocabulary.record import ConditionType, Phase
 from muster.state.vocabulary.rules import ClockName
 
-Clocks = Mapping[ClockName, float]
-"""The running clocks of an experiment and the wall second each runs out."""
-
-
 MOST_LISTED: Final = 200
 """Nodes of a listing."""
 
 
-def summary(case: Context, clocks: Clocks) -> Summary:
+def summary(case: Context) -> Summary:
     """The row of one experiment."""
-    return made(Summary, case.record, **_row(case, clocks))
+    return made(Summary, case.record, **_row(case))
 
 
-def detail(case: Context, clocks: Clocks, seats: Iterable[Bench] | None = None) -> Detail:
+def detail(case: Context, seats: Iterable[Bench] | None = None) -> Detail:
     """Everything about one experiment. Costs O(ranks). ``seats`` are its ranks, where they are known already."""
     plan, record, probe = case.plan, case.record, case.probe
     return made(
         Detail,
         record,
-        **_row(case, clocks),
+        **_row(case),
         groups=[made(GroupReport, group, jobs=group.replicas, pods=group.completions) for group in plan.groups],
         members={each.value: to_ranges(ranks) for each, ranks in by_standing(seats or benches(case)).items()},
-        deadlines=[_deadline(case, name, end) for name, end in clocks.items()],
+        deadlines=[_deadline(case, name, end) for name, end in ends(plan, record).items()],
         time=_time(case),
         dashboard=plan.dashboard_address(record.epoch),
         coordinator=_coordinator(case, probe) if probe else None,
@@ -153,7 +150,7 @@ def _finding(found: Finding) -> FindingReport:
     return made(FindingReport, found, cause=found.cause.value, ranks=to_ranges(found.ranks))
 
 
-def _row(case: Context, clocks: Clocks) -> dict[str, Any]:
+def _row(case: Context) -> dict[str, Any]:
     """What the record does not have under the same name."""
     plan, record, view, now = case.plan, case.record, case.view, case.now
     stuck = record.condition(ConditionType.STUCK)
@@ -173,11 +170,11 @@ def _row(case: Context, clocks: Clocks) -> dict[str, Any]:
         "ready": record.ready if record.finished else case.tally.ready,
         "arrived": roll.arrived if roll else None,
         "missing": roll.missing if roll else None,
-        "clocks": {name.value: round(end - now, 3) for name, end in clocks.items()},
+        "clocks": {name.value: round(end - now, 3) for name, end in ends(plan, record).items()},
         "devices": {} if record.finished else {printable(name, WORD): count for name, count in held(plan, view)},
         "progress": _progress(progress, case) if progress else None,
         "hint": "" if stuck and stuck.status else quiet.seen(case),
-        "hurts": [each.value for each in hurts(plan, record, view, clocks, now)],
+        "hurts": [each.value for each in hurts(plan, record, view, now)],
     }
 
 

@@ -30,7 +30,6 @@ from muster.metrics.rows.row import Type
 from muster.state.facts.incidents.signs import Run, Sign
 from muster.state.facts.incidents.tracking import Tracking, follow
 from muster.state.facts.nodes.suspects import Suspect
-from muster.state.policies.deadline import ends
 from muster.state.view.progress import StepReport
 from muster.state.view.roll import RankState
 from muster.state.vocabulary.pod_spec import PodSpec
@@ -100,7 +99,7 @@ def everything() -> Instruments:
     for step in (1, 2):
         said = (StepReport(0, step, step, float(step)),)
         subject.view.observe_probe(answer(*[RankState.ARRIVED] * 3, RankState.MISSING, reports=said), 0)
-    collector = ExperimentCollector(lambda: [subject, queued], lambda: NOW, ends)
+    collector = ExperimentCollector(lambda: [subject, queued], lambda: NOW)
     collector.changed(subject.plan, None, now)
     instruments.registry.register(collector)
     node = [Sign(Run("team", f"r{n}"), "NodeNotReady", "node", "n7", 1, NOW) for n in range(3)]

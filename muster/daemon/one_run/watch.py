@@ -31,7 +31,6 @@ from muster.kube.transport import Transport
 from muster.rollcall.document import Detail
 from muster.rollcall.make import detail
 from muster.state.facts.context import Context
-from muster.state.policies.deadline import ends
 from muster.state.policies.watched.obstacles import PODS_MISSING
 from muster.state.view.roll import RollAnswer
 from muster.state.vocabulary.actions import ProbeTarget
@@ -131,7 +130,7 @@ class OneRun:
         entry.record = structs.replace(entry.record, updated_at=0.0)  # nobody pays for a write: its words are of now
         self._settle(entry)
         case = Context.at(entry.plan, entry.record, entry.view, self._clock())
-        found = detail(case, ends(case.plan, case.record))
+        found = detail(case)
         return structs.replace(found, arrived=None, missing=None) if "roll" in self.unknown else found
 
     @property

@@ -12,7 +12,7 @@ One answer costs a walk over all experiments, in slices between which the loop g
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import nsmallest
 from itertools import islice
@@ -29,9 +29,8 @@ from muster.rollcall.make import summary
 from muster.state.facts.accelerators import held
 from muster.state.facts.incidents.signs import Run
 from muster.state.summary.hurt import IDLE, NOTHING, Hurt, place
-from muster.state.vocabulary.plan import Engine, Plan
-from muster.state.vocabulary.record import Phase, Record
-from muster.state.vocabulary.rules import ClockName
+from muster.state.vocabulary.plan import Engine
+from muster.state.vocabulary.record import Phase
 
 log = structlog.get_logger()
 
@@ -41,8 +40,6 @@ LONGEST_TEXT = 200
 """Characters of a filter's value that are used."""
 MOST_VALUES = 200
 """Values of one filter that are offered: those with most experiments."""
-
-ClocksOf = Callable[[Plan, Record], Mapping[ClockName, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +73,10 @@ DIMENSIONS = ("hurts", "namespace", "operator", "engine", "kind", "phase")
 """The filters whose values are counted."""
 
 
-def shown_row(subject: Subject, clocks: ClocksOf, now: float) -> Summary | None:
+def shown_row(subject: Subject, now: float) -> Summary | None:
     """The row of one experiment; None, with a line in the log, if that raises: the others must be shown."""
     try:
-        return summary(subject.at(now), clocks(subject.plan, subject.record))
+        return summary(subject.at(now))
     except Exception:
         log.exception(
             "experiment left out of the page", namespace=subject.plan.namespace, experiment=subject.plan.title
@@ -133,7 +130,6 @@ class Fleet:
 
 async def fleet(
     subjects: Iterable[Subject],
-    clocks: ClocksOf,
     now: float,
     filters: Filters,
     *,
@@ -147,7 +143,7 @@ async def fleet(
     Runs that an incident explains follow those that hurt for a reason of their own: nothing is to be done about them.
     ``subjects`` must not mind that the loop goes on while it is walked.
     """
-    walk = _Walk(filters, clocks, now, accelerators, explained)
+    walk = _Walk(filters, now, accelerators, explained)
     left = iter(subjects)
     while batch := list(islice(left, SLICE)):
         for subject in batch:
@@ -159,12 +155,9 @@ async def fleet(
 class _Walk:
     """Counts and collects."""
 
-    def __init__(
-        self, filters: Filters, clocks: ClocksOf, now: float, accelerators: Accelerators, explained: Collection[Run]
-    ) -> None:
+    def __init__(self, filters: Filters, now: float, accelerators: Accelerators, explained: Collection[Run]) -> None:
         self._accelerators = accelerators
         self._explained = explained
-        self._clocks = clocks
         self._now = now
         self._text = filters.q.casefold()
         self._wanted = [getattr(filters, name) for name in DIMENSIONS]
@@ -182,7 +175,7 @@ class _Walk:
         if self._text and not says(subject, self._text):
             return
         try:
-            found = hurts(plan, record, subject.view, self._clocks(plan, record), self._now)
+            found = hurts(plan, record, subject.view, self._now)
         except Exception:  # noqa: BLE001 - its row says so; the others must be shown
             found = ()
         values = values_of(subject, found)
@@ -277,7 +270,7 @@ class Query:
         return cls(filters, int(asked), tuple(after.split("/", 1)) if after else ())
 
 
-async def listing(subjects: Iterable[Subject], clocks: ClocksOf, now: float, query: Query) -> Listing:
+async def listing(subjects: Iterable[Subject], now: float, query: Query) -> Listing:
     """The page of the listing that was asked for."""
     phases: Counter[str] = Counter()
     later: list[tuple[tuple[str, str], Subject]] = []
@@ -288,7 +281,7 @@ async def listing(subjects: Iterable[Subject], clocks: ClocksOf, now: float, que
     while batch := list(islice(left, SLICE)):
         for subject in batch:
             phases[subject.record.phase.value] += 1
-            if (text and not says(subject, text)) or not _passes(subject, wanted, clocks, now):
+            if (text and not says(subject, text)) or not _passes(subject, wanted, now):
                 continue
             matching += 1
             key = (subject.plan.namespace, subject.plan.title)
@@ -300,7 +293,7 @@ async def listing(subjects: Iterable[Subject], clocks: ClocksOf, now: float, que
     for number, (_, subject) in enumerate(shown):
         if number % SLICE == 0:
             await asyncio.sleep(0)
-        if row := shown_row(subject, clocks, now):
+        if row := shown_row(subject, now):
             rows.append(row)
     return Listing(
         total=phases.total(),
@@ -311,12 +304,12 @@ async def listing(subjects: Iterable[Subject], clocks: ClocksOf, now: float, que
     )
 
 
-def _passes(subject: Subject, wanted: list[str], clocks: ClocksOf, now: float) -> bool:
+def _passes(subject: Subject, wanted: list[str], now: float) -> bool:
     """What hurts is found out only where it is asked for: that costs most."""
     found: tuple[Hurt, ...] = ()
     if wanted[0]:
         try:
-            found = hurts(subject.plan, subject.record, subject.view, clocks(subject.plan, subject.record), now)
+            found = hurts(subject.plan, subject.record, subject.view, now)
         except Exception:  # noqa: BLE001 - as on the page
             found = ()
     return all(not value or value in values for value, values in zip(wanted, values_of(subject, found), strict=True))

@@ -220,7 +220,7 @@ class HttpServer(Listener):
         except Misasked as wrong:
             return _text(str(wrong), 400)
         subjects, _ = await self._pages.readable(reader)
-        return _json(await listing(subjects, self._index.clocks, self._clock(), query))
+        return _json(await listing(subjects, self._clock(), query))
 
     def _one(self, namespace: str, name: str, request: web.BaseRequest) -> web.Response:
         subject = self._index.find(namespace, name.removesuffix(".json"))
