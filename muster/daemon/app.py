@@ -30,7 +30,6 @@ from muster.daemon.incidents.node_history import NodeHistory, NodePlaces
 from muster.daemon.incidents.watch import IncidentWatch
 from muster.daemon.informers import Informers, Times
 from muster.daemon.prober_pool import Prober, ProberPool, prober_of
-from muster.daemon.progress_endpoint import endpoint_for
 from muster.daemon.remarks import RemarkReader
 from muster.daemon.settings import Settings
 from muster.daemon.steps.controller import Controller
@@ -39,6 +38,7 @@ from muster.daemon.steps.watched import ref_of as ref_of_watched
 from muster.daemon.takeover import Source, elector_of, list_latest, stand_by, take_over
 from muster.daemon.tasks import Tasks
 from muster.daemon.watched import WatchedWatches, report
+from muster.daemon.web.certificate import endpoint_for
 from muster.daemon.web.health import DaemonHealth
 from muster.daemon.web.live import Changes
 from muster.kinds.registry.run_kinds import RUN_KINDS, runs

@@ -23,10 +23,9 @@ import muster
 from muster import extras
 from muster.api.errors import ApiError
 from muster.daemon.app import Daemon
-from muster.daemon.progress_endpoint import authority_in
 from muster.daemon.settings import Settings, from_command_line
 from muster.daemon.web.bundles import Bundles
-from muster.daemon.web.certificate import ServerCertificate
+from muster.daemon.web.certificate import ServerCertificate, authority_in
 from muster.daemon.web.connections import Listener
 from muster.daemon.web.health import HealthServer
 from muster.daemon.web.live import Streams

@@ -1,4 +1,8 @@
-"""Makes the roll call of an experiment from its plan, record and view at one moment."""
+"""Makes the roll call of an experiment from its plan, record and view at one moment.
+
+What hurts an experiment is for the filters of the page and the order of its rows. Beside the status
+(``muster.state.summary.hurt``) the daemon sees the roll and every running clock.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -26,7 +30,6 @@ from muster.rollcall.document import (
     TimeReport,
     made,
 )
-from muster.rollcall.hurts import hurts
 from muster.rollcall.seats import Bench, arrivals, benches, by_standing
 from muster.state.facts.accelerators import held
 from muster.state.facts.at_work import bridges
@@ -43,14 +46,31 @@ from muster.state.facts.sentences import sentence
 from muster.state.policies import silence
 from muster.state.policies.deadline import ends
 from muster.state.summary import quiet
+from muster.state.summary.hurt import NEAR, Hurt, near
+from muster.state.summary.hurt import hurts as with_facts
 from muster.state.summary.suspect import advice, suspicion
 from muster.state.view.probe_result import SHOWN_RANKS, ProbeResult
 from muster.state.view.progress import Progress
 from muster.state.view.progress import sentence as progress_sentence
+from muster.state.view.read_only import ReadOnlyView
 from muster.state.view.recorder.arrivals import sentence as arrivals_sentence
 from muster.state.view.roll import RankState
-from muster.state.vocabulary.record import ConditionType, Phase
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import ConditionType, Phase, Record
 from muster.state.vocabulary.rules import ClockName
+
+
+def hurts(plan: Plan, record: Record, view: ReadOnlyView, now: float) -> tuple[Hurt, ...]:
+    """What hurts that experiment, in the order of `Hurt`."""
+    roll = None if record.finished else arrivals(plan, record, view, now)
+    deadline_near = any(end - now < _near(plan, name) for name, end in ends(plan, record).items())
+    return with_facts(record, missing=roll is not None and bool(roll.missing), deadline_near=deadline_near)
+
+
+def _near(plan: Plan, name: ClockName) -> float:
+    clock = plan.clock(name)
+    return near(clock.after) if clock is not None else NEAR
+
 
 MOST_LISTED: Final = 200
 """Nodes of a listing."""

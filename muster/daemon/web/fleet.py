@@ -24,8 +24,7 @@ from muster.api.values.accelerators import USUAL, Accelerators
 from muster.api.values.printable import WORD, printable
 from muster.metrics.collector import Subject
 from muster.rollcall.document import Listing, Summary
-from muster.rollcall.hurts import hurts
-from muster.rollcall.make import summary
+from muster.rollcall.make import hurts, summary
 from muster.state.facts.accelerators import held
 from muster.state.facts.incidents.signs import Run
 from muster.state.summary.hurt import IDLE, NOTHING, Hurt, place

@@ -21,8 +21,8 @@ from muster.api.values.quantities import QuantityError, parse_quantity
 from muster.kinds.jobset.pods import JOBSET_NAME
 from muster.kube.metadata import Metadata, Object, read
 from muster.kube.paths import core
-from muster.reconcilers.render.claim import render_claim
 from muster.reconcilers.render.encode import Unrenderable, to_json
+from muster.reconcilers.render.service import render_claim
 from muster.reconcilers.requests.adoption import SHOWN, as_sent, name_taken
 from muster.reconcilers.requests.batch import Calls
 from muster.reconcilers.requests.refusals import refusal_of, rejected

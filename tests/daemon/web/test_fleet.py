@@ -8,7 +8,7 @@ import pytest
 
 from muster.daemon.web.fleet import SLICE, Filters, Fleet, fleet
 from muster.metrics.collector import Subject
-from muster.rollcall.hurts import hurts
+from muster.rollcall.make import hurts
 from muster.state.facts.incidents.signs import Run
 from muster.state.summary.hurt import NEAR, Hurt
 from muster.state.view.roll import RankState

@@ -23,9 +23,8 @@ from muster.local.node.containers.states import LONGEST, ContainerRecord, Restar
 from muster.local.node.context import PodContext
 from muster.local.node.isolation.sandbox import ProcessSpec, RunningProcess, SandboxError
 from muster.local.node.logs import LogPipe, LogWriter, termination_message
-from muster.local.node.objects import Object
+from muster.local.node.objects import SECOND, Object
 from muster.local.node.sources.config_sources import ConfigError
-from muster.local.node.timestamps import SECOND
 
 DRAIN_SECONDS = 0.5
 """Seconds to wait for output after the container has ended, from a process that left its session."""

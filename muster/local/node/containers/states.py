@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from muster.kube.backoff import Backoff
-from muster.local.node import timestamps
+from muster.local.node.objects import whole_time
 
 OUT_OF_MEMORY = "OOMKilled"
 UNKNOWN: dict[str, Any] = {
@@ -32,7 +32,7 @@ def waiting(reason: str, message: str = "") -> dict[str, Any]:
 
 def running(started: int) -> dict[str, Any]:
     """A ContainerState that runs since `started` (nanoseconds since 1970)."""
-    return {"running": {"startedAt": timestamps.time(started)}}
+    return {"running": {"startedAt": whole_time(started)}}
 
 
 def terminated(
@@ -44,7 +44,7 @@ def terminated(
         state["signal"] = signal
     if message:
         state["message"] = message
-    state |= {"startedAt": timestamps.time(started), "finishedAt": timestamps.time(finished)}
+    state |= {"startedAt": whole_time(started), "finishedAt": whole_time(finished)}
     if container_id:
         state["containerID"] = container_id
     return {"terminated": state}

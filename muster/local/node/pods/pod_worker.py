@@ -10,7 +10,7 @@ from typing import Any
 
 import structlog
 
-from muster.local.node import objects, timestamps
+from muster.local.node import objects
 from muster.local.node.containers import states
 from muster.local.node.containers.runner import ContainerRunner
 from muster.local.node.containers.states import ContainerRecord
@@ -19,7 +19,7 @@ from muster.local.node.isolation.levels import Isolation
 from muster.local.node.isolation.sandbox import SandboxError
 from muster.local.node.network.address_pool import AddressesExhaustedError
 from muster.local.node.network.hosts_files import names_of
-from muster.local.node.objects import Object
+from muster.local.node.objects import Object, whole_time
 from muster.local.node.pods.pod_status import PodState
 from muster.local.node.pods.status_writer import StatusWriter
 from muster.local.node.sources.config_sources import ConfigError, PodPlacement
@@ -134,7 +134,7 @@ class PodWorker:
     async def run(self) -> None:
         """Run the pod. Returns when nothing of it is left on the node and its final status is written."""
         self._started = self._node.clock()
-        self._state.started = timestamps.time(self._started)
+        self._state.started = whole_time(self._started)
         reporting = asyncio.create_task(self._status_writer.run(), name=f"report-{objects.key(self.pod)}")
         working = asyncio.create_task(self._work(), name=f"work-{objects.key(self.pod)}")
         stopping = asyncio.create_task(self._context.stopping.wait(), name=f"stop-{objects.key(self.pod)}")
