@@ -6,11 +6,13 @@ changed, and how fresh the leader's claim is.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Protocol
+from typing import Any
 
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
+from muster.kube.leaderelection.elector import Elector
+from muster.kube.listwatch.reflector import Reflector
 from muster.metrics.closed_sets import RECONNECTS
 from muster.metrics.exposition import Families, label
 from muster.metrics.rows import daemon as rows
@@ -26,33 +28,6 @@ _ROWS = (
 )
 
 
-class WatchStats(Protocol):
-    """The state of a reflector's watch. Counts only grow."""
-
-    @property
-    def synced(self) -> bool:
-        """Whether the first full list is in the cache."""
-
-    @property
-    def reconnects(self) -> Mapping[str, int]:
-        """How often the watch was opened again, by reason (a small closed set)."""
-
-    @property
-    def relists(self) -> int:
-        """How many full lists were taken after the first."""
-
-    @property
-    def events(self) -> Mapping[str, int]:
-        """How many events were received, by type."""
-
-    @property
-    def decode_errors(self) -> int:
-        """How many objects could not be read."""
-
-    def staleness(self, now: float) -> float:
-        """Seconds since the server was last heard, on the reflector's own clock."""
-
-
 class WatchCollector(Collector):
     """``reflectors`` yields each watch's resource and figures; ``clock`` is the reflectors' own.
 
@@ -61,7 +36,7 @@ class WatchCollector(Collector):
 
     def __init__(
         self,
-        reflectors: Callable[[], Iterable[tuple[str, WatchStats]]],
+        reflectors: Callable[[], Iterable[tuple[str, Reflector[Any]]]],
         clock: Callable[[], float],
         foreign_pods: Callable[[], Mapping[str, int]] = dict,
     ) -> None:
@@ -72,7 +47,7 @@ class WatchCollector(Collector):
     def collect(self) -> Iterable[Family]:
         """One set of series per resource: the stalest watch, synced when all are, and the sum of their counts."""
         now = self._clock()
-        by_resource: dict[str, list[WatchStats]] = {}
+        by_resource: dict[str, list[Reflector[Any]]] = {}
         for resource, stats in self._reflectors():
             by_resource.setdefault(label(resource), []).append(stats)
         families = Families(_ROWS)
@@ -125,39 +100,15 @@ class RightsCollector(Collector):
 _ELECTION = (rows.LEADER, rows.LEADER_SEEN, rows.LEADER_TRANSITIONS, rows.LEASE_RENEWAL_AGE)
 
 
-class Leadership(Protocol):
-    """The state of an elector. The counts of transitions only grow."""
-
-    @property
-    def identity(self) -> str:
-        """Who this daemon is in the Lease."""
-
-    @property
-    def leading(self) -> bool:
-        """Whether it leads."""
-
-    @property
-    def sees_leader(self) -> bool:
-        """Whether another daemon holds the Lease and renews it."""
-
-    @property
-    def transitions(self) -> Mapping[str, int]:
-        """How often it became leader and ceased to be one, by how (a small closed set)."""
-
-    @property
-    def renewal_age(self) -> float | None:
-        """Seconds since the last successful renewal was sent; None while it does not lead."""
-
-
 class LeadershipCollector(Collector):
     """Registered only where there is an election."""
 
-    def __init__(self, leadership: Leadership) -> None:
-        self._leadership = leadership
+    def __init__(self, elector: Elector) -> None:
+        self._elector = elector
 
     def collect(self) -> Iterable[Family]:
         """This daemon's part in the election."""
-        elector, families = self._leadership, Families(_ELECTION)
+        elector, families = self._elector, Families(_ELECTION)
         families.add(rows.LEADER, {"identity": label(elector.identity)}, float(elector.leading))
         families.add(rows.LEADER_SEEN, {}, float(elector.sees_leader))
         for event, count in elector.transitions.items():

@@ -26,7 +26,7 @@ from muster.reconcilers.render.workload import (
 )
 from muster.reconcilers.requests.adoption import as_sent, name_taken
 from muster.reconcilers.requests.batch import Calls, delete_options
-from muster.reconcilers.requests.refusals import refusal_of, rejected
+from muster.reconcilers.requests.refusals import refusal_or_raise, rejected
 from muster.reconcilers.result import Outcome
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.actions import (
@@ -110,9 +110,7 @@ async def read_admission(calls: Calls, action: ReadAdmission, plan: Plan) -> Out
     except NotFound:
         return Outcome(ahead=True)
     except ApiError as error:
-        if refusal := refusal_of(error, "get", "Workload", action.workload.name, plan):
-            return Outcome(refusal=refusal)
-        raise
+        return Outcome(refusal=refusal_or_raise(error, "get", "Workload", action.workload.name, plan))
     if not workload.admitted(action.workload.uid):
         return Outcome(ahead=True)
     assignments = (workload.status.admission.assignments or ()) if workload.status.admission else ()
@@ -139,9 +137,7 @@ async def _flavor(calls: Calls, plan: Plan, name: str) -> _Flavor | Refusal:
             final=False,
         )
     except ApiError as error:
-        if refusal := refusal_of(error, "get", "ResourceFlavor", name, plan):
-            return refusal
-        raise
+        return refusal_or_raise(error, "get", "ResourceFlavor", name, plan)
 
 
 def _placement(assignment: _Assignment, flavors: dict[str, _Flavor], updates: list[_Update]) -> PodSetPlacement:
@@ -211,17 +207,13 @@ async def _ensure(calls: Calls, plan: Plan) -> Outcome:
             )
         )
     except ApiError as error:
-        if refusal := refusal_of(error, "get", "WorkloadPriorityClass", name, plan):
-            return Outcome(refusal=refusal)
-        raise
+        return Outcome(refusal=refusal_or_raise(error, "get", "WorkloadPriorityClass", name, plan))
     try:
         answer = await calls.do("POST", path, body=body)
     except AlreadyExists:
         return await _recognise(calls, plan, name)
     except ApiError as error:
-        if refusal := refusal_of(error, "create", KIND, name, plan):
-            return Outcome(refusal=refusal)
-        raise
+        return Outcome(refusal=refusal_or_raise(error, "create", KIND, name, plan))
     made = read(answer, Object, f"POST {path}").metadata
     found = as_sent(KIND, made, plan, {LABEL_UID: plan.uid})
     return Outcome(refusal=found) if isinstance(found, Refusal) else Outcome(workloads=found)
@@ -259,9 +251,7 @@ async def _patch(
     except NotFound:
         return Outcome(ahead=True)
     except ApiError as error:
-        if refusal := refusal_of(error, "patch", KIND, workload.name, plan):
-            return Outcome(refusal=refusal)
-        raise
+        return Outcome(refusal=refusal_or_raise(error, "patch", KIND, workload.name, plan))
     return Outcome(workloads=read(answer, Object, f"PATCH {path}").metadata.version)
 
 
@@ -272,7 +262,5 @@ async def _delete(calls: Calls, plan: Plan, workload: Workload) -> Outcome:
     except NotFound:
         return Outcome(ahead=True)
     except ApiError as error:
-        if refusal := refusal_of(error, "delete", KIND, workload.name, plan):
-            return Outcome(refusal=refusal)
-        raise
+        return Outcome(refusal=refusal_or_raise(error, "delete", KIND, workload.name, plan))
     return Outcome(workloads=read(answer, Object, f"DELETE {path}").metadata.version)

@@ -3,6 +3,8 @@
 import re
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from prometheus_client import generate_latest
@@ -42,31 +44,21 @@ THE_LIBRARYS = ("process_", "python_")
 """How the names of the metrics begin that prometheus_client has of the process."""
 
 
-class Watch:
+def watch(synced: bool = True, age: float = 1.0) -> Any:
     """A reflector's figures."""
-
-    def __init__(self, synced: bool = True, age: float = 1.0) -> None:
-        self.synced = synced
-        self.age = age
-        self.reconnects = Counter(ended=3, silent=1)
-        self.relists = 1
-        self.events = Counter(ADDED=10)
-        self.decode_errors = 2
-
-    def staleness(self, now: float) -> float:
-        return now - NOW + self.age
+    counts = {"reconnects": Counter(ended=3, silent=1), "relists": 1, "events": Counter(ADDED=10), "decode_errors": 2}
+    return SimpleNamespace(synced=synced, staleness=lambda now: now - NOW + age, **counts)
 
 
-class Leader:
+def leader(leading: bool = True, renewal_age: float | None = 1.5) -> Any:
     """An elector's figures."""
-
-    identity = "musterd-0_1f\ud800"
-
-    def __init__(self, leading: bool = True, renewal_age: float | None = 1.5) -> None:
-        self.leading = leading
-        self.sees_leader = not leading
-        self.transitions = Counter(acquired=2, expired=1)
-        self.renewal_age = renewal_age
+    return SimpleNamespace(
+        identity="musterd-0_1f\ud800",
+        leading=leading,
+        sees_leader=not leading,
+        transitions=Counter(acquired=2, expired=1),
+        renewal_age=renewal_age,
+    )
 
 
 def everything() -> Instruments:
@@ -106,8 +98,8 @@ def everything() -> Instruments:
     incidents = follow(follow(Tracking(), node, NOW), node, NOW + 60)
     lost, suspects = {("nvidia.com/gpu", "Hung"): 80.0}, [Suspect("n7", 7, 4, NOW, 0.1)]
     instruments.registry.register(IncidentCollector(lambda: incidents, lambda: lost, USUAL, lambda: suspects))
-    instruments.registry.register(WatchCollector(lambda: [("pods", Watch())], lambda: NOW, lambda: {"identity": 1}))
-    instruments.registry.register(LeadershipCollector(Leader()))
+    instruments.registry.register(WatchCollector(lambda: [("pods", watch())], lambda: NOW, lambda: {"identity": 1}))
+    instruments.registry.register(LeadershipCollector(leader()))
     instruments.registry.register(RightsCollector(lambda: [(("create", "pods"), "no")]))
     return instruments
 
@@ -189,7 +181,7 @@ def test_names_follow_the_conventions() -> None:
 
 def test_two_watches_of_one_resource_report_the_worse() -> None:
     instruments = everything()
-    watches = [("pods", Watch()), ("pods", Watch(synced=False, age=50.0)), ("services", Watch())]
+    watches = [("pods", watch()), ("pods", watch(synced=False, age=50.0)), ("services", watch())]
     seen = look(WatchCollector(lambda: watches, lambda: NOW))
     samples = {(s.name, *s.labels.values()): s.value for family in seen.collect() for s in family.samples}
     assert samples["muster_watch_staleness_seconds", "pods"] == 50
@@ -201,7 +193,7 @@ def test_two_watches_of_one_resource_report_the_worse() -> None:
 
 
 def test_a_standby_reports_0_and_no_renewal() -> None:
-    standby = Leader(leading=False, renewal_age=None)
+    standby = leader(leading=False, renewal_age=None)
     samples = {s.name: s.value for family in LeadershipCollector(standby).collect() for s in family.samples}
     assert samples == {"muster_leader": 0, "muster_leader_seen": 1, "muster_leader_transitions_total": 1}
 

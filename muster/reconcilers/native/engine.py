@@ -16,8 +16,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import assert_never
 
-import msgspec
-
 from muster.api.errors import AlreadyExists, ApiError, Conflict, MusterError, NotFound
 from muster.api.names import LABEL_UID
 from muster.kube.fair_share import FairShare
@@ -37,8 +35,8 @@ from muster.reconcilers.render.pod import PodTemplate, identity
 from muster.reconcilers.render.progress import Endpoint
 from muster.reconcilers.render.service import render_service
 from muster.reconcilers.requests.adoption import as_sent, recognise
-from muster.reconcilers.requests.batch import Batch, Calls
-from muster.reconcilers.requests.refusals import refusal_of, rejected
+from muster.reconcilers.requests.batch import Batch, Calls, delete_options
+from muster.reconcilers.requests.refusals import refusal_or_raise, rejected
 from muster.reconcilers.result import Outcome
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.actions import (
@@ -104,9 +102,7 @@ async def create_pods(
         except AlreadyExists:
             return await recognise(calls, plan, "Pod", name, labels)
         except ApiError as error:
-            if refusal := refusal_of(error, "create", "Pod", name, plan):
-                return refusal
-            raise
+            return refusal_or_raise(error, "create", "Pod", name, plan)
         return as_sent("Pod", read(answer, Object, f"POST {path}").metadata, plan, labels)
 
     await batch.run(f"create pods of {plan.namespace}/{plan.name}", action.members, create, calls.create_slots(plan))
@@ -148,10 +144,8 @@ class NativeEngine:
         """
         try:
             return await self._carry_out(action, plan, record, written, version)
-        except ApiError as error:
-            if refusal := refusal_of(error, "list", "Pod", "", plan):  # every other request has its own
-                return Outcome(refusal=refusal)
-            raise
+        except ApiError as error:  # every other request has its own
+            return Outcome(refusal=refusal_or_raise(error, "list", "Pod", "", plan))
 
     def creating(self, uid: str) -> bool:
         """Whether objects of that experiment are being created."""
@@ -252,23 +246,17 @@ def _restarts_of(record: Record) -> Restarts:
 
 async def delete_subject(calls: Calls, plan: Plan, version: int) -> Outcome:
     """Delete the object. Raises ``ApiError`` where a retry may help: ``Conflict`` if it has changed since."""
-    options = {
-        "apiVersion": "v1",
-        "kind": "DeleteOptions",
-        "preconditions": {"uid": plan.uid, "resourceVersion": str(version)},
-        "propagationPolicy": "Background",
-    }
     async with calls.slots(plan):
         try:
-            await calls.do("DELETE", ref_of(plan).path, body=msgspec.json.encode(options))
+            await calls.do("DELETE", ref_of(plan).path, body=delete_options(plan.uid, None, str(version)))
         except NotFound:
             return Outcome(removed=True)
         except Conflict:
             raise
         except ApiError as error:
-            if refusal := refusal_of(error, "delete", plan.subject.kind, plan.name, plan):
-                return Outcome(refusal=replace(refusal, final=False))
-            raise
+            return Outcome(
+                refusal=replace(refusal_or_raise(error, "delete", plan.subject.kind, plan.name, plan), final=False)
+            )
     return Outcome(removed=True)
 
 
@@ -284,8 +272,6 @@ async def ensure_service(calls: Calls, plan: Plan) -> Outcome:
         found = await recognise(calls, plan, "Service", plan.domain, {LABEL_UID: plan.uid})
         return Outcome(refusal=found) if isinstance(found, Refusal) else Outcome(service=True)
     except ApiError as error:
-        if refusal := refusal_of(error, "create", "Service", plan.domain, plan):
-            return Outcome(refusal=refusal)
-        raise
+        return Outcome(refusal=refusal_or_raise(error, "create", "Service", plan.domain, plan))
     made = as_sent("Service", read(answer, Object, "POST services").metadata, plan, {LABEL_UID: plan.uid})
     return Outcome(refusal=made) if isinstance(made, Refusal) else Outcome(service=True)
