@@ -46,12 +46,17 @@ class Prober(Protocol):
         """Ask once."""
         ...
 
-    def changes(self) -> AsyncGenerator[RollAnswer, None]:
-        """Yield an answer whenever the coordinator reports a change."""
-        ...
-
     async def close(self) -> None:
         """Close the connection."""
+        ...
+
+
+@runtime_checkable
+class ReportsChanges(Protocol):
+    """A prober of a coordinator that can be waited for."""
+
+    def changes(self) -> AsyncGenerator[RollAnswer, None]:
+        """Yield an answer whenever the coordinator reports a change."""
         ...
 
 
@@ -193,7 +198,8 @@ class ProberPool:
                 if last:
                     look.over.set()
                 serving = answer.coordinator.serving
-                if serving and not answer.left and (parked is None or parked.done()):
+                waits = serving and not answer.left and (parked is None or parked.done())
+                if waits and isinstance(prober, ReportsChanges):
                     parked = asyncio.create_task(self._park(uid, target, prober, meter), name=f"parked probe {uid}")
                 gathered = serving and answer.passed and len(answer.arrived) >= target.expected
                 with suppress(TimeoutError):
@@ -207,10 +213,10 @@ class ProberPool:
             await ras.close()
             await prober.close()
 
-    async def _park(self, uid: str, target: ProbeTarget, prober: Prober, meter: Meter) -> None:
+    async def _park(self, uid: str, target: ProbeTarget, prober: ReportsChanges, meter: Meter) -> None:
         await metered(self._follow(uid, target, prober, meter))
 
-    async def _follow(self, uid: str, target: ProbeTarget, prober: Prober, meter: Meter) -> None:
+    async def _follow(self, uid: str, target: ProbeTarget, prober: ReportsChanges, meter: Meter) -> None:
         async with aclosing(prober.changes()) as changes:
             async for answer in changes:
                 await self._take(uid, target, answer)

@@ -24,7 +24,7 @@ from muster.api.values.printable import printable
 from muster.state.view.recorder.ras_answer import OPERATIONS, Communicator, RasAnswer, RasRank
 from muster.state.view.turns import Turns, at_once, batches
 from muster.watchers.probes.bounded.connection import Address, Connection, Excess, Guard, Unreached
-from muster.watchers.probes.bounded.cost import MOST_PARTS, in_turns, metered, parts_of
+from muster.watchers.probes.bounded.cost import MOST_PARTS, in_turns, loop_time, metered, parts_of
 
 MAX_DEVICES: Final = 128
 """GPUs of one node: NCCL has at most 72 ranks on it (NCCL_MAX_LOCAL_RANKS)."""
@@ -236,7 +236,7 @@ class RasProbe:
         ``addresses`` are those of some processes, as "ip:port". From ``FORGET`` seconds after the last answer, or the
         first question, on it is one without a communicator.
         """
-        now = _monotonic()
+        now = loop_time()
         found = self._had(now) if self._asking is not None and self._asking.done() else None
         if self._asking is None and addresses and now >= self._due:
             self._began = now
@@ -273,7 +273,3 @@ class RasProbe:
     def _silent(self, now: float) -> bool:
         """It has not answered for so long that what it said counts no more."""
         return self._heard is not None and now - self._heard > FORGET
-
-
-def _monotonic() -> float:
-    return asyncio.get_running_loop().time()

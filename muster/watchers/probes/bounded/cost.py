@@ -30,6 +30,11 @@ within ten, and no answer that is granted takes more than 0.1 s: what took longe
 _meter: ContextVar["Meter | None"] = ContextVar("meter", default=None)
 
 
+def loop_time() -> float:
+    """The monotonic seconds of the event loop."""
+    return asyncio.get_running_loop().time()
+
+
 class Meter:
     """Adds up the time that one coordinator has cost; ``cpu`` is a clock of this thread's CPU seconds."""
 
@@ -43,11 +48,11 @@ class Meter:
 
     def add(self, seconds: float) -> None:
         """So many CPU seconds more."""
-        self._due = max(self._due, _monotonic()) + seconds / SHARE
+        self._due = max(self._due, loop_time()) + seconds / SHARE
 
     def owed(self) -> float:
         """Seconds until the coordinator has no more than its share."""
-        return min(LONGEST, max(0.0, self._due - _monotonic()))
+        return min(LONGEST, max(0.0, self._due - loop_time()))
 
 
 @coroutine
@@ -72,10 +77,6 @@ def metered(work: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
             given, step = (yield wanted), work.send
         except BaseException as error:  # noqa: BLE001  # whatever is thrown in goes to the work
             given, step = error, work.throw
-
-
-def _monotonic() -> float:
-    return asyncio.get_running_loop().time()
 
 
 MOST_PARTS: Final = 80_000

@@ -11,7 +11,7 @@ each process.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
 from muster.api.progress import KEYS, MAX_VALUE
@@ -21,24 +21,18 @@ from muster.state.view.recorder.report import CollectiveReport
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.view.turns import A_TURN, Turns
 from muster.watchers.probes.bounded.connection import Address
-from muster.watchers.probes.bounded.cost import in_turns
+from muster.watchers.probes.bounded.cost import in_turns, loop_time
 from muster.watchers.probes.reports import ReportReader, decoded
-from muster.watchers.probes.torch.collectives import StoredCollectives
+from muster.watchers.probes.torch.collectives import MOST, StoredCollectives, StoredKeys
 from muster.watchers.probes.torch.store import NoStore, Store, open_store, translated
 
-MOST = 4096
-"""Members of the largest gang that is asked for reports, and processes whose reports are read: a query each."""
 
-
-class StoredReports:
-    """The reports in one store, over one connection to it."""
+class StoredReports(StoredKeys):
+    """What processes publish of their progress: a query for each."""
 
     def __init__(self, expected: int) -> None:
-        self._members = range(expected if expected <= MOST else 0)
+        super().__init__(KEYS, expected)
         self._reader = ReportReader(expected, expected)
-        self._there: list[str] = []
-        self._absent: set[str] = set()
-        self.renew()
 
     def due(self, now: float) -> bool:
         """Whether to ask now (monotonic seconds)."""
@@ -52,10 +46,6 @@ class StoredReports:
         """Ask with the next look."""
         self._reader.read_now()
 
-    def renew(self) -> None:
-        """The connection is another one, maybe to another life of the store: nothing is known to be there."""
-        self._there, self._absent = [], {f"{_FOLDER}{member}" for member in self._members}
-
     async def read(self, store: Store) -> tuple[StepReport, ...]:
         """The reports, by rank. Raises ``NoStore``, OSError and IncompleteReadError."""
         await self._look_for_absent(store)
@@ -64,12 +54,6 @@ class StoredReports:
             values = await store.values(self._there, MAX_VALUE)
         keys = (key.removeprefix("/") for key in self._there)
         return await in_turns(self._reader.read_in_turns(dict(zip(keys, values, strict=True))))
-
-    async def _look_for_absent(self, store: Store) -> None:
-        asked = sorted(self._absent)
-        there = [key for key, found in zip(asked, await store.has(asked), strict=True) if found]
-        self._there += there
-        self._absent.difference_update(there)
 
     def _look_for_others(self, values: list[bytes]) -> Turns[bool]:
         """Note the keys of further processes that the first of a pod names; True where there are new ones."""
@@ -82,10 +66,6 @@ class StoredReports:
                 if len(self._there) + len(self._absent) + len(further) <= MOST:
                     self._absent |= further
         return len(self._absent) > before
-
-
-_FOLDER = f"/{KEYS}/"
-"""The store puts a slash before the keys of its clients (pytorch torch/csrc/distributed/c10d/TCPStore.cpp)."""
 
 
 COUNT_KEY = "init/"
@@ -150,7 +130,7 @@ class TorchProbe:
         stopped gets no second connection and no second query.
         """
         if self._asking is None:
-            self._since = _monotonic()
+            self._since = loop_time()
             self._asking = asyncio.create_task(self._ask(), name=f"ask the store at {self._address.host}")
         await asyncio.wait({self._asking}, timeout=self._deadline)
         if not self._asking.done():
@@ -165,11 +145,6 @@ class TorchProbe:
     def read_now(self) -> None:
         """Read what the ranks report with the next snapshot, whatever the pace is."""
         self._reports.read_now()
-
-    async def changes(self) -> AsyncGenerator[RollAnswer, None]:
-        """Nothing: a store reports no changes without a query that waits."""
-        return
-        yield
 
     async def close(self) -> None:
         """End the query that has no answer yet, and the connection."""
@@ -187,7 +162,7 @@ class TorchProbe:
             answer = self._answer(CoordinatorState.SILENT, f"{what} sends no answer within {self._deadline:g} s")
         else:
             answer = self._answer(CoordinatorState.TIMEOUT, f"no connection within {self._deadline:g} s")
-        if _monotonic() - self._since > _ABANDON:
+        if loop_time() - self._since > _ABANDON:
             await self.close()
         return answer
 
@@ -240,7 +215,7 @@ class TorchProbe:
 
     async def _stored(self, store: Store, values: StoredValues[T_co]) -> tuple[T_co, ...] | None:
         """What the processes say of themselves, where it is time to ask for that."""
-        began = _monotonic()
+        began = loop_time()
         if not values.due(began):
             return None
         try:
@@ -251,7 +226,7 @@ class TorchProbe:
             self._store = None
             return None
         finally:
-            values.took(began, _monotonic())
+            values.took(began, loop_time())
 
     async def _named(self, store: Store) -> set[int]:
         """The ranks whose own keys are there."""
@@ -279,7 +254,7 @@ class TorchProbe:
         return RollAnswer(
             at=self._clock(),
             coordinator=state,
-            latency=_monotonic() - self._since,
+            latency=loop_time() - self._since,
             detail=detail,
             states=states,
             partial=partial,
@@ -288,7 +263,3 @@ class TorchProbe:
             reports=reports,
             collectives=collectives,
         )
-
-
-def _monotonic() -> float:
-    return asyncio.get_running_loop().time()
