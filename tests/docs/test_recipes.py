@@ -103,10 +103,7 @@ def test_a_metric_is_a_row_and_a_line_and_its_alert_is_a_row(copy: Copy) -> None
     named("Add a metric", "muster/metrics/rows", "muster/metrics/series.py", "deploy/grafana")
     named("Add a metric", "tests/deploy/prometheus/test_names.py")
     named("Add an alert", "deploy/prometheus", "docs/runbooks", "deploy/grafana")
-    row = (
-        'GENERATION = Metric("muster_experiment_generation", Type.GAUGE, "Generation of its spec.", ONE, '
-        "lean=Lean.ALWAYS)\n"
-    )
+    row = 'GENERATION = Metric("muster_experiment_generation", "Generation of its spec.", ONE, lean=Lean.ALWAYS)\n'
     copy.add("muster/metrics/rows/experiment.py", row, before="COORDINATOR_UP = Metric(")
     copy.add("muster/metrics/rows/experiment.py", "    GENERATION,\n", before="    COORDINATOR_UP,\n")
     line = "    text.add(rows.GENERATION, record.generation)\n"
