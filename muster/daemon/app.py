@@ -276,9 +276,9 @@ class Daemon:
 
     async def latest(self) -> ObjectList[ExperimentRecord]:
         """All Experiments, and the objects of the other served kinds, as the API server has them when it answers."""
-        sources = [Source(experiments.PATH, experiments.decoder_of(self.owners))]
+        sources: list[Source] = [(experiments.PATH, experiments.decoder_of(self.owners))]
         served = (each for each in self.informers.run_kinds.values() if each.served)
-        sources += [Source(each.subject.path, decoder_of(each.kind, self.owners)) for each in served]
+        sources += [(each.subject.path, decoder_of(each.kind, self.owners)) for each in served]
         return await list_latest(self._writing, sources, self.settings, self._sleep)
 
     def take_over(self, latest: ObjectList[ExperimentRecord]) -> None:

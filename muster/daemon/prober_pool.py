@@ -200,7 +200,9 @@ class ProberPool:
                 serving = answer.coordinator.serving
                 waits = serving and not answer.left and (parked is None or parked.done())
                 if waits and isinstance(prober, ReportsChanges):
-                    parked = asyncio.create_task(self._park(uid, target, prober, meter), name=f"parked probe {uid}")
+                    parked = asyncio.create_task(
+                        metered(self._follow(uid, target, prober, meter)), name=f"parked probe {uid}"
+                    )
                 gathered = serving and answer.passed and len(answer.arrived) >= target.expected
                 with suppress(TimeoutError):
                     async with asyncio.timeout(RUNNING_PAUSE if gathered else ASSEMBLING_PAUSE):
@@ -212,9 +214,6 @@ class ProberPool:
                 await asyncio.gather(parked, return_exceptions=True)
             await ras.close()
             await prober.close()
-
-    async def _park(self, uid: str, target: ProbeTarget, prober: ReportsChanges, meter: Meter) -> None:
-        await metered(self._follow(uid, target, prober, meter))
 
     async def _follow(self, uid: str, target: ProbeTarget, prober: ReportsChanges, meter: Meter) -> None:
         async with aclosing(prober.changes()) as changes:

@@ -26,7 +26,6 @@ uid; and where it is older than the record that the other leader wrote, the step
 """
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
 from random import Random
 
 import structlog
@@ -49,12 +48,8 @@ from muster.watchers.experiments import ExperimentRecord
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """One kind's list: its path for all namespaces, and its decoder."""
-
-    path: str
-    decoder: Decoder[ExperimentRecord]
+Source = tuple[str, Decoder[ExperimentRecord]]
+"""One kind's list: its path for all namespaces, and its decoder."""
 
 
 async def list_latest(
@@ -65,15 +60,13 @@ async def list_latest(
     A kind that is not served any more has none.
     """
     found = ObjectList[ExperimentRecord]({}, 0, [])
-    for source in sources:
-        path = in_namespace(settings.namespace, source.path)
+    for everywhere, decoder in sources:
+        path = in_namespace(settings.namespace, everywhere)
         while True:
             try:
-                listed = await list_all(
-                    transport, path, {}, source.decoder, page_size=500, timeout=settings.renew_deadline
-                )
+                listed = await list_all(transport, path, {}, decoder, page_size=500, timeout=settings.renew_deadline)
             except ApiError as error:
-                if isinstance(error, NotFound) and source.path != experiments.PATH:
+                if isinstance(error, NotFound) and everywhere != experiments.PATH:
                     break
                 log.warning("cannot be listed, retrying before the first decision", path=path, error=str(error))
                 await sleep(settings.retry_period)

@@ -39,45 +39,6 @@ NOT_WATCHED = "NotWatchedOver"
 POD = Subject("v1", "Pod", "pods")
 
 
-class WatchedRecorder:
-    """The records of all watched runs. ``clock`` gives wall seconds."""
-
-    def __init__(self, recorder: EventRecorder, instruments: Instruments, clock: Callable[[], float]) -> None:
-        self._recorder = recorder
-        self._instruments = instruments
-        self._clock = clock
-
-    def keep(self, entry: Entry, decision: Decision) -> None:
-        """Take the record of a decision over."""
-        assert entry.watched is not None
-        before = None if entry.record is None else moved(entry.record, decision.moved)
-        known = before is None and self._clock() - entry.watched.created > NEWS
-        keep(entry, decision, self._clock())
-        if known:
-            return
-        self._instruments.transition(entry.plan, before, decision.record)
-        for line in decision.story:
-            log.info(
-                line.message,
-                experiment=entry.title,
-                namespace=entry.seen.namespace,
-                phase=decision.record.phase.value,
-                epoch=line.epoch,
-                reason=line.reason,
-            )
-        if (ref := ref_of(entry)) is not None:
-            self._recorder.record(ref, decision.story)
-
-    def refuse(self, entry: Entry, run: WatchedRun) -> None:
-        """Say once why the object cannot be watched over."""
-        if not entry.problem or entry.problem == run.refused:
-            return
-        run.refused = entry.problem
-        if (ref := ref_of(entry)) is not None:
-            line = StoryLine(self._clock(), 0, NOT_WATCHED, f"it is not watched over: {entry.problem}", warning=True)
-            self._recorder.record(ref, (line,))
-
-
 def ref_of(entry: Entry) -> ExperimentRef | None:
     """What Events are about: the object, or a pod of a set of pods; None where there is none any more."""
     assert entry.watched is not None
@@ -113,7 +74,7 @@ class WatchedSteps:
         self._transport = transport
         self._share = share
         self._events = recorder
-        self._records = WatchedRecorder(recorder, instruments, clock)
+        self._instruments = instruments
         self._outcomes = outcomes
         self._clock = clock
         self._decide = decide
@@ -123,12 +84,12 @@ class WatchedSteps:
     def step(self, entry: Entry, run: WatchedRun) -> Coroutine[Any, Any, None] | None:
         """The decision of one step; returns the request that ends the run, where one is due."""
         if entry.plan is None:
-            self._records.refuse(entry, run)
+            self._refuse(entry, run)
             return None
         run.refused = ""
         decision = self._decide(entry, entry.plan)
         if decision.write:
-            self._records.keep(entry, decision)
+            self._keep(entry, decision)
         self._await_next(entry.plan, decision)
         if self._remarks is not None:
             self._remarks.follow(entry)
@@ -143,6 +104,36 @@ class WatchedSteps:
             self._outcomes.accepted(entry)
             self._outcomes.answered(entry)
         return None
+
+    def _keep(self, entry: Entry, decision: Decision) -> None:
+        """Take the record of a decision over."""
+        assert entry.watched is not None
+        before = None if entry.record is None else moved(entry.record, decision.moved)
+        known = before is None and self._clock() - entry.watched.created > NEWS
+        keep(entry, decision, self._clock())
+        if known:
+            return
+        self._instruments.transition(entry.plan, before, decision.record)
+        for line in decision.story:
+            log.info(
+                line.message,
+                experiment=entry.title,
+                namespace=entry.seen.namespace,
+                phase=decision.record.phase.value,
+                epoch=line.epoch,
+                reason=line.reason,
+            )
+        if (ref := ref_of(entry)) is not None:
+            self._events.record(ref, decision.story)
+
+    def _refuse(self, entry: Entry, run: WatchedRun) -> None:
+        """Say once why the object cannot be watched over."""
+        if not entry.problem or entry.problem == run.refused:
+            return
+        run.refused = entry.problem
+        if (ref := ref_of(entry)) is not None:
+            line = StoryLine(self._clock(), 0, NOT_WATCHED, f"it is not watched over: {entry.problem}", warning=True)
+            self._events.record(ref, (line,))
 
     async def _end(self, entry: Entry, run: WatchedRun, plan: Plan, action: EndRun) -> None:
         """Say it once, and then do it. What is refused is tried again after the refusal's pause."""
