@@ -15,7 +15,7 @@ from pathlib import Path
 import structlog
 
 from muster.daemon.settings import Settings
-from muster.reconcilers.render.progress import Endpoint
+from muster.reconcilers.render.environment import Endpoint
 
 log = structlog.get_logger()
 

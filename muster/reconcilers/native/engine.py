@@ -29,10 +29,9 @@ from muster.reconcilers.native.delete import collect_pods, delete_pods, stop_pod
 from muster.reconcilers.queue import carry_out_for_queue, let_go
 from muster.reconcilers.refs import ref_of
 from muster.reconcilers.render.encode import Unrenderable, to_json
-from muster.reconcilers.render.environment import NO_RESTARTS, Restarts
+from muster.reconcilers.render.environment import NO_RESTARTS, Endpoint, Restarts
 from muster.reconcilers.render.placement import placed
 from muster.reconcilers.render.pod import PodTemplate, identity
-from muster.reconcilers.render.progress import Endpoint
 from muster.reconcilers.render.service import render_service
 from muster.reconcilers.requests.adoption import as_sent, recognise
 from muster.reconcilers.requests.batch import Batch, Calls, delete_options
