@@ -3,9 +3,9 @@
 Variables keep their order: ``$(NAME)`` refers to a variable listed earlier.
 
 With ``spec.progressEndpoint`` they say how a member finds that endpoint, and proves which pod it is. Their names are
-Kubeflow Trainer's, of both alphas (``muster.api.trainer_status``). The token is a projected one of the
-pod's service account, for this run and nothing else: no API server takes it. The authority is an annotation of the pod
-that the same volume shows as a file, so neither a ConfigMap nor a right to make one is needed (as ADR 54).
+Kubeflow Trainer's, of both alphas (``muster.api.trainer_status``). The token is a projected one of the pod's service
+account, for this run and nothing else: no API server takes it. The authority is an annotation of the pod that the same
+volume shows as a file, so neither a ConfigMap nor a right to make one is needed (as ADR 54).
 """
 
 from collections.abc import Mapping
