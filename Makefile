@@ -145,7 +145,7 @@ docs: $(READY) ## Write the generated files anew: CRD, manifest reference, metri
 	@$(BIN)/python -m muster.api.schema.crd > deploy/crds/experiments.muster.dev.yaml
 	@$(BIN)/python -m tests.manifest_reference > docs/manifest-reference.md
 	@$(BIN)/python -m tests.watched_kinds_page docs/watched-runs.md
-	@$(BIN)/python -m muster.metrics.docs > docs/metrics.md
+	@$(BIN)/python -m deploy.metrics_page > docs/metrics.md
 	@$(BIN)/python -m muster.cli.reference > docs/cli.md
 	@$(BIN)/python -m tests.compatibility.page > docs/compatibility.md
 	@$(BIN)/python -m deploy.reasons

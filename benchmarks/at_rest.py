@@ -17,7 +17,7 @@ import aiohttp
 from benchmarks.harness.result import Result
 from muster.api.schema.crd import custom_resource_definition
 from muster.local.apiserver import ApiServer
-from muster.local.kubeconfig import write_kubeconfig
+from muster.local.home import write_kubeconfig
 
 BUDGET = 80.0
 SETTLED = 3.0

@@ -105,7 +105,8 @@ class Fleet:
         self._reached: tuple[Callable[[], bool], asyncio.Event] | None = None
         self.caches = Informers(
             connection,
-            ErrorBoundary(self.index, self.queue.add, lambda _place: None),
+            self.index,
+            ErrorBoundary(self.index, lambda _place: None),
             namespace="",
             times=Times(time.monotonic, Random(1), asyncio.sleep),
             settings=ReflectorSettings(),

@@ -23,7 +23,6 @@ from benchmarks.harness.result import Result
 from muster.api.goodput import Bucket, Goodput
 from muster.metrics.collector import ExperimentCollector, Subject
 from muster.metrics.exposition import Seen, look, write
-from muster.state.policies import deadline
 from muster.state.view.progress import StepReport
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record, StoryLine
@@ -101,7 +100,7 @@ def _holding(plan: Plan) -> Plan:
 def collector(running: int, finished: int = 0, troubled: int = 0) -> ExperimentCollector:
     """What is scraped of them."""
     found = subjects(running, finished, troubled)
-    return ExperimentCollector(lambda: found, lambda: NOW + 60, deadline.ends)
+    return ExperimentCollector(lambda: found, lambda: NOW + 60)
 
 
 def measure(experiments: ExperimentCollector, *, gzipped: bool = True) -> tuple[Measured, bytes]:

@@ -3,7 +3,6 @@
 The page is to be there within a second. The budget leaves most of it to the network and to the browser.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benchmarks.harness.gangs import gang, pod, roll, seen
@@ -12,10 +11,7 @@ from benchmarks.harness.result import Result
 from muster.daemon.web.page.runbooks import Runbooks
 from muster.daemon.web.pages import Pages
 from muster.metrics.collector import Subject
-from muster.state.policies.deadline import ends
-from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Phase, Record, RollCall
-from muster.state.vocabulary.rules import ClockName
 
 RANKS, NOW = 10_000, 1_800_000_000.0
 ANSWERS, ROUNDS = 1, 10
@@ -39,10 +35,6 @@ class One:
         """It, if that is its name."""
         plan = self.subject.plan
         return self.subject if (namespace, name) == (plan.namespace, plan.title) else None
-
-    def clocks(self, plan: Plan, record: Record) -> Mapping[ClockName, float]:
-        """Its running clocks."""
-        return ends(plan, record)
 
 
 def large() -> Subject:

@@ -4,22 +4,18 @@ Both walk over all experiments in slices, between which the loop goes on. In the
 missing rank, and the others have finished; in the worst one all of them run.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from benchmarks.harness.loop_lag import LAG_BUDGET, cost
 from benchmarks.harness.result import Result
 from benchmarks.scrape import NOW, subjects
-from muster.daemon.web.listing import MOST, Query, listing
+from muster.daemon.web.fleet import MOST, Query, listing
 from muster.daemon.web.page.runbooks import Runbooks
 from muster.daemon.web.pages import Pages
 from muster.daemon.web.readers import Anyone
 from muster.metrics.collector import Subject
-from muster.state.policies.deadline import ends
-from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.record import Record
-from muster.state.vocabulary.rules import ClockName
 
 EXPERIMENTS, RUNNING = 100_000, 2_000
 BUDGET = 5.0
@@ -40,10 +36,6 @@ class All:
         """Never asked for."""
         raise LookupError(f"{namespace}/{name}")
 
-    def clocks(self, plan: Plan, record: Record) -> Mapping[ClockName, float]:
-        """Its running clocks."""
-        return ends(plan, record)
-
 
 def run() -> list[Result]:
     """Answer as the server does, without the socket."""
@@ -54,7 +46,7 @@ def run() -> list[Result]:
         pages = Pages(index, lambda: "leading", lambda: NOW + 60, Runbooks("https://example.org/runbooks"))
         answers: dict[str, Callable[[], Awaitable[object]]] = {
             "page": partial(pages.fleet, Anyone(), {}),
-            "listing of what hurts": partial(listing, index.here, index.clocks, NOW + 60, query),
+            "listing of what hurts": partial(listing, index.here, NOW + 60, query),
         }
         for name, answer in answers.items():
             cpu, lag, _ = cost(answer)

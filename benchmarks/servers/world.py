@@ -16,8 +16,8 @@ from typing import Any
 from benchmarks.servers.memory_api import MemoryApi, Object
 from muster.api.names import API_VERSION, KIND, LABEL_EPOCH, LABEL_RANK, LABEL_UID
 from muster.api.values.timestamps import whole_time
-from muster.daemon import logs
 from muster.daemon.app import Daemon
+from muster.daemon.main import configure_logs
 from muster.daemon.settings import Settings
 from muster.kube.paths import core
 from muster.reconcilers.refs import experiment_path
@@ -195,4 +195,4 @@ def _log_to_nowhere() -> None:
     The file is never closed: the loggers hold it.
     """
     with redirect_stderr(Path(os.devnull).open("w")):
-        logs.configure("json", "info")
+        configure_logs("json", "info")

@@ -30,7 +30,7 @@ from muster.client.member import Member, MemberChange, member_of, members_of, re
 from muster.client.snapshot import ExperimentChange, Snapshot, experiments_path, known_kind, snapshot_of
 from muster.client.subjects import collection_path, ours, parse, refuse_to_ask, refuse_watched, subject_of
 from muster.client.waiting import Until, wait
-from muster.kube.listwatch.changes import changes
+from muster.kube.listwatch.informer import changes
 from muster.kube.paths import core
 from muster.kube.resources import ResourceClient
 from muster.kube.transport import Transport

@@ -95,8 +95,7 @@ class ObjectSource:
         found = await self._resources.list(
             core(self._namespace, "events"), {"fieldSelector": f"{about},reportingComponent={MANAGER}"}
         )
-        said = [each for each in map(event_summary, found) if each.at is not None and each.reason != INCIDENT]
-        return max(said, key=lambda each: (each.at or 0.0, each.reason in LASTING), default=None)
+        return _last_said(map(event_summary, found))
 
 
 async def list_all(resources: ResourceClient, subject: Subject, namespace: str | None) -> list[Snapshot]:
@@ -256,11 +255,8 @@ def as_musterd_said(
 
     musterd knows the roll, and how long a run has been as it is. A verdict of the object's own controller stands. An
     Event of what happened once, such as the end of a member that was replaced, is no sentence of how the run is now.
-    The Event that names the incident of a Stuck run takes nothing back.
-    Events have whole seconds: of those of one second the one that says what lasts counts.
     """
-    said = [each for each in events if each.source == MANAGER and each.at is not None and each.reason != INCIDENT]
-    last = max(said, key=lambda each: (each.at or 0.0, each.reason in LASTING), default=None)
+    last = _last_said(each for each in events if each.source == MANAGER)
     if (
         last is None
         or last.reason not in LASTING
@@ -273,6 +269,15 @@ def as_musterd_said(
     conditions = tuple(_stuck_since(each, last) for each in status.conditions)
     message = f"{last.message} (musterd's last Event)"
     return structs.replace(status, reason=last.reason, message=message, conditions=conditions)
+
+
+def _last_said(events: Iterable[EventSummary]) -> EventSummary | None:
+    """Return what musterd said last, by its Events. The one that names the incident of a Stuck run takes nothing back.
+
+    Events have whole seconds: of those of one second the one that says what lasts counts.
+    """
+    said = (each for each in events if each.at is not None and each.reason != INCIDENT)
+    return max(said, key=lambda each: (each.at or 0.0, each.reason in LASTING), default=None)
 
 
 def _stuck_since(condition: Condition, said: EventSummary) -> Condition:

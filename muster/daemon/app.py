@@ -20,34 +20,30 @@ from muster.api.errors import ApiError
 from muster.api.values.accelerators import Accelerators
 from muster.api.values.owners import OwnerLabels
 from muster.api.values.retention import Retention
-from muster.daemon.election import elector_of
+from muster.daemon.clocks import READ_EVERY, LoopLagMonitor, WallClock
 from muster.daemon.event_recorder import EventRecorder
 from muster.daemon.experiments.error_boundary import ErrorBoundary
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.experiments.lookup import find, invalid, subjects
 from muster.daemon.experiments.sent import Hearing, PodIdentity, SentIntake
-from muster.daemon.incidents.node_history import NodeHistory
-from muster.daemon.incidents.node_places import NodePlaces
+from muster.daemon.incidents.node_history import NodeHistory, NodePlaces
 from muster.daemon.incidents.watch import IncidentWatch
 from muster.daemon.informers import Informers, Times
-from muster.daemon.loop_lag import LoopLagMonitor
 from muster.daemon.prober_pool import Prober, ProberPool, prober_of
-from muster.daemon.progress_endpoint import endpoint_for
+from muster.daemon.remarks import RemarkReader
 from muster.daemon.settings import Settings
 from muster.daemon.steps.controller import Controller
 from muster.daemon.steps.status_writer import ref_of
-from muster.daemon.takeover import Source, list_latest, stand_by, take_over
+from muster.daemon.steps.watched import ref_of as ref_of_watched
+from muster.daemon.takeover import Source, elector_of, list_latest, stand_by, take_over
 from muster.daemon.tasks import Tasks
-from muster.daemon.wall_clock import TICK, WallClock
-from muster.daemon.watched.recording import ref_of as ref_of_watched
-from muster.daemon.watched.remarks import RemarkReader
-from muster.daemon.watched.watches import WatchedWatches
+from muster.daemon.watched import WatchedWatches, report
+from muster.daemon.web.certificate import endpoint_for
 from muster.daemon.web.health import DaemonHealth
 from muster.daemon.web.live import Changes
 from muster.kinds.registry.run_kinds import RUN_KINDS, runs
-from muster.kube.denials import Denials
 from muster.kube.fair_share import ALONE, FairShare
-from muster.kube.instrumented import MeasuredTransport, labels
+from muster.kube.instrumented import Denials, MeasuredTransport, labels
 from muster.kube.leaderelection.fence import FencedTransport
 from muster.kube.listwatch.listing import ObjectList
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
@@ -56,17 +52,13 @@ from muster.kube.workqueue import WorkQueue
 from muster.metrics.collector import ExperimentCollector, Invalid, Subject
 from muster.metrics.incidents import IncidentCollector
 from muster.metrics.instruments import Instruments, Traced
-from muster.metrics.leadership import LeadershipCollector
-from muster.metrics.rights import RightsCollector
-from muster.metrics.watch import WatchCollector
+from muster.metrics.own_state import LeadershipCollector, RightsCollector, WatchCollector
 from muster.reconcilers.native.engine import NativeEngine
 from muster.state.facts.incidents.places import Places
-from muster.state.policies import deadline
 from muster.state.view.roll import RollAnswer
 from muster.state.vocabulary.actions import ProbeTarget
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Record, StoryLine
-from muster.state.vocabulary.rules import ClockName
 from muster.tracking.entry import Entry
 from muster.tracking.watched_index import WatchedIndex
 from muster.watchers import experiments
@@ -120,7 +112,7 @@ class Daemon:
         self.index = ExperimentIndex(
             wanted=self._wanted, gone=self._gone, retention=Retention.of_list(settings.retention)
         )
-        self.boundary = ErrorBoundary(self.index, self._requeue, self.instruments.failed)
+        self.boundary = ErrorBoundary(self.index, self.instruments.failed)
         self.loop_lag = LoopLagMonitor(self.instruments.lagged)
         self.probers = ProberPool(
             self._heard,
@@ -132,6 +124,7 @@ class Daemon:
         self.recorder = EventRecorder(writing, others, instance, self.instruments.failed)
         self.informers = Informers(
             transport,
+            self.index,
             self.boundary,
             namespace=settings.namespace,
             times=Times(monotonic, random, sleep),
@@ -149,7 +142,7 @@ class Daemon:
                 settings.watched,
                 ours=partial(runs, settings.run),
                 count=self.instruments.failed,
-                report=_report,
+                report=report,
                 alone=settings.alone,
             ),
             settings.watched,
@@ -183,7 +176,6 @@ class Daemon:
         self.runs = ExperimentCollector(
             lambda: self.index if self.leading else (),
             clock,
-            deadlines=deadline.ends,
             invalid=lambda: self.invalid() if self.leading else (),
             accelerators=self.accelerators,
         )
@@ -238,10 +230,6 @@ class Daemon:
         """The experiment of that name, or the object of another kind (``jobset/train``); None where there is none."""
         return find(self.index, namespace, name)
 
-    def clocks(self, plan: Plan, record: Record) -> Mapping[ClockName, float]:
-        """The running clocks of an experiment and the wall second each runs out."""
-        return deadline.ends(plan, record)
-
     @property
     def leader_address(self) -> str:
         """Where the progress endpoint of the daemon that leads is; empty where that is not known, or it is this one."""
@@ -288,9 +276,9 @@ class Daemon:
 
     async def latest(self) -> ObjectList[ExperimentRecord]:
         """All Experiments, and the objects of the other served kinds, as the API server has them when it answers."""
-        sources = [Source(experiments.PATH, experiments.decoder_of(self.owners))]
+        sources: list[Source] = [(experiments.PATH, experiments.decoder_of(self.owners))]
         served = (each for each in self.informers.run_kinds.values() if each.served)
-        sources += [Source(each.subject.path, decoder_of(each.kind, self.owners)) for each in served]
+        sources += [(each.subject.path, decoder_of(each.kind, self.owners)) for each in served]
         return await list_latest(self._writing, sources, self.settings, self._sleep)
 
     def take_over(self, latest: ObjectList[ExperimentRecord]) -> None:
@@ -323,7 +311,7 @@ class Daemon:
     async def _watch_clock(self) -> None:
         """Read the wall clock often enough to notice a step while nothing else happens."""
         while True:
-            await self._sleep(TICK)
+            await self._sleep(READ_EVERY)
             self._wall_clock()
             self._hearing.since()
 
@@ -344,7 +332,8 @@ class Daemon:
 
     def _step(self, uid: str) -> Coroutine[Any, Any, None] | None:
         """Decide about an experiment; rebuild it first if a change of it failed."""
-        self.informers.repair(uid)
+        if uid in self.boundary.damaged:
+            self.boundary.repair(uid, self.informers.cached(uid))
         return self.controller.step(uid)
 
     def _step_failed(self, uid: str, error: Exception) -> float | None:
@@ -364,12 +353,9 @@ class Daemon:
         self.nodes.changed(plan, old, new)
 
     def _wanted(self, uid: str) -> None:
+        """Something of that experiment has changed: show it, and let this daemon decide about it if it leads."""
         self.changes.changed(uid)
-        if uid not in self.boundary.damaged:  # else its retry waits in the queue, with a delay that grows
-            self._requeue(uid)
-
-    def _requeue(self, uid: str) -> None:
-        if self.leading:
+        if self.leading and uid not in self.boundary.damaged:  # else its retry waits, with a delay that grows
             self.controller.changed(uid)
 
     def _advanced(self) -> None:
@@ -383,7 +369,7 @@ class Daemon:
         """Workloads can be read now, or not any more: that concerns all experiments that have a queue."""
         for entry in self.index:
             if entry.plan is not None and (entry.plan.queue is not None or entry.plan.watching.local_queue):
-                self._requeue(entry.seen.uid)
+                self._wanted(entry.seen.uid)
 
     def _tell(self, plan: Plan, line: StoryLine) -> None:
         """Write an Event about a run that is in no story of its status."""
@@ -397,8 +383,3 @@ class Daemon:
         self.probers.aim(uid, None)
         if self.leading:
             self.controller.gone(uid)
-
-
-def _report(message: str, **fields: Any) -> None:
-    """Log what a watched object causes; an exception is an error."""
-    (log.error if "exc_info" in fields else log.warning)(message, **fields)

@@ -12,7 +12,8 @@ from muster.api.errors import ApiError, Forbidden, NotFound
 from muster.api.names import KIND, QUEUE_LABEL, SELECTOR, selector_of
 from muster.api.values.owners import NONE, OwnerLabels
 from muster.daemon.experiments.error_boundary import ErrorBoundary
-from muster.daemon.run_kinds.watching import KindWatch, ends_with_its_kind
+from muster.daemon.experiments.index import Cached, ExperimentIndex
+from muster.daemon.kind_watch import KindWatch, ends_with_its_kind
 from muster.kinds.declaration.run_kind import RunKind
 from muster.kube.listwatch.listing import list_all
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
@@ -60,6 +61,7 @@ class Informers:
     def __init__(
         self,
         transport: Transport,
+        index: ExperimentIndex,
         boundary: ErrorBoundary,
         *,
         namespace: str,
@@ -71,28 +73,29 @@ class Informers:
         owners: OwnerLabels = NONE,
         queue_turned: Callable[[], None] = lambda: None,
     ) -> None:
-        """``advanced`` is called whenever a cache has advanced. An empty ``namespace`` means every namespace.
+        """Changes go to the ``index``, through the ``boundary``. An empty ``namespace`` means every namespace.
+
+        ``advanced`` is called whenever a cache has advanced.
 
         The kinds of ``run_kinds`` are watched from when the API server serves them. ``kueue``: so are Workloads, and
         ``queue_turned`` is called when they can be read, or not any more.
         """
         self._transport = transport
-        self._boundary = boundary
         self._settings = settings
         self._advanced = advanced
         self._monotonic = times.monotonic
+        experiment_changed = boundary.around(index.experiment_changed)
         self._experiments = Store[ExperimentRecord](
-            boundary.experiment_changed,
+            experiment_changed,
             self._reached,
             experiments.stripped,
-            self._back("experiments", boundary.experiments_went_back),
-            boundary.undone,
+            self._back("experiments", index.experiments_went_back),
+            index.undone,
         )
-        self._pods = Store[Pod](
-            boundary.pod_changed, self._reached, on_back=self._back("pods", boundary.pods_went_back)
-        )
-        self._services = Store[ServiceRecord](boundary.service_changed, self._reached)
-        self._workloads = Store[Workload](boundary.workload_changed, self._workloads_reached)
+        pod_changed, pods_back = boundary.around(index.pod_changed), self._back("pods", index.pods_went_back)
+        self._pods = Store[Pod](pod_changed, self._reached, on_back=pods_back)
+        self._services = Store[ServiceRecord](boundary.around(index.service_changed), self._reached)
+        self._workloads = Store[Workload](boundary.around(index.workload_changed), self._workloads_reached)
         self._queue_turned = queue_turned
         self._unserved: str = "" if kueue else DISABLED
         """Why the kind Workload cannot be read; empty while it can, or while that is not known."""
@@ -129,11 +132,11 @@ class Informers:
         for kind in run_kinds:
             subject, decoder = kind.subject, decoder_of(kind, owners)
             store = self._run_kinds[subject.plural] = Store[ExperimentRecord](
-                boundary.experiment_changed,
+                experiment_changed,
                 self._reached,
                 experiments.stripped,
-                self._back(subject.plural, partial(boundary.experiments_went_back, kind=subject.kind)),
-                boundary.undone,
+                self._back(subject.plural, partial(index.experiments_went_back, kind=subject.kind)),
+                index.undone,
             )
             followed = reflector(subject.path, {}, decoder, store, ends_with_its_kind)
             self.run_kinds[subject.plural] = KindWatch(
@@ -206,19 +209,14 @@ class Informers:
             log.warning("an object is older than it is known, as after the restoration of a backup", resource=plural)
             reflector.list_again()
 
-    def repair(self, uid: str) -> None:
-        """Rebuild that experiment from the caches, if a change of one of its objects failed. Raises what that raises.
-
-        Walks over all pods: 10 ms for 100,000.
-        """
-        if uid in self._boundary.damaged:
-            self._boundary.repair(
-                uid,
-                any(store.get(uid) is not None for store in (self._experiments, *self._run_kinds.values())),
-                [pod for pod in self._pods if pod.owner == uid],
-                [service for service in self._services if service.owner == uid],
-                [workload for workload in self._workloads if workload.ours and workload.owner == uid],
-            )
+    def cached(self, uid: str) -> Cached:
+        """Return what the caches have of that experiment. Walks over all pods: 10 ms for 100,000."""
+        return Cached(
+            any(store.get(uid) is not None for store in (self._experiments, *self._run_kinds.values())),
+            [pod for pod in self._pods if pod.owner == uid],
+            [service for service in self._services if service.owner == uid],
+            [workload for workload in self._workloads if workload.ours and workload.owner == uid],
+        )
 
     def _back(self, name: str, then: Callable[[int], None]) -> Callable[[int], None]:
         """What is called when the list of that kind is older than its cache: the other kinds are listed again, too.

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import gc
+import logging
 import os
 import signal
 import socket
@@ -12,7 +13,7 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from random import SystemRandom
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import structlog
@@ -21,17 +22,15 @@ from pydantic import ValidationError
 import muster
 from muster import extras
 from muster.api.errors import ApiError
-from muster.daemon import logs
 from muster.daemon.app import Daemon
-from muster.daemon.progress_endpoint import authority_in
 from muster.daemon.settings import Settings, from_command_line
 from muster.daemon.web.bundles import Bundles
-from muster.daemon.web.certificate import ServerCertificate
+from muster.daemon.web.certificate import ServerCertificate, authority_in
 from muster.daemon.web.connections import Listener
 from muster.daemon.web.health import HealthServer
 from muster.daemon.web.live import Streams
-from muster.daemon.web.progress.pod_tokens import PodTokens
-from muster.daemon.web.progress.server import StatusServer
+from muster.daemon.web.pod_tokens import PodTokens
+from muster.daemon.web.progress import StatusServer
 from muster.daemon.web.readers import Anyone, TokenAuthenticator, is_loopback
 from muster.daemon.web.reviews import Reviews
 from muster.daemon.web.server import HttpServer
@@ -54,7 +53,7 @@ def main() -> None:
             where = ".".join(str(part) for part in problem["loc"]) or "settings"
             sys.stderr.write(f"musterd: {where}: {problem['msg']}; `musterd --help` lists every setting\n")
         sys.exit(UNUSABLE)
-    logs.configure(settings.log_format, settings.log_level)
+    configure_logs(settings.log_format, settings.log_level)
     sys.exit(_runner(settings)(serve(settings)))
 
 
@@ -144,6 +143,34 @@ async def serve(settings: Settings) -> int:
         await connection.aclose()
     log.info("musterd has ended", clean=clean)
     return 0 if clean else 1
+
+
+def configure_logs(form: Literal["auto", "json", "pretty"], level: str) -> None:
+    """Set logging up for the whole process: one JSON object per line, or coloured text on a terminal, on stderr.
+
+    A traceback is logged without the values of local variables, which structlog adds by default: those of a request or
+    of a review hold tokens.
+    """
+    pretty = form == "pretty" or (form == "auto" and sys.stderr.isatty())
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    rendering: list[structlog.typing.Processor] = (
+        [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
+        if pretty
+        else [
+            structlog.processors.ExceptionRenderer(structlog.tracebacks.ExceptionDictTransformer(show_locals=False)),
+            structlog.processors.JSONRenderer(),
+        ]
+    )
+    structlog.configure(
+        processors=shared + rendering,
+        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
 
 
 def certificate_of(settings: Settings) -> ServerCertificate | None:

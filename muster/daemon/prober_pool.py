@@ -10,6 +10,7 @@ Where members let NCCL's RAS be asked, and no process of theirs publishes the sa
 once the roll has been complete, also while the coordinator does not answer.
 
 Answers without a serving coordinator are dropped while the daemon's own event loop lags: the lag may be the cause.
+What a coordinator says in words is of the run's own programs, so the secrets of the run are taken out (``private``).
 """
 
 import asyncio
@@ -20,10 +21,12 @@ from typing import Protocol, runtime_checkable
 
 import structlog
 
+from muster.api.values.secrets.environment import secrets_of, without_secrets
 from muster.state.view.roll import RollAnswer
 from muster.state.vocabulary.actions import ProbeTarget
 from muster.state.vocabulary.coordinator import AGENT, DASHBOARD, ProbeKind
-from muster.watchers.probes.bounded.metered import Meter, metered
+from muster.state.vocabulary.plan import Plan
+from muster.watchers.probes.bounded.cost import Meter, metered
 from muster.watchers.probes.nccl import RasProbe
 from muster.watchers.probes.ray import RayProbe
 from muster.watchers.probes.torch import TorchProbe
@@ -43,12 +46,17 @@ class Prober(Protocol):
         """Ask once."""
         ...
 
-    def changes(self) -> AsyncGenerator[RollAnswer, None]:
-        """Yield an answer whenever the coordinator reports a change."""
-        ...
-
     async def close(self) -> None:
         """Close the connection."""
+        ...
+
+
+@runtime_checkable
+class ReportsChanges(Protocol):
+    """A prober of a coordinator that can be waited for."""
+
+    def changes(self) -> AsyncGenerator[RollAnswer, None]:
+        """Yield an answer whenever the coordinator reports a change."""
         ...
 
 
@@ -190,8 +198,11 @@ class ProberPool:
                 if last:
                     look.over.set()
                 serving = answer.coordinator.serving
-                if serving and not answer.left and (parked is None or parked.done()):
-                    parked = asyncio.create_task(self._park(uid, target, prober, meter), name=f"parked probe {uid}")
+                waits = serving and not answer.left and (parked is None or parked.done())
+                if waits and isinstance(prober, ReportsChanges):
+                    parked = asyncio.create_task(
+                        metered(self._follow(uid, target, prober, meter)), name=f"parked probe {uid}"
+                    )
                 gathered = serving and answer.passed and len(answer.arrived) >= target.expected
                 with suppress(TimeoutError):
                     async with asyncio.timeout(RUNNING_PAUSE if gathered else ASSEMBLING_PAUSE):
@@ -204,10 +215,7 @@ class ProberPool:
             await ras.close()
             await prober.close()
 
-    async def _park(self, uid: str, target: ProbeTarget, prober: Prober, meter: Meter) -> None:
-        await metered(self._follow(uid, target, prober, meter))
-
-    async def _follow(self, uid: str, target: ProbeTarget, prober: Prober, meter: Meter) -> None:
+    async def _follow(self, uid: str, target: ProbeTarget, prober: ReportsChanges, meter: Meter) -> None:
         async with aclosing(prober.changes()) as changes:
             async for answer in changes:
                 await self._take(uid, target, answer)
@@ -271,3 +279,24 @@ def prober_of(clock: Callable[[], float]) -> Callable[[ProbeTarget], Prober]:
         return factory(target, clock)
 
     return make
+
+
+def private(answer: RollAnswer, plan: Plan | None) -> RollAnswer:
+    """The answer without the values of secrets in the plan's environment, and without what looks like a credential."""
+    work = answer.work
+    if not (answer.errors or (work and work.message) or answer.detail or answer.lacks or answer.unmet):
+        return answer
+    groups = plan.groups if plan is not None else ()
+    secrets = secrets_of(*(group.template.get("spec") for group in groups))
+
+    def cleaned(text: str) -> str:
+        return without_secrets(text, secrets)
+
+    return replace(
+        answer,
+        detail=cleaned(answer.detail),
+        lacks=cleaned(answer.lacks),
+        unmet=cleaned(answer.unmet),
+        errors=tuple(error._replace(text=cleaned(error.text)) for error in answer.errors),
+        work=work._replace(message=cleaned(work.message)) if work is not None else None,
+    )

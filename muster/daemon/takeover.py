@@ -1,4 +1,4 @@
-"""What a new leader forgets and reads again before its first step.
+"""How this daemon takes part in an election, and what a new leader forgets and reads again before its first step.
 
 A standby's caches are warm but may lag, and a daemon that leads again remembers what it knew before another led. A step
 that writes the status would fail on a stale record, but a step that has nothing to write goes on to its actions at
@@ -26,7 +26,7 @@ uid; and where it is older than the record that the other leader wrote, the step
 """
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from random import Random
 
 import structlog
 
@@ -35,6 +35,9 @@ from muster.daemon.experiments.error_boundary import ErrorBoundary
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.informers import in_namespace
 from muster.daemon.settings import Settings
+from muster.kube.leaderelection.elector import Elector
+from muster.kube.leaderelection.lease import Leases
+from muster.kube.leaderelection.rules import Terms
 from muster.kube.listwatch.events import Decoder
 from muster.kube.listwatch.listing import ObjectList, list_all
 from muster.kube.transport import Transport
@@ -45,12 +48,8 @@ from muster.watchers.experiments import ExperimentRecord
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """One kind's list: its path for all namespaces, and its decoder."""
-
-    path: str
-    decoder: Decoder[ExperimentRecord]
+Source = tuple[str, Decoder[ExperimentRecord]]
+"""One kind's list: its path for all namespaces, and its decoder."""
 
 
 async def list_latest(
@@ -61,15 +60,13 @@ async def list_latest(
     A kind that is not served any more has none.
     """
     found = ObjectList[ExperimentRecord]({}, 0, [])
-    for source in sources:
-        path = in_namespace(settings.namespace, source.path)
+    for everywhere, decoder in sources:
+        path = in_namespace(settings.namespace, everywhere)
         while True:
             try:
-                listed = await list_all(
-                    transport, path, {}, source.decoder, page_size=500, timeout=settings.renew_deadline
-                )
+                listed = await list_all(transport, path, {}, decoder, page_size=500, timeout=settings.renew_deadline)
             except ApiError as error:
-                if isinstance(error, NotFound) and source.path != experiments.PATH:
+                if isinstance(error, NotFound) and everywhere != experiments.PATH:
                     break
                 log.warning("cannot be listed, retrying before the first decision", path=path, error=str(error))
                 await sleep(settings.retry_period)
@@ -84,6 +81,7 @@ def take_over(
     index: ExperimentIndex, boundary: ErrorBoundary, queue: WorkQueue, latest: ObjectList[ExperimentRecord]
 ) -> None:
     """Reset what an earlier leadership learned, take in the ``latest`` records, and requeue every experiment."""
+    changed = boundary.around(index.experiment_changed)
     for entry in list(index):
         view, seen = entry.view, entry.seen
         view.engine.reset()
@@ -91,7 +89,7 @@ def take_over(
         entry.step = 0.0  # the record is of another leader's clock
         now = latest.objects.get(seen.uid)
         if now is not None and now.resource_version > seen.resource_version:
-            boundary.experiment_changed(seen, now)
+            changed(seen, now)
         queue.forget(seen.uid)
         queue.add(seen.uid)
     for uid in index.orphaned():
@@ -104,3 +102,26 @@ def stand_by(index: ExperimentIndex, queue: WorkQueue) -> None:
     """Remove every experiment and its timers from the queue."""
     for entry in index:
         queue.forget(entry.seen.uid)
+
+
+def elector_of(
+    settings: Settings,
+    transport: Transport,
+    instance: str,
+    *,
+    clock: Callable[[], float],
+    monotonic: Callable[[], float],
+    random: Random,
+) -> Elector | None:
+    """The elector that the settings ask for, if any. Two lives of one ``instance`` are two candidates."""
+    if not settings.leader_elect:
+        return None
+    host = f"[{settings.progress_address}]" if ":" in settings.progress_address else settings.progress_address
+    address = f"{host}:{settings.progress_port}" if host and settings.progress_port else ""
+    return Elector(
+        Leases(transport, settings.lease_namespace or "default", settings.lease_name, clock, address),
+        f"{instance}_{random.getrandbits(64):016x}",
+        Terms(settings.lease_duration, settings.renew_deadline, settings.retry_period),
+        monotonic=monotonic,
+        random=random,
+    )

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
+from muster.kube.listwatch.decoder import Unstructured, unstructured
 from muster.kube.listwatch.listing import list_all
-from muster.kube.listwatch.whole_objects import Unstructured, unstructured
 from muster.kube.metadata import read
 from muster.kube.transport import Transport
 from muster.kube.unstructured import Json

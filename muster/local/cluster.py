@@ -29,8 +29,7 @@ from muster.api.errors import MusterError
 from muster.api.schema.crd import custom_resource_definition
 from muster.kube.authentication.kubeconfig import KubeConfig
 from muster.local.apiserver import ApiServer
-from muster.local.home import Announcement, Home
-from muster.local.kubeconfig import write_kubeconfig
+from muster.local.home import Announcement, Home, write_kubeconfig
 from muster.local.node import AgentError, Isolation, NodeAgent
 from muster.local.reduced_crds import run_kinds_crds
 

@@ -11,6 +11,9 @@
     <state>/runs/          a state directory for each cluster that ``muster run`` starts for itself
 
 Only the lock shows that a cluster runs: a ``cluster.json`` whose lock is free was left by a crash.
+
+The kubeconfig is for kubectl and all client libraries. It is written as JSON, which is valid YAML (client-go and
+kubernetes-asyncio read it with a YAML parser).
 """
 
 import fcntl
@@ -238,4 +241,28 @@ def _write(path: Path, content: msgspec.Struct) -> None:
     """Replace a file in one step, so that a reader never sees a part of it."""
     draft = path.with_name(path.name + ".new")
     draft.write_bytes(msgspec.json.encode(content))
+    draft.replace(path)
+
+
+NAME = "muster-local"
+
+
+def write_kubeconfig(path: Path, *, url: str, token: str, ca: bytes | None = None, namespace: str = "default") -> None:
+    """Write ``path``, with mode 0600 from the start. An existing file is replaced in one step."""
+    cluster: dict[str, object] = {"server": url}
+    if ca is not None:
+        cluster["certificate-authority-data"] = msgspec.json.decode(msgspec.json.encode(ca))  # bytes become base64
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": NAME, "cluster": cluster}],
+        "users": [{"name": NAME, "user": {"token": token}}],
+        "contexts": [{"name": NAME, "context": {"cluster": NAME, "user": NAME, "namespace": namespace}}],
+        "current-context": NAME,
+    }
+    draft = path.with_name(path.name + ".new")
+    draft.unlink(missing_ok=True)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
     draft.replace(path)

@@ -146,4 +146,4 @@ RETRIED = (
 ERRORS = tuple((place,) for place in PLACES)
 PROBES = tuple((kind, state) for kind, state in product(ProbeKind, CoordinatorState) if not kind.passive)
 POSTS = tuple((outcome,) for outcome in ("accepted", "refused", "too-many", "unavailable"))
-"""How the progress endpoint answers (``daemon.web.progress.server``)."""
+"""How the progress endpoint answers (``daemon.web.progress``)."""

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Protocol
 
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
@@ -23,8 +22,8 @@ from muster.metrics.exposition import Families, LabelValues, label
 from muster.metrics.profile import Profile, is_well
 from muster.metrics.rows import fleet
 from muster.metrics.run_time import NOTHING, RunTime
-from muster.metrics.series import FEWEST, Deadlines, Facts, Finished, Series
-from muster.rollcall.arrivals import arrivals
+from muster.metrics.series import FEWEST, Facts, Finished, Series
+from muster.rollcall.seats import arrivals
 from muster.state.facts.accelerators import held
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.counts import by_cause
@@ -32,6 +31,7 @@ from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import FINISHED, ConditionType, Phase, Record
 from muster.state.vocabulary.wall_time import moved
+from muster.tracking.entry import Entry
 
 RESOURCES = 16
 """Values of the label resource: names beyond that are counted together."""
@@ -76,33 +76,8 @@ class Invalid:
     owners: Owners = ()
 
 
-class Known(Protocol):
-    """An experiment that is walked over; one without a plan or a record is passed over."""
-
-    @property
-    def plan(self) -> Plan | None:
-        """What is wanted."""
-
-    @property
-    def record(self) -> Record | None:
-        """What has happened."""
-
-    @property
-    def view(self) -> View:
-        """What is seen."""
-
-    @property
-    def step(self) -> float:
-        """See ``Subject``."""
-
-    @property
-    def pending_at(self) -> float | None:
-        """See ``Subject``."""
-
-    @property
-    def owners(self) -> Owners:
-        """Whose it is, for its info."""
-
+Known = Subject | Entry
+"""An experiment that is walked over; one without a plan or a record is passed over."""
 
 _SUMS = (
     fleet.EXPERIMENTS,
@@ -126,7 +101,6 @@ class ExperimentCollector(Collector):
         self,
         known: Callable[[], Iterable[Known]],
         clock: Callable[[], float],
-        deadlines: Deadlines,
         cap: int = SERIES,
         *,
         invalid: Callable[[], Iterable[Invalid]] = tuple,
@@ -135,7 +109,6 @@ class ExperimentCollector(Collector):
         self._known = known
         self._invalid = invalid
         self._clock = clock
-        self._deadlines = deadlines
         self._cap = cap
         self._accelerators = accelerators
         self._resources: dict[str, None] = {}
@@ -210,7 +183,7 @@ class ExperimentCollector(Collector):
             families.add(fleet.ACCELERATORS, {"resource": resource, "state": state}, devices[resource, state])
         for row, labels, seconds in self._times.read():
             families.add(row, labels, seconds)
-        series = Series(noted, ended, unfinished, now=now, deadlines=self._deadlines, cap=self._cap)
+        series = Series(noted, ended, unfinished, now=now, cap=self._cap)
         return [*families.collected(), series]
 
     def _named(self, devices: Devices) -> Mapping[str, int]:

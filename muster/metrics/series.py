@@ -11,7 +11,7 @@ cannot be read is left out alone. Those that are left out are counted by reason,
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import chain, product
 from types import MappingProxyType
@@ -27,6 +27,7 @@ from muster.state.facts.audience import of_reason
 from muster.state.facts.causes.cause import MissingCause
 from muster.state.facts.causes.table import COUNTED
 from muster.state.facts.collectives import HANGS
+from muster.state.policies.deadline import ends
 from muster.state.policies.failures.restart_reasons import EXPORTED as RESTART_REASONS
 from muster.state.policies.failures.restart_reasons import by_reason
 from muster.state.view.probe_result import ProbeResult
@@ -35,9 +36,6 @@ from muster.state.view.roll import CoordinatorState
 from muster.state.vocabulary.plan import Engine, Plan
 from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record
 from muster.state.vocabulary.rules import ClockAction, ClockName
-
-Deadlines = Callable[[Plan, Record], Mapping[ClockName, float]]
-"""The running clocks of an experiment and the wall second each runs out."""
 
 REASONS = ("cap", "duplicate", "unreadable")
 """Why an experiment has no series of its own."""
@@ -156,7 +154,6 @@ class Series(Block):
         total: int,
         *,
         now: float,
-        deadlines: Deadlines,
         cap: int,
     ) -> None:
         """``running`` holds None for an experiment that could not be read."""
@@ -165,7 +162,6 @@ class Series(Block):
         self._finished = finished
         self._total = total
         self._now = now
-        self._deadlines = deadlines
         self._cap = cap
 
     def written(self) -> Iterator[tuple[Metric, Iterable[str]]]:
@@ -184,7 +180,7 @@ class Series(Block):
         for facts in chain(self._running, self._finished):
             over = isinstance(facts, Finished)
             try:
-                text = _finished(facts) if isinstance(facts, Finished) else _running(facts, self._now, self._deadlines)
+                text = _finished(facts) if isinstance(facts, Finished) else _running(facts, self._now)
             except Exception:  # noqa: BLE001 - one experiment must not cost the scrape of all
                 reached += not over
                 unreported["unreadable"] += 1
@@ -215,7 +211,7 @@ def _finished(facts: Finished) -> _Text:
     return text
 
 
-def _running(facts: Facts | None, now: float, deadlines: Deadlines) -> _Text:
+def _running(facts: Facts | None, now: float) -> _Text:
     if facts is None:
         raise ValueError("unreadable")
     plan, record, profile, roll, probe = facts.plan, facts.record, facts.profile, facts.roll, facts.probe
@@ -234,7 +230,7 @@ def _running(facts: Facts | None, now: float, deadlines: Deadlines) -> _Text:
     if probe is not None and not (profile is Profile.LEANEST and probe.serving):
         text.add_set(rows.COORDINATOR_STATE, _STATES[probe.answer.coordinator])
     _stuck(text, record, well=facts.well)
-    for clock, end in deadlines(plan, record).items():
+    for clock, end in ends(plan, record).items():
         if rule := plan.clock(clock):
             one = f'clock="{clock}",'
             text.add_one(rows.CLOCK_REMAINING, one, "", end - now)

@@ -123,7 +123,7 @@ class Summary(Struct, frozen=True, kw_only=True, rename="camel"):
     progress: ProgressReport | None
     """None where no program reports, and while the gang does not run."""
     problems: list[str]
-    """What hurts, the worst first (``muster.rollcall.hurts``)."""
+    """What hurts, the worst first (``muster.rollcall.make``)."""
     hint: str
     """For how long no rank has made a step, where that is longer than usual and the run is not Stuck. No verdict."""
 

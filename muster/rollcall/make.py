@@ -1,4 +1,8 @@
-"""Makes the roll call of an experiment from its plan, record and view at one moment."""
+"""Makes the roll call of an experiment from its plan, record and view at one moment.
+
+What hurts an experiment is for the filters of the page and the order of its rows. Beside the status
+(``muster.state.summary.hurt``) the daemon sees the roll and every running clock.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -6,7 +10,6 @@ from typing import Any, Final
 from muster.api.goodput import Basis, Bucket, whole_seconds
 from muster.api.values.printable import WORD, printable
 from muster.api.values.rank_ranges import to_ranges
-from muster.rollcall.arrivals import arrivals
 from muster.rollcall.document import (
     ArrivalReport,
     CauseReport,
@@ -27,8 +30,7 @@ from muster.rollcall.document import (
     TimeReport,
     made,
 )
-from muster.rollcall.hurts import hurts
-from muster.rollcall.seats import Bench, benches, by_standing
+from muster.rollcall.seats import Bench, arrivals, benches, by_standing
 from muster.state.facts.accelerators import held
 from muster.state.facts.at_work import bridges
 from muster.state.facts.collectives import slow
@@ -42,38 +44,52 @@ from muster.state.facts.nodes.history import Failure
 from muster.state.facts.nodes.suspects import Suspect
 from muster.state.facts.sentences import sentence
 from muster.state.policies import silence
+from muster.state.policies.deadline import ends
 from muster.state.summary import quiet
+from muster.state.summary.hurt import NEAR, Hurt, near
+from muster.state.summary.hurt import hurts as with_facts
 from muster.state.summary.status import of_arrivals, of_progress
 from muster.state.summary.suspect import advice, suspicion
 from muster.state.view.probe_result import SHOWN_RANKS, ProbeResult
 from muster.state.view.progress import Progress
+from muster.state.view.read_only import ReadOnlyView
 from muster.state.view.roll import RankState
-from muster.state.vocabulary.record import ConditionType, Phase
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import ConditionType, Phase, Record
 from muster.state.vocabulary.rules import ClockName
 
-Clocks = Mapping[ClockName, float]
-"""The running clocks of an experiment and the wall second each runs out."""
+
+def hurts(plan: Plan, record: Record, view: ReadOnlyView, now: float) -> tuple[Hurt, ...]:
+    """What hurts that experiment, in the order of `Hurt`."""
+    roll = None if record.finished else arrivals(plan, record, view, now)
+    deadline_near = any(end - now < _near(plan, name) for name, end in ends(plan, record).items())
+    return with_facts(record, missing=roll is not None and bool(roll.missing), deadline_near=deadline_near)
+
+
+def _near(plan: Plan, name: ClockName) -> float:
+    clock = plan.clock(name)
+    return near(clock.after) if clock is not None else NEAR
 
 
 MOST_LISTED: Final = 200
 """Nodes of a listing."""
 
 
-def summary(case: Context, clocks: Clocks) -> Summary:
+def summary(case: Context) -> Summary:
     """The row of one experiment."""
-    return made(Summary, case.record, **_row(case, clocks))
+    return made(Summary, case.record, **_row(case))
 
 
-def detail(case: Context, clocks: Clocks, seats: Iterable[Bench] | None = None) -> Detail:
+def detail(case: Context, seats: Iterable[Bench] | None = None) -> Detail:
     """Everything about one experiment. Costs O(ranks). ``seats`` are its ranks, where they are known already."""
     plan, record, probe = case.plan, case.record, case.probe
     return made(
         Detail,
         record,
-        **_row(case, clocks),
+        **_row(case),
         groups=[made(GroupReport, group, jobs=group.replicas, pods=group.completions) for group in plan.groups],
         members={each.value: to_ranges(ranks) for each, ranks in by_standing(seats or benches(case)).items()},
-        deadlines=[_deadline(case, name, end) for name, end in clocks.items()],
+        deadlines=[_deadline(case, name, end) for name, end in ends(plan, record).items()],
         time=_time(case),
         dashboard=plan.dashboard_address(record.epoch),
         coordinator=_coordinator(case, probe) if probe else None,
@@ -153,7 +169,7 @@ def _finding(found: Finding) -> FindingReport:
     return made(FindingReport, found, cause=found.cause.value, ranks=to_ranges(found.ranks))
 
 
-def _row(case: Context, clocks: Clocks) -> dict[str, Any]:
+def _row(case: Context) -> dict[str, Any]:
     """What the record does not have under the same name."""
     plan, record, view, now = case.plan, case.record, case.view, case.now
     stuck = record.condition(ConditionType.STUCK)
@@ -173,11 +189,11 @@ def _row(case: Context, clocks: Clocks) -> dict[str, Any]:
         "ready": record.ready if record.finished else case.tally.ready,
         "arrived": roll.arrived if roll else None,
         "missing": roll.missing if roll else None,
-        "clocks": {name.value: round(end - now, 3) for name, end in clocks.items()},
+        "clocks": {name.value: round(end - now, 3) for name, end in ends(plan, record).items()},
         "devices": {} if record.finished else {printable(name, WORD): count for name, count in held(plan, view)},
         "progress": _progress(progress, case) if progress else None,
         "hint": "" if stuck and stuck.status else quiet.seen(case),
-        "problems": [each.value for each in hurts(plan, record, view, clocks, now)],
+        "problems": [each.value for each in hurts(plan, record, view, now)],
     }
 
 

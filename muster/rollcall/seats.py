@@ -1,6 +1,8 @@
 """Where each rank of an experiment stands, for the grid of the page and the document of one experiment.
 
 What the coordinator says comes first where it can be asked; the rest is what the pods show.
+
+How many ranks have arrived is counted from whatever is known best at this moment.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,11 +13,14 @@ from muster.api.values.printable import printable
 from muster.state.facts.causes.table import Causes, of_shown
 from muster.state.facts.context import Context
 from muster.state.policies import silence
+from muster.state.policies.silence import known
+from muster.state.view.read_only import ReadOnlyView
 from muster.state.view.roll import RankState
 from muster.state.view.stage import RUNS, Stage, shown
 from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
-from muster.state.vocabulary.record import Phase, RollCall
+from muster.state.vocabulary.record import Phase, Record, RollCall
 
 
 class Standing(StrEnum):
@@ -166,3 +171,32 @@ _BY_ROLL = {
 
 def _absent(roll: RollCall) -> int:
     return roll.expected - roll.arrived
+
+
+class Arrivals(NamedTuple):
+    """``missing`` is what is left of the plan's size."""
+
+    arrived: int
+    missing: int
+
+
+def arrivals(plan: Plan, record: Record, view: ReadOnlyView, now: float) -> Arrivals | None:
+    """The counts of the record's epoch; None where they are not known at ``now``, in wall seconds.
+
+    They are not where the coordinator speaks of rank 0 only, or has served and does not answer any more.
+    The coordinator's answer counts, then the record (a daemon that has just started has no answer yet). Without a
+    coordinator that can be asked, a member has arrived when its pod is ready or done, as in the rendezvous policy.
+    """
+    size = plan.size
+    if plan.asked is None:
+        tally = view.of(record.epoch)
+        arrived = tally.ready + tally.succeeded
+    elif standing := view.probe_result_of(record.epoch):
+        silent = not standing.served and record.roll is not None and record.roll.arrived > 0
+        if standing.answer.partial or silent or not known(plan.asked, standing, now):
+            return None
+        arrived = standing.arrived
+    else:
+        arrived = record.roll.arrived if record.roll else 0
+    arrived = min(arrived, size)
+    return Arrivals(arrived, size - arrived)

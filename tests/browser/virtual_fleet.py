@@ -15,7 +15,6 @@ from muster.state.facts.incidents.places import Places
 from muster.state.facts.incidents.signs import signs_of
 from muster.state.facts.incidents.subjects import LABELS
 from muster.state.facts.incidents.tracking import Tracking, follow
-from muster.state.policies.deadline import ends
 from muster.state.view.progress import StepReport
 from muster.state.view.roll import RankState, RollAnswer
 from muster.state.view.view import View
@@ -23,7 +22,7 @@ from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Exit, Pod, PodPhase
 from muster.state.vocabulary.pod_spec import PodSpec
-from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase, Record, StoryLine
+from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase, StoryLine
 from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.builders import Clock, answer, plan, pod, record
 
@@ -44,9 +43,6 @@ class VirtualFleet:
 
     def find(self, namespace: str, name: str) -> Subject | None:
         return next((s for s in self.here if (s.plan.namespace, s.plan.title) == (namespace, name)), None)
-
-    def clocks(self, plan: Plan, record: Record) -> Mapping[ClockName, float]:
-        return ends(plan, record)
 
     def tracking(self) -> Tracking:
         """The incidents of now, as a daemon that has seen them for a minute shows them."""

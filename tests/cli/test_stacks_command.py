@@ -8,8 +8,7 @@ import pytest
 
 from muster.cli.commands import stacks as command
 from muster.cli.exits import FAILED, PARTIAL, SUCCEEDED
-from muster.client.stacks.frames import Frame, ProcessStacks, ThreadStack
-from muster.client.stacks.grouping import RankStacks
+from muster.client.stacks.frames import Frame, ProcessStacks, RankStacks, ThreadStack
 from tests.cli.conftest import Call
 from tests.cli.test_foreign_text import EVIL, harmless
 from tests.client.localserver import LocalServer

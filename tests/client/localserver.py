@@ -20,7 +20,7 @@ from muster.local.apiserver import ApiServer, WriteOptions
 from muster.local.apiserver.errors import ApiError
 from muster.local.apiserver.objects.options import DeleteOptions
 from muster.local.apiserver.objects.write_preparation import merge_patch
-from muster.local.kubeconfig import write_kubeconfig
+from muster.local.home import write_kubeconfig
 from muster.local.reduced_crds import run_kinds_crds
 
 TOKEN = "for-tests"

@@ -10,7 +10,7 @@ from muster.api.errors import AlreadyExists, Conflict, Forbidden, Unreachable
 from muster.api.manifest.load import load_manifest
 from muster.api.manifest.problems import ManifestError
 from muster.client import Client, NoSuchExperiment, NotInstalled, Vanished, WaitTimeout
-from muster.local.kubeconfig import write_kubeconfig
+from muster.local.home import write_kubeconfig
 from tests.client.localserver import MANIFEST, LocalServer, ended, labels, running
 
 

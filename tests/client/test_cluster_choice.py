@@ -7,7 +7,7 @@ import pytest
 
 from muster.client import Client, NoCluster
 from muster.kube.connection import Connection
-from muster.local.kubeconfig import write_kubeconfig
+from muster.local.home import write_kubeconfig
 
 
 @pytest.fixture(autouse=True)

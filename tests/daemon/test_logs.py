@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 import structlog
 
-from muster.daemon import logs
+from muster.daemon.main import configure_logs
 
 TOKEN = "eyJhbGciOi"
 EVENT = "a request could not be answered"
@@ -29,7 +29,7 @@ def review(token: str) -> None:
 def test_a_traceback_is_logged_without_the_values_of_its_variables(
     form: Literal["json", "pretty"], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    logs.configure(form, "info")
+    configure_logs(form, "info")
     try:
         review(TOKEN)
     except RuntimeError:

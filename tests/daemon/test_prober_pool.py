@@ -14,7 +14,7 @@ from muster.state.view.roll import CoordinatorState, RollAnswer
 from muster.state.vocabulary.actions import ProbeTarget
 from muster.state.vocabulary.coordinator import ProbeKind
 from muster.state.vocabulary.pod_spec import Port
-from muster.watchers.probes.bounded.metered import Meter, metered
+from muster.watchers.probes.bounded.cost import Meter, metered
 from tests.simulation.world.virtual_loop import VirtualLoop
 
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from muster.daemon.app import Daemon
-from muster.daemon.wall_clock import APART, STEP, WallClock
+from muster.daemon.clocks import APART, STEP, WallClock
 from tests.daemon.virtual_daemon import RUN, Cluster, experiment, scraped, virtually
 
 HOUR = 3_600.0

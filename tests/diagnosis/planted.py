@@ -58,7 +58,6 @@ def said() -> dict[str, Any]:
     from muster.state.decide.machine import decide
     from muster.state.facts.causes.table import COUNTED
     from muster.state.facts.context import Context
-    from muster.state.policies.deadline import ends
     from tests.diagnosis.gang import Gang
 
     gang = Gang("jax")
@@ -76,7 +75,7 @@ def said() -> dict[str, Any]:
 
     first = [decided(0.0), decided(LOOK - 1.0), decided(1.0)][-2:]
     subject = Subject(gang.plan, gang.record, gang.view)
-    body, _ = write(look(ExperimentCollector(lambda: [subject], lambda: gang.now, ends)), OPENMETRICS)
+    body, _ = write(look(ExperimentCollector(lambda: [subject], lambda: gang.now)), OPENMETRICS)
     samples = {
         sample.labels["cause"]: sample.value
         for family in text_string_to_metric_families(body.decode())
@@ -86,7 +85,7 @@ def said() -> dict[str, Any]:
     gang.end(3, 1, message="OSError: [Errno 28] No space left on device")
     gang.hear(1, 2, 3)
     context = Context.at(gang.plan, gang.record, gang.view, gang.now)
-    one = detail(context, {})
+    one = detail(context)
     html = story(one, benches(context), {}, role="leader", now=gang.now, runbooks=Runbooks("http://books"))[1]
     manifest = gang.manifest | {"status": gang.record.to_object()}
     found = Explanation(snapshot_of(manifest), (), (), pods=tuple(gang.objects.values()))

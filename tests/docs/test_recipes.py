@@ -103,15 +103,12 @@ def test_a_metric_is_a_row_and_a_line_and_its_alert_is_a_row(copy: Copy) -> None
     named("Add a metric", "muster/metrics/rows", "muster/metrics/series.py", "deploy/grafana")
     named("Add a metric", "tests/deploy/prometheus/test_names.py")
     named("Add an alert", "deploy/prometheus", "docs/runbooks", "deploy/grafana")
-    row = (
-        'GENERATION = Metric("muster_experiment_generation", Type.GAUGE, "Generation of its spec.", ONE, '
-        "lean=Lean.ALWAYS)\n"
-    )
+    row = 'GENERATION = Metric("muster_experiment_generation", "Generation of its spec.", ONE, lean=Lean.ALWAYS)\n'
     copy.add("muster/metrics/rows/experiment.py", row, before="COORDINATOR_UP = Metric(")
     copy.add("muster/metrics/rows/experiment.py", "    GENERATION,\n", before="    COORDINATOR_UP,\n")
     line = "    text.add(rows.GENERATION, record.generation)\n"
     copy.add("muster/metrics/series.py", line, before="    text.add(rows.GANG_RESTARTS, record.gang_restarts)\n")
-    assert "| `muster_experiment_generation` | gauge |" in copy.run("-m", "muster.metrics.docs")
+    assert "| `muster_experiment_generation` | gauge |" in copy.run("-m", "deploy.metrics_page")
     alert = (
         '    Alert("MusterEdited", "max by (namespace, experiment) (muster_experiment_generation) > @most",\n'
         '        Severity.WARNING, f"{ONE}: its spec was edited.", "Somebody edits it.", hold="4m",\n'

@@ -26,7 +26,7 @@ from muster.cli.processes.stack import free_port
 from muster.local.apiserver import ApiError, ApiServer, WriteOptions
 from muster.local.apiserver.http.request_handler import RequestHandler
 from muster.local.apiserver.objects.options import DeleteOptions
-from muster.local.kubeconfig import write_kubeconfig
+from muster.local.home import write_kubeconfig
 from muster.metrics.catalogue import CATALOGUE
 from muster.metrics.exposition import OPENMETRICS
 from muster.metrics.rows.row import Type

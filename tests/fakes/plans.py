@@ -10,9 +10,10 @@ from muster.reconcilers.refs import experiment_path
 from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
 from muster.state.vocabulary.group import Member
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod import Pod, PodPhase
+from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.pod_spec import Env, PodSpec, Source
 from muster.state.vocabulary.record import Phase, Record
+from tests import builders
 from tests.builders import whole_plan, worker_group
 from tests.fakes.api import FakeApi
 from tests.fakes.history import Object
@@ -93,19 +94,8 @@ def seen(api: FakeApi, path: str, **changes: Any) -> Pod:
         "group": labels["muster.dev/group"],
         "job": int(labels["muster.dev/job-index"]),
         "index": int(labels["muster.dev/pod-index"]),
-        "rank": int(labels["muster.dev/rank"]),
         "epoch": int(labels["muster.dev/epoch"]),
-        "phase": PodPhase.RUNNING,
-        "ready": True,
-        "terminating": False,
-        "delete_by": 0.0,
-        "scheduled": True,
         "node": "node-1",
         "ip": "10.0.0.1",
-        "started": True,
-        "waiting_reason": "",
-        "waiting_message": "",
-        "exit": None,
-        "disruption": "",
     }
-    return Pod(**{**facts, **changes})
+    return builders.pod(int(labels["muster.dev/rank"]), **{**facts, **changes})

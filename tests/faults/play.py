@@ -16,7 +16,7 @@ import msgspec
 
 from muster.api.names import API_VERSION, GROUP, KIND, VERSION
 from muster.cli.processes.child import module
-from muster.local.kubeconfig import write_kubeconfig
+from muster.local.home import write_kubeconfig
 from tests.faults.direct import Direct, Object
 from tests.faults.kubelet import Kubelet
 from tests.faults.plans import Plan

@@ -13,7 +13,7 @@ from muster.api.schema.crd import custom_resource_definition
 from muster.api.values.timestamps import whole_time
 from muster.local.apiserver import ApiServer, WriteOptions
 from muster.local.apiserver.objects.options import DeleteOptions
-from muster.local.kubeconfig import write_kubeconfig
+from muster.local.home import write_kubeconfig
 from muster.state.facts.incidents.subjects import LABELS
 
 Object = dict[str, Any]

@@ -23,7 +23,6 @@ from muster.reconcilers.render.pod import PodTemplate
 from muster.reconcilers.render.service import render_service
 from muster.rollcall.make import detail
 from muster.state.decide.machine import Decision, decide
-from muster.state.policies import deadline
 from muster.state.summary.invalid_spec import refuse
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.vocabulary.actions import CreatePods, ProbeTarget
@@ -163,11 +162,11 @@ class World:
         subjects = [
             Subject(entry.plan, entry.record, entry.view) for entry in self.index if entry.plan and entry.record
         ]
-        text, _ = write(look(ExperimentCollector(lambda: subjects, lambda: NOW, deadline.ends)), "")
+        text, _ = write(look(ExperimentCollector(lambda: subjects, lambda: NOW)), "")
         require(b'experiment="neighbour"' in text, "the neighbour's series are missing in the scrape")
         require(len(text) < 200_000, f"a scrape of {len(text)} bytes")
         for subject in subjects:
-            document = detail(subject.at(NOW), deadline.ends(subject.plan, subject.record))
+            document = detail(subject.at(NOW))
             require(len(msgspec.json.encode(document)) < 2_000_000, "an unbounded roll-call document")
 
     def check_neighbour(self) -> None:

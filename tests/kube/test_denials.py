@@ -3,7 +3,7 @@
 import pytest
 
 from muster.api.errors import ApiError, error_of
-from muster.kube.denials import IN_A_ROW, KEPT, Denials, denied
+from muster.kube.instrumented import IN_A_ROW, KEPT, Denials, denied
 
 RBAC = error_of(
     403,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from muster.local.kubeconfig import write_kubeconfig
+from muster.local.home import write_kubeconfig
 
 
 def test_the_kubeconfig_is_yaml_with_mode_0600(tmp_path: Path) -> None:

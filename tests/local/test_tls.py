@@ -13,7 +13,7 @@ import pytest
 from muster.client import Client
 from muster.local.apiserver import ApiServer
 from muster.local.cluster import Certificate, make_certificate
-from muster.local.kubeconfig import write_kubeconfig
+from muster.local.home import write_kubeconfig
 
 CONFIGS = "/api/v1/namespaces/default/configmaps"
 

@@ -1,7 +1,7 @@
 """The label sets that counters begin with are those that can come."""
 
 from muster.api.manifest.operators import operators
-from muster.daemon.web.progress import server as status_server
+from muster.daemon.web import progress
 from muster.metrics import closed_sets
 from muster.reconcilers.requests import refusals
 from muster.state.policies.failures.restart_reasons import EXPORTED
@@ -20,5 +20,5 @@ def test_a_restart_counts_under_the_same_reason_for_one_experiment_as_for_all() 
 
 
 def test_every_answer_of_the_progress_endpoint_begins_at_0() -> None:
-    outcomes = {"refused", *status_server._OUTCOMES.values()}  # noqa: SLF001
+    outcomes = {"refused", *progress._OUTCOMES.values()}  # noqa: SLF001
     assert {outcome for (outcome,) in closed_sets.POSTS} == outcomes

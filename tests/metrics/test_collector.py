@@ -13,7 +13,6 @@ from muster.metrics.collector import NAMESPACES_NOW, RESOURCES, ExperimentCollec
 from muster.metrics.exposition import OPENMETRICS, look, write
 from muster.metrics.series import FEWEST, OF_FINISHED
 from muster.state.facts.causes.table import CAUSES
-from muster.state.policies.deadline import ends
 from muster.state.policies.failures.restart_reasons import EXPORTED
 from muster.state.summary.invalid_spec import refuse
 from muster.state.view.probe_result import LOST_AFTER
@@ -45,7 +44,7 @@ Scrape = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 def scrape(subjects: Iterable[Subject], cap: int = SERIES) -> Scrape:
     """Everything an OpenMetrics scraper understands; a duplicate or a syntax error fails the test."""
-    collector = ExperimentCollector(lambda: subjects, lambda: NOW, ends, cap)
+    collector = ExperimentCollector(lambda: subjects, lambda: NOW, cap)
     body, _ = write(look(collector), OPENMETRICS)
     found: Scrape = {}
     for family in text_string_to_metric_families(body.decode()):
@@ -346,7 +345,7 @@ def test_a_finished_experiment_has_its_series_for_an_hour_and_so_do_2_000_of_the
     assert of_ended(scrape(ended(3, FRESH))) == 0
     assert of_ended(scrape(ended(MOST_FRESH + 5, 10))) == MOST_FRESH
     late = [Invalid("team", f"bad-{n}", record(phase=Phase.FAILED, phase_at=NOW - FRESH * n)) for n in range(3)]
-    collector = ExperimentCollector(list, lambda: NOW, ends, invalid=lambda: late)
+    collector = ExperimentCollector(list, lambda: NOW, invalid=lambda: late)
     assert write(look(collector), "")[0].count(b"muster_experiment_info{") == 1
 
 
@@ -399,7 +398,7 @@ def test_names_that_print_alike_are_counted_and_not_doubled() -> None:
     assert value(found, "muster_experiments", {"operator": "jax", "phase": "Pending"}) == 2
 
 
-def test_an_experiment_that_cannot_be_read_is_left_out_alone() -> None:
+def test_an_experiment_that_cannot_be_read_is_left_out_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     def poisoned(plan: Plan, record: Record) -> dict[ClockName, float]:
         if plan.name == "bad":
             raise KeyError(plan.name)
@@ -407,7 +406,8 @@ def test_an_experiment_that_cannot_be_read_is_left_out_alone() -> None:
 
     subjects = [Subject(plan(name=name), record(), view()) for name in ("bad", "run")]
     subjects.append(Subject(plan(name="huge"), record(epoch=10**400), view()))
-    collector = ExperimentCollector(lambda: subjects, lambda: NOW, poisoned)
+    monkeypatch.setattr("muster.metrics.series.ends", poisoned)
+    collector = ExperimentCollector(lambda: subjects, lambda: NOW)
     body, _ = write(look(collector), "")
     assert b'muster_experiments_unreported{reason="unreadable"} 2.0' in body
     assert b'experiment="run"' in body
@@ -463,7 +463,7 @@ def test_100_000_hostile_experiments_stay_under_the_cap() -> None:
 def test_an_experiment_that_ended_as_invalid_spec_is_counted_and_has_its_info() -> None:
     over = refuse(1, "spec.operator: kuberay experiments are not run by this release", NOW)
     invalid = [Invalid("team", "ray", over)]
-    collector = ExperimentCollector(list, lambda: NOW, ends, invalid=lambda: invalid)
+    collector = ExperimentCollector(list, lambda: NOW, invalid=lambda: invalid)
     body = write(look(collector), OPENMETRICS)[0].decode()
     assert 'muster_experiments{operator="_invalid",phase="Failed"} 1.0' in body
     assert 'muster_experiment_info{engine="native",experiment="ray",namespace="team",operator="_invalid"} 1.0' in body

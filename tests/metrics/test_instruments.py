@@ -10,7 +10,7 @@ from muster.metrics import closed_sets
 from muster.metrics.catalogue import LABEL_SETS
 from muster.metrics.exposition import OPENMETRICS, Bounded, label, look, write
 from muster.metrics.instruments import Instruments
-from muster.metrics.rows.row import Metric, Type
+from muster.metrics.rows.row import Metric
 from muster.metrics.traces import context
 from muster.state.vocabulary.record import Attempts, Cause, ContainerRestarts, Phase, Record, RestartReason
 from tests.builders import NOW, plan, record
@@ -199,7 +199,7 @@ def test_counters_of_closed_sets_begin_at_0_and_leave_room_for_others(instrument
 
 def test_a_full_instrument_still_knows_the_series_it_has() -> None:
     folded = Counter("folded", "", ["metric"], registry=None)
-    row = Metric("things_total", Type.COUNTER, "", ("kind",))
+    row = Metric("things_total", "", ("kind",))
     bounded = Bounded(row, Counter("things", "", ["kind"], registry=None), folded, limit=1)
     first = bounded.at("a")
     assert bounded.at("b") is not first

@@ -7,7 +7,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from muster.daemon.experiments import reading
-from muster.daemon.run_kinds import own_status
 from muster.daemon.steps import status_writer
 from muster.daemon.steps.controller import Controller
 from muster.kinds.jobset import status as jobset_status
@@ -40,7 +39,9 @@ def saying(change: Any) -> Swaps:
         made: dict[str, Any] = change(kind.status_of(plan, record, view, before), record, before)
         return made
 
-    return [swap(own_status, "RUN_KINDS", {**RUN_KINDS, JOBSET.kind: dataclasses.replace(kind, status_of=status_of)})]
+    return [
+        swap(status_writer, "RUN_KINDS", {**RUN_KINDS, JOBSET.kind: dataclasses.replace(kind, status_of=status_of)})
+    ]
 
 
 @bug(hunt("clean", "jobset-restarts"), hunt("clean", "jobset-gives-up"), shown_by="the record is lost")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from muster.daemon.wall_clock import WallClock
+from muster.daemon.clocks import WallClock
 from muster.state.facts import older_pods
 from muster.state.facts.context import Context
 from muster.state.policies import blocked, deadline

@@ -11,7 +11,7 @@ from muster.daemon.steps import status_writer as status_writer
 from muster.daemon.steps.controller import Controller
 from muster.daemon.steps.status_writer import StatusWriter
 from muster.kube.transport import Answer, Transport
-from muster.reconcilers.native import altered, confirm, create, delete, engine
+from muster.reconcilers.native import altered, confirm, delete, engine
 from muster.reconcilers.refs import ExperimentRef
 from muster.reconcilers.render import pod as pods
 from muster.reconcilers.render.environment import Place, Restarts
@@ -157,4 +157,4 @@ def anybody_is_us() -> Swaps:
     async def ours(calls: Calls, plan: Plan, kind: str, name: str, labels: Mapping[str, str]) -> int:
         return 0
 
-    return [swap(create, "recognise", ours), swap(engine, "recognise", ours)]
+    return [swap(engine, "recognise", ours)]

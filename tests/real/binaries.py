@@ -145,11 +145,6 @@ class Binaries:
         return str(self.folder / program)
 
 
-def cache_folder() -> Path:
-    """The folder of the control plane's programs."""
-    return control_plane().cache()
-
-
 def binaries() -> Binaries:
     """The control plane, built if it is not there yet. CannotBuild if it must be built and cannot be."""
     module = control_plane()

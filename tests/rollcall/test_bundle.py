@@ -5,7 +5,7 @@ import tarfile
 
 import pytest
 
-from muster.rollcall.bundle import CUT, MOST_BYTES, MOST_FILES, archive, as_json
+from muster.client.explaining.bundle import CUT, MOST_BYTES, MOST_FILES, archive, as_json
 
 
 def test_the_same_files_give_the_same_bytes_in_any_order() -> None:

@@ -34,7 +34,7 @@ def test_a_time_no_calendar_has_is_left_out(odd: float) -> None:
 
 
 def test_after_a_restart_of_the_daemon_the_record_names_the_missing() -> None:
-    told = detail(Context.at(plan(), record(phase=Phase.ASSEMBLING, roll=RollCall(4, 2, (1, 3))), view(), NOW), {})
+    told = detail(Context.at(plan(), record(phase=Phase.ASSEMBLING, roll=RollCall(4, 2, (1, 3))), view(), NOW))
     assert [missed.rank for missed in told.missing_ranks] == [1, 3]
     assert told.missing_ranks[0].pod == ""
     assert "no pod yet" in told.missing_ranks[0].why
@@ -43,7 +43,7 @@ def test_after_a_restart_of_the_daemon_the_record_names_the_missing() -> None:
 
 @pytest.mark.parametrize("phase", [Phase.SUSPENDED, Phase.SUCCEEDED])
 def test_who_does_not_run_misses_nobody(phase: Phase) -> None:
-    told = summary(Context.at(plan(), record(phase=phase), view(), NOW), {})
+    told = summary(Context.at(plan(), record(phase=phase), view(), NOW))
     assert (told.arrived, told.missing) == (None, None)
 
 
@@ -52,7 +52,7 @@ def test_what_a_program_reports_is_in_the_document() -> None:
     for look in range(3):
         said = tuple(StepReport(rank, look * 30, look + 1, look * 3.0, 3.0, (("loss", 0.5),)) for rank in range(4))
         seen.observe_probe(answer(*[RankState.CONNECTED] * 4, at=NOW + 3.0 * look, reports=said), 0)
-    found = summary(Context.at(plan(), record(phase=Phase.RUNNING), seen, NOW + 6), {}).progress
+    found = summary(Context.at(plan(), record(phase=Phase.RUNNING), seen, NOW + 6)).progress
     assert found is not None
     assert (found.sentence, found.step) == ("step 60, 10 steps/s", 60)
     assert (found.per_second, found.reporting, found.hung, found.scalars) == (10.0, 4, False, {"loss": 0.5})
@@ -78,4 +78,4 @@ def test_a_rank_that_comes_last_to_collectives_is_in_the_document_while_the_gang
 def test_a_gang_that_does_not_run_has_no_progress(phase: Phase) -> None:
     seen = view()
     seen.observe_probe(answer(RankState.CONNECTED, reports=(StepReport(0, 1, 1),)), 0)
-    assert summary(Context.at(plan(), record(phase=phase), seen, NOW), {}).progress is None
+    assert summary(Context.at(plan(), record(phase=phase), seen, NOW)).progress is None

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from muster.watchers.pods.image_pull import words_of
+from muster.watchers.pods.containers import pull_problem
 from tests.daemon.virtual_daemon import played
 from tests.daemon.watched.world import World
 
@@ -32,16 +32,16 @@ CRIO = f"initializing source docker://{IMAGE}: reading manifest typo in team/tra
     ids=["not found", "refused", "of CRI-O"],
 )
 def test_both_states_say_the_same_once(tried: str, said: str) -> None:
-    assert words_of(tried, IMAGE) == said
-    assert words_of(f'Back-off pulling image "{IMAGE}": ErrImagePull: {tried}', IMAGE) == said
-    assert words_of(f'Back-off pulling image "{IMAGE}": ErrImagePull: {tried}', None) == said
+    assert pull_problem(tried, IMAGE) == said
+    assert pull_problem(f'Back-off pulling image "{IMAGE}": ErrImagePull: {tried}', IMAGE) == said
+    assert pull_problem(f'Back-off pulling image "{IMAGE}": ErrImagePull: {tried}', None) == said
 
 
 def test_a_kubelet_that_says_no_more_than_that_it_waits_is_quoted() -> None:
-    assert words_of(f'Back-off pulling image "{IMAGE}"', None) == f'Back-off pulling image "{IMAGE}"'
-    assert words_of("", None) == ""
-    assert words_of(None, IMAGE) == ""
-    assert words_of("pull access denied", None) == "pull access denied"
+    assert pull_problem(f'Back-off pulling image "{IMAGE}"', None) == f'Back-off pulling image "{IMAGE}"'
+    assert pull_problem("", None) == ""
+    assert pull_problem(None, IMAGE) == ""
+    assert pull_problem("pull access denied", None) == "pull access denied"
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_a_kubelet_that_says_no_more_than_that_it_waits_is_quoted() -> None:
 )
 def test_hostile_words_cost_little_and_are_escaped(text: str) -> None:
     begun = time.process_time()
-    assert "\x1b" not in words_of(text, "x" * 100_000)
+    assert "\x1b" not in pull_problem(text, "x" * 100_000)
     assert time.process_time() - begun < 0.1
 
 

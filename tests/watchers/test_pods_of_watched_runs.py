@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from muster.daemon.watched.watches import sources_of
+from muster.daemon.watched import sources_of
 from muster.kinds.declaration.watched_kind import PodSource
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.watchers.watched import PodDocument, pod_reader_of

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from muster.daemon.experiments.sent import Unreadable, read_status
 from muster.reporting.endpoint import body_of
 from muster.reporting.reporter import Latest, Spent
 from muster.state.view.progress import StepReport
-from muster.watchers.trainer_status import Unreadable, read_status
 
 
 def body(percent: Any = 12, **metrics: Any) -> bytes:

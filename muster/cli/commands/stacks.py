@@ -11,8 +11,7 @@ from muster.cli.exits import FAILED, PARTIAL
 from muster.cli.options import ClusterChoice, Span, cluster_options, output_option, show
 from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.patience import patient
-from muster.client.stacks.frames import Frame
-from muster.client.stacks.grouping import RankStacks, grouped, unread
+from muster.client.stacks.frames import Frame, RankStacks, grouped, unread
 from muster.client.stacks.reading import AT_ONCE, PATIENCE, stacks_of
 
 DEEPEST = 40

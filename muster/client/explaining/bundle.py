@@ -3,9 +3,17 @@
 What goes in is on a list: no object is copied. Of a pod these are its place, states, conditions, images and the names
 of its environment; no value, no command, no argument, no annotation, label, volume or Secret. Programs may print what
 they were given, so values that the pods' objects show are replaced in every text, too.
+
+The archive is the same for the same input: names are sorted, no file has an owner or an absolute path, and every file
+has the same time. Sizes are bounded: a text is cut, and says so. What looks like a credential in a text is replaced, as
+a second guard.
 """
 
+import gzip
+import io
+import json
 import re
+import tarfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
@@ -15,14 +23,70 @@ import msgspec
 import muster
 from muster.api.names import API_VERSION
 from muster.api.values.printable import WORD, printable
-from muster.api.values.secrets.credentials import REMOVED
+from muster.api.values.secrets.credentials import REMOVED, without_credentials
 from muster.api.values.secrets.environment import Secrets, secrets_within, without_secrets
 from muster.api.values.timestamps import whole_time
 from muster.client.explaining.explanation import Explanation
 from muster.client.explaining.lines import explained
 from muster.kube.unstructured import Json, items, mapping, text
-from muster.rollcall.bundle import archive, as_json
 from muster.rollcall.document import TEXT
+
+MOST_BYTES: Final = 2**20
+"""Bytes of one file."""
+MOST_FILES: Final = 64
+LONGEST_NAME: Final = 100
+CUT: Final = "\n(cut here: the file was longer)\n"
+
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def clean(value: Any) -> Any:
+    """JSON data in which every text has lost its credentials."""
+    match value:
+        case str():
+            return without_credentials(value)
+        case Mapping():
+            return {str(key): clean(each) for key, each in value.items()}
+        case list() | tuple():
+            return [clean(each) for each in value]
+    return value
+
+
+def as_json(value: Any) -> str:
+    """The data as JSON for people, with sorted keys. Controls in texts are escaped."""
+    return json.dumps(clean(value), indent=1, sort_keys=True) + "\n"
+
+
+def archive(folder: str, files: Mapping[str, str], at: float) -> bytes:
+    """A ``tar.gz`` of these files below ``folder``; ``at`` is their time in wall seconds.
+
+    Names may have folders (``epochs/1.json``); each part is made safe: it has no other characters than letters, digits
+    and ``._-``, and does not begin with a dot. Files beyond ``MOST_FILES`` are left out, the last names first.
+    """
+    packed, seconds = io.BytesIO(), max(0, min(int(at), 2**33 - 1))
+    top = _safe(folder)
+    with (
+        gzip.GzipFile(fileobj=packed, mode="wb", mtime=0) as zipped,
+        tarfile.open(fileobj=zipped, mode="w", format=tarfile.USTAR_FORMAT) as tar,
+    ):
+        for name in sorted(files)[:MOST_FILES]:
+            body = _bounded(files[name])
+            entry = tarfile.TarInfo("/".join([top, *map(_safe, name.split("/"))]))
+            entry.size, entry.mtime, entry.mode = len(body), seconds, 0o644
+            tar.addfile(entry, io.BytesIO(body))
+    return packed.getvalue()
+
+
+def _bounded(text: str) -> bytes:
+    body = text.encode("utf-8", "replace")
+    if len(body) <= MOST_BYTES:
+        return body
+    return body[:MOST_BYTES].decode("utf-8", "ignore").encode() + CUT.encode()
+
+
+def _safe(part: str) -> str:
+    return _UNSAFE.sub("_", part)[:LONGEST_NAME].lstrip(".") or "_"
+
 
 MOST_PODS: Final = 1_024
 SHORTEST: Final = 8

@@ -20,7 +20,6 @@ from muster.rollcall.document import Detail
 from muster.rollcall.make import detail
 from muster.state.facts.causes.table import REFUSED_BY
 from muster.state.facts.context import Context
-from muster.state.policies.deadline import ends
 from muster.state.view.engine_facts import Refusal
 from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
@@ -42,7 +41,7 @@ def roll_call(seen: Snapshot, pods: Sequence[Json] | None, now: float) -> Detail
     if plan is None or record is None or pods is None:
         return None
     view = _view(pods, plan, record, now) if watched is None else watched.view
-    return detail(Context.at(plan, record, view, now), ends(plan, record))
+    return detail(Context.at(plan, record, view, now))
 
 
 def _view(pods: Sequence[Json], plan: Plan, record: Record, now: float) -> View:

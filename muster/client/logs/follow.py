@@ -16,7 +16,7 @@ from muster.client.logs.pod_log import PodLog
 from muster.client.member import Member, member_of, members_of
 from muster.client.snapshot import Snapshot, snapshot_of
 from muster.client.subjects import collection_path
-from muster.kube.listwatch.changes import changes
+from muster.kube.listwatch.informer import changes
 from muster.kube.paths import core
 
 WAITING_LINES = 100

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from muster.api.errors import ApiError, Forbidden, Invalid, NotFound
-from muster.api.names import CONTAINER
 from muster.api.values.rank_ranges import from_ranges
 from muster.client.errors import LogsGone, NoSuchRank
 from muster.client.logs.lines import Lines, LogLine, LogNote, LogStart, merged
-from muster.client.logs.pod_log import PodLog, Stamped
+from muster.client.logs.pod_log import PodLog, Stamped, log_of
 from muster.client.member import Member, read_members
 from muster.client.snapshot import Snapshot
 from muster.kube.resources import ResourceClient
@@ -132,7 +131,7 @@ class GangLog:
 
     def log_of(self, member: Member) -> PodLog:
         """The log of a member's pod."""
-        return PodLog(self.resources, self.seen.namespace, member.pod, container=member.container or CONTAINER)
+        return log_of(self.resources, self.seen.namespace, member)
 
     def merge(self, sources: Collection[tuple[Member, PodLog]], *, restarted: Collection[int] = ()) -> Lines:
         """The logs until now by time. Of a rank in ``restarted`` it is the log of its container's previous run."""

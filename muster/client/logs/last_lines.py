@@ -10,11 +10,10 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from muster.api.errors import ApiError, Forbidden
-from muster.api.names import CONTAINER
 from muster.api.values.printable import MESSAGE, printable
 from muster.client.logs.gang_log import AT_ONCE
 from muster.client.logs.lines import LogStart
-from muster.client.logs.pod_log import PodLog
+from muster.client.logs.pod_log import log_of
 from muster.client.member import Member
 from muster.client.snapshot import Snapshot
 from muster.kube.resources import ResourceClient
@@ -78,7 +77,7 @@ async def _last_line(
     resources: ResourceClient, namespace: str, member: Member, before: float | None, *, allowed: bool = True
 ) -> LastLine:
     count = 1 if before is None else PARTING
-    log = PodLog(resources, namespace, member.pod, container=member.container or CONTAINER)
+    log = log_of(resources, namespace, member)
     try:
         async with asyncio.timeout(PATIENCE), aclosing(log.read(LogStart(count, None, count * LONGEST))) as lines:
             read = [(moment(stamp), text) async for stamp, text in lines]

@@ -100,6 +100,11 @@ class PodLog:
         return f"{core(self.namespace, 'pods', self.pod)}/log"
 
 
+def log_of(resources: ResourceClient, namespace: str, member: Member) -> PodLog:
+    """Return the log of that member's pod."""
+    return PodLog(resources, namespace, member.pod, container=member.container or CONTAINER)
+
+
 class _ResumePoint:
     """How far a log has been delivered: the time of the last line, and the number of lines with that time."""
 

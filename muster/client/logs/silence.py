@@ -11,11 +11,10 @@ from contextlib import aclosing
 from itertools import pairwise
 
 from muster.api.errors import ApiError
-from muster.api.names import CONTAINER
 from muster.api.status import Phase
 from muster.client.logs.last_lines import LONGEST, PATIENCE
 from muster.client.logs.lines import LogStart
-from muster.client.logs.pod_log import PodLog
+from muster.client.logs.pod_log import log_of
 from muster.client.member import Member
 from muster.client.snapshot import Snapshot
 from muster.kube.resources import ResourceClient
@@ -51,7 +50,7 @@ async def of_gang(resources: ResourceClient, seen: Snapshot, members: Sequence[M
 
 async def _times(resources: ResourceClient, namespace: str, member: Member) -> list[float] | None:
     """When the last lines of a rank were written; None where its log cannot be read."""
-    log = PodLog(resources, namespace, member.pod, container=member.container or CONTAINER)
+    log = log_of(resources, namespace, member)
     try:
         async with aclosing(log.read(LogStart(LINES, None, LINES * LONGEST))) as lines:
             return [at async for stamp, _ in lines if (at := moment(stamp)) is not None]

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from muster.api.errors import ApiError
 from muster.api.last_words.launchers import is_of_a_launcher
 from muster.api.last_words.tracebacks import tracebacks
-from muster.api.names import CONTAINER
 from muster.api.values.printable import MESSAGE, clean, uncoloured
 from muster.api.values.termination_message import place_of
 from muster.client.logs.last_lines import PATIENCE
 from muster.client.logs.lines import LogStart
-from muster.client.logs.pod_log import PodLog
+from muster.client.logs.pod_log import log_of
 from muster.client.member import Member
 from muster.kube.resources import ResourceClient
 from muster.kube.unstructured import moment
@@ -62,7 +61,7 @@ async def read_tracebacks(
 
 
 async def _of(resources: ResourceClient, namespace: str, member: Member) -> Tracebacks | None:
-    log = PodLog(resources, namespace, member.pod, container=member.container or CONTAINER)
+    log = log_of(resources, namespace, member)
     try:
         async with (
             asyncio.timeout(PATIENCE),

@@ -2,10 +2,16 @@
 
 A stack is described by the line of the program, and by what that line called: ``all_reduce at train.py:88`` says more
 than a line deep inside a framework.
+
+Ranks with equal stacks are one group. Two stacks are equal if the main threads are in the same functions of the same
+files, and at the same line of the program. Lines inside of libraries and of the program's outer calls do not count.
 """
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+from muster.api.values.rank_ranges import to_ranges
 
 _LIBRARY = re.compile(r"/(?:site|dist)-packages/|/lib(?:64)?/python3\.\d+t?/|^<frozen |^<__array_function__")
 
@@ -68,3 +74,86 @@ class Activity:
             return None
         index = next((index for index, frame in enumerate(frames) if not frame.library), 0)
         return cls(frames[max(0, index - 1)].function, frames[index].place)
+
+
+@dataclass(frozen=True, slots=True)
+class RankStacks:
+    """The processes of a rank, or why there are none."""
+
+    rank: int
+    pod: str
+    processes: tuple[ProcessStacks, ...] = ()
+    unread: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StackGroup:
+    """Processes that do the same. ``frames`` are those of the lowest rank, the innermost first."""
+
+    ranks: tuple[int, ...]
+    processes: int
+    doing: Activity | None
+    """None where they have no frame."""
+    frames: tuple[Frame, ...]
+
+    @property
+    def sentence(self) -> str:
+        """``rank 37 in next at data.py:41``, or ``510 ranks (0-36, 38-510) in all_reduce at train.py:88``."""
+        return f"{self.who} {self.activity}"
+
+    @property
+    def who(self) -> str:
+        """``rank 37``, or ``510 ranks (0-36, 38-510)``."""
+        return ranks_text(self.ranks, self.processes)
+
+    @property
+    def activity(self) -> str:
+        """``in next at data.py:41``."""
+        return f"in {self.doing.function} at {self.doing.place}" if self.doing else "in no Python function"
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Ranks without stacks, for one reason."""
+
+    ranks: tuple[int, ...]
+    why: str
+
+    @property
+    def sentence(self) -> str:
+        """``rank 3: no py-spy in the image and spec.assist is off``."""
+        return f"{ranks_text(self.ranks)}: {self.why}"
+
+
+def ranks_text(ranks: Sequence[int], processes: int = 0) -> str:
+    """``rank 3``, ``4 ranks (0-2, 5)``; with more processes than ranks ``2 ranks (0-1, 16 processes)``."""
+    more = f"{processes} processes" if processes > len(ranks) else ""
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}" + (f" ({more})" if more else "")
+    return f"{len(ranks)} ranks ({', '.join(filter(None, (to_ranges(ranks).replace(',', ', '), more)))})"
+
+
+def grouped(found: Iterable[RankStacks]) -> tuple[StackGroup, ...]:
+    """The groups, the largest first, then by rank."""
+    members: dict[tuple[object, ...], list[tuple[int, tuple[Frame, ...]]]] = {}
+    for each in sorted(found, key=lambda one: one.rank):
+        for process in each.processes:
+            frames = process.main.frames if process.main else ()
+            calls = tuple((frame.file, frame.function) for frame in frames)
+            members.setdefault((calls, Activity.of(frames)), []).append((each.rank, frames))
+    groups = [_group(same) for same in members.values()]
+    return tuple(sorted(groups, key=lambda group: (-len(group.ranks), group.ranks)))
+
+
+def unread(found: Iterable[RankStacks]) -> tuple[Unread, ...]:
+    """The ranks without stacks by reason, by rank."""
+    reasons: dict[str, list[int]] = {}
+    for each in sorted(found, key=lambda one: one.rank):
+        if not each.processes:
+            reasons.setdefault(each.unread, []).append(each.rank)
+    return tuple(Unread(tuple(ranks), why) for why, ranks in reasons.items())
+
+
+def _group(same: list[tuple[int, tuple[Frame, ...]]]) -> StackGroup:
+    ranks, frames = tuple(dict.fromkeys(rank for rank, _ in same)), same[0][1]
+    return StackGroup(ranks, len(same), Activity.of(frames), frames)

@@ -19,9 +19,8 @@ from muster.client.client import Client
 from muster.client.errors import NoSuchRank
 from muster.client.member import Member
 from muster.client.stacks.answers import read_answers, read_stacks, why_none
-from muster.client.stacks.grouping import RankStacks
-from muster.client.stacks.processes import read_listing, workers
-from muster.client.stacks.scripts import dump_command, list_command
+from muster.client.stacks.frames import RankStacks
+from muster.client.stacks.processes import dump_command, list_command, read_listing, workers
 from muster.kube.connection import Connection
 from muster.kube.execution import Sockets, execute
 from muster.kube.unstructured import mapping

@@ -7,12 +7,12 @@ anything is decided. If the rebuilding fails too, the queue retries it with the 
 experiments and the daemon go on.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from typing import TypeVar
 
 import structlog
 
-from muster.api.names import KIND
-from muster.daemon.experiments.index import ExperimentIndex
+from muster.daemon.experiments.index import Cached, ExperimentIndex
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.workload import Workload
 from muster.tracking.entry import Entry
@@ -21,67 +21,35 @@ from muster.watchers.services import ServiceRecord
 
 log = structlog.get_logger()
 
+Seen = ExperimentRecord | Pod | ServiceRecord | Workload
+T = TypeVar("T", ExperimentRecord | None, Pod | None, ServiceRecord | None, Workload | None)
+
 
 class ErrorBoundary:
-    """Applies changes to the index.
+    """Lets changes of the ``index`` fail for one experiment at a time. ``count`` counts an exception by place."""
 
-    ``requeue`` is called once for each experiment that is damaged; ``count`` counts an exception by place.
-    """
-
-    def __init__(self, index: ExperimentIndex, requeue: Callable[[str], None], count: Callable[[str], None]) -> None:
+    def __init__(self, index: ExperimentIndex, count: Callable[[str], None]) -> None:
         self._index = index
-        self._requeue = requeue
         self._count = count
         self.damaged: dict[str, ExperimentRecord | None] = {}
         """By uid; the Experiment that could not be read, with its spec and status, which no cache keeps."""
 
-    def experiment_changed(self, old: ExperimentRecord | None, new: ExperimentRecord | None) -> None:
-        """See ``ExperimentIndex``."""
-        either = new or old
-        try:
-            self._index.experiment_changed(old, new)
-        except Exception as error:  # noqa: BLE001 - whatever one object causes must not reach the others
-            self._damage("watch", error, either)
-            if either is not None:
-                self.damaged[either.uid] = new
-        else:
-            if either is not None and either.uid in self.damaged:
-                self.damaged[either.uid] = None
-                if new is None:  # its key left the queue with it, and what is left of it must be forgotten
-                    self._requeue(either.uid)
+    def around(self, change: Callable[[T, T], None]) -> Callable[[T, T], None]:
+        """Return ``change``, which takes in the old and the new state of one object, with its exceptions kept here."""
 
-    def pod_changed(self, old: Pod | None, new: Pod | None) -> None:
-        """See ``ExperimentIndex``."""
-        try:
-            self._index.pod_changed(old, new)
-        except Exception as error:  # noqa: BLE001
-            self._damage("watch", error, old, new)
+        def changed(old: T, new: T) -> None:
+            try:
+                change(old, new)
+            except Exception as error:  # noqa: BLE001 - whatever one object causes must not reach the others
+                self._damage("watch", error, old, new)
+                if isinstance(either := new or old, ExperimentRecord):
+                    self.damaged[either.uid] = new
+            else:
+                if self.damaged and isinstance(either := new or old, ExperimentRecord) and either.uid in self.damaged:
+                    del self.damaged[either.uid]  # as it is now, it can be read
+                    self._mark(either.uid, again=new is None)
 
-    def service_changed(self, old: ServiceRecord | None, new: ServiceRecord | None) -> None:
-        """See ``ExperimentIndex``."""
-        try:
-            self._index.service_changed(old, new)
-        except Exception as error:  # noqa: BLE001
-            self._damage("watch", error, old, new)
-
-    def workload_changed(self, old: Workload | None, new: Workload | None) -> None:
-        """See ``ExperimentIndex``."""
-        try:
-            self._index.workload_changed(old, new)
-        except Exception as error:  # noqa: BLE001
-            self._damage("watch", error, old, new)
-
-    def experiments_went_back(self, version: int, kind: str = KIND) -> None:
-        """See ``ExperimentIndex``; no object is read for it."""
-        self._index.experiments_went_back(version, kind)
-
-    def undone(self, seen: ExperimentRecord, version: int) -> bool:
-        """See ``ExperimentIndex``; no object is read for it."""
-        return self._index.undone(seen, version)
-
-    def pods_went_back(self, version: int) -> None:
-        """See ``ExperimentIndex``; no object is read for it."""
-        self._index.pods_went_back(version)
+        return changed
 
     def clock_stepped(self, entry: Entry, seconds: float) -> None:
         """See ``Entry``."""
@@ -90,32 +58,20 @@ class ErrorBoundary:
         except Exception as error:  # noqa: BLE001
             self._damage("clock", error, entry.seen)
 
-    def repair(
-        self,
-        uid: str,
-        known: bool,
-        pods: Iterable[Pod],
-        services: Iterable[ServiceRecord],
-        workloads: Iterable[Workload] = (),
-    ) -> None:
-        """Rebuild a damaged experiment from what the caches have: whether it exists, its pods, Services and Workloads.
+    def repair(self, uid: str, cached: Cached) -> None:
+        """Rebuild a damaged experiment from what the caches have of it.
 
         Raises what that raises; the experiment stays damaged then.
         """
-        self._index.rebuild(
-            uid, known=known, unread=self.damaged[uid], pods=pods, services=services, workloads=workloads
-        )
+        self._index.rebuild(uid, self.damaged[uid], cached)
         del self.damaged[uid]
         log.info("experiment rebuilt from the caches", uid=uid)
 
-    def _damage(
-        self, place: str, error: Exception, *objects: ExperimentRecord | Pod | ServiceRecord | Workload | None
-    ) -> None:
+    def _damage(self, place: str, error: Exception, *objects: Seen | None) -> None:
         """Mark the experiments that these objects belong to."""
         self._count(place)
-        for obj in objects:
-            uid = "" if obj is None else obj.uid if isinstance(obj, ExperimentRecord) else obj.owner
-            if obj is not None and uid:
+        for uid, obj in {_experiment_of(each): each for each in objects if each is not None}.items():
+            if uid:
                 log.error(
                     "change of an object failed, rebuilding its experiment",
                     place=place,
@@ -124,6 +80,15 @@ class ErrorBoundary:
                     uid=uid,
                     exc_info=error,
                 )
-                if uid not in self.damaged:
-                    self.damaged[uid] = None
-                    self._requeue(uid)
+                self._mark(uid)
+
+    def _mark(self, uid: str, *, again: bool = True) -> None:
+        """Have that experiment rebuilt by its next step, which is asked for ``again`` unless it waits for its retry."""
+        if uid not in self.damaged:
+            if again:
+                self._index.wanted(uid)
+            self.damaged[uid] = None
+
+
+def _experiment_of(obj: Seen) -> str:
+    return obj.uid if isinstance(obj, ExperimentRecord) else obj.owner

@@ -28,6 +28,17 @@ from muster.watchers.services import ServiceRecord
 
 log = structlog.get_logger()
 
+
+@dataclass(frozen=True, slots=True)
+class Cached:
+    """What the watch caches have of one experiment. ``known``: its object exists."""
+
+    known: bool
+    pods: Iterable[Pod]
+    services: Iterable[ServiceRecord]
+    workloads: Iterable[Workload]
+
+
 Key = tuple[str, str]
 """Namespace and uid of an owner."""
 
@@ -143,36 +154,27 @@ class ExperimentIndex:
         """The uids of Experiments that are gone and have Workloads."""
         return {owner for (_, owner), each in self.members.items() if owner not in self.entries and each.view.workloads}
 
-    def rebuild(
-        self,
-        uid: str,
-        *,
-        known: bool,
-        unread: ExperimentRecord | None,
-        pods: Iterable[Pod],
-        services: Iterable[ServiceRecord],
-        workloads: Iterable[Workload] = (),
-    ) -> None:
-        """Forget the pods and Services of that owner and take them in anew, after an exception in one of the above.
+    def rebuild(self, uid: str, unread: ExperimentRecord | None, cached: Cached) -> None:
+        """Forget what belongs to that owner and take it in anew, after an exception in one of the above.
 
-        ``known``: the Experiment exists. ``unread`` is the Experiment where it could not be read.
+        ``unread`` is the Experiment where it could not be read.
         """
         for key in [key for key in self.members if key[1] == uid]:
             del self.members[key]
         entry = self.entries.get(uid)
-        if entry is not None and not known:
+        if entry is not None and not cached.known:
             self._forget(entry.seen)
         elif entry is not None:
             entry.members = self._members((entry.seen.namespace, uid))
             if entry.plan is not None:
                 entry.members.follow(entry.plan)
-        if unread is not None and known:
+        if unread is not None and cached.known:
             self.experiment_changed(None, unread)
-        for service in services:
+        for service in cached.services:
             self._service(service, there=True)
-        for workload in workloads:
+        for workload in cached.workloads:
             self._workload(workload, there=True)
-        for pod in pods:
+        for pod in cached.pods:
             self._pod(pod, None, pod)
 
     def experiments_went_back(self, version: int, kind: str = KIND) -> None:

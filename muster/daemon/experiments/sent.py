@@ -2,17 +2,49 @@
 
 The sender is a pod that the API server knows (``PodIdentity``). It is believed about its own rank, in the epoch that
 runs, of an Experiment that gives its members the endpoint; and once in ``PACE`` seconds.
+
+What was sent has the form of ``muster.api.trainer_status``.
 """
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
+
+import msgspec
 
 from muster.api.errors import MusterError
 from muster.api.names import KIND
+from muster.api.values.printable import printable
 from muster.daemon.experiments.index import ExperimentIndex
+from muster.kinds.kubeflow.trainer_status import TrainerStatus, report_in
+from muster.state.view.progress import StepReport
 from muster.state.vocabulary.plan import Plan
 from muster.tracking.entry import Entry
-from muster.watchers.trainer_status import Unreadable, read_status
+from muster.watchers.probes.reports import report_of, value_in
+
+
+class _Body(msgspec.Struct):
+    trainerStatus: TrainerStatus | None = None  # noqa: N815 - the wire's name
+    muster: Any = None
+
+
+_decoder = msgspec.json.Decoder(_Body)
+
+
+class Unreadable(ValueError):
+    """The body is no status."""
+
+
+def read_status(body: bytes, rank: int) -> StepReport | None:
+    """The report in that body, of that rank; None where it says nothing of progress. Raises ``Unreadable``."""
+    try:
+        sent = _decoder.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Unreadable(printable(str(error), 200)) from None
+    if sent.muster is not None and (said := value_in(sent.muster)) is not None:
+        return report_of(rank, said)
+    return report_in(sent.trainerStatus, rank) if sent.trainerStatus is not None else None
+
 
 PACE = 1.0
 """Seconds between two reports of one rank."""

@@ -19,11 +19,10 @@ from typing import Final, Protocol
 from msgspec import structs
 
 from muster.api.errors import ApiError, Forbidden, MusterError, Throttled, Unreachable
-from muster.daemon.experiments.private_answer import private
 from muster.daemon.informers import in_namespace
 from muster.daemon.one_run.ports import Ports
-from muster.daemon.prober_pool import Prober, ProberPool, prober_of
-from muster.daemon.watched.remarks import RemarkReader
+from muster.daemon.prober_pool import Prober, ProberPool, private, prober_of
+from muster.daemon.remarks import RemarkReader
 from muster.kinds.declaration.watched_kind import Object, WatchedKind, every
 from muster.kube.execution import Sockets
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
@@ -32,7 +31,6 @@ from muster.kube.transport import Transport
 from muster.rollcall.document import Detail
 from muster.rollcall.make import detail
 from muster.state.facts.context import Context
-from muster.state.policies.deadline import ends
 from muster.state.policies.watched.obstacles import PODS_MISSING
 from muster.state.view.roll import RollAnswer
 from muster.state.vocabulary.actions import ProbeTarget
@@ -45,7 +43,7 @@ from muster.tracking.watched_index import WatchedIndex, WatchedRuns, unreported
 from muster.watchers.experiments import ExperimentRecord
 from muster.watchers.pods.decode import PATH
 from muster.watchers.probes.bounded.connection import DIAL
-from muster.watchers.probes.bounded.turns import in_turns
+from muster.watchers.probes.bounded.cost import in_turns
 from muster.watchers.watched import pod_decoder_of
 
 REREAD: Final = 10.0
@@ -132,7 +130,7 @@ class OneRun:
         entry.record = structs.replace(entry.record, updated_at=0.0)  # nobody pays for a write: its words are of now
         self._settle(entry)
         case = Context.at(entry.plan, entry.record, entry.view, self._clock())
-        found = detail(case, ends(case.plan, case.record))
+        found = detail(case)
         return structs.replace(found, arrived=None, missing=None) if "roll" in self.unknown else found
 
     @property

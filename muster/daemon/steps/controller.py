@@ -14,16 +14,14 @@ import structlog
 from muster.api.errors import ApiError, Conflict, NotFound, Throttled
 from muster.daemon.event_recorder import EventRecorder
 from muster.daemon.experiments.index import ExperimentIndex
-from muster.daemon.experiments.private_answer import private
-from muster.daemon.prober_pool import ProberPool
-from muster.daemon.run_kinds.own_status import with_own_status
-from muster.daemon.steps.caches import Informers
+from muster.daemon.informers import Informers
+from muster.daemon.prober_pool import ProberPool, private
+from muster.daemon.remarks import RemarkReader
 from muster.daemon.steps.leftovers import Leftovers
 from muster.daemon.steps.live_reads import LiveReads
 from muster.daemon.steps.outcomes import Outcomes
-from muster.daemon.steps.status_writer import StatusWriter
+from muster.daemon.steps.status_writer import StatusWriter, with_own_status
 from muster.daemon.steps.watched import WatchedSteps
-from muster.daemon.watched.remarks import RemarkReader
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Transport
 from muster.kube.workqueue import WorkQueue
@@ -39,7 +37,7 @@ from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.transitions import IllegalTransition
 from muster.tracking.entry import Entry
 from muster.tracking.freshness import Readiness
-from muster.watchers.probes.bounded.turns import in_turns
+from muster.watchers.probes.bounded.cost import in_turns
 
 log = structlog.get_logger()
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from muster.api.errors import ApiError
-from muster.daemon.steps.caches import Informers
+from muster.daemon.informers import Informers
 from muster.daemon.steps.outcomes import Outcomes
 from muster.kube.fair_share import FairShare
 from muster.kube.workqueue import WorkQueue

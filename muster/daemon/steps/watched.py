@@ -1,26 +1,55 @@
 """The step of a run that another controller carries out: decide, and keep the record in memory.
 
 A deadline that the object's own annotation asks for is the one thing that is done to it, with an Event before.
+
+The story of a run becomes Events. A daemon that starts finds runs that began long before. What it learns first of such
+a run is no news, and becomes no Event. What follows may have been said by an earlier daemon: the Events of a watched
+object are named after what they say and not after the time, so that one is not created twice while it is kept.
 """
 
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 
+import structlog
+
 from muster.daemon.event_recorder import EventRecorder
+from muster.daemon.remarks import RemarkReader
 from muster.daemon.steps.outcomes import Outcomes
-from muster.daemon.watched.recording import WatchedRecorder, ref_of
-from muster.daemon.watched.remarks import RemarkReader
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Transport
 from muster.metrics.instruments import Instruments
+from muster.reconcilers.refs import ExperimentRef
 from muster.reconcilers.watched import end_run
 from muster.state.decide.machine import Decision
 from muster.state.vocabulary.actions import EndRun
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import StoryLine
+from muster.state.vocabulary.subject import Subject
+from muster.state.vocabulary.wall_time import moved
+from muster.tracking.deciding import keep
 from muster.tracking.entry import Entry
 from muster.tracking.watched_run import WatchedRun
+
+log = structlog.get_logger()
+
+NEWS = 60.0
+"""Seconds after its creation in which what is learned first of an object is news."""
+NOT_WATCHED = "NotWatchedOver"
+POD = Subject("v1", "Pod", "pods")
+
+
+def ref_of(entry: Entry) -> ExperimentRef | None:
+    """What Events are about: the object, or a pod of a set of pods; None where there is none any more."""
+    assert entry.watched is not None
+    seen, kind = entry.seen, entry.watched.kind
+    if not kind.virtual:
+        return ExperimentRef(seen.namespace, seen.name, seen.uid, kind.subject, watched=True)
+    epoch = entry.record.epoch if entry.record is not None else 0
+    members = entry.view.of(epoch).members
+    pod = members.get(0) or next(iter(members.values()), entry.watched.pod)
+    return ExperimentRef(pod.namespace, pod.name, pod.uid, POD, watched=True) if pod is not None else None
+
 
 AGAIN = 30.0
 """Seconds after which a run that was asked to end, and has not, is asked again."""
@@ -45,7 +74,7 @@ class WatchedSteps:
         self._transport = transport
         self._share = share
         self._events = recorder
-        self._records = WatchedRecorder(recorder, instruments, clock)
+        self._instruments = instruments
         self._outcomes = outcomes
         self._clock = clock
         self._decide = decide
@@ -55,12 +84,12 @@ class WatchedSteps:
     def step(self, entry: Entry, run: WatchedRun) -> Coroutine[Any, Any, None] | None:
         """The decision of one step; returns the request that ends the run, where one is due."""
         if entry.plan is None:
-            self._records.refuse(entry, run)
+            self._refuse(entry, run)
             return None
         run.refused = ""
         decision = self._decide(entry, entry.plan)
         if decision.write:
-            self._records.keep(entry, decision)
+            self._keep(entry, decision)
         self._await_next(entry.plan, decision)
         if self._remarks is not None:
             self._remarks.follow(entry)
@@ -75,6 +104,36 @@ class WatchedSteps:
             self._outcomes.accepted(entry)
             self._outcomes.answered(entry)
         return None
+
+    def _keep(self, entry: Entry, decision: Decision) -> None:
+        """Take the record of a decision over."""
+        assert entry.watched is not None
+        before = None if entry.record is None else moved(entry.record, decision.moved)
+        known = before is None and self._clock() - entry.watched.created > NEWS
+        keep(entry, decision, self._clock())
+        if known:
+            return
+        self._instruments.transition(entry.plan, before, decision.record)
+        for line in decision.story:
+            log.info(
+                line.message,
+                experiment=entry.title,
+                namespace=entry.seen.namespace,
+                phase=decision.record.phase.value,
+                epoch=line.epoch,
+                reason=line.reason,
+            )
+        if (ref := ref_of(entry)) is not None:
+            self._events.record(ref, decision.story)
+
+    def _refuse(self, entry: Entry, run: WatchedRun) -> None:
+        """Say once why the object cannot be watched over."""
+        if not entry.problem or entry.problem == run.refused:
+            return
+        run.refused = entry.problem
+        if (ref := ref_of(entry)) is not None:
+            line = StoryLine(self._clock(), 0, NOT_WATCHED, f"it is not watched over: {entry.problem}", warning=True)
+            self._events.record(ref, (line,))
 
     async def _end(self, entry: Entry, run: WatchedRun, plan: Plan, action: EndRun) -> None:
         """Say it once, and then do it. What is refused is tried again after the refusal's pause."""

@@ -3,12 +3,19 @@
 A Secret of the type kubernetes.io/tls is mounted as two files, which the kubelet replaces when the Secret changes. Each
 handshake compares the files with those that were loaded. Where they differ, it and the later ones use the new pair. A
 pair that cannot be loaded, such as a certificate whose key is not written yet, is logged, and the one before stays.
+
+The progress endpoint is given to members as address and authority, of the settings. The file of its authority is read
+again in the same way.
 """
 
 import ssl
+from collections.abc import Callable
 from pathlib import Path
 
 import structlog
+
+from muster.daemon.settings import Settings
+from muster.reconcilers.render.environment import Endpoint
 
 log = structlog.get_logger()
 
@@ -51,3 +58,34 @@ class ServerCertificate:
         certificate, key = self._files
         context.load_cert_chain(certificate, key, password=lambda: "")  # a terminal is never asked for one
         return context
+
+
+MOST = 32_768
+"""Bytes of the authority: it is an annotation of each pod, and those have 256 KB together."""
+
+
+def endpoint_for(settings: Settings) -> Callable[[], Endpoint | None]:
+    """What gives the endpoint. The file of the authority is read again when it has changed."""
+    file, url = settings.progress_ca, settings.progress_url
+    if settings.progress_port is None or file is None:
+        return lambda: None
+    known: list[tuple[float, Endpoint]] = []
+
+    def endpoint() -> Endpoint | None:
+        try:
+            changed = file.stat().st_mtime
+            if not known or known[0][0] != changed:
+                known[:] = [(changed, Endpoint(url, authority_in(file)))]
+        except (OSError, ValueError) as error:
+            log.warning("the authority of the progress endpoint cannot be read", file=str(file), error=str(error))
+        return known[0][1] if known else None
+
+    return endpoint
+
+
+def authority_in(file: Path) -> str:
+    """The PEM text of an authority. Raises ``OSError``, ``ValueError``."""
+    text = file.read_text(encoding="ascii")
+    if "-----BEGIN CERTIFICATE-----" not in text or len(text) > MOST:
+        raise ValueError(f"PEM text of at most {MOST} bytes is expected")
+    return text

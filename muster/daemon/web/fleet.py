@@ -1,14 +1,18 @@
-"""The experiments that a page of the fleet shows: filtered, counted and the most urgent first.
+"""The experiments that a page of the fleet shows, filtered, counted and the most urgent first; and their listing.
 
 A filter is a query parameter, so that a filtered page is a link. The counts beside the values of one filter are of the
 experiments that pass all the others: they say what a click on the value shows.
 
-One page costs a walk over all experiments, in slices between which the loop goes on.
+``/experiments.json`` lists the experiments that pass the same filters, in order of namespace and name, in pages: a
+program walks over 100,000 experiments with ``after``. A parameter that is misspelled, or a value that there never is,
+is refused: the answer would be the list of nothing, or of everything.
+
+One answer costs a walk over all experiments, in slices between which the loop goes on.
 """
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import nsmallest
 from itertools import islice
@@ -17,17 +21,15 @@ from operator import itemgetter
 import structlog
 
 from muster.api.values.accelerators import USUAL, Accelerators
-from muster.api.values.printable import printable
+from muster.api.values.printable import WORD, printable
 from muster.metrics.collector import Subject
-from muster.rollcall.document import Summary
-from muster.rollcall.hurts import hurts
-from muster.rollcall.make import summary
+from muster.rollcall.document import Listing, Summary
+from muster.rollcall.make import hurts, summary
 from muster.state.facts.accelerators import held
 from muster.state.facts.incidents.signs import Run
 from muster.state.summary.hurt import IDLE, NOTHING, Hurt, place
-from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.record import Phase, Record
-from muster.state.vocabulary.rules import ClockName
+from muster.state.vocabulary.plan import Engine
+from muster.state.vocabulary.record import Phase
 
 log = structlog.get_logger()
 
@@ -37,8 +39,6 @@ LONGEST_TEXT = 200
 """Characters of a filter's value that are used."""
 MOST_VALUES = 200
 """Values of one filter that are offered: those with most experiments."""
-
-ClocksOf = Callable[[Plan, Record], Mapping[ClockName, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +72,10 @@ DIMENSIONS = ("problem", "namespace", "operator", "engine", "kind", "phase")
 """The filters whose values are counted."""
 
 
-def shown_row(subject: Subject, clocks: ClocksOf, now: float) -> Summary | None:
+def shown_row(subject: Subject, now: float) -> Summary | None:
     """The row of one experiment; None, with a line in the log, if that raises: the others must be shown."""
     try:
-        return summary(subject.at(now), clocks(subject.plan, subject.record))
+        return summary(subject.at(now))
     except Exception:
         log.exception(
             "experiment left out of the page", namespace=subject.plan.namespace, experiment=subject.plan.title
@@ -129,7 +129,6 @@ class Fleet:
 
 async def fleet(
     subjects: Iterable[Subject],
-    clocks: ClocksOf,
     now: float,
     filters: Filters,
     *,
@@ -143,7 +142,7 @@ async def fleet(
     Runs that an incident explains follow those that hurt for a reason of their own: nothing is to be done about them.
     ``subjects`` must not mind that the loop goes on while it is walked.
     """
-    walk = _Walk(filters, clocks, now, accelerators, explained)
+    walk = _Walk(filters, now, accelerators, explained)
     left = iter(subjects)
     while batch := list(islice(left, SLICE)):
         for subject in batch:
@@ -155,12 +154,9 @@ async def fleet(
 class _Walk:
     """Counts and collects."""
 
-    def __init__(
-        self, filters: Filters, clocks: ClocksOf, now: float, accelerators: Accelerators, explained: Collection[Run]
-    ) -> None:
+    def __init__(self, filters: Filters, now: float, accelerators: Accelerators, explained: Collection[Run]) -> None:
         self._accelerators = accelerators
         self._explained = explained
-        self._clocks = clocks
         self._now = now
         self._text = filters.q.casefold()
         self._wanted = [getattr(filters, name) for name in DIMENSIONS]
@@ -178,7 +174,7 @@ class _Walk:
         if self._text and not says(subject, self._text):
             return
         try:
-            found = hurts(plan, record, subject.view, self._clocks(plan, record), self._now)
+            found = hurts(plan, record, subject.view, self._now)
         except Exception:  # noqa: BLE001 - its row says so; the others must be shown
             found = ()
         values = values_of(subject, found)
@@ -220,3 +216,103 @@ class _Walk:
             if begin < len(rows) and end > 0:
                 yield from (row for _, row in nsmallest(end, rows, key=itemgetter(0))[begin:])
             begin, end = max(0, begin - len(rows)), max(0, end - len(rows))
+
+
+SHOWN = 500
+"""Experiments in a listing that names no limit."""
+MOST = 1000
+"""Experiments in any listing."""
+LONGEST_KEY = 1000
+"""Characters of ``after``: more than a namespace and a name have."""
+
+CLOSED = {
+    "problem": tuple(each.value for each in Hurt),
+    "phase": tuple(each.value for each in Phase),
+    "engine": tuple(each.value for each in Engine),
+}
+"""The filters whose values are known beforehand."""
+
+
+class Misasked(ValueError):
+    """The text says what is wrong with the query."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What was asked for. ``after`` is the key beyond which the page begins."""
+
+    filters: Filters
+    limit: int = SHOWN
+    after: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, parameters: Iterable[tuple[str, str]]) -> "Query":
+        """The query of a request, from its names and values. Raises ``Misasked``."""
+        known = (*Filters.__slots__, "limit", "after")
+        query: dict[str, str] = {}
+        for name, value in parameters:
+            if name not in known:
+                raise Misasked(f"{printable(name, WORD)} is no parameter of a listing; those are {', '.join(known)}.")
+            if name in query:
+                raise Misasked(f"{name} is stated more than once.")
+            query[name] = value
+        asked = query.get("limit", str(SHOWN))
+        if not (asked.isascii() and asked.isdigit() and len(asked) <= 4 and 1 <= int(asked) <= MOST):
+            raise Misasked(f"limit is a number from 1 to {MOST}.")
+        filters = Filters.of(query)
+        for name, values in CLOSED.items():
+            if (stated := getattr(filters, name)) and stated not in values:
+                raise Misasked(f"{name} is one of {', '.join(values)}.")
+        after = query.get("after", "")
+        if len(after) > LONGEST_KEY:
+            raise Misasked("after is the value of that field in the listing before.")
+        return cls(filters, int(asked), tuple(after.split("/", 1)) if after else ())
+
+
+async def listing(subjects: Iterable[Subject], now: float, query: Query) -> Listing:
+    """The page of the listing that was asked for."""
+    phases: Counter[str] = Counter()
+    later: list[tuple[tuple[str, str], Subject]] = []
+    matching = 0
+    left = iter(subjects)
+    wanted = [getattr(query.filters, name) for name in DIMENSIONS]
+    text = query.filters.q.casefold()
+    while batch := list(islice(left, SLICE)):
+        for subject in batch:
+            phases[subject.record.phase.value] += 1
+            if (text and not says(subject, text)) or not _passes(subject, wanted, now):
+                continue
+            matching += 1
+            key = (subject.plan.namespace, subject.plan.title)
+            if key > query.after:
+                later.append((key, subject))
+        await asyncio.sleep(0)
+    shown = await asyncio.to_thread(_first, query.limit, later)
+    rows = []
+    for number, (_, subject) in enumerate(shown):
+        if number % SLICE == 0:
+            await asyncio.sleep(0)
+        if row := shown_row(subject, now):
+            rows.append(row)
+    return Listing(
+        total=phases.total(),
+        matching=matching,
+        phases={phase.value: phases[phase.value] for phase in Phase},
+        experiments=rows,
+        after="/".join(printable(each, WORD) for each in shown[-1][0]) if len(shown) < len(later) else "",
+    )
+
+
+def _passes(subject: Subject, wanted: list[str], now: float) -> bool:
+    """What hurts is found out only where it is asked for: that costs most."""
+    found: tuple[Hurt, ...] = ()
+    if wanted[0]:
+        try:
+            found = hurts(subject.plan, subject.record, subject.view, now)
+        except Exception:  # noqa: BLE001 - as on the page
+            found = ()
+    return all(not value or value in values for value, values in zip(wanted, values_of(subject, found), strict=True))
+
+
+def _first(limit: int, found: Iterable[tuple[tuple[str, str], Subject]]) -> list[tuple[tuple[str, str], Subject]]:
+    return nsmallest(limit, found, key=itemgetter(0))

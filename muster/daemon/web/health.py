@@ -10,10 +10,10 @@ from typing import Any, Protocol
 from aiohttp import web
 
 from muster.api.values.printable import MESSAGE, printable
+from muster.daemon.clocks import LoopLagMonitor
 from muster.daemon.informers import Informers
-from muster.daemon.loop_lag import LoopLagMonitor
 from muster.daemon.web.connections import Limits, Listener
-from muster.kube.denials import Denials
+from muster.kube.instrumented import Denials
 from muster.kube.leaderelection.elector import Elector
 from muster.kube.listwatch.reflector import Reflector
 

@@ -20,9 +20,6 @@ from muster.rollcall.seats import benches
 from muster.state.facts.incidents.incident import Incident
 from muster.state.facts.incidents.signs import Run
 from muster.state.facts.incidents.tracking import Tracking
-from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.record import Record
-from muster.state.vocabulary.rules import ClockName
 
 DIGITS = 7
 """Most digits of a row's number."""
@@ -36,9 +33,6 @@ class ExperimentIndex(Protocol):
 
     def find(self, namespace: str, name: str) -> Subject | None:
         """The experiment of that name, or None."""
-
-    def clocks(self, plan: Plan, record: Record) -> Mapping[ClockName, float]:
-        """The running clocks of an experiment and the wall second each runs out."""
 
 
 class Pages:
@@ -114,7 +108,6 @@ class Pages:
         first = int(begin) if begin.isascii() and begin.isdigit() and len(begin) <= DIGITS else 0
         shown = await fleet(
             subjects,
-            self._index.clocks,
             now,
             filters,
             begin=first,
@@ -126,7 +119,7 @@ class Pages:
         for number, each in enumerate(shown.rows):
             if number % SLICE == 0:
                 await asyncio.sleep(0)
-            if row := shown_row(each.subject, self._index.clocks, now):
+            if row := shown_row(each.subject, now):
                 rows.append(row)
         kept = filters.stated() | ({"begin": str(first)} if first else {}) | _still(query)
         return await asyncio.to_thread(
@@ -147,7 +140,7 @@ class Pages:
 
     def document(self, subject: Subject) -> Detail:
         """Everything about one experiment."""
-        return detail(subject.at(self._clock()), self._index.clocks(subject.plan, subject.record))
+        return detail(subject.at(self._clock()))
 
     def experiment(self, subject: Subject, query: Mapping[str, str]) -> tuple[Part, str]:
         """The page of one experiment: its main part, and the whole document."""
@@ -155,7 +148,7 @@ class Pages:
         case = subject.at(now)
         found = benches(case)
         incident = self._tracking().explaining(Run(subject.plan.namespace, subject.plan.title))
-        document = detail(case, self._index.clocks(subject.plan, subject.record), found)
+        document = detail(case, found)
         return story(
             document,
             found,

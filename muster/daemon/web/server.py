@@ -36,13 +36,12 @@ from prometheus_client.registry import Collector
 from muster.api.values.accelerators import USUAL, Accelerators
 from muster.daemon.web.bundles import Bundles
 from muster.daemon.web.connections import Limits, Listener
+from muster.daemon.web.fleet import Misasked, Query, listing
 from muster.daemon.web.health import Health, probe_answer
-from muster.daemon.web.listing import Misasked, Query, listing
 from muster.daemon.web.live import Changes, Ended, Full, Streams
-from muster.daemon.web.page.books import INDEX, book
 from muster.daemon.web.page.document import POLICY, REFRESH, SCRIPT, SCRIPT_PATH
 from muster.daemon.web.page.html import Part
-from muster.daemon.web.page.runbooks import Runbooks
+from muster.daemon.web.page.runbooks import INDEX, Runbooks, book
 from muster.daemon.web.pages import ExperimentIndex, Pages
 from muster.daemon.web.readers import (
     SIGN_IN,
@@ -221,7 +220,7 @@ class HttpServer(Listener):
         except Misasked as wrong:
             return _text(str(wrong), 400)
         subjects, _ = await self._pages.readable(reader)
-        return _json(await listing(subjects, self._index.clocks, self._clock(), query))
+        return _json(await listing(subjects, self._clock(), query))
 
     def _one(self, namespace: str, name: str, request: web.BaseRequest) -> web.Response:
         subject = self._index.find(namespace, name.removesuffix(".json"))

@@ -7,19 +7,21 @@ a function makes a flat record of it, and the projection is dropped at once.
 The type of an event is read from the first bytes of its line (the API server always writes ``{"type":"ADDED",...``),
 because the object of a BOOKMARK or an ERROR does not fit the projection of a pod. Other lines take a slower path with
 the same result.
+
+Objects that are wanted whole are plain dictionaries with their uid and resourceVersion (``unstructured``).
 """
 
 import json
-from collections.abc import Callable
-from typing import Generic, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from muster.api.errors import ApiError
 from muster.api.values.printable import MESSAGE, clean
-from muster.kube.listwatch.events import Event, EventType, Page
-from muster.kube.listwatch.sink import Tracked
+from muster.kube.listwatch.events import Event, EventType, Page, Tracked
 from muster.kube.status_errors import Status, error_from_status
+from muster.kube.unstructured import Json, mapping, text
 
 D = TypeVar("D")
 T = TypeVar("T", bound=Tracked)
@@ -185,3 +187,23 @@ def _problem(error: Exception) -> str:
     """What was wrong with an object; the class of an error that is not about its bytes, which is a bug."""
     text = clean(str(error), MESSAGE)
     return text if text and isinstance(error, UNREADABLE) else f"{type(error).__name__}: {text}"
+
+
+class Unstructured(Json):
+    """An object as the API server sent it."""
+
+    __slots__ = ("resource_version", "uid")
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        """Raises ValueError for an object without uid or resourceVersion."""
+        super().__init__(document)
+        metadata = mapping(document.get("metadata"))
+        self.uid = text(metadata, "uid")
+        self.resource_version = version_of(text(metadata, "resourceVersion"))
+        if not self.uid:
+            raise ValueError("an object without a uid")
+
+
+def unstructured(kind: str) -> Projection[Json, Unstructured]:
+    """The decoder of a list or a watch whose objects are wanted whole; ``kind`` is for messages."""
+    return Projection(kind, Json, Unstructured)

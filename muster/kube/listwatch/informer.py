@@ -2,18 +2,23 @@
 
 The daemon keeps flat records instead (``muster.daemon.informers``); this is for the SDK and the node agent, which need
 whole objects and few of them.
+
+``changes`` has a collection as an asynchronous iterator: what there is, then every change.
 """
 
 import asyncio
+import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
 from random import Random, SystemRandom
-from typing import Literal, NoReturn
+from typing import Any, Literal, NoReturn
 
-from muster.api.errors import ApiError
+from muster.api.errors import ApiError, Expired, Throttled
+from muster.kube.listwatch.decoder import Unstructured, unstructured
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings, Report
 from muster.kube.listwatch.store import Store
-from muster.kube.listwatch.whole_objects import Unstructured, unstructured
 from muster.kube.transport import Transport
 
 Kind = Literal["ADDED", "MODIFIED", "DELETED"]
@@ -84,3 +89,108 @@ class Informer:
             self._changed("ADDED" if old is None else "MODIFIED", new)
         elif old is not None:
             self._changed("DELETED", old)
+
+
+log = logging.getLogger("muster.kube")
+
+SETTINGS = ReflectorSettings(streamed_list=False)
+"""Few objects, read once: a list in pages costs no more than a streamed one, and every server has it."""
+
+
+MOST_QUEUED = 1_000
+"""Changes that wait for a slow consumer, beside the objects of a list. The watch is not read on meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One step of a collection; ``object`` is the state after it, the last state for DELETED."""
+
+    kind: Kind
+    object: Unstructured
+
+
+async def changes(
+    transport: Transport,
+    path: str,
+    params: Mapping[str, str] | None = None,
+    *,
+    retrying: Callable[[ApiError, float], None] | None = None,
+    **options: Any,
+) -> AsyncGenerator[Change, None]:
+    """First an ADDED for each object there is, then every change. It never ends by itself.
+
+    A watch that breaks is opened again as the reflector does it; ``retrying`` is called with each failure and the
+    seconds until the next attempt. An error that only a person can remove (no permission, no such kind) is raised.
+    ``options`` are those of ``Informer``. Close the iterator to stop watching. A consumer that does not come for more
+    makes the watch wait, until the API server ends it and it is opened again.
+    """
+
+    def failed(error: ApiError, seconds: float) -> None:
+        if not _passes(error):
+            raise error
+        if retrying is not None:
+            retrying(error, seconds)
+
+    def changed(kind: Kind, obj: Unstructured) -> None:
+        queue.put_nowait(Change(kind, obj))
+        if queue.qsize() >= MOST_QUEUED:
+            paced.room.clear()
+
+    queue = asyncio.Queue[Change | None]()
+    paced = _Paced(transport)
+    informer = Informer(
+        paced,
+        path,
+        params,
+        changed=changed,
+        report=_report,
+        failed=failed,
+        settings=SETTINGS,
+        **options,
+    )
+    task = asyncio.create_task(informer.run(), name=f"watch {path}")
+    task.add_done_callback(lambda _: queue.put_nowait(None))
+    try:
+        while (change := await queue.get()) is not None:
+            if queue.qsize() < MOST_QUEUED:
+                paced.room.set()
+            yield change
+        task.result()
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+class _Paced:
+    """A transport whose watches are read only while there is ``room``."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self.request = transport.request
+        self.room = asyncio.Event()
+        self.room.set()
+
+    @asynccontextmanager
+    async def lines(
+        self, path: str, *, params: Mapping[str, str], silence: float
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """See ``Transport``."""
+        async with (
+            self._transport.lines(path, params=params, silence=silence) as lines,
+            aclosing(self._one_by_one(lines)) as paced,
+        ):
+            yield paced
+
+    async def _one_by_one(self, lines: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
+        async for line in lines:
+            await self.room.wait()
+            yield line
+
+
+def _passes(error: ApiError) -> bool:
+    """Whether the same request may succeed later."""
+    return isinstance(error, Throttled | Expired) or error.status == 0 or error.status >= 500
+
+
+def _report(message: str, **fields: Any) -> None:
+    log.info("%s: %s", message, fields)

@@ -6,8 +6,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from muster.api.errors import ApiError, Expired, Unreachable
-from muster.kube.listwatch.events import Decoder
-from muster.kube.listwatch.sink import Tracked
+from muster.kube.listwatch.events import Decoder, Tracked
 from muster.kube.transport import TOO_LARGE_ANSWER, Transport
 
 T = TypeVar("T", bound=Tracked)

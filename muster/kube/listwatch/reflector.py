@@ -22,10 +22,9 @@ from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
 from muster.api.errors import ApiError, Expired, Invalid, Throttled, Unreachable
 from muster.kube.backoff import Backoff
-from muster.kube.denials import denied
-from muster.kube.listwatch.events import Decoder, Event, EventType
+from muster.kube.instrumented import denied
+from muster.kube.listwatch.events import Decoder, Event, EventType, Sink, Tracked
 from muster.kube.listwatch.listing import list_all
-from muster.kube.listwatch.sink import Sink, Tracked
 from muster.kube.listwatch.sink_feed import SinkFeed, collect
 from muster.kube.status_errors import TOO_LARGE
 from muster.kube.transport import Transport

@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from muster.kube.listwatch.events import Event, EventType
+from muster.kube.listwatch.events import Event, EventType, Sink, Tracked
 from muster.kube.listwatch.listing import ObjectList
-from muster.kube.listwatch.sink import Sink, Tracked
 
 T = TypeVar("T", bound=Tracked)
 

@@ -7,7 +7,7 @@ miss the deletion of the first.
 from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, TypeVar
 
-from muster.kube.listwatch.sink import Tracked
+from muster.kube.listwatch.events import Tracked
 
 T = TypeVar("T", bound=Tracked)
 

@@ -3,6 +3,9 @@
 Security: there is no image and no container runtime. A pod has the host's files and the rights of the user who started
 the agent. Namespaces separate pods from each other by address, name and process tree; they do not protect the user's
 files. Run only manifests that you would run as a script.
+
+With br_netfilter loaded, bridged packets pass the host's FORWARD chain, and a machine with Docker drops them there.
+Pods would start and never connect, so the agent tries it with two sandboxes before it runs the first pod.
 """
 
 import asyncio
@@ -25,22 +28,77 @@ from muster.kube.listwatch.informer import Informer
 from muster.kube.resources import ResourceClient
 from muster.local.caller import CALLERS
 from muster.local.node.containers.commands import run_command
-from muster.local.node.containers.restart_policy import INITIAL
+from muster.local.node.containers.states import INITIAL
 from muster.local.node.context import NodeContext
 from muster.local.node.isolation.cgroups import Cgroups
-from muster.local.node.isolation.launcher_client import Launcher
 from muster.local.node.isolation.levels import Choice, Isolation, choose_isolation
+from muster.local.node.isolation.sandbox import Launcher, ProcessSpec, Sandbox
 from muster.local.node.logs import LogStore
-from muster.local.node.network.forwarding_check import forwarding_refusal
 from muster.local.node.network.hosts_files import HostsFiles
 from muster.local.node.network.pod_network import PodNetwork
-from muster.local.node.objects import PODS, SERVICES
+from muster.local.node.objects import PODS, SERVICES, Clock
 from muster.local.node.pods.assigned_pods import AssignedPods
 from muster.local.node.registration import Registration, machine_capacity
 from muster.local.node.scheduling.fit import amounts
 from muster.local.node.scheduling.scheduler import Scheduler
 from muster.local.node.sources.config_sources import ApiConfigSources
-from muster.local.node.timestamps import Clock
+
+FILTER = Path("/proc/sys/net/bridge/bridge-nf-call-iptables")
+ANSWER_SECONDS = 10.0
+_LISTEN = "import socket; socket.create_server(('', 1)).accept()"
+_CONNECT = """
+import socket, sys, time
+for _ in range(100):
+    try:
+        socket.create_connection((sys.argv[1], 1), 2)
+        sys.exit(0)
+    except ConnectionRefusedError:
+        time.sleep(0.02)
+    except OSError:
+        break
+sys.exit(1)
+"""
+
+
+async def forwarding_refusal(launcher: Launcher, network: PodNetwork) -> str | None:
+    """Why pods in network namespaces cannot connect to each other; None if they can. Raises SandboxError."""
+    if not _filtered():
+        return None
+    sandboxes: list[Sandbox] = []
+    addresses = [network.addresses.take() for _ in range(2)]
+    null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        for address in addresses:
+            sandboxes.append(sandbox := await launcher.pod(host_network=False))
+            await network.connect(await sandbox.created(), address)
+            await sandbox.set_up(
+                hostname="probe", binds=[], address=address, prefix=network.prefix, gateway=network.host_address
+            )
+        await sandboxes[0].start(_python(_LISTEN), null)
+        asking = await sandboxes[1].start(_python(_CONNECT, addresses[0]), null)
+        async with asyncio.timeout(ANSWER_SECONDS):
+            met = await asyncio.shield(asking.status) == 0
+    except TimeoutError:
+        met = False
+    finally:
+        os.close(null)
+        await asyncio.gather(*(sandbox.destroy() for sandbox in sandboxes))
+        for address in addresses:
+            network.addresses.free(address)
+    return None if met else "the host's firewall drops packets between pods on a bridge (iptables FORWARD)"
+
+
+def _filtered() -> bool:
+    try:
+        return FILTER.read_text(encoding="ascii").strip() == "1"
+    except OSError:
+        return False
+
+
+def _python(script: str, *arguments: str) -> ProcessSpec:
+    argv = [sys.executable, "-I", "-S", "-c", script, *arguments]
+    return ProcessSpec(argv, {}, cwd="/", pod_directory="/", graft_directory="/")
+
 
 START_SECONDS = 60.0
 

@@ -8,15 +8,13 @@ from typing import Any
 
 from muster.kube.resources import ResourceClient
 from muster.local.node.isolation.cgroups import Cgroups
-from muster.local.node.isolation.launcher_client import Launcher
 from muster.local.node.isolation.levels import Isolation
-from muster.local.node.isolation.sandbox import Sandbox
+from muster.local.node.isolation.sandbox import Launcher, Sandbox
 from muster.local.node.logs import LogStore
 from muster.local.node.network.hosts_files import HostsFiles
 from muster.local.node.network.pod_network import PodNetwork
-from muster.local.node.sources.config_sources import VolumeSources
-from muster.local.node.sources.downward_api import PodPlacement
-from muster.local.node.timestamps import Clock
+from muster.local.node.objects import Clock
+from muster.local.node.sources.config_sources import PodPlacement, VolumeSources
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from muster.local.node.timestamps import Clock, nano_time
+from muster.local.node.objects import Clock, nano_time
 
 MAX_LINE = 64 * 1024
 BLOCK = 64 * 1024

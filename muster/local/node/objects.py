@@ -1,10 +1,10 @@
-"""Accessors for Kubernetes objects as plain dictionaries, values that are derived from them, and their API paths."""
+"""Accessors for Kubernetes objects as plain dictionaries, values that are derived from them, API paths and times."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from muster.kube.paths import core, custom
-from muster.local.node import objects
 
 Object = Mapping[str, Any]
 
@@ -96,4 +96,27 @@ LEASES = custom("coordination.k8s.io/v1", "kube-node-lease", "leases")
 
 def pod_path(pod: Object, *rest: str) -> str:
     """The path of a pod, or of one of its subresources."""
-    return "/".join((core(objects.namespace(pod), "pods", objects.name(pod)), *rest))
+    return "/".join((core(namespace(pod), "pods", name(pod)), *rest))
+
+
+Clock = Callable[[], int]
+"""Returns wall-clock time in nanoseconds since 1970 (`time.time_ns`, or a test's clock)."""
+
+SECOND = 1_000_000_000
+
+
+def whole_time(nanoseconds: int) -> str:
+    """A metav1.Time: whole seconds."""
+    return datetime.fromtimestamp(nanoseconds // SECOND, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def micro_time(nanoseconds: int) -> str:
+    """A metav1.MicroTime, which Leases use."""
+    whole, rest = divmod(nanoseconds, SECOND)
+    return f"{datetime.fromtimestamp(whole, UTC):%Y-%m-%dT%H:%M:%S}.{rest // 1000:06d}Z"
+
+
+def nano_time(nanoseconds: int) -> str:
+    """The timestamp of a log line. It always has nine digits, so that timestamps sort as text."""
+    whole, rest = divmod(nanoseconds, SECOND)
+    return f"{datetime.fromtimestamp(whole, UTC):%Y-%m-%dT%H:%M:%S}.{rest:09d}Z"

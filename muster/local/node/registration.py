@@ -13,10 +13,9 @@ import structlog
 
 from muster.api.errors import AlreadyExists, ApiError, NotFound
 from muster.kube.resources import ResourceClient
-from muster.local.node import objects, timestamps
+from muster.local.node import objects
 from muster.local.node.isolation.levels import Choice
-from muster.local.node.objects import LEASES, NODES
-from muster.local.node.timestamps import Clock
+from muster.local.node.objects import LEASES, NODES, Clock, micro_time, whole_time
 
 LEASE_SECONDS = 40
 RENEW_SECONDS = 10.0
@@ -63,7 +62,7 @@ class Registration:
         self._address = address
         self._isolation = isolation
         self._clock = clock
-        self._since = timestamps.time(clock())
+        self._since = whole_time(clock())
 
     async def register(self) -> None:
         """Create the Node or update an existing one. Raises ApiError if the API server does not answer."""
@@ -96,14 +95,14 @@ class Registration:
 
     async def leave(self) -> None:
         """Set the node to NotReady."""
-        self._since = timestamps.time(self._clock())
+        self._since = whole_time(self._clock())
         await self._write_status(ready=False)
 
     async def _renew(self) -> None:
         spec = {
             "holderIdentity": self._name,
             "leaseDurationSeconds": LEASE_SECONDS,
-            "renewTime": timestamps.micro_time(self._clock()),
+            "renewTime": micro_time(self._clock()),
         }
         try:
             await self._api.merge(f"{LEASES}/{self._name}", {"spec": spec})
@@ -118,7 +117,7 @@ class Registration:
                 await self._api.create(LEASES, lease)
 
     async def _write_status(self, *, ready: bool) -> None:
-        now = timestamps.time(self._clock())
+        now = whole_time(self._clock())
 
         def condition(kind: str, *, holds: bool, reason: str, message: str) -> dict[str, str]:
             times = {"lastHeartbeatTime": now, "lastTransitionTime": self._since}

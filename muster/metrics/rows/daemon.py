@@ -1,55 +1,44 @@
 """Rows of the daemon itself: its watches, requests, probes, promptness, rights, and its part in the election."""
 
-from muster.metrics.rows.row import Metric, Type
+from muster.metrics.rows.row import Metric
 
 _CALL = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _SHORT = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0, 5.0)
 
 WATCH_STALENESS = Metric(
     "muster_watch_staleness_seconds",
-    Type.GAUGE,
     "Time since the watch last heard from the API server, bookmarks included.",
     ("resource",),
     "seconds",
 )
-WATCH_SYNCED = Metric("muster_watch_synced", Type.GAUGE, "1 once the first full list is in the cache.", ("resource",))
-WATCH_RECONNECTS = Metric(
-    "muster_watch_reconnects_total", Type.COUNTER, "Watches opened again, by reason.", ("resource", "reason")
-)
-WATCH_RELISTS = Metric("muster_watch_relists_total", Type.COUNTER, "Full lists taken after the first.", ("resource",))
-WATCH_EVENTS = Metric(
-    "muster_watch_events_total", Type.COUNTER, "Watch events received, bookmarks included.", ("resource", "type")
-)
+WATCH_SYNCED = Metric("muster_watch_synced", "1 once the first full list is in the cache.", ("resource",))
+WATCH_RECONNECTS = Metric("muster_watch_reconnects_total", "Watches opened again, by reason.", ("resource", "reason"))
+WATCH_RELISTS = Metric("muster_watch_relists_total", "Full lists taken after the first.", ("resource",))
+WATCH_EVENTS = Metric("muster_watch_events_total", "Watch events received, bookmarks included.", ("resource", "type"))
 WATCH_DECODE_ERRORS = Metric(
-    "muster_watch_decode_errors_total",
-    Type.COUNTER,
-    "Objects that could not be read and were passed over.",
-    ("resource",),
+    "muster_watch_decode_errors_total", "Objects that could not be read and were passed over.", ("resource",)
 )
-TRACKED_PODS = Metric("muster_tracked_pods", Type.GAUGE, "Pods in the cache.")
+TRACKED_PODS = Metric("muster_tracked_pods", "Pods in the cache.")
 FOREIGN_PODS = Metric(
     "muster_foreign_pods",
-    Type.GAUGE,
     "Pods that name an Experiment as their controller and are not members of it: they are in another namespace, or "
     "their name and labels (identity) are not those of a member. They are ignored. And pods that were members and may "
     "run, but had a label or the ownerReference changed (altered): no other pod of their rank is created.",
     ("reason",),
 )
 
-QUEUE_DEPTH = Metric("muster_queue_depth", Type.GAUGE, "Experiments waiting for a decision.")
+QUEUE_DEPTH = Metric("muster_queue_depth", "Experiments waiting for a decision.")
 QUEUE_WAIT = Metric(
     "muster_queue_wait_seconds",
-    Type.HISTOGRAM,
     "Time from the first reason to decide about an experiment to the decision.",
     unit="seconds",
     buckets=_CALL,
 )
 DECISION_DURATION = Metric(
-    "muster_decision_duration_seconds", Type.HISTOGRAM, "Time one decision took.", unit="seconds", buckets=_SHORT
+    "muster_decision_duration_seconds", "Time one decision took.", unit="seconds", buckets=_SHORT
 )
 LOOP_LAG = Metric(
     "muster_event_loop_lag_seconds",
-    Type.HISTOGRAM,
     "How much later than asked the event loop woke its own timer.",
     unit="seconds",
     buckets=_SHORT,
@@ -57,28 +46,19 @@ LOOP_LAG = Metric(
 
 API_REQUEST_DURATION = Metric(
     "muster_api_request_duration_seconds",
-    Type.HISTOGRAM,
     "Requests to the API server, watches excepted.",
     ("verb", "resource", "outcome"),
     "seconds",
     _CALL,
 )
 API_RETRIES = Metric(
-    "muster_api_retries_total",
-    Type.COUNTER,
-    "Requests sent again because the API server asked to wait.",
-    ("verb", "resource"),
+    "muster_api_retries_total", "Requests sent again because the API server asked to wait.", ("verb", "resource")
 )
-PROBE_REQUESTS = Metric(
-    "muster_probe_requests_total", Type.COUNTER, "Probes of coordinators, by what they saw.", ("kind", "state")
-)
-PROBE_DURATION = Metric(
-    "muster_probe_duration_seconds", Type.HISTOGRAM, "Time one probe took.", ("kind",), "seconds", _CALL
-)
+PROBE_REQUESTS = Metric("muster_probe_requests_total", "Probes of coordinators, by what they saw.", ("kind", "state"))
+PROBE_DURATION = Metric("muster_probe_duration_seconds", "Time one probe took.", ("kind",), "seconds", _CALL)
 
 PROGRESS_POSTS = Metric(
     "muster_progress_posts_total",
-    Type.COUNTER,
     "Posts that the progress endpoint answered (spec.progressEndpoint): accepted, refused (of no member, or not "
     "readable), too-many (a rank is heard once a second), unavailable (no leader, or a token that cannot be checked); "
     "one that a standby passes on is counted by both.",
@@ -87,7 +67,6 @@ PROGRESS_POSTS = Metric(
 
 RIGHTS_MISSING = Metric(
     "muster_rights_missing",
-    Type.GAUGE,
     "1 while the API server refuses this kind of request because a right or a valid token is missing, 0 once it is "
     "allowed again. Absent for kinds of requests that were never refused.",
     ("verb", "resource"),
@@ -95,55 +74,47 @@ RIGHTS_MISSING = Metric(
 
 LEADER = Metric(
     "muster_leader",
-    Type.GAUGE,
     "1 while this daemon leads, 0 while it is a standby. Over all daemons the sum is 1, or 0 during a take-over.",
     ("identity",),
 )
 LEADER_SEEN = Metric(
     "muster_leader_seen",
-    Type.GAUGE,
     "1 while another daemon holds the Lease and renews it, as this one reads it: it leads, whether or not it is "
     "scraped.",
 )
 LEADER_TRANSITIONS = Metric(
     "muster_leader_transitions_total",
-    Type.COUNTER,
     "How often this daemon became leader (acquired) and ceased to be: another held the Lease (ousted), it could not "
     "be renewed in time (expired), or the daemon ended and let go of it (resigned).",
     ("event",),
 )
 LEASE_RENEWAL_AGE = Metric(
     "muster_lease_renewal_age_seconds",
-    Type.GAUGE,
     "Time since the leader sent its last successful renewal of the Lease. Absent on a standby.",
     unit="seconds",
 )
 
 CLOCK = Metric(
     "muster_clock_timestamp_seconds",
-    Type.GAUGE,
     "The wall clock by which this daemon writes times, such as since when a run is Stuck.",
     unit="seconds",
 )
 CLOCK_STEPS = Metric(
     "muster_clock_steps_total",
-    Type.COUNTER,
     "Steps of this machine's wall clock of 2 s or more; the running clocks of all experiments were moved by them.",
 )
 
 INTERNAL_ERRORS = Metric(
     "muster_internal_errors_total",
-    Type.COUNTER,
     "Unexpected exceptions over one object, by place: watch, clock, step, event. Each is a bug; others continue.",
     ("place",),
 )
 LABEL_SETS_FOLDED = Metric(
     "muster_label_sets_folded_total",
-    Type.COUNTER,
     'Observations counted under the label value "_other" because their metric had reached its limit of label sets.',
     ("metric",),
 )
-BUILD = Metric("muster_build_info", Type.INFO, "Always 1.", ("version", "python"))
+BUILD = Metric("muster_build_info", "Always 1.", ("version", "python"))
 
 WATCHES = (
     WATCH_STALENESS,

@@ -37,12 +37,18 @@ class Metric:
     """
 
     name: str
-    type: Type
     help: str
     labels: tuple[str, ...] = ()
     unit: str = ""
     buckets: tuple[float, ...] = ()
     lean: Lean = Lean.NEVER
+
+    @property
+    def type(self) -> Type:
+        """What its name and its buckets say (prometheus.io, "Metric and label naming")."""
+        if self.buckets:
+            return Type.HISTOGRAM
+        return next((kind for kind, suffix in _SUFFIX.items() if self.name.endswith(suffix)), Type.GAUGE)
 
     @property
     def family(self) -> str:

@@ -21,11 +21,11 @@ from muster.api.values.quantities import QuantityError, parse_quantity
 from muster.kinds.jobset.pods import JOBSET_NAME
 from muster.kube.metadata import Metadata, Object, read
 from muster.kube.paths import core
-from muster.reconcilers.render.claim import render_claim
 from muster.reconcilers.render.encode import Unrenderable, to_json
+from muster.reconcilers.render.service import render_claim
 from muster.reconcilers.requests.adoption import SHOWN, as_sent, name_taken
 from muster.reconcilers.requests.batch import Calls
-from muster.reconcilers.requests.refusals import refusal_of, rejected
+from muster.reconcilers.requests.refusals import refusal_or_raise, rejected
 from muster.reconcilers.result import Outcome
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.plan import Plan
@@ -101,9 +101,7 @@ async def ensure_claims(calls: Calls, plan: Plan, epoch: int, *, made: bool = Fa
             if found is None:
                 found = await _create(calls, plan, claim)
         except ApiError as error:
-            if refusal := refusal_of(error, "create", KIND, claim.name, plan):
-                return Outcome(refusal=refusal)
-            raise
+            return Outcome(refusal=refusal_or_raise(error, "create", KIND, claim.name, plan))
         if isinstance(found, Refusal):
             return Outcome(refusal=found)
     return Outcome(claims=epoch)

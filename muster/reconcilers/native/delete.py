@@ -7,33 +7,21 @@ import msgspec
 
 from muster.api.errors import ApiError, Conflict, Invalid, NotFound
 from muster.api.names import LABEL_UID
-from muster.kube.metadata import Metadata, Object, read
+from muster.kube.metadata import Object, read
 from muster.kube.paths import core
 from muster.kube.resources import MERGE_PATCH
-from muster.reconcilers.native.live_pods import pages
+from muster.reconcilers.native.live_pods import LivePod, named, pages
 from muster.reconcilers.refs import ref_of
 from muster.reconcilers.requests.batch import Batch, Calls, delete_options
-from muster.reconcilers.requests.refusals import refusal_of
+from muster.reconcilers.requests.refusals import refusal_or_raise
 from muster.reconcilers.result import Outcome
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.actions import DeletePods, StopPods
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod import Pod, PodPhase
+from muster.state.vocabulary.pod import Pod
 
 DEADLINE = 1
 """Seconds: the shortest that Kubernetes takes."""
-_ENDED = (PodPhase.SUCCEEDED, PodPhase.FAILED)
-
-
-class _Status(msgspec.Struct, frozen=True, gc=False):
-    phase: str = ""
-
-
-class _Found(msgspec.Struct, frozen=True, gc=False):
-    """A pod of the live API."""
-
-    metadata: Metadata
-    status: _Status = _Status()
 
 
 async def delete_pods(calls: Calls, action: DeletePods, plan: Plan) -> Outcome:
@@ -50,8 +38,8 @@ async def delete_pods(calls: Calls, action: DeletePods, plan: Plan) -> Outcome:
         try:
             version = ""
             if action.unless_ended:
-                found = read(await calls.do("GET", path), _Found, f"GET {path}")
-                if found.metadata.uid != pod.uid or found.status.phase in _ENDED:
+                found = read(await calls.do("GET", path), LivePod, f"GET {path}")
+                if found.metadata.uid != pod.uid or not found.live:
                     return 0
                 version = found.metadata.resource_version
             answer = await calls.do("DELETE", path, body=delete_options(pod.uid, action.grace, version))
@@ -59,14 +47,12 @@ async def delete_pods(calls: Calls, action: DeletePods, plan: Plan) -> Outcome:
             return 0
         except Conflict as error:
             # Another pod has the name by now, or this one was changed while the API server deleted it.
-            if await _gone(calls, pod, path):
+            if await _gone(calls, pod):
                 return 0
             batch.postpone(error)
             return None
         except ApiError as error:
-            if refusal := refusal_of(error, "delete", "Pod", f"{pod.name} ({action.why})", plan):
-                return replace(refusal, final=False)
-            raise
+            return replace(refusal_or_raise(error, "delete", "Pod", f"{pod.name} ({action.why})", plan), final=False)
         left = read(answer, Object, f"DELETE {path}").metadata
         return left.version if LABEL_UID in (left.labels or {}) else 0  # without the label no watch brings that version
 
@@ -74,12 +60,10 @@ async def delete_pods(calls: Calls, action: DeletePods, plan: Plan) -> Outcome:
     return replace(batch.outcome(), deleted=tuple(batch.done))
 
 
-async def _gone(calls: Calls, pod: Pod, path: str) -> bool:
+async def _gone(calls: Calls, pod: Pod) -> bool:
     """Whether the live API has no pod of that uid any more."""
-    try:
-        return read(await calls.do("GET", path), Object, f"GET {path}").metadata.uid != pod.uid
-    except NotFound:
-        return True
+    live = await named(calls, pod.namespace, pod.name)
+    return live is None or live.metadata.uid != pod.uid
 
 
 def _worth_deleting(action: DeletePods, now: float) -> Iterator[Pod]:
@@ -114,9 +98,7 @@ async def stop_pods(calls: Calls, action: StopPods, plan: Plan) -> Outcome:
             batch.postpone(error)
             return None
         except ApiError as error:
-            if refusal := refusal_of(error, "stop", "Pod", f"{pod.name} ({action.why})", plan):
-                return replace(refusal, final=False)
-            raise
+            return replace(refusal_or_raise(error, "stop", "Pod", f"{pod.name} ({action.why})", plan), final=False)
         return read(answer, Object, f"PATCH {path}").metadata.version
 
     await batch.run(f"stop pods of {plan.namespace}/{plan.name}", action.pods, stop, calls.slots(plan))

@@ -7,6 +7,8 @@ returns what it learnt. Every action may be carried out twice.
 the decision, so an object that was edited meanwhile, or created again under the same name, is left alone. The garbage
 collector and ``collect_pods`` delete what it owned. ``EnsureService`` creates the headless Service unless the
 Experiment owns one already.
+
+``CreatePods`` creates the members of one epoch; a repeated action creates no second pod.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -14,28 +16,26 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import assert_never
 
-import msgspec
-
 from muster.api.errors import AlreadyExists, ApiError, Conflict, MusterError, NotFound
 from muster.api.names import LABEL_UID
 from muster.kube.fair_share import FairShare
 from muster.kube.metadata import Object, read
+from muster.kube.paths import core
 from muster.kube.transport import Transport
 from muster.reconcilers.native.altered import may_run
 from muster.reconcilers.native.claims import ensure_claims
 from muster.reconcilers.native.confirm import confirm_end, confirm_launch, confirm_loss
-from muster.reconcilers.native.create import create_pods
 from muster.reconcilers.native.delete import collect_pods, delete_pods, stop_pods
-from muster.reconcilers.queue.workload import carry_out_for_queue, let_go
+from muster.reconcilers.queue import carry_out_for_queue, let_go
 from muster.reconcilers.refs import ref_of
 from muster.reconcilers.render.encode import Unrenderable, to_json
-from muster.reconcilers.render.environment import Restarts
+from muster.reconcilers.render.environment import NO_RESTARTS, Endpoint, Restarts
 from muster.reconcilers.render.placement import placed
-from muster.reconcilers.render.progress import Endpoint
+from muster.reconcilers.render.pod import PodTemplate, identity
 from muster.reconcilers.render.service import render_service
 from muster.reconcilers.requests.adoption import as_sent, recognise
-from muster.reconcilers.requests.batch import Batch, Calls
-from muster.reconcilers.requests.refusals import refusal_of, rejected
+from muster.reconcilers.requests.batch import Batch, Calls, delete_options
+from muster.reconcilers.requests.refusals import refusal_or_raise, rejected
 from muster.reconcilers.result import Outcome
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.actions import (
@@ -62,6 +62,50 @@ from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Record, restarts_of
 from muster.state.vocabulary.workload import Workload
+
+STRICT = {"fieldValidation": "Strict"}
+"""Makes the API server reject unknown fields, which it drops otherwise. Only for pods with a template: Muster does not
+check the deeper parts of one, and the check costs the API server time."""
+
+
+async def create_pods(
+    calls: Calls,
+    action: CreatePods,
+    plan: Plan,
+    batch: Batch[Member],
+    restarts: Restarts = NO_RESTARTS,
+    endpoint: Endpoint | None = None,
+) -> Outcome:
+    """Create the members' pods, until ``batch`` is stopped."""
+    wanted = {member.group for member in action.members}
+    try:
+        templates = {
+            group.name: PodTemplate(plan, group, action.epoch, restarts, action.avoid, endpoint)
+            for group in plan.groups
+            if group.name in wanted
+        }
+    except Unrenderable as error:
+        return Outcome(refusal=rejected(error, "Pod"))
+    path = core(plan.namespace, "pods")
+    strict = {g.name: STRICT if g.template else None for g in plan.groups}
+
+    attempts = dict(action.attempts)
+
+    async def create(member: Member) -> int | Refusal:
+        attempt = attempts.get(member.rank, 0)
+        name = plan.pod_name(member, action.epoch, attempt)
+        labels = identity(plan, member, action.epoch, attempt)
+        try:
+            body = templates[member.group].render(member, attempt)
+            answer = await calls.create(plan, "pods", body, strict[member.group])
+        except AlreadyExists:
+            return await recognise(calls, plan, "Pod", name, labels)
+        except ApiError as error:
+            return refusal_or_raise(error, "create", "Pod", name, plan)
+        return as_sent("Pod", read(answer, Object, f"POST {path}").metadata, plan, labels)
+
+    await batch.run(f"create pods of {plan.namespace}/{plan.name}", action.members, create, calls.create_slots(plan))
+    return batch.outcome()
 
 
 class NativeEngine:
@@ -99,10 +143,8 @@ class NativeEngine:
         """
         try:
             return await self._carry_out(action, plan, record, written, version)
-        except ApiError as error:
-            if refusal := refusal_of(error, "list", "Pod", "", plan):  # every other request has its own
-                return Outcome(refusal=refusal)
-            raise
+        except ApiError as error:  # every other request has its own
+            return Outcome(refusal=refusal_or_raise(error, "list", "Pod", "", plan))
 
     def creating(self, uid: str) -> bool:
         """Whether objects of that experiment are being created."""
@@ -203,23 +245,17 @@ def _restarts_of(record: Record) -> Restarts:
 
 async def delete_subject(calls: Calls, plan: Plan, version: int) -> Outcome:
     """Delete the object. Raises ``ApiError`` where a retry may help: ``Conflict`` if it has changed since."""
-    options = {
-        "apiVersion": "v1",
-        "kind": "DeleteOptions",
-        "preconditions": {"uid": plan.uid, "resourceVersion": str(version)},
-        "propagationPolicy": "Background",
-    }
     async with calls.slots(plan):
         try:
-            await calls.do("DELETE", ref_of(plan).path, body=msgspec.json.encode(options))
+            await calls.do("DELETE", ref_of(plan).path, body=delete_options(plan.uid, None, str(version)))
         except NotFound:
             return Outcome(removed=True)
         except Conflict:
             raise
         except ApiError as error:
-            if refusal := refusal_of(error, "delete", plan.subject.kind, plan.name, plan):
-                return Outcome(refusal=replace(refusal, final=False))
-            raise
+            return Outcome(
+                refusal=replace(refusal_or_raise(error, "delete", plan.subject.kind, plan.name, plan), final=False)
+            )
     return Outcome(removed=True)
 
 
@@ -235,8 +271,6 @@ async def ensure_service(calls: Calls, plan: Plan) -> Outcome:
         found = await recognise(calls, plan, "Service", plan.domain, {LABEL_UID: plan.uid})
         return Outcome(refusal=found) if isinstance(found, Refusal) else Outcome(service=True)
     except ApiError as error:
-        if refusal := refusal_of(error, "create", "Service", plan.domain, plan):
-            return Outcome(refusal=refusal)
-        raise
+        return Outcome(refusal=refusal_or_raise(error, "create", "Service", plan.domain, plan))
     made = as_sent("Service", read(answer, Object, "POST services").metadata, plan, {LABEL_UID: plan.uid})
     return Outcome(refusal=made) if isinstance(made, Refusal) else Outcome(service=True)

@@ -47,15 +47,19 @@ from muster.api.names import (
 from muster.reconcilers.render.assist import assist_annotations, assist_mount, assist_volume, assisted
 from muster.reconcilers.render.command import arguments_of, command_of
 from muster.reconcilers.render.encode import to_json
-from muster.reconcilers.render.environment import NO_RESTARTS, Cell, Place, Restarts, environment
-from muster.reconcilers.render.placement import kept_off
-from muster.reconcilers.render.progress import (
+from muster.reconcilers.render.environment import (
+    NO_RESTARTS,
+    Cell,
     Endpoint,
+    Place,
+    Restarts,
     endpoint_annotations,
     endpoint_mount,
     endpoint_variables,
     endpoint_volume,
+    environment,
 )
+from muster.reconcilers.render.placement import kept_off
 from muster.reconcilers.render.service import labels, owner_reference
 from muster.reconcilers.render.whole_pod import whole_pod
 from muster.state.vocabulary.group import Group, Member

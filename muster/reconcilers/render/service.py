@@ -1,10 +1,10 @@
-"""The headless Service of an experiment, and the labels and owner reference of every object Muster creates for it."""
+"""Renders the headless Service of an experiment, and its claims."""
 
 from typing import Any
 
 from muster.api.names import LABEL_EXPERIMENT, LABEL_MANAGED_BY, LABEL_UID, MANAGER
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod_spec import Port
+from muster.state.vocabulary.pod_spec import Claim, Port
 
 
 def render_service(plan: Plan) -> dict[str, Any]:
@@ -50,3 +50,15 @@ def owner_reference(plan: Plan) -> dict[str, object]:
 def labels(plan: Plan) -> dict[str, object]:
     """The labels of every object of the experiment. Selectors use the uid, because a name can be used again."""
     return {LABEL_MANAGED_BY: MANAGER, LABEL_EXPERIMENT: plan.name, LABEL_UID: plan.uid}
+
+
+def render_claim(plan: Plan, claim: Claim) -> dict[str, Any]:
+    """The claim. The garbage collector deletes an owned one with the object of the plan."""
+    metadata: dict[str, Any] = {"name": claim.name, "namespace": plan.namespace}
+    if claim.labels:
+        metadata["labels"] = dict(claim.labels)
+    if claim.annotations:
+        metadata["annotations"] = dict(claim.annotations)
+    if claim.owned:
+        metadata["ownerReferences"] = [owner_reference(plan)]
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": dict(claim.spec)}

@@ -119,7 +119,8 @@ class Calls:
         self, transport: Transport, *, creates: FairShare, others: FairShare, now: Callable[[], float]
     ) -> None:
         self.now = now
-        self._transport = transport
+        self.do = transport.request
+        """Sends one request; its caller holds a slot."""
         self._creates = creates
         self._others = others
         self._slow: dict[str, None] = {}
@@ -136,24 +137,12 @@ class Calls:
         """Its share of the creates. They have one of their own: admission is slow, if anything is."""
         return self._creates.of(plan.namespace, plan.uid)
 
-    async def do(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, str] | None = None,
-        body: bytes | None = None,
-        content_type: str = "application/json",
-    ) -> Answer:
-        """Send one request; hold a slot meanwhile."""
-        return await self._transport.request(method, path, params=params, body=body, content_type=content_type)
-
     async def create(self, plan: Plan, resource: str, body: bytes, params: Mapping[str, str] | None = None) -> Answer:
-        """Create an object; hold a slot meanwhile. See ``CREATE_TIMEOUT``."""
+        """Create an object, in a slot that the caller holds. See ``CREATE_TIMEOUT``."""
         path = core(plan.namespace, resource)
         timeout = LONG_CREATE_TIMEOUT if plan.namespace in self._slow else CREATE_TIMEOUT
         try:
-            answer = await self._transport.request("POST", path, params=params, body=body, timeout=timeout)
+            answer = await self.do("POST", path, params=params, body=body, timeout=timeout)
         except ApiError as error:
             if error.reason == TIMEOUT_REASON:
                 self._remember_slow(plan.namespace)

@@ -126,6 +126,13 @@ def refusal_of(error: ApiError, request: str, kind: str, name: str, plan: Plan) 
     )
 
 
+def refusal_or_raise(error: ApiError, request: str, kind: str, name: str, plan: Plan) -> Refusal:
+    """Return that refusal. Raises the error where only the next attempt can show one."""
+    if refusal := refusal_of(error, request, kind, name, plan):
+        return refusal
+    raise error
+
+
 def rejected(error: MusterError, kind: str) -> Refusal:
     """The refusal for an object that cannot be encoded."""
     return Refusal(f"{kind}Rejected", str(error), final=True)

@@ -1,6 +1,6 @@
 """What hurts an experiment: the order in which people look at many of them.
 
-``muster top`` has nothing but the status. The page of the daemon sees pods and clocks, too (``rollcall.hurts``).
+``muster top`` has nothing but the status. The page of the daemon sees pods and clocks, too (``rollcall.make``).
 """
 
 from enum import StrEnum

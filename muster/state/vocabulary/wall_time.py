@@ -3,7 +3,7 @@
 Clocks and back-offs are persisted times plus constants, so they move with the wall clock. Which times do is declared
 with each: ``Wire(moves=True)`` in the status, ``WallTime`` in the view. Two corrections keep them:
 
-- Within the life of one daemon a step is measured (``daemon.wall_clock``), and the times of what still runs are moved
+- Within the life of one daemon a step is measured (``daemon.clocks``), and the times of what still runs are moved
   by it: a step ends nothing early and delays nothing.
 - Across daemons wall time is all there is. A persisted time that lies in the future is taken for now, so a back-off
   never lasts longer than it was to last from now on, and a clock at most its whole length.

@@ -6,22 +6,67 @@ phase, which follows only when every container has ended.
 
 Two kinds of container never count when they fail: an init container that the kubelet starts again, and a native
 sidecar (a restartable init container, KEP-753), which the kubelet kills when the regular containers have ended.
+
+The secrets in the environment of a pod are looked up only where a container has said something.
+
+Why an image is not pulled is said in the same words in both states between which a kubelet alternates. It waits in
+ErrImagePull while it tries, and in ImagePullBackOff between two tries, whose message repeats that of the try
+(kubernetes: pkg/kubelet/images/image_manager.go). containerd's own repeats the image up to three times.
 """
 
+import re
 from collections.abc import Iterator
 from sys import intern
+from typing import Final
 
 import msgspec
 
 from muster.api.names import CONTAINER
 from muster.api.values.printable import MESSAGE, clean, word
-from muster.api.values.secrets.environment import NO_SECRETS
+from muster.api.values.secrets.environment import NO_SECRETS, Secrets
+from muster.api.values.secrets.environment import secrets_of as secrets_in
 from muster.api.values.termination_message import words
 from muster.api.values.timestamps import seconds_of
 from muster.state.vocabulary.pod import PATIENT, Exit, PodPhase
-from muster.watchers.pods import image_pull
 from muster.watchers.pods.document import ContainerStatus, Spec, Status, Terminated
-from muster.watchers.pods.secrets import secrets_of
+
+NOT_PULLED: Final = frozenset(("ErrImagePull", "ImagePullBackOff"))
+PULL_BACK_OFF: Final = "ImagePullBackOff"
+"""The reason that stands for both."""
+LONGEST_PULL: Final = 4096
+_BACK_OFF: Final = re.compile(r'Back-off pulling image "([^"\s]{1,300})"(?:: (?:ErrImagePull: )?(.+))?\Z', re.DOTALL)
+_RPC: Final = re.compile(r"rpc error: code = \w{1,40} desc = ")
+_PULL: Final = re.compile(r'failed to pull (?:and unpack )?image "([^"\s]{1,300})": ')
+_RESOLVE: Final = re.compile(r'failed to resolve reference "[^"\s]{1,300}": ')
+
+
+def pull_problem(message: str | None, image: str | None) -> str:
+    """``image "registry/typo:1": not found``; the message itself where the kubelet says no more than that it waits."""
+    text = (message or "")[:LONGEST_PULL]
+    if waits := _BACK_OFF.match(text):
+        image, text = waits[1], waits[2] or ""
+    text = _RPC.sub("", text, count=1)
+    if found := _PULL.match(text):
+        image, text = found[1], text[found.end() :]
+    text = _RESOLVE.sub("", text, count=1)
+    if not text.strip():
+        return clean(message, MESSAGE)
+    if not image:
+        return clean(text, MESSAGE)
+    return clean(f'image "{image[:300]}": {text.removeprefix(f"{image}: ")}', MESSAGE)
+
+
+def secrets_of(spec: Spec | None) -> Secrets:
+    """Those of all containers of the pod."""
+    if spec is None:
+        return NO_SECRETS
+    own = msgspec.json.decode(spec.containers)
+    inits = [
+        {"env": msgspec.json.decode(each.env), "envFrom": msgspec.json.decode(each.envFrom)}
+        for each in spec.initContainers or ()
+    ]
+    return secrets_in({"containers": own, "initContainers": inits})
+
 
 _RETRIED = frozenset(("Always", "OnFailure"))
 """Restart policies of an init container that the kubelet starts again after a failure; Always makes it a sidecar."""
@@ -114,8 +159,8 @@ def waiting_of(status: Status) -> tuple[str, str]:
         if waiting is None:
             continue
         reason = waiting.reason or ""
-        if reason in image_pull.STATES:
-            return image_pull.SHOWN, image_pull.words_of(waiting.message, container.image)
+        if reason in NOT_PULLED:
+            return PULL_BACK_OFF, pull_problem(waiting.message, container.image)
         if reason not in PATIENT:
             return word(reason), clean(waiting.message, MESSAGE)
         if not found[0]:

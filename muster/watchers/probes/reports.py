@@ -12,7 +12,7 @@ of several processes has a value of each, which are one report: that of the step
 from collections import defaultdict
 from collections.abc import Mapping
 from math import isfinite
-from typing import Annotated
+from typing import Annotated, Generic, TypeVar
 
 import msgspec
 
@@ -63,15 +63,17 @@ class Value(msgspec.Struct):
 _decoder = msgspec.json.Decoder(Value)
 
 
-class ReportReader:
-    """Reads the reports of one store, and says when to ask for them again. ``most`` ranks are believed."""
+R = TypeVar("R")
 
-    def __init__(self, expected: int | None, most: int) -> None:
-        self._most = most
-        pace = place_interval(expected or 1)
-        self._pause = pace if pace > FASTEST else 0.0
+
+class Paced(Generic[R]):
+    """When a store is asked again: after a pause where it has something, rarely where it has nothing."""
+
+    def __init__(self, pause: float) -> None:
+        self._pause = pause
         self._due = 0.0
-        self._known: dict[str, tuple[bytes, StepReport | None]] = {}
+        self._known: dict[str, tuple[bytes, R | None]] = {}
+        """What was read last, by key, with the bytes that it was read from."""
 
     def due(self, now: float) -> bool:
         """Whether to ask now (monotonic seconds)."""
@@ -80,6 +82,15 @@ class ReportReader:
     def took(self, began: float, now: float) -> None:
         """A look that began then is over, with an answer or without."""
         self._due = max(now + rest_after(now - began), began + (self._pause if self._known else IDLE))
+
+
+class ReportReader(Paced[StepReport]):
+    """Reads the reports of one store, and says when to ask for them again. ``most`` ranks are believed."""
+
+    def __init__(self, expected: int | None, most: int) -> None:
+        self._most = most
+        pace = place_interval(expected or 1)
+        super().__init__(pace if pace > FASTEST else 0.0)
 
     def read_now(self) -> None:
         """Ask with the next look, unless it is a store without reports."""

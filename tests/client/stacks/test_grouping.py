@@ -1,7 +1,15 @@
 """Ranks with equal stacks are one group, said in one sentence."""
 
-from muster.client.stacks.frames import Frame, ProcessStacks, ThreadStack
-from muster.client.stacks.grouping import RankStacks, StackGroup, grouped, ranks_text, unread
+from muster.client.stacks.frames import (
+    Frame,
+    ProcessStacks,
+    RankStacks,
+    StackGroup,
+    ThreadStack,
+    grouped,
+    ranks_text,
+    unread,
+)
 
 
 def process(*frames: Frame, pid: int = 1) -> ProcessStacks:

@@ -10,7 +10,7 @@ import pytest
 from muster.api.errors import ApiError, Forbidden, NotFound
 from muster.client.member import Member
 from muster.client.stacks import reading
-from muster.client.stacks.grouping import RankStacks, grouped, unread
+from muster.client.stacks.frames import RankStacks, grouped, unread
 from muster.client.stacks.reading import StacksReader
 from muster.kube.execution import Executed
 from tests.client.stacks.test_processes import PYTHON, listing

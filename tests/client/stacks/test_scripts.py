@@ -11,8 +11,7 @@ import pytest
 
 from muster.assist import CODE, FILE
 from muster.client.stacks.answers import read_answers, read_stacks
-from muster.client.stacks.processes import Process, read_listing
-from muster.client.stacks.scripts import dump_command, list_command
+from muster.client.stacks.processes import Process, dump_command, list_command, read_listing
 
 N = "muster-test-nonce"
 PROGRAM = """

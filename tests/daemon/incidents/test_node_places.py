@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from muster.api.errors import error_of
-from muster.daemon.incidents.node_places import STALE
+from muster.daemon.incidents.node_history import STALE
 from muster.daemon.settings import Settings
 from muster.state.facts.incidents.places import Place
 from tests.daemon.virtual_daemon import Daemons, played, scraped

@@ -80,7 +80,7 @@ async def diagnosed(one: OneRun) -> Detail:
 
 def musterd_says(world: World, name: str) -> Detail:
     subject = world.found(name)
-    return detail(Context.at(subject.plan, subject.record, subject.view, world.cluster.wall()), {})
+    return detail(Context.at(subject.plan, subject.record, subject.view, world.cluster.wall()))
 
 
 @pytest.mark.parametrize("name", WATCHED_KINDS)

@@ -3,13 +3,14 @@ then in measure."""
 
 import asyncio
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 from unittest.mock import AsyncMock, Mock
 
 import msgspec
 import pytest
 
 from muster.daemon.experiments.index import ExperimentIndex
+from muster.daemon.informers import Informers
 from muster.daemon.steps.controller import Controller
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Answer
@@ -101,7 +102,7 @@ async def ten_seconds(caches: Caches, server: Server, found: int = 1) -> None:
         share=FairShare(8),
         index=index,
         queue=queue,
-        informers=caches,
+        informers=cast("Informers", caches),
         engine=engine,
         probers=Mock(),
         recorder=Mock(),

@@ -1,6 +1,6 @@
 """A stale record, read from a late watch, never costs a pod of a newer epoch."""
 
-from typing import Any
+from typing import Any, cast
 from unittest.mock import AsyncMock, Mock
 
 import msgspec
@@ -8,6 +8,7 @@ import pytest
 
 from muster.api.errors import Conflict
 from muster.daemon.experiments.index import ExperimentIndex
+from muster.daemon.informers import Informers
 from muster.daemon.steps.controller import Controller
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Answer
@@ -43,7 +44,7 @@ def controller_of(server: Server) -> tuple[Controller, AsyncMock]:
         share=FairShare(8),
         index=index,
         queue=WorkQueue(lambda _: None),
-        informers=Caches(1_000),
+        informers=cast("Informers", Caches(1_000)),
         engine=engine,
         probers=Mock(),
         recorder=Mock(),

@@ -233,7 +233,7 @@ async def test_a_run_that_ended_before_a_daemon_started_keeps_the_time_of_its_en
     put(world, THREE, {"conditions": [done]}, creationTimestamp=whole_time(world.cluster.wall() - 1000))
     await world.daemon("jobsets")
     seen = world.found("jobset/t")
-    shown = detail(seen.at(world.cluster.wall()), {})
+    shown = detail(seen.at(world.cluster.wall()))
     assert shown.phase == "Succeeded"
     assert shown.finished_at == shown.since == ended.replace("Z", ".000Z")
 

@@ -198,7 +198,7 @@ async def test_page_and_metrics_show_the_run_as_any_other(world: World) -> None:
     await asyncio.sleep(3)
     text = scraped(world.daemons[-1][0])
     assert 'experiment="pods/run"' in text
-    shown = detail(world.found("pods/run").at(world.cluster.wall()), {})
+    shown = detail(world.found("pods/run").at(world.cluster.wall()))
     assert (shown.name, shown.size) == ("pods/run", 2)
 
 

@@ -24,7 +24,7 @@ def daemon() -> Daemon:
 @pytest.fixture
 async def server(daemon: Daemon) -> AsyncIterator[str]:
     instruments = Instruments("1.2.3", tracked_pods=lambda: 4, queue_depth=lambda: 0, clock=lambda: NOW)
-    instruments.registry.register(ExperimentCollector(daemon.subjects, lambda: NOW, daemon.clocks))
+    instruments.registry.register(ExperimentCollector(daemon.subjects, lambda: NOW))
     one = HttpServer(instruments.registry, daemon, daemon, "127.0.0.1", 0, clock=lambda: NOW)
     port = await one.start()
     yield f"http://127.0.0.1:{port}"

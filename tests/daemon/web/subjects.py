@@ -4,11 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from muster.metrics.collector import Subject
-from muster.state.policies.deadline import ends
 from muster.state.view.roll import RankState
-from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import PodPhase
-from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase, Record, StoryLine
+from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase, StoryLine
 from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.builders import NOW, Clock, answer, plan, pod, record, view
 
@@ -36,9 +34,6 @@ class Daemon:
 
     def find(self, namespace: str, name: str) -> Subject | None:
         return next((s for s in self.here if (s.plan.namespace, s.plan.name) == (namespace, name)), None)
-
-    def clocks(self, plan: Plan, record: Record) -> Mapping[ClockName, float]:
-        return ends(plan, record)
 
 
 def assembling() -> Subject:

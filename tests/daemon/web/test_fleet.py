@@ -8,9 +8,8 @@ import pytest
 
 from muster.daemon.web.fleet import SLICE, Filters, Fleet, fleet
 from muster.metrics.collector import Subject
-from muster.rollcall.hurts import hurts
+from muster.rollcall.make import hurts
 from muster.state.facts.incidents.signs import Run
-from muster.state.policies.deadline import ends
 from muster.state.summary.hurt import NEAR, Hurt
 from muster.state.view.roll import RankState
 from muster.state.vocabulary.record import Condition, ConditionType, Phase
@@ -48,7 +47,7 @@ IN_ORDER = (HUNG, STUCK, MISSING, RESTARTING, LATE, FAILED, QUEUED, FINE, DONE, 
 
 
 def shown(*subjects: Subject, filters: Mapping[str, str] | None = None, begin: int = 0, limit: int = 100) -> Fleet:
-    return asyncio.run(fleet(subjects, ends, NOW, Filters.of(filters or {}), begin=begin, limit=limit))
+    return asyncio.run(fleet(subjects, NOW, Filters.of(filters or {}), begin=begin, limit=limit))
 
 
 def names(found: Fleet) -> Sequence[str]:
@@ -61,7 +60,7 @@ def test_what_hurts_most_comes_first() -> None:
 
 def test_a_run_that_an_incident_explains_follows_those_with_a_reason_of_their_own() -> None:
     explained = {Run("team", each.plan.name) for each in (HUNG, STUCK, MISSING)}
-    found = asyncio.run(fleet(IN_ORDER, ends, NOW, Filters(), begin=0, limit=100, explained=explained))
+    found = asyncio.run(fleet(IN_ORDER, NOW, Filters(), begin=0, limit=100, explained=explained))
     assert names(found) == [
         each.plan.name for each in (HUNG, RESTARTING, LATE, FAILED, QUEUED, STUCK, MISSING, FINE, DONE, LONG_FAILED)
     ], "a hang is a reason of its own"
@@ -84,15 +83,14 @@ def test_a_run_that_an_incident_explains_follows_those_with_a_reason_of_their_ow
     ids=lambda value: value.plan.name if isinstance(value, Subject) else "",
 )
 def test_what_hurts_an_experiment(one: Subject, expected: tuple[Hurt, ...]) -> None:
-    assert hurts(one.plan, one.record, one.view, ends(one.plan, one.record), NOW) == expected
+    assert hurts(one.plan, one.record, one.view, NOW) == expected
 
 
 def test_a_deadline_is_near_in_the_last_tenth_of_a_short_clock() -> None:
     short = plan(clocks={ClockName.TOTAL: Clock(100, ClockAction.FAIL)})
     running = record(phase=Phase.RUNNING, started_at=NOW)
-    end = ends(short, running)
     for passed, expected in ((89, ()), (91, (Hurt.DEADLINE,)), (200, (Hurt.DEADLINE,))):
-        assert hurts(short, running, FINE.view, end, NOW + passed) == expected
+        assert hurts(short, running, FINE.view, NOW + passed) == expected
 
 
 @pytest.mark.parametrize(
@@ -148,6 +146,6 @@ async def test_the_loop_turns_while_a_large_fleet_is_walked() -> None:
             await asyncio.sleep(0)
 
     task = asyncio.create_task(others())
-    await fleet([FINE] * (10 * SLICE), ends, NOW, Filters(), begin=0, limit=10)
+    await fleet([FINE] * (10 * SLICE), NOW, Filters(), begin=0, limit=10)
     task.cancel()
     assert turns >= 10

@@ -2,7 +2,7 @@
 
 import socket
 
-from muster.daemon.web.turns import IN_ALL, OF_ONE, Turns
+from muster.daemon.web.connections import IN_ALL, OF_ONE, Turns
 
 
 class Connection(socket.socket):

@@ -18,7 +18,7 @@ import pytest
 from deploy.helm.copies import CHART
 from muster.api.schema.crd import custom_resource_definition
 from muster.local.apiserver import ApiServer
-from muster.local.kubeconfig import write_kubeconfig
+from muster.local.home import write_kubeconfig
 from tests.real.ground import ROOT
 
 pytestmark = pytest.mark.slow

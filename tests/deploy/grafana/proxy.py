@@ -11,7 +11,7 @@ from pathlib import Path
 
 import aiohttp
 
-from muster.local.kubeconfig import write_kubeconfig
+from muster.local.home import write_kubeconfig
 from tests.fakes.apiserver import Reply, Request, api_server, refusal
 
 _PASSED = ("authorization", "accept", "content-type", "user-agent")

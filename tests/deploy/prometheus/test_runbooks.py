@@ -13,7 +13,7 @@ from deploy.prometheus.groups import ALERTS
 from deploy.prometheus.text import plain
 from deploy.prometheus.values import defaults
 from muster.cli.main import muster
-from muster.daemon.web.page.books import book
+from muster.daemon.web.page.runbooks import book
 from muster.metrics.runbooks import PUBLISHED, SERVED
 from tests.deploy.prometheus.cases import CASES
 from tests.deploy.prometheus.promtool import ROOT

@@ -18,7 +18,7 @@ def run(program: str) -> str:
 def test_reading_a_kubeconfig_imports_no_models() -> None:
     program = """
 import sys
-from muster.kube.authentication.lazy_import import defer_kubernetes_asyncio
+from muster.kube.authentication.kubeconfig import defer_kubernetes_asyncio
 defer_kubernetes_asyncio()
 from kubernetes_asyncio.client import Configuration
 from kubernetes_asyncio.config.kube_config import KubeConfigLoader
@@ -31,7 +31,7 @@ print(sum(name.startswith("kubernetes_asyncio.client.models.") for name in sys.m
 def test_reading_a_kubeconfig_imports_nothing_of_urllib3_before_its_first_use() -> None:
     program = """
 import sys
-from muster.kube.authentication.lazy_import import defer_kubernetes_asyncio
+from muster.kube.authentication.kubeconfig import defer_kubernetes_asyncio
 defer_kubernetes_asyncio()
 from kubernetes_asyncio.config.kube_config import KubeConfigLoader
 before = sum(name.startswith("urllib3.") for name in sys.modules)
@@ -48,7 +48,7 @@ def test_urllib3_that_was_imported_before_is_kept() -> None:
     program = """
 import urllib3
 before = urllib3.PoolManager
-from muster.kube.authentication.lazy_import import defer_kubernetes_asyncio
+from muster.kube.authentication.kubeconfig import defer_kubernetes_asyncio
 defer_kubernetes_asyncio()
 from kubernetes_asyncio.client import Configuration
 print(urllib3.PoolManager is before, type(urllib3).__name__)
@@ -63,7 +63,7 @@ def test_importing_the_connection_does_not_import_kubernetes_asyncio() -> None:
 
 def test_other_code_finds_the_complete_package() -> None:
     program = """
-from muster.kube.authentication.lazy_import import defer_kubernetes_asyncio
+from muster.kube.authentication.kubeconfig import defer_kubernetes_asyncio
 defer_kubernetes_asyncio()
 defer_kubernetes_asyncio()
 from kubernetes_asyncio.config.kube_config import KubeConfigLoader
@@ -85,7 +85,7 @@ except AttributeError as error:
 def test_a_package_that_was_imported_before_is_kept() -> None:
     program = """
 import kubernetes_asyncio
-from muster.kube.authentication.lazy_import import defer_kubernetes_asyncio
+from muster.kube.authentication.kubeconfig import defer_kubernetes_asyncio
 before = kubernetes_asyncio.client
 defer_kubernetes_asyncio()
 import sys

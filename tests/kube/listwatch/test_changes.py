@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from muster.api.errors import ApiError, Expired, Forbidden, Throttled, Unreachable
-from muster.kube.listwatch.changes import MOST_QUEUED, Change, changes
+from muster.kube.listwatch.informer import MOST_QUEUED, Change, changes
 from muster.kube.transport import Answer
 
 PATH = "/apis/muster.dev/v1alpha1/experiments"

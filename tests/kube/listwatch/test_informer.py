@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from muster.kube.listwatch.decoder import Unstructured
 from muster.kube.listwatch.informer import Informer, Kind
 from muster.kube.listwatch.reflector import ReflectorSettings
-from muster.kube.listwatch.whole_objects import Unstructured
 from tests.kube.listwatch.test_changes import GONE, Script, event, thing
 
 

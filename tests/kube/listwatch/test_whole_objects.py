@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.kube.listwatch.whole_objects import Unstructured
+from muster.kube.listwatch.decoder import Unstructured
 
 
 @pytest.mark.parametrize("metadata", [None, 3, {}, {"uid": "u"}, {"uid": "u", "resourceVersion": "x"}])

@@ -14,8 +14,7 @@ import structlog
 from muster.api.errors import Conflict, NotFound
 from muster.kube.authentication.access import FixedAccess
 from muster.kube.connection import Connection
-from muster.kube.listwatch.changes import changes
-from muster.kube.listwatch.informer import Informer
+from muster.kube.listwatch.informer import Informer, changes
 from muster.kube.resources import ResourceClient
 from muster.kube.transport import Answer
 from muster.local.apiserver import ApiServer

@@ -17,7 +17,7 @@ from muster.local.node.logs import (
     LogWriter,
     termination_message,
 )
-from muster.local.node.timestamps import SECOND, micro_time, nano_time
+from muster.local.node.objects import SECOND, micro_time, nano_time
 
 
 class Clock:

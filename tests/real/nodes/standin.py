@@ -28,10 +28,10 @@ from muster.kube.authentication.kubeconfig import KubeConfig
 from muster.kube.connection import Connection
 from muster.kube.listwatch.informer import Informer
 from muster.kube.resources import ResourceClient
-from muster.local.node import objects, timestamps
+from muster.local.node import objects
 from muster.local.node.containers import states
 from muster.local.node.containers.states import ContainerRecord
-from muster.local.node.objects import LEASES, NODES, PODS, Object, pod_path
+from muster.local.node.objects import LEASES, NODES, PODS, Object, micro_time, pod_path, whole_time
 from muster.local.node.pods.pod_status import PodState, pod_status
 from tests.real.nodes.script import Step, steps
 
@@ -153,7 +153,7 @@ class StandIn:
             await asyncio.sleep(RENEW_SECONDS)
 
     async def _renew(self, name: str) -> None:
-        spec = {"holderIdentity": name, "leaseDurationSeconds": 40, "renewTime": timestamps.micro_time(time.time_ns())}
+        spec = {"holderIdentity": name, "leaseDurationSeconds": 40, "renewTime": micro_time(time.time_ns())}
         try:
             await self._api.merge(f"{LEASES}/{name}", {"spec": spec})
         except NotFound:
@@ -222,7 +222,7 @@ class StandIn:
     async def _work(self, pod: Pod) -> None:
         """Follow the script to its end, or to SIGTERM."""
         pod.state.address = address_of(next(self._addresses))
-        pod.state.started = timestamps.time(time.time_ns())
+        pod.state.started = whole_time(time.time_ns())
         pod.record.state = states.waiting("ContainerCreating")
         if wait := pod.step("init-wait"):
             pod.record.state = states.waiting("PodInitializing")
@@ -310,7 +310,7 @@ class StandIn:
         """Write the status; again if the object changed under us."""
         while not pod.gone:
             await self._connected(pod)
-            status = pod_status(pod.object, pod.state, timestamps.time(time.time_ns()))
+            status = pod_status(pod.object, pod.state, whole_time(time.time_ns()))
             version = objects.metadata(pod.object).get("resourceVersion")
             try:
                 answer = await self._api.merge(
@@ -394,7 +394,7 @@ def _record(container: Object, *, init: bool = False) -> ContainerRecord:
 
 
 def _node_status(name: str, capacity: dict[str, str]) -> dict[str, Any]:
-    now = timestamps.time(time.time_ns())
+    now = whole_time(time.time_ns())
     conditions = [
         {"type": kind, "status": "False", "reason": f"KubeletHasNo{kind}", "message": "", "lastHeartbeatTime": now}
         for kind in ("MemoryPressure", "DiskPressure", "PIDPressure")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from muster.daemon import loop_lag
+from muster.daemon import clocks
 from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings
 from tests.simulation.plans.plan import TAKEOVERS
@@ -23,7 +23,7 @@ PAGE_SIZE = 3
 CANCEL_ROUNDS = 1_000
 """Rounds of cancellation after which a task that is still alive is a violation."""
 
-loop_lag.TICK = 30.0
+clocks.TICK = 30.0
 """The probe of the loop's lag. Virtual time is never late, so it need not run often."""
 
 SETTINGS = Settings.model_construct(

@@ -13,7 +13,7 @@ from muster.state.facts.diagnosis.finding import Finding
 from muster.state.view.recorder.collectives import STILL_SECONDS
 from muster.state.view.recorder.ras_answer import RasAnswer
 from muster.state.vocabulary.record import ConditionType, Phase
-from muster.watchers.probes.nccl.answer import decoded
+from muster.watchers.probes.nccl import decoded
 from tests.builders import plan
 from tests.fakes.ras import communicator, gang, rank_of, status
 from tests.state.story import Story

@@ -10,7 +10,7 @@ from tests.state.summary.test_goodput import Timed
 
 
 def hint(story: Timed) -> str:
-    return summary(Context.at(story.plan, story.kept, story.view, story.now), {}).hint
+    return summary(Context.at(story.plan, story.kept, story.view, story.now)).hint
 
 
 def running(steps: float = 60) -> Timed:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from muster.api.values.timestamps import seconds_of
 from muster.daemon.settings import Settings
-from muster.rollcall.arrivals import arrivals
+from muster.rollcall.seats import arrivals
 from muster.state.vocabulary.actions import ProbeTarget
 from muster.state.vocabulary.coordinator import AGENT, DASHBOARD
 from muster.state.vocabulary.record import ConditionType, Record

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import muster.watchers.probes.jax
-from muster.watchers.probes.jax.generations import Generation, ProtocolNegotiation
 from muster.watchers.probes.jax.protobuf import fields, signed
-from muster.watchers.probes.jax.rpc import Method, Question, Seen
-from muster.watchers.probes.stated.probe import CHECK
+from muster.watchers.probes.jax.rpc import Generation, Method, ProtocolNegotiation, Question, Seen
+from muster.watchers.probes.stated import CHECK
 
 PACKAGE = Path(muster.watchers.probes.jax.__file__).parent
 ROOM = PACKAGE.parent.parent
@@ -73,7 +72,7 @@ def test_only_one_file_names_a_method() -> None:
 
 def test_only_one_place_makes_a_call_with_a_method_of_the_enum_and_one_asks_for_health() -> None:
     found = set(places(CALL_MAKER))
-    assert found == {"probes/jax/rpc.py", "probes/stated/probe.py"}
+    assert found == {"probes/jax/rpc.py", "probes/stated.py"}
     assert places(ANSWERED_BY) == ["probes/bounded/channel.py"]
     methods = {
         name: [
@@ -83,7 +82,7 @@ def test_only_one_place_makes_a_call_with_a_method_of_the_enum_and_one_asks_for_
         ]
         for name in found
     }
-    assert methods == {"probes/jax/rpc.py": ["question.method.value"], "probes/stated/probe.py": ["CHECK"]}
+    assert methods == {"probes/jax/rpc.py": ["question.method.value"], "probes/stated.py": ["CHECK"]}
     assert CHECK == "/grpc.health.v1.Health/Check"
 
 

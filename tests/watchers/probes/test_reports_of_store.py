@@ -5,9 +5,8 @@ import json
 import pytest
 
 from muster.api.progress import MAX_VALUE
-from muster.watchers.probes.torch import collectives
-from muster.watchers.probes.torch.collectives import StoredCollectives
-from muster.watchers.probes.torch.reports import MOST, StoredReports
+from muster.watchers.probes.torch.collectives import MOST, StoredCollectives
+from muster.watchers.probes.torch.probe import StoredReports
 from muster.watchers.probes.torch.store import Store
 
 
@@ -36,12 +35,12 @@ async def test_a_gang_that_claims_many_processes_is_read_up_to_a_bound(members: 
     assert store.bytes <= MOST * MAX_VALUE == 4 << 20
 
 
-@pytest.mark.parametrize("members", [64, 65, collectives.MOST // 2, collectives.MOST])
+@pytest.mark.parametrize("members", [64, 65, MOST // 2, MOST])
 async def test_of_a_gang_that_claims_many_processes_collectives_are_read_up_to_a_bound(members: int) -> None:
     store, reader = Claims(), StoredCollectives(members)
     for _ in range(2):  # the further processes of a pod are read from the second look on
         await reader.read(store)
-    assert members <= store.most_asked <= collectives.MOST
+    assert members <= store.most_asked <= MOST
 
 
 async def test_a_gang_of_more_members_is_not_read() -> None:

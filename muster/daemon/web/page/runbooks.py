@@ -1,9 +1,24 @@
-"""Links from the page to the runbooks: from the reason of a condition Stuck, and from each cause."""
+"""The runbooks: links to them from the page, and their own pages as musterd serves them.
+
+A reason of the condition Stuck, and each cause, leads to one. The first minute on call needs no other site. Their
+source is docs/runbooks, and docs/reasons.md, to which they lead. The wheel holds them as data of ``muster.daemon.web``;
+a checkout reads the folder. A runbook says nothing of any experiment, so it is served without a token. Links to other
+pages of the documentation, which are not served here, are texts.
+"""
 
 from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
 
-from muster.daemon.web.page.html import Html, element
+from markdown_it import MarkdownIt
+
+import muster
+from muster.daemon.web.page.document import document
+from muster.daemon.web.page.html import Html, element, part
 from muster.metrics import runbooks
+from muster.metrics.runbooks import SERVED
 
 OUTSIDE = "noopener noreferrer"
 """The relation of a link to another server: it learns nothing of the page."""
@@ -31,3 +46,49 @@ class Runbooks:
 def link(target: str) -> Html:
     """The link to a runbook, or nothing."""
     return element("a", "Runbook", href=target, rel=OUTSIDE, class_="runbook") if target else Html("")
+
+
+INDEX = "README"
+SUFFIX = ".md"
+
+
+def book(name: str) -> str | None:
+    """The page of a runbook, by the name of its alert; of the list of alerts for ``README``. None if there is none."""
+    stem = name.removesuffix(SUFFIX)
+    return _page(stem) if stem in _sources() else None
+
+
+@lru_cache(maxsize=64)  # all that there are
+def _page(name: str) -> str:
+    reader = MarkdownIt("commonmark", {"html": False}).enable("table")
+    tokens = reader.parse(_without_comments(_sources()[name].read_text(encoding="utf-8")))
+    for token in tokens:
+        for child in token.children or ():
+            if child.type == "link_open" and not (target := _served(str(child.attrs.get("href", "")))):
+                del child.attrs["href"]
+            elif child.type == "link_open":
+                child.attrs["href"] = target
+    main = part("main", "main", Html(reader.renderer.render(tokens, reader.options, {})), class_="book")
+    return document(name, main, f"{SERVED}/{name}{SUFFIX}", {"refresh": "no"})
+
+
+@cache
+def _sources() -> dict[str, Traversable]:
+    """The files by their names. Only these are ever opened."""
+    packed = files("muster.daemon.web") / "runbooks"
+    docs = Path(muster.__file__).parents[1] / "docs"
+    found = packed.iterdir() if packed.is_dir() else (*(docs / "runbooks").iterdir(), docs / "reasons.md")
+    return {each.name.removesuffix(SUFFIX): each for each in found if each.name.endswith(SUFFIX)}
+
+
+def _served(target: str) -> str:
+    """Return the address of a link where musterd serves its page; empty where it does not."""
+    if target.startswith(("https://", "http://")):
+        return target
+    name = target.partition("#")[0].rpartition("/")[2]
+    return name if name.removesuffix(SUFFIX) in _sources() and not target.startswith("#") else ""
+
+
+def _without_comments(text: str) -> str:
+    """Without the lines that are for the tests of the documentation."""
+    return "\n".join(line for line in text.splitlines() if not line.startswith("<!--"))

@@ -8,8 +8,8 @@ from aiohttp import web
 from muster.api.values.timestamps import seconds_of, whole_time
 from muster.local.apiserver.errors import ApiError, bad_request, conflict, not_found
 from muster.local.apiserver.http import bodies
+from muster.local.apiserver.http.bodies import json_reply
 from muster.local.apiserver.http.request_info import Query, RequestInfo
-from muster.local.apiserver.http.responses import json_reply
 from muster.local.apiserver.objects.object_store import ObjectStore
 from muster.local.apiserver.storage.stored_objects import Json, encode
 

@@ -12,12 +12,12 @@ from aiohttp import web
 
 from muster.local.apiserver.errors import ApiError, method_not_allowed, unknown_path
 from muster.local.apiserver.http import bodies, discovery
+from muster.local.apiserver.http.bodies import failure_reply, json_reply
 from muster.local.apiserver.http.pod_exec import PodExec
 from muster.local.apiserver.http.pod_port_forward import PodPortForward
 from muster.local.apiserver.http.pod_subresources import PodSubresources
 from muster.local.apiserver.http.read_handlers import ReadHandlers
 from muster.local.apiserver.http.request_info import Query, RequestInfo, parse, segments
-from muster.local.apiserver.http.responses import failure_reply, json_reply
 from muster.local.apiserver.http.write_handlers import WriteHandlers
 from muster.local.apiserver.kinds.resources import Registry, Resource
 from muster.local.apiserver.objects.account_tokens import AccountTokens

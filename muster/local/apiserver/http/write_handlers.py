@@ -6,8 +6,8 @@ from aiohttp import web
 
 from muster.local.apiserver.errors import bad_request, method_not_allowed, unsupported_media
 from muster.local.apiserver.http import bodies
+from muster.local.apiserver.http.bodies import json_reply, success
 from muster.local.apiserver.http.request_info import Query, RequestInfo
-from muster.local.apiserver.http.responses import json_reply, success
 from muster.local.apiserver.objects.object_store import ObjectStore
 from muster.local.apiserver.objects.options import WriteOptions
 from muster.local.apiserver.objects.write_preparation import is_merge_patch, merge_patch

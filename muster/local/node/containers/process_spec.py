@@ -1,4 +1,9 @@
-"""Container spec to `ProcessSpec`: environment, arguments, mounts, memory limit, and names without namespaces."""
+"""Container spec to `ProcessSpec`: environment, arguments, mounts, memory limit, and names without namespaces.
+
+Images are names only: nothing is pulled, and pods run with the host's files. Some names are treated as images that do
+not exist, so that the failed states can be seen and tested: `missing/<anything>` and `<anything>/missing:<tag>`
+alternate between ErrImagePull and ImagePullBackOff.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -7,7 +12,6 @@ from pathlib import Path
 from muster.api.values.quantities import QuantityError, parse_quantity
 from muster.local.caller import read_caller
 from muster.local.node import objects
-from muster.local.node.containers.images import repository
 from muster.local.node.context import PodContext
 from muster.local.node.isolation.cgroups import Group
 from muster.local.node.isolation.levels import Isolation
@@ -21,6 +25,33 @@ from muster.local.node.sources.environment import (
     service_variables,
 )
 from muster.local.node.sources.volumes import mounts_of, volume_variables
+
+_MISSING = re.compile(r"(?:missing/.*|(?:.*/)?missing(?::.*)?)", re.DOTALL)
+PULL_RETRY = 10.0
+"""Seconds before the second attempt to pull; doubles, up to `states.LONGEST`."""
+
+
+def image_missing(image: str) -> bool:
+    """Whether an image name is treated as one that does not exist."""
+    return _MISSING.fullmatch(image) is not None
+
+
+def repository(image: str) -> str:
+    """The name of an image without its tag and digest."""
+    name = image.partition("@")[0]
+    head, slash, last = name.rpartition("/")
+    return f"{head}{slash}{last.partition(':')[0]}"
+
+
+def pull_error(image: str) -> tuple[str, str]:
+    """Reason and message of the waiting state after a failed pull."""
+    return "ErrImagePull", f'failed to pull and unpack image "{image}": not found'
+
+
+def pull_back_off(image: str) -> tuple[str, str]:
+    """Reason and message of the waiting state between attempts."""
+    return "ImagePullBackOff", f'Back-off pulling image "{image}": ErrImagePull: {pull_error(image)[1]}'
+
 
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 

@@ -9,17 +9,22 @@ import structlog
 
 from muster.kube.backoff import Backoff
 from muster.local.node import objects
-from muster.local.node.containers import images, states
+from muster.local.node.containers import states
 from muster.local.node.containers.probes import watch_container
-from muster.local.node.containers.process_spec import limit_memory, prepare
-from muster.local.node.containers.restart_policy import LONGEST, RestartDelays, restarts
-from muster.local.node.containers.states import ContainerRecord
+from muster.local.node.containers.process_spec import (
+    PULL_RETRY,
+    image_missing,
+    limit_memory,
+    prepare,
+    pull_back_off,
+    pull_error,
+)
+from muster.local.node.containers.states import LONGEST, ContainerRecord, RestartDelays, restarts
 from muster.local.node.context import PodContext
 from muster.local.node.isolation.sandbox import ProcessSpec, RunningProcess, SandboxError
 from muster.local.node.logs import LogPipe, LogWriter, termination_message
-from muster.local.node.objects import Object
+from muster.local.node.objects import SECOND, Object
 from muster.local.node.sources.config_sources import ConfigError
-from muster.local.node.timestamps import SECOND
 
 DRAIN_SECONDS = 0.5
 """Seconds to wait for output after the container has ended, from a process that left its session."""
@@ -146,13 +151,13 @@ class ContainerRunner:
     async def _prepared(self) -> ProcessSpec | None:
         """The process to start, when its image and all references exist; None if the pod stops first."""
         context, record = self._context, self.record
-        image, pulls = str(self._container.get("image") or ""), Backoff(images.PULL_RETRY, LONGEST)
+        image, pulls = str(self._container.get("image") or ""), Backoff(PULL_RETRY, LONGEST)
         while not context.stopping.is_set():
-            if images.missing(image):
-                self._wait(*images.pull_error(image))
+            if image_missing(image):
+                self._wait(*pull_error(image))
                 if await context.pause(ERROR_SECONDS):
                     break
-                self._wait(*images.pull_back_off(image))
+                self._wait(*pull_back_off(image))
                 await context.pause(pulls.delay())
                 continue
             try:

@@ -1,10 +1,17 @@
-"""The state of a container: waiting, running or terminated, and the record that its status is made from."""
+"""The state of a container: waiting, running or terminated, and the record that its status is made from.
+
+Whether and when a container is restarted follows from its restart policy and CrashLoopBackOff, by the rules of
+pkg/kubelet/container/helpers.go and client-go/util/flowcontrol/backoff.go: the first restart is immediate, the second
+after 10 s; each later delay is twice the one before, up to five minutes. After a run of ten minutes the delays start
+again.
+"""
 
 import os
 from dataclasses import dataclass, field
 from typing import Any
 
-from muster.local.node import timestamps
+from muster.kube.backoff import Backoff
+from muster.local.node.objects import whole_time
 
 OUT_OF_MEMORY = "OOMKilled"
 UNKNOWN: dict[str, Any] = {
@@ -25,7 +32,7 @@ def waiting(reason: str, message: str = "") -> dict[str, Any]:
 
 def running(started: int) -> dict[str, Any]:
     """A ContainerState that runs since `started` (nanoseconds since 1970)."""
-    return {"running": {"startedAt": timestamps.time(started)}}
+    return {"running": {"startedAt": whole_time(started)}}
 
 
 def terminated(
@@ -37,7 +44,7 @@ def terminated(
         state["signal"] = signal
     if message:
         state["message"] = message
-    state |= {"startedAt": timestamps.time(started), "finishedAt": timestamps.time(finished)}
+    state |= {"startedAt": whole_time(started), "finishedAt": whole_time(finished)}
     if container_id:
         state["containerID"] = container_id
     return {"terminated": state}
@@ -90,3 +97,29 @@ class ContainerRecord:
         self.started = False
         if "terminated" not in self.state:
             self.state = self.last if self.last else {"terminated": dict(UNKNOWN)}
+
+
+INITIAL = 10.0
+LONGEST = 300.0
+RESET_AFTER = 600.0
+
+
+def restarts(policy: str, exit_code: int) -> bool:
+    """Whether a restartPolicy restarts a container that has exited."""
+    return policy == "Always" or (policy == "OnFailure" and exit_code != 0)
+
+
+class RestartDelays:
+    """The restart delays of one container, in seconds."""
+
+    def __init__(self, initial: float = INITIAL) -> None:
+        self._backoff = Backoff(initial, LONGEST)
+        self._restarted = False
+
+    def after(self, ran_for: float) -> float:
+        """The delay after a run of `ran_for` seconds."""
+        if not self._restarted or ran_for >= RESET_AFTER:
+            self._restarted = True
+            self._backoff.reset()
+            return 0.0
+        return self._backoff.delay()

@@ -15,10 +15,10 @@ from typing import Any
 import structlog
 
 from muster.api.errors import ApiError
-from muster.local.node import objects, timestamps
+from muster.local.node import objects
 from muster.local.node.containers.states import UNKNOWN
 from muster.local.node.context import NodeContext
-from muster.local.node.objects import Object, pod_path
+from muster.local.node.objects import Object, pod_path, whole_time
 from muster.local.node.pods.pod_worker import PodWorker
 
 _UID = re.compile(r"[A-Za-z0-9-]{1,64}")
@@ -142,7 +142,7 @@ def was_started(pod: Object) -> bool:
 def lost_status(pod: Object, now: int) -> dict[str, Any]:
     """Phase Failed, all containers terminated, and DisruptionTarget, as after an eviction or a node shutdown."""
     status = objects.status(pod)
-    stamp = timestamps.time(now)
+    stamp = whole_time(now)
     changed = {
         "Ready": ("False", "PodFailed"),
         "ContainersReady": ("False", "PodFailed"),

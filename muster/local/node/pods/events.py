@@ -12,9 +12,8 @@ import structlog
 from muster.api.errors import ApiError
 from muster.kube.paths import core
 from muster.kube.resources import ResourceClient
-from muster.local.node import objects, timestamps
-from muster.local.node.objects import Object
-from muster.local.node.timestamps import Clock
+from muster.local.node import objects
+from muster.local.node.objects import Clock, Object, whole_time
 
 Json = dict[str, Any]
 NO_OBSTACLE = ("ContainerCreating", "PodInitializing", "")
@@ -37,7 +36,7 @@ def warnings(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tu
 async def report(api: ResourceClient, pod: Object, component: str, clock: Clock, *found: tuple[str, str]) -> None:
     """Create a Warning for each reason and message. One that cannot be created is logged: nothing depends on it."""
     for reason, message in found:
-        now = timestamps.time(clock())
+        now = whole_time(clock())
         about = {"kind": "Pod", "apiVersion": "v1", "name": objects.name(pod), "uid": objects.uid(pod)}
         event = {
             "apiVersion": "v1",

@@ -8,9 +8,9 @@ import structlog
 
 from muster.api.errors import ApiError, Conflict, Invalid, NotFound
 from muster.kube.backoff import Backoff
-from muster.local.node import objects, timestamps
+from muster.local.node import objects
 from muster.local.node.context import NodeContext
-from muster.local.node.objects import Object, pod_path
+from muster.local.node.objects import Object, pod_path, whole_time
 from muster.local.node.pods.events import report, warnings
 from muster.local.node.pods.pod_status import PodState, pod_status
 
@@ -89,7 +89,7 @@ class StatusWriter:
     async def _write(self) -> None:
         """Patch the status under the known resourceVersion, because `conditions` is one list with several writers."""
         for _ in range(CONFLICTS):
-            wanted = pod_status(self.pod, self._state, timestamps.time(self._node.clock()))
+            wanted = pod_status(self.pod, self._state, whole_time(self._node.clock()))
             known = objects.status(self.pod)
             if all(known.get(name) == value for name, value in wanted.items()):
                 return

@@ -13,13 +13,12 @@ import structlog
 
 from muster.api.errors import ApiError
 from muster.kube.resources import ResourceClient
-from muster.local.node import objects, timestamps
-from muster.local.node.objects import Object, pod_path
+from muster.local.node import objects
+from muster.local.node.objects import Clock, Object, pod_path, whole_time
 from muster.local.node.pods.events import report
 from muster.local.node.scheduling import fit
 from muster.local.node.scheduling.gangs import Gangs, Key, key_of
 from muster.local.node.scheduling.shortage import Lack, Ledger, requests, sentence
-from muster.local.node.timestamps import Clock
 
 RETRY_SECONDS = 2.0
 
@@ -138,7 +137,7 @@ class Scheduler:
         if (before.get("status"), before.get("reason"), before.get("message")) == ("False", reason, message):
             return
         same = before.get("status") == "False"
-        now = before.get("lastTransitionTime") if same else timestamps.time(self._clock())
+        now = before.get("lastTransitionTime") if same else whole_time(self._clock())
         condition = {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}
         others = [each for each in known if each.get("type") != "PodScheduled"]
         patch = {

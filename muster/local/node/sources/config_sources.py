@@ -1,11 +1,15 @@
 """ConfigMaps, Secrets, claims and tokens that containers and volumes refer to, read when the container starts.
 
 The error messages are the kubelet's.
+
+The downward API has the fields of its pod that a container can refer to with `fieldRef`.
 """
 
 import base64
 import binascii
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from muster.api.errors import ApiError, NotFound
@@ -111,3 +115,36 @@ def _data_of(found: Object | None, reference: Object, what: str) -> dict[str, An
     if found is None and not reference.get("optional"):
         raise ConfigError(f"{what} not found")
     return dict(found.get("data") or {}) if found is not None else {}
+
+
+_KEYED = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]")
+
+
+@dataclass(frozen=True, slots=True)
+class PodPlacement:
+    """A pod on this node, with the addresses that it has there."""
+
+    pod: Object
+    node: str
+    address: str
+    host_address: str
+
+    def field(self, path: str) -> str:
+        """The value of a `fieldRef`; raises ConfigError for a field that is not supported."""
+        if match := _KEYED.fullmatch(path):
+            values: Mapping[str, str] = objects.metadata(self.pod).get(match.group(1)) or {}
+            return values.get(match.group(2), "")
+        known = {
+            "metadata.name": objects.name(self.pod),
+            "metadata.namespace": objects.namespace(self.pod),
+            "metadata.uid": objects.uid(self.pod),
+            "spec.nodeName": self.node,
+            "spec.serviceAccountName": objects.account(self.pod),
+            "status.podIP": self.address,
+            "status.podIPs": self.address,
+            "status.hostIP": self.host_address,
+            "status.hostIPs": self.host_address,
+        }
+        if path not in known:
+            raise ConfigError(f"fieldRef {path!r} is not supported; use one of {', '.join(sorted(known))}")
+        return known[path]

@@ -17,8 +17,13 @@ from typing import TypeVar
 
 from muster.local.node import objects
 from muster.local.node.objects import Object
-from muster.local.node.sources.config_sources import ConfigError, ConfigSources, read_config_map, read_secret
-from muster.local.node.sources.downward_api import PodPlacement
+from muster.local.node.sources.config_sources import (
+    ConfigError,
+    ConfigSources,
+    PodPlacement,
+    read_config_map,
+    read_secret,
+)
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 T = TypeVar("T")

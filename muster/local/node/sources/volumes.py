@@ -2,19 +2,28 @@
 
 In a mount namespace a volumeMount is a bind mount, and an emptyDir of medium Memory is a tmpfs of the requested size.
 Without one nothing can be mounted; containers then get the folder of volume `my-data` in `MUSTER_VOLUME_MY_DATA`.
+
+The service account tokens in projected volumes are renewed (pkg/kubelet/token).
 """
 
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
+
+import structlog
 
 from muster.api.values.quantities import QuantityError, parse_quantity
 from muster.local.node import objects
 from muster.local.node.objects import Object
-from muster.local.node.sources.config_sources import ConfigError, VolumeSources, read_config_map, read_secret
-from muster.local.node.sources.downward_api import PodPlacement
+from muster.local.node.sources.config_sources import (
+    ConfigError,
+    PodPlacement,
+    VolumeSources,
+    read_config_map,
+    read_secret,
+)
 
 API_ACCESS = "kube-api-access-"
 """The name of the volume that the admission plugin ServiceAccount adds begins with it."""
@@ -222,3 +231,37 @@ def _bytes(text: object) -> int | None:
         return int(parse_quantity(str(text)).value)
     except QuantityError as error:
         raise ConfigError(f"emptyDir.sizeLimit: {error}") from error
+
+
+SHARE = 0.8
+"""The share of its life after which a token is replaced."""
+
+
+def lifetime(volume: Object) -> float | None:
+    """Seconds that the first token of a volume to expire lives; None for a volume without tokens."""
+    sources = (volume.get("projected") or {}).get("sources") or ()
+    tokens = [each["serviceAccountToken"] for each in sources if each.get("serviceAccountToken") is not None]
+    return min((float(each.get("expirationSeconds") or TOKEN_SECONDS) for each in tokens), default=None)
+
+
+async def renew_tokens(
+    folder: Path,
+    placement: PodPlacement,
+    sources: VolumeSources,
+    pause: Callable[[float], Awaitable[bool]],
+    retry: float,
+) -> None:
+    """Write the volumes with tokens again before these expire, until `pause` says that the pod stops."""
+    volumes = [each for each in objects.spec(placement.pod).get("volumes") or () if lifetime(each) is not None]
+    if not volumes:
+        return
+    rest = due = SHARE * min(lifetime(each) or TOKEN_SECONDS for each in volumes)
+    while not await pause(rest):
+        try:
+            for volume in volumes:
+                await project(volume, folder / str(volume["name"]), placement, sources)
+            rest = due
+        except ConfigError as error:
+            log = structlog.get_logger("muster.local.node").bind(pod=objects.key(placement.pod))
+            log.warning("service account token not renewed, retrying", error=str(error))
+            rest = retry

@@ -1,13 +1,238 @@
 """A gRPC channel to one server, for unary calls.
 
 gRPC's own client has no bound for frames that are no answer: one peer costs it a core, and memory without end.
+
+A call grants a number of frames and bytes, and until the next one the peer may send no more than that. h2 judges the
+frames and decodes the headers (RFC 9113, 7541).
 """
 
 import asyncio
+import contextlib
+from dataclasses import dataclass, field
+from typing import NoReturn
 
-from muster.watchers.probes.bounded.connection import Address, Excess, Guard, Unreached
+import h2.config
+import h2.connection
+import h2.errors
+import h2.events
+import h2.exceptions
+import h2.settings
+
+from muster.watchers.probes.bounded.connection import Address, Connection, Excess, Guard, Unreached
+from muster.watchers.probes.bounded.cost import metered
 from muster.watchers.probes.bounded.grpc import PREFIX, NoAnswer, Status, framed, message_of, request_headers
-from muster.watchers.probes.bounded.http2 import Link
+
+HEADERS = 64 * 1024
+"""Bytes of the headers and trailers of an answer."""
+FRAMES = 64
+"""Frames that a call takes, beside one for each ``FRAME`` bytes that its answer may have; a server sends ten."""
+FRAME = 4096
+CALLS = 2
+"""Calls that are answered at a time: a question, and the one that waits for changes."""
+LONGEST_FRAME = 16 * 1024
+_HEAD = 9
+_SETTINGS, _GOAWAY = 4, 7
+_OF_RESET: dict[int | None, Status] = {
+    h2.errors.ErrorCodes.REFUSED_STREAM: Status.UNAVAILABLE,
+    h2.errors.ErrorCodes.CANCEL: Status.CANCELLED,
+    h2.errors.ErrorCodes.ENHANCE_YOUR_CALM: Status.RESOURCE_EXHAUSTED,
+    h2.errors.ErrorCodes.INADEQUATE_SECURITY: Status.PERMISSION_DENIED,
+}
+"""What the end of a stream means, by its code; INTERNAL for the others (doc/PROTOCOL-HTTP2.md, "Errors")."""
+
+
+@dataclass(slots=True)
+class Answer:
+    """What has come of an answer: headers and trailers together, and the body."""
+
+    whole: asyncio.Future[None]
+    headers: dict[bytes, bytes] = field(default_factory=dict)
+    body: bytearray = field(default_factory=bytearray)
+
+    def end(self, why: Exception | None) -> None:
+        """Nothing more comes, for that reason; None: it is whole."""
+        if self.whole.done():
+            return
+        if why is None:
+            self.whole.set_result(None)
+        else:
+            self.whole.set_exception(why)
+
+
+class _Http2(h2.connection.H2Connection):
+    """A client that asks for no pushes."""
+
+    MAX_CLOSED_STREAMS = 128
+    """h2 keeps 65,536: 10 MB after a day of calls."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            h2.config.H2Configuration(
+                header_encoding=None,
+                validate_outbound_headers=False,
+                normalize_outbound_headers=False,
+                validate_inbound_headers=False,
+                normalize_inbound_headers=False,
+            )
+        )
+        code = h2.settings.SettingCodes
+        self.local_settings = h2.settings.Settings(
+            initial_values={code.ENABLE_PUSH: 0, code.MAX_HEADER_LIST_SIZE: HEADERS}
+        )
+
+
+class Link:
+    """One connection, whose answers have at most ``most`` bytes."""
+
+    def __init__(self, connection: Connection, most: int) -> None:
+        self._connection, self._most = connection, most
+        self._h2 = _Http2()
+        self._answers: dict[int, Answer] = {}
+        self._reading: asyncio.Task[None] | None = None
+        self.open = True
+        """Whether another call may begin."""
+
+    @classmethod
+    async def to(cls, address: Address, guard: Guard, most: int) -> "Link":
+        """Connect, and wait for the server's settings. Raises `NoAnswer`, and what a ``Connection`` raises."""
+        link = cls(await Connection.open(address, guard), most)
+        try:
+            await link._greet()
+        except BaseException:
+            link._connection.abort()
+            raise
+        link._reading = asyncio.create_task(link._read(), name=f"read HTTP/2 of {address}")
+        return link
+
+    async def post(self, headers: list[tuple[bytes, bytes]], body: bytes) -> Answer:
+        """Send a request and return its answer. Raises `NoAnswer`, ``Excess``."""
+        if not self.open:
+            raise NoAnswer(Status.UNAVAILABLE, "the connection was closed")
+        try:
+            stream = self._h2.get_next_available_stream_id()
+            self._h2.send_headers(stream, headers)
+            self._h2.send_data(stream, body, end_stream=True)
+        except h2.exceptions.ProtocolError as error:  # the server's settings or windows allow no further call
+            self.open = False
+            raise NoAnswer(Status.UNAVAILABLE, f"no further call is allowed: {error}") from None
+        frames = FRAMES + self._most // FRAME
+        self._connection.grant(CALLS * (self._most + HEADERS), CALLS * frames, "HTTP/2 frames")
+        answer = self._answers[stream] = Answer(asyncio.get_running_loop().create_future())
+        self._send()
+        try:
+            await answer.whole
+        finally:
+            if self._answers.pop(stream, None) is not None:  # it is not waited for any more
+                self._reset(stream)
+        return answer
+
+    async def close(self) -> None:
+        """Close the connection, which ends its calls."""
+        self._end(NoAnswer(Status.CANCELLED, "the channel was closed"))
+        if self._reading is not None:
+            self._reading.cancel()
+            await asyncio.gather(self._reading, return_exceptions=True)
+
+    async def _greet(self) -> None:
+        self._h2.initiate_connection()
+        self._send()
+        self._connection.grant(_HEAD + LONGEST_FRAME, 1, "HTTP/2 frames")
+        head = await self._connection.exactly(_HEAD)
+        length = int.from_bytes(head[:3], "big")
+        if head[3] != _SETTINGS or length > LONGEST_FRAME:
+            raise NoAnswer(Status.UNAVAILABLE, "no HTTP/2 server answers")
+        try:
+            self._receive(head + await self._connection.exactly(length, parts=0))
+        except h2.exceptions.H2Error as error:
+            raise NoAnswer(Status.UNAVAILABLE, f"no HTTP/2 server answers: {error}") from None
+        self._connection.grant(_HEAD + LONGEST_FRAME, FRAMES, "HTTP/2 frames")
+
+    async def _read(self) -> None:
+        """Take in frames until the connection ends."""
+        why: Exception = NoAnswer(Status.UNAVAILABLE, "the connection was closed")
+        try:
+            await metered(self._frames())
+        except h2.exceptions.NoSuchStreamError as error:
+            why = self._connection.excess(f"it sent a frame of the stream {error.stream_id}, which is not open")
+        except h2.exceptions.H2Error as error:
+            why = self._connection.excess(f"it breaks HTTP/2: {error}")
+        except Excess as error:
+            why = error
+        except (OSError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            self._end(why)
+
+    async def _frames(self) -> NoReturn:
+        while True:
+            head = await self._connection.exactly(_HEAD)
+            length = int.from_bytes(head[:3], "big")
+            if length > LONGEST_FRAME:
+                raise self._connection.excess(f"it sent an HTTP/2 frame of {length:,} bytes")
+            frame = head + await self._connection.exactly(length, parts=0)
+            if head[3] == _GOAWAY:
+                self._go_away(frame[_HEAD:])
+            else:
+                self._receive(frame)
+            self._send()
+            await self._connection.drain()
+
+    def _receive(self, frame: bytes) -> None:
+        """Take in one frame. Raises ``H2Error``."""
+        for event in self._h2.receive_data(frame):
+            match event:
+                case h2.events.ResponseReceived() | h2.events.TrailersReceived():
+                    if answer := self._answers.get(event.stream_id):
+                        answer.headers.update(event.headers)
+                case h2.events.DataReceived():
+                    self._h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+                    if answer := self._answers.get(event.stream_id):
+                        answer.body += event.data
+                        if len(answer.body) > self._most:
+                            self._refuse(event.stream_id)
+                case h2.events.StreamEnded():
+                    if answer := self._answers.pop(event.stream_id, None):
+                        answer.end(None)
+                case h2.events.StreamReset():
+                    if answer := self._answers.pop(event.stream_id, None):
+                        answer.end(_reset_by_server(event.error_code))
+
+    def _go_away(self, said: bytes) -> None:
+        """The server takes no further call, and answers those up to the one that it names. h2 would drop these, too."""
+        self.open = False
+        last = int.from_bytes(said[:4], "big") & 0x7FFFFFFF
+        for stream in [stream for stream in self._answers if stream > last]:
+            self._answers.pop(stream).end(NoAnswer(Status.UNAVAILABLE, "the server goes away"))
+
+    def _refuse(self, stream: int) -> None:
+        self._answers.pop(stream).end(
+            NoAnswer(Status.RESOURCE_EXHAUSTED, f"the answer is longer than {self._most:,} bytes")
+        )
+        self._reset(stream)
+
+    def _reset(self, stream: int) -> None:
+        with contextlib.suppress(h2.exceptions.ProtocolError):  # it has ended meanwhile
+            self._h2.reset_stream(stream, h2.errors.ErrorCodes.CANCEL)
+        self._send()
+
+    def _send(self) -> None:
+        data = self._h2.data_to_send()
+        if data:
+            self._connection.write(data)
+
+    def _end(self, why: Exception) -> None:
+        self.open = False
+        self._connection.abort()
+        answers = list(self._answers.values())
+        self._answers.clear()
+        for answer in answers:
+            answer.end(why)
+
+
+def _reset_by_server(code: h2.errors.ErrorCodes | int | None) -> NoAnswer:
+    name = code.name if isinstance(code, h2.errors.ErrorCodes) else str(code)
+    return NoAnswer(_OF_RESET.get(code, Status.INTERNAL), f"the server reset the call: {name}")
+
 
 MAX_ANSWER = 4 * 1024 * 1024
 """Bytes: 16,384 ranks take 0.3 MB; of an answer beyond this no more is read."""

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from muster.api.values.printable import printable
 from muster.state.view.roll import CoordinatorState
+from muster.watchers.probes.bounded.cost import loop_time
 
 BUFFER = 16 * 1024
 """The longest line in bytes. The event loop stops reading after twice as many."""
@@ -102,7 +103,7 @@ class Guard:
 
     def check(self) -> None:
         """Raise ``Excess`` while the peer is left alone."""
-        if _monotonic() < self._until:
+        if loop_time() < self._until:
             raise Excess(self._why)
 
     def excess(self, did: str) -> Excess:
@@ -110,7 +111,7 @@ class Guard:
 
         The pause doubles, unless the peer has behaved for twice the longest pause.
         """
-        now = _monotonic()
+        now = loop_time()
         if now >= self._until:  # of connections that were open together one counts
             lasting = self._pause and now - self._until < 2 * LONGEST_PAUSE
             self._pause = min(LONGEST_PAUSE, 2 * self._pause) if lasting else 1.0
@@ -202,7 +203,3 @@ class Connection:
         self._bytes -= count
         if self._bytes < 0:
             raise self.excess(self._named[0])
-
-
-def _monotonic() -> float:
-    return asyncio.get_running_loop().time()

@@ -29,11 +29,11 @@ from muster.api.places import (
 from muster.api.values.printable import bare, printable
 from muster.state.view.places.report import PlaceReport
 from muster.state.view.turns import Turns, batches
+from muster.watchers.probes.bounded.cost import in_turns
 from muster.watchers.probes.bounded.grpc import NoAnswer
-from muster.watchers.probes.bounded.turns import in_turns
 from muster.watchers.probes.jax.protobuf import Malformed
 from muster.watchers.probes.jax.task_list import entries_in_turns, most_tasks, read_entries
-from muster.watchers.probes.reports import IDLE, rest_after
+from muster.watchers.probes.reports import Paced
 
 MOST_STACKS = 8
 """Stacks that are read in a look, and kept."""
@@ -68,25 +68,15 @@ Get = Callable[[str, bool], Awaitable[bytes]]
 """The answer to a question for a key, or for a directory. Raises as the probe's own."""
 
 
-class PlaceReader:
+class PlaceReader(Paced[PlaceReport]):
     """Reads the places of one coordinator's ranks, and says when to ask for them again."""
 
     def __init__(self, expected: int | None) -> None:
         self._most = most_tasks(expected)
-        self._pause = place_interval(expected or 1)
-        self._due = 0.0
-        self._known: dict[str, tuple[bytes, PlaceReport | None]] = {}
+        super().__init__(place_interval(expected or 1))
         self._stacks: dict[tuple[int, str], tuple[str, ...]] = {}
         self.stacks: tuple[tuple[int, tuple[str, ...]], ...] = ()
         """Ranks whose stacks were read, with them."""
-
-    def due(self, now: float) -> bool:
-        """Whether to ask now (monotonic seconds)."""
-        return now >= self._due
-
-    def took(self, began: float, now: float) -> None:
-        """A look that began then is over, with an answer or without."""
-        self._due = max(now + rest_after(now - began), began + (self._pause if self._known else IDLE))
 
     async def read(self, get: Get) -> tuple[PlaceReport, ...]:
         """The places, by rank. Raises what ``get`` raises, and ``Malformed``."""

@@ -18,13 +18,12 @@ from muster.state.view.progress import StepReport
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.watchers.probes.bounded.channel import Channel
 from muster.watchers.probes.bounded.connection import Address, PortState
+from muster.watchers.probes.bounded.cost import in_turns, loop_time
 from muster.watchers.probes.bounded.grpc import NoAnswer, Status
-from muster.watchers.probes.bounded.turns import in_turns
-from muster.watchers.probes.jax.generations import Generation, ProtocolNegotiation
 from muster.watchers.probes.jax.places import PlaceReader
 from muster.watchers.probes.jax.port_check import check_port
 from muster.watchers.probes.jax.protobuf import Malformed
-from muster.watchers.probes.jax.rpc import Method, Question, Seen, send
+from muster.watchers.probes.jax.rpc import Generation, Method, ProtocolNegotiation, Question, Seen, send
 from muster.watchers.probes.jax.task_list import (
     MAX_TEXT,
     Reading,
@@ -81,7 +80,7 @@ class JaxProbe:
     async def snapshot(self) -> RollAnswer:
         """Ask once. Raises nothing, whatever the network or the coordinator does."""
         async with self._turn:
-            started = _monotonic()
+            started = loop_time()
             try:
                 async with asyncio.timeout(self._deadline * _SNAPSHOT_DEADLINES):
                     connected = self._channel.connected
@@ -110,7 +109,7 @@ class JaxProbe:
         if self._reader.seen is None:
             yield await self.snapshot()
         while (seen := self._since()) is not None:
-            started, reader = _monotonic(), self._reader
+            started, reader = loop_time(), self._reader
             try:
                 body = await send(self._channel, Question(Method.V2_WATCH_TASKS, seen.incarnation, seen))
                 if self._reader is not reader:
@@ -127,7 +126,7 @@ class JaxProbe:
                 yield self._unanswered(started, _unreadable(error))
                 return
             yield answer
-            await asyncio.sleep(_PAUSE_CALM if _monotonic() - started > _CALM else _PAUSE_BUSY)
+            await asyncio.sleep(_PAUSE_CALM if loop_time() - started > _CALM else _PAUSE_BUSY)
 
     async def preempted(self) -> bool:
         """Ask whether a member has got a preemption notice; if so, every later answer of this coordinator says it.
@@ -174,7 +173,7 @@ class JaxProbe:
         """Try the generations until one answers. Raises `NoAnswer`, `Malformed`."""
         refusal = NoAnswer(Status.UNIMPLEMENTED, "")
         for generation in self._negotiation.candidates():
-            started = _monotonic()
+            started = loop_time()
             try:
                 if generation is Generation.V2:
                     body, reader = await self._ask_by_incarnation(Method.V2_WATCH_TASKS)
@@ -188,7 +187,7 @@ class JaxProbe:
                 continue
             self._negotiation.accept(generation)
             self._reader = reader
-            return await self._read(body, generation, reader, _monotonic() - started)
+            return await self._read(body, generation, reader, loop_time() - started)
         self._negotiation.reset()
         raise refusal
 
@@ -269,14 +268,14 @@ class JaxProbe:
         )
 
     def _unanswered(self, started: float, port: PortState) -> RollAnswer:
-        latency = _monotonic() - started
+        latency = loop_time() - started
         return RollAnswer(
             at=self._clock(), coordinator=port.state, latency=latency, detail=printable(port.detail, MAX_TEXT)
         )
 
     async def _with_reports(self, answer: RollAnswer) -> RollAnswer:
         """The answer with what the ranks report, where it is time to ask for that."""
-        began = _monotonic()
+        began = loop_time()
         if not _at_work(answer) or not self._reports.due(began):
             return answer
         reports: tuple[StepReport, ...] | None = None
@@ -287,12 +286,12 @@ class JaxProbe:
                 reports = await in_turns(self._reports.read_in_turns(entries))
         except (NoAnswer, Malformed, TimeoutError):
             pass  # the roll is known all the same; whether the coordinator answers shows at the next look
-        self._reports.took(began, _monotonic())
+        self._reports.took(began, loop_time())
         return answer if reports is None else replace(answer, reports=reports)
 
     async def _with_places(self, answer: RollAnswer) -> RollAnswer:
         """The answer with where the ranks stand, where it is time to ask for that."""
-        began = _monotonic()
+        began = loop_time()
         if not _at_work(answer) or not self._places.due(began):
             return answer
         places: tuple[PlaceReport, ...] | None = None
@@ -301,7 +300,7 @@ class JaxProbe:
                 places = await self._places.read(lambda key, directory: self._stored(key, directory=directory))
         except (NoAnswer, Malformed, TimeoutError):
             pass  # as with the reports
-        self._places.took(began, _monotonic())
+        self._places.took(began, loop_time())
         return answer if places is None else replace(answer, places=places, stacks=self._places.stacks)
 
     async def _stored(self, key: str, *, directory: bool) -> bytes:
@@ -335,7 +334,3 @@ def _timed_out(found: RollAnswer | PortState) -> bool:
 
 def _unreadable(error: Malformed) -> PortState:
     return PortState(CoordinatorState.OTHER_PROTOCOL, f"the answer cannot be read: {error}")
-
-
-def _monotonic() -> float:
-    return asyncio.get_running_loop().time()

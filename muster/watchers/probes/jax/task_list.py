@@ -20,10 +20,9 @@ from typing import NamedTuple
 from muster.api.values.printable import printable
 from muster.state.view.roll import RankError, RankState
 from muster.state.view.turns import A_TURN, Turns, at_once, batches, finished
-from muster.watchers.probes.bounded.turns import in_turns
-from muster.watchers.probes.jax.generations import Generation
+from muster.watchers.probes.bounded.cost import in_turns
 from muster.watchers.probes.jax.protobuf import Malformed, fields, read_bytes, read_fixed64, read_varint, signed
-from muster.watchers.probes.jax.rpc import Seen
+from muster.watchers.probes.jax.rpc import Generation, Seen
 
 MAX_TEXT = 1000
 """How many characters of a coordinator's text are kept."""

@@ -17,9 +17,8 @@ import msgspec
 
 from muster.api.values.printable import bare
 from muster.state.view.turns import A_TURN, Turns, at_once
+from muster.watchers.probes.bounded.cost import MOST_PARTS, in_turns, parts_of
 from muster.watchers.probes.bounded.http import Asking
-from muster.watchers.probes.bounded.parts import MOST_PARTS, parts_of
-from muster.watchers.probes.bounded.turns import in_turns
 
 STATUS: Final = "/api/cluster_status"
 PACE: Final = 10.0

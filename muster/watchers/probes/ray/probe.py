@@ -12,14 +12,14 @@ Nodes are known by address. The submitter is no Ray node: it has arrived once th
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from urllib.parse import quote
 
 from muster.api.values.printable import printable
 from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer, Work, of_rank
 from muster.watchers.probes.bounded.connection import Address
+from muster.watchers.probes.bounded.cost import in_turns, loop_time
 from muster.watchers.probes.bounded.http import Asker, Asking, Reply
-from muster.watchers.probes.bounded.turns import in_turns
 from muster.watchers.probes.ray.answers import (
     AGENT_HEALTH,
     GCS_HEALTH,
@@ -80,27 +80,27 @@ class RayProbe:
         self._session: int | None = None
         self._joined = False
         self._job: Work | None = None
-        self._tasks = TaskCounter(self._ask, dashboard, _monotonic)
-        self._demands = Demands(self._ask, dashboard, _monotonic)
+        self._tasks = TaskCounter(self._ask, dashboard, loop_time)
+        self._demands = Demands(self._ask, dashboard, loop_time)
         self.suspects: tuple[str, ...] = ()
         """IPs of members whose agents are asked whether their nodes belong to an earlier GCS."""
 
     async def snapshot(self) -> RollAnswer:
         """Ask once. Raises nothing, whatever the network or the head does."""
-        started = _monotonic()
+        started = loop_time()
         nodes, version, job, stale = await asyncio.gather(
             self._ask.get(self._dashboard, NODES, most=self._most),
             self._ask.get(self._dashboard, VERSION),
             self._ask_job(),
             self._stale_nodes(),
         )
-        latency = _monotonic() - started
+        latency = loop_time() - started
         if nodes.status in _NO_TOKEN:
             return await self._without_token(latency)
         if nodes.state is CoordinatorState.REFUSED and (lacks := await self._without_dashboard(nodes)):
             return self._without_roll(latency, f"{lacks}; who has joined is unknown", lacks)
         if not nodes.good:
-            return self._silence(await self._explain(nodes), _monotonic() - started)
+            return self._silence(await self._explain(nodes), loop_time() - started)
         try:
             found, total = await in_turns(nodes_in_turns(nodes.body))
         except Unreadable as error:
@@ -114,11 +114,6 @@ class RayProbe:
         else:
             self._demands.forget()
         return self._roll(_with_stale(found, stale), total, latency)
-
-    async def changes(self) -> AsyncGenerator[RollAnswer, None]:
-        """Yield nothing: a dashboard cannot be waited for."""
-        return
-        yield
 
     async def close(self) -> None:
         """Nothing is open between two snapshots."""
@@ -253,7 +248,3 @@ def _with_stale(nodes: list[Node], stale: list[Node]) -> list[Node]:
     living = {node.ip for node in nodes if node.alive}
     found = {node.ip: node for node in stale if node.ip not in living}
     return [*(node for node in nodes if node.ip not in found), *found.values()]
-
-
-def _monotonic() -> float:
-    return asyncio.get_running_loop().time()

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import msgspec
 
+from muster.watchers.probes.bounded.cost import MOST_PARTS, parts_of
 from muster.watchers.probes.bounded.http import Asking
-from muster.watchers.probes.bounded.parts import MOST_PARTS, parts_of
 
 SUMMARY = "/api/v0/tasks/summarize"
 PACE = 60.0

@@ -85,17 +85,34 @@ class Value(msgspec.Struct):
 _decoder = msgspec.json.Decoder(Value)
 
 
-class StoredCollectives:
-    """What processes publish in one store, over one connection to it."""
+class StoredKeys:
+    """The keys under which processes publish in one store, over one connection to it."""
+
+    def __init__(self, folder: str, expected: int) -> None:
+        """The store puts a slash before the keys of its clients (torch/csrc/distributed/c10d/TCPStore.cpp)."""
+        self._members = [f"/{folder}/{member}" for member in range(expected if expected <= MOST else 0)]
+        self.renew()
+
+    def renew(self) -> None:
+        """The connection is another one, maybe to another life of the store: nothing is known to be there."""
+        self._there: list[str] = []
+        self._absent = set(self._members)
+
+    async def _look_for_absent(self, store: Store) -> None:
+        asked = sorted(self._absent)
+        there = [key for key, found in zip(asked, await store.has(asked), strict=True) if found]
+        self._there += there
+        self._absent.difference_update(there)
+
+
+class StoredCollectives(StoredKeys):
+    """What processes publish of their collectives."""
 
     def __init__(self, expected: int) -> None:
-        self._members = range(expected if expected <= MOST else 0)
+        super().__init__(KEYS, expected)
         self._due = 0.0
-        self._there: list[str] = []
-        self._absent: set[str] = set()
         self._known: dict[str, tuple[bytes, CollectiveReport | None, int]] = {}
         self._shared: dict[GroupCount, GroupCount] = {}
-        self.renew()
 
     def due(self, now: float) -> bool:
         """Whether to ask now (monotonic seconds)."""
@@ -105,10 +122,6 @@ class StoredCollectives:
         """A look that began then is over, with an answer or without."""
         pause = beat_interval(len(self._there)) if self._there else IDLE
         self._due = max(now + rest_after(now - began), began + pause)
-
-    def renew(self) -> None:
-        """The connection is another one, maybe to another life of the store: nothing is known to be there."""
-        self._there, self._absent = [], {f"/{KEYS}/{member}" for member in self._members}
 
     async def read(self, store: Store) -> tuple[CollectiveReport, ...]:
         """What is published, by process. Raises ``NoStore``, OSError and IncompleteReadError."""
@@ -135,12 +148,6 @@ class StoredCollectives:
             groups = tuple(self._shared.setdefault(each, each) for each in report.groups)
             report = report._replace(groups=groups)
         return report, processes
-
-    async def _look_for_absent(self, store: Store) -> None:
-        asked = sorted(self._absent)
-        there = [key for key, found in zip(asked, await store.has(asked), strict=True) if found]
-        self._there += there
-        self._absent.difference_update(there)
 
     def _expect(self, key: str, processes: int) -> None:
         """Look for the further processes of a pod from the next time on."""

@@ -4,20 +4,69 @@ Every process that creates the store adds one to the key ``init/``, and rank 0 w
 torch/csrc/distributed/c10d/TCPStore.cpp, waitForWorkers). That counts the processes and names none. Who is there is
 named where each rank leaves a key of its own while it waits for the others: gloo's addresses, and the agents of
 torchrun. Where the names do not explain the count (NCCL connects later), the answer has the count alone.
+
+What the processes report is read from the store, too: each key is checked until it is there, and then got. A check and
+a get are all that ``Store`` sends. A key that is there stays there, so a look of a gang that reports is one GET for
+each process.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
+from muster.api.progress import KEYS, MAX_VALUE
 from muster.api.values.printable import printable
 from muster.state.view.progress import StepReport
 from muster.state.view.recorder.report import CollectiveReport
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
+from muster.state.view.turns import A_TURN, Turns
 from muster.watchers.probes.bounded.connection import Address
-from muster.watchers.probes.torch.collectives import StoredCollectives
-from muster.watchers.probes.torch.reports import StoredReports
+from muster.watchers.probes.bounded.cost import in_turns, loop_time
+from muster.watchers.probes.reports import ReportReader, decoded
+from muster.watchers.probes.torch.collectives import MOST, StoredCollectives, StoredKeys
 from muster.watchers.probes.torch.store import NoStore, Store, open_store, translated
+
+
+class StoredReports(StoredKeys):
+    """What processes publish of their progress: a query for each."""
+
+    def __init__(self, expected: int) -> None:
+        super().__init__(KEYS, expected)
+        self._reader = ReportReader(expected, expected)
+
+    def due(self, now: float) -> bool:
+        """Whether to ask now (monotonic seconds)."""
+        return bool(self._members) and self._reader.due(now)
+
+    def took(self, began: float, now: float) -> None:
+        """A look that began then is over, with an answer or without."""
+        self._reader.took(began, now)
+
+    def read_now(self) -> None:
+        """Ask with the next look."""
+        self._reader.read_now()
+
+    async def read(self, store: Store) -> tuple[StepReport, ...]:
+        """The reports, by rank. Raises ``NoStore``, OSError and IncompleteReadError."""
+        await self._look_for_absent(store)
+        if await in_turns(self._look_for_others(values := await store.values(self._there, MAX_VALUE))):
+            await self._look_for_absent(store)
+            values = await store.values(self._there, MAX_VALUE)
+        keys = (key.removeprefix("/") for key in self._there)
+        return await in_turns(self._reader.read_in_turns(dict(zip(keys, values, strict=True))))
+
+    def _look_for_others(self, values: list[bytes]) -> Turns[bool]:
+        """Note the keys of further processes that the first of a pod names; True where there are new ones."""
+        known, before = {*self._there, *self._absent}, len(self._absent)
+        for count, (key, value) in enumerate(zip(self._there, values, strict=True), 1):
+            if count % A_TURN == 0:
+                yield
+            if "." not in key and (said := decoded(value)) is not None:
+                further = {f"{key}.{number}" for number in range(1, said.processes)} - known
+                if len(self._there) + len(self._absent) + len(further) <= MOST:
+                    self._absent |= further
+        return len(self._absent) > before
+
 
 COUNT_KEY = "init/"
 RANK_KEYS = (
@@ -81,7 +130,7 @@ class TorchProbe:
         stopped gets no second connection and no second query.
         """
         if self._asking is None:
-            self._since = _monotonic()
+            self._since = loop_time()
             self._asking = asyncio.create_task(self._ask(), name=f"ask the store at {self._address.host}")
         await asyncio.wait({self._asking}, timeout=self._deadline)
         if not self._asking.done():
@@ -96,11 +145,6 @@ class TorchProbe:
     def read_now(self) -> None:
         """Read what the ranks report with the next snapshot, whatever the pace is."""
         self._reports.read_now()
-
-    async def changes(self) -> AsyncGenerator[RollAnswer, None]:
-        """Nothing: a store reports no changes without a query that waits."""
-        return
-        yield
 
     async def close(self) -> None:
         """End the query that has no answer yet, and the connection."""
@@ -118,7 +162,7 @@ class TorchProbe:
             answer = self._answer(CoordinatorState.SILENT, f"{what} sends no answer within {self._deadline:g} s")
         else:
             answer = self._answer(CoordinatorState.TIMEOUT, f"no connection within {self._deadline:g} s")
-        if _monotonic() - self._since > _ABANDON:
+        if loop_time() - self._since > _ABANDON:
             await self.close()
         return answer
 
@@ -171,7 +215,7 @@ class TorchProbe:
 
     async def _stored(self, store: Store, values: StoredValues[T_co]) -> tuple[T_co, ...] | None:
         """What the processes say of themselves, where it is time to ask for that."""
-        began = _monotonic()
+        began = loop_time()
         if not values.due(began):
             return None
         try:
@@ -182,7 +226,7 @@ class TorchProbe:
             self._store = None
             return None
         finally:
-            values.took(began, _monotonic())
+            values.took(began, loop_time())
 
     async def _named(self, store: Store) -> set[int]:
         """The ranks whose own keys are there."""
@@ -210,7 +254,7 @@ class TorchProbe:
         return RollAnswer(
             at=self._clock(),
             coordinator=state,
-            latency=_monotonic() - self._since,
+            latency=loop_time() - self._since,
             detail=detail,
             states=states,
             partial=partial,
@@ -219,7 +263,3 @@ class TorchProbe:
             reports=reports,
             collectives=collectives,
         )
-
-
-def _monotonic() -> float:
-    return asyncio.get_running_loop().time()

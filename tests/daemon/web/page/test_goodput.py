@@ -60,4 +60,4 @@ def test_the_document_has_the_sums_until_now() -> None:
     found = detail(Context.at(story.plan, story.kept, story.view, story.now), {}).time
     ways = {each.value: 1 for each in (Bucket.SCHEDULING, Bucket.ASSEMBLY)}
     assert found == TimeReport(basis="phase", seconds={**ways, Bucket.PRODUCTIVE.value: 100}, counting="productive")
-    assert detail(Context.at(plan(), record(phase=Phase.RUNNING), view(), NOW), {}).time is None
+    assert detail(Context.at(plan(), record(phase=Phase.RUNNING), view(), NOW)).time is None

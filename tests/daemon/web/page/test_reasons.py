@@ -19,7 +19,7 @@ def words(*conditions: Condition) -> str:
     """The words of the page of a gang that runs since ten minutes."""
     kept = record(phase=Phase.RUNNING, phase_at=NOW - 600, conditions=conditions)
     one = Subject(plan(), kept, view(*map(pod, range(4)))).at(NOW)
-    main, _ = story(detail(one, {}), benches(one), {}, role="", now=NOW, runbooks=Runbooks(""))
+    main, _ = story(detail(one), benches(one), {}, role="", now=NOW, runbooks=Runbooks(""))
     return re.sub("<[^>]*>", "", main.html.replace("</td>", "|"))
 
 
@@ -42,7 +42,7 @@ def test_the_hint_of_a_quiet_gang_is_on_its_page_and_on_that_of_the_fleet() -> N
     story_of = running()
     story_of.stand(51)
     one = Context.at(story_of.plan, story_of.kept, story_of.view, story_of.now)
-    main, _ = story(detail(one, {}), benches(one), {}, role="", now=story_of.now, runbooks=Runbooks(""))
+    main, _ = story(detail(one), benches(one), {}, role="", now=story_of.now, runbooks=Runbooks(""))
     assert '<p class="words">no rank has made a step for 51s (usual: 1 s)</p>' in main.html
-    row = _row(summary(one, {}), story_of.now, Runbooks(""), USUAL)
+    row = _row(summary(one), story_of.now, Runbooks(""), USUAL)
     assert "<small>no rank has made a step for 51s (usual: 1 s)</small>" in row.html

@@ -14,7 +14,7 @@ import pytest
 from muster.cli.processes.child import module
 from muster.kube.authentication.access import FixedAccess
 from muster.kube.connection import Connection
-from muster.kube.listwatch.changes import changes
+from muster.kube.listwatch.informer import changes
 from muster.kube.resources import ResourceClient
 from muster.local.apiserver import ApiServer
 from muster.local.node import Isolation

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.local.node.containers.images import missing, repository
+from muster.local.node.containers.process_spec import image_missing, repository
 
 DOCS = Path(__file__).parents[4] / "docs"
 
@@ -25,7 +25,7 @@ DOCS = Path(__file__).parents[4] / "docs"
     ],
 )
 def test_some_image_names_are_treated_as_missing(image: str, is_missing: bool) -> None:
-    assert missing(image) is is_missing
+    assert image_missing(image) is is_missing
 
 
 def test_the_page_names_what_is_treated_as_missing() -> None:
@@ -33,7 +33,7 @@ def test_the_page_names_what_is_treated_as_missing() -> None:
     (sentence,) = re.findall(r"images called\s(.*?)\sfail to\s", page, re.IGNORECASE | re.DOTALL)
     names = [name.replace("NAME", "team/train") for name in re.findall("`([^`]+)`", sentence)]
     assert len(names) == 3
-    assert all(missing(f"{name}{tag}") for name in names for tag in ("", ":1"))
+    assert all(image_missing(f"{name}{tag}") for name in names for tag in ("", ":1"))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Restart policy and CrashLoopBackOff delays."""
 
-from muster.local.node.containers.restart_policy import RestartDelays, restarts
+from muster.local.node.containers.states import RestartDelays, restarts
 
 
 def test_restarts_follow_the_restart_policy() -> None:

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.local.node.sources.config_sources import ConfigError
-from muster.local.node.sources.downward_api import PodPlacement
+from muster.local.node.sources.config_sources import ConfigError, PodPlacement
 from muster.local.node.sources.environment import (
     arguments,
     base_environment,

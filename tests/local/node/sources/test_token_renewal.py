@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from muster.local.node.objects import Object
-from muster.local.node.sources.config_sources import ConfigError
-from muster.local.node.sources.downward_api import PodPlacement
-from muster.local.node.sources.token_renewal import lifetime, renew_tokens
+from muster.local.node.sources.config_sources import ConfigError, PodPlacement
+from muster.local.node.sources.volumes import lifetime, renew_tokens
 from tests.local.node.harness import MakePod, Pod
 from tests.local.node.sources.test_volumes import FakeSources
 

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from muster.rollcall.arrivals import arrivals
+from muster.rollcall.seats import arrivals
 from muster.state.facts.causes.table import BY_NAME, CAUSES, COUNTED, counted
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.counts import by_cause

@@ -15,7 +15,7 @@ from muster.state.view.recorder.collectives import (
     collectives_seen,
 )
 from muster.state.view.recorder.ras import KEEPS_UP, RasSeen, ras_seen
-from muster.watchers.probes.nccl.answer import decoded
+from muster.watchers.probes.nccl import decoded
 from tests.fakes.ras import communicator, gang, missing_rank, rank_of, status
 
 LOOK = 6.0

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from muster.watchers.probes.nccl.answer import Unreadable, decoded
+from muster.watchers.probes.nccl import Unreadable, decoded
 from tests.fakes.ras import communicator, gang, missing_rank, rank_of, status
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from muster.state.view.recorder.ras_answer import Communicator, RasAnswer
 from muster.watchers.probes.bounded.connection import Address, Guard
-from muster.watchers.probes.nccl.probe import FORGET, LONG_PAUSE, PAUSE, RasProbe
-from muster.watchers.probes.nccl.question import NoRas
+from muster.watchers.probes.nccl import FORGET, LONG_PAUSE, PAUSE, NoRas, RasProbe
 from tests.simulation.world.virtual_loop import VirtualLoop
 
 LOOK = 3.0

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from muster.watchers.probes.bounded.connection import Address, Guard
-from muster.watchers.probes.nccl.question import COMMANDS, MOST, NoRas, ask
+from muster.watchers.probes.nccl import COMMANDS, MOST, NoRas, ask
 from tests.fakes.ras import FakeRas, communicator, gang, rank_of, status
 
 READING = ["CLIENT PROTOCOL 2", "TIMEOUT 5", "SET FORMAT json", "STATUS"]

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from muster.watchers.probes.bounded.cost import MOST_PARTS
 from muster.watchers.probes.bounded.http import Reply
-from muster.watchers.probes.bounded.parts import MOST_PARTS
 from muster.watchers.probes.ray.demands import PACE, STATUS, Demands
 
 HEAD = {

@@ -1,12 +1,18 @@
-"""The watches, read at scrape: whether the daemon's picture of the cluster is complete and fresh."""
+"""What the daemon reads of itself at scrape: its watches, its part in the election, and the rights that it lacks.
+
+The watches say whether its picture of the cluster is complete and fresh, the election who leads, how often that
+changed, and how fresh the leader's claim is.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Protocol
+from typing import Any
 
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
+from muster.kube.leaderelection.elector import Elector
+from muster.kube.listwatch.reflector import Reflector
 from muster.metrics.closed_sets import RECONNECTS
 from muster.metrics.exposition import Families, label
 from muster.metrics.rows import daemon as rows
@@ -22,33 +28,6 @@ _ROWS = (
 )
 
 
-class WatchStats(Protocol):
-    """The state of a reflector's watch. Counts only grow."""
-
-    @property
-    def synced(self) -> bool:
-        """Whether the first full list is in the cache."""
-
-    @property
-    def reconnects(self) -> Mapping[str, int]:
-        """How often the watch was opened again, by reason (a small closed set)."""
-
-    @property
-    def relists(self) -> int:
-        """How many full lists were taken after the first."""
-
-    @property
-    def events(self) -> Mapping[str, int]:
-        """How many events were received, by type."""
-
-    @property
-    def decode_errors(self) -> int:
-        """How many objects could not be read."""
-
-    def staleness(self, now: float) -> float:
-        """Seconds since the server was last heard, on the reflector's own clock."""
-
-
 class WatchCollector(Collector):
     """``reflectors`` yields each watch's resource and figures; ``clock`` is the reflectors' own.
 
@@ -57,7 +36,7 @@ class WatchCollector(Collector):
 
     def __init__(
         self,
-        reflectors: Callable[[], Iterable[tuple[str, WatchStats]]],
+        reflectors: Callable[[], Iterable[tuple[str, Reflector[Any]]]],
         clock: Callable[[], float],
         foreign_pods: Callable[[], Mapping[str, int]] = dict,
     ) -> None:
@@ -68,7 +47,7 @@ class WatchCollector(Collector):
     def collect(self) -> Iterable[Family]:
         """One set of series per resource: the stalest watch, synced when all are, and the sum of their counts."""
         now = self._clock()
-        by_resource: dict[str, list[WatchStats]] = {}
+        by_resource: dict[str, list[Reflector[Any]]] = {}
         for resource, stats in self._reflectors():
             by_resource.setdefault(label(resource), []).append(stats)
         families = Families(_ROWS)
@@ -94,3 +73,46 @@ def _sum(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
         for word, count in one.items():
             total[label(word)] += count
     return total
+
+
+RequestKind = tuple[str, str]
+"""A kind of request: its verb and its resource. There are as many as the daemon sends."""
+
+
+class RightsCollector(Collector):
+    """``denied`` gives the kinds of requests that the API server keeps denying now, each with its error text."""
+
+    def __init__(self, denied: Callable[[], Iterable[tuple[RequestKind, str]]]) -> None:
+        self._denied = denied
+        self._met: dict[RequestKind, None] = {}
+
+    def collect(self) -> Iterable[Family]:
+        """1 for each kind that is denied, 0 for each that was."""
+        denied = {kind for kind, _ in self._denied()}
+        self._met |= dict.fromkeys(sorted(denied))
+        families = Families([rows.RIGHTS_MISSING])
+        for verb, resource in self._met:
+            labels = {"verb": label(verb), "resource": label(resource)}
+            families.add(rows.RIGHTS_MISSING, labels, float((verb, resource) in denied))
+        return families.collected()
+
+
+_ELECTION = (rows.LEADER, rows.LEADER_SEEN, rows.LEADER_TRANSITIONS, rows.LEASE_RENEWAL_AGE)
+
+
+class LeadershipCollector(Collector):
+    """Registered only where there is an election."""
+
+    def __init__(self, elector: Elector) -> None:
+        self._elector = elector
+
+    def collect(self) -> Iterable[Family]:
+        """This daemon's part in the election."""
+        elector, families = self._elector, Families(_ELECTION)
+        families.add(rows.LEADER, {"identity": label(elector.identity)}, float(elector.leading))
+        families.add(rows.LEADER_SEEN, {}, float(elector.sees_leader))
+        for event, count in elector.transitions.items():
+            families.add(rows.LEADER_TRANSITIONS, {"event": label(event)}, count)
+        if (age := elector.renewal_age) is not None:
+            families.add(rows.LEASE_RENEWAL_AGE, {}, age)
+        return families.collected()

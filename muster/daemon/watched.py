@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Protocol
 
+import structlog
+
 from muster.api.values.owners import NONE, OwnerLabels
-from muster.daemon.run_kinds.watching import KindWatch, ends_with_its_kind
+from muster.daemon.kind_watch import KindWatch, ends_with_its_kind
 from muster.kinds.declaration.watched_kind import Made, PodSource, WatchedKind
 from muster.kube.listwatch.reflector import Reflector
 from muster.kube.listwatch.store import Store
@@ -19,6 +21,8 @@ from muster.watchers import experiments
 from muster.watchers.experiments import ExperimentRecord
 from muster.watchers.pods.decode import PATH
 from muster.watchers.watched import object_decoder_of, pod_decoder_of
+
+log = structlog.get_logger()
 
 
 class MakeReflector(Protocol):
@@ -100,3 +104,8 @@ class WatchedWatches:
 def sources_of(kinds: Iterable[WatchedKind]) -> list[PodSource]:
     """The watches of pods that these kinds need, each once, in the order of the kinds."""
     return list({source.name: source for kind in kinds for source in kind.pods}.values())
+
+
+def report(message: str, **fields: Any) -> None:
+    """Log what a watched object causes; an exception is an error."""
+    (log.error if "exc_info" in fields else log.warning)(message, **fields)

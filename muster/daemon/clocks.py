@@ -1,16 +1,46 @@
-"""The wall clock, and its steps.
+"""The clocks of the daemon: how late its event loop runs, and the wall clock with its steps.
 
-A step is a change of the wall clock against the seconds since boot, which are never set and count while the machine
-is suspended. NTP slews a clock by at most 500 ppm (adjtimex(2)), far below ``STEP`` between two readings.
+A daemon that lags must not call a coordinator slow. A step is a change of the wall clock against the seconds since
+boot, which are never set and count while the machine is suspended. NTP slews a clock by at most 500 ppm (adjtimex(2)),
+far below ``STEP`` between two readings.
 """
 
+import asyncio
 from collections.abc import Callable
+
+TICK = 0.5
+
+
+class LoopLagMonitor:
+    """``run`` is the measuring task; ``lag`` is how late its last tick came, or the present one is, in seconds."""
+
+    def __init__(self, observe: Callable[[float], None]) -> None:
+        self._observe = observe
+        self._late = 0.0
+        self._due = 0.0
+
+    async def run(self) -> None:
+        """Measure until cancelled."""
+        loop = asyncio.get_running_loop()
+        while True:
+            self._due = loop.time() + TICK
+            await asyncio.sleep(TICK)
+            self._late = max(0.0, loop.time() - self._due)
+            self._observe(self._late)
+
+    @property
+    def lag(self) -> float:
+        """Seconds of lateness."""
+        if not self._due:
+            return 0.0
+        return max(self._late, asyncio.get_running_loop().time() - self._due)
+
 
 STEP = 2.0
 """Seconds of difference between two readings that are a step."""
 APART = 0.1
 """Seconds between the reading of both clocks from which the pair says nothing: the process was not running between."""
-TICK = 5.0
+READ_EVERY = 5.0
 """Seconds between readings of a daemon that is at rest."""
 
 

@@ -1,4 +1,4 @@
-"""docs/metrics.md, printed from the catalogue: ``python -m muster.metrics.docs > docs/metrics.md``."""
+"""docs/metrics.md, printed from the catalogue: ``python -m deploy.metrics_page > docs/metrics.md``."""
 
 import sys
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from muster.metrics.rows.row import Metric, Section
 _INTRODUCTION = f"""\
 # Metrics
 
-Written by `python -m muster.metrics.docs` from `muster/metrics/catalogue.py`; do not edit.
+Written by `python -m deploy.metrics_page` from `muster/metrics/catalogue.py`; do not edit.
 
 The daemon serves these on `/metrics`, as OpenMetrics to scrapers that ask for it and in the Prometheus text format
 otherwise. Label values are printable and at most {LONGEST} characters long. A counter or histogram takes {LABEL_SETS}

@@ -5,7 +5,7 @@ SERVING of gRPC's health service. So it learns that the coordinator serves, and 
 arrived when their pods are ready. The address is the pod's own; no redirect is followed and no name is looked up.
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from time import monotonic
 
 from muster.api.values.printable import printable
@@ -96,11 +96,6 @@ class StatedProbe:
             partial=f"its probe ({self._kind}) shows only whether the coordinator serves",
             protocol=str(self._kind),
         )
-
-    async def changes(self) -> AsyncGenerator[RollAnswer, None]:
-        """Nothing: none of these reports a change."""
-        return
-        yield
 
     async def close(self) -> None:
         """Close the connection."""

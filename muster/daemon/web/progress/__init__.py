@@ -1,1 +1,0 @@
-"""The progress endpoint: takes the reports that members send of themselves."""

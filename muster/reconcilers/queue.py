@@ -1,0 +1,266 @@
+"""Carries out the actions on a Workload: create, patch, delete. Each may be carried out twice.
+
+ReadAdmission brings what the API server says of an admission before the first pod of an epoch is created. The cache may
+be late, and a gang that is launched on an admission that was taken back runs beside the one that has the quota now. The
+same request brings the assigned flavors, whose labels and tolerations the pods need.
+"""
+
+import contextlib
+from collections.abc import Mapping
+from typing import assert_never
+
+import msgspec
+
+from muster.api.errors import AlreadyExists, ApiError, NotFound
+from muster.api.names import LABEL_UID
+from muster.kube.metadata import Object, read
+from muster.kube.paths import custom
+from muster.kube.resources import MERGE_PATCH
+from muster.reconcilers.render.encode import Unrenderable, to_json
+from muster.reconcilers.render.workload import (
+    API_VERSION,
+    queue_patch,
+    release_patch,
+    render_workload,
+    status_patch,
+)
+from muster.reconcilers.requests.adoption import as_sent, name_taken
+from muster.reconcilers.requests.batch import Calls, delete_options
+from muster.reconcilers.requests.refusals import refusal_or_raise, rejected
+from muster.reconcilers.result import Outcome
+from muster.state.view.engine_facts import Refusal
+from muster.state.vocabulary.actions import (
+    DeleteWorkload,
+    EnsureWorkload,
+    MoveWorkload,
+    PatchWorkloadStatus,
+    QueueAction,
+    ReadAdmission,
+    ReleaseWorkload,
+)
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.workload import Placement, PodSetPlacement, Toleration, Workload
+
+
+class _Condition(msgspec.Struct, frozen=True, gc=False):
+    type: str
+    status: str
+
+
+class _Assignment(msgspec.Struct, frozen=True, gc=False):
+    name: str
+    flavors: dict[str, str] | None = None
+
+
+class _Admission(msgspec.Struct, frozen=True, gc=False):
+    assignments: tuple[_Assignment, ...] | None = msgspec.field(name="podSetAssignments", default=None)
+
+
+class _Update(msgspec.Struct, frozen=True, gc=False):
+    name: str
+    node_selector: dict[str, str] | None = msgspec.field(name="nodeSelector", default=None)
+    tolerations: tuple[Toleration, ...] | None = None
+
+
+class _Check(msgspec.Struct, frozen=True, gc=False):
+    updates: tuple[_Update, ...] | None = msgspec.field(name="podSetUpdates", default=None)
+
+
+class _Status(msgspec.Struct, frozen=True, gc=False):
+    conditions: tuple[_Condition, ...] | None = None
+    admission: _Admission | None = None
+    checks: tuple[_Check, ...] | None = msgspec.field(name="admissionChecks", default=None)
+
+
+class _Metadata(msgspec.Struct, frozen=True, gc=False):
+    uid: str = ""
+    deletion_timestamp: str | None = msgspec.field(name="deletionTimestamp", default=None)
+
+
+class _Spec(msgspec.Struct, frozen=True, gc=False):
+    active: bool | None = None
+
+
+class _Workload(msgspec.Struct, frozen=True, gc=False):
+    metadata: _Metadata = _Metadata()
+    spec: _Spec = _Spec()
+    status: _Status = _Status()
+
+    def admitted(self, uid: str) -> bool:
+        """This is the Workload of that uid, and its pods may run."""
+        true = {each.type for each in self.status.conditions or () if each.status == "True"}
+        usable = self.spec.active is not False and self.metadata.deletion_timestamp is None
+        return self.metadata.uid == uid and usable and "Admitted" in true and not true & {"Evicted", "Finished"}
+
+
+class _FlavorSpec(msgspec.Struct, frozen=True, gc=False):
+    node_labels: dict[str, str] | None = msgspec.field(name="nodeLabels", default=None)
+    tolerations: tuple[Toleration, ...] | None = None
+
+
+class _Flavor(msgspec.Struct, frozen=True, gc=False):
+    spec: _FlavorSpec = _FlavorSpec()
+
+
+async def read_admission(calls: Calls, action: ReadAdmission, plan: Plan) -> Outcome:
+    """The placement of the epoch's pods, if the Workload is admitted; else the caches will show why it is not."""
+    path = custom(API_VERSION, plan.namespace, "workloads", action.workload.name)
+    try:
+        workload = read(await calls.do("GET", path), _Workload, f"GET {path}")
+    except NotFound:
+        return Outcome(ahead=True)
+    except ApiError as error:
+        return Outcome(refusal=refusal_or_raise(error, "get", "Workload", action.workload.name, plan))
+    if not workload.admitted(action.workload.uid):
+        return Outcome(ahead=True)
+    assignments = (workload.status.admission.assignments or ()) if workload.status.admission else ()
+    flavors: dict[str, _Flavor] = {}
+    for name in dict.fromkeys(flavor for each in assignments for flavor in (each.flavors or {}).values()):
+        found = await _flavor(calls, plan, name)
+        if isinstance(found, Refusal):
+            return Outcome(refusal=found)
+        flavors[name] = found
+    updates = [update for check in workload.status.checks or () for update in check.updates or ()]
+    groups = tuple(_placement(each, flavors, updates) for each in assignments)
+    return Outcome(placement=Placement(action.epoch, action.workload.uid, groups))
+
+
+async def _flavor(calls: Calls, plan: Plan, name: str) -> _Flavor | Refusal:
+    path = f"/apis/{API_VERSION}/resourceflavors/{name}"
+    try:
+        return read(await calls.do("GET", path), _Flavor, f"GET {path}")
+    except NotFound:
+        return Refusal(
+            "FlavorMissing",
+            f"The Workload was admitted with ResourceFlavor {name!r}, and the cluster has none of that name. Create it "
+            "again, or change the ClusterQueue. Muster tries again.",
+            final=False,
+        )
+    except ApiError as error:
+        return refusal_or_raise(error, "get", "ResourceFlavor", name, plan)
+
+
+def _placement(assignment: _Assignment, flavors: dict[str, _Flavor], updates: list[_Update]) -> PodSetPlacement:
+    """What one podSet gets: of its flavors, and of the admission checks (status.admissionChecks[].podSetUpdates)."""
+    selector: dict[str, str] = {}
+    tolerations: dict[Toleration, None] = {}
+    for name in dict.fromkeys((assignment.flavors or {}).values()):
+        selector |= flavors[name].spec.node_labels or {}
+        tolerations |= dict.fromkeys(flavors[name].spec.tolerations or ())
+    for update in updates:
+        if update.name == assignment.name:
+            selector |= update.node_selector or {}
+            tolerations |= dict.fromkeys(update.tolerations or ())
+    return PodSetPlacement(assignment.name, tuple(sorted(selector.items())), tuple(tolerations))
+
+
+KIND = "Workload"
+
+
+class _Class(msgspec.Struct, frozen=True, gc=False):
+    value: int = 0
+
+
+async def carry_out_for_queue(calls: Calls, action: QueueAction, plan: Plan) -> Outcome:
+    """Carry out one action; hold a slot meanwhile. Raises ``ApiError`` where only the next attempt can help."""
+    match action:
+        case EnsureWorkload():
+            return await _ensure(calls, plan)
+        case ReadAdmission():
+            return await read_admission(calls, action, plan)
+        case PatchWorkloadStatus(workload):
+            return await _patch(calls, plan, workload, status_patch(action), "/status")
+        case MoveWorkload(workload, queue):
+            return await _patch(calls, plan, workload, queue_patch(workload, queue))
+        case ReleaseWorkload(workload):
+            return await _patch(calls, plan, workload, release_patch(workload))
+        case DeleteWorkload(workload):
+            return await _delete(calls, plan, workload)
+        case _:
+            assert_never(action)
+
+
+async def let_go(calls: Calls, workload: Workload) -> None:
+    """Remove Muster's finalizer from a Workload whose Experiment is gone. Raises ``ApiError``."""
+    path = custom(API_VERSION, workload.namespace, "workloads", workload.name)
+    with contextlib.suppress(NotFound):
+        await calls.do("PATCH", path, body=msgspec.json.encode(release_patch(workload)), content_type=MERGE_PATCH)
+
+
+async def _ensure(calls: Calls, plan: Plan) -> Outcome:
+    """Create the Workload, or find it."""
+    name = plan.queue.workload if plan.queue else ""
+    path = custom(API_VERSION, plan.namespace, "workloads")
+    try:
+        priority = await _priority(calls, plan)
+        body = to_json(render_workload(plan, priority), f"the Workload of experiment {plan.namespace}/{plan.name}")
+    except Unrenderable as error:
+        return Outcome(refusal=rejected(error, KIND))
+    except NotFound:
+        wanted = plan.queue.priority_class if plan.queue else ""
+        return Outcome(
+            refusal=Refusal(
+                "PriorityClassMissing",
+                f"The cluster has no WorkloadPriorityClass {wanted!r}, which the label of the Experiment names. Create "
+                "it, or name another. Muster tries again.",
+                final=False,
+            )
+        )
+    except ApiError as error:
+        return Outcome(refusal=refusal_or_raise(error, "get", "WorkloadPriorityClass", name, plan))
+    try:
+        answer = await calls.do("POST", path, body=body)
+    except AlreadyExists:
+        return await _recognise(calls, plan, name)
+    except ApiError as error:
+        return Outcome(refusal=refusal_or_raise(error, "create", KIND, name, plan))
+    made = read(answer, Object, f"POST {path}").metadata
+    found = as_sent(KIND, made, plan, {LABEL_UID: plan.uid})
+    return Outcome(refusal=found) if isinstance(found, Refusal) else Outcome(workloads=found)
+
+
+async def _priority(calls: Calls, plan: Plan) -> int | None:
+    """The value of the WorkloadPriorityClass; None where none is named."""
+    if plan.queue is None or not plan.queue.priority_class:
+        return None
+    path = f"/apis/{API_VERSION}/workloadpriorityclasses/{plan.queue.priority_class}"
+    return read(await calls.do("GET", path), _Class, f"GET {path}").value
+
+
+async def _recognise(calls: Calls, plan: Plan, name: str) -> Outcome:
+    """The outcome where a Workload of that name exists already."""
+    path = custom(API_VERSION, plan.namespace, "workloads", name)
+    try:
+        found = read(await calls.do("GET", path), Object, f"GET {path}").metadata
+    except NotFound:
+        return Outcome(ahead=True)
+    owner = found.controller
+    if owner is None or owner.uid != plan.uid:
+        return Outcome(refusal=name_taken(KIND, found, plan))
+    ours = as_sent(KIND, found, plan, {LABEL_UID: plan.uid})
+    return Outcome(refusal=ours) if isinstance(ours, Refusal) else Outcome(workloads=ours)
+
+
+async def _patch(
+    calls: Calls, plan: Plan, workload: Workload, patch: Mapping[str, object], subresource: str = ""
+) -> Outcome:
+    """Patch the Workload. Raises ``Conflict`` when it has changed since: the caches will show how."""
+    path = custom(API_VERSION, plan.namespace, "workloads", workload.name) + subresource
+    try:
+        answer = await calls.do("PATCH", path, body=msgspec.json.encode(patch), content_type=MERGE_PATCH)
+    except NotFound:
+        return Outcome(ahead=True)
+    except ApiError as error:
+        return Outcome(refusal=refusal_or_raise(error, "patch", KIND, workload.name, plan))
+    return Outcome(workloads=read(answer, Object, f"PATCH {path}").metadata.version)
+
+
+async def _delete(calls: Calls, plan: Plan, workload: Workload) -> Outcome:
+    path = custom(API_VERSION, plan.namespace, "workloads", workload.name)
+    try:
+        answer = await calls.do("DELETE", path, body=delete_options(workload.uid, None))
+    except NotFound:
+        return Outcome(ahead=True)
+    except ApiError as error:
+        return Outcome(refusal=refusal_or_raise(error, "delete", KIND, workload.name, plan))
+    return Outcome(workloads=read(answer, Object, f"DELETE {path}").metadata.version)
