@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from muster.cli.completion import for_kubectl
 from muster.cli.main import muster
+from muster.client.stacks import reading
+from muster.kube.execution import Executed
 from tests.cli.conftest import Call
 from tests.cli.diagnosed import LONG_AGO, beside, jobset, pod
 from tests.client.localserver import LocalServer, labels, running
+from tests.client.stacks.test_reading import answers
 from tests.fakes.coordinator import FakeCoordinator
 from tests.fakes.listener import stop_listening
 from tests.fakes.tcpstore import FakeStore
@@ -50,6 +55,33 @@ def test_pods_without_a_label_of_musters_are_one_run_by_a_selector(call: Call, s
     assert "kubectl logs train-1 -n default" in finding["nextStep"]
     assert found["trouble"] is True
     assert found["unknown"] == {}
+
+
+@pytest.mark.parametrize("form", [(), ("-o", "json")])
+def test_stacks_are_read_in_the_pods_that_a_selector_chooses(
+    call: Call, server: LocalServer, monkeypatch: pytest.MonkeyPatch, form: tuple[str, ...]
+) -> None:
+    asked: set[tuple[str, str]] = set()
+
+    async def execute(_sockets: Any, _namespace: str, name: str, container: str, command: Sequence[str]) -> Executed:
+        asked.add((name, container))
+        return Executed(0, answers(name, command).encode(), b"")
+
+    monkeypatch.setattr(reading, "execute", execute)
+    for rank in range(2):
+        pod(server, f"train-{rank}", {"app": "train"})
+    pod(server, "train-2", {"app": "train"}, waits=True)
+    pod(server, "other-0", {"app": "other"})
+    shown = call("diagnose", "pods", "-l", "app=train", "--ranks", "4", "--stacks", *form)
+    assert asked == {("train-0", "main"), ("train-1", "main")}
+    if form:
+        found = json.loads(shown.stdout)["stacks"]
+        assert [each["ranks"] for each in found["groups"]] == [[0, 1]]
+        assert [each["ranks"] for each in found["unread"]] == [[2], [3]]
+        return
+    assert "\n\n2 ranks (0-1) in all_reduce at train.py:88\n" in shown.stdout
+    assert "rank 2: container does not run (ImagePullBackOff" in shown.stdout
+    assert "rank 3: it has no pod now" in shown.stdout
 
 
 def test_a_port_that_refuses_at_the_loopback_address_is_not_said_of_the_coordinator(
