@@ -13,6 +13,6 @@ async def stop_listening(server: asyncio.Server) -> None:
 
     ``Server.close`` of Python 3.11 fails one that has none: its socket then stays open, and nobody serves it.
     """
-    while accepting():
+    while accepting():  # noqa: ASYNC110 - of the loop itself
         await asyncio.sleep(0)
     server.close()

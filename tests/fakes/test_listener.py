@@ -15,7 +15,7 @@ async def test_a_connection_that_is_accepted_when_its_listener_is_stopped_is_ser
     peer = socket.create_connection(server.sockets[0].getsockname())
     with peer:
         peer.setblocking(False)
-        while not accepting():
+        while not accepting():  # noqa: ASYNC110 - of the loop itself
             await asyncio.sleep(0)
         await stop_listening(server)
         assert await asyncio.get_running_loop().sock_recv(peer, 100) == b"served"
