@@ -11,7 +11,7 @@ from typing import Final
 from deploy.lengths.measure import Length, measured
 
 DOCS: Final = Path(__file__).parents[2] / "docs"
-SUM: Final = 66_400
+SUM: Final = 67_400
 """Words of all pages. The goal is 45,000."""
 GENERATED_SUM: Final = 22_500
 """Words of the generated ones among them. The goal is 22,000."""
@@ -51,6 +51,7 @@ LIMITS: Final[dict[str, int]] = {
     "platform.md": 2600,
     "pod-template.md": 1100,
     "policies.md": 1550,
+    "publishing.md": 400,
     "queues.md": 650,
     "reading-the-roll-call.md": 1900,
     "real-control-plane.md": 600,
@@ -60,6 +61,7 @@ LIMITS: Final[dict[str, int]] = {
     "runbooks/README.md": 1600,
     "upgrading.md": 650,
     "watched-runs.md": 1600,
+    "why.md": 800,
 }
 """Words of a page at most."""
 

@@ -139,7 +139,7 @@ def look(
     own = [each for each in pods or () if each.record.owner in run.claims and each.record.namespace == plan.namespace]
     record = settle(entry, now).record
     seats = {pod.uid: pod for pod in view.pods()}
-    every = tuple(_member(each.raw, seat) for each in own if (seat := seats.get(each.record.uid)) is not None)
+    every = tuple(seated(each.raw, seat) for each in own if (seat := seats.get(each.record.uid)) is not None)
     seen = WatchedSnapshot(
         plan=plan,
         record=record,
@@ -173,7 +173,7 @@ def _of_one_moment(condition: Condition, record: Record) -> Condition:
     return structs.replace(condition, status=None, reason=blocked.reason, message=LASTS)
 
 
-def _member(raw: Json, seat: Pod) -> Member:
+def seated(raw: Json, seat: Pod) -> Member:
     """The member as its place says; a watched pod bears no labels of Muster."""
     return replace(
         member_of(raw), rank=seat.rank, group=seat.group, job=seat.job, index=max(0, seat.index), epoch=seat.epoch

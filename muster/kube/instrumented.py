@@ -94,7 +94,7 @@ IN_A_ROW = 3
 KEPT = 150.0
 """Seconds after which a denial is out of date: what is denied is tried again within a minute."""
 
-_AUTHORIZER = re.compile(r'User ".*" cannot [a-z]+ ')
+_AUTHORIZER = re.compile(r'User ".*" cannot ([a-z]+) ')
 
 
 def denied(error: ApiError | None) -> bool:
@@ -102,6 +102,14 @@ def denied(error: ApiError | None) -> bool:
     if error is None:
         return False
     return error.status == 401 or (error.status == 403 and _AUTHORIZER.search(error.message) is not None)
+
+
+def lacks(error: ApiError, right: str) -> str:
+    """Return what is missing where a request that takes ``right`` was denied."""
+    if error.status == 401:
+        return "the API server does not accept the credentials"
+    said = _AUTHORIZER.search(error.message)
+    return f"without {right if said is None or said[1] != 'impersonate' else 'impersonate of that user'}"
 
 
 class Denials:

@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 from click.testing import CliRunner, Result
 
 from muster.cli.main import muster
+from muster.local.apiserver.objects import object_store
 from tests.client.localserver import MANIFEST, LocalServer, local_server
 
 Call = Callable[..., Result]
@@ -38,6 +40,15 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalSer
     with local_server(tmp_path) as running:
         monkeypatch.setenv("KUBECONFIG", str(running.kubeconfig))
         yield running
+
+
+@pytest.fixture
+def diagnosable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The local cluster admits no Jobs. Keep what the command sets for its process, which is that of other tests."""
+    monkeypatch.setattr(object_store, "admit", lambda *_: None)
+    before = structlog.get_config()
+    yield
+    structlog.configure(**before)
 
 
 @pytest.fixture

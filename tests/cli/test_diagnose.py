@@ -3,111 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
-import structlog
 
 from muster.cli.completion import for_kubectl
 from muster.cli.main import muster
-from muster.kinds.registry.watched_kinds import WATCHED_KINDS
-from muster.local.apiserver.objects import object_store
+from muster.client.stacks import reading
+from muster.kube.execution import Executed
 from tests.cli.conftest import Call
+from tests.cli.diagnosed import LONG_AGO, beside, jobset, pod
 from tests.client.localserver import LocalServer, labels, running
+from tests.client.stacks.test_reading import answers
 from tests.fakes.coordinator import FakeCoordinator
+from tests.fakes.listener import stop_listening
 from tests.fakes.tcpstore import FakeStore
 
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-LONG_AGO = "2026-01-01T00:00:00Z"
-INDEX = "batch.kubernetes.io/job-completion-index"
-PULL = {"waiting": {"reason": "ImagePullBackOff", "message": "manifest unknown"}}
-
-
-@pytest.fixture(autouse=True)
-def logging_of_others() -> Iterator[None]:
-    """Keep what the command sets for its process, which is that of other tests here."""
-    before = structlog.get_config()
-    yield
-    structlog.configure(**before)
-    gc.collect()  # within this test: a socket of the command may be open when its loop ends, and ends with its process
-
-
-@contextmanager
-def beside(server: LocalServer, made: Any) -> Iterator[Any]:
-    """Something that is opened and closed on the server's thread."""
-
-    def on_it(work: Awaitable[Any]) -> Any:
-        async def wait() -> Any:
-            return await work
-
-        return asyncio.run_coroutine_threadsafe(wait(), server.loop).result(10)
-
-    opened = on_it(made.__aenter__())
-    try:
-        yield opened
-    finally:
-        on_it(made.__aexit__(None, None, None))
-
-
-@pytest.fixture(autouse=True)
-def no_admission(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The local cluster admits no Jobs."""
-    monkeypatch.setattr(object_store, "admit", lambda *_: None)
-
-
-@pytest.fixture
-def pod(server: LocalServer) -> Callable[..., None]:
-    """Makes a pod that runs, or that waits for its image."""
-
-    def make(name: str, labels: dict[str, str], *, waits: bool = False, **meta: Any) -> None:
-        metadata = {"name": name, "labels": labels, "creationTimestamp": LONG_AGO, **meta}
-        body = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
-        spec = {"containers": [{"name": "main", "image": "none"}], "nodeName": "n1"}
-        state = PULL if waits else {"running": {"startedAt": LONG_AGO}}
-        container = {"name": "main", "image": "none", "imageID": "", "ready": not waits, "restartCount": 0}
-        conditions = [{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": str(not waits)}]
-        status = {
-            "phase": "Pending" if waits else "Running",
-            "podIP": "127.0.0.1",
-            "conditions": conditions,
-            "containerStatuses": [{**container, "state": state}],
-        }
-        server.put("v1", "pods", "default", {**body, "spec": spec})
-        server.put("v1", "pods", "default", {**body, "status": status}, "status")
-
-    return make
-
-
-def jobset(
-    server: LocalServer, pod: Callable[..., None], *, port: int, size: int = 3, waits: tuple[int, ...] = ()
-) -> str:
-    """A JobSet of JAX workers, of which some wait for their image."""
-    template = {"spec": {"completions": size, "parallelism": size, "completionMode": "Indexed"}}
-    spec = {"replicatedJobs": [{"name": "workers", "replicas": 1, "template": template}]}
-    notes = {"muster.dev/operator": "jax", "muster.dev/coordinator-port": str(port)}
-    kind = WATCHED_KINDS["jobsets"].subject
-    made = server.put(
-        kind.api_version, kind.plural, "default",
-        {"kind": "JobSet", "metadata": {"name": "train", "annotations": notes}, "spec": spec},
-    )  # fmt: skip
-    prefix = "jobset.sigs.k8s.io/"
-    labels = {f"{prefix}jobset-name": "train", f"{prefix}jobset-uid": made["metadata"]["uid"]}
-    labels |= {f"{prefix}replicatedjob-name": "workers", f"{prefix}job-index": "0"}
-    for rank in range(size):
-        pod(f"train-workers-0-{rank}", {**labels, INDEX: str(rank)}, waits=rank in waits)
-    return "jobset/train"
+pytestmark = pytest.mark.usefixtures("diagnosable")
 
 
 def test_the_rank_that_is_missing_from_the_roll_of_a_jobset_is_named_with_its_cause(
-    call: Call, server: LocalServer, pod: Callable[..., None]
+    call: Call, server: LocalServer
 ) -> None:
     with beside(server, FakeCoordinator(3)) as coordinator:
         server.do(lambda: coordinator.arrive(0, 1))
-        name = jobset(server, pod, port=int(coordinator.address.rpartition(":")[2]), waits=(2,))
+        name = jobset(server, port=int(coordinator.address.rpartition(":")[2]), waits=(2,))
         shown = call("diagnose", name)
     assert shown.exit_code == 6, shown.stdout + shown.stderr
     assert "2 of 3 ranks have arrived, as the coordinator says; missing 2" in shown.stdout
@@ -117,13 +39,11 @@ def test_the_rank_that_is_missing_from_the_roll_of_a_jobset_is_named_with_its_ca
     assert coordinator.forbidden_calls == []
 
 
-def test_pods_without_a_label_of_musters_are_one_run_by_a_selector(
-    call: Call, server: LocalServer, pod: Callable[..., None]
-) -> None:
+def test_pods_without_a_label_of_musters_are_one_run_by_a_selector(call: Call, server: LocalServer) -> None:
     with beside(server, FakeStore()) as store:
         for rank in range(3):
-            pod(f"train-{rank}", {"app": "train"})
-        pod("other-0", {"app": "other"}, waits=True)
+            pod(server, f"train-{rank}", {"app": "train"})
+        pod(server, "other-0", {"app": "other"}, waits=True)
         store.join(0, 2)
         words = ("pods", "-l", "app=train", "--operator", "pytorch", "--ranks", "3")
         shown = call("diagnose", *words, "--coordinator", store.address.rpartition(":")[2], "-o", "json")
@@ -137,12 +57,39 @@ def test_pods_without_a_label_of_musters_are_one_run_by_a_selector(
     assert found["unknown"] == {}
 
 
+@pytest.mark.parametrize("form", [(), ("-o", "json")])
+def test_stacks_are_read_in_the_pods_that_a_selector_chooses(
+    call: Call, server: LocalServer, monkeypatch: pytest.MonkeyPatch, form: tuple[str, ...]
+) -> None:
+    asked: set[tuple[str, str]] = set()
+
+    async def execute(_sockets: Any, _namespace: str, name: str, container: str, command: Sequence[str]) -> Executed:
+        asked.add((name, container))
+        return Executed(0, answers(name, command).encode(), b"")
+
+    monkeypatch.setattr(reading, "execute", execute)
+    for rank in range(2):
+        pod(server, f"train-{rank}", {"app": "train"})
+    pod(server, "train-2", {"app": "train"}, waits=True)
+    pod(server, "other-0", {"app": "other"})
+    shown = call("diagnose", "pods", "-l", "app=train", "--ranks", "4", "--stacks", *form)
+    assert asked == {("train-0", "main"), ("train-1", "main")}
+    if form:
+        found = json.loads(shown.stdout)["stacks"]
+        assert [each["ranks"] for each in found["groups"]] == [[0, 1]]
+        assert [each["ranks"] for each in found["unread"]] == [[2], [3]]
+        return
+    assert "\n\n2 ranks (0-1) in all_reduce at train.py:88\n" in shown.stdout
+    assert "rank 2: container does not run (ImagePullBackOff" in shown.stdout
+    assert "rank 3: it has no pod now" in shown.stdout
+
+
 def test_a_port_that_refuses_at_the_loopback_address_is_not_said_of_the_coordinator(
-    call: Call, server: LocalServer, pod: Callable[..., None]
+    call: Call, server: LocalServer
 ) -> None:
     with beside(server, FakeStore()) as store:  # a port that was free a moment ago
         port = int(store.address.rpartition(":")[2])
-    shown = call("diagnose", jobset(server, pod, port=port))
+    shown = call("diagnose", jobset(server, port=port))
     assert shown.exit_code == 0, shown.stdout + shown.stderr
     assert "not known: nothing listens at the pod's loopback address" in shown.stdout + shown.stderr
     assert "CoordinatorNotServing" not in shown.stdout
@@ -163,7 +110,7 @@ class Flood:
 
     async def __aexit__(self, *_: object) -> None:
         assert self._server is not None
-        self._server.close()
+        await stop_listening(self._server)
 
     async def _serve(self, _reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -177,11 +124,9 @@ class Flood:
             writer.close()
 
 
-def test_a_coordinator_that_floods_is_cut_off_and_said_to_be_none(
-    call: Call, server: LocalServer, pod: Callable[..., None]
-) -> None:
+def test_a_coordinator_that_floods_is_cut_off_and_said_to_be_none(call: Call, server: LocalServer) -> None:
     with beside(server, Flood()) as flood:
-        shown = call("diagnose", jobset(server, pod, port=flood.port))
+        shown = call("diagnose", jobset(server, port=flood.port))
     assert shown.exit_code == 6, shown.stdout + shown.stderr
     assert "(WrongProtocol)" in shown.stdout
     assert flood.sent < 64 << 20

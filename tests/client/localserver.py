@@ -217,7 +217,8 @@ async def _end_tasks() -> None:
         task.cancel()
     await asyncio.gather(*left, return_exceptions=True)
     for transport in list(getattr(asyncio.get_running_loop(), "_transports", {}).values()):
-        transport.abort()  # one whose task had not begun
+        if transport.get_extra_info("socket").fileno() >= 0:  # one that has closed itself refuses
+            transport.abort()  # one whose task had not begun, or whose peer no longer reads
     for _ in range(10):
         await asyncio.sleep(0)
 

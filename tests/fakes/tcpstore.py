@@ -4,6 +4,8 @@ import asyncio
 import struct
 from types import TracebackType
 
+from tests.fakes.listener import stop_listening
+
 MAGIC = 0x3C85F7CE
 MOST_MEMORY = 1 << 40
 """A key of more bytes is an allocation that fails: the store closes the connection."""
@@ -35,7 +37,7 @@ class FakeStore:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         assert self._server is not None
-        self._server.close()
+        await stop_listening(self._server)
         self.drop()
         self.going.set()
         await asyncio.gather(*self._serving)

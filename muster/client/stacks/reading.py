@@ -62,28 +62,32 @@ async def stacks_of(
         raise TypeError("commands are executed over a Connection only")
     assist = mapping(seen.raw.get("spec")).get("assist") is True if seen.subject == EXPERIMENT else None
     reader = StacksReader(client.transport, seen.namespace, assist=assist, patience=patience)
-    found = await reader.read(members, at_once=at_once, done=lambda count: done(count, len(members)))
-    if not ranks:
-        gone = set(range(seen.status.size)) - present
-        found += [RankStacks(rank, "", unread="it has no pod now") for rank in gone]
-    return sorted(found, key=lambda each: each.rank)
+    size = 0 if ranks else seen.status.size
+    return await reader.read(members, size, at_once=at_once, done=lambda count: done(count, len(members)))
 
 
 class StacksReader:
     """Asks the ranks of one gang. ``assist`` is its ``spec.assist``; None where its kind has no such field."""
 
-    def __init__(self, sockets: Sockets, namespace: str, *, assist: bool | None, patience: float = PATIENCE) -> None:
+    def __init__(
+        self, sockets: Sockets, namespace: str, *, assist: bool | None = None, patience: float = PATIENCE
+    ) -> None:
         self._sockets = sockets
         self._namespace = namespace
         self._assist = assist
         self._patience = patience
 
     async def read(
-        self, members: Sequence[Member], *, at_once: int = AT_ONCE, done: Callable[[int], None] = lambda _count: None
+        self,
+        members: Sequence[Member],
+        size: int = 0,
+        *,
+        at_once: int = AT_ONCE,
+        done: Callable[[int], None] = lambda _count: None,
     ) -> list[RankStacks]:
-        """The stacks of each member. ``done`` is called with the number of ranks so far.
+        """The stacks of each member, and why each other rank below ``size`` has none, by rank.
 
-        Raises ``Forbidden`` if the first of them may not be asked.
+        ``done`` is called with the number of ranks so far. Raises ``Forbidden`` if the first may not be asked.
         """
         found: list[RankStacks] = []
         waiting = iter(sorted(members, key=lambda member: not member.running))
@@ -99,7 +103,9 @@ class StacksReader:
         async with asyncio.TaskGroup() as tasks:
             for _ in range(max(1, at_once)):
                 tasks.create_task(work())
-        return found
+        gone = set(range(size)) - {each.rank for each in members}
+        found += [RankStacks(rank, "", unread="it has no pod now") for rank in gone]
+        return sorted(found, key=lambda each: each.rank)
 
     async def _rank(self, member: Member, *, allowed: bool = True) -> RankStacks:
         if not member.running:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from muster.api.errors import ApiError, Forbidden
 from muster.api.values.printable import MESSAGE, printable
 from muster.kube.execution import Sockets
+from muster.kube.instrumented import lacks
 from muster.kube.port_forward import NOT_FORWARDED, dial
 from muster.watchers.probes.bounded.connection import BUFFER, Address, Streams
 
@@ -64,6 +65,8 @@ class Ports:
         self.forbidden = isinstance(error, Forbidden)
         refused = error.reason == NOT_FORWARDED and REFUSED in error.message
         self.problem = ONLY_LOOPBACK if refused else _not_forwarded(error)
+        if self.forbidden:
+            self.problem = lacks(error, "get and create of pods/portforward")
 
     def _failed_late(self, error: ApiError) -> None:
         """A connection that counted as open has failed: what the probe makes of its end is not what was there."""

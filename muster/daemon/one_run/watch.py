@@ -25,6 +25,7 @@ from muster.daemon.prober_pool import Prober, ProberPool, private, prober_of
 from muster.daemon.remarks import RemarkReader
 from muster.kinds.declaration.watched_kind import Object, WatchedKind, every
 from muster.kube.execution import Sockets
+from muster.kube.instrumented import lacks
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
 from muster.kube.listwatch.store import Store
 from muster.kube.transport import Transport
@@ -95,7 +96,8 @@ class OneRun:
         self._seen: dict[str, ExperimentRecord] = {}
         """The records of the object and of what was made of it, by the name of the kind."""
         self._admission: Workload | None = None
-        self._chosen: tuple[str, ...] = ()
+        self.chosen: tuple[str, ...] = ()
+        """The label selectors of its pods."""
         self._stores: list[Store[Pod]] = []
         self._watches: list[asyncio.Task[None]] = []
         self._failed: ApiError | None = None
@@ -206,12 +208,12 @@ class OneRun:
                 self._take(self._kind.made.subject.words, record_of(self._kind.made, made) if made else None)
             self._take(self._kind.name, record_of(self._kind, obj))
         chosen = tuple(self._selectors(obj))
-        if chosen == self._chosen:
+        if chosen == self.chosen:
             return
         await asyncio.gather(*self._end(), return_exceptions=True)
         for store in self._stores:
             store.replace((), store.version)
-        self._chosen, self._stores = chosen, []
+        self.chosen, self._stores = chosen, []
         for source, selector in zip(self._kind.pods, chosen, strict=True):
             store = Store[Pod](self._index.pod_changed, lambda _version: self._changed.set())
             self._stores.append(store)
@@ -249,9 +251,9 @@ class OneRun:
 
         def failed(error: ApiError, _wait: float) -> None:
             if isinstance(error, Forbidden) and store.synced:
-                self.unknown["watch"] = "without watch of pods: changes after this moment are not seen"
+                self.unknown["watch"] = f"{lacks(error, 'watch of pods')}: changes after this moment are not seen"
             elif isinstance(error, Forbidden):
-                self.unknown["pods"] = "without list of pods: ranks, nodes and causes are not known"
+                self.unknown["pods"] = f"{lacks(error, 'list of pods')}: ranks, nodes and causes are not known"
             elif not store.synced:
                 self._failed = error
             else:
@@ -293,8 +295,7 @@ class OneRun:
             return
         if self.ports.problem and not answer.coordinator.serving:
             self._waits = ASKED if self.ports.forbidden else self._waits + 1
-            what = "without get and create of pods/portforward" if self.ports.forbidden else self.ports.problem
-            self.unknown["roll"] = f"{what}: who has arrived is not known; pods and causes are"
+            self.unknown["roll"] = f"{self.ports.problem}: who has arrived is not known; pods and causes are"
         else:
             self._waits = 0
             self.unknown.pop("roll", None)

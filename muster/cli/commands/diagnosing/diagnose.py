@@ -4,7 +4,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 
 import click
 import msgspec
@@ -13,6 +12,8 @@ import structlog
 from muster.api.errors import ApiError, Forbidden, MusterError
 from muster.api.values.printable import printable
 from muster.cli.commands.diagnosing.lines import lines, ranks_of, trouble
+from muster.cli.commands.stacks import document
+from muster.cli.commands.stacks import lines as stack_lines
 from muster.cli.completion import experiment_names
 from muster.cli.doctor.attention import unattended
 from muster.cli.exits import FOUND, SUCCEEDED
@@ -22,8 +23,12 @@ from muster.cli.terminal.patience import patient
 from muster.cli.terminal.style import TERMINAL
 from muster.client import Client
 from muster.client.errors import RunByMuster
+from muster.client.events import EventSummary
+from muster.client.member import Member
+from muster.client.stacks.frames import RankStacks, unread
+from muster.client.stacks.reading import StacksReader
 from muster.client.subjects import parse
-from muster.client.watched import selectors
+from muster.client.watched import seated, selectors
 from muster.client.watching import ObjectSource
 from muster.daemon.one_run.chosen_pods import chosen_pods
 from muster.daemon.one_run.watch import OneRun
@@ -32,6 +37,8 @@ from muster.kinds.planning.watched_plan import FRAMEWORKS, MAX_PORT, MOST
 from muster.kinds.pods import LABELLED_PODS, OBSERVE
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.kube.connection import Connection
+from muster.kube.instrumented import lacks
+from muster.kube.paths import core
 from muster.rollcall.document import Detail
 from muster.state.vocabulary.subject import PODS
 
@@ -120,8 +127,8 @@ async def of_record(client: Client, name: str, namespace: str, output: str | Non
     return bad or bool(warning)
 
 
-def print_roll(roll: Detail, unknown: Mapping[str, str], output: str | None, *, bad: bool) -> None:
-    """Print the roll call for people, or as data."""
+def print_roll(roll: Detail, unknown: Mapping[str, str], output: str | None, *, bad: bool, **more: object) -> None:
+    """Print the roll call for people, or as data with what ``more`` there is."""
     if output is None:
         for line in lines(roll, unknown, TERMINAL):
             data(line)
@@ -129,7 +136,7 @@ def print_roll(roll: Detail, unknown: Mapping[str, str], output: str | None, *, 
     found = msgspec.to_builtins(roll)
     for each, report in zip(found["findings"], roll.findings, strict=True):
         each["ranks"] = ranks_of(report, roll.size)
-    show({**found, "unknown": dict(unknown), "trouble": bad}, output)
+    show({**found, "unknown": dict(unknown), "trouble": bad, **more}, output)
 
 
 class Diagnosis:
@@ -137,10 +144,10 @@ class Diagnosis:
 
     def __init__(self, client: Client, kind: WatchedKind, namespace: str, name: str, output: str | None) -> None:
         self._client, self._kind, self._namespace, self._name, self._output = client, kind, namespace, name, output
-        connection = client.transport
-        assert isinstance(connection, Connection)
+        assert isinstance(client.transport, Connection)
+        self._connection = client.transport
         self._source = None if kind.virtual else ObjectSource(client.resources, kind, namespace, name)
-        self._run = OneRun(connection, kind, namespace, self._source, self._selectors)
+        self._run = OneRun(self._connection, kind, namespace, self._source, self._selectors)
         self._shown: tuple[object, ...] | None = None
 
     async def play(self, span: float, *, watch: bool, stacks: bool) -> bool:
@@ -159,17 +166,31 @@ class Diagnosis:
             watching = self._run.run(enough, until)
             await (watching if watch else patient(watching, f"diagnosing {self._name or 'pods'}"))
         except Forbidden as error:
-            raise Forbidden(
-                f"without get of {self._kind.subject.plural}: what is to run is not known ({error})"
-            ) from error
+            what = lacks(error, f"get of {self._kind.subject.plural}")
+            raise Forbidden(f"{what}: what is to run is not known ({error})") from error
         roll = self._run.document()
         if roll is None:
+            if self._output is None and (entry := self._run.entry) and entry.plan and (own := entry.view.own):
+                verdict = printable(f"; its status: {own.said} {own.message}") if own.said.over else ""
+                data(f"{self._namespace}/{self._name}  {entry.plan.size} ranks are wanted{verdict}")
             raise MusterError("; ".join(self._run.unknown.values()) or self._nothing())
-        self._print(roll)
+        ranks = await patient(self._stacks(), "asking the ranks for their stacks") if stacks else []
         said = await self._musterd()
-        if stacks:
-            await self._stacks()
-        return self._trouble(roll) or said
+        bad = self._trouble(roll) or (said is not None and said.reason == "Stuck")
+        if self._output is not None:
+            note = None if said is None else {"reason": printable(said.reason), "message": printable(said.message)}
+            more = {"stacks": document(ranks)} if stacks else {}
+            print_roll(roll, self._run.unknown, self._output, bad=bad, musterd=note, **more)
+            return bad
+        self._print(roll)
+        if said is not None:
+            data("")
+            data(printable(f"A musterd watches over it, too. Its last Event: {said.reason}: {said.message}"))
+        if ranks:
+            data("")
+        for line in (*stack_lines(ranks), *(printable(each.sentence) for each in unread(ranks))):
+            data(line)
+        return bad
 
     def _selectors(self, obj: Object) -> Sequence[str]:
         if not self._kind.virtual:
@@ -197,30 +218,31 @@ class Diagnosis:
     def _print(self, roll: Detail) -> None:
         print_roll(roll, self._run.unknown, self._output, bad=self._trouble(roll))
 
-    async def _musterd(self) -> bool:
-        """Say what musterd has said last, where one watches over it; True where that is trouble."""
-        said = None
-        if self._source is not None:
-            with suppress(ApiError):  # Events are kept for an hour, and take a right of their own
-                said = await self._source.said()
-        if said is None:
-            return False
-        if self._output is None:
-            data("")
-            data(printable(f"A musterd watches over it, too. Its last Event: {said.reason}: {said.message}"))
-        return said.reason == "Stuck"
-
-    async def _stacks(self) -> None:
-        from muster.cli.commands.stacks import lines as stack_lines
-        from muster.client.stacks.reading import stacks_of
-
-        if not self._name:
-            say("--stacks: it takes KIND/NAME")
-            return
+    async def _musterd(self) -> EventSummary | None:
+        """What musterd has said last, where one watches over it."""
         try:
-            found = await stacks_of(self._client, self._name, namespace=self._namespace)
-        except MusterError as error:
-            say(plain(f"not known: stacks: {error}"))
-            return
-        for line in stack_lines(found):
-            data(line)
+            return None if self._source is None else await self._source.said()
+        except ApiError as error:
+            what = lacks(error, "list of events") if isinstance(error, Forbidden) else str(error)
+        self._run.unknown["events"] = f"{what}: what a musterd says is not known"
+        return None
+
+    async def _stacks(self) -> list[RankStacks]:
+        """What each rank does, as far as it may be asked."""
+        entry, members = self._run.entry, dict[str, Member]()
+        assert entry is not None
+        assert entry.record is not None
+        seats = {pod.uid: pod for pod in entry.view.pods() if pod.epoch == entry.record.epoch}
+        try:
+            for label in self._run.chosen:
+                for raw in await self._client.resources.list(core(self._namespace, "pods"), {"labelSelector": label}):
+                    if seat := seats.get(raw["metadata"]["uid"]):
+                        members[seat.uid] = seated(raw, seat)
+            reader = StacksReader(self._connection, self._namespace)
+            return await reader.read([*members.values()], entry.record.size)
+        except Forbidden as error:
+            what = lacks(error, "get and create of pods/exec")
+        except ApiError as error:
+            what = str(error)
+        self._run.unknown["stacks"] = f"{what}: what each rank does is not known"
+        return []

@@ -1,0 +1,70 @@
+"""Runs of other controllers on the local API server, as `muster diagnose` finds them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from tests.client.localserver import LocalServer
+
+LONG_AGO: Final = "2026-01-01T00:00:00Z"
+INDEX: Final = "batch.kubernetes.io/job-completion-index"
+PULL: Final = {"waiting": {"reason": "ImagePullBackOff", "message": "manifest unknown"}}
+
+
+@contextmanager
+def beside(server: LocalServer, made: Any) -> Iterator[Any]:
+    """Something that is opened and closed on the server's thread."""
+
+    def on_it(work: Awaitable[Any]) -> Any:
+        async def wait() -> Any:
+            return await work
+
+        return asyncio.run_coroutine_threadsafe(wait(), server.loop).result(10)
+
+    opened = on_it(made.__aenter__())
+    try:
+        yield opened
+    finally:
+        on_it(made.__aexit__(None, None, None))
+
+
+def pod(
+    server: LocalServer, name: str, labels: dict[str, str], *, waits: bool = False, namespace: str = "default"
+) -> None:
+    """A pod that runs, or that waits for its image."""
+    metadata = {"name": name, "labels": labels, "creationTimestamp": LONG_AGO}
+    body = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
+    spec = {"containers": [{"name": "main", "image": "none"}], "nodeName": "n1"}
+    state = PULL if waits else {"running": {"startedAt": LONG_AGO}}
+    container = {"name": "main", "image": "none", "imageID": "", "ready": not waits, "restartCount": 0}
+    conditions = [{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": str(not waits)}]
+    status = {
+        "phase": "Pending" if waits else "Running",
+        "podIP": "127.0.0.1",
+        "conditions": conditions,
+        "containerStatuses": [{**container, "state": state}],
+    }
+    server.put("v1", "pods", namespace, {**body, "spec": spec})
+    server.put("v1", "pods", namespace, {**body, "status": status}, "status")
+
+
+def jobset(server: LocalServer, *, port: int, size: int = 3, waits: tuple[int, ...] = (), operator: str = "jax") -> str:
+    """A JobSet of workers, of which some wait for their image."""
+    template = {"spec": {"completions": size, "parallelism": size, "completionMode": "Indexed"}}
+    spec = {"replicatedJobs": [{"name": "workers", "replicas": 1, "template": template}]}
+    notes = {"muster.dev/operator": operator, "muster.dev/coordinator-port": str(port)}
+    kind = WATCHED_KINDS["jobsets"].subject
+    made = server.put(
+        kind.api_version, kind.plural, "default",
+        {"kind": "JobSet", "metadata": {"name": "train", "annotations": notes}, "spec": spec},
+    )  # fmt: skip
+    prefix = "jobset.sigs.k8s.io/"
+    labels = {f"{prefix}jobset-name": "train", f"{prefix}jobset-uid": made["metadata"]["uid"]}
+    labels |= {f"{prefix}replicatedjob-name": "workers", f"{prefix}job-index": "0"}
+    for rank in range(size):
+        pod(server, f"train-workers-0-{rank}", {**labels, INDEX: str(rank)}, waits=rank in waits)
+    return "jobset/train"
