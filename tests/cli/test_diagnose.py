@@ -32,7 +32,7 @@ def test_the_rank_that_is_missing_from_the_roll_of_a_jobset_is_named_with_its_ca
         name = jobset(server, port=int(coordinator.address.rpartition(":")[2]), waits=(2,))
         shown = call("diagnose", name)
     assert shown.exit_code == 6, shown.stdout + shown.stderr
-    assert "2 of 3 ranks have arrived, as the coordinator says; missing 2" in shown.stdout
+    assert "2 of 3 ranks have arrived at the coordinator; missing 2" in shown.stdout
     assert "rank 2: " in shown.stdout
     assert "(ImagePull)" in shown.stdout
     assert "not known" not in shown.stdout

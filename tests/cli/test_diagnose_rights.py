@@ -22,12 +22,12 @@ from tests.fakes.tcpstore import FakeStore
 pytestmark = pytest.mark.usefixtures("diagnosable")
 
 FINDING: Final = "rank 2: the image none cannot be pulled  (ImagePull)"
-ROLL: Final = "2 of 3 ranks have arrived, as the coordinator says; missing 2"
+ROLL: Final = "2 of 3 ranks have arrived at the coordinator; missing 2"
 PODS: Final = "ranks, nodes and causes are not known"
 RUN: Final = "what is to run is not known"
 ARRIVED: Final = "who has arrived is not known; pods and causes are"
 LATER: Final = "changes after this moment are not seen"
-SAID: Final = "what a musterd says is not known"
+SAID: Final = "the last Event of musterd is not known"
 DOES: Final = "what each rank does is not known"
 CREDENTIALS: Final = "the API server does not accept the credentials"
 

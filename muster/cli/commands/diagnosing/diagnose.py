@@ -53,7 +53,7 @@ from muster.state.vocabulary.subject import PODS
 @click.option("--coordinator", type=click.IntRange(1, MAX_PORT), default=None, help="Of `pods`: the port of rank 0.")
 @click.option("--ranks", type=click.IntRange(1, MOST), default=None, help="Of `pods`: how many there are to be.")
 @click.option("--for", "span", type=Span(), default=0.0, help="Watch so long for a hang, or until trouble is found.")
-@click.option("-w", "--watch", is_flag=True, help="Go on, and print each change.")
+@click.option("-w", "--watch", is_flag=True, help="Continue, and print each change.")
 @click.option("--stacks", is_flag=True, help="Also what each rank does; takes get and create on pods/exec.")
 @output_option()
 @cluster_options
@@ -71,21 +71,21 @@ def diagnose(
     stacks: bool,
     output: str | None,
 ) -> None:
-    """Say who is missing from NAME and why, without a musterd: with your own rights, and without a write.
+    """Name the missing ranks of NAME and the cause, without musterd: with your own rights, and without a write.
 
     NAME is KIND/NAME (jobset, job, jaxjob, trainjob, rayjob, raycluster, pytorchjob, mpijob, pods of one value of the
     label muster.dev/observe), `pods` with -l, or an Experiment, whose record is read instead. It reads object and pods
     of the run, and asks the coordinator who has arrived through the API server's port-forward.
 
-    You need get of the object, list and watch of pods, and for the roll call get and create of pods/portforward. What a
-    missing right costs is said. Exit status: 0 nothing found, 6 trouble found, 1 it cannot be read.
+    You need get of the object, list and watch of pods, and for the roll call get and create of pods/portforward.
+    Without one of them it prints what is then not known. Exit status: 0 nothing found, 6 trouble found, 1 it cannot be read.
     """
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     if bool(selector) != (name == PODS.kind.lower()):
         raise click.UsageError("write KIND/NAME, or `pods` with -l SELECTOR")
     if not selector and (operator or coordinator or ranks):
         raise click.UsageError(
-            "--operator, --coordinator and --ranks are of `pods -l SELECTOR`: objects say it themselves"
+            "--operator, --coordinator and --ranks go with `pods -l SELECTOR`: other objects have them"
         )
 
     async def run() -> bool:
@@ -224,7 +224,7 @@ class Diagnosis:
             return None if self._source is None else await self._source.said()
         except ApiError as error:
             what = lacks(error, "list of events") if isinstance(error, Forbidden) else str(error)
-        self._run.unknown["events"] = f"{what}: what a musterd says is not known"
+        self._run.unknown["events"] = f"{what}: the last Event of musterd is not known"
         return None
 
     async def _stacks(self) -> list[RankStacks]:

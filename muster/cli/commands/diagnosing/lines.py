@@ -52,7 +52,7 @@ def lines(roll: Detail, unknown: Mapping[str, str], style: Style) -> Iterator[st
     if roll.message:
         yield f"│ {printable(roll.message)}"
     if roll.arrived is not None and roll.coordinator is not None and roll.coordinator.state == CoordinatorState.SERVING:
-        yield f"│ {roll.arrived} of {roll.size} ranks have arrived, as the coordinator says{_missing(roll)}"
+        yield f"│ {roll.arrived} of {roll.size} ranks have arrived at the coordinator{_missing(roll)}"
     if roll.progress is not None:
         yield f"│ {printable(roll.progress.sentence)}"
     if roll.hint:
