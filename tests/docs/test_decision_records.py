@@ -11,7 +11,7 @@ RECORDS = sorted((DOCS / "adr").glob("[0-9]*.md"))
 SOURCES = sorted((DOCS.parent / "muster").rglob("*.py"))
 NAMED = re.compile(r"`((?:muster|tests|benchmarks|deploy|docs|examples|\.ci)/[^`\s]*)`")
 LINK = re.compile(r"\[(?:ADR )?(\d+)\]\((?:\.\./)?(?:adr/)?(\d{4})-")
-LINE = re.compile(r"^\| (\d+) \| [^|]+ \| [^|]+ \|$", re.MULTILINE)
+LINE = re.compile(r"^- (\d+): \S.*$", re.MULTILINE)
 WORDS = 250
 """Words of a page at most."""
 
