@@ -147,7 +147,7 @@ docs: $(READY) ## Write the generated files anew: CRD, manifest reference, metri
 	@$(BIN)/python -m tests.watched_kinds_page docs/watched-runs.md
 	@$(BIN)/python -m muster.metrics.docs > docs/metrics.md
 	@$(BIN)/python -m muster.cli.reference > docs/cli.md
-	@$(BIN)/python -m tests.compatibility.page > docs/compatibility.md
+	@$(BIN)/python -m tests.compatibility.page > tests/compatibility/README.md
 	@$(BIN)/python -m deploy.reasons
 	@$(BIN)/python -m deploy.prometheus
 	@$(BIN)/python -m deploy.grafana
