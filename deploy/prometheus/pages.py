@@ -1,6 +1,7 @@
 """docs/runbooks/README.md: the list of alerts, what can be set, and the recorded series, from the rows."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
@@ -39,8 +40,7 @@ leader is heard.
 
 ## To silence an alert
 
-Silence one subject, not the name of an alert. Each table below has the labels of its alerts, which follow
-`alertname`:
+Silence one subject, not the name of an alert, by the labels that are stated below:
 
 ```console
 amtool silence add --duration=2h --comment="why, and who looks at it" alertname=NAME namespace=NAMESPACE experiment=NAME
@@ -53,7 +53,7 @@ _SET = """
 ## What can be set
 
 With the chart, everything below `prometheusRule`; without it, edit a copy of the rule file. Each alert has `enabled`,
-`severity`, `for` and `labels`. Some have thresholds:
+`severity`, `for` and `labels`. Some have thresholds (default in parentheses), below `prometheusRule.alerts`:
 """
 
 _RECORDED = """
@@ -88,33 +88,34 @@ def index() -> str:
 
 def _alerts() -> Iterator[str]:
     parts = (
-        ("About incidents:", INCIDENTS),
-        ("About experiments, and runs of other controllers:", EXPERIMENTS),
-        ("About what only another controller can mend, and what it does not:", WATCHED),
-        ("About musterd itself:", DAEMON),
-        ("About the objective of goodput, where [it is switched on](../goodput.md#an-objective):", SLO),
+        ("Incidents", INCIDENTS),
+        ("Experiments, and runs of other controllers", EXPERIMENTS),
+        ("What only another controller can mend", WATCHED),
+        ("musterd itself", DAEMON),
+        ("The [objective](../goodput.md#an-objective) of goodput", SLO),
     )
     for title, alerts in parts:
-        yield from (title, "", "| alert | severity | audience | for | silence by |", "|---|---|---|---|---|")
+        usual, _ = Counter(SILENCED.get(alert.name, RUN) for alert in alerts).most_common(1)[0]
+        yield from (f"{title}; silence by {' and '.join(usual)} unless stated:", "")
+        yield from ("| alert | severity | audience | for |", "|---|---|---|---|")
         for alert in alerts:
             who = alert.audience or "by reason"
-            subject = " ".join(SILENCED.get(alert.name, RUN))
-            row = (f"[{alert.name}]({alert.name}.md)", alert.severity, who, alert.hold, subject)
+            labels = SILENCED.get(alert.name, RUN)
+            other = "" if labels == usual else f" (silence by {' and '.join(labels)})"
+            row = (f"[{alert.name}]({alert.name}.md){other}", alert.severity, who, alert.hold)
             yield f"| {' | '.join(row)} |"
         yield ""
 
 
 def _thresholds() -> Iterator[str]:
-    yield from ("| value below `prometheusRule.alerts` | default | what it is |", "|---|---|---|")
     for alert in (*EXPERIMENTS, *WATCHED, *DAEMON):
         for each in alert.thresholds:
-            yield f"| `{alert.name}.{each.name}` | `{each.value}` | {each.meaning} |"
+            yield f"- `{alert.name}.{each.name}` (`{each.value}`): {each.meaning}"
 
 
 def _recordings() -> Iterator[str]:
-    yield from ("| series | what it is |", "|---|---|")
     seen = set()
     for row in (*RECORDINGS, OWNERS, *SLO_RECORDINGS):
         if (stem := WINDOW.sub("", row.name)) not in seen:
-            yield f"| `{row.name}` | {row.meaning} |"
+            yield f"- `{row.name}`: {row.meaning}"
         seen.add(stem)

@@ -97,7 +97,7 @@ STUCK: Final = (
     row(
         "Hung",
         "No rank reported a step for 60 s (45 s where one rank is a step behind), or for five times the longest pause. "
-        "With `spec.assist`: all ranks stand, and not all at one place.",
+        "With `spec.assist`: all ranks wait, and not all at one place.",
         "`muster stacks NAME`; [announce](guide.md#steps-and-hangs) a pause that is meant",
     ),
     row(

@@ -1,4 +1,4 @@
-"""tests/compatibility/README.md, written from the tables: ``python -m tests.compatibility.page > tests/compatibility/README.md``.
+"""The report of compatibility, written from the tables: ``python -m tests.compatibility.page`` prints it.
 
 ``--all`` prints what Muster does with each field instead, and the test that shows it.
 """

@@ -23,16 +23,16 @@ WATCH_EVENTS = Metric(
 WATCH_DECODE_ERRORS = Metric(
     "muster_watch_decode_errors_total",
     Type.COUNTER,
-    "Objects that could not be read and were passed over.",
+    "Objects that could not be read and were skipped.",
     ("resource",),
 )
 TRACKED_PODS = Metric("muster_tracked_pods", Type.GAUGE, "Pods in the cache.")
 FOREIGN_PODS = Metric(
     "muster_foreign_pods",
     Type.GAUGE,
-    "Pods that name an Experiment as their controller and are not members of it: they are in another namespace, or "
-    "their name and labels (identity) are not those of a member. They are ignored. And pods that were members and may "
-    "run, but had a label or the ownerReference changed (altered): no other pod of their rank is created.",
+    "Pods that name an Experiment as their controller and are not its members (identity), which are "
+    "ignored; and members whose label or ownerReference was changed (altered), beside which no other pod "
+    "of the rank is created.",
     ("reason",),
 )
 
@@ -40,7 +40,7 @@ QUEUE_DEPTH = Metric("muster_queue_depth", Type.GAUGE, "Experiments waiting for 
 QUEUE_WAIT = Metric(
     "muster_queue_wait_seconds",
     Type.HISTOGRAM,
-    "Time from the first reason to decide about an experiment to the decision.",
+    "Time an experiment waited for a decision.",
     unit="seconds",
     buckets=_CALL,
 )
@@ -79,69 +79,67 @@ PROBE_DURATION = Metric(
 PROGRESS_POSTS = Metric(
     "muster_progress_posts_total",
     Type.COUNTER,
-    "Posts that the progress endpoint answered (spec.progressEndpoint): accepted, refused (of no member, or not "
-    "readable), too-many (a rank is heard once a second), unavailable (no leader, or a token that cannot be checked); "
-    "one that a standby passes on is counted by both.",
+    "Answers of the progress endpoint: accepted, refused (of no member, or unreadable), too-many (over "
+    "one a second), unavailable (no leader, or no check of the token). A standby that forwards a post "
+    "counts it too.",
     ("outcome",),
 )
 
 RIGHTS_MISSING = Metric(
     "muster_rights_missing",
     Type.GAUGE,
-    "1 while the API server keeps refusing this kind of request for want of a right or of a valid token, 0 once it is "
-    "allowed again. Absent for kinds of requests that were never refused.",
+    "1 while the API server refuses this request for a missing right or token, 0 once it is allowed "
+    "again. Absent if it was never refused.",
     ("verb", "resource"),
 )
 
 LEADER = Metric(
     "muster_leader",
     Type.GAUGE,
-    "1 while this daemon leads, 0 while it stands by. Over all daemons the sum is 1, or 0 during a take-over.",
+    "1 while this daemon leads, else 0.",
     ("identity",),
 )
 LEADER_SEEN = Metric(
     "muster_leader_seen",
     Type.GAUGE,
-    "1 while another daemon holds the Lease and renews it, as this one reads it: it leads, whether or not it is "
-    "scraped.",
+    "1 while another daemon renews the Lease, whether or not that one is scraped.",
 )
 LEADER_TRANSITIONS = Metric(
     "muster_leader_transitions_total",
     Type.COUNTER,
-    "How often this daemon became leader (acquired) and ceased to be: another held the Lease (ousted), it could not "
-    "be renewed in time (expired), or the daemon ended and let go of it (resigned).",
+    "How often this daemon became leader (acquired) and ceased to be: ousted by another, expired for a "
+    "late renewal, or resigned at its end.",
     ("event",),
 )
 LEASE_RENEWAL_AGE = Metric(
     "muster_lease_renewal_age_seconds",
     Type.GAUGE,
-    "Time since the leader sent its last successful renewal of the Lease. Absent on a standby.",
+    "Time since the leader last renewed the Lease. Absent on a standby.",
     unit="seconds",
 )
 
 CLOCK = Metric(
     "muster_clock_timestamp_seconds",
     Type.GAUGE,
-    "The wall clock by which this daemon writes times, such as since when a run is Stuck.",
+    "The wall clock by which this daemon writes times.",
     unit="seconds",
 )
 CLOCK_STEPS = Metric(
     "muster_clock_steps_total",
     Type.COUNTER,
-    "Steps of this machine's wall clock of 2 s or more; the running clocks of all experiments were moved by them.",
+    "Steps of the wall clock of 2 s or more; running clocks were moved by them.",
 )
 
 INTERNAL_ERRORS = Metric(
     "muster_internal_errors_total",
     Type.COUNTER,
-    "Unexpected exceptions that one object caused, by place: watch, clock, step, event. Each is a bug; its experiment"
-    " is tried again and the others go on.",
+    "Unexpected exceptions that one object caused, by place: watch, clock, step, event. Each is a bug.",
     ("place",),
 )
 LABEL_SETS_FOLDED = Metric(
     "muster_label_sets_folded_total",
     Type.COUNTER,
-    'Observations counted under the label value "_other" because their metric had reached its limit of label sets.',
+    'Observations counted under "_other" because their metric had reached its limit of label sets.',
     ("metric",),
 )
 BUILD = Metric("muster_build_info", Type.INFO, "Always 1.", ("version", "python"))
