@@ -239,9 +239,7 @@ def _section(title: str, prefix: str, schema: Schema, preface: str = "") -> str:
         lines.append(f"{preface}\n")
     rows = list(_rows(schema, prefix))
     unread = [where for where, _, meaning in rows if meaning == _UNREAD]
-    lines += ["| field | type and default | meaning |", "|---|---|---|"]
-    shown = (row for row in rows if row[2] != _UNREAD)
-    lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in shown]
+    lines += [f"- {where} ({kind}): {meaning}" for where, kind, meaning in rows if meaning != _UNREAD]
     if unread:
         lines.append(f"\nIgnored: {', '.join(unread)}.")
     return "\n".join(lines)

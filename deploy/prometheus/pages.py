@@ -47,6 +47,8 @@ amtool silence add --duration=2h --comment="why, and who looks at it" alertname=
 ```
 
 ## The alerts
+
+Each with severity, audience, and the time for which its cause must last.
 """
 
 _SET = """
@@ -97,13 +99,11 @@ def _alerts() -> Iterator[str]:
     for title, alerts in parts:
         usual, _ = Counter(SILENCED.get(alert.name, RUN) for alert in alerts).most_common(1)[0]
         yield from (f"{title}; silence by {' and '.join(usual)} unless stated:", "")
-        yield from ("| alert | severity | audience | for |", "|---|---|---|---|")
         for alert in alerts:
             who = alert.audience or "by reason"
             labels = SILENCED.get(alert.name, RUN)
             other = "" if labels == usual else f" (silence by {' and '.join(labels)})"
-            row = (f"[{alert.name}]({alert.name}.md){other}", alert.severity, who, alert.hold)
-            yield f"| {' | '.join(row)} |"
+            yield f"- [{alert.name}]({alert.name}.md){other}: {alert.severity}, {who}, {alert.hold}"
         yield ""
 
 

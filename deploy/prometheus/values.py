@@ -51,7 +51,7 @@ def schema() -> dict[str, Any]:
         },
         "slo": _object(
             {
-                "enabled": {"type": "boolean", "description": "Whether the group muster-slo is there."},
+                "enabled": {"type": "boolean", "description": "Whether the group muster-slo exists."},
                 "objective": {
                     "type": ["number", "string"],
                     "exclusiveMinimum": 0,

@@ -48,7 +48,7 @@ follows the flag.
 
 """
 
-SHARED = 4
+SHARED = 3
 """Verbs that have the same option, from which on it is explained once for all."""
 
 _EXPLAINED: frozenset[str | None] = frozenset(("kubeconfig", "context", "namespace"))
@@ -82,7 +82,7 @@ def _section(command: click.Command, context: click.Context, shared: frozenset[s
     lines += [inspect.cleandoc(command.help or "").replace("\b", "").strip().partition("\n\n")[0], ""]
     arguments = [p.make_metavar(context) for p in command.params if isinstance(p, click.Argument)]
     if not isinstance(command, click.Group):
-        lines += ["```", " ".join((context.command_path, "[OPTIONS]", *arguments)), *_examples(command), "```", ""]
+        lines += ["```", " ".join((context.command_path, *arguments)), *_examples(command), "```", ""]
     if own := [line for line in _options(command, context) if line not in shared]:
         lines += [*own, ""]
     return "\n".join(lines)

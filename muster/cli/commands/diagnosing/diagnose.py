@@ -46,7 +46,7 @@ from muster.state.vocabulary.subject import PODS
 @click.option("--coordinator", type=click.IntRange(1, MAX_PORT), default=None, help="Of `pods`: the port of rank 0.")
 @click.option("--ranks", type=click.IntRange(1, MOST), default=None, help="Of `pods`: how many there are to be.")
 @click.option("--for", "span", type=Span(), default=0.0, help="Watch so long for a hang, or until trouble is found.")
-@click.option("-w", "--watch", is_flag=True, help="Go on, and print each change.")
+@click.option("-w", "--watch", is_flag=True, help="Continue, and print each change.")
 @click.option("--stacks", is_flag=True, help="Also what each rank does; takes get and create on pods/exec.")
 @output_option()
 @cluster_options
