@@ -6,7 +6,7 @@ With ``--status`` it prints the fields of the status, as ``kubectl explain exper
 import json
 import sys
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from pydantic import BaseModel
 
@@ -61,8 +61,7 @@ _FORMS: Final[dict[str, str]] = {
 }
 """The words of the page for the forms of texts."""
 _UNREAD: Final = "Ignored."
-_DEEPER: Final = frozenset(("resources", "dependsOn"))
-"""Fields of types that have a section of their own."""
+_DEEPER: Final = frozenset(("resources", "dependsOn"))  # fields of types that have a section of their own
 _EXACT: Final = 1 << 53
 """Whole numbers beyond this are no bound that a person would meet."""
 _OWN: Final = (
@@ -105,6 +104,7 @@ Sizes are in GB of 10^9 bytes. Durations read like `1w 2d 5h 6m 20s`: each unit 
 Muster runs {", ".join(f"`{name}`" for name in operators())}. It does not run:
 
 """
+_ONLY: Final = f"Only in `kind: {KIND}`, but for `restartPolicy.backoffLimit`. A clock that is absent does not run."
 _STATUS: Final = """
 ## status
 
@@ -134,7 +134,7 @@ def manifest_reference() -> str:
         _section("AIchorManifest", "", _without(structural(AIchorManifest), "spec")),
         _section("Experiment", "metadata", structural(ManifestMetadata)),
         _section("spec", "spec", {"properties": aichor, "required": required}),
-        _section("spec: Muster's own fields", "spec", {"properties": own, "required": []}, _only_experiments()),
+        _section("spec: Muster's own fields", "spec", {"properties": own, "required": []}, _ONLY),
         *(_section(f"spec.types: {title}", prefix, _shallow(model)) for title, prefix, model in types),
         _section("dependsOn of every type", "dependsOn[]", structural(DependsOn)),
         _section("resources of every type", "resources", structural(Resources)),
@@ -156,13 +156,6 @@ def _types() -> Iterator[tuple[str, str, type[BaseModel]]]:
         named = [name for name, each in operators().items() if each.types() is model]
         inner = operators()[named[0]].each
         yield joined(named), "spec.types.<name>" if inner else "spec.types", inner() if inner else model
-
-
-def _only_experiments() -> str:
-    return (
-        f"Only in `kind: {KIND}`, except `restartPolicy.backoffLimit`, which an AIchorManifest may have too. "
-        "A clock that is absent does not run."
-    )
 
 
 def _older() -> str:
@@ -212,25 +205,20 @@ def _without(schema: Schema, name: str) -> Schema:
 
 
 def _shallow(model: type[BaseModel]) -> Schema:
-    """Return the schema of a type without the fields of ``DEEPER``, which have sections of their own."""
+    """Return the schema of a type without the fields of ``_DEEPER``, which have sections of their own."""
 
     def strip(source: Schema) -> Schema:
         node = dict(source)
         if "properties" in node:
             node["properties"] = {
-                name: _flat(child) if name in _DEEPER else strip(child) for name, child in node["properties"].items()
+                name: {**child, "properties": {}, "items": {"type": "object"}} if name in _DEEPER else strip(child)
+                for name, child in node["properties"].items()
             }
         if isinstance(node.get("items"), dict):
             node["items"] = strip(node["items"])
         return node
 
     return strip(structural(model))
-
-
-def _flat(schema: Schema) -> Schema:
-    """Return a field without its own fields."""
-    flat = {name: value for name, value in schema.items() if name != "properties"}
-    return {**flat, "items": {"type": "object"}} if "items" in flat else flat
 
 
 def _section(title: str, prefix: str, schema: Schema, preface: str = "") -> str:
@@ -284,17 +272,8 @@ def _type(field: Schema) -> str:
 
 
 def _limits(field: Schema) -> str:
-    low, high = field.get("minimum"), field.get("maximum")
-    words = []
-    if low is not None and abs(low) < _EXACT:
-        words.append(f"{'>' if field.get('exclusiveMinimum') else '>='} {_number(low)}")
-    if high is not None and abs(high) < _EXACT:
-        words.append(f"<= {_number(high)}")
-    return f", {', '.join(words)}" if words else ""
-
-
-def _number(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    bounds = ((">" if field.get("exclusiveMinimum") else ">=", field.get("minimum")), ("<=", field.get("maximum")))
+    return "".join(f", {sign} {bound:,}" for sign, bound in bounds if bound is not None and abs(bound) < _EXACT)
 
 
 if __name__ == "__main__":

@@ -37,6 +37,8 @@ eval "$(_MUSTER_COMPLETE=bash_source muster)"                 # ~/.bashrc (bash 
 eval "$(_MUSTER_COMPLETE=zsh_source muster)"                  # ~/.zshrc, after compinit
 _MUSTER_COMPLETE=fish_source muster | source                  # ~/.config/fish/completions/muster.fish
 ```
+
+Options of several verbs:
 """
 
 _MUSTERD = """
@@ -48,8 +50,7 @@ follows the flag.
 
 """
 
-SHARED = 3
-"""Verbs that have the same option, from which on it is explained once for all."""
+SHARED = 3  # verbs with the same option, from which on it is explained once
 
 _EXPLAINED: frozenset[str | None] = frozenset(("kubeconfig", "context", "namespace"))
 """Options that the introduction explains for the verbs that have all of them."""
@@ -60,9 +61,8 @@ def cli_reference() -> str:
     found = list(_commands(muster, click.Context(muster, info_name="muster")))
     times = Counter(line for each in found for line in set(_options(*each)))
     shared = frozenset(line for line, many in times.items() if many >= SHARED)
-    common = "\nOptions of several verbs:\n\n" + "\n".join(sorted(shared)) + "\n"
     verbs = "".join(f"\n{_section(*each, shared)}" for each in found)
-    return _INTRODUCTION + common + verbs + _MUSTERD + "".join(_settings())
+    return "\n".join((_INTRODUCTION, *sorted(shared), verbs)) + _MUSTERD + "".join(_settings())
 
 
 def _commands(group: click.Group, above: click.Context) -> Iterator[tuple[click.Command, click.Context]]:
@@ -83,9 +83,8 @@ def _section(command: click.Command, context: click.Context, shared: frozenset[s
     arguments = [p.make_metavar(context) for p in command.params if isinstance(p, click.Argument)]
     if not isinstance(command, click.Group):
         lines += ["```", " ".join((context.command_path, *arguments)), *_examples(command), "```", ""]
-    if own := [line for line in _options(command, context) if line not in shared]:
-        lines += [*own, ""]
-    return "\n".join(lines)
+    own = [line for line in _options(command, context) if line not in shared]
+    return "\n".join((*lines, *own, *[""] * bool(own)))
 
 
 def _options(command: click.Command, context: click.Context) -> Iterator[str]:
@@ -102,11 +101,8 @@ def _examples(command: click.Command) -> list[str]:
 
 
 def _option_text(option: click.Option, context: click.Context) -> str:
-    names = ", ".join(f"`{name}`" for name in option.opts)
-    if option.is_flag:
-        return names
     value = "N" if isinstance(option.type, click.IntRange) else option.make_metavar(context)
-    return f"{names} `{value}`"
+    return ", ".join(f"`{name}`" for name in option.opts) + ("" if option.is_flag else f" `{value}`")
 
 
 def _settings() -> Iterator[str]:
