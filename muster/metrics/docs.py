@@ -8,9 +8,8 @@ from muster.metrics.rows.experiment import ONE as RUN
 from muster.metrics.rows.row import Lean, Section
 
 _INTRODUCTION = f"""\
+<!-- Made by `python -m muster.metrics.docs` from muster/metrics/catalogue.py. Do not edit. -->
 # Metrics
-
-Written by `python -m muster.metrics.docs` from `muster/metrics/catalogue.py`; do not edit.
 
 The daemon serves these on `/metrics`, as OpenMetrics or Prometheus text. A label value has at most {LONGEST} printable
 characters. A counter or histogram takes {LABEL_SETS} label sets; the rest counts under the label value `{OTHER}`. Known
