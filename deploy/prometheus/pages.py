@@ -35,8 +35,7 @@ experiment: set `honor_labels: true`, and exclude both objects from an operator 
 (`excludedFromEnforcement`).
 
 With these files a frozen coordinator is reported within 30 s, with the usual intervals within 70 s. An alert about an
-experiment continues for a minute after its cause (`keep_firing_for`, Prometheus 2.42), and for 15 minutes while no
-leader is heard.
+experiment continues for a minute after its cause (Prometheus 2.42), and for 15 minutes without a leader.
 
 ## To silence an alert
 

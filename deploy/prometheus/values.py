@@ -58,7 +58,7 @@ def schema() -> dict[str, Any]:
                     "exclusiveMaximum": 1,
                     "pattern": r"^(0?\.[0-9]*[1-9][0-9]*|[1-9][0-9]?(\.[0-9]+)?%)$",
                     "description": "The share of the time of runs that is not wasted (stuck, recovery, lost): "
-                    "0.95 or 95%, at least 0.94.",
+                    "0.95 or 95%. Below 0.94 the fast alert cannot fire.",
                 },
                 "weight": {
                     "enum": ["time", "accelerators"],

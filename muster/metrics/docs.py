@@ -8,7 +8,7 @@ from muster.metrics.rows.experiment import ONE as RUN
 from muster.metrics.rows.row import Lean, Section
 
 _INTRODUCTION = f"""\
-<!-- Made by `python -m muster.metrics.docs` from muster/metrics/catalogue.py. Do not edit. -->
+<!-- Made by `python -m muster.metrics.docs` from `muster/metrics/catalogue.py`. Do not edit. -->
 # Metrics
 
 The daemon serves these on `/metrics`, as OpenMetrics or Prometheus text. A label value has at most {LONGEST} printable
