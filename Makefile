@@ -38,7 +38,7 @@ CLUSTERS := --numprocesses auto --maxprocesses 4 --dist loadgroup --durations 15
 COMPUTING := --numprocesses $(shell nproc 2>/dev/null || echo 2) --maxprocesses 8
 
 .DEFAULT_GOAL := help
-.PHONY: help setup frameworks demo test test-all test-clusters test-slow flakes coverage test-newer-python check tools drift lint packages simulate simulate-all proof-all real fleet planted-bugs mutants fuzz bench real-node real-bench image docs pictures clean
+.PHONY: help setup frameworks demo test test-all test-clusters test-slow flakes coverage test-newer-python check tools drift lint packages simulate simulate-all proof-all real fleet planted-bugs mutants fuzz bench real-node real-bench image docs site pictures clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -141,17 +141,22 @@ bench: $(READY) ## Measure the hot paths against their budgets; writes benchmark
 real-bench: $(READY) ## Measure Muster beside a bare create loop on a real API server; writes benchmarks/real.json
 	@$(BIN)/python -m benchmarks.real
 
-docs: $(READY) ## Write the generated files anew: CRD, manifest reference, metrics, commands, reasons, rules, dashboards, chart
+docs: $(READY) ## Write the generated files: CRD, manifest reference, metrics, commands, reasons, rules, dashboards, chart
 	@$(BIN)/python -m muster.api.schema.crd > deploy/crds/experiments.muster.dev.yaml
 	@$(BIN)/python -m tests.manifest_reference > docs/manifest-reference.md
 	@$(BIN)/python -m tests.watched_kinds_page docs/watched-runs.md
 	@$(BIN)/python -m deploy.metrics_page > docs/metrics.md
 	@$(BIN)/python -m muster.cli.reference > docs/cli.md
-	@$(BIN)/python -m tests.compatibility.page > docs/compatibility.md
+	@$(BIN)/python -m tests.compatibility.page > tests/compatibility/README.md
 	@$(BIN)/python -m deploy.reasons
 	@$(BIN)/python -m deploy.prometheus
 	@$(BIN)/python -m deploy.grafana
 	@$(BIN)/python -m deploy.helm
+
+site: $(READY) ## Build docs/ as a site with search into site/ (mkdocs in an environment of its own); a dead link fails
+	@[ -x .venv-site/bin/mkdocs ] || { $(PYTHON) -m venv .venv-site \
+	  && .venv-site/bin/pip install --quiet --disable-pip-version-check --requirement deploy/site/requirements.txt; }
+	@$(BIN)/python -m deploy.site site $(FORGE)
 
 image: $(READY) ## Build the image with docker or buildah, and its list of packages into dist/ (BASE=... is another base image)
 	@deploy/image/build $(TAG)
@@ -161,4 +166,4 @@ pictures: $(READY) ## Draw dashboards and roll-call page into docs/images from l
 	@$(BIN)/python -m tests.deploy.grafana.pictures
 
 clean: ## Remove the virtual environment and everything generated outside git
-	rm -rf $(VENV) .venv-newer .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.json mutants benchmarks/out.json benchmarks/real.json
+	rm -rf $(VENV) .venv-newer .venv-site site .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.json mutants benchmarks/out.json benchmarks/real.json

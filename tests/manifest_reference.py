@@ -6,12 +6,13 @@ With ``--status`` it prints the fields of the status, as ``kubectl explain exper
 import json
 import sys
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from pydantic import BaseModel
 
 from muster.api.gang import MAX_MEMBERS
 from muster.api.manifest.aichor import NEAREST, AIchorManifest
+from muster.api.manifest.depends_on import DependsOn
 from muster.api.manifest.edits import EDITS
 from muster.api.manifest.experiment import ExperimentSpec
 from muster.api.manifest.load import ManifestMetadata
@@ -40,9 +41,9 @@ from muster.api.values.timestamps import PATTERN as TIME
 
 _WORDS: Final[dict[str, str]] = {
     "string": "text",
-    "integer": "whole number",
+    "integer": "integer",
     "number": "number",
-    "boolean": "true or false",
+    "boolean": "boolean",
     "object": "mapping",
 }
 _FORMS: Final[dict[str, str]] = {
@@ -59,6 +60,8 @@ _FORMS: Final[dict[str, str]] = {
     DURATION_PATTERN: "duration",
 }
 """The words of the page for the forms of texts."""
+_UNREAD: Final = "Ignored."
+_DEEPER: Final = frozenset(("resources", "dependsOn"))  # fields of types that have a section of their own
 _EXACT: Final = 1 << 53
 """Whole numbers beyond this are no bound that a person would meet."""
 _OWN: Final = (
@@ -79,30 +82,29 @@ _INTRODUCTION: Final = f"""\
 <!-- Made by `python -m tests.manifest_reference` from the models in muster/api. Do not edit. -->
 # Manifest reference
 
-Muster reads two kinds of manifest. They have the same fields; what holds for one kind only is marked.
+Muster reads two kinds of manifest, with the same fields unless marked.
 
 - `kind: AIchorManifest`, `apiVersion` 0.2.1, 0.2.2 or 0.2.3: a file for `muster run` and `muster submit`.
-- `kind: {KIND}`, `apiVersion: {API_VERSION}`: the Kubernetes object, which `kubectl` accepts too.
+- `kind: {KIND}`, `apiVersion: {API_VERSION}`: the Kubernetes object.
 
-Every field that is not listed here is an error, with one exception: an unknown field inside `accelerators.gpu`
-is a warning.
-A file has at most {text.MAX_BYTES // 1024} KiB, {text.MAX_NODES:,} values and {text.MAX_DEPTH} levels.
-Aliases, anchors, merge keys, tags, repeated keys and several documents in a file are errors.
-Numbers are decimal: `010`, `0x10`, `1_000` and `190:20:30` are text, and so are `yes`, `no`, `on` and `off`;
-truth values are `true` and `false`.
+Every other field is an error; inside `accelerators.gpu` it is a warning. A file has at most
+{text.MAX_BYTES // 1024} KiB, {text.MAX_NODES:,} values and {text.MAX_DEPTH} levels. Aliases, anchors, merge keys, tags,
+repeated keys and several documents are errors. Numbers are decimal: `010`, `0x10`, `1_000` and `190:20:30` are text,
+and so are `yes`, `no`, `on` and `off`.
 
-Memory and sizes are in GB of 10^9 bytes. Durations read like `1w 2d 5h 6m 20s`: each unit at most once, longest first,
-at most {durations.format_duration(durations.MAX_SECONDS)} in all.
+Sizes are in GB of 10^9 bytes. Durations read like `1w 2d 5h 6m 20s`: each unit at most once, longest first, at most
+{durations.format_duration(durations.MAX_SECONDS)}.
 
 ## Forms
 
-{"; ".join(f"**{word}**: {MEANING[form]}" for form, word in _FORMS.items())}. Numbers after a form are characters.
+{"; ".join(f"**{word}**: {MEANING[form]}" for form, word in _FORMS.items())}.
 
 ## Operators
 
 Muster runs {", ".join(f"`{name}`" for name in operators())}. It does not run:
 
 """
+_ONLY: Final = f"Only in `kind: {KIND}`, but for `restartPolicy.backoffLimit`. A clock that is absent does not run."
 _STATUS: Final = """
 ## status
 
@@ -112,11 +114,9 @@ print each field with its meaning.
 _NAMES: Final = f"""
 ## Names
 
-The name of an experiment consists of {MEANING[LABEL_1035]}. Pods are called
-`<experiment>-<type>-<job>-<pod>-<5 characters>`, and Kubernetes allows {MAX_POD_NAME} characters,
-so a long type name or a large count leaves less for the experiment's.
-An AIchorManifest's `name` may be any text: the nearest allowed name is taken, with a warning.
-An experiment has at most {MAX_MEMBERS:,} members.
+The name of an experiment is a name as above. Pods are called `<experiment>-<type>-<job>-<pod>-<5 characters>`, of at
+most {MAX_POD_NAME} characters. An AIchorManifest's `name` may be any text: the nearest allowed name is taken, with a
+warning. An experiment has at most {MAX_MEMBERS:,} members.
 """
 
 
@@ -134,8 +134,9 @@ def manifest_reference() -> str:
         _section("AIchorManifest", "", _without(structural(AIchorManifest), "spec")),
         _section("Experiment", "metadata", structural(ManifestMetadata)),
         _section("spec", "spec", {"properties": aichor, "required": required}),
-        _section("spec: Muster's own fields", "spec", {"properties": own, "required": []}, _only_experiments()),
+        _section("spec: Muster's own fields", "spec", {"properties": own, "required": []}, _ONLY),
         *(_section(f"spec.types: {title}", prefix, _shallow(model)) for title, prefix, model in types),
+        _section("dependsOn of every type", "dependsOn[]", structural(DependsOn)),
         _section("resources of every type", "resources", structural(Resources)),
         _older(),
         _edits(),
@@ -155,13 +156,6 @@ def _types() -> Iterator[tuple[str, str, type[BaseModel]]]:
         named = [name for name, each in operators().items() if each.types() is model]
         inner = operators()[named[0]].each
         yield joined(named), "spec.types.<name>" if inner else "spec.types", inner() if inner else model
-
-
-def _only_experiments() -> str:
-    return (
-        f"Only in `kind: {KIND}`, except `restartPolicy.backoffLimit`, which an AIchorManifest may have too. "
-        "A clock that is absent does not run."
-    )
 
 
 def _older() -> str:
@@ -189,18 +183,19 @@ def _older() -> str:
 
 def _edits() -> str:
     """What an edit of each field does while the experiment runs."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for name, field in EDITS.items():
+        alike.setdefault((field.edit, field.about), []).append(f"`spec.{name}`")
     lines = [
         "\n## Edits while it runs\n",
-        "| field | an edit is | because |",
+        "| an edit is | of | because |",
         "|---|---|---|",
-        *(f"| `spec.{name}` | {field.edit} | {field.about} |" for name, field in EDITS.items()),
+        *(f"| {edit} | {', '.join(names)} | {about} |" for (edit, about), names in alike.items()),
         "",
-        "Refused edits are an error of `kubectl apply`. Where the kind of an older release lets one through, pods that",
-        "run keep what they were made of; pods that are created from then on follow the edit, at the latest those of",
-        "the next epoch. Meanwhile `status.message` and an Event `EditPending` name the field.",
-        "",
-        "An edit that cannot be run and that the API server cannot check, as a failure rule for a type that does not",
-        "exist, is not followed: the run goes on as before, and `status.message` and an Event `EditRefused` say why.",
+        "A refused edit is an error of `kubectl apply`. If the kind of an older release lets one through, running pods",
+        "keep what they were made of, and the next epoch follows it; status and Event show `EditPending`. An edit that",
+        "cannot be run and that the API server cannot check, as a failure rule for an unknown type, is not followed",
+        "(`EditRefused`).",
     ]
     return "\n".join(lines)
 
@@ -210,13 +205,13 @@ def _without(schema: Schema, name: str) -> Schema:
 
 
 def _shallow(model: type[BaseModel]) -> Schema:
-    """The schema of a type without the fields of ``resources``, which have a section of their own."""
+    """Return the schema of a type without the fields of ``_DEEPER``, which have sections of their own."""
 
     def strip(source: Schema) -> Schema:
         node = dict(source)
         if "properties" in node:
             node["properties"] = {
-                name: {"type": "object", "description": child["description"]} if name == "resources" else strip(child)
+                name: {**child, "properties": {}, "items": {"type": "object"}} if name in _DEEPER else strip(child)
                 for name, child in node["properties"].items()
             }
         if isinstance(node.get("items"), dict):
@@ -230,55 +225,55 @@ def _section(title: str, prefix: str, schema: Schema, preface: str = "") -> str:
     lines = [f"\n## {title}\n"]
     if preface:
         lines.append(f"{preface}\n")
-    lines += ["| field | type | default | meaning |", "|---|---|---|---|"]
-    lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in _rows(schema, prefix)]
+    rows = list(_rows(schema, prefix))
+    unread = [where for where, _, meaning in rows if meaning == _UNREAD]
+    lines += [f"- {where} ({kind}): {meaning}" for where, kind, meaning in rows if meaning != _UNREAD]
+    if unread:
+        lines.append(f"\nIgnored: {', '.join(unread)}.")
     return "\n".join(lines)
 
 
-def _rows(schema: Schema, prefix: str) -> Iterator[tuple[str, str, str, str]]:
+def _rows(schema: Schema, prefix: str) -> Iterator[tuple[str, str, str]]:
+    """Yield a row per field; fields of several siblings that are the same are shown once, below all of them."""
     required = schema.get("required", ())
+    alike: dict[str, list[str]] = {}
+    for name, field in schema.get("properties", {}).items():
+        alike.setdefault(json.dumps(field.get("properties")), []).append(name)
     for name, field in schema.get("properties", {}).items():
         where = f"{prefix}.{name}" if prefix else name
-        yield f"`{where}`", _type(field), _default(field, required=name in required), field.get("description", "")
-        yield from _rows(field, where)
+        yield f"`{where}`", _type(field) + _default(field, required=name in required), field.get("description", "")
+        same = alike[json.dumps(field.get("properties"))]
+        if len(same) == 1 or "properties" not in field:
+            yield from _rows(field, where)
+        elif name == same[-1]:
+            yield from _rows(field, f"{prefix}.<{'|'.join(same)}>")
         if isinstance(field.get("items"), dict):
             yield from _rows(field["items"], f"{where}[]")
 
 
 def _default(field: Schema, *, required: bool) -> str:
     if required:
-        return "required"
+        return "; required"
     default = field.get("default")
-    return "" if default is None or default == {} else f"`{json.dumps(default)}`"
+    return "" if default is None or default == {} else f"; default `{json.dumps(default)}`"
 
 
 def _type(field: Schema) -> str:
     kind = field.get("type", "")
     if "enum" in field:
-        return " or ".join(f"`{choice}`" for choice in field["enum"])
+        return " ".join(f"`{choice}`" for choice in field["enum"])
     if kind == "array":
-        return f"list of at most {field['maxItems']}, each: {_type(field['items'])}"
+        return f"list of {_type(field['items'])}, at most {field['maxItems']}"
     if kind == "object" and isinstance(field.get("additionalProperties"), dict):
-        return "mapping of names to text"
-    pattern, longest = field.get("pattern"), field.get("maxLength")
+        return "mapping to text"
+    pattern = field.get("pattern")
     words = _FORMS.get(pattern, MEANING.get(pattern, _WORDS[kind])) if isinstance(pattern, str) else _WORDS[kind]
-    if kind == "string" and longest:
-        return f"{words}, at most {longest:,}"
-    return words + _limits(field)
+    return words if kind == "string" else words + _limits(field)
 
 
 def _limits(field: Schema) -> str:
-    low, high = field.get("minimum"), field.get("maximum")
-    words = []
-    if low is not None and abs(low) < _EXACT:
-        words.append(f"{'>' if field.get('exclusiveMinimum') else '>='} {_number(low)}")
-    if high is not None and abs(high) < _EXACT:
-        words.append(f"<= {_number(high)}")
-    return f", {', '.join(words)}" if words else ""
-
-
-def _number(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    bounds = ((">" if field.get("exclusiveMinimum") else ">=", field.get("minimum")), ("<=", field.get("maximum")))
+    return "".join(f", {sign} {bound:,}" for sign, bound in bounds if bound is not None and abs(bound) < _EXACT)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The table of docs/watched-runs.md, made from the declarations: ``python -m tests.watched_kinds_page FILE``."""
+"""The list of docs/watched-runs.md, made from the declarations: ``python -m tests.watched_kinds_page FILE``."""
 
 import sys
 from collections.abc import Iterator
@@ -13,18 +13,19 @@ END: Final = "<!-- end of the table -->"
 
 
 def with_table(page: str) -> str:
-    """The page with the table of now."""
+    """Return the page with the list of now."""
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
     return "\n".join((f"{before}{BEGIN}", "", *_rows(), "", *_order(), f"{END}{after}"))
 
 
 def _rows() -> Iterator[str]:
-    yield "| name | a run of it | objects | its members | epochs |"
-    yield "|---|---|---|---|---|"
+    yield "Each with a name of a run, its objects, the order of its members, and its epochs where there may be several:"
+    yield ""
     for kind in reversed(WATCHED_KINDS.values()):
         run = title(kind.subject.word, "NAME")
-        yield f"| `{kind.name}` | `{run}` | {kind.about} | {kind.members} | {kind.epochs} |"
+        epochs = "" if kind.epochs == "one" else f"; epochs: {kind.epochs}"
+        yield f"- `{kind.name}`: `{run}`, {kind.about}; {kind.members}{epochs}"
 
 
 def _order() -> Iterator[str]:

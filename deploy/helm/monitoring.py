@@ -22,8 +22,7 @@ class ServiceMonitor(Strict):
     )
     tls_config: Object = Field(
         {},
-        description="tlsConfig of the endpoint where tls.secretName is set; by default ca.crt of that Secret, and the "
-        "name NAME.NAMESPACE.svc of the Service",
+        description="tlsConfig of the endpoint; by default that of tls.secretName",
     )
     relabelings: list[Object] = Field([], description="relabelings of the endpoint")
     metric_relabelings: list[Object] = Field([], description="metricRelabelings of the endpoint")
@@ -58,5 +57,5 @@ class Dashboards(Strict):
     )
     annotations: dict[str, str] = Field({"grafana_folder": "Muster"}, description="their annotations")
     links: list[DashboardLink] = Field(
-        [], description="links of the dashboard Experiment to your logs, traces and whatever else: title and url"
+        [], description="links of the dashboard Experiment, such as logs and traces: title and url"
     )

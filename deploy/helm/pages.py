@@ -43,21 +43,21 @@ def _lines(node: Schema, values: dict[str, Any], indent: str, said: set[str]) ->
 
 
 ELSEWHERE = (
-    "| `settings.<setting>` | `null` | a setting of [musterd](cli.md#musterd); null leaves it to the program |",
-    "| `prometheusRule.alerts.<alert>` | | [what can be set of each alert](runbooks/README.md#what-can-be-set) |",
+    "- `settings.<setting>` (`null`): a setting of [musterd](cli.md#musterd); null leaves it to the program",
+    "- `prometheusRule.alerts.<alert>`: [what can be set of each alert](runbooks/README.md#what-can-be-set)",
 )
 """Values that another page lists."""
 
 
 def table() -> str:
-    """A row per value, for docs/chart.md; values that another page lists are one row."""
-    rows = ["| value | default | what it is |", "|---|---|---|", *ELSEWHERE]
+    """Return a line per value, for docs/chart.md; values that another page lists are one line."""
+    rows = [*ELSEWHERE]
     for path, node, value in _leaves(schema(), defaults(), ""):
         if ".alerts." in path or (path.startswith("settings.") and value is None):
             continue
         bounds = _bounds(node)
-        said = f"{node['description']}{f' ({bounds})' if bounds else ''}".replace("|", "\\|")
-        rows.append(f"| `{path}` | `{json.dumps(value)}` | {said} |")
+        default = f" (`{json.dumps(value)}`)" if value or value in (0, False) else ""
+        rows.append(f"- `{path}`{default}: {node['description']}{f' ({bounds})' if bounds else ''}")
     return "\n".join(rows)
 
 

@@ -33,7 +33,7 @@ GRANTING = {
 }
 """Each value that goes with rights of its own, as it is set."""
 ONE = "lab"
-WHERE = {ONE: "all namespaces, or `settings.namespace`", CLUSTER: "the cluster", SYSTEM: "its own namespace"}
+WHERE = {ONE: "", CLUSTER: ", in the cluster", SYSTEM: ", in its own namespace"}
 ACCOUNTS = {"musterd", "musterd-prune"}
 BEGIN = f"<!-- {HEAD.removeprefix('# ').replace('values.py', 'rights.py')} -->"
 _RESOURCES = re.compile(r"^ *resources: \[[^]]*\](?: # (.*))?$", re.MULTILINE)
@@ -94,7 +94,8 @@ def rows(rendered: str) -> Iterator[Row]:
 
 def table(helm: Path) -> str:
     """A line for each rule, with the value that it goes with; rules that differ in their resources alone are one."""
-    lines = ["| rights | on | where | only with | for |", "|---|---|---|---|---|"]
+    lines: list[str] = []
+    before: list[str] = []
     seen: set[Row] = set()
     for value, options in GRANTING.items():
         found = rows(render(helm, "--set", f"settings.namespace={ONE}" + (f",{options}" if options else "")))
@@ -105,8 +106,10 @@ def table(helm: Path) -> str:
                 alike.setdefault(Row((), row.verbs, row.where, row.named, row.reason), []).extend(row.resources)
         for row, resources in alike.items():
             where = WHERE[row.where] + (", by name" if row.named else "")
-            asked = f"`{value}`" if value else ""
-            lines.append(f"| {', '.join(row.verbs)} | {', '.join(resources)} | {where} | {asked} | {row.reason} |")
+            asked = f" (`{value}`)" if value else ""
+            what = "the same" if resources == before and len(resources) > 1 else ", ".join(resources)
+            lines.append(f"- {', '.join(row.verbs)} of {what}{where}{asked}: {row.reason}")
+            before = resources
     return "\n".join(lines)
 
 

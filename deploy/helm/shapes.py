@@ -17,7 +17,7 @@ Port = Annotated[int, Field(ge=1, le=65535)]
 Object = dict[str, Any]
 """What Kubernetes itself checks."""
 Create = Literal["auto", "always", "never"]
-AUTO = "auto: where the cluster serves monitoring.coreos.com/v1, as the Prometheus operator's does"
+AUTO = "auto: where the cluster serves monitoring.coreos.com/v1"
 DURATION = r"^([0-9]+(ms|[smhdwy]))+$"
 
 

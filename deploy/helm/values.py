@@ -60,8 +60,7 @@ class Crds(Strict):
 
     install: bool = Field(
         True,
-        description="install the kind Experiment, and upgrade it with the release; it is kept when the release is "
-        "uninstalled",
+        description="install and upgrade the kind Experiment; uninstalling keeps it",
     )
 
 
@@ -78,13 +77,11 @@ class Rbac(Strict):
     create: bool = Field(True, description="grant musterd's service account the rights that it uses")
     reviews: bool = Field(
         True,
-        description="let musterd ask whose token a reader sends and what that reader may see (a ClusterRole); without "
-        "it the page and the metrics cannot be read",
+        description="let musterd check readers (a ClusterRole); without it page and metrics cannot be read",
     )
     user_roles: bool = Field(
         True,
-        description="create the ClusterRoles muster-experiments-reader, -editor and -admin, which are part of view, "
-        "edit and admin, and muster-metrics-reader; false for a second release in a cluster",
+        description="create the ClusterRoles of readers; false for a second release in a cluster",
     )
     metrics_readers: list[MetricsReader] = Field(
         [], description="service accounts that may scrape /metrics: Prometheus' `{namespace, serviceAccount}`"
@@ -96,8 +93,7 @@ class Kueue(Strict):
 
     enabled: bool = Field(
         False,
-        description="queue Experiments that have the label kueue.x-k8s.io/queue-name, and grant the rights for that; "
-        "Kueue may be installed later",
+        description="queue Experiments with the label kueue.x-k8s.io/queue-name; Kueue may be installed later",
     )
 
 
@@ -107,18 +103,17 @@ class Watch(Strict):
     kinds: str = Field(
         "",
         pattern=f"^({listed(WATCHED_KINDS, 'all')})?$",
-        description="kinds of runs of other controllers to watch over, separated by commas: "
-        f"{', '.join(WATCHED_KINDS)}, or all; a role of its own lets musterd read them",
+        description="kinds of runs of other controllers to watch, separated by commas: "
+        f"{', '.join(WATCHED_KINDS)}, or all",
     )
     deadlines: bool = Field(
         False,
-        description="let musterd suspend or delete a watched object whose own annotations ask for that "
-        "(muster.dev/on-deadline)",
+        description="let musterd suspend or delete a watched object with muster.dev/on-deadline",
     )
     events: bool = Field(
         True,
-        description="let musterd list Events of a pod that has no volumes or no network, and of a watched object whose "
-        "controller does not make its pods; without it neither the sentence nor an incident has the cause",
+        description="let musterd list Events of a pod without volumes or network, and of a watched object without "
+        "pods; else their reason is not known",
     )
 
 
@@ -155,8 +150,7 @@ class Ingress(Strict):
     class_name: str = Field("", description="ingressClassName; the cluster's default if empty")
     tls: list[IngressTls] = Field(
         [],
-        description="https: `{secretName, hosts}` of each certificate; without hosts it is for `ingress.host`, without "
-        "secretName the controller has it",
+        description="https: `{secretName, hosts}` of each certificate; hosts are `ingress.host` by default",
     )
     annotations: dict[str, str] = Field({}, description="its annotations")
 
@@ -173,9 +167,7 @@ class PriorityClass(Strict):
 class Prune(Strict):
     """`muster prune` as a CronJob, which deletes experiments that ended long ago whatever their spec says."""
 
-    enabled: bool = Field(
-        False, description="make the CronJob, with a service account that may list and delete experiments only"
-    )
+    enabled: bool = Field(False, description="make the CronJob of `muster prune`")
     schedule: str = Field("17 3 * * *", min_length=9, max_length=100, description="when, as cron writes it")
     older_than: str = Field(
         "30d", min_length=2, max_length=64, pattern=PATTERN, description="time since the end: 12h, 30d, 2w"
@@ -201,8 +193,7 @@ class Tls(Strict):
 
     secret_name: str = Field(
         "",
-        description="a Secret of the type kubernetes.io/tls, as cert-manager makes it: the page and the metrics are "
-        "then served by https only; a Secret that is renewed is loaded again",
+        description="a Secret of the type kubernetes.io/tls: page and metrics are then https only",
     )
 
 
@@ -211,8 +202,8 @@ class Progress(Strict):
 
     secret_name: str = Field(
         "",
-        description="a Secret of the type kubernetes.io/tls with ca.crt, as cert-manager makes it, for the name "
-        "NAME-progress.NAMESPACE.svc: musterd then serves the endpoint; none without it",
+        description="a Secret of the type kubernetes.io/tls with ca.crt, for the name NAME-progress.NAMESPACE.svc; "
+        "no endpoint without it",
     )
     port: Port = Field(8443, description="port of the endpoint, and of its Service NAME-progress")
 
@@ -228,8 +219,7 @@ class NetworkPolicy(Strict):
     )
     member_namespaces: Object = Field(
         {},
-        description="LabelSelector of the namespaces whose pods may send their progress; empty: all, where any tenant's"
-        " pod that has the label of a member may connect",
+        description="LabelSelector of the namespaces whose pods may send their progress; all if empty",
     )
     api_server_ports: list[Port] = Field([443, 6443], min_length=1, description="ports of the API server")
     egress: list[Object] = Field([], description="more egress rules")
@@ -256,7 +246,7 @@ DESCRIPTIONS = {
     "http_names": "more Host names that lead to the page (an Ingress), separated by commas; those of the Service "
     "and addresses are known",
     "health_port": "port of the kubelet's probes in the pod",
-    "leader_elect": "one replica leads, the others are standbys (a Lease decides); false for a single replica",
+    "leader_elect": "one replica leads (a Lease decides); false for a single replica",
     "lease_name": "name of the Lease; that of all objects by default",
     "lease_namespace": "its namespace; the release's by default",
 }
@@ -302,7 +292,7 @@ class Values(Strict):
         "",
         pattern=f"{LABEL}|^$",
         max_length=40,
-        description="in place of musterd: every object is then called RELEASE-NAME, or RELEASE where that has it",
+        description="in place of musterd: every object is then called RELEASE-NAME",
     )
     fullname_override: str = Field(
         "",
@@ -310,7 +300,7 @@ class Values(Strict):
         max_length=50,
         description="name of every object, and of the Lease; musterd if empty",
     )
-    replicas: int = Field(2, ge=0, le=9, description="one leads, the others are standbys")
+    replicas: int = Field(2, ge=0, le=9, description="one leads")
     image: Image = Field(Image(), description="the image of musterd")
     settings: MusterdSettings = Field(  # type: ignore[valid-type]
         MusterdSettings(), description="the settings of `musterd --help`; null leaves a setting to the program"
@@ -325,8 +315,7 @@ class Values(Strict):
     external_url: str = Field(
         "",
         pattern=r"^(https?://[a-z0-9]([-a-z0-9.]*[a-z0-9])?(:[0-9]{1,5})?/?)?$",
-        description="address of the page from outside of the cluster, where another way than `ingress` leads there: "
-        "the runbook_url of the alerts begins with it, and the page answers by its host name",
+        description="address of the page from outside, where another way than `ingress` leads there",
     )
     tls: Tls = Field(Tls(), description="https for the page and the metrics")
     progress: Progress = Field(Progress(), description="where members send their progress, by Kubeflow's protocol")
@@ -349,13 +338,11 @@ class Values(Strict):
     anti_affinity: Literal["preferred", "required", "none"] = Field(
         "preferred", description="keep the replicas on different nodes"
     )
-    strategy: Object = Field(
-        {}, description="strategy of the Deployment; by default that of Kubernetes, or one that fits the other values"
-    )
+    strategy: Object = Field({}, description="strategy of the Deployment")
     host_network: bool = Field(
         False,
-        description="hostNetwork of the pods, where the API server or pods cannot be reached otherwise; Pod Security "
-        "then needs the profile `privileged`, and NetworkPolicies do not hold",
+        description="hostNetwork of the pods; needs the Pod Security profile `privileged`, and NetworkPolicies do "
+        "not apply",
     )
     init_containers: list[Object] = Field([], description="initContainers of the pods")
     affinity: Object = Field({}, description="affinity of the pods, in place of antiAffinity")

@@ -13,6 +13,8 @@ ITEM: Final = re.compile(r"^\s*(?:- |\d+\. )", re.MULTILINE)
 LINK: Final = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 END: Final = re.compile(r"[.?!](?=\s|$)|:\s*\n\s*\n|\n\s*\n")
 WORD: Final = re.compile(r"\w")
+MADE: Final = re.compile(r"(?<=\n)<!-- Made by .*?<!-- end of the table -->", re.DOTALL)
+"""The generated part of a page that is written by hand."""
 
 
 class Length(NamedTuple):
@@ -22,6 +24,8 @@ class Length(NamedTuple):
     sentences: int
     prose: int
     """Words of its sentences."""
+    generated: int = 0
+    """Words of its parts that are generated."""
 
     @property
     def average(self) -> float:
@@ -34,4 +38,5 @@ def measured(text: str) -> Length:
     prose = LINK.sub(r"\1", NO_PROSE.sub("\n\n", BLOCK.sub("\n\n", text)))
     counted = [sum(bool(WORD.search(word)) for word in each.split()) for each in END.split(ITEM.sub("\n\n", prose))]
     sentences = [words for words in counted if words]
-    return Length(len(text.split()), len(sentences), sum(sentences))
+    made = sum(len(part.split()) for part in MADE.findall(text))
+    return Length(len(text.split()), len(sentences), sum(sentences), made)

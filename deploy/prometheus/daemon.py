@@ -28,8 +28,7 @@ unless
             Threshold(
                 "seen",
                 "1d",
-                "A cluster of many is missed for so long after its musterd was scraped last; one of the list"
-                " prometheusRule.clusters for ever.",
+                "A cluster of many is missed for so long after its last scrape; one of prometheusRule.clusters always.",
             ),
         ),
         placed=False,

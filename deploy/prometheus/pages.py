@@ -1,7 +1,9 @@
 """docs/runbooks/README.md: the list of alerts, what can be set, and the recorded series, from the rows."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
+from typing import Final
 
 from deploy.prometheus.daemon import DAEMON
 from deploy.prometheus.experiments import EXPERIMENTS
@@ -15,45 +17,44 @@ _HEAD = f"""\
 <!-- {GENERATED_BY} -->
 # Alerts and their runbooks
 
-musterd serves this folder at `/runbooks/`, without a token. The annotation `runbook_url` of each alert leads there: by
-the chart's `externalUrl` or `ingress.host`, else by its Service, which opens within the cluster only
+`runbook_url` of each alert leads to its runbook: musterd serves this folder at `/runbooks/`, without a token. The
+address is the chart's `externalUrl` or `ingress.host`, else its Service within the cluster
 ([other ways](../chart.md#the-page-from-outside)).
+
+`critical` needs a person now, `warning` in working hours, `info` only the owner. The audience is who can mend it:
+`researcher`, the owner of the run, or `platform`. "by reason" is the audience of the [reason](../reasons.md#stuck).
 
 ## How to install them
 
-The Helm chart makes a PrometheusRule and a ServiceMonitor where the cluster has the Prometheus operator
-([chart](../chart.md)). Without it, give your Prometheus [muster.rules.yaml](../../deploy/prometheus/muster.rules.yaml)
-and the scrape job of [prometheus.yaml](../../deploy/prometheus/prometheus.yaml), and your Alertmanager the routes and
-inhibitions of [alertmanager.yaml](../../deploy/prometheus/alertmanager.yaml). The links of that rule file open within
-the cluster only: `python -m deploy.prometheus --runbooks https://muster.example.com/runbooks` writes your address.
-`honor_labels: true` is needed: without it the label `namespace` is that of musterd's pod. Exclude the ServiceMonitor
-and the PrometheusRule from an operator that enforces a namespace label
-(`excludedFromEnforcement`), for the same reason.
+The [chart](../chart.md) makes a PrometheusRule and a ServiceMonitor where the cluster has the Prometheus operator.
+Without it, give Prometheus [muster.rules.yaml](../../deploy/prometheus/muster.rules.yaml) and the scrape job of
+[prometheus.yaml](../../deploy/prometheus/prometheus.yaml), and Alertmanager the routes and inhibitions of
+[alertmanager.yaml](../../deploy/prometheus/alertmanager.yaml). `python -m deploy.prometheus --runbooks
+https://muster.example.com/runbooks` writes the rules with your address. The label `namespace` must stay that of the
+experiment: set `honor_labels: true`, and exclude both objects from an operator that enforces a namespace label
+(`excludedFromEnforcement`).
 
-With these files a frozen coordinator is reported within 30 s (10 s musterd, 5 s scrape, 5 s rules, 5 s Alertmanager);
-with the usual intervals of Prometheus and Alertmanager within 70 s. An alert about an experiment lasts for a minute
-after its cause (`keep_firing_for`, Prometheus 2.42 or newer), and for 15 minutes while no leader is heard.
-
-`critical` wants a person now, `warning` in working hours, `info` only the owner. `audience` is `researcher` for what
-the owner of the run can fix, and `platform` for what those who run the cluster can. "by reason" is the audience of the
-[reason](../reasons.md#stuck).
+With these files a frozen coordinator is reported within 30 s, with the usual intervals within 70 s. An alert about an
+experiment continues for a minute after its cause (Prometheus 2.42), and for 15 minutes without a leader.
 
 ## To silence an alert
 
-Silence an alert by its experiment, not by its name. Each runbook ends with the labels:
+Silence one subject, not the name of an alert, by the labels that are stated below:
 
 ```console
 amtool silence add --duration=2h --comment="why, and who looks at it" alertname=NAME namespace=NAMESPACE experiment=NAME
 ```
 
 ## The alerts
+
+Each with severity, audience, and the time for which its cause must last.
 """
 
 _SET = """
 ## What can be set
 
-With the chart, everything below `prometheusRule` in its values; without it, edit a copy of the rule file. Each alert
-has `enabled`, `severity`, `for` and `labels`, and some have thresholds:
+With the chart, everything below `prometheusRule`; without it, edit a copy of the rule file. Each alert has `enabled`,
+`severity`, `for` and `labels`. Some have thresholds (default in parentheses), below `prometheusRule.alerts`:
 """
 
 _RECORDED = """
@@ -62,13 +63,20 @@ _RECORDED = """
 Those of waste exist for 5m, 30m, 1h, 2h, 6h, 1d and 3d.
 """
 
-_TESTED = """
-## How they are tested
-
-`python -m tests.deploy.prometheus` plays every alert through `promtool test rules`. `pytest -m cluster
-tests/deploy/prometheus/live` freezes the coordinator of a real JAX gang and prints the seconds until the webhook
-arrives. `make fleet` plays the faults of a fleet of 1,000 runs and judges incidents and notifications.
-"""
+RUN: Final = ("namespace", "experiment")
+_MUSTERD: Final = ("job",)
+SILENCED: Final[dict[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("MusterIncident", "MusterIncidentLasts"), ("kind", "subject")),
+    "MusterNodeSuspect": ("node",),
+    "MusterSameFailureEnded": ("verdict",),
+    **dict.fromkeys((alert.name for alert in DAEMON), _MUSTERD),
+    "MusterWatchStale": ("resource",),
+    "MusterStandbyStale": ("instance",),
+    "MusterRightsMissing": ("verb", "resource"),
+    "MusterInternalErrors": ("place",),
+    **dict.fromkeys((alert.name for alert in SLO), ("namespace",)),
+}
+"""The labels that name the subject of an alert, where that is not one run."""
 
 WINDOW = re.compile(r"(?<=wasted:ratio_rate)\w+|(?<=wasted_accelerators:ratio_rate)\w+")
 """The window of a recording of the objective, of which the page shows the first."""
@@ -76,37 +84,37 @@ WINDOW = re.compile(r"(?<=wasted:ratio_rate)\w+|(?<=wasted_accelerators:ratio_ra
 
 def index() -> str:
     """The whole page."""
-    return "\n".join([_HEAD, *_alerts(), _SET, *_thresholds(), _RECORDED, *_recordings(), _TESTED])
+    return "\n".join([_HEAD, *_alerts(), _SET, *_thresholds(), _RECORDED, *_recordings()])
 
 
 def _alerts() -> Iterator[str]:
     parts = (
-        ("About incidents:", INCIDENTS),
-        ("About experiments, and runs of other controllers:", EXPERIMENTS),
-        ("About what only another controller can fix, and does not:", WATCHED),
-        ("About musterd itself:", DAEMON),
-        ("About the objective of goodput, where [it is switched on](../goodput.md#an-objective):", SLO),
+        ("Incidents", INCIDENTS),
+        ("Experiments, and runs of other controllers", EXPERIMENTS),
+        ("What only another controller can mend", WATCHED),
+        ("musterd itself", DAEMON),
+        ("The [objective](../goodput.md#an-objective) of goodput", SLO),
     )
     for title, alerts in parts:
-        yield from (title, "", "| alert | severity | audience | for |", "|---|---|---|---|")
+        usual, _ = Counter(SILENCED.get(alert.name, RUN) for alert in alerts).most_common(1)[0]
+        yield from (f"{title}; silence by {' and '.join(usual)} unless stated:", "")
         for alert in alerts:
             who = alert.audience or "by reason"
-            row = (f"[{alert.name}]({alert.name}.md)", alert.severity, who, alert.hold)
-            yield f"| {' | '.join(row)} |"
+            labels = SILENCED.get(alert.name, RUN)
+            other = "" if labels == usual else f" (silence by {' and '.join(labels)})"
+            yield f"- [{alert.name}]({alert.name}.md){other}: {alert.severity}, {who}, {alert.hold}"
         yield ""
 
 
 def _thresholds() -> Iterator[str]:
-    yield from ("| value below `prometheusRule.alerts` | default | what it is |", "|---|---|---|")
     for alert in (*EXPERIMENTS, *WATCHED, *DAEMON):
         for each in alert.thresholds:
-            yield f"| `{alert.name}.{each.name}` | `{each.value}` | {each.meaning} |"
+            yield f"- `{alert.name}.{each.name}` (`{each.value}`): {each.meaning}"
 
 
 def _recordings() -> Iterator[str]:
-    yield from ("| series | what it is |", "|---|---|")
     seen = set()
     for row in (*RECORDINGS, OWNERS, *SLO_RECORDINGS):
         if (stem := WINDOW.sub("", row.name)) not in seen:
-            yield f"| `{row.name}` | {row.meaning} |"
+            yield f"- `{row.name}`: {row.meaning}"
         seen.add(stem)

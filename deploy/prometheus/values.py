@@ -36,21 +36,18 @@ def schema() -> dict[str, Any]:
         "runbookUrl": {
             "type": "string",
             "pattern": rf"^({SITE})?$",
-            "description": "Where docs/runbooks is published; /<alert>.md follows. musterd's page leads there, too. "
-            "Empty: musterd serves them itself, at externalUrl or ingress.host, or else, from within the cluster only, "
-            "at its Service.",
+            "description": "Where docs/runbooks is published, instead of musterd's own.",
         },
         "job": {"type": "string", "description": "The job label of musterd's scrape; empty: the name of its Service."},
         "clusterLabel": {
             "type": "string",
             "pattern": "^[a-zA-Z_][a-zA-Z0-9_]*$",
-            "description": "The label that names the cluster where one Prometheus, or one ruler, has several: every "
-            "rule and dashboard keeps it. Where series have none nothing changes.",
+            "description": "The label that names the cluster where one Prometheus has several.",
         },
         "clusters": {
             "type": "array",
             "items": {"type": "string", "pattern": r"^[^\"\\\\{}]+$"},
-            "description": "Clusters that must have a musterd: each is missed even if none was ever scraped there.",
+            "description": "Clusters that must have a musterd, even if none was ever scraped there.",
         },
         "slo": _object(
             {
@@ -60,13 +57,12 @@ def schema() -> dict[str, Any]:
                     "exclusiveMinimum": 0,
                     "exclusiveMaximum": 1,
                     "pattern": r"^(0?\.[0-9]*[1-9][0-9]*|[1-9][0-9]?(\.[0-9]+)?%)$",
-                    "description": "The share of the time of runs that is not to be wasted: stuck, in recovery, lost. "
-                    "A number, or a text like 0.95 or 95%. Below 0.94 the fastest burn rate cannot be reached.",
+                    "description": "The share of the time of runs that is not wasted (stuck, recovery, lost): "
+                    "0.95 or 95%. Below 0.94 the fast alert cannot fire.",
                 },
                 "weight": {
                     "enum": ["time", "accelerators"],
-                    "description": "What a run counts by: its time, or its time multiplied by the accelerators that "
-                    "it holds. With accelerators, runs that hold none do not count.",
+                    "description": "What a run counts by: its time, or its time multiplied by its accelerators.",
                 },
             },
             "Recordings of wasted time by namespace, and alerts at how fast it uses the objective up.",

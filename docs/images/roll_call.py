@@ -53,11 +53,11 @@ class Recorder:
         self.muster = str(Path(sys.executable).with_name("muster"))
         self.environment["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
 
-    def run(self, command: str, *, check: bool = True) -> str:
+    def run(self, command: str) -> str:
         """What a command prints."""
         program = [self.muster, *command.split()[1:]]
         done = subprocess.run(program, env=self.environment, cwd=ROOT, capture_output=True, text=True, check=False)
-        if check and done.returncode:
+        if done.returncode:
             raise SystemExit(f"{command} exits with {done.returncode}\n{done.stdout}{done.stderr}")
         return done.stdout
 
@@ -97,7 +97,6 @@ def scene(shell: Recorder, address: str) -> None:
     shell.record("running", "muster get train", "Running")
     shell.run("muster local kill train --rank 2")
     shell.run("muster wait train --for Restarting --timeout 1m")
-    shell.record("restarting", "muster get train", "Restarting")
     shell.run("muster wait train --timeout 4m")
     shell.record("restarted", "muster explain train", "Epoch 0 ended because rank 2")
     shell.run("muster submit examples/jax/missing-rank.yaml --name missing-rank")
@@ -110,9 +109,6 @@ def scene(shell: Recorder, address: str) -> None:
     shell.record("stuck-explained", "muster explain missing-rank", "stuck (RanksMissing)")
     if taking.wait(timeout=60) or "Assembling" not in shell.run("muster get missing-rank"):
         raise SystemExit("the pictures of the page were taken too late. Run it again")
-    shell.run("muster wait missing-rank --timeout 2m", check=False)
-    shell.record("ended", "muster explain missing-rank", "Failed")
-    shell.record("list", "muster list", "AssemblyDeadlineExceeded")
 
 
 if __name__ == "__main__":

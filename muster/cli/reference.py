@@ -2,6 +2,7 @@
 
 import inspect
 import sys
+from collections import Counter
 from collections.abc import Iterator
 
 import click
@@ -13,8 +14,7 @@ _INTRODUCTION = """\
 <!-- Made by `python -m muster.cli.reference` from muster/cli and muster/daemon/settings.py. Do not edit. -->
 # Commands
 
-`--help` of a verb has more. Results go to standard output, messages to standard error. `-o json` and
-`-o yaml` print data for programs. Colors are for terminals only, and not where `NO_COLOR` is set.
+`--help` of a verb has more. Results go to standard output, messages to standard error. `NO_COLOR` turns colors off.
 
 | exit status | meaning |
 |---|---|
@@ -28,28 +28,29 @@ _INTRODUCTION = """\
 | 130 | interrupted |
 
 The verbs that need a cluster take `--kubeconfig`, `--context` and `-n`. Without them they use what `kubectl` would
-use; where nothing is configured, the cluster of `muster local up`, if it runs. A wait of more than 2 s is named on
-standard error.
+use, else the cluster of `muster local up`.
 
-**Shell completion** of verbs, options, their values and the names of experiments: put the line of your shell into its
-start-up file.
+**Shell completion**: put the line of your shell into its start-up file.
 
 ```
 eval "$(_MUSTER_COMPLETE=bash_source muster)"                 # ~/.bashrc (bash 4.4 or newer)
 eval "$(_MUSTER_COMPLETE=zsh_source muster)"                  # ~/.zshrc, after compinit
 _MUSTER_COMPLETE=fish_source muster | source                  # ~/.config/fish/completions/muster.fish
 ```
+
+Options of several verbs:
 """
 
 _MUSTERD = """
 ## musterd
 
 The daemon. Every setting is a flag, an environment variable, or a key of the YAML file that `MUSTER_CONFIG` names; the
-first of these that has it wins. The key is the variable's name without `MUSTER_`, in lower case.
+first of these that has it wins. The variable of `--http-port` is `MUSTER_HTTP_PORT`, its key `http_port`. The default
+follows the flag.
 
-| flag | variable | default | meaning |
-|---|---|---|---|
 """
+
+SHARED = 3  # verbs with the same option, from which on it is explained once
 
 _EXPLAINED: frozenset[str | None] = frozenset(("kubeconfig", "context", "namespace"))
 """Options that the introduction explains for the verbs that have all of them."""
@@ -57,36 +58,41 @@ _EXPLAINED: frozenset[str | None] = frozenset(("kubeconfig", "context", "namespa
 
 def cli_reference() -> str:
     """The whole page."""
-    verbs = "".join(f"\n{section}" for section in _sections(muster, click.Context(muster, info_name="muster")))
-    return _INTRODUCTION + verbs + _MUSTERD + "".join(_settings())
+    found = list(_commands(muster, click.Context(muster, info_name="muster")))
+    times = Counter(line for each in found for line in set(_options(*each)))
+    shared = frozenset(line for line, many in times.items() if many >= SHARED)
+    verbs = "".join(f"\n{_section(*each, shared)}" for each in found)
+    return "\n".join((_INTRODUCTION, *sorted(shared), verbs)) + _MUSTERD + "".join(_settings())
 
 
-def _sections(group: click.Group, above: click.Context) -> Iterator[str]:
-    """One section for each command of a group, in order."""
+def _commands(group: click.Group, above: click.Context) -> Iterator[tuple[click.Command, click.Context]]:
+    """Yield each command of a group and of the groups in it, in order."""
     for name in group.list_commands(above):
         command = group.get_command(above, name)
         assert command is not None
         context = click.Context(command, info_name=name, parent=above)
-        yield _section(command, context)
+        yield command, context
         if isinstance(command, click.Group):
-            yield from _sections(command, context)
+            yield from _commands(command, context)
 
 
-def _section(command: click.Command, context: click.Context) -> str:
+def _section(command: click.Command, context: click.Context, shared: frozenset[str]) -> str:
     level = "#" * len(context.command_path.split())
     lines = [f"{level} {context.command_path}", ""]
-    lines += [inspect.cleandoc(command.help or "").replace("\b", "").partition("\n\n")[0], ""]
+    lines += [inspect.cleandoc(command.help or "").replace("\b", "").strip().partition("\n\n")[0], ""]
     arguments = [p.make_metavar(context) for p in command.params if isinstance(p, click.Argument)]
     if not isinstance(command, click.Group):
-        lines += ["```", " ".join((context.command_path, "[OPTIONS]", *arguments)), *_examples(command), "```", ""]
-    names = {p.name for p in command.params}
-    explained = _EXPLAINED if names >= _EXPLAINED else frozenset()
-    options = [p for p in command.params if isinstance(p, click.Option) and p.name not in explained]
-    if options:
-        lines += ["| option | meaning |", "|---|---|"]
-        lines += [f"| {_option_text(option, context)} | {option.help} |" for option in options]
-        lines.append("")
-    return "\n".join(lines)
+        lines += ["```", " ".join((context.command_path, *arguments)), *_examples(command), "```", ""]
+    own = [line for line in _options(command, context) if line not in shared]
+    return "\n".join((*lines, *own, *[""] * bool(own)))
+
+
+def _options(command: click.Command, context: click.Context) -> Iterator[str]:
+    """Yield a line for each option but those that the introduction explains."""
+    explained = _EXPLAINED if {p.name for p in command.params} >= _EXPLAINED else frozenset()
+    for option in command.params:
+        if isinstance(option, click.Option) and option.name not in explained:
+            yield f"- {_option_text(option, context)}: {option.help}"
 
 
 def _examples(command: click.Command) -> list[str]:
@@ -95,20 +101,17 @@ def _examples(command: click.Command) -> list[str]:
 
 
 def _option_text(option: click.Option, context: click.Context) -> str:
-    names = ", ".join(f"`{name}`" for name in option.opts)
-    if option.is_flag:
-        return names
     value = "N" if isinstance(option.type, click.IntRange) else option.make_metavar(context)
-    return f"{names} `{value}`".replace("|", "\\|")
+    return ", ".join(f"`{name}`" for name in option.opts) + ("" if option.is_flag else f" `{value}`")
 
 
 def _settings() -> Iterator[str]:
     for name, field in Settings.model_fields.items():
         flag = f"--{name.replace('_', '-')}"
-        default = "" if field.default in (None, "") else f"`{field.default}`"
+        default = "" if field.default in (None, "") else f" `{field.default}`"
         if isinstance(field.default, bool):
-            flag, default = f"{flag}`, `--no-{flag[2:]}", "on" if field.default else "off"
-        yield f"| `{flag}` | `MUSTER_{name.upper()}` | {default} | {field.description} |\n"
+            flag, default = f"{flag}`, `--no-{flag[2:]}", " on" if field.default else " off"
+        yield f"- `{flag}`{default}: {field.description}\n"
 
 
 if __name__ == "__main__":

@@ -65,73 +65,66 @@ class Settings(BaseSettings):
         "",
         pattern=_SHARD,
         max_length=63,
-        description="name of this musterd among several of one cluster, each for namespaces of its own: its "
-        "pages show it, and the chart gives its series and alerts the label shard; none if empty",
+        description="name of this musterd among several of one cluster, each for namespaces of its own; series and "
+        "alerts get it as the label shard",
     )
-    http_host: str = Field(
-        "127.0.0.1", description="address of the server of metrics and the roll-call page; 0.0.0.0 in a pod"
-    )
+    http_host: str = Field("127.0.0.1", description="address of metrics and page; 0.0.0.0 in a pod")
     http_port: int = Field(8080, ge=0, le=65535, description="its port; 0 picks a free one")
     http_authentication: Literal["auto", "always"] = Field(
         "auto", description="auto asks readers for a token of the cluster unless http-host is a loopback address"
     )
     http_tls_cert: Path | None = Field(
         None,
-        description="PEM file of a certificate with its chain: the server of metrics and page then speaks https only; "
-        "files that change are loaded again",
+        description="PEM file of a certificate with its chain: metrics and page are then https only; files that "
+        "change are loaded again",
     )
     http_tls_key: Path | None = Field(None, description="PEM file of its key")
-    http_names: str = Field(
-        "", description="Host names it is reached by (a Service, an Ingress), separated by commas; addresses are known"
-    )
+    http_names: str = Field("", description="Host names of it (a Service, an Ingress), separated by commas")
     runbook_url: str = Field(
         SERVED,
         pattern=rf"^({SITE}|{SERVED})?$",
-        description="where the runbooks are, to which the page leads from each reason of Stuck and each cause: "
-        "musterd's own, or a site of yours with docs/runbooks; no links if empty",
+        description="where the runbooks are, to which the page links: musterd's own, or a site of yours with "
+        "docs/runbooks; no links if empty",
     )
     health_host: str = Field("0.0.0.0", description="address of the listener for the kubelet's probes")  # noqa: S104
     health_port: int | None = Field(
         None,
         ge=0,
         le=65535,
-        description="its port: /livez and /readyz apart from all other readers; without one http-port alone has them",
+        description="its port for /livez and /readyz; http-port by default",
     )
     progress_host: str = Field("0.0.0.0", description="address of the progress endpoint for members")  # noqa: S104
     progress_port: int | None = Field(
         None,
         ge=0,
         le=65535,
-        description="its port: members of experiments with progressEndpoint send their progress there, by Kubeflow's "
-        "protocol; without one there is no such endpoint",
+        description="its port, for members of experiments with progressEndpoint; no endpoint without one",
     )
     progress_url: str = Field(
         "",
         pattern=r"^(https://[A-Za-z0-9.:\[\]-]+)?$",
-        description="https address of the endpoint as members reach it, without a path: that of its Service",
+        description="https address of the endpoint's Service, without a path",
     )
     progress_tls_cert: Path | None = Field(
-        None, description="PEM file of its certificate with its chain; http-tls-cert if it has none of its own"
+        None, description="PEM file of its certificate with its chain; http-tls-cert by default"
     )
     progress_tls_key: Path | None = Field(None, description="PEM file of its key")
-    progress_ca: Path | None = Field(
-        None, description="PEM file of the authority of that certificate, which members are given to verify it"
-    )
+    progress_ca: Path | None = Field(None, description="PEM file of that certificate's authority, for members")
     progress_address: str = Field(
         "",
         pattern=r"^[0-9A-Fa-f.:]*$",
-        description="IP address at which other musterds reach this one's endpoint: a standby passes posts on",
+        description="IP address of this endpoint for standbys, which forward posts",
     )
     kueue: bool = Field(
         False, description="queue Experiments that have the label kueue.x-k8s.io/queue-name with Kueue (v1beta2)"
     )
     node_labels: bool = Field(
-        False, description="read the labels of nodes that name a rack, a pool or a zone, to name these in incidents"
+        False, description="read the labels of nodes that name a rack, pool or zone, for incidents"
     )
     node_history: bool = Field(
         False,
-        description="store the history of nodes in the ConfigMap LEASE-NAME-nodes of lease-namespace, for the leaders "
-        "that follow; without it each leader begins with an empty one",
+        description="store the history of nodes in the ConfigMap LEASE-NAME-nodes of lease-namespace, for later "
+        "leaders",
     )
     log_format: Literal["auto", "json", "pretty"] = Field(
         "auto", description="auto is pretty on a terminal and JSON elsewhere"
@@ -143,16 +136,14 @@ class Settings(BaseSettings):
         32,
         ge=1,
         le=1024,
-        description="requests at the same time for one namespace alone; four times as many for all namespaces",
+        description="concurrent requests for one namespace alone; four times as many for all",
     )
     watch_silence: Seconds = Field(
         ReflectorSettings().silence,
-        description="seconds without a byte after which a watch is opened again; bookmarks come every 60, if not late",
+        description="seconds without a byte after which a watch is opened again",
     )
     shutdown_timeout: Seconds = Field(20.0, description="seconds all stages of a shutdown may take together")
-    leader_elect: bool = Field(
-        False, description="run beside other musterds: one leads, the others are standbys (a Lease decides)"
-    )
+    leader_elect: bool = Field(False, description="run beside other musterds: one leads (a Lease decides)")
     lease_name: str = Field("musterd", pattern=NAME, max_length=253, description="name of the Lease")
     lease_namespace: str = Field(
         "",
@@ -164,16 +155,14 @@ class Settings(BaseSettings):
         15.0, le=LONGEST, description="seconds without a renewal after which another daemon takes the Lease"
     )
     renew_deadline: Seconds = Field(
-        10.0, description="seconds after its last renewal at which a leader has ended all work; below lease-duration"
+        10.0, description="seconds after its last renewal at which a leader has stopped all work; below lease-duration"
     )
-    retry_period: Seconds = Field(
-        2.0, description="seconds between two renewals, or two looks at the Lease; at most half of renew-deadline"
-    )
+    retry_period: Seconds = Field(2.0, description="seconds between two renewals; at most half of renew-deadline")
     run_kinds: str = Field(
         "jobsets",
         pattern=r"^[a-z]+(,[a-z]+)*$",
-        description="kinds to run beside Experiments, separated by commas: jobsets (those with managedBy "
-        "muster.dev/muster), jaxjobs (all that name no other manager); each from when its CRD is served; or none",
+        description="kinds to run beside Experiments, separated by commas: jobsets (with managedBy "
+        "muster.dev/muster), jaxjobs (that name no other manager); or none",
     )
     otlp_endpoint: str = Field(
         "",
@@ -183,34 +172,33 @@ class Settings(BaseSettings):
     )
     alone: bool = Field(
         False,
-        description="no other controller runs in this cluster, as on the local one: an object of a watched kind that "
-        "has no pods is shown as run by nothing, with what to do",
+        description="no other controller runs in this cluster: an object of a watched kind without pods shows that "
+        "nothing runs it",
     )
     watch_kinds: str = Field(
         "",
         pattern=r"^([a-z]+(,[a-z]+)*)?$",
-        description="kinds of runs of other controllers to watch over, by their plurals separated by commas; pods are "
-        "those with the label muster.dev/observe; all; nothing if empty. Nothing is ever written to them",
+        description="kinds of runs of other controllers to watch, by their plurals separated by commas, or all; pods "
+        "are those with the label muster.dev/observe",
     )
     accelerators: str = Field(
         DEFAULT,
         pattern=PATTERN,
         max_length=2000,
-        description="extended resources that count as accelerators, separated by commas; a * at the beginning or end "
-        "of a name matches anything",
+        description="extended resources that count as accelerators, separated by commas; a name may begin or end "
+        "with *",
     )
     owner_labels: str = Field(
         "",
         pattern=OWNERS,
         max_length=2000,
-        description="labels of runs that name their owners, separated by commas, at most eight: team is the label "
-        "label_team of muster_experiment_info, and of the alerts of the chart (docs/platform.md)",
+        description="labels of runs that name their owners, separated by commas, at most eight (docs/platform.md)",
     )
     retention: str = Field(
         "",
         max_length=LONGEST_RETENTION,
-        description="how long finished Experiments without ttlAfterFinished stay, such as 30d,ci=12h,archive=keep: 30 "
-        "days, in the namespace ci 12 hours, in archive until they are deleted; all stay if empty",
+        description="how long finished Experiments without ttlAfterFinished stay, such as 30d,ci=12h,archive=keep; "
+        "all stay if empty",
     )
     uvloop: bool = Field(True, description="use uvloop where it is installed")
 

@@ -12,7 +12,7 @@ live as long as the process, and carry labels from small closed sets only; the o
 
 from muster.api.manifest.operators import operators
 from muster.metrics.rows import daemon, experiment, fleet, incident
-from muster.metrics.rows.row import Lean, Section
+from muster.metrics.rows.row import Section
 
 SETTLED = 600.0
 """Seconds after a start, a restart or the end of Stuck, from which on an experiment is well."""
@@ -45,29 +45,24 @@ INVALID = "_invalid"
 OTHER = "_other"
 """Overflow label value, used once a metric has LABEL_SETS label sets, and a counter NAMESPACES namespaces."""
 
-LEAN = ", ".join(
-    row.name + ("*" if row.lean < Lean.ALWAYS else "") for row in experiment.ROWS if row.lean is not Lean.NEVER
-)
-"""What alerts and rules read of an experiment."""
+ONE_RUN = "Each experiment"
+"""The section whose rows all have the labels of an experiment."""
 
 SECTIONS = (
     Section("All experiments", "Sums that stay small however many experiments there are.", fleet.ROWS),
     Section(
-        "Each experiment",
-        "Read from the state at every scrape: the series of an experiment begin and end with it, and their labels do "
-        "not change meanwhile. What is one of several (phase, state, cause, reason, action) has a series for each, "
-        "with zeros. Only muster_experiment_hang_info has a text. A suspended experiment has no ranks.\n\n"
-        "One that is well (Running, with all ranks, and not Stuck, each for 10 minutes) has no zeros of what is one of "
-        "several: about 25 series instead of 80. Where more than "
-        f"{LEAN_RUNS:,} are unfinished, it has only what alerts and rules read, about 9: {LEAN}; of those with a star "
-        "only what is not 0, and no coordinator that serves. "
-        "One that is no longer well has all of them with the next scrape. They are so for at most "
-        f"{WHOLE_RUNS} experiments, the stuck ones first; the others have what a healthy one has, what is wrong, "
-        "and the zeros of what was."
-        "\n\nA finished one keeps two series for an hour: its info, and the phase in which it ended, without the zeros "
-        f"of the others. So do at most {MOST_FRESH:,} of them. A scrape "
-        f"holds at most {SERIES:,} of these series; unfinished experiments beyond that have none and "
-        "are counted in muster_experiments_unreported, those that are stuck last.",
+        ONE_RUN,
+        "Each but the last has the labels `namespace` and `experiment` too. The series of an experiment begin and end "
+        "with it, and their labels do not change. Of several values (phase, state, cause, reason, action) each has a "
+        "series, with zeros. A suspended experiment has no ranks.\n\n"
+        "A healthy one (Running, with all ranks, and not Stuck, each for 10 minutes) omits these zeros: about 25 "
+        f"series instead of 80. Where more than {LEAN_RUNS:,} are unfinished, it has only what alerts and rules read, "
+        "about 9: those with a star; with two stars only what is not 0. One that is no longer healthy has all with the "
+        f"next scrape, for at most {WHOLE_RUNS} experiments, stuck ones first; more have what is wrong, and the zeros of "
+        "past reasons.\n\n"
+        f"A finished one keeps its info and its last phase for an hour; at most {MOST_FRESH:,} do. A scrape holds at "
+        f"most {SERIES:,} of these series. Unfinished experiments beyond that have none and are counted in "
+        "muster_experiments_unreported; stuck ones are omitted last.",
         (*experiment.ROWS, experiment.UNREPORTED),
     ),
     Section(

@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import re
 from typing import Any
 
 import celpy
@@ -124,7 +125,7 @@ def test_every_frozen_field_has_a_rule() -> None:
 def test_the_page_has_the_table() -> None:
     page = manifest_reference()
     for name, field in EDITS.items():
-        assert f"| `spec.{name}` | {field.edit} | {field.about} |" in page
+        assert re.search(rf"^\| {field.edit} \| .*`spec\.{name}`.* \| {re.escape(field.about)} \|$", page, re.MULTILINE)
 
 
 def shape(**fields: Any) -> str:

@@ -44,8 +44,8 @@ def test_every_field_of_the_status_is_described_where_the_page_leads() -> None:
     assert fields_with(ExperimentStatus, "status")
     for path, description in fields_with(ExperimentStatus, "status"):
         assert description
-        assert f"| `{path}` |" in page
-        assert f"| {description} |" in page
+        assert f"- `{path}` (" in page
+        assert f"): {description}\n" in page
 
 
 def fields_with(struct: type[msgspec.Struct], path: str) -> list[tuple[str, str]]:

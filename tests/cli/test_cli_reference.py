@@ -22,5 +22,5 @@ def test_every_verb_and_every_setting_has_its_line() -> None:
     for verb in (*VERBS, "local up", "local down", "local status", "local kill"):
         assert f"# muster {verb}\n" in page
     for setting in Settings.model_fields:
-        assert f"`MUSTER_{setting.upper()}`" in page
+        assert f"\n- `--{setting.replace('_', '-')}`" in page
     assert "\b" not in page

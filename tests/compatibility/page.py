@@ -1,4 +1,4 @@
-"""docs/compatibility.md, written from the tables: ``python -m tests.compatibility.page > docs/compatibility.md``.
+"""The report of compatibility, written from the tables: ``python -m tests.compatibility.page`` prints it.
 
 ``--all`` prints what Muster does with each field instead, and the test that shows it.
 """
@@ -17,7 +17,7 @@ Written by `python -m tests.compatibility.page` from the tables in `tests/compat
 What works of AIchor, JobSet and Kubeflow's JAXJob, and what is refused, with the words of the refusal. The fields of
 JobSet and JAXJob are those of objects that Muster runs as they are.
 """
-_MORE = ", as [JobSet objects](operators/jobset-objects.md) describes"
+_MORE = ", as [JobSet objects](../../docs/operators/jobset-objects.md) describes"
 
 
 def page() -> str:

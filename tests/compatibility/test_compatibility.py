@@ -74,4 +74,4 @@ def test_the_base_of_a_section_is_read_and_its_rows_differ(section: Section) -> 
 
 @pytest.mark.drift
 def test_the_page_is_written_from_the_table() -> None:
-    assert (ROOT / "docs" / "compatibility.md").read_text(encoding="utf-8") == page()
+    assert (ROOT / "tests" / "compatibility" / "README.md").read_text(encoding="utf-8") == page()

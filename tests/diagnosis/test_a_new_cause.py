@@ -93,8 +93,8 @@ def test_explain_has_it_with_evidence_and_next_step(said: dict[str, Any]) -> Non
 
 
 def test_the_page_of_the_docs_has_its_row(said: dict[str, Any]) -> None:
-    assert "| `DiskFull` | The disk of its node is full. | free the disk" in said["docs"]
-    assert "| `DiskFilled` (`Crashed`) |" in said["docs"]
+    assert "- `DiskFull`: The disk of its node is full. **Do:** free the disk" in said["docs"]
+    assert "- `DiskFilled` (`Crashed`): " in said["docs"]
 
 
 @pytest.mark.parametrize(

@@ -15,21 +15,15 @@ RUN_BY: Final[dict[tuple[str, str], str]] = {
         "helm upgrade muster",
     ): "tests/real/situations/test_chart.py::test_an_upgrade_changes_the_kind_and_uninstalling_keeps_it",
     ("guide.md", "make setup"): LOCAL,
-    ("guide.md", ". .venv/bin/activate"): LOCAL,
-    ("guide.md", "kind: AIchorManifest"): MANIFESTS,
-    ("guide.md", "from muster.jax import initialize"): "tests/jax/test_initialize.py",
-    ("guide.md", "jax.distributed.initialize("): "tests/docs/test_researcher_page.py",
     ("platform.md", "kubectl apply -f deploy/readers.yaml"): "tests/real/situations/test_readers.py",
     ("runbooks/", "kubectl"): "tests/deploy/prometheus/test_runbooks.py",
     ("runbooks/", "muster"): "tests/deploy/prometheus/test_runbooks.py",
-    ("guide.md", "muster submit manifest.yaml --wait"): "tests/docs/test_researcher_page.py",
     ("guide.md", "muster list --phase Succeeded"): "tests/cli/test_delete_and_prune.py",
     ("guide.md", "muster logs train"): "tests/cli/test_verbs_on_a_cluster.py",
     ("other-kinds.md", "note: spec.types"): LOCAL,
     ("pod-template.md", "apiVersion: muster.dev/v1alpha1"): MANIFESTS,
     ("policies.md", "apiVersion: muster.dev/v1alpha1"): MANIFESTS,
     ("policies.md", "kind: AIchorManifest"): MANIFESTS,
-    ("operators/kuberay.md", "apiVersion: muster.dev/v1alpha1"): MANIFESTS,
 }
 NOT_RUN: Final[dict[tuple[str, str], str]] = {
     ("architecture.md", "Kubernetes watch streams"): "a drawing",
@@ -38,13 +32,9 @@ NOT_RUN: Final[dict[tuple[str, str], str]] = {
         "dashboards.md",
         "kubectl create configmap",
     ): "needs a Grafana; the chart's ConfigMaps of the same files are tested",
-    (
-        "dashboards.md",
-        "make pictures",
-    ): "three minutes; tests/deploy/grafana/test_live.py puts the same queries to the same world",
     ("platform.md", "- job_name: musterd"): "a short form of deploy/prometheus/prometheus.yaml, which promtool checks",
-    ("real-control-plane.md", "make real"): "20 minutes; it is the proof itself",
+    ("development.md", "make real"): "20 minutes; it is the proof itself",
     ("runbooks/README.md", "amtool silence add"): "needs an Alertmanager",
 }
-GENERATED: Final = {"compatibility.md", "reasons.md", "cli.md", "manifest-reference.md", "metrics.md"}
+GENERATED: Final = {"reasons.md", "cli.md", "manifest-reference.md", "metrics.md"}
 """Pages whose source is tested instead."""

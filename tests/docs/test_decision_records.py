@@ -11,7 +11,7 @@ RECORDS = sorted((DOCS / "adr").glob("[0-9]*.md"))
 SOURCES = sorted(file for folder in ("muster", "deploy") for file in (DOCS.parent / folder).rglob("*.py"))
 NAMED = re.compile(r"`((?:muster|tests|benchmarks|deploy|docs|examples|\.ci)/[^`\s]*)`")
 LINK = re.compile(r"\[(?:ADR )?(\d+)\]\((?:\.\./)?(?:adr/)?(\d{4})-")
-LINE = re.compile(r"^\| (\d+) \| [^|]+ \| [^|]+ \|$", re.MULTILINE)
+LINE = re.compile(r"^- (\d+): \S.*$", re.MULTILINE)
 WORDS = 250
 """Words of a page at most."""
 

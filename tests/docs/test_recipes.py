@@ -108,7 +108,7 @@ def test_a_metric_is_a_row_and_a_line_and_its_alert_is_a_row(copy: Copy) -> None
     copy.add("muster/metrics/rows/experiment.py", "    GENERATION,\n", before="    COORDINATOR_UP,\n")
     line = "    text.add(rows.GENERATION, record.generation)\n"
     copy.add("muster/metrics/series.py", line, before="    text.add(rows.GANG_RESTARTS, record.gang_restarts)\n")
-    assert "| `muster_experiment_generation` | gauge |" in copy.run("-m", "deploy.metrics_page")
+    assert r"- `muster_experiment_generation`\* (gauge): " in copy.run("-m", "deploy.metrics_page")
     alert = (
         '    Alert("MusterEdited", "max by (namespace, experiment) (muster_experiment_generation) > @most",\n'
         '        Severity.WARNING, f"{ONE}: its spec was edited.", "Somebody edits it.", hold="4m",\n'

@@ -161,7 +161,7 @@ def test_render_gives_every_member_the_hosts_of_all(known: dict[str, Any]) -> No
 def test_the_pages_have_both(known: dict[str, Any]) -> None:
     assert "## spec.types: mpi\n" in known["reference"]
     assert "`spec.types.launcher`" in known["reference"]
-    assert "| `tfjobs` | `tfjob/NAME` | all TFJobs | by type and replica index | one |" in known["page"]
+    assert "- `tfjobs`: `tfjob/NAME`, all TFJobs; by type and replica index\n" in known["page"]
 
 
 def test_counters_of_the_operator_begin_at_0_within_the_budget(known: dict[str, Any]) -> None:

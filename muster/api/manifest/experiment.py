@@ -36,7 +36,7 @@ class Startup(Shape):
 
     order: Literal["AllAtOnce", "CoordinatorFirst"] = Field(
         "AllAtOnce",
-        description="AllAtOnce creates every pod together; CoordinatorFirst waits until the coordinator serves.",
+        description="CoordinatorFirst creates other pods when the coordinator serves.",
     )
 
 
@@ -62,28 +62,24 @@ class ExperimentSpec(AIchorSpec):
     )
     ttl_after_finished: Wait | None = Field(
         None,
-        description="How long the experiment stays after it has succeeded or failed; then Muster deletes it with its "
-        "pods and their logs. Absent: it stays.",
+        description="How long the experiment stays after its end; then Muster deletes it with pods and logs. Absent: "
+        "it stays.",
     )
     assist: bool = Field(
         False,
-        description="Help Python in the members without a change to program or image: a bare "
-        "jax.distributed.initialize() works, a failure ends its process without waiting for other ranks, SIGURG writes "
-        "its stacks. "
-        "See docs/researcher.md.",
+        description="Help Python in the members without a change to program or image. See docs/researcher.md.",
     )
     progress_endpoint: bool = Field(
         False,
-        description="Give members the address of musterd's progress endpoint, a token for it and its authority, in the "
-        "variables of Kubeflow Trainer: transformers reports to it by itself, and muster.report where there is no "
-        "store. See docs/guide.md.",
+        description="Give members the address, token and authority of musterd's progress endpoint, in the variables "
+        "of Kubeflow Trainer. See docs/guide.md.",
     )
     managed_by: str | None = Field(
         None,
         max_length=63,
         pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[^\s/]+$",
-        description=f"Who runs it: {MANAGED_BY}, or absent, is Muster. Of another name, such as "
-        "kueue.x-k8s.io/multikueue, Muster leaves the object alone and shows its status, which that controller copies.",
+        description=f"Who runs it: {MANAGED_BY}, or absent, is Muster. An object with "
+        "another name, such as kueue.x-k8s.io/multikueue, is left alone.",
     )
     template: Template = Field({}, description="Pod template of every member: see docs/pod-template.md.")
 

@@ -44,8 +44,8 @@ def contexts_option(command: F) -> F:
         "--contexts",
         default="",
         metavar="A,B",
-        help="Contexts of the kubeconfig, separated by commas: what each cluster has. One that does not answer in time "
-        "is named, and the others are shown; the exit status is then 1.",
+        help="Contexts of the kubeconfig, separated by commas: what each cluster has. One that does not "
+        "answer is named, and the exit status is 1.",
     )(command)
 
 

@@ -19,7 +19,7 @@ from muster.client import Snapshot
     "  muster restart train-x7k2p -o json\n"
 )
 @click.argument("name", shell_complete=experiment_names)
-@click.option("--rerun", is_flag=True, help="Submit the spec of NAME once more, under a new name; NAME stays as it is.")
+@click.option("--rerun", is_flag=True, help="Submit the spec of NAME again, under a new name.")
 @output_option()
 @cluster_options
 @click.pass_context

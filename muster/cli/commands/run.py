@@ -70,8 +70,8 @@ from muster.state.vocabulary.plan import Plan
     "--ignore-resources",
     "light",
     is_flag=True,
-    help="Drop accelerators, selectors, tolerations, queues and claims of FILE, and cut CPUs and memory to fit on this "
-    "machine.",
+    help="Drop accelerators, selectors, tolerations, queues and claims of FILE, and fit CPUs and memory "
+    "to this machine.",
 )
 @click.option(
     "--assist/--no-assist",

@@ -24,7 +24,7 @@ from muster.kinds.manifests.load import object_of
 @click.option(
     "--assist/--no-assist",
     default=None,
-    help="Set spec.assist: help Python in the members without a change to program or image. [on for the local cluster]",
+    help="Set spec.assist. [on for the local cluster]",
 )
 @click.option("--wait", is_flag=True, help="Wait for its end, and exit with its outcome.")
 @click.option("--dry-run", is_flag=True, help="Print the object that would be created, and create nothing.")

@@ -16,21 +16,23 @@ WATCH_RECONNECTS = Metric("muster_watch_reconnects_total", "Watches opened again
 WATCH_RELISTS = Metric("muster_watch_relists_total", "Full lists taken after the first.", ("resource",))
 WATCH_EVENTS = Metric("muster_watch_events_total", "Watch events received, bookmarks included.", ("resource", "type"))
 WATCH_DECODE_ERRORS = Metric(
-    "muster_watch_decode_errors_total", "Objects that could not be read and were passed over.", ("resource",)
+    "muster_watch_decode_errors_total",
+    "Objects that could not be read and were skipped.",
+    ("resource",),
 )
 TRACKED_PODS = Metric("muster_tracked_pods", "Pods in the cache.")
 FOREIGN_PODS = Metric(
     "muster_foreign_pods",
-    "Pods that name an Experiment as their controller and are not members of it: they are in another namespace, or "
-    "their name and labels (identity) are not those of a member. They are ignored. And pods that were members and may "
-    "run, but had a label or the ownerReference changed (altered): no other pod of their rank is created.",
+    "Pods that name an Experiment as their controller and are not its members (identity), which are "
+    "ignored; and members whose label or ownerReference was changed (altered), beside which no other pod "
+    "of the rank is created.",
     ("reason",),
 )
 
 QUEUE_DEPTH = Metric("muster_queue_depth", "Experiments waiting for a decision.")
 QUEUE_WAIT = Metric(
     "muster_queue_wait_seconds",
-    "Time from the first reason to decide about an experiment to the decision.",
+    "Time an experiment waited for a decision.",
     unit="seconds",
     buckets=_CALL,
 )
@@ -59,59 +61,58 @@ PROBE_DURATION = Metric("muster_probe_duration_seconds", "Time one probe took.",
 
 PROGRESS_POSTS = Metric(
     "muster_progress_posts_total",
-    "Posts that the progress endpoint answered (spec.progressEndpoint): accepted, refused (of no member, or not "
-    "readable), too-many (a rank is heard once a second), unavailable (no leader, or a token that cannot be checked); "
-    "one that a standby passes on is counted by both.",
+    "Answers of the progress endpoint: accepted, refused (of no member, or unreadable), too-many (over "
+    "one a second), unavailable (no leader, or no check of the token). A standby that forwards a post "
+    "counts it too.",
     ("outcome",),
 )
 
 RIGHTS_MISSING = Metric(
     "muster_rights_missing",
-    "1 while the API server refuses this kind of request because a right or a valid token is missing, 0 once it is "
-    "allowed again. Absent for kinds of requests that were never refused.",
+    "1 while the API server refuses this request for a missing right or token, 0 once it is allowed "
+    "again. Absent if it was never refused.",
     ("verb", "resource"),
 )
 
 LEADER = Metric(
     "muster_leader",
-    "1 while this daemon leads, 0 while it is a standby. Over all daemons the sum is 1, or 0 during a take-over.",
+    "1 while this daemon leads, else 0.",
     ("identity",),
 )
 LEADER_SEEN = Metric(
     "muster_leader_seen",
-    "1 while another daemon holds the Lease and renews it, as this one reads it: it leads, whether or not it is "
-    "scraped.",
+    "1 while another daemon renews the Lease, whether or not that one is scraped.",
 )
 LEADER_TRANSITIONS = Metric(
     "muster_leader_transitions_total",
-    "How often this daemon became leader (acquired) and ceased to be: another held the Lease (ousted), it could not "
-    "be renewed in time (expired), or the daemon ended and let go of it (resigned).",
+    "How often this daemon became leader (acquired) and ceased to be: ousted by another, expired for a "
+    "late renewal, or resigned at its end.",
     ("event",),
 )
 LEASE_RENEWAL_AGE = Metric(
     "muster_lease_renewal_age_seconds",
-    "Time since the leader sent its last successful renewal of the Lease. Absent on a standby.",
+    "Time since the leader last renewed the Lease. Absent on a standby.",
     unit="seconds",
 )
 
 CLOCK = Metric(
     "muster_clock_timestamp_seconds",
-    "The wall clock by which this daemon writes times, such as since when a run is Stuck.",
+    "The wall clock by which this daemon writes times.",
     unit="seconds",
 )
 CLOCK_STEPS = Metric(
     "muster_clock_steps_total",
-    "Steps of this machine's wall clock of 2 s or more; the running clocks of all experiments were moved by them.",
+    "Steps of the wall clock of 2 s or more; running clocks were moved by them.",
 )
 
 INTERNAL_ERRORS = Metric(
     "muster_internal_errors_total",
-    "Unexpected exceptions over one object, by place: watch, clock, step, event. Each is a bug; others continue.",
+    "Unexpected exceptions that one object caused, by place: watch, clock, step, event. Each is a bug.",
     ("place",),
 )
 LABEL_SETS_FOLDED = Metric(
     "muster_label_sets_folded_total",
-    'Observations counted under the label value "_other" because their metric had reached its limit of label sets.',
+    'Observations counted under "_other" because their metric had reached its limit of label sets.',
     ("metric",),
 )
 BUILD = Metric("muster_build_info", "Always 1.", ("version", "python"))

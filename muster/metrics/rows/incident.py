@@ -7,9 +7,9 @@ INCIDENT = ("kind", "subject", "cause", "scope", "audience")
 
 RUNS = Metric(
     "muster_incident_runs",
-    "Runs that one subject blocks (kind is node, rack, registry, webhook ...): they are Stuck because of it. cause is "
-    "that of most of their ranks now. scope is cluster, or the namespace that all of them are of; audience is who can "
-    "fix it: platform or researcher. 0 while an incident is calm and may return. At most 32 incidents are shown.",
+    "Runs that are Stuck because of one subject. kind is node, rack, registry, webhook ...; cause is that "
+    "of most ranks; scope is cluster or one namespace; audience is platform or researcher. 0 while a calm "
+    "incident may return. At most 32.",
     INCIDENT,
 )
 RANKS = Metric("muster_incident_ranks", "Ranks of these runs that the subject blocks.", INCIDENT)
@@ -25,20 +25,18 @@ SINCE = Metric(
 HIDDEN = Metric("muster_incidents_hidden", "Incidents beyond those that are shown. They explain no run.")
 EXPLAINED = Metric(
     "muster_experiment_explained",
-    "1 while an incident explains why it is Stuck: its alert replaces those of the run. Absent otherwise.",
+    "1 while an incident explains why it is Stuck. Absent else.",
     ONE,
 )
 LOST = Metric(
     "muster_accelerator_stuck_seconds_total",
-    "Accelerator-seconds that runs held while they were Stuck, by its reason, counted while this daemon led. Divided "
-    "by 3600 they are the accelerator-hours lost.",
+    "Accelerator-seconds that runs held while they were Stuck, by reason, counted while this daemon led.",
     ("resource", "reason"),
     "seconds",
 )
 SUSPECT = Metric(
     "muster_node_suspect_runs",
-    "Runs that failed on a node that is suspect, in the last 12 to 24 hours (docs/incidents.md). A proposal to look at "
-    "it; nothing is done because of it. At most 20 nodes, those with most runs; absent for every other node.",
+    "Runs that failed on a suspect node in the last 12 to 24 hours (docs/incidents.md). At most 20 nodes.",
     ("node",),
 )
 

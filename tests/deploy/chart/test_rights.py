@@ -170,15 +170,21 @@ def test_prune_has_an_account_of_its_own_that_lists_and_deletes_experiments(rend
 
 
 def test_a_line_of_the_table_is_a_rule_with_its_reason_and_the_value_that_it_goes_with(helm: Path) -> None:
-    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in table(helm).splitlines()[2:]]
-    by_value = {value: [line for line in lines if line[3].strip("`") == value] for value in GRANTING}
+    line = re.compile(r"- (?P<verbs>[a-z, ]+) of (?P<names>.+?)(?: \(`(?P<value>[\w.]+)`\))?: (?P<reason>.+)")
+    found = [line.fullmatch(each) for each in table(helm).splitlines()]
+    by_value = {value: [each for each in found if each and (each["value"] or "") == value] for value in GRANTING}
+    assert all(found)
     assert all(by_value.values())
-    assert ["get, patch", "configmaps", "its own namespace, by name"] in [
-        line[:3] for line in by_value["settings.nodeHistory"]
+    kept = [(each["verbs"], each["names"]) for each in by_value["settings.nodeHistory"]]
+    assert ("get, patch", "configmaps, in its own namespace, by name") in kept
+    assert ("list, watch", "nodes, in the cluster") in [
+        (each["verbs"], each["names"]) for each in by_value["settings.nodeLabels"]
     ]
-    assert ["list, watch", "nodes", "the cluster"] in [line[:3] for line in by_value["settings.nodeLabels"]]
     always = {
-        (name, verb) for verbs, names, *_ in by_value[""] for name in names.split(", ") for verb in verbs.split(", ")
+        (name, verb)
+        for each in by_value[""]
+        for name in each["names"].split(", in ")[0].split(", ")
+        for verb in each["verbs"].split(", ")
     }
     leases = {("leases.coordination.k8s.io", verb) for verb in ("create", "get", "update")}
     assert always == {(name, verb) for name, verbs in RIGHTS.items() for verb in verbs.split()} | leases

@@ -34,9 +34,7 @@ class Clocks(Shape):
         "absent.",
     )
     assembly: Clock | None = Field(None, description="From the first process of an epoch until no rank is missing.")
-    run: Clock | None = Field(
-        None, description="For an epoch to finish, from the moment no rank is missing; it starts again in each epoch."
-    )
+    run: Clock | None = Field(None, description="From the moment no rank is missing until the epoch ends.")
     progress: Clock | None = Field(
         None,
         description="From one sign of progress to the next: the gang is assembled, a member ends with exit code 0.",

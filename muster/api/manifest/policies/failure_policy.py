@@ -43,14 +43,8 @@ ExitCode = Annotated[int, Field(ge=1, le=255)]
 class Rule(Shape):
     """What follows the failures that it matches. A matcher that is absent matches every failure."""
 
-    name: Annotated[str, limited(WORD, 63)] | None = Field(
-        None, description="Name of the rule, for messages; it is counted by its number if absent."
-    )
-    action: Action = Field(
-        description="RestartGang: everything again as the next epoch. RestartJob: all pods of the failed member's job "
-        "again. RestartMember: its pod again. Ignore: it is not run again, and counts as ended without success. "
-        "FailExperiment: the experiment fails."
-    )
+    name: Annotated[str, limited(WORD, 63)] | None = Field(None, description="Name of the rule, for messages.")
+    action: Action = Field(description="What follows. See docs/policies.md.")
     on_exit_codes: Annotated[tuple[ExitCode, ...], listed(MAX_VALUES)] = Field(
         (), description="Exit codes of the container that failed first."
     )
@@ -65,8 +59,7 @@ class Rule(Shape):
     )
     disruption: bool | None = Field(
         None,
-        description="true: only what the platform did (preemption, eviction, node loss, deletion). false: only "
-        "failures of the program.",
+        description="true: only disruptions. false: only failures of the program.",
     )
     counted: bool | None = Field(
         None,
@@ -75,8 +68,7 @@ class Rule(Shape):
     )
     limit: Count | None = Field(
         None,
-        description="How often the rule may apply in the life of the experiment; then the experiment fails, and the "
-        "message names the rule.",
+        description="How often the rule may apply; then the experiment fails.",
     )
 
 

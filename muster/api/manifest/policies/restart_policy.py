@@ -20,7 +20,7 @@ class Backoff(Shape):
     )
     jitter: Annotated[Number, Field(ge=0, le=1)] = Field(
         0.0,
-        description="Up to which share of itself a wait is shortened, differently for each experiment and restart.",
+        description="Share by which a wait is shortened at most, at random.",
     )
 
     @model_validator(mode="after")
@@ -44,10 +44,10 @@ class AvoidNodes(Shape):
     """Nodes that the experiment failed on again and again are left out by its next pods."""
 
     after_failures: Annotated[int, Field(ge=1, le=100)] = Field(
-        2, description="Restarts whose first failure was on a node, after which the node is left out."
+        2, description="Restarts whose first failure was on a node, after which it is avoided."
     )
     most: Annotated[int, Field(ge=1, le=MAX_NODES)] = Field(
-        16, description="Nodes that are left out at most: those that failed last."
+        16, description="Most nodes to avoid: those that failed last."
     )
 
 
@@ -56,21 +56,21 @@ class RestartPolicy(BackoffLimit):
 
     same_failure_limit: Annotated[int, Field(ge=0, le=100)] = Field(
         2,
-        description="Failures of the gang in a row that are the same, without an advance between them, from which it "
-        "is called SameFailureAgain; 0: never.",
+        description="Equal failures of the gang in a row, without an advance, from which it is SameFailureAgain; 0: "
+        "never.",
     )
     same_failure_action: Literal["Alert", "Fail"] = Field(
-        "Alert", description="What follows from that: Alert reports it and changes nothing, Fail ends the experiment."
+        "Alert", description="What follows: Alert changes nothing, Fail ends the experiment."
     )
     renew_on_progress: bool = Field(
         False,
-        description="Whether restarts count no more against backoffLimit once the gang has made progress since: 5 "
-        "minutes of work, and where it reports steps, a new highest one.",
+        description="Count only restarts since the last progress against backoffLimit: 5 minutes of work and, where "
+        "steps are reported, a new best one.",
     )
     avoid_nodes: AvoidNodes | None = Field(
         None,
-        description="Leave out nodes that the experiment failed on (by node anti-affinity on the name of the node); "
-        "{} for the defaults. Absent: none is left out.",
+        description="Avoid nodes that the experiment failed on (by node anti-affinity); {} for the defaults. Absent: "
+        "none.",
     )
 
     backoff: Annotated[Backoff, BeforeValidator(null_is_empty)] = Field(
@@ -79,7 +79,7 @@ class RestartPolicy(BackoffLimit):
     max_disruptions: Count | None = Field(
         None,
         description="Disruptions in a row, without 5 minutes of work between them, before the experiment fails. "
-        "Absent: any number, with growing waits.",
+        "Absent: any number.",
     )
 
     @model_validator(mode="after")

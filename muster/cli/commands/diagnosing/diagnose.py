@@ -78,7 +78,9 @@ def diagnose(
     of the run, and asks the coordinator who has arrived through the API server's port-forward.
 
     You need get of the object, list and watch of pods, and for the roll call get and create of pods/portforward.
-    Without one of them it prints what is then not known. Exit status: 0 nothing found, 6 trouble found, 1 it cannot be read.
+    Without one of them it prints what is then not known.
+
+    Exit status: 0 nothing found, 6 trouble found, 1 it cannot be read.
     """
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     if bool(selector) != (name == PODS.kind.lower()):

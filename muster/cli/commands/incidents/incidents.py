@@ -34,7 +34,7 @@ FROM_EVENTS = (
     "--page",
     default="",
     metavar="URL[,URL]",
-    help="Ask the musterd there, by its page: the one that leads. Several are the shards of one cluster.",
+    help="Ask the leading musterd, by its page; several are the shards of one cluster.",
 )
 @contexts_option
 @click.option("--token-file", type=click.Path(path_type=Path), default=None, help="A token of the cluster, for --page.")

@@ -45,7 +45,7 @@ OF_ONE = ("LAST", "RUN", "TIMES", "FIRST", "CAUSE")
     "--page",
     default="",
     metavar="URL[,URL]",
-    help="Ask the musterd there, by its page: the one that leads. Several are the shards of one cluster.",
+    help="Ask the leading musterd, by its page; several are the shards of one cluster.",
 )
 @contexts_option
 @click.option("--token-file", type=click.Path(path_type=Path), default=None, help="A token of the cluster, for --page.")

@@ -56,9 +56,7 @@ def phase_option(phases: Sequence[str], text: str) -> Callable[[F], F]:
     "  muster list --phase Failed -o name\n  muster list --kind jaxjob\n"
     "  muster list -A --contexts eu,us\n",
 )
-@click.option(
-    "--kind", default="", help="Objects of another kind, as jobset or pods. An unknown one is answered with all."
-)
+@click.option("--kind", default="", help="Objects of another kind, as jobset or pods.")
 @contexts_option
 @listing_options
 @output_option("name", "wide")

@@ -58,9 +58,7 @@ ROUGH = frozenset({Hurt.HUNG, Hurt.STUCK, Hurt.FAILED})
 )
 @click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Experiments of every namespace.")
 @click.option("--all", "over", is_flag=True, help="Those that are over, too. One that failed is shown for a day.")
-@click.option(
-    "--kind", default="", help="Objects of another kind, as jobset or pods. An unknown one is answered with all."
-)
+@click.option("--kind", default="", help="Objects of another kind, as jobset or pods.")
 @contexts_option
 @output_option("name")
 @cluster_options

@@ -1,0 +1,42 @@
+"""The site has every page once, links that leave docs/ are texts or lead to a forge, and llms.txt names each page."""
+
+import pytest
+
+from deploy.site.__main__ import configuration
+from deploy.site.pages import address_of, llms, menu, sentence_of, sources, text_of, title_of
+
+
+def test_every_page_is_in_the_menu_once() -> None:
+    assert sorted(page for entries in menu().values() for page in entries.values()) == sources()
+
+
+def test_the_menu_has_the_sections_of_the_overview() -> None:
+    assert list(menu())[:4] == ["Start", "A researcher", "On call", "A platform engineer"]
+    assert menu()["On call"]["Incidents"] == "incidents.md"
+
+
+def test_a_link_out_of_the_pages_is_a_text_or_leads_to_the_forge() -> None:
+    assert "[examples/jax](../../examples/jax)" not in text_of("operators/jax.md")
+    assert "examples/jax: a small network" in text_of("operators/jax.md")
+    assert "[examples/jax](https://forge.example/muster/examples/jax)" in text_of(
+        "operators/jax.md", "https://forge.example/muster"
+    )
+
+
+def test_links_to_pages_and_pictures_stay() -> None:
+    text = text_of("dashboards.md")
+    assert "(runbooks/README.md)" in text
+    assert "(images/muster-fleet.svg)" in text
+
+
+@pytest.mark.parametrize("page", sources())
+def test_llms_names_the_page_with_a_sentence(page: str) -> None:
+    line = next(line for line in llms().splitlines() if f"]({address_of(page) or './'})" in line)
+    assert title_of(page)
+    assert len(sentence_of(page).split()) > 2
+    assert line.endswith(f": {sentence_of(page)}")
+
+
+def test_a_dead_link_is_a_warning_which_the_strict_build_refuses() -> None:
+    links = configuration("site")["validation"]["links"]
+    assert {links["not_found"], links["anchors"]} == {"warn"}
