@@ -21,7 +21,7 @@ _HEAD = f"""\
 address is the chart's `externalUrl` or `ingress.host`, else its Service within the cluster
 ([other ways](../chart.md#the-page-from-outside)).
 
-`critical` needs a person now, `warning` in working hours, `info` only the owner. The audience is who can mend it:
+`critical` needs a person now, `warning` in working hours, `info` only the owner. The audience is who can fix it:
 `researcher`, the owner of the run, or `platform`. "by reason" is the audience of the [reason](../reasons.md#stuck).
 
 ## How to install them
@@ -91,7 +91,7 @@ def _alerts() -> Iterator[str]:
     parts = (
         ("Incidents", INCIDENTS),
         ("Experiments, and runs of other controllers", EXPERIMENTS),
-        ("What only another controller can mend", WATCHED),
+        ("What only another controller can fix", WATCHED),
         ("musterd itself", DAEMON),
         ("The [objective](../goodput.md#an-objective) of goodput", SLO),
     )

@@ -44,7 +44,7 @@ UNMENDED = (
         stuck("MusterStatusIsFalse"),
         Severity.WARNING,
         f"{ONE}: the status that its controller shows is not what has happened ({REASON}).",
-        "The program has ended or failed, and the object still reports that it runs. What waits for it waits for ever.",
+        "The program has ended or failed, and the object still reports that it runs. What waits for it waits forever.",
         hold="1m",
         audience=OF_REASON,
     ),

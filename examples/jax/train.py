@@ -92,7 +92,7 @@ def main() -> None:
         "--pace", type=float, default=0.05, help="least seconds per step, so that there is something to see"
     )
     parser.add_argument("--absent", type=int, default=-1, help="this rank never calls the coordinator")
-    parser.add_argument("--hangs", type=int, default=-1, help="this rank waits for data for ever once training goes on")
+    parser.add_argument("--hangs", type=int, default=-1, help="this rank waits for data forever once training goes on")
     args = parser.parse_args()
 
     rank = int(os.environ["JAXOPERATOR_PROCESS_ID"])

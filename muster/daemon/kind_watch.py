@@ -47,7 +47,7 @@ K = TypeVar("K", bound=Kind)
 
 
 class KindWatch(Generic[K]):
-    """Follows one kind for ever.
+    """Follows one kind forever.
 
     ``begun`` is called when the kind is served, ``ended`` when it is not any more.
     """

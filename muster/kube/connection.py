@@ -158,7 +158,7 @@ class Connection:
     ) -> AsyncIterator[AsyncIterator[bytes]]:
         """Open a watch or a log; see ``Transport``.
 
-        It is not opened again here: only the caller knows from where to go on. A followed log may be silent for ever,
+        It is not opened again here: only the caller knows from where to go on. A followed log may be silent forever,
         from the start (the kubelet sends no headers before the first line); it then relies on keepalive.
         """
         limit = silence if math.isfinite(silence) else None

@@ -58,8 +58,8 @@ SECTIONS = (
         "A healthy one (Running, with all ranks, and not Stuck, each for 10 minutes) omits these zeros: about 25 "
         f"series instead of 80. Where more than {LEAN_RUNS:,} are unfinished, it has only what alerts and rules read, "
         "about 9: those with a star; with two stars only what is not 0. One that is no longer healthy has all with the "
-        f"next scrape, for at most {WHOLE_RUNS} experiments, stuck ones first; more have what is wrong, and the zeros of "
-        "past reasons.\n\n"
+        f"next scrape, for at most {WHOLE_RUNS} experiments, stuck ones first; more have what is wrong, and the zeros "
+        "of past reasons.\n\n"
         f"A finished one keeps its info and its last phase for an hour; at most {MOST_FRESH:,} do. A scrape holds at "
         f"most {SERIES:,} of these series. Unfinished experiments beyond that have none and are counted in "
         "muster_experiments_unreported; stuck ones are omitted last.",

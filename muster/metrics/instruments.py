@@ -216,7 +216,7 @@ class NamespaceOutcomes:
 
 
 def _seconds(value: float) -> float:
-    """A duration that cannot spoil a sum for ever: a wall clock that was set back makes 0 of it, and so does NaN."""
+    """A duration that cannot spoil a sum forever: a wall clock that was set back makes 0 of it, and so does NaN."""
     return value if isfinite(value) and value > 0 else 0.0
 
 

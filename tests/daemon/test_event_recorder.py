@@ -19,7 +19,7 @@ P = ParamSpec("P")
 
 
 class Server:
-    """Takes a second for an Event, and for ever in a namespace that hangs."""
+    """Takes a second for an Event, and forever in a namespace that hangs."""
 
     def __init__(self) -> None:
         self.hanging: set[str] = set()

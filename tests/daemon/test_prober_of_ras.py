@@ -27,7 +27,7 @@ SAID = RasAnswer()
 
 
 class Coordinator:
-    """Gives answers in turn, the last one for ever."""
+    """Gives answers in turn, the last one forever."""
 
     def __init__(self, *answers: RollAnswer) -> None:
         self._answers = list(answers)

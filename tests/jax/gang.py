@@ -1,4 +1,4 @@
-"""Two real jax processes that join with ``muster.jax.initialize`` and gather for ever; one of them may fail."""
+"""Two real jax processes that join with ``muster.jax.initialize`` and gather forever; one of them may fail."""
 
 import os
 import subprocess

@@ -284,7 +284,7 @@ def test_training_goes_on_while_process_0_is_stopped(
     report(0)
     store.asked.acquire()
     for step in range(1, 100):
-        report(step)  # would wait for ever if it wrote itself
+        report(step)  # would wait forever if it wrote itself
     store.open.set()
     pace.next()
     store.written.acquire()

@@ -1,4 +1,4 @@
-"""Bugs in what is said: Stuck too late, for ever or without a reason, and sentences that name something else."""
+"""Bugs in what is said: Stuck too late, forever or without a reason, and sentences that name something else."""
 
 from dataclasses import replace
 from typing import Any

@@ -55,7 +55,7 @@ class Rank:
 
 @dataclass
 class VirtualGang:
-    """Plays a gang from time 0 on. ``hangs_at``: the hour from which one rank computes for ever."""
+    """Plays a gang from time 0 on. ``hangs_at``: the hour from which one rank computes forever."""
 
     rng: random.Random
     hangs_at: float = float("inf")

@@ -48,7 +48,7 @@ SCENARIOS = (
         troubles=(ENDS,),
         run=60.0,
     ),
-    # Another member fails meanwhile, and the programs wait for it for ever: the altered pod goes before the next epoch,
+    # Another member fails meanwhile, and the programs wait for it forever: the altered pod goes before the next epoch,
     # some seconds after it was altered. A daemon whose watch has lost that event may hear of it too late to say it.
     Scenario(
         "altered-and-failed",

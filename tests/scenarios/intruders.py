@@ -32,7 +32,7 @@ SCENARIOS = (
             Forges(12.0, namespace="elsewhere", name="evicted", status=EVICTED),
         ),
     ),
-    # A pod in another namespace claims to be of an older epoch, runs for ever and has a finalizer.
+    # A pod in another namespace claims to be of an older epoch, runs forever and has a finalizer.
     Scenario(
         "forged-survivor",
         End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("Error", -1)),

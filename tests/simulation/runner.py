@@ -108,7 +108,7 @@ def pool(processes: int, lifetime: int) -> Pool:
 
 
 def outcomes(found: "IMapIterator[T]", patience: float = PATIENCE) -> Iterator[T]:
-    """The results of a pool. Raises TimeoutError where none comes: a pool waits for ever for a process that was killed.
+    """The results of a pool. Raises TimeoutError where none comes: a pool waits forever for a process that was killed.
 
     The kernel kills one that takes all of the memory, and ``multiprocessing`` does not notice.
     """

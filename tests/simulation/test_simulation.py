@@ -209,7 +209,7 @@ FOUND = {
     "same-name:n=1:delete-pod=9/0:stale=29/9:hold=9/8:seed=4891:shuffle": "a daemon that started on a stale "
     "record deleted an ended pod of a newer epoch: with nothing to write, no resourceVersion stopped it",
     "happy:n=1:edit-spec=2": "a status write was answered after the watch had delivered a later version, which set the "
-    "known version back: every later write met Conflict, for ever",
+    "known version back: every later write met Conflict, forever",
     "happy:n=4:refuse=3/403": "a refused Service was never created, because all pods existed",
     "happy:n=4:lose=17/504": "with a lost answer, the Event and the counter of that write were lost",
     "happy:n=4:crash-after=16": "a restarted daemon withdrew the roll until the first probe, and repeated an Event",

@@ -3,7 +3,7 @@
 Source: Kubeflow training operator v1.9.4, pkg/core/status.go and job.go.
 
 The condition that holds now stands last: ``kubectl get jaxjobs`` shows its type. Running and Restarting exclude each
-other, Succeeded and Failed set Running to False and are for ever. What the job waits for is in the message of the
+other, Succeeded and Failed set Running to False and are forever. What the job waits for is in the message of the
 condition that holds. Other than there, a job whose gang is restarted is Restarting until a worker runs again.
 """
 

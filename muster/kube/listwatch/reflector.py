@@ -1,4 +1,4 @@
-"""Keeps a sink in step with one kind of object on the API server: list, then watch, for ever.
+"""Keeps a sink in step with one kind of object on the API server: list, then watch, forever.
 
 The list is streamed (``sendInitialEvents``, KEP-3157) where the server supports it, else read in pages. The stream
 continues as the watch, which is resumed from the last resourceVersion whenever it ends. After a 410 (the server no

@@ -2,7 +2,7 @@
 
 One stream is read at a time, so an older watch cannot follow a newer list. States that are older than the last list, or
 than their object's deletion, are dropped. A change that arrives after its object's deletion would put the object into
-the cache again for ever, and a barrier that waits for its end would never open.
+the cache again forever, and a barrier that waits for its end would never open.
 
 ``Tombstones`` remembers deleted objects, and their number is bounded: one that is dropped raises ``floor``, up to which
 every event counts as late (a watch delivers in order of resourceVersion, so hardly any is).

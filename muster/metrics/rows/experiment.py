@@ -77,7 +77,7 @@ STUCK = Metric(
 STUCK_REASON = Metric(
     "muster_experiment_stuck_reason",
     "1 for the reason of Stuck while it is true, 0 for earlier reasons. Absent if it was never stuck. "
-    "audience is who can mend it: platform or researcher.",
+    "audience is who can fix it: platform or researcher.",
     (*ONE, "reason", "audience"),
     lean=Lean.IN_TROUBLE,
 )

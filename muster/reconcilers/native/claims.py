@@ -2,7 +2,7 @@
 
 Of an exclusive claim that exists already only the plan's own is used; which others are, ``shared`` decides. It
 is asked for again at the start of each epoch: who deletes the claim of a running experiment takes it away when the last
-of its pods is gone (finalizer kubernetes.io/pvc-protection), and the next epoch would wait for it for ever.
+of its pods is gone (finalizer kubernetes.io/pvc-protection), and the next epoch would wait for it forever.
 
 JobSet's webhook accepts a JobSet whose claim exists only with ``whenDeleted: Retain`` and the same spec; its controller
 then uses whatever has the name. Muster decides when it needs the claim, by the same rule, with two differences. Only

@@ -32,7 +32,7 @@ Invariants
     I3  Nothing of an epoch is created while a pod of another epoch may run (barrier), nor before the live API has
         confirmed it.
     I4  One epoch ends at most once, so one failure, however many pods it takes down, is one restart.
-    I5  Succeeded and Failed are for ever. After them pods are only deleted, never created.
+    I5  Succeeded and Failed are forever. After them pods are only deleted, never created.
     I6  A clock is a persisted time plus a constant of the plan. No clock lives in a timer.
     I7  Whatever costs a restart of the budget, or the experiment, is decided on what the live API has said since there
         was a reason for it: a late cache may hide that what a clock waits for has come, or what a failure came of.

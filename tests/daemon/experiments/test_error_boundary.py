@@ -158,7 +158,7 @@ async def test_an_experiment_that_always_fails_is_retried_with_its_own_growing_d
 async def test_an_experiment_that_could_not_be_read_is_not_decided_upon(
     api: FakeApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without its plan it would look like one with an invalid spec, which fails for ever."""
+    """Without its plan it would look like one with an invalid spec, which fails forever."""
     PLACES["read"](monkeypatch, Fault(KeyError("x")))
     one = Musterd(api, "one", leader_elect=False)
     api.put(BAD, run())

@@ -10,7 +10,7 @@ REPORT = Callable[[int], None]
 
 
 def train(exchange: Callable[[bool], bool], meet: Callable[[], None], report: REPORT) -> None:
-    """Train for ever, or until the way is over where the training ends with it.
+    """Train forever, or until the way is over where the training ends with it.
 
     ``exchange`` is the collective of a step: whether any rank has given True.
     """

@@ -1,4 +1,4 @@
-"""The ways in which a rank comes to a halt for ever: each is a function, and what it waits in is a line of it."""
+"""The ways in which a rank comes to a halt forever: each is a function, and what it waits in is a line of it."""
 
 import asyncio
 import ctypes
@@ -89,7 +89,7 @@ def regular_expression() -> None:
 
 
 def computes_in_c() -> None:
-    """One call that computes for ever without the interpreter's lock."""
+    """One call that computes forever without the interpreter's lock."""
     os.nice(19)
     hashlib.pbkdf2_hmac("sha256", b"x", b"y", 2**31 - 1)
 

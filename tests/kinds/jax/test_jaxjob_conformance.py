@@ -78,7 +78,7 @@ TABLE: Final = (
         True,
         f"{DAEMON}::test_a_jaxjob_runs_from_its_file_to_succeeded",
     ),
-    Row("Failed and Succeeded are for ever", True, f"{DAEMON}::test_a_clean_run_costs_few_writes_and_none_at_rest"),
+    Row("Failed and Succeeded are forever", True, f"{DAEMON}::test_a_clean_run_costs_few_writes_and_none_at_rest"),
     Row("events on the JAXJob", True, f"{DAEMON}::test_a_spec_that_cannot_be_run_fails_with_its_reason"),
     Row("a worker that is killed", True, f"{EXAMPLE}::test_a_killed_rank_restarts_the_gang_and_it_succeeds"),
 )

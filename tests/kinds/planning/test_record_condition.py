@@ -39,7 +39,7 @@ def test_the_record_is_the_first_condition_and_is_there_once() -> None:
 
 
 def test_an_empty_list_of_conditions_is_none() -> None:
-    """As the kind's own controller leaves it out. Else the status would differ from what it should be, for ever."""
+    """As the kind's own controller leaves it out. Else the status would differ from what it should be, forever."""
     assert without_record(with_record({"restarts": 0}, FULL)) == {"restarts": 0}
 
 

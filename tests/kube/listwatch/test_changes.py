@@ -31,7 +31,7 @@ GONE = event("ERROR", {"kind": "Status", "code": 410, "reason": "Expired", "mess
 
 @dataclass
 class Script:
-    """A server that plays lists and watches in turn: an error is raised, None ends a watch that then hangs for ever."""
+    """A server that plays lists and watches in turn: an error is raised, None ends a watch that then hangs forever."""
 
     lists: list[list[dict[str, Any]] | ApiError]
     watches: list[list[bytes | ApiError | None]]

@@ -20,7 +20,7 @@ from tests.simulation.plans.plan import FOREIGN_CHANGES
 from tests.simulation.world.world import World
 
 FINAL = ("Completed", "Succeeded", "Failed")
-"""Conditions that are for ever, and exclude each other."""
+"""Conditions that are forever, and exclude each other."""
 FIRST_WAIT = 10.0
 """Seconds before a Job replaces the first pod that failed (kubernetes: pkg/controller/job/backoff_utils.go)."""
 EARLY = 0.1

@@ -71,7 +71,7 @@ def _judge(world: World, trouble: Trouble, statuses: list[Said]) -> Iterator[str
     if trouble.within < inf and not any(each.at <= max(due, trouble.since + SAID + late) for each in naming):
         yield f"the message does not say {' and '.join(trouble.words)} in time"
     if trouble.until is not None and trouble.reason and statuses and statuses[-1].stuck == trouble.reason:
-        yield f"it is called stuck, {trouble.reason}, for ever"
+        yield f"it is called stuck, {trouble.reason}, forever"
     elif trouble.until is not None and trouble.reason:
         last = max((each.until for each in statuses if each.stuck == trouble.reason), default=0.0)
         if last > trouble.until + CLEARED + late:

@@ -1,6 +1,6 @@
 """A verdict over a gang that hangs is true, stays while the gang does the same, and is in the record of the end.
 
-When a gang hangs is read from the world: a member that waits for a lock for ever has stopped it, and until its epoch is
+When a gang hangs is read from the world: a member that waits for a lock forever has stopped it, and until its epoch is
 over nothing that anyone asks, and no daemon that takes over, makes that another gang.
 """
 

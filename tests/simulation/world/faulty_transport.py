@@ -90,7 +90,7 @@ class FaultyTransport:
     # Requests
 
     async def _travel(self) -> None:
-        """Wait for the latency of one message; for ever once the daemon is dead."""
+        """Wait for the latency of one message; forever once the daemon is dead."""
         if not self.dead:
             await asyncio.sleep(self.world.delay(LATENCY))
         if self.dead:

@@ -164,7 +164,7 @@ class Gang:
             self._leave(submitter)
 
     def _finish(self, members: dict[int, Process]) -> None:
-        """The run is finished if all members still run; if one is missing, the others wait for it for ever."""
+        """The run is finished if all members still run; if one is missing, the others wait for it forever."""
         if not all(member.running or member.left for member in members.values()):
             return
         for member in members.values():

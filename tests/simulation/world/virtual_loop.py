@@ -29,7 +29,7 @@ class Deadlock(AssertionError):
 
 
 class HotLoop(AssertionError):
-    """Callbacks schedule each other for ever while no time passes."""
+    """Callbacks schedule each other forever while no time passes."""
 
 
 class RealWorld(AssertionError):

@@ -660,7 +660,7 @@ groups:
       severity: '{{ .severity }}'
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the status that its controller shows is not what has happened ({{`{{ $labels.reason }}`}}).'
-      description: The program has ended or failed, and the object still reports that it runs. What waits for it waits for ever.
+      description: The program has ended or failed, and the object still reports that it runs. What waits for it waits forever.
       runbook_url: '{{ $runbooks }}/MusterStatusIsFalse.md'
 {{- end }}
 {{- end }}

@@ -1,7 +1,7 @@
 """Which gates (``types.<t>.dependsOn``) can open, and when the experiment has succeeded (``spec.successPolicy``).
 
 Names and semantics are JobSet's v1alpha2, with one more status, ``Serving``. A gate that could never open is refused:
-an experiment that waits for ever looks like one that is slow.
+an experiment that waits forever looks like one that is slow.
 """
 
 from collections.abc import Iterator, Mapping

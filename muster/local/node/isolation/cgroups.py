@@ -1,7 +1,7 @@
 """Memory limits by cgroup (v1 `memory`, or v2). Where none can be created, RLIMIT_DATA is used instead.
 
 With cgroup v2 a container that has a memory limit also has a limit of `PIDS` processes and threads, so that a program
-that forks for ever does not stop the machine. Elsewhere there is none.
+that forks forever does not stop the machine. Elsewhere there is none.
 
 A limit that cannot be applied does not fail the pod: the container runs without it.
 """

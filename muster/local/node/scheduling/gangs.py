@@ -1,6 +1,6 @@
 """Gangs: the members of one epoch of an experiment, which get their places together or not at all.
 
-A gang that is placed in part holds resources and cannot begin, and two such gangs wait for each other for ever. Pods
+A gang that is placed in part holds resources and cannot begin, and two such gangs wait for each other forever. Pods
 are created one after the other, and some of them behind a gate, so only the plan of their owner says what the whole
 gang asks for. Groups that wait until others are complete are not a part of it: they take the others' place.
 """

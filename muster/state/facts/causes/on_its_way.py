@@ -119,7 +119,7 @@ class OnItsWay:
         "InitContainer",
         "An init container of its pod runs, and the program starts when that has ended.",
         "the state of the init container in the pod's status",
-        "if it takes long, read the log: kubectl logs -n NAMESPACE POD -c CONTAINER; it may wait for ever",
+        "if it takes long, read the log: kubectl logs -n NAMESPACE POD -c CONTAINER; it may wait forever",
         stages=(Stage.STARTING,),
         when=is_kept,
         what=lambda _, pod: f"{pod.holder} has not ended",

@@ -11,7 +11,7 @@ suspended, deleted  is deleted once no pod runs, then loses Muster's finalizer
 ==================  ====================================================================================
 
 Kueue acts for its own integrations by the same conditions (kueue: pkg/workload, pkg/controller/jobframework); for a
-Workload of another controller it waits, for ever if need be, until that controller has released the quota.
+Workload of another controller it waits, forever if need be, until that controller has released the quota.
 
 A pod that still runs uses what the quota stands for. So nothing gives it back before the last pod has ended, and the
 finalizer holds it where the Workload is deleted by others. A pod that vanished from the watch without a last state may

@@ -1,4 +1,4 @@
-"""What tasks and actors of a Ray job ask for and no node of the cluster has: they wait for ever, and Ray's job runs.
+"""What tasks and actors of a Ray job ask for and no node of the cluster has: they wait forever, and Ray's job runs.
 
 ``/api/cluster_status`` is what Ray's own monitor wrote last, every 5 s: the resources that waiting tasks and actors ask
 for, and those of each node (Ray 2.60, python/ray/autoscaler/_private/load_metrics.py; recorded in

@@ -98,7 +98,7 @@ WATCHED = (
     _fires("MusterPodsMissing", "JobSet's controller is down", "jobset/train", "none", "PodsMissing", 60,
            "its controller has not made all of its pods (PodsMissing)."),
     _passes("MusterPodsMissing", "a large JobSet comes slowly", "PodsMissing"),
-    _fires("MusterStatusIsFalse", "a RayJob initializes for ever after its program has ended", "rayjob/tune", "kuberay",
+    _fires("MusterStatusIsFalse", "a RayJob initializes forever after its program has ended", "rayjob/tune", "kuberay",
            "StatusIsFalse", 60, "the status that its controller shows is not what has happened (StatusIsFalse)."),
     _passes("MusterStatusIsFalse", "KubeRay follows within 50 s", "StatusIsFalse"),
     Case(_LATE, "a RayJob is stuck for 15 minutes and KubeRay says Running", _long("rayjob/tune", "kuberay"), 905,

@@ -540,7 +540,7 @@ def test_a_ray_worker_that_gives_up_did_not_wait_for_another_worker() -> None:
 
 
 def test_a_row_of_disruptions_waits_and_ends() -> None:
-    """A node that hangs again and again costs no restart of the user's, and not the cluster's time for ever."""
+    """A node that hangs again and again costs no restart of the user's, and not the cluster's time forever."""
     story = Story(edited(planned("jax"), max_disruptions=2))
     for epoch in range(3):
         frozen(story)

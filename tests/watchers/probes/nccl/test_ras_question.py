@@ -1,4 +1,4 @@
-"""One question to NCCL's RAS, against a double that speaks its protocol: well, half, wrongly, not at all, for ever."""
+"""One question to NCCL's RAS, against a double that speaks its protocol: well, half, wrongly, not at all, forever."""
 
 import asyncio
 from collections.abc import AsyncIterator

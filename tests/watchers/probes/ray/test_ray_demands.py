@@ -30,7 +30,7 @@ def body(*demands: Any, nodes: Any = ((HEAD, 1),), time: float = 1795421128.7, *
 
 
 class Dashboard:
-    """Answers with these, one after the other, the last one for ever."""
+    """Answers with these, one after the other, the last one forever."""
 
     def __init__(self, *replies: Reply) -> None:
         self.replies, self.now = list(replies), 1000.0

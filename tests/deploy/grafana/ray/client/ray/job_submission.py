@@ -1,4 +1,4 @@
-"""A job that is submitted runs for ever."""
+"""A job that is submitted runs forever."""
 
 import asyncio
 import json
