@@ -101,7 +101,10 @@ def why_none(listing: Listing, chosen: Sequence[Process], said: str, assist: boo
 MOST_THREADS = 256
 MOST_FRAMES = 512
 """More are not read; faulthandler itself writes 100 of each."""
-_THREAD = re.compile(r"(Current thread|Thread) 0x([0-9a-fA-F]{1,16})(?: \[(.*)\])? \(most recent call first\):")
+_THREAD = re.compile(
+    r"(?:(Current thread|Thread) 0x([0-9a-fA-F]{1,16})(?: \[(.*)\])?|Stack) \(most recent call first\):"
+)
+"""``Stack`` is that of the thread that the signal goes to, the main one."""
 _FRAME = re.compile(r'  File (?:"(.*)"|\?\?\?), line (\d{1,9}|\?\?\?) in (.*)')
 
 
@@ -129,6 +132,8 @@ def _threads(text: str, main: int | None) -> Iterator[ThreadStack]:
 
 
 def _thread(head: re.Match[str], frames: list[Frame], main: int | None) -> ThreadStack:
+    if head[2] is None:
+        return ThreadStack("main" if main is None else f"0x{main:x}", main=True, frames=tuple(frames))
     identity = int(head[2], 16)
     is_main = identity == main if main is not None else head[1] == "Current thread"  # signals go to the main thread
     return ThreadStack(head[3] or f"0x{identity:x}", is_main, tuple(frames))

@@ -158,6 +158,7 @@ for p in "$@"; do
     [ "$c" = 0 ] && continue
   fi
   case $(readlink "$f") in *{STACKS}*) ;; *) continue ;; esac
+  m=$(grep -s SigBlk "/proc/$pid/status") && [ "$((0x${{m#*:?}} >> 22 & 1))" = 1 ] && continue
   : > "$f" && kill -s URG "$pid"
   i=0 a=
   while [ "$i" -lt 60 ]; do
@@ -175,7 +176,8 @@ done
 """
 """Prints the stacks of processes, given as PID:FILE: by py-spy where there is one, else by the signal.
 
-A process writes them at once, but not before it is scheduled: its file is read when it has stopped growing.
+A process writes them at once, but not before it is scheduled: its file is read when it has stopped growing. A main
+thread that blocks the signal (bit 22) gets none: another thread would answer for it.
 """
 
 

@@ -31,6 +31,12 @@ def test_the_threads_and_calls_of_faulthandler_are_read() -> None:
     assert [frame.function for frame in main.frames] == ["wait", "all_reduce", "step", "<module>"]
 
 
+@pytest.mark.parametrize(("main", "name"), [(MAIN, "0x7f1ca155cb80"), (None, "main")])
+def test_a_stack_without_a_thread_is_that_of_the_main_thread(main: int | None, name: str) -> None:
+    text = 'Stack (most recent call first):\n  File "/app/train.py", line 88 in step\n'
+    assert read_faulthandler(text, main) == (ThreadStack(name, True, (Frame("step", "/app/train.py", 88),)),)
+
+
 def test_the_main_thread_is_the_one_of_that_identity_and_not_the_one_that_answered() -> None:
     assert [each.main for each in read_faulthandler(TWO_THREADS, 0x7F1C9D3FE6C0)] == [True, False]
     assert [each.main for each in read_faulthandler(TWO_THREADS)] == [False, True]

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,17 +22,41 @@ def nap():
     time.sleep(1000)
 nap()
 """
+BUSY = """
+import signal, sys, threading
+
+def compute(depth):  # its frames need more memory than Python keeps for them: it comes and goes
+    return depth and compute(depth - 1)
+
+def loop():
+    while True:
+        compute(400)
+
+threading.Thread(target=loop, daemon=True).start()
+if "blocked" in sys.argv:
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGURG})
+print("ready", flush=True)
+threading.Event().wait()
+"""
+
+
+@contextmanager
+def running(folder: Path, program: str, *words: str) -> Iterator["subprocess.Popen[str]"]:
+    (folder / FILE).write_text(CODE)
+    variables, command = {**os.environ, "PYTHONPATH": str(folder)}, [sys.executable, "-c", program, *words]
+    with subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            yield process
+        finally:
+            process.kill()
 
 
 @pytest.fixture
 def napping(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
-    (tmp_path / FILE).write_text(CODE)
-    variables = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    with subprocess.Popen([sys.executable, "-c", PROGRAM], env=variables, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
+    with running(tmp_path, PROGRAM) as process:
         yield process
-        process.kill()
 
 
 def printed(command: list[str]) -> str:
@@ -81,6 +106,25 @@ def test_a_py_spy_that_fails_leaves_it_to_the_signal(napping: "subprocess.Popen[
 def test_a_process_without_the_file_gets_no_signal(napping: "subprocess.Popen[str]") -> None:
     wrong = Process(napping.pid, 1, "", "", file=0)
     assert printed(dump_command(N, "", (wrong,))) == ""
+
+
+def test_a_question_ends_no_process_whose_other_threads_run_python(tmp_path: Path) -> None:
+    """The stacks of running threads change while they are read: 3 of 100 questions for them ended such a process."""
+    with running(tmp_path, BUSY) as busy:
+        file = Path(f"/proc/{busy.pid}/fd/{of(busy).file}")
+        for _ in range(300):
+            os.truncate(file, 0)
+            os.kill(busy.pid, signal.SIGURG)
+            while busy.poll() is None and not file.stat().st_size:
+                pass
+            assert busy.poll() is None
+        (stacks,), _ = read_stacks((of(busy),), tuple(read_answers(printed(dump_command(N, "", (of(busy),))), N)))
+        assert [(each.main, each.frames[-1].function) for each in stacks.threads] == [(True, "<module>")]
+
+
+def test_no_other_thread_answers_for_a_main_thread_that_blocks_the_signal(tmp_path: Path) -> None:
+    with running(tmp_path, BUSY, "blocked") as blocked:
+        assert printed(dump_command(N, "", (of(blocked),))) == ""
 
 
 def test_a_process_that_is_stopped_is_given_up(napping: "subprocess.Popen[str]") -> None:
