@@ -24,9 +24,7 @@ DEEPEST = 40
 )
 @click.argument("name", shell_complete=experiment_names)
 @click.option("--rank", "ranks", type=click.IntRange(0), multiple=True, help="Only this rank; may be given often.")
-@click.option(
-    "--raw", is_flag=True, help="What each process answered: all threads by py-spy, the main one by the signal."
-)
+@click.option("--raw", is_flag=True, help="Each answer as it came.")
 @click.option("--timeout", type=Span(), default=PATIENCE, show_default=False, help=f"For each rank. [{PATIENCE:g} s]")
 @click.option(
     "--at-once", type=click.IntRange(1, 1000), default=AT_ONCE, help=f"Ranks that are asked at once. [{AT_ONCE}]"
