@@ -118,7 +118,7 @@ def deleted_before_persisted() -> Swaps:
 def conflicting_delete_dropped() -> Swaps:
     """A 409 on the deletion of a pod is taken for the pod's end."""
 
-    async def gone(calls: Calls, pod: Pod, path: str) -> bool:
+    async def gone(calls: Calls, pod: Pod) -> bool:
         return True
 
     return [swap(delete, "_gone", gone)]
