@@ -62,7 +62,7 @@ NOW = (
     ),
     Stat(
         (3, 3, "Rights missing"),
-        "Requests that the API server refuses to musterd for want of a right. The table names them.",
+        "Requests that the API server refuses to musterd because a right is missing. The table names them.",
         f"sum(muster_rights_missing{{{CHOSEN}}})",
         steps=BAD_FROM_ONE,
         empty="none",

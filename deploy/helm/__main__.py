@@ -40,7 +40,7 @@ def main() -> int:
         helm = HELM.path()
     except CannotBuild as missing:
         print(
-            f"not written, for want of helm: deploy/musterd.yaml, deploy/readers.yaml, {PLATFORM.name}. {missing}",
+            f"without helm, not written: deploy/musterd.yaml, deploy/readers.yaml, {PLATFORM.name}. {missing}",
             file=sys.stderr,
         )
         return 0

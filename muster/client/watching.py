@@ -272,9 +272,9 @@ def as_musterd_said(
 
 
 def _last_said(events: Iterable[EventSummary]) -> EventSummary | None:
-    """Return what musterd said last, by its Events. The one that names the incident of a Stuck run takes nothing back.
+    """Return the last Event of musterd. The one that names the incident of a Stuck run takes nothing back.
 
-    Events have whole seconds: of those of one second the one that says what lasts counts.
+    Events have whole seconds: of those of one second the one about what lasts counts.
     """
     said = (each for each in events if each.at is not None and each.reason != INCIDENT)
     return max(said, key=lambda each: (each.at or 0.0, each.reason in LASTING), default=None)

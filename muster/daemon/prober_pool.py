@@ -10,7 +10,7 @@ Where members let NCCL's RAS be asked, and no process of theirs publishes the sa
 once the roll has been complete, also while the coordinator does not answer.
 
 Answers without a serving coordinator are dropped while the daemon's own event loop lags: the lag may be the cause.
-What a coordinator says in words is of the run's own programs, so the secrets of the run are taken out (``private``).
+Texts of a coordinator come from the run's own programs, so the secrets of the run are taken out (``private``).
 """
 
 import asyncio

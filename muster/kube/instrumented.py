@@ -120,7 +120,7 @@ class Denials:
         self._last: dict[tuple[str, str], tuple[int, float, str]] = {}
 
     def observe(self, verb: str, resource: str, error: ApiError | None) -> None:
-        """A request was answered (None: it succeeded) or given up. No answer at all says nothing about rights."""
+        """A request was answered (None: it succeeded) or given up. No answer at all shows no right."""
         kind = verb, resource
         if error is not None and denied(error):
             count = self._last[kind][0] if kind in self._last else 0

@@ -1,6 +1,6 @@
 """Carries out the actions on a Workload: create, patch, delete. Each may be carried out twice.
 
-ReadAdmission brings what the API server says of an admission before the first pod of an epoch is created. The cache may
+ReadAdmission brings an admission as the API server has it before the first pod of an epoch is created. The cache may
 be late, and a gang that is launched on an admission that was taken back runs beside the one that has the quota now. The
 same request brings the assigned flavors, whose labels and tolerations the pods need.
 """

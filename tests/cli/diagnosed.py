@@ -53,7 +53,7 @@ def pod(
 
 
 def jobset(server: LocalServer, *, port: int, size: int = 3, waits: tuple[int, ...] = (), operator: str = "jax") -> str:
-    """A JobSet of workers, of which some wait for their image."""
+    """A JobSet of workers; some of them wait for their image."""
     template = {"spec": {"completions": size, "parallelism": size, "completionMode": "Indexed"}}
     spec = {"replicatedJobs": [{"name": "workers", "replicas": 1, "template": template}]}
     notes = {"muster.dev/operator": operator, "muster.dev/coordinator-port": str(port)}

@@ -75,7 +75,7 @@ def rights(monkeypatch: pytest.MonkeyPatch) -> Rights:
 
 @pytest.fixture
 def found(call: Call, server: LocalServer) -> Iterator[Callable[..., Result]]:
-    """Diagnose a JobSet of three, of which ranks 0 and 1 have arrived and rank 2 waits for its image."""
+    """Diagnose a JobSet of three: ranks 0 and 1 have arrived, and rank 2 waits for its image."""
     with beside(server, FakeStore()) as store:
         store.join(0, 1)
         name = jobset(server, port=int(store.address.rpartition(":")[2]), waits=(2,), operator="pytorch")

@@ -37,7 +37,7 @@ REPLAYED: Final = {
 
 
 def exits(server: LocalServer) -> str:
-    """A JobSet of two, of which rank 1 has exited with 7."""
+    """A JobSet of two: rank 1 has exited with 7."""
     name = jobset(server, port=1, size=2)
     ended = {"exitCode": 7, "reason": "Error", "startedAt": LONG_AGO, "finishedAt": LONG_AGO}
     container = {"name": "main", "image": "none", "imageID": "", "ready": False, "restartCount": 0}
@@ -76,7 +76,7 @@ DIAGNOSED: Final[dict[str, tuple[int, Callable[[LocalServer], str] | None]]] = {
 
 
 def row(begins: str) -> tuple[str, float]:
-    """The sentence of a row, and the seconds after which it is printed, where it says so."""
+    """The sentence of a row, and the seconds after which it is printed, where the row has them."""
     (found,) = [each[2] for each in ROWS if each[0].startswith(begins)]
     sentence, _, after = found.removeprefix("`").partition("`")
     return sentence, float(re.sub(r"[^0-9.]", "", after) or 0)

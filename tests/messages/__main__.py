@@ -1,4 +1,4 @@
-"""``python -m tests.messages``: print the golden file anew, which ``messages.golden`` keeps. Takes half a minute."""
+"""``python -m tests.messages``: print the golden file, which ``messages.golden`` keeps. Takes half a minute."""
 
 import sys
 

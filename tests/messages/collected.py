@@ -1,6 +1,6 @@
 """The sentences of a status, its conditions and Events, and of findings, as decisions in many situations have them.
 
-Every scenario is played once without faults, and every situation of ``tests.diagnosis``. Of all that is said a sentence
+Every scenario is played once without faults, and every situation of ``tests.diagnosis``. Of all of these a sentence
 is kept if it has a clause that none before it has: a clause without its numbers, times and names is a template.
 """
 
@@ -42,7 +42,7 @@ NAMES: Final = (
 CLAUSES: Final = re.compile(r"; |: |, then ")
 
 
-class Said(NamedTuple):
+class Text(NamedTuple):
     """A sentence, where it is written, and with which reason or cause."""
 
     place: str
@@ -64,9 +64,9 @@ def plans() -> Iterator[Plan]:
         yield Plan(scenario.name, size, operator=operator)
 
 
-def everything() -> set[Said]:
+def everything() -> set[Text]:
     """Return every sentence of all plans and situations."""
-    found: set[Said] = set()
+    found: set[Text] = set()
 
     def noted(*args: Any, **kwargs: Any) -> Decision:
         decision = decide(*args, **kwargs)
@@ -79,12 +79,12 @@ def everything() -> set[Said]:
     for situation in SITUATIONS:
         for finding in played(situation).findings():
             name = str(finding.cause)
-            found |= {Said("finding", name, finding.sentence), Said("evidence", name, finding.evidence)}
-            found.add(Said("next", name, finding.next_step))
+            found |= {Text("finding", name, finding.sentence), Text("evidence", name, finding.evidence)}
+            found.add(Text("next", name, finding.next_step))
     return {each for each in found if each.text}
 
 
-def golden(every: Iterable[Said]) -> str:
+def golden(every: Iterable[Text]) -> str:
     """Return the text of the golden file: by place and reason, the sentences with the fewest clauses first."""
     places, seen = list(PLACES), set[str]()
     kept: dict[str, list[str]] = {place: [] for place in places}
@@ -95,21 +95,21 @@ def golden(every: Iterable[Said]) -> str:
     return "\n".join(f"## {PLACES[place]}\n\n{''.join(sorted(kept[place]))}" for place in places)
 
 
-def _simplest(row: tuple[Said, set[str]]) -> tuple[int, int, int, Said]:
+def _simplest(row: tuple[Text, set[str]]) -> tuple[int, int, int, Text]:
     said, templates = row
     return list(PLACES).index(said.place), len(templates), len(said.text), said
 
 
-def _of_decision(decision: Decision) -> Iterator[Said]:
+def _of_decision(decision: Decision) -> Iterator[Text]:
     record = decision.record
-    yield Said("status", record.reason, record.message)
+    yield Text("status", record.reason, record.message)
     for condition in record.conditions:
-        yield Said("status", condition.reason, condition.message)
+        yield Text("status", condition.reason, condition.message)
     for line in decision.story:
         if line.reason != "Stuck":  # it repeats the condition
-            yield Said("status", line.reason, line.message)
+            yield Text("status", line.reason, line.message)
     for epoch in record.evidence:
-        yield Said("status", epoch.reason, epoch.how)
+        yield Text("status", epoch.reason, epoch.how)
         for finding in epoch.findings:
-            yield Said("finding", finding.cause, finding.sentence)
-            yield Said("evidence", finding.cause, finding.evidence)
+            yield Text("finding", finding.cause, finding.sentence)
+            yield Text("evidence", finding.cause, finding.evidence)

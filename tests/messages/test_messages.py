@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.messages.collected import NAMES, Said, everything, golden
+from tests.messages.collected import NAMES, Text, everything, golden
 
 GOLDEN = Path(__file__).with_name("messages.golden")
 
@@ -20,10 +20,10 @@ def test_the_golden_file_has_every_sentence() -> None:
 
 
 def test_a_sentence_without_a_new_clause_is_not_kept() -> None:
-    first = Said("status", "Error", "rank 1 (run-worker-0-1-abcde) ended with exit code 1 on node node-1")
-    same = Said("status", "Error", "rank 22 (run-worker-0-22-x7k2p) ended with exit code 137 (SIGKILL) on node node-4")
-    more = Said("status", "Error", f"{first.text}; it is not run again")
-    other = Said("finding", "Lost", "rank 1: its pod is gone")
+    first = Text("status", "Error", "rank 1 (run-worker-0-1-abcde) ended with exit code 1 on node node-1")
+    same = Text("status", "Error", "rank 22 (run-worker-0-22-x7k2p) ended with exit code 137 (SIGKILL) on node node-4")
+    more = Text("status", "Error", f"{first.text}; it is not run again")
+    other = Text("finding", "Lost", "rank 1: its pod is gone")
     assert golden([same, more, first]) == golden([more, first]) != golden([first])
     kept = golden([more, first, other]).splitlines()
     assert [line for line in kept if " | " in line] == [
@@ -42,5 +42,5 @@ def test_a_sentence_without_a_new_clause_is_not_kept() -> None:
     ],
 )
 def test_names_times_and_numbers_are_not_of_a_template(text: str, template: str) -> None:
-    assert list(Said("status", "", text).templates()) == [template]
+    assert list(Text("status", "", text).templates()) == [template]
     assert NAMES

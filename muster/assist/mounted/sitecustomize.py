@@ -2,7 +2,7 @@
 
 It makes a bare ``jax.distributed.initialize()`` work, ends a process that its gang or its threads would keep after a
 failure, writes the stack of its main thread on SIGURG to a file in memory, for ``muster stacks``, and lets a process of
-a torch gang publish which collectives it has entered (``torch_recorder``), and one of a jax gang where it stands
+a torch gang publish which collectives it has entered (``torch_recorder``), and one of a jax gang where it is
 (``place_watch``). Then it runs the image's own sitecustomize.
 MUSTER_ASSIST=off leaves a process alone. It works on Python 3.8 and later.
 

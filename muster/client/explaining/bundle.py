@@ -5,8 +5,8 @@ of its environment; no value, no command, no argument, no annotation, label, vol
 they were given, so values that the pods' objects show are replaced in every text, too.
 
 The archive is the same for the same input: names are sorted, no file has an owner or an absolute path, and every file
-has the same time. Sizes are bounded: a text is cut, and says so. What looks like a credential in a text is replaced, as
-a second guard.
+has the same time. Sizes are bounded: a text that is cut is marked. What looks like a credential in a text is replaced,
+as a second guard.
 """
 
 import gzip

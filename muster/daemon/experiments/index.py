@@ -155,7 +155,7 @@ class ExperimentIndex:
         return {owner for (_, owner), each in self.members.items() if owner not in self.entries and each.view.workloads}
 
     def rebuild(self, uid: str, unread: ExperimentRecord | None, cached: Cached) -> None:
-        """Forget what belongs to that owner and take it in anew, after an exception in one of the above.
+        """Forget what belongs to that owner and take it in again, after an exception in one of the above.
 
         ``unread`` is the Experiment where it could not be read.
         """

@@ -36,7 +36,7 @@ class Unreadable(ValueError):
 
 
 def read_status(body: bytes, rank: int) -> StepReport | None:
-    """The report in that body, of that rank; None where it says nothing of progress. Raises ``Unreadable``."""
+    """The report in that body, of that rank; None where it reports no progress. Raises ``Unreadable``."""
     try:
         sent = _decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -42,7 +42,7 @@ OTHER_CONTROLLER = "OtherController"
 
 
 def own_status(entry: Entry, record: Record) -> dict[str, Any]:
-    """The own status that goes with this record. Without a plan it says why there is none, or stays as it is."""
+    """The own status that goes with this record. Without a plan it has the reason, or stays as it is."""
     kind = RUN_KINDS[entry.seen.kind]
     if entry.plan is None and not record.finished:
         return dict(entry.own)

@@ -3,7 +3,7 @@
 A deadline that the object's own annotation asks for is the one thing that is done to it, with an Event before.
 
 The story of a run becomes Events. A daemon that starts finds runs that began long before. What it learns first of such
-a run is no news, and becomes no Event. What follows may have been said by an earlier daemon: the Events of a watched
+a run is no news, and becomes no Event. What follows may be the Event of an earlier daemon: the Events of a watched
 object are named after what they say and not after the time, so that one is not created twice while it is kept.
 """
 

@@ -234,7 +234,7 @@ CLOSED = {
 
 
 class Misasked(ValueError):
-    """The text says what is wrong with the query."""
+    """The text names what is wrong with the query."""
 
 
 @dataclass(frozen=True, slots=True)

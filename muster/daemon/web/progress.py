@@ -12,11 +12,11 @@ its Lease does not pass on what a standby has: a post is passed on once. The sta
 has come, and proves with the key of the certificate, which all daemons have, that it is one: what one address sends
 counts against that address, and not against the standby.
 
-Whoever loses a connection here for want of room is not heard: ``Members.unheard``.
+A peer that loses its connection here because room is missing is not heard: ``Members.unheard``.
 
 Nobody is known by name before the API server has reviewed a token, so what comes before that is bounded by address: the
-tokens that were refused, and the posts that wait for a review. A token says whose it is, and for whom: one that cannot
-be for this run is refused unread, also by a standby. A pod has two posts at once.
+tokens that were refused, and the posts that wait for a review. A token names its owner and its audience: one that
+cannot be for this run is refused unread, also by a standby. A pod has two posts at once.
 """
 
 import asyncio
@@ -55,7 +55,7 @@ _decoder = msgspec.json.Decoder(_Claims)
 
 
 def is_for(token: str, audience: str) -> bool:
-    """Whether the token says that it is for that audience. Nothing is verified here: the API server does that."""
+    """Whether the token names that audience. Nothing is verified here: the API server does that."""
     parts = token.split(".")
     if len(parts) != 3 or not all(parts):
         return False

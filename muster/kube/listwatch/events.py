@@ -1,4 +1,4 @@
-"""What a watch line or a page of a list says once decoded, and where a reflector puts its objects."""
+"""What a watch line or a page of a list holds once decoded, and where a reflector puts its objects."""
 
 from collections.abc import Iterable
 from enum import StrEnum

@@ -207,7 +207,7 @@ def _over(reason: str) -> str:
 
 
 def of_edits(record: Record, remark: str = "") -> str:
-    """Return what is said of edits that the pods do not follow; empty without one. ``remark``: what the kind adds."""
+    """Return the sentence on edits that the pods do not follow; empty without one. ``remark``: what the kind adds."""
     if not record.pending_edits:
         return ""
     if record.edit_refused:
@@ -220,7 +220,7 @@ def of_edits(record: Record, remark: str = "") -> str:
 
 
 def of_volume(record: Record) -> str:
-    """Return what is said of a volume that was lost; empty where none was."""
+    """Return the sentence on a volume that was lost; empty where none was."""
     if record.volume_lost_at is None:
         return ""
     return "the shared volume was deleted, not by Muster, and is created again: its data is lost"

@@ -7,9 +7,9 @@ phase, which follows only when every container has ended.
 Two kinds of container never count when they fail: an init container that the kubelet starts again, and a native
 sidecar (a restartable init container, KEP-753), which the kubelet kills when the regular containers have ended.
 
-The secrets in the environment of a pod are looked up only where a container has said something.
+The secrets in the environment of a pod are looked up only where a container has a message.
 
-Why an image is not pulled is said in the same words in both states between which a kubelet alternates. It waits in
+Why an image is not pulled has the same words in both states between which a kubelet alternates. It waits in
 ErrImagePull while it tries, and in ImagePullBackOff between two tries, whose message repeats that of the try
 (kubernetes: pkg/kubelet/images/image_manager.go). containerd's own repeats the image up to three times.
 """
@@ -32,7 +32,7 @@ from muster.watchers.pods.document import ContainerStatus, Spec, Status, Termina
 
 NOT_PULLED: Final = frozenset(("ErrImagePull", "ImagePullBackOff"))
 PULL_BACK_OFF: Final = "ImagePullBackOff"
-"""The reason that stands for both."""
+"""The reason that is used for both."""
 LONGEST_PULL: Final = 4096
 _BACK_OFF: Final = re.compile(r'Back-off pulling image "([^"\s]{1,300})"(?:: (?:ErrImagePull: )?(.+))?\Z', re.DOTALL)
 _RPC: Final = re.compile(r"rpc error: code = \w{1,40} desc = ")
@@ -41,7 +41,7 @@ _RESOLVE: Final = re.compile(r'failed to resolve reference "[^"\s]{1,300}": ')
 
 
 def pull_problem(message: str | None, image: str | None) -> str:
-    """``image "registry/typo:1": not found``; the message itself where the kubelet says no more than that it waits."""
+    """``image "registry/typo:1": not found``; the message itself where the kubelet reports only that it waits."""
     text = (message or "")[:LONGEST_PULL]
     if waits := _BACK_OFF.match(text):
         image, text = waits[1], waits[2] or ""

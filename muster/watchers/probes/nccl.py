@@ -43,7 +43,7 @@ _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_TEXT)]
 
 
 class Unreadable(ValueError):
-    """The answer is not one of RAS; the text says why, for people."""
+    """The answer is not one of RAS; the text has the reason, for people."""
 
 
 class State(msgspec.Struct):
@@ -93,7 +93,7 @@ _decoder = msgspec.json.Decoder(Answer)
 
 
 def decoded_in_turns(data: bytes | bytearray) -> Turns[RasAnswer]:
-    """What the answer says. Raises ``Unreadable``."""
+    """Read the answer. Raises ``Unreadable``."""
     if parts_of(data) > MOST_PARTS:
         raise Unreadable(f"its answer has more than {MOST_PARTS:,} parts")
     try:
@@ -145,7 +145,7 @@ def _host(text: str, hosts: dict[str, str]) -> str:
 
 
 PROTOCOL: Final = b"SERVER PROTOCOL 2"
-"""What NCCL says, from 2.24 to 2.30 at least."""
+"""What NCCL answers, from 2.24 to 2.30 at least."""
 HELLO, LIMIT, FORMAT, STATUS = COMMANDS = (
     b"CLIENT PROTOCOL 2\n",
     b"TIMEOUT 5\n",
@@ -162,7 +162,7 @@ _LINE: Final = 1024
 
 
 class NoRas(Exception):
-    """No answer; the text says why, for people."""
+    """No answer; the text has the reason, for people."""
 
 
 async def ask(address: Address, guard: Guard, deadline: float = DEADLINE) -> RasAnswer:
@@ -271,5 +271,5 @@ class RasProbe:
         return found
 
     def _silent(self, now: float) -> bool:
-        """It has not answered for so long that what it said counts no more."""
+        """It has not answered for so long that its last answer no longer counts."""
         return self._heard is not None and now - self._heard > FORGET

@@ -85,7 +85,7 @@ class Paced(Generic[R]):
 
 
 class ReportReader(Paced[StepReport]):
-    """Reads the reports of one store, and says when to ask for them again. ``most`` ranks are believed."""
+    """Reads the reports of one store, and knows when to ask for them again. ``most`` ranks are believed."""
 
     def __init__(self, expected: int | None, most: int) -> None:
         self._most = most

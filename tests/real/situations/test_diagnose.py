@@ -112,7 +112,7 @@ class Fault:
     """What is different in their spec."""
     phase: str = "Assembling"
     size: int = 3
-    """Of the gang, as its annotation says; three pods are there."""
+    """Of the gang, by its annotation; three pods exist."""
 
     def pods(self) -> list[Object]:
         """The pods of the gang."""
@@ -154,7 +154,7 @@ FAULTS = (
 
 
 def said(document: dict[str, Any]) -> tuple[object, ...]:
-    """What a document says of a gang: its sentence, and cause and sentence of each finding.
+    """What a document has of a gang: its sentence, and cause and sentence of each finding.
 
     The phase is left out: a musterd that saw all three run calls a gang Running whose member then failed.
     """
@@ -173,7 +173,7 @@ class Beside:
     slowest: float = 0.0
 
     async def agree(self, fault: Fault) -> dict[str, Any]:
-        """What the command finds, once the pods are steady and the musterd's page says the same."""
+        """What the command finds, once the pods are steady and the page of musterd has the same."""
         page = f"{self.url}/experiments/{self.here.namespace}/pods/{fault.name}.json"
         last: list[object] = []
 

@@ -221,7 +221,7 @@ class Diagnosis:
         print_roll(roll, self._run.unknown, self._output, bad=self._trouble(roll))
 
     async def _musterd(self) -> EventSummary | None:
-        """What musterd has said last, where one watches over it."""
+        """Return the last Event of musterd, where one watches over it."""
         try:
             return None if self._source is None else await self._source.said()
         except ApiError as error:

@@ -2,7 +2,7 @@
 
 A reason of the condition Stuck, and each cause, leads to one. The first minute on call needs no other site. Their
 source is docs/runbooks, and docs/reasons.md, to which they lead. The wheel holds them as data of ``muster.daemon.web``;
-a checkout reads the folder. A runbook says nothing of any experiment, so it is served without a token. Links to other
+a checkout reads the folder. A runbook names no experiment, so it is served without a token. Links to other
 pages of the documentation, which are not served here, are texts.
 """
 

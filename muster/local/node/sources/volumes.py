@@ -251,7 +251,7 @@ async def renew_tokens(
     pause: Callable[[float], Awaitable[bool]],
     retry: float,
 ) -> None:
-    """Write the volumes with tokens again before these expire, until `pause` says that the pod stops."""
+    """Write the volumes with tokens again before these expire, until `pause` ends, because the pod stops."""
     volumes = [each for each in objects.spec(placement.pod).get("volumes") or () if lifetime(each) is not None]
     if not volumes:
         return

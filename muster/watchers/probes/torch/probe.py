@@ -5,8 +5,8 @@ torch/csrc/distributed/c10d/TCPStore.cpp, waitForWorkers). That counts the proce
 named where each rank leaves a key of its own while it waits for the others: gloo's addresses, and the agents of
 torchrun. Where the names do not explain the count (NCCL connects later), the answer has the count alone.
 
-What the processes report is read from the store, too: each key is checked until it is there, and then got. A check and
-a get are all that ``Store`` sends. A key that is there stays there, so a look of a gang that reports is one GET for
+What the processes report is read from the store, too: each key is checked until it exists, and then read. A check and
+a get are all that ``Store`` sends. A key that exists stays, so a look of a gang that reports is one GET for
 each process.
 """
 
