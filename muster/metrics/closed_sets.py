@@ -16,6 +16,7 @@ from muster.state.view.roll import CoordinatorState
 from muster.state.vocabulary.clocks import CLOCKS
 from muster.state.vocabulary.coordinator import ProbeKind
 from muster.state.vocabulary.record import FINISHED, Phase
+from muster.state.vocabulary.refusals import ENDINGS, NAMED, of_made
 
 OPERATORS = tuple(REGISTRY)
 """The operators that can be planned."""
@@ -39,28 +40,8 @@ FAILURES = (
 SUCCESSES = ("AllMembersSucceeded", "SuccessPolicyMet")
 """Reasons of a success (``state.policies.ending.success``)."""
 
-REFUSALS_BY_NAME = (
-    "WebhookDenied",
-    "WebhookFailed",
-    "PolicyDenied",
-    "PodSecurityViolated",
-    "QuotaExceeded",
-    "LimitRangeViolated",
-    "PriorityClassMissing",
-    "ServiceAccountMissing",
-    "RuntimeClassMissing",
-    "RightsMissing",
-    "NamespaceGone",
-    "CredentialsRejected",
-    "NameTaken",
-    "OtherController",
-    "ApiServerBusy",
-    "ApiServerSilent",
-    "ApiServerErrors",
-)
-"""Reasons of refusals that name no kind of object (``reconcilers.requests.refusals``)."""
-
-REFUSED = (*REFUSALS_BY_NAME, "PodRejected", "PodsForbidden")
+REFUSED = (*(row.name for row in NAMED), "PodRejected", "PodsForbidden")
+"""Reasons of refusals that are counted from the start."""
 
 PLACES = ("watch", "clock", "step", "event")
 """Where an unexpected exception is caught."""
@@ -80,12 +61,8 @@ LOST_TO: Mapping[str, tuple[str, ...]] = {
     "scheduling": ("Unschedulable", "SchedulerError", "PendingDeadlineExceeded", "Queued", "PartlyQueued"),
     "refused": (
         "Refused",
-        *(reason for reason in REFUSALS_BY_NAME if reason != "OtherController"),
-        *(
-            f"{kind}{end}"
-            for kind in ("Pod", "Service", "PersistentVolumeClaim")
-            for end in ("Rejected", "sForbidden", "sRefused")
-        ),
+        *(row.name for row in NAMED if not row.ours),
+        *of_made(*(row for row in ENDINGS if not row.ours)),
     ),
     "node": (
         *("NodeNotReady", "NodeLost", "NodeFailures", "ContainerStatusUnknown", "SandboxNotReady"),

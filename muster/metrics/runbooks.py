@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
-from muster.metrics.closed_sets import REFUSALS_BY_NAME
 from muster.state.facts.causes.cause import MissingCause
 from muster.state.facts.causes.table import BY_NAME, CAUSES
 from muster.state.view.stage import Stage
+from muster.state.vocabulary.refusals import ENDINGS, MADE, NAMED
 
 SERVED: Final = "/runbooks"
 """Where musterd serves docs/runbooks."""
@@ -42,8 +42,8 @@ _OURS: Final[Mapping[str, tuple[str, ...]]] = {
     "MusterImageNotPulled": (),
     "MusterUnschedulable": ("Unschedulable", "SchedulerError", "PendingDeadlineExceeded"),
     "MusterCreateRefused": (
-        *REFUSALS_BY_NAME,
-        "(Pod|Service|PersistentVolumeClaim)(Rejected|Altered|sForbidden|sRefused)",
+        *(row.name for row in NAMED),
+        f"({'|'.join(MADE)})s?({'|'.join(row.name for row in ENDINGS)})",
     ),
     "MusterDisruptionLoop": ("DisruptionLoop",),
     "MusterSameFailureAgain": ("SameFailureAgain",),

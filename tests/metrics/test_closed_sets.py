@@ -3,12 +3,7 @@
 from muster.api.manifest.operators import operators
 from muster.daemon.web import progress
 from muster.metrics import closed_sets
-from muster.reconcilers.requests import refusals
 from muster.state.policies.failures.restart_reasons import EXPORTED
-
-
-def test_every_refusal_that_is_known_by_its_text_begins_at_0() -> None:
-    assert {row.reason for row in refusals._ROWS} <= set(closed_sets.REFUSED)  # noqa: SLF001
 
 
 def test_every_operator_that_can_be_planned_is_one_that_a_manifest_may_name() -> None:

@@ -4,7 +4,6 @@ It is the document of musterd's page, without what only the daemon has asked: th
 the status, and a refusal of the API server is the reason of the condition Stuck.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -18,19 +17,14 @@ from muster.kinds.registry.run_kinds import RUN_KINDS
 from muster.kube.unstructured import Json
 from muster.rollcall.document import Detail
 from muster.rollcall.make import detail
-from muster.state.facts.causes.table import REFUSED_BY
 from muster.state.facts.context import Context
 from muster.state.view.engine_facts import Refusal
 from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import ConditionType, Phase, Record
+from muster.state.vocabulary.refusals import refusal_reason
 from muster.watchers.pods.decode import flatten
 from muster.watchers.pods.document import PodDocument
-
-_REFUSED = re.compile(r"(Missing|Forbidden|Refused|Altered|Rejected)$|^ApiServer")
-"""Reasons of refusals by the API server (``muster.reconcilers.requests.refusals``) that are no cause of their own.
-
-``RanksMissing`` is none of them."""
 
 
 def roll_call(seen: Snapshot, pods: Sequence[Json] | None, now: float) -> Detail | None:
@@ -77,8 +71,6 @@ def _record(seen: Snapshot) -> Record | None:
 
 def _refusal(record: Record) -> Refusal | None:
     stuck = record.condition(ConditionType.STUCK)
-    if stuck is None or not stuck.status or stuck.reason == "RanksMissing":
-        return None
-    if stuck.reason not in REFUSED_BY and not _REFUSED.search(stuck.reason):
+    if stuck is None or not stuck.status or refusal_reason(stuck.reason) is None:
         return None
     return Refusal(stuck.reason, stuck.message, final=False)

@@ -9,6 +9,7 @@ from muster.kube.paths import core
 from muster.reconcilers.requests.batch import Calls
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.refusals import ALTERED, of_kind
 
 SHOWN = 63
 """Characters of a label's value that are shown; Kubernetes allows no more."""
@@ -51,7 +52,7 @@ def as_sent(kind: str, found: Metadata, plan: Plan, labels: Mapping[str, str]) -
         return found.version
     now = repr(held[changed][:SHOWN]) if changed in held else "missing"
     return Refusal(
-        f"{kind}Altered",
+        of_kind(kind, ALTERED),
         f"{kind} {plan.namespace}/{found.name} was created with {changed}={labels[changed]}; the label is now {now}. "
         f"An admission webhook or policy, or a person, changed it: leave labels under {GROUP}/ as they are, and delete "
         f"that {kind}. Muster tries again.",
@@ -68,7 +69,7 @@ def name_taken(kind: str, found: Metadata, plan: Plan) -> Refusal:
     owner = found.controller
     if kind == "Pod" and owner is None:
         return Refusal(
-            "PodAltered",
+            of_kind(kind, ALTERED),
             f"Pod {plan.namespace}/{found.name} exists and has no ownerReference of a controller; its name is that of "
             f"a member of {plan.subject.kind} {plan.name} (uid {plan.uid}). Set the ownerReference again, or delete "
             "the pod. Muster tries again.",

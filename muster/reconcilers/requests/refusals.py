@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from muster.api.errors import ApiError, Forbidden, Invalid, MusterError, Throttled, Unreachable
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.refusals import FORBIDDEN, REFUSED, REJECTED, of_kind
 
 SAID = 600
 """How many characters of the API server's message are kept: an admission webhook can send any number."""
@@ -135,7 +136,7 @@ def refusal_or_raise(error: ApiError, request: str, kind: str, name: str, plan: 
 
 def rejected(error: MusterError, kind: str) -> Refusal:
     """The refusal for an object that cannot be encoded."""
-    return Refusal(f"{kind}Rejected", str(error), final=True)
+    return Refusal(of_kind(kind, REJECTED), str(error), final=True)
 
 
 def _row_of(error: ApiError, request: str, kind: str) -> _Row | None:
@@ -153,9 +154,10 @@ def _by_status(error: ApiError, request: str, kind: str) -> _Row | None:
         case Forbidden(status=401):
             return _row("CredentialsRejected", "", "Renew the credentials of musterd.")
         case Forbidden():
-            return _row(f"{kind}sForbidden", "", "Its message names what forbids it: change that, or the experiment.")
+            advice = "Its message names what forbids it: change that, or the experiment."
+            return _row(of_kind(kind, FORBIDDEN), "", advice)
         case Invalid() if request == "create":
-            return _row(f"{kind}Rejected", "", "The object itself is not valid.", final=True)
+            return _row(of_kind(kind, REJECTED), "", "The object itself is not valid.", final=True)
         case Throttled():
             return _row("ApiServerBusy", "", "The API server is overloaded.", passing=True)
         case Unreachable(reason="Timeout"):
@@ -164,5 +166,5 @@ def _by_status(error: ApiError, request: str, kind: str) -> _Row | None:
         case _ if error.status >= 500:
             return _row("ApiServerErrors", "", "See the log of the API server.", passing=True)
         case _ if 400 <= error.status < 500 and error.status not in (404, 409, 410):
-            return _row(f"{kind}sRefused", "", "Its message has the reason.")
+            return _row(of_kind(kind, REFUSED), "", "Its message has the reason.")
     return None

@@ -13,6 +13,7 @@ from typing import Final
 
 from muster.state.facts.causes.cause import MissingCause
 from muster.state.facts.causes.table import CAUSES, Causes
+from muster.state.vocabulary.refusals import ENDINGS, NAMED, of_made, refusal_reason
 
 
 class Audience(StrEnum):
@@ -38,18 +39,16 @@ _RESEARCHERS: Final = (
     *("PendingDeadlineExceeded", "StartingDeadlineExceeded", "AssemblyDeadlineExceeded"),
     *("RunDeadlineExceeded", "ProgressDeadlineExceeded", "DeadlineExceeded"),
     *("ExceedsMaxQuota", "Deactivated"),
-    *("WebhookDenied", "PolicyDenied", "PodSecurityViolated", "QuotaExceeded", "LimitRangeViolated"),
-    *("PriorityClassMissing", "ServiceAccountMissing", "RuntimeClassMissing", "NamespaceGone"),
-    *("NameTaken", "PodRejected", "ServiceRejected", "PersistentVolumeClaimRejected"),
+    *(row.name for row in NAMED if not row.platform),
+    *of_made(*(row for row in ENDINGS if not row.platform)),
 )
 _PLATFORM: Final = (
     *("CoordinatorGone", "PodsMissing", "StatusIsFalse", "DisruptionLoop", "TerminatingDeadlineExceeded"),
     *("PartlyQueued", "QueuedTwice", "QueueUnavailable", "QueueSilent"),
     *("Misconfigured", "Inadmissible", "FlavorMissing"),
-    *("WebhookFailed", "RightsMissing", "CredentialsRejected", "OtherController", "SchedulerError"),
-    *("ApiServerBusy", "ApiServerSilent", "ApiServerErrors"),
-    *(f"{kind}{end}" for kind in ("Pod", "Service", "PersistentVolumeClaim") for end in ("Altered", "sForbidden")),
-    *("PodsRefused", "ServicesRefused", "PersistentVolumeClaimsRefused"),
+    "SchedulerError",
+    *(row.name for row in NAMED if row.platform),
+    *of_made(*(row for row in ENDINGS if row.platform)),
 )
 """Reasons that are of no cause, or of causes with several reasons."""
 
@@ -77,5 +76,7 @@ if both := set(_RESEARCHERS) & set(_PLATFORM):
 
 
 def of_reason(reason: str) -> Audience:
-    """Who can mend that reason. One that is not in the catalogue is a kubelet's, about a container: the owner's."""
+    """Return who can mend that reason. One that is in no list is a kubelet's, about a container: the owner's."""
+    if (refusal := refusal_reason(reason)) is not None:  # of a kind that is not in the catalogue, too
+        return Audience.PLATFORM if refusal.platform else Audience.RESEARCHER
     return CATALOGUE.get(reason, Audience.RESEARCHER)

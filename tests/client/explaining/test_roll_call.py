@@ -41,6 +41,15 @@ async def test_a_rank_whose_pod_looks_well_has_its_finding(client: Client, serve
     assert {rank: each.cause for rank, each in roll.unseen.items()} == {0: "CoordinatorFrozen"}
 
 
+async def test_a_missing_flavor_is_no_refusal_by_the_api_server(client: Client, server: LocalServer) -> None:
+    await client.submit(MANIFEST, name="mine")
+    stuck = {"type": "Stuck", "status": "True", "reason": "FlavorMissing", "message": "create it"}
+    server.status("mine", phase="Queued", size=2, conditions=[stuck])
+    roll = (await client.explain("mine")).roll_call(NOW)
+    assert roll is not None
+    assert [(each.cause, each.what) for each in roll.findings] == [("Queued", "waiting in a queue: FlavorMissing")]
+
+
 async def test_there_is_none_of_what_musterd_has_not_seen_or_of_pods_that_may_not_be_read(
     client: Client, server: LocalServer
 ) -> None:

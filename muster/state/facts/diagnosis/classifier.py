@@ -16,6 +16,7 @@ from muster.state.facts.words import WORDS
 from muster.state.view.stage import RUNS, WAITS, shown
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import ConditionType, Phase
+from muster.state.vocabulary.refusals import refusal_reason
 
 _SAID = (Causes.INIT_CONTAINER, Causes.NETWORK_FAILS, Causes.VOLUME_FAILS)
 """Causes of pods that wait whose own words say more than the reason for which the container waits."""
@@ -51,7 +52,8 @@ def _as_coordinator(context: Context, pod: Pod, cause: MissingCause) -> Diagnosi
 def of_absent(context: Context) -> MissingCause | None:
     """The cause of every member without a pod; None where it is not the same for all."""
     record = context.record
-    if (refusal := context.view.engine.refusal) is not None:
+    refusal = context.view.engine.refusal
+    if refusal is not None and refusal_reason(refusal.reason) is not None:
         return table.of_refusal(refusal.reason)
     if record.phase is Phase.QUEUED:
         return Causes.QUEUED
@@ -61,12 +63,14 @@ def of_absent(context: Context) -> MissingCause | None:
 
 def without_pod(context: Context, rank: int) -> Diagnosis:
     """Why a member has no pod."""
-    plan, tally, refusal = context.plan, context.tally, context.view.engine.refusal
+    plan, tally = context.plan, context.tally
     if rank in tally.done:
         return Diagnosis(Causes.ENDED, "ended with exit code 0", "its pod is gone, and it was recorded as succeeded")
     shared = of_absent(context)
-    if shared is not None and refusal is not None:
-        return Diagnosis(shared, f"the API server refuses the pod: {refusal.reason}", refusal.message)
+    refusal = context.view.engine.refusal
+    if refusal is not None and (row := refusal_reason(refusal.reason)) is not None:
+        who = "Muster creates no pod" if row.ours else "the API server refuses what the pod needs"
+        return Diagnosis(table.of_refusal(refusal.reason), f"{who}: {refusal.reason}", refusal.message)
     if shared is Causes.QUEUED:
         stuck = context.record.condition(ConditionType.STUCK)
         why = f": {stuck.reason}" if stuck is not None and stuck.status else ""

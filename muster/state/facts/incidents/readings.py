@@ -13,6 +13,7 @@ from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.finding import Finding
 from muster.state.vocabulary.node_faults import disk_is_full, driver_fault
 from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.refusals import refusal_reason
 
 MOST_CLAIMS: Final = 16
 """Claims of a run that are looked at."""
@@ -174,14 +175,11 @@ def classes_of(plan: Plan) -> set[str]:
     return {name for name in names if isinstance(name, str) and name}
 
 
-_ITSELF: Final = frozenset({"ApiServerBusy", "ApiServerSilent", "ApiServerErrors"})
-"""Reasons of a refusal that are the API server's own state."""
-
-
 def api_server(seen: Evidence) -> str:
     """How the API server answers, where it refuses for its own state."""
     refusal = seen.context.view.engine.refusal
-    return refusal.reason if refusal is not None and refusal.reason in _ITSELF else ""
+    row = refusal_reason(refusal.reason) if refusal is not None else None
+    return row.name if row is not None and row.itself else ""
 
 
 QUOTA: Final = re.compile(r"exceeded quota: ([a-z0-9][-a-z0-9.]{0,252})")

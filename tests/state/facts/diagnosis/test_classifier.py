@@ -274,8 +274,21 @@ def test_a_refusal_is_the_cause_that_its_reason_names(reason: str, cause: Missin
     seen = context(now=record())
     view_of(seen).engine.refusal = Refusal(reason, "no", final=False)
     found = without_pod(seen, 2)
-    assert found == (cause, f"the API server refuses the pod: {reason}", "no", "")
+    assert found == (cause, f"the API server refuses what the pod needs: {reason}", "no", "")
     assert of_refusal(reason) is cause
+
+
+@pytest.mark.parametrize("reason", ["OtherController", "PodAltered"])
+def test_what_muster_refuses_by_itself_is_no_answer_of_the_api_server(reason: str) -> None:
+    seen = context(now=record())
+    view_of(seen).engine.refusal = Refusal(reason, "no", final=False)
+    assert without_pod(seen, 2).what == f"Muster creates no pod: {reason}"
+
+
+def test_a_flavor_that_does_not_exist_is_no_refusal_of_the_pod() -> None:
+    seen = context(now=record(phase=Phase.QUEUED))
+    view_of(seen).engine.refusal = Refusal("FlavorMissing", "create it", final=False)
+    assert without_pod(seen, 2)[:2] == (Causes.QUEUED, "waiting in a queue")
 
 
 def test_a_rank_that_is_done_has_ended_though_its_pod_is_gone() -> None:

@@ -254,7 +254,7 @@ ROWS = {
         lambda: gated(life()), ((0, 134, REGISTER),), 2, "Queued", False, "held by scheduling gates of the pod",
     ),
     "jax: a quota for a part of the gang": Row(
-        lambda: refused(life()), ((0, 134, REGISTER),), 2, "Refused", False, "the API server refuses the pod",
+        lambda: refused(life()), ((0, 134, REGISTER),), 2, "Refused", False, "refuses what the pod needs",
     ),
     "jax: the coordinator never opens its port": Row(
         lambda: never_serves(life()), ((1, 134, REGISTER), (2, 134, REGISTER)), 0, "CoordinatorNotServing", True,
