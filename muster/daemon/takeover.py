@@ -1,7 +1,7 @@
 """How this daemon takes part in an election, and what a new leader forgets and reads again before its first step.
 
 A standby's caches are warm but may lag, and a daemon that leads again remembers what it knew before another led. A step
-that writes the status would fail on a stale record, but a step that has nothing to write goes on to its actions at
+that writes the status would fail on a stale record, but a step that has nothing to write continues with its actions at
 once. So, before the first step:
 
 ``entry.record``
@@ -10,7 +10,7 @@ once. So, before the first step:
     ahead of the list already, or the record is that of our own last write, nothing changes. This is read-your-own-
     writes with "own" meaning: of every earlier leader.
 ``view.engine``
-    ``EngineFacts.reset`` forgets what the live API said to an earlier leadership. The epoch may have been launched,
+    ``EngineFacts.reset`` forgets the live API's answers to an earlier leadership. The epoch may have been launched,
     lost members or been swept since, and a quota may have been raised: the API is asked again (two requests for an
     experiment that still has something to launch).
 ``view.probe``
@@ -55,9 +55,9 @@ Source = tuple[str, Decoder[ExperimentRecord]]
 async def list_latest(
     transport: Transport, sources: Iterable[Source], settings: Settings, sleep: Callable[[float], Awaitable[object]]
 ) -> ObjectList[ExperimentRecord]:
-    """All objects of these kinds as the API server has them now. Retries until it answers.
+    """Return all objects of these kinds as the API server has them now. Retries until it answers.
 
-    A kind that is not served any more has none.
+    A kind that is no longer served has none.
     """
     found = ObjectList[ExperimentRecord]({}, 0, [])
     for everywhere, decoder in sources:
@@ -113,7 +113,7 @@ def elector_of(
     monotonic: Callable[[], float],
     random: Random,
 ) -> Elector | None:
-    """The elector that the settings ask for, if any. Two lives of one ``instance`` are two candidates."""
+    """Return the elector that the settings ask for, if any. Two lives of one ``instance`` are two candidates."""
     if not settings.leader_elect:
         return None
     host = f"[{settings.progress_address}]" if ":" in settings.progress_address else settings.progress_address
