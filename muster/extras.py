@@ -18,8 +18,7 @@ MODULES = {
     "tracing": ("opentelemetry.exporter.otlp.proto.http", "opentelemetry.sdk", "opentelemetry.trace"),
 }
 """The modules that each extra brings and that its code needs. pyroute2 (extra ``local``) is absent: without it the
-local cluster runs without network namespaces and reports that.
-"""
+local cluster runs without network namespaces and reports that."""
 
 
 def problem(extra: str) -> str | None:

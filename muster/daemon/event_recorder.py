@@ -19,9 +19,8 @@ from muster.state.vocabulary.record import StoryLine
 log = structlog.get_logger()
 
 WAITING = 1_000
-"""Most queued stories of a namespace. If the API server is away for long, the oldest are dropped; the status keeps
-them.
-"""
+"""Most queued stories of a namespace. While the API server is away for long, the oldest are dropped (the status keeps
+them)."""
 
 FLOW = "events"
 """The name of a namespace's Events among the flows that share requests."""

@@ -221,8 +221,7 @@ class Informers:
     def _back(self, name: str, then: Callable[[int], None]) -> Callable[[int], None]:
         """Return the callback for a list that is older than its cache: the other kinds are listed again, too.
 
-        Otherwise their watches would continue without the undone changes, if the old resourceVersions come again before
-        a watch is silent for long.
+        Their watches would not show the undone changes if the old versions come again before a long silence.
         """
 
         def went_back(version: int) -> None:

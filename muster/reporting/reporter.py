@@ -31,15 +31,13 @@ from muster.assist.mounted.sitecustomize import MARK, answer_a_signal, guarded
 FIRST_REPORTS = 3
 EARLY, SOON = 10.0, 1.0
 """Seconds after its first report for which rank 0 writes more often, and the interval: from these values the daemon
-learns the offset of the program's clock. The first report after a silence is written as soon.
-"""
+learns the offset of the program's clock. The first report after a silence is written as soon."""
 UNOPENED = 1.0
 """Seconds until the next search for a channel."""
 APART = 4.0
 """Seconds after the beginning of a pause in which the next pause is not written at once."""
 SHOWN_AGAIN = 15.0
-"""Seconds after which a process at work shows that again, and for which it counts as at work after it was last seen so.
-"""
+"""Seconds after which a working process shows that again, and for which it counts as working after it was seen so."""
 LAST_CHANCE = 1.0
 """Seconds for which the end of the program waits until the last step is written."""
 
@@ -74,8 +72,7 @@ class Place(Protocol):
 
 
 Find = Callable[[], Place | None]
-"""A channel: a function that finds its place, or None if the program has not opened it. It is cheap and opens nothing.
-"""
+"""A channel: a function that finds its place, or None if the program has not opened it. It is cheap and opens none."""
 
 
 class Spent(NamedTuple):
@@ -141,9 +138,7 @@ class Reporter:
         self._newest: _Newest | None = None
         self._thread: threading.Thread | None = None
         self._turn: SimpleQueue[None] = SimpleQueue()
-        """The queue that wakes the thread. Unlike an event, it may be used in a signal handler that interrupts its own
-        use.
-        """
+        """The queue that wakes the thread. Unlike an event, a signal handler may use it while it is being used."""
         self._over = False
         self._prompt = self._announced = False
         self._paused_at = -APART

@@ -127,10 +127,7 @@ def node_listing(
     dropped: int,
     looked: bool,
 ) -> NodeListing:
-    """Return the nodes that failed runs.
-
-    ``role`` is True for a node of the control plane, None if that is not known.
-    """
+    """Return the nodes that failed runs. ``role`` is True for a control-plane node, None if that is not known."""
     suspects = {each.node: each for each in found}
     proofs = {name: proof for name, failures in failed.items() if (proof := counted(failures))}
     order = sorted(proofs, key=lambda name: (name not in suspects, -len(proofs[name]), name))

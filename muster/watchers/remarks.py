@@ -29,9 +29,7 @@ SECONDS: Final = 5.0
 """Seconds within which a list is answered."""
 POD: Final = "pod"
 SUMMARY: Final = "Unable to attach or mount volumes: "
-"""The beginning of a message that a kubelet repeats every two minutes, beside the reason (kubernetes:
-pkg/kubelet/volumemanager).
-"""
+"""The beginning of a kubelet's message every two minutes, beside the reason (kubernetes: pkg/kubelet/volumemanager)."""
 LONGEST: Final = 512
 """Most characters of a message that are kept."""
 

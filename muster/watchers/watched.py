@@ -125,10 +125,7 @@ def pod_decoder_of(source: PodSource, outer: Sequence[PodSource]) -> Projection[
 
 
 def pod_reader_of(source: PodSource, outer: Sequence[PodSource]) -> Callable[[PodDocument], Pod]:
-    """Return the function that makes the records of one watch of pods.
-
-    A pod that it leaves to another watch is a record without an owner.
-    """
+    """Return the function that makes the records of one watch of pods; a pod of another watch gets no owner."""
 
     def flatten(document: PodDocument) -> Pod:
         facts = _facts(document.metadata)

@@ -46,8 +46,7 @@ VALUES_PER_SECOND = 200
 """Values of a kind that process 0 takes from the whole gang in a second, between those sizes."""
 STILL, BUSY = 20e-6, 0.8
 """CPU seconds that a waiting thread may have used, and the part of its time that a loop in C runs, or would run if a
-CPU were free.
-"""
+CPU were free."""
 MAX_FRAMES, MAX_STACK, MAX_NAME, MAX_FILE = 32, 2048, 60, 100
 """Frames and bytes of a stack; characters of a function and of a file."""
 RETURNS = 3

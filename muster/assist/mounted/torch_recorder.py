@@ -169,8 +169,7 @@ class Recorder:
     def check(self, now: float) -> None:
         """Sample the groups of gloo in whose operations since the last check every rank waits.
 
-        Another operation ends the samples of its group: the root of a broadcast waits for no rank, and senders wait
-        less.
+        Another operation ends its group's samples: the root of a broadcast waits for no rank, and senders wait less.
         """
         if now < self.check_at or now - self.moved_at > FASTEST:
             return

@@ -32,9 +32,7 @@ class ErrorBoundary:
         self._index = index
         self._count = count
         self.damaged: dict[str, ExperimentRecord | None] = {}
-        """Damaged experiments by uid; the value is an Experiment that could not be read, whose spec and status no cache
-        keeps.
-        """
+        """By uid; the value is an Experiment that could not be read, with the spec and status that no cache keeps."""
 
     def around(self, change: Callable[[T, T], None]) -> Callable[[T, T], None]:
         """Return ``change``, which takes in the old and the new state of one object, with its exceptions caught."""

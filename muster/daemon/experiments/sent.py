@@ -51,8 +51,7 @@ PACE = 1.0
 COUNTED = 0.05, 2.0
 """Seconds from a report until the reports of its gang are counted: per 50 ranks that report, and at most."""
 DEAF = 10.0
-"""Seconds without a turn of the event loop after which reports may have been lost: transformers waits for five seconds.
-"""
+"""Seconds without a turn of the event loop after which reports may have been lost: transformers waits for five."""
 
 LOST = 4096
 """Most addresses for which the time of a lost post is kept. Beyond that, posts of any address may be lost."""

@@ -43,10 +43,7 @@ NOTHING: Final = Places()
 
 
 class NodePlaces:
-    """The places of nodes; ``run`` is the task of their watch.
-
-    ``reflector`` makes the watch from path, parameters, decoder and store.
-    """
+    """The places of nodes. ``reflector`` makes the watch of path, parameters, decoder and store; ``run`` is a task."""
 
     def __init__(self, reflector: Callable[..., Reflector[Any]], monotonic: Callable[[], float]) -> None:
         self._known = Places()

@@ -152,8 +152,7 @@ class IncidentWatch:
     async def _in_use(self, shared: set[tuple[str, str]], now: float) -> set[tuple[str, str]]:
         """Return the shared devices and storage classes that a healthy running run uses.
 
-        Unless a healthy run uses none of them, nothing shows that the storage is the cause: then all storage classes
-        count as used.
+        Unless a healthy run uses none of them, nothing shows that the storage is the cause: then all of it counts.
         """
         found: set[tuple[str, str]] = set()
         left, storages = iter(self._subjects()), {each for each in shared if each[0] == STORAGE_CLASS}

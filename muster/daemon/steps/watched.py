@@ -136,10 +136,7 @@ class WatchedSteps:
             self._events.record(ref, (line,))
 
     async def _end(self, entry: Entry, run: WatchedRun, plan: Plan, action: EndRun) -> None:
-        """Announce the end once in an Event, then end the run.
-
-        A refused request is retried after the refusal's pause.
-        """
+        """Announce the end once in an Event, then end the run. A refused request is retried after its pause."""
         began = self._clock()
         version = entry.seen.resource_version
         epoch = entry.record.epoch if entry.record else 0

@@ -304,10 +304,7 @@ async def listing(subjects: Iterable[Subject], now: float, query: Query) -> List
 
 
 def _passes(subject: Subject, wanted: list[str], now: float) -> bool:
-    """Return True if the experiment passes.
-
-    Problems are computed only for a filter on them, because that costs most.
-    """
+    """Return True if the experiment passes. Its problems are computed only for a filter on them: that costs most."""
     found: tuple[Hurt, ...] = ()
     if wanted[0]:
         try:

@@ -65,8 +65,7 @@ from muster.state.vocabulary.workload import Workload
 
 STRICT = {"fieldValidation": "Strict"}
 """Parameters that make the API server reject unknown fields, which it drops otherwise. Only for pods with a template:
-Muster does not check the deeper parts of one, and the check costs the API server time.
-"""
+Muster does not check the deeper parts of one, and the check costs the API server time."""
 
 
 async def create_pods(
@@ -137,7 +136,7 @@ class NativeEngine:
 
         ``record`` is the persisted one; ``written`` its resourceVersion if it was just written.
 
-        ``version`` is the resourceVersion that the object had at the decision.
+        ``version`` is the object's resourceVersion at the decision.
 
         A refusal of the API server is in the outcome. Raises ``ApiError`` if only the next attempt can show one (the
         connection broke, another write came first); if a part was done, the error is in the outcome instead. Raises

@@ -23,13 +23,10 @@ from muster.state.vocabulary.plan import Plan
 T = TypeVar("T")
 
 CREATE_TIMEOUT = 15.0
-"""Seconds for the create of an object: an admission webhook has 10 s by default, then the API server ignores it or
-refuses.
-"""
+"""Seconds for the create of an object: an admission webhook has 10 s by default, then it is ignored or refuses."""
 LONG_CREATE_TIMEOUT = 35.0
 """Seconds, if the last create of the namespace had no answer in time. Webhooks may take 30 s, and the API server ends a
-create after 34 s: a client that always gave up sooner would never create an object there.
-"""
+create after 34 s: a client that always gave up sooner would never create an object there."""
 MOST_SLOW = 1000
 """Most namespaces that are remembered as slow. One that is forgotten has one more create of ``CREATE_TIMEOUT``."""
 
@@ -109,10 +106,7 @@ class Batch(Generic[T]):
         self._postponed = error
 
     def outcome(self) -> Outcome:
-        """Return the outcome of the batch.
-
-        A refusal takes precedence over an error: it explains more and lasts longer.
-        """
+        """Return the outcome of the batch. A refusal takes precedence over an error: it explains more and lasts."""
         error = self._error or self._postponed
         error = None if self._refusal else error
         return Outcome(version=self._version, refusal=self._refusal, error=error, unwanted=self._unwanted)

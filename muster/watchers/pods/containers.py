@@ -79,9 +79,7 @@ BESIDE = frozenset(
         *("metrics-logger-and-collector", "vault-agent"),
     )
 )
-"""Names of containers that other systems add to a pod: proxies of service meshes, agents, the metrics collector of
-Katib.
-"""
+"""Names of containers that others add to a pod: proxies of service meshes, agents, the metrics collector of Katib."""
 _HELPS = frozenset(
     (
         "collector",

@@ -70,8 +70,7 @@ OWN_EXCESS = re.compile(
     r"|^Usage of EmptyDir volume .* exceeds the limit"
 )
 """The kubelet's messages for a pod that it evicts for the pod's own excess, and not for the node's need (kubernetes:
-pkg/kubelet/eviction/eviction_manager.go, localStorageEviction). Such a pod gets no condition DisruptionTarget.
-"""
+pkg/kubelet/eviction/eviction_manager.go, localStorageEviction). Such a pod gets no condition DisruptionTarget."""
 
 _EMPTY = Status()
 _UNLABELLED = Labels()

@@ -25,8 +25,7 @@ NEAR = 0.9
 """The share of a clock above which its bar warns."""
 FINE, COARSE = 10, 60
 """Seconds in whose multiples a growing bucket is shown, below two minutes and above: the part is not sent to each
-reader every second.
-"""
+reader every second."""
 
 _CONSEQUENCE = {
     "Fail": "then the experiment fails",

@@ -71,8 +71,7 @@ async def direct(address: Address) -> Streams:
 
 DIAL: ContextVar[Callable[[Address], Awaitable[Streams]]] = ContextVar("dial", default=direct)
 """The function by which the probes of this task, and of the tasks that it starts, reach a pod. It raises OSError; a
-connection needs reads of at most ``BUFFER`` bytes a line.
-"""
+connection needs reads of at most ``BUFFER`` bytes a line."""
 
 
 @dataclass(frozen=True, slots=True)

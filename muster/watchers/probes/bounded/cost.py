@@ -25,8 +25,7 @@ SHARE = 0.02
 """The share of a core for one coordinator."""
 LONGEST = 4.0
 """Most seconds that a coordinator waits for its share, beside its usual pause. The end of one is known within ten, and
-no granted answer takes more than 0.1 s: what took longer was a pause of the interpreter.
-"""
+no granted answer takes more than 0.1 s: what took longer was a pause of the interpreter."""
 
 _meter: ContextVar["Meter | None"] = ContextVar("meter", default=None)
 

@@ -40,8 +40,7 @@ MOST_STACKS = 8
 """Most stacks that are read in a look, and kept."""
 _WRITTEN = NOTICE + 0.2
 """Seconds from which a rank's stack exists. ``at`` and ``since`` are rounded to 0.1 s: at a reported ``NOTICE`` the
-standstill may be shorter, and the stack may be missing, or be that of an earlier place.
-"""
+standstill may be shorter, and the stack may be missing, or be that of an earlier place."""
 
 _Seconds = Annotated[float, msgspec.Meta(ge=0)]
 _Line = Annotated[int, msgspec.Meta(ge=0, le=99_999_999)]

@@ -193,10 +193,7 @@ class RayProbe:
         return ""
 
     async def _without_token(self, latency: float) -> RollAnswer:
-        """Return the answer if the list of nodes needs a token.
-
-        The head's agent shows without one that it has joined.
-        """
+        """Return the answer if the list of nodes needs a token; the head's agent shows without one that it joined."""
         if not self._joined:
             agent = await self._ask.get(self._agent, AGENT_HEALTH)
             if agent.status == 503 or agent.state is CoordinatorState.REFUSED:
@@ -247,10 +244,7 @@ def _state_of(node: Node) -> RankState:
 
 
 def _with_stale(nodes: list[Node], stale: list[Node]) -> list[Node]:
-    """Return the nodes, and the stale ones that have not joined meanwhile.
-
-    A dead entry with their address is that of an earlier node.
-    """
+    """Return the nodes, and stale ones that have not joined since; a dead entry of their address is an earlier node."""
     living = {node.ip for node in nodes if node.alive}
     found = {node.ip: node for node in stale if node.ip not in living}
     return [*(node for node in nodes if node.ip not in found), *found.values()]
