@@ -1,4 +1,4 @@
-"""What ``spec.assist`` adds to a pod, and that everything else of it stays as it is."""
+"""The additions of ``spec.assist`` to a pod, whose other parts stay unchanged."""
 
 import json
 import os
@@ -33,7 +33,8 @@ from muster.state.vocabulary.plan import Plan
 from tests.fakes.plans import gang, member_of
 
 LARGEST = 256 * 1024
-"""Bytes of all annotations of an object (kubernetes: apimachinery/pkg/api/validation, TotalAnnotationSizeLimitB)."""
+"""Most bytes of all annotations of an object (kubernetes: apimachinery/pkg/api/validation, TotalAnnotationSizeLimitB).
+"""
 ADDED = {
     ANNOTATION_ASSIST: CODE,
     ANNOTATION_ASSIST_RECORDER: RECORDER_CODE,
@@ -41,7 +42,7 @@ ADDED = {
     ANNOTATION_ASSIST_WORK: WORK_CODE,
 }
 MOST = 60 * 1024
-"""Bytes that a pod may grow by."""
+"""Most bytes by which a pod may grow."""
 
 
 def pod_of(plan: Plan) -> dict[str, Any]:
