@@ -1,4 +1,4 @@
-"""How this daemon takes part in an election, and what a new leader forgets and reads again before its first step.
+"""The daemon's part in an election, and the facts that a new leader forgets and reads again before its first step.
 
 A standby's caches are warm but may lag, and a daemon that leads again remembers what it knew before another led. A step
 that writes the status would fail on a stale record, but a step that has nothing to write continues with its actions at

@@ -1,4 +1,4 @@
-"""What a training program may import: ``from muster.jax import initialize, pause, report``.
+"""The functions for JAX programs: ``from muster.jax import initialize, pause, report``.
 
 jax reads the coordinator's address from the environment, but neither the number of processes nor its own process id
 (jax/_src/distributed.py), so every program repeats the same three lines. ``initialize`` has them, and avoids a trap:

@@ -32,9 +32,9 @@ class Outcome:
     gone: tuple[Pod, ...] = ()
     """Unseen pods that do not exist or have ended."""
     succeeded: tuple[Pod, ...] = ()
-    """Those of ``gone`` that have ended with success."""
+    """The pods of ``gone`` that have ended with success."""
     ended: tuple[Pod, ...] = ()
-    """Those of ``gone`` that exist and have ended otherwise, as no watch has shown."""
+    """The pods of ``gone`` that exist and have ended otherwise, as no watch has shown."""
     altered: tuple[Pod, ...] = ()
     """Pods that may run and that no watch shows: a label or their ownerReference was changed."""
     searched: bool = False

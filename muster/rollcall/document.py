@@ -125,7 +125,7 @@ class Summary(Struct, frozen=True, kw_only=True, rename="camel"):
     problems: list[str]
     """The problems, the worst first (``muster.rollcall.make``)."""
     hint: str
-    """How long no rank has made a step, if that is longer than usual and the run is not Stuck. It is no verdict."""
+    """The time without a step of any rank, if it is longer than usual and the run is not Stuck. It is no verdict."""
 
 
 class Listing(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -151,7 +151,7 @@ class IncidentReport(Struct, frozen=True, kw_only=True, rename="camel"):
     since: Time
     sentence: Text
     remedy: Text
-    """What to do."""
+    """The next step."""
     ranks: int | None
     """The ranks of all runs; None if the report comes from Events, which do not have them."""
     devices: dict[str, int]

@@ -1,4 +1,4 @@
-"""Entries by uid, and by namespace, name and kind: a post names its run, which is found without a walk over all."""
+"""Entries by uid, and by namespace, name and kind: a post names its run, which is found among 10,000 without a walk."""
 
 from muster.tracking.entry import Entry
 

@@ -41,10 +41,7 @@ def in_virtual_time(story: Coroutine[Any, Any, None]) -> None:
 
 
 def as_test(story: Story, play: Callable[[Story], None], *, given: int = 1) -> Callable[..., None]:
-    """Return the test that lets ``play`` run the story.
-
-    It gives the first ``given`` arguments, and pytest the others.
-    """
+    """Return the test that lets ``play`` run the story, with its first ``given`` arguments; pytest gives the others."""
 
     @wraps(story)
     def test(**arguments: Any) -> None:

@@ -19,7 +19,7 @@ CHECK = 8.0
 COMPUTES = 0.01
 """The part of its time that a computing main thread has a CPU: one that polls has less."""
 OTHERS_COMPUTE = 0.05
-"""The same part, for all other threads and the children together: threads of frameworks wake for nothing."""
+"""That part for all other threads and the children together: threads of frameworks wake for nothing."""
 BUSY = 0.8
 """The part of its time that an always computing thread runs, or would run if a CPU were free."""
 LEAST = 10_000_000

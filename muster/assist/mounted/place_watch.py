@@ -41,7 +41,7 @@ NOTICE = 20.0
 FASTEST, SLOWEST = 4.0, 20.0
 """Seconds between two values at a standstill, in a gang of at most 800 and of at least 4,000 processes."""
 GETS_ON = 10.0
-"""The same for a rank that moves, if that is longer: each value costs the program as much CPU as 100 reports."""
+"""Those seconds for a rank that moves, if that is longer: each value costs the program as much CPU as 100 reports."""
 VALUES_PER_SECOND = 200
 """Values of a kind that process 0 takes from the whole gang in a second, between those sizes."""
 STILL, BUSY = 20e-6, 0.8

@@ -286,7 +286,7 @@ class Clusters:
 
 
 class Threads(Clusters):
-    """The same for Python's module of threads."""
+    """Finds Python's module of threads, and replaces the interpreter's call at the end."""
 
     module = "threading"
 
@@ -296,7 +296,7 @@ class Threads(Clusters):
 
 
 class Distributed(Clusters):
-    """The same for jax's module of its gang: a process in one publishes its place."""
+    """Finds jax's module of its gang: a process in one publishes its place."""
 
     module = "jax._src.distributed"
 
@@ -306,7 +306,7 @@ class Distributed(Clusters):
 
 
 class ProcessGroups(Clusters):
-    """The same for torch's module of process groups: the process publishes the collectives that it has entered."""
+    """Finds torch's module of process groups: the process publishes the collectives that it has entered."""
 
     module = TORCH
 

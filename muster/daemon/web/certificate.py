@@ -1,9 +1,8 @@
 """The certificate of the listener for pages and metrics, loaded again when its files change.
 
 A Secret of the type kubernetes.io/tls is mounted as two files, which the kubelet replaces when the Secret changes. Each
-handshake compares the files with those that were loaded. If they differ, this handshake and later ones use the new
-pair. A pair that cannot be loaded, such as a certificate whose key is not written yet, is logged, and the one before
-stays.
+handshake compares the files with those that were loaded. If they differ, it and later ones use the new pair. A pair
+that cannot be loaded, such as a certificate whose key is not written yet, is logged, and the one before stays.
 
 Members get the progress endpoint as address and authority, from the settings. The file of the authority is read again
 in the same way.

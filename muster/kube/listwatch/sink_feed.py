@@ -22,7 +22,7 @@ _DELETED = EventType.DELETED
 
 
 class SinkFeed(Generic[T]):
-    """The feed of one sink. ``synced``: it holds a full list. ``late``: number of dropped events."""
+    """The feed of a sink. ``synced``: it holds a full list. ``version``: the last one. ``late``: number of dropped."""
 
     def __init__(self, sink: Sink[T]) -> None:
         self.synced = False

@@ -40,7 +40,7 @@ class Whereabouts:
     gone: list[Pod] = field(default_factory=list)
     """Pods that do not exist, or have ended."""
     succeeded: list[Pod] = field(default_factory=list)
-    """Those gone pods that ended with success, and not because they were deleted."""
+    """Gone pods that ended with success, and not because they were deleted."""
     ended: list[Pod] = field(default_factory=list)
     """The other gone pods that still exist."""
 

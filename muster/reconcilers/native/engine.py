@@ -132,9 +132,7 @@ class NativeEngine:
     async def carry_out(
         self, action: Action, plan: Plan, record: Record, written: int = 0, version: int = 0
     ) -> Outcome:
-        """Carry out one action.
-
-        ``record`` is the persisted one; ``written`` its resourceVersion if it was just written.
+        """Carry out one action. ``record`` is the persisted one; ``written`` its resourceVersion if that is new.
 
         ``version`` is the object's resourceVersion at the decision.
 

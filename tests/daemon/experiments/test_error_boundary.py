@@ -1,7 +1,4 @@
-"""An unexpected exception of one experiment stays with that experiment, wherever it is raised.
-
-Whole daemons in virtual time.
-"""
+"""An unexpected exception of one experiment stays with it, wherever it is raised. Whole daemons in virtual time."""
 
 import asyncio
 from collections.abc import Callable, Iterator

@@ -62,10 +62,7 @@ class SlowCaches(Caches):
 
 
 class Server:
-    """A server that keeps the writes.
-
-    Nothing is answered, unless it is ``prompt``: then the watch delivers it first.
-    """
+    """A server that keeps the writes. It answers nothing, unless ``prompt``: then the watch delivers a write first."""
 
     def __init__(self, *, prompt: bool = False) -> None:
         self.prompt = prompt

@@ -14,10 +14,7 @@ from tests.fakes.plans import gang
 
 
 class Admission:
-    """A server that raises ``error`` for every create, or admits without one.
-
-    ``limits`` has the time limits of its calls.
-    """
+    """A server that raises ``error`` for each create, or admits without one. ``limits`` has the calls' time limits."""
 
     def __init__(self) -> None:
         self.error: Unreachable | Forbidden | None = None

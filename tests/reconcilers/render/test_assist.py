@@ -33,8 +33,7 @@ from muster.state.vocabulary.plan import Plan
 from tests.fakes.plans import gang, member_of
 
 LARGEST = 256 * 1024
-"""Most bytes of all annotations of an object (kubernetes: apimachinery/pkg/api/validation, TotalAnnotationSizeLimitB).
-"""
+"""Bytes of all annotations of an object (kubernetes: apimachinery/pkg/api/validation, TotalAnnotationSizeLimitB)."""
 ADDED = {
     ANNOTATION_ASSIST: CODE,
     ANNOTATION_ASSIST_RECORDER: RECORDER_CODE,

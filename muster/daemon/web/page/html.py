@@ -73,7 +73,7 @@ def bar(percent: int, tone: str, *, means: str = "") -> Html:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What `changes` needs of a part that is already shown: hashes, which take a small share of its memory."""
+    """The hashes of a shown part that `changes` needs: they take a small share of its memory."""
 
     whole: int
     frame: int

@@ -107,7 +107,10 @@ class Guard:
             raise Excess(self._why)
 
     def excess(self, did: str) -> Excess:
-        """Begin a pause because of the excess ``did``, and return the exception for it."""
+        """Begin a pause because of the excess ``did``, and return the exception for it.
+
+        The pause doubles, unless the peer has behaved for twice the longest pause.
+        """
         now = loop_time()
         if now >= self._until:  # of several open connections only one counts
             lasting = self._pause and now - self._until < 2 * LONGEST_PAUSE

@@ -47,7 +47,7 @@ class Group(msgspec.Struct, array_like=True):
 
 
 class Share(msgspec.Struct, array_like=True):
-    """How often the process was seen in the collectives of one process group."""
+    """The number of times that the process was seen in the collectives of one process group."""
 
     name: str
     described: str
@@ -89,7 +89,7 @@ class StoredKeys:
     """The keys under which processes publish in one store, over one connection to it."""
 
     def __init__(self, folder: str, expected: int) -> None:
-        """The store puts a slash before the keys of its clients (torch/csrc/distributed/c10d/TCPStore.cpp)."""
+        """Note the keys, before which the store puts a slash (torch/csrc/distributed/c10d/TCPStore.cpp)."""
         self._members = [f"/{folder}/{member}" for member in range(expected if expected <= MOST else 0)]
         self.renew()
 
