@@ -52,7 +52,7 @@ async def test_an_image_typo_is_said_on_the_experiment_with_an_event_and_a_metri
 
 @virtually
 async def test_a_kubelet_that_tries_a_pull_again_and_again_causes_no_writes(cluster: Cluster, daemon: Daemon) -> None:
-    """It alternates between two reasons and messages for as long as the image is missing."""
+    """A kubelet alternates between two reasons and messages for as long as the image is missing."""
     cluster.api.put(RUN, experiment(2))
     await asyncio.sleep(2)
     cluster.start(0)

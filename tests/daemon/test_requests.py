@@ -1,4 +1,4 @@
-"""How many requests the start of an experiment takes: whole daemons in virtual time."""
+"""The number of requests that the start of an experiment takes: whole daemons in virtual time."""
 
 import asyncio
 from collections import Counter

@@ -37,7 +37,7 @@ async def _suspend_and_resume(world: World) -> None:
 
 @virtually
 async def test_an_admission_by_kueue_is_no_edit(world: World) -> None:
-    """It resumes a JobSet and adds the node selector of the flavor in one patch; a preemption undoes both."""
+    """Kueue resumes a JobSet and adds the node selector of the flavor in one patch; a preemption undoes both."""
     await running(world, started=0, suspend=True)
     flavor = {**NEVER, "nodeSelector": {"pool": "standard"}}
     _edit(world, suspend=False, replicatedJobs=[job("worker", job=TWO, pod=flavor)])

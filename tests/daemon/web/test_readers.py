@@ -123,7 +123,7 @@ async def test_one_experiment_needs_the_right_to_get_it_whether_it_exists_or_not
 
 @pytest.mark.parametrize("name", ["token", "access_token", "authorization"])
 async def test_a_token_in_an_address_is_none(ground: Ground, name: str) -> None:
-    """It would be in the logs of proxies and in the history of the browser."""
+    """The token would be in the logs of proxies and in the history of the browser."""
     ground.api.rights.add(("alice", "list", ""))
     assert (await ground.get(f"/?{name}=alice%27s"))[0] == 401
     assert (await ground.get(f"/events/?{name}=alice%27s"))[0] == 401

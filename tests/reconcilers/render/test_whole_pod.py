@@ -58,7 +58,7 @@ def test_the_pod_is_the_template_with_the_identity_of_the_member() -> None:
 
 
 def test_variables_go_to_every_container_and_win_over_those_of_the_template() -> None:
-    """They come first, so that the template's may refer to them."""
+    """The variables come first, so that the template's may refer to them."""
     spec = render_pod(_plan(), member_of(_plan(), 1), 0)["spec"]
     assert [each["env"] for each in spec["containers"]] == [
         [{"name": "RANK", "value": "1"}, {"name": "ME", "value": "$(RANK)"}],
