@@ -92,7 +92,7 @@ def main() -> None:
         "--pace", type=float, default=0.05, help="least seconds per step, so that there is something to see"
     )
     parser.add_argument("--absent", type=int, default=-1, help="this rank never calls the coordinator")
-    parser.add_argument("--hangs", type=int, default=-1, help="this rank waits for data forever in the middle of training")
+    parser.add_argument("--hangs", type=int, default=-1, help="this rank waits for data forever during training")
     args = parser.parse_args()
 
     rank = int(os.environ["JAXOPERATOR_PROCESS_ID"])
