@@ -1,12 +1,12 @@
 """The prober pool: one named task per experiment whose decision names a coordinator to probe.
 
 A task probes every second until the roll is complete and every three seconds after that, so a coordinator that dies or
-falls silent is known within ten seconds. Beside it, one parked call (where the protocol has it) returns each arrival,
-and the last error text of a coordinator that ends, at once.
+falls silent is known within ten seconds. Beside it, one parked call (if the protocol has it) returns each arrival, and
+the last error text of a coordinator that ends, at once.
 
 A coordinator whose answers cost more of the daemon's CPU time than its share is asked less often.
 
-Where members let NCCL's RAS be asked, and no process of theirs publishes the same, it is asked beside the coordinator
+If members let NCCL's RAS be asked, and none of their processes publishes the same, it is asked beside the coordinator
 once the roll has been complete, also while the coordinator does not answer.
 
 Answers without a serving coordinator are dropped while the daemon's own event loop lags: the lag may be the cause.
@@ -40,7 +40,7 @@ TRUSTED_LAG = 1.0
 
 
 class Prober(Protocol):
-    """Probes one coordinator."""
+    """The prober of one coordinator."""
 
     async def snapshot(self) -> RollAnswer:
         """Ask the coordinator once."""
@@ -110,7 +110,7 @@ class BesideIt:
 
 
 class ProberPool:
-    """Owns the probe tasks. ``heard(uid, epoch, answer)`` takes each answer in."""
+    """The owner of the probe tasks. ``heard(uid, epoch, answer)`` takes each answer in."""
 
     def __init__(
         self,

@@ -6,9 +6,9 @@ once. So, before the first step:
 
 ``entry.record``
     One consistent LIST of Experiments brings the latest record of each, above all those the previous leader wrote.
-    On an older one a step could take the pods of the newest epoch for leftovers and delete them. Where the watch is
-    ahead of the list already, or the record is that of our own last write, nothing changes. This is read-your-own-
-    writes with "own" meaning: of every earlier leader.
+    On an older one a step could delete the pods of the newest epoch as leftovers. If the watch is ahead of the list
+    already, or the record is that of our own last write, nothing changes. This is read-your-own-writes with "own"
+    meaning: of every earlier leader.
 ``view.engine``
     ``EngineFacts.reset`` forgets the live API's answers to an earlier leadership. The epoch may have been launched,
     lost members or been swept since, and a quota may have been raised: the API is asked again (two requests for an
@@ -19,9 +19,9 @@ once. So, before the first step:
 queue
     Its back-offs, timers and waiting times belong to the earlier leadership. Every experiment is requeued.
 
-Pods are not listed again. A cache that lacks the newest pods can only ask for a launch or a loss to be confirmed,
-which reads them live and lets the next step wait until the cache has come that far; a pod it still holds is deleted by
-uid; and where it is older than the record that the other leader wrote, the step reads the live API first.
+Pods are not listed again. A cache that lacks the newest pods can only ask for a launch or a loss to be confirmed, which
+reads them live and lets the next step wait until the cache has come that far; a pod it still holds is deleted by uid;
+and if it is older than the record that the other leader wrote, the step reads the live API first.
 ``freshness.pods_due`` and ``engine.service`` stay: the first is about the cache, the second is kept by a watch.
 """
 

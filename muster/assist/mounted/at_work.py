@@ -57,7 +57,7 @@ def numbers(text: str) -> list[int]:
 
 
 class Question:
-    """Notices an answer to a signal since the last call: the file for stacks has changed."""
+    """The notice of an answer to a signal since the last call: the file for stacks has changed."""
 
     def __init__(self) -> None:
         self._file, self._rest = -1, 0

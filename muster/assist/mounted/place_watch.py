@@ -91,7 +91,7 @@ def next_value(now: float, rank: int, processes: int) -> float:
 
 
 class PlaceWatch:
-    """Finds where one thread of this process is. Times are of the monotonic clock."""
+    """The watch of one thread of this process. Times are of the monotonic clock."""
 
     def __init__(self, thread: int) -> None:
         self.thread = thread
@@ -371,7 +371,7 @@ def _run(watched: PlaceWatch, client: Any) -> None:
 
 
 class Writer:
-    """Writes where the program is, at the pace of the gang's size."""
+    """The writer of the program's place, at the pace of the gang's size."""
 
     def __init__(self, watched: PlaceWatch, rank: int, processes: int) -> None:
         self._watched, self._rank, self._processes = watched, rank, processes

@@ -252,7 +252,7 @@ def has_threads() -> bool:
 
 
 class Clusters:
-    """Finds jax's module of clusters in the usual way, and adds the gang to it when it has run."""
+    """A finder of jax's module of clusters, which adds the gang to it when it has run."""
 
     module = CLUSTERS
 
@@ -286,7 +286,7 @@ class Clusters:
 
 
 class Threads(Clusters):
-    """Finds Python's module of threads, and replaces the interpreter's call at the end."""
+    """A finder of Python's module of threads, which replaces the interpreter's call at the end."""
 
     module = "threading"
 
@@ -296,7 +296,7 @@ class Threads(Clusters):
 
 
 class Distributed(Clusters):
-    """Finds jax's module of its gang: a process in one publishes its place."""
+    """A finder of jax's module of its gang: a process in one publishes its place."""
 
     module = "jax._src.distributed"
 
@@ -306,7 +306,7 @@ class Distributed(Clusters):
 
 
 class ProcessGroups(Clusters):
-    """Finds torch's module of process groups: the process publishes the collectives that it has entered."""
+    """A finder of torch's module of process groups: the process publishes the collectives that it has entered."""
 
     module = TORCH
 

@@ -290,7 +290,7 @@ def start(c10d: Any, began: int) -> None:
     import atexit
 
     recorder, over = Recorder(c10d, sys.modules[NATIVE], began), threading.Event()
-    recorder.native._dump_fr_trace_json(False, False, BACKENDS[0])  # raises where this PyTorch has it not
+    recorder.native._dump_fr_trace_json(False, False, BACKENDS[0])  # raises if this PyTorch lacks it
     atexit.register(over.set)
     threading.Thread(target=recorder.publish, args=(over,), name=NAME, daemon=True).start()
 

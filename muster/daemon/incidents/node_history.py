@@ -1,8 +1,8 @@
 """Keeps the history of nodes while this daemon leads, and stores it in one ConfigMap for the leaders that follow.
 
 Every change of a record is taken in as it is persisted. With ``Settings.node_history`` the ConfigMap is read when this
-daemon begins to lead, and written at most every ``STORED`` seconds, where something has changed. Nothing waits for it:
-what the API server refuses is logged, and tried again.
+daemon begins to lead, and written at most every ``STORED`` seconds, if something has changed. Nothing waits for it: a
+refused request is logged, and tried again.
 
 The places of nodes, such as racks and zones, are kept as their labels name them now. Their watch is for incidents
 alone: nothing waits for it, and without the right to it, or while it fails for longer than ``STALE``, no places are
@@ -93,7 +93,7 @@ class _ConfigMap(msgspec.Struct, frozen=True):
 class NodeHistory:
     """The history, and the nodes that are suspect. ``transport`` writes while ``leading``.
 
-    ``places`` knows the nodes of the control plane, where their labels may be read.
+    ``places`` knows the nodes of the control plane, if their labels may be read.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Puts the outcomes of requests into an experiment's entry, and requeues it where the next decision changes.
+"""Puts the outcomes of requests into an experiment's entry, and requeues it if the next decision changes.
 
 A refusal is an error that an immediate retry does not change: quota, policy, rights. It is kept until the API server
 accepts the request.

@@ -2,14 +2,14 @@
 
 A write whose answer was lost may have been applied. Its Events wait until the watch shows whether it was.
 
-A write that conflicts is decided again when the watch brings the newer object. Where the next write of that version
+A write that conflicts is decided again when the watch brings the newer object. If the next write of that version
 conflicts, too, the object itself is read: one that is older than what is known of it shows that etcd was restored from
 a backup so recent that the old resourceVersions have come again on every watch. Then the kind is listed again, and the
 list shows what was undone (``ExperimentIndex.undone``).
 
 An object of another kind has its own status, which its readers know, beside the record in the same write. It is
 computed from the plan, the record and the view, so it may change while the record stays: another pod is ready. Such a
-change is written at once where a condition turns, else 4 s after the last write, both from the object's write budget
+change is written at once if a condition turns, else 4 s after the last write, both from the object's write budget
 (``muster.state.summary.status`` has the same rule for the sentences of an Experiment).
 """
 
@@ -115,8 +115,8 @@ class StatusWriter:
         except NotFound:
             raise
         except ApiError as error:
-            # Conflict too: a PUT on a connection that broke is sent again and conflicts with its own first copy. But
-            # where it may conflict with an earlier attempt, that attempt stays the one of interest.
+            # Conflict too: a PUT on a connection that broke is sent again and conflicts with its own first copy. But if
+            # it may conflict with an earlier attempt, that attempt stays the one of interest.
             if not (isinstance(error, Conflict) and entry.unanswered):
                 entry.unanswered = [*entry.unanswered[1 - MOST_UNANSWERED :], attempt]
             if isinstance(error, Conflict):

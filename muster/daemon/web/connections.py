@@ -13,7 +13,7 @@ this sense (``Listener.awaits``). A peer that loses a connection for lack of roo
 aiohttp bounds the rest: the length of a line and of a header field, the number of header fields, and the number of
 pipelined requests that wait for their turn (it stops reading).
 
-Where handshakes have a pace, new connections have turns: each address has its own queue, so that many of one do not put
+If handshakes have a pace, new connections have turns: each address has its own queue, so that many of one do not put
 another one off. Accepting costs the daemon little, and a TLS handshake fifty times as much: 0.026 ms of CPU were
 measured for a connection that is closed here, and 1.4 ms for a post that is refused (ADR 68). So connections are
 accepted as they come, at most ``ACCEPTED`` a second, and wait here for their handshake. One address after the other has

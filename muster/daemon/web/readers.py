@@ -5,9 +5,9 @@ asks the API server about every reader (``reviews``).
 
 Programs send ``Authorization: Bearer <token>``. A browser asks its user for a name and a password, and sends the token
 as the password (HTTP Basic): the browser keeps it for this origin only and until it is closed, and no cookie, form or
-session is needed. Pages have nothing that a forged request could change. A browser is asked only where its token does
-not cross a network in the clear: where musterd itself serves TLS, by a loopback name, which a port-forward has, or
-behind a proxy that reports that it was reached by https. Programs are not asked, they send.
+session is needed. Pages have nothing that a forged request could change. A browser is asked only if its token does not
+cross a network in the clear: if musterd itself serves TLS, by a loopback name, which a port-forward has, or behind a
+proxy that reports that it was reached by https. Programs are not asked, they send.
 
 The Host header must be an address, ``localhost`` or a name that the settings list. A page of another site whose name
 was pointed at this server (DNS rebinding) has that site's name in it.

@@ -26,7 +26,9 @@ class Tracked(Protocol):
 
 
 class Sink(Protocol[T_contra]):
-    """Receives one kind's objects. Called on the event loop, in order; a call must neither block nor raise.
+    """The receiver of one kind's objects.
+
+    It is called on the event loop, in order; a call must neither block nor raise.
 
     ``version`` is always the newest resourceVersion known to be contained in what was received so far.
     """

@@ -12,7 +12,7 @@ from muster.kube.transport import TOO_LARGE_ANSWER, Transport
 T = TypeVar("T", bound=Tracked)
 
 PAGE_BYTES = 16 * 2**20
-"""Pages are made smaller while the last one was larger than this: one tenant may fill its objects to 1.5 MB each."""
+"""The size of a page above which the next ones are smaller: one tenant may fill its objects to 1.5 MB each."""
 
 SHRINK = 10
 """The factor by which pages are made smaller after an answer that was too large to be read."""

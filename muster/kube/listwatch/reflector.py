@@ -1,6 +1,6 @@
 """Keeps a sink in step with one kind of object on the API server: list, then watch, forever.
 
-The list is streamed (``sendInitialEvents``, KEP-3157) where the server supports it, else read in pages. The stream
+The list is streamed (``sendInitialEvents``, KEP-3157) if the server supports it, else read in pages. The stream
 continues as the watch, which is resumed from the last resourceVersion whenever it ends. After a 410 (the server no
 longer has that version) a new list replaces what the sink holds, so an object missing from it counts as deleted. So it
 does after a resumed watch on which nothing came at all, not even a bookmark: after the restoration of an etcd backup a

@@ -1,8 +1,8 @@
 """Moments and durations on the page.
 
 A moment is written in UTC, for readers without a script; the script writes it in the reader's zone. Durations are
-coarse, so that a page that is rendered again a second later differs only where something happened; the script counts
-the seconds.
+coarse, so that a page that is rendered again a second later differs only if something happened; the script counts the
+seconds.
 """
 
 import re

@@ -193,7 +193,7 @@ async def test_nothing_else_is_taken(world: World, options: dict[str, Any], stat
 
 
 async def test_a_pod_of_another_namespace_is_not_heard_for_a_run_of_the_same_name(world: World) -> None:
-    """The pod's own audience is another one, and it cannot have this one: the API server still names it."""
+    """The pod's audience is another, and it cannot have one of this namespace: the API server would still name it."""
     members = Members()
     world.reviewer.tokens["theirs"] = PodIdentity("team-b", "x", "uid-b"), audience(NAMESPACE, NAME)
     assert (await world.post(await world.serve(members), token="theirs"))[0] == 403
